@@ -1,0 +1,25 @@
+/**
+ * Kubernetes MicroTime and Time texts. JavaScript's Date has milliseconds only, and losing the microseconds that a Go component
+ * wrote would flip comparisons, so times are integers of microseconds (EpochMicros).
+ */
+import { type EpochMicros } from "../util/clock.ts";
+
+const rfc3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/;
+
+/** Reads an RFC 3339 time with up to nine fractional digits (finer than microseconds is cut); undefined when it is none. */
+export function parseTime(text: unknown): EpochMicros | undefined {
+  if (typeof text !== "string") return undefined;
+  const match = rfc3339.exec(text);
+  if (match === null) return undefined;
+  const wholeMs = Date.parse(`${match[1]}${match[3]}`);
+  if (Number.isNaN(wholeMs)) return undefined;
+  const micros = Number((match[2] ?? "").padEnd(6, "0").slice(0, 6));
+  return (wholeMs * 1000 + micros) as EpochMicros;
+}
+
+/** Writes a MicroTime: six fractional digits and Z, as Kubernetes does. */
+export function formatMicroTime(time: EpochMicros): string {
+  const micros = ((time % 1_000_000) + 1_000_000) % 1_000_000;
+  const seconds = new Date((time - micros) / 1000).toISOString().slice(0, 19);
+  return `${seconds}.${String(micros).padStart(6, "0")}Z`;
+}

@@ -1,0 +1,31 @@
+/** Names that other programs see: API group, labels, annotations, finalizer. All are upstream's unless marked as extension. */
+const prefix = "podseidon.kubewharf.io";
+
+export const apiGroup = prefix;
+export const apiVersion = `${prefix}/v1alpha1` as const;
+export const podProtectorResource = "podprotectors";
+
+export const finalizer = `${prefix}/generator`;
+
+/** Labels on a generated PodProtector that name its source object. */
+export const sourceLabels = {
+  name: `${prefix}/source-name`,
+  group: `${prefix}/source-group`,
+  kind: `${prefix}/source-kind`,
+  resource: `${prefix}/source-resource`,
+} as const;
+
+export const annotations = {
+  /** PodProtector: comma list of cell IDs that the generator removes from the status, once. */
+  removeCellOnce: `${prefix}/remove-cell-once`,
+  /** Extension. PodProtector: set by the generator before it deletes the object; it is no longer in force. */
+  released: `${prefix}/released`,
+  /** Pod or Eviction: present = deletion is always allowed. */
+  forceDelete: `${prefix}/force-delete`,
+  /** Pod or Eviction: the criterion that the deletion is judged by. */
+  healthCriterion: `${prefix}/health-criterion`,
+  /** The dummy pod of update-trigger: RFC 3339 time of the last touch. */
+  updateTriggerTime: `${prefix}/update-trigger-time`,
+  /** Extension. Pod: moves the pod's version so that a deletion in flight cannot commit (core/settlement.ts). */
+  fence: `${prefix}/fence`,
+} as const;

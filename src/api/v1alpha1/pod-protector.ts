@@ -1,0 +1,144 @@
+/**
+ * The PodProtector object as it travels: group podseidon.kubewharf.io, version v1alpha1. Field names are the CRD's. Fields marked
+ * "extension" do not exist upstream: a Go component drops them when it writes, and their absence means upstream's behaviour.
+ */
+
+export interface LabelSelectorRequirement {
+  readonly key: string;
+  readonly operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
+  readonly values?: readonly string[];
+}
+/** metav1.LabelSelector: all requirements must hold; the empty selector matches everything. */
+export interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly LabelSelectorRequirement[];
+}
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+}
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
+  readonly ownerReferences?: readonly OwnerReference[];
+}
+
+/** Per-object override of three flags; an absent field means the flag's value. */
+export interface AdmissionHistoryConfig {
+  /** Most unsettled admissions over all cells; 0 = unlimited. */
+  readonly maxConcurrentLag?: number;
+  /** Most buckets of one cell before the versioned ones are packed; at least 1. */
+  readonly compactThreshold?: number;
+  /** Milliseconds from a pod event to the aggregation. */
+  readonly aggregationRateMillis?: number;
+}
+
+export interface PodProtectorSpec {
+  /** Pods that must stay available, summed over all cells; at least 0. */
+  readonly minAvailable: number;
+  /** Seconds of readiness before a pod counts as available; at least 0. */
+  readonly minReadySeconds: number;
+  /** Which pods are protected. */
+  readonly selector: LabelSelector;
+  /** Which pods are counted; `selector` when absent. Meant to be a superset of `selector`. */
+  readonly aggregationSelector?: LabelSelector;
+  readonly admissionHistoryConfig?: AdmissionHistoryConfig;
+}
+
+/**
+ * One admitted and not yet settled deletion, or several in one.
+ * - single: `podUID` set, weight 1. With `podResourceVersion` a DELETE, without it an eviction or an entry of a Go webhook.
+ * - packed (extension): `podUIDDigests` set; `counter` equals the number of digests.
+ * - compacted by Go: neither; `endTime` and `counter` set, pods unknown.
+ */
+export interface Bucket {
+  /** MicroTime of the (first) admission; a repeated review refreshes it on a single bucket. */
+  readonly startTime: string;
+  readonly podName?: string;
+  readonly podUID?: string;
+  /** MicroTime of the last admission merged into this bucket. */
+  readonly endTime?: string;
+  /** Number of admissions; 1 when absent. */
+  readonly counter?: number;
+  /** Extension: highest version at which a DELETE of the pod (packed: of any of the pods) was admitted. */
+  readonly podResourceVersion?: string;
+  /** Extension: base64 of the 8-byte digests of the packed pods' UIDs, one after the other. */
+  readonly podUIDDigests?: string;
+}
+
+export interface Aggregation {
+  readonly totalReplicas: number;
+  readonly availableReplicas: number;
+  readonly readyReplicas?: number;
+  readonly scheduledReplicas?: number;
+  readonly runningReplicas?: number;
+  /** Extension. */
+  readonly initializedReplicas?: number;
+  /** MicroTime: the newest moment certainly covered by the counts. Written for upstream's readers and for people. */
+  readonly lastEventTime?: string;
+  /** Extension: the pod version that the counted snapshot had reached (worker cluster's versions). */
+  readonly resourceVersion?: string;
+  /** Extension: MicroTime of the aggregator's clock at counting. */
+  readonly countedAt?: string;
+  /** Extension: hash of what was counted, see core/counted-spec.ts. */
+  readonly countedSpec?: string;
+}
+
+export interface CellStatus {
+  readonly cellID: string;
+  readonly aggregation?: Aggregation;
+  readonly admissionHistory?: { readonly buckets?: readonly Bucket[] };
+}
+
+export interface Summary {
+  readonly totalReplicas: number;
+  readonly aggregatedAvailableReplicas: number;
+  /** aggregatedAvailableReplicas minus the weights of all buckets; may be negative. */
+  readonly estimatedAvailableReplicas: number;
+  /** Milliseconds by which the newest admission is ahead of its cell's lastEventTime; absent when 0. */
+  readonly maxLatencyMillis?: number;
+  readonly aggregatedReady?: number;
+  readonly aggregatedScheduled?: number;
+  readonly aggregatedRunning?: number;
+  /** Extension. */
+  readonly aggregatedInitialized?: number;
+}
+
+/** metav1.Condition. */
+export interface Condition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number;
+}
+
+export interface PodProtectorStatus {
+  readonly cells: readonly CellStatus[];
+  readonly summary: Summary;
+  /** Extension. */
+  readonly conditions?: readonly Condition[];
+}
+
+export interface PodProtector {
+  readonly apiVersion: "podseidon.kubewharf.io/v1alpha1";
+  readonly kind: "PodProtector";
+  readonly metadata: ObjectMeta;
+  readonly spec: PodProtectorSpec;
+  /** Absent until somebody writes it. */
+  readonly status?: PodProtectorStatus;
+}

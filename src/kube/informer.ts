@@ -1,0 +1,57 @@
+/**
+ * The contract of an informer: a local copy of one resource, kept current by list and watch. Implemented by watch/.
+ *
+ * What it promises. Handlers are called one event at a time, in the order of the server's versions, after the store has been
+ * changed, never re-entrantly, and not at all after the signal aborted. Between two relists no version of an object is skipped. A relist
+ * swaps the store atomically: nobody sees a half-filled one; objects that vanished meanwhile are reported as deleted with
+ * `finalStateUnknown`. `version()` is progress: everything up to it has been delivered to the handlers; it is undefined until the
+ * initial list is complete (for a WatchList until `initial-events-end`), and bookmarks advance it.
+ */
+import { type ResourceVersion } from "../api/resource-version.ts";
+
+/** What an informer stores. `key` is `namespace/name`, or `name` of a cluster-scoped object. */
+export interface Stored {
+  readonly key: string;
+  readonly uid: string;
+  readonly resourceVersion: ResourceVersion;
+}
+
+export type InformerEvent<T extends Stored> =
+  | { readonly type: "added"; readonly object: T }
+  | { readonly type: "modified"; readonly object: T; readonly previous: T }
+  /** `finalStateUnknown`: absent after a relist; `object` is the last state seen, and when it went is not known. */
+  | { readonly type: "deleted"; readonly object: T; readonly finalStateUnknown: boolean };
+
+export interface InformerHandler<T extends Stored> {
+  /** Synchronous and cheap. An object that was replaced under its name (other UID) arrives as deleted, then added. */
+  onEvent(event: InformerEvent<T>): void;
+  /** The progress has moved: after an event, a bookmark or a list. */
+  onProgress?(version: ResourceVersion): void;
+  /** A (re)list has been applied and all its events delivered; `first` on the initial one. */
+  onListed?(first: boolean): void;
+}
+
+export interface Informer<T extends Stored> {
+  get(key: string): T | undefined;
+  values(): IterableIterator<T>;
+  readonly size: number;
+  /** True once the handlers have processed the whole initial list; stays true afterwards. */
+  hasSynced(): boolean;
+  version(): ResourceVersion | undefined;
+  /** Milliseconds since the server was last heard of (event, bookmark or list); Infinity before the first list. */
+  silentMs(): number;
+  /** The last failure while it lasts, for people: "cannot list pods: 403 Forbidden …". */
+  lastError(): string | undefined;
+  /** Adds a handler; only before `run`. */
+  subscribe(handler: InformerHandler<T>): void;
+  /** Drops the watch and the resume version and lists anew (worker history reset). The store stays in place until the list has arrived. */
+  relist(): void;
+  /** Lists and watches until the signal aborts; never rejects. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * Turns a raw object of a list or watch into what is stored (the transform hook: keep little). Undefined = unusable object; it is
+ * counted, logged with its name, and treated as absent, and the stream goes on.
+ */
+export type Decode<T extends Stored> = (raw: unknown) => T | undefined;

@@ -1,0 +1,109 @@
+/**
+ * The contract of a client of one cluster. Implemented by transport/ over undici; tests and the simulation may supply another.
+ * Every request has a deadline, honours the cluster's QPS/burst limit and either returns or throws a KubeError.
+ */
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface KubeRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Absolute path below the server, already encoded: use `resourcePath`. */
+  readonly path: string;
+  readonly query?: Query;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Content type of `body`; default application/json. */
+  readonly contentType?: "application/json" | "application/merge-patch+json" | "application/json-patch+json";
+  /** Deadline of the whole request in milliseconds, waiting for the rate limit included; default 30 000. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface KubeClient {
+  /** Name for logs and metrics: "core", "worker" or "worker-<cell>". */
+  readonly cluster: string;
+  /** Resolves to the decoded JSON body of a 2xx answer. Throws KubeError. */
+  request(request: KubeRequest): Promise<unknown>;
+  /**
+   * Opens a stream (a watch). Resolves when the 2xx header has arrived; the chunks follow and the iteration throws KubeError when the
+   * connection breaks, when `idleTimeoutMs` pass without a byte, or when the signal aborts. Not subject to `timeoutMs` after the header.
+   */
+  stream(request: KubeRequest, idleTimeoutMs: number): Promise<AsyncIterable<Uint8Array>>;
+  /** Closes all connections. */
+  close(): Promise<void>;
+}
+
+/** What kind of failure it was; callers switch on this, never on texts. */
+export type KubeErrorKind =
+  | "conflict" // 409 Conflict
+  | "alreadyExists" // 409 AlreadyExists
+  | "notFound" // 404
+  | "gone" // 410, or an ERROR event that says Expired
+  | "invalid" // 400, 422 and other 4xx
+  | "unauthorized" // 401
+  | "forbidden" // 403
+  | "tooManyRequests" // 429
+  | "serverError" // 5xx
+  | "timeout" // our deadline, or an idle stream
+  | "network" // refused, reset, TLS
+  | "malformed" // an answer that is not what it should be
+  | "aborted"; // the caller's signal
+
+/** metav1.Status, as far as it is used. */
+export interface KubeStatus {
+  readonly code?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly details?: {
+    readonly retryAfterSeconds?: number;
+    readonly causes?: readonly { readonly reason?: string; readonly message?: string; readonly field?: string }[];
+  };
+}
+
+export class KubeError extends Error {
+  override readonly name = "KubeError";
+  readonly kind: KubeErrorKind;
+  /** HTTP status code; undefined when no answer arrived. */
+  readonly code: number | undefined;
+  /** The decoded metav1.Status of the answer, when it had one. */
+  readonly status: KubeStatus | undefined;
+  /** From the Retry-After header, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    kind: KubeErrorKind,
+    message: string,
+    details: { code?: number; status?: KubeStatus | undefined; retryAfterMs?: number | undefined; cause?: unknown } = {},
+  ) {
+    super(message, { cause: details.cause });
+    this.kind = kind;
+    this.code = details.code;
+    this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** True when `error` is a KubeError of one of `kinds`. */
+export function isKubeError(error: unknown, ...kinds: KubeErrorKind[]): error is KubeError {
+  return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
+}
+
+export interface Resource {
+  /** "" for the core group. */
+  readonly group: string;
+  readonly version: string;
+  /** Plural, lower case. */
+  readonly resource: string;
+}
+
+/** Builds /api/v1/… or /apis/…; names are encoded. No namespace = all namespaces (or a cluster-scoped object when a name is given). */
+export function resourcePath(
+  resource: Resource,
+  at: { readonly namespace?: string | undefined; readonly name?: string; readonly subresource?: string } = {},
+): string {
+  const root = resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
+  const namespace = at.namespace === undefined ? "" : `/namespaces/${encodeURIComponent(at.namespace)}`;
+  const name = at.name === undefined ? "" : `/${encodeURIComponent(at.name)}`;
+  const subresource = at.subresource === undefined ? "" : `/${at.subresource}`;
+  return `${root}${namespace}/${resource.resource}${name}${subresource}`;
+}

@@ -1,0 +1,25 @@
+/**
+ * What a process is made of. Components start in the order given and stop in reverse, each with the same deadline
+ * (lifecycle/process.ts). A component that fails to start ends the process with a clear message.
+ */
+export interface Component {
+  /** Name in logs and in /readyz checks, upstream's where there is one: "webhook", "aggregator-leader-elector". */
+  readonly name: string;
+  /** Resolves when the component serves. Throws a StartError when it cannot. */
+  start(): Promise<void>;
+  /** Finishes what it has taken on and releases everything. Never rejects for operating errors. */
+  stop(): Promise<void>;
+}
+
+/** A readiness check: undefined = passes, else the reason in words. */
+export type HealthCheck = () => string | undefined;
+
+/** Where components register readiness checks, named `<component>/<check>` as upstream's. */
+export interface Health {
+  register(name: string, check: HealthCheck): void;
+}
+
+/** A failure to start that the user can act on; printed as one line without a stack trace, exit code 1. */
+export class StartError extends Error {
+  override readonly name = "StartError";
+}

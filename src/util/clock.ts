@@ -1,0 +1,39 @@
+/**
+ * Time as an injected dependency. Two clocks, never mixed: monotonic milliseconds for durations, waits and leases; epoch
+ * microseconds for what is written into objects. The simulation supplies its own Clock, production the system's.
+ */
+
+declare const epochMicros: unique symbol;
+/** Microseconds since 1970-01-01T00:00:00Z, an integer below 2^53 (safe until the year 2255). */
+export type EpochMicros = number & { readonly [epochMicros]: true };
+
+/** A pending timer. */
+export interface Timer {
+  /** Stops the timer; does nothing when it has fired or was cancelled. */
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Milliseconds since an arbitrary origin; never goes back, not even when the wall clock is set. May have fractions. */
+  monotonicMs(): number;
+  /** Wall clock. May jump in either direction. */
+  epochMicros(): EpochMicros;
+  /** Calls `callback` once after `delayMs` (0 = as soon as possible, but never synchronously). Delays above 2^31 - 1 ms are shortened to that. */
+  setTimer(delayMs: number, callback: () => void): Timer;
+}
+
+/**
+ * Waits `delayMs`. Resolves early (never rejects) when `signal` aborts; look at `signal.aborted` afterwards.
+ */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted === true) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      timer.cancel();
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = clock.setTimer(delayMs, done);
+    signal?.addEventListener("abort", done, { once: true });
+  });
+}

@@ -1,0 +1,45 @@
+/**
+ * The metrics contract that components receive. The implementation (prom-client) lives in observability/.
+ * A metric is created once, in a composition root or a constructor; asking twice for one name returns the same metric.
+ */
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Counter {
+  inc(labels?: Labels, by?: number): void;
+}
+export interface Gauge {
+  set(labels: Labels, value: number): void;
+}
+export interface Histogram {
+  observe(labels: Labels, value: number): void;
+}
+
+export interface Metrics {
+  counter(name: string, help: string, labelNames?: readonly string[]): Counter;
+  gauge(name: string, help: string, labelNames?: readonly string[]): Gauge;
+  histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram;
+  /** Calls `sample` before each scrape, for gauges that are read rather than set. */
+  onScrape(sample: () => void): void;
+}
+
+/** Buckets for durations of function calls, in seconds (upstream's FD buckets). */
+export const functionDurationSeconds: readonly number[] = [
+  1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
+  5, 10,
+];
+/** Buckets for asynchronous latencies, in seconds (upstream's AL buckets). */
+export const asyncLatencySeconds: readonly number[] = [
+  0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 20, 60, 300, 1800, 3600, 21600, 86400, 604800,
+];
+/** 1, 2, 4 … 2^(count-1) (upstream's EXPn buckets). */
+export function exponentialBuckets(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => 2 ** index);
+}
+
+/** Drops everything. */
+export const silentMetrics: Metrics = {
+  counter: () => ({ inc() {} }),
+  gauge: () => ({ set() {} }),
+  histogram: () => ({ observe() {} }),
+  onScrape() {},
+};
