@@ -27,7 +27,9 @@ function pinnedNode() {
 const own = Number(process.versions.node.split(".")[0]);
 const bin = pinnedNode() ?? (own >= 24 ? process.execPath : undefined);
 if (bin === undefined) {
-  console.error(`Podseidon needs Node 24 or newer; this is ${process.version} and the package ${name} is not installed.`);
+  console.error(
+    `Podseidon needs Node 24 or newer; this is ${process.version} and the package ${name} is not installed.`,
+  );
   console.error(`Run "npm ci" (without --omit=optional), or install Node 24 or newer.`);
   process.exit(1);
 }
@@ -35,8 +37,14 @@ const child = spawn(bin, process.argv.slice(2), {
   stdio: "inherit",
   env: { ...process.env, PATH: path.dirname(bin) + path.delimiter + (process.env.PATH ?? "") },
 });
-// Ctrl-C reaches the whole foreground group; a signal sent to this process alone is passed on.
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+// A terminal sends Ctrl-C and its own end to the whole group, so the child has them already, and a second one would mean "stop at
+// once" to it. A signal that was sent to this process alone is passed on.
+const hasTerminal = process.stdin.isTTY === true || process.stdout.isTTY === true || process.stderr.isTTY === true;
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+  process.on(signal, () => {
+    if (signal === "SIGTERM" || !hasTerminal) child.kill(signal);
+  });
+}
 child.on("error", (error) => {
   console.error(`Cannot start ${bin}: ${error.message}`);
   process.exit(1);

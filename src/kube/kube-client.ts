@@ -73,7 +73,12 @@ export class KubeError extends Error {
   constructor(
     kind: KubeErrorKind,
     message: string,
-    details: { code?: number; status?: KubeStatus | undefined; retryAfterMs?: number | undefined; cause?: unknown } = {},
+    details: {
+      code?: number;
+      status?: KubeStatus | undefined;
+      retryAfterMs?: number | undefined;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: details.cause });
     this.kind = kind;

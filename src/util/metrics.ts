@@ -24,8 +24,8 @@ export interface Metrics {
 
 /** Buckets for durations of function calls, in seconds (upstream's FD buckets). */
 export const functionDurationSeconds: readonly number[] = [
-  1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
-  5, 10,
+  1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+  1, 2.5, 5, 10,
 ];
 /** Buckets for asynchronous latencies, in seconds (upstream's AL buckets). */
 export const asyncLatencySeconds: readonly number[] = [

@@ -1,0 +1,43 @@
+// The licences of everything that dist/podseidon contains: the bundled packages, read from esbuild's account, and Node itself.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+interface PackageManifest {
+  readonly name?: string;
+  readonly version?: string;
+  readonly license?: string;
+}
+
+const packageFolder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/;
+const licenceFile = /^(?:licen[cs]e|copying|notice)(?:$|[.-])/i;
+
+function describePackage(folder: string): string {
+  const manifest = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8")) as PackageManifest;
+  const texts = readdirSync(folder)
+    .filter((name) => licenceFile.test(name))
+    .map((name) => readFileSync(path.join(folder, name), "utf8").trim());
+  const title = `${manifest.name ?? path.basename(folder)} ${manifest.version ?? ""} (${manifest.license ?? "see below"})`;
+  return [title, "-".repeat(title.length), ...texts].join("\n\n");
+}
+
+/**
+ * Writes down name, version and licence text of each package that gave a file to the bundle.
+ * `inputs` are the files of the bundle relative to `root`; `nodeBinary` is the Node that it runs in.
+ */
+export function describeLicences(root: string, inputs: readonly string[], nodeBinary: string): string {
+  const folders = new Set(inputs.flatMap((file) => packageFolder.exec(file)?.[0] ?? []));
+  // A release of Node keeps its licence, which names all that Node contains, beside bin/.
+  const nodeLicence = path.join(path.dirname(nodeBinary), "..", "LICENSE");
+  const title = `Node.js ${process.version}`;
+  const node = existsSync(nodeLicence)
+    ? [`${title}\n${"-".repeat(title.length)}\n\n${readFileSync(nodeLicence, "utf8").trim()}`]
+    : [];
+  const packages = Array.from(folders).toSorted();
+  return (
+    [
+      "Podseidon is licensed under the Apache License 2.0. Its executable contains the following works of others.",
+      ...packages.map((folder) => describePackage(path.join(root, folder))),
+      ...node,
+    ].join("\n\n\n") + "\n"
+  );
+}

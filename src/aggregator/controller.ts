@@ -1,0 +1,304 @@
+/**
+ * The aggregator of one cell and one core: pod events and PodProtector events in, status writes out (design 2.3, 2.4, 5).
+ *
+ * The caches are always warm; only the leader's work queue runs, so that a fail-over is one write away. An event enqueues the PodProtectors that it
+ * touches after a delay of aggregationRate * U[low, high); at most one aggregation per period and object.
+ */
+import { type PodRecord } from "../api/pod.ts";
+import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
+import { FenceRegistry } from "../core/fence-registry.ts";
+import { type HistoryConfig, historyConfigOf } from "../core/history-config.ts";
+import { type SettlementConfig } from "../core/settlement.ts";
+import { type Snapshot } from "../core/snapshot.ts";
+import { type Informer, type InformerEvent } from "../kube/informer.ts";
+import { isKubeError, type KubeClient } from "../kube/kube-client.ts";
+import { type StoredProtector } from "../kube/resources.ts";
+import { compileSelector, matches } from "../label-index/index.ts";
+import { type Clock } from "../util/clock.ts";
+import { type Logger } from "../util/logger.ts";
+import { type Rng, uniform } from "../util/rng.ts";
+import { createWorkQueue, type Outcome, type WorkQueue } from "../work-queue/index.ts";
+import { compareResourceVersions, type ResourceVersion } from "../api/resource-version.ts";
+import { BarrierTracker } from "./barrier.ts";
+import { CellPods } from "./cell-pods.ts";
+import { Fencer } from "./fencer.ts";
+import { MatchTable } from "./match-table.ts";
+import { type AggregatorMetrics } from "./metrics.ts";
+import { ProtectorState } from "./protector-state.ts";
+import { reconcileProtector } from "./reconcile.ts";
+
+export interface AggregatorConfig extends SettlementConfig {
+  readonly cellID: string;
+  readonly history: HistoryConfig;
+  /** PodProtectors that do not match are left alone. */
+  readonly protectorSelector: LabelSelector;
+  readonly rateJitterLow: number;
+  readonly rateJitterHigh: number;
+  readonly workerConcurrency: number;
+  readonly workerBackoffBaseMs: number;
+  readonly workerBackoffMaxMs: number;
+  readonly workerBackoffConflictMs: number;
+}
+
+export interface AggregatorDependencies {
+  readonly core: KubeClient;
+  readonly worker: KubeClient;
+  readonly protectors: Informer<StoredProtector>;
+  readonly pods: Informer<PodRecord>;
+  /** Sends a LIST of the cell's pods with resourceVersion unset and limit 1. */
+  readonly listBarrier: (signal: AbortSignal) => Promise<ResourceVersion>;
+  /** Makes an event in the cell if it can (update-trigger), so that a barrier is passed soon. */
+  readonly touch: () => void;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly logger: Logger;
+  readonly metrics: AggregatorMetrics;
+}
+
+export class Aggregator {
+  readonly config: AggregatorConfig;
+  readonly deps: AggregatorDependencies;
+  readonly cellPods: CellPods;
+  readonly matchTable = new MatchTable();
+  readonly fences: FenceRegistry;
+  readonly fencer: Fencer;
+  readonly barriers: BarrierTracker;
+  readonly #states = new Map<string, ProtectorState>();
+  /** PodProtectors that look again when the watch has moved: upstream's next-event pool. */
+  readonly #nextEventPool = new Set<string>();
+  /** PodProtectors that look again when a barrier has been passed. */
+  readonly #barrierPool = new Set<string>();
+  readonly #fencePool = new Map<string, Set<string>>();
+  #lastDrainMs: number | undefined;
+  /** The worker's history was reset and the new list has not arrived: the snapshot belongs to the former history. */
+  #isSnapshotObsolete = false;
+  #queue: WorkQueue<string> | undefined;
+  #leadership: AbortSignal | undefined;
+
+  constructor(config: AggregatorConfig, deps: AggregatorDependencies) {
+    this.config = config;
+    this.deps = deps;
+    this.cellPods = new CellPods(deps.pods);
+    this.fences = new FenceRegistry(config.fenceDelayMs, config.settleWindowMs);
+    this.fencer = new Fencer({
+      client: deps.worker,
+      registry: this.fences,
+      clock: deps.clock,
+      rng: deps.rng,
+      logger: deps.logger,
+      fences: deps.metrics.fences,
+    });
+    this.barriers = new BarrierTracker({
+      clock: deps.clock,
+      list: deps.listBarrier,
+      version: () => this.#snapshotVersion(),
+      onPassed: () => this.#drain(this.#barrierPool),
+      onWaiting: deps.touch,
+      onHistoryReset: (details) => this.#workerReset(details),
+      onError: (error) => deps.logger.warn("cannot list pods for a barrier", { err: error }),
+    });
+    deps.pods.subscribe({
+      onEvent: (event) => this.#podEvent(event),
+      onProgress: (version) => this.#progress(version),
+      onListed: (first) => this.#podsListed(first),
+    });
+    deps.protectors.subscribe({
+      onEvent: (event) => this.#protectorEvent(event),
+      onListed: (first) => {
+        if (first) return;
+        const nowMs = deps.clock.monotonicMs();
+        for (const [key, state] of this.#states) {
+          state.relisted(nowMs);
+          this.#enqueue(key);
+        }
+      },
+    });
+  }
+
+  /** True when counting can begin. */
+  hasSynced(): boolean {
+    return this.deps.protectors.hasSynced() && this.deps.pods.hasSynced();
+  }
+
+  /** The work of the leader, until the signal aborts; resolves when what was begun has ended. */
+  async lead(signal: AbortSignal): Promise<void> {
+    const { clock, rng, metrics } = this.deps;
+    this.#leadership = signal;
+    this.barriers.start(signal);
+    this.#queue = createWorkQueue<string>({
+      clock,
+      rng,
+      concurrency: this.config.workerConcurrency,
+      backoffBaseMs: this.config.workerBackoffBaseMs,
+      backoffMaxMs: this.config.workerBackoffMaxMs,
+      conflictBackoffMs: this.config.workerBackoffConflictMs,
+      process: (key, queueSignal) => this.#process(key, queueSignal),
+      observer: {
+        onReconcile: (durationMs, outcome) =>
+          metrics.reconcile.observe({ namespace: "", error: errorLabel(outcome) }, durationMs / 1000),
+      },
+    });
+    for (const key of this.#states.keys()) this.#queue.add(key);
+    await this.#queue.run(signal);
+    this.#queue = undefined;
+    this.#leadership = undefined;
+  }
+
+  state(key: string): ProtectorState | undefined {
+    return this.#states.get(key);
+  }
+
+  /** Number of PodProtectors that wait for the next event, for the gauge. */
+  get nextEventPoolSize(): number {
+    return this.#nextEventPool.size;
+  }
+
+  async #process(key: string, signal: AbortSignal): Promise<Outcome> {
+    const state = this.#states.get(key);
+    const selectorText = this.matchTable.selectorTextOf(key);
+    if (state === undefined || selectorText === undefined) return { kind: "done" };
+    if (!this.#isSelected(state)) return { kind: "done" };
+    const pass = await reconcileProtector(this, key, state, selectorText, signal);
+    if (pass.waitsForEvent) this.#nextEventPool.add(key);
+    if (pass.barrierFromMs !== undefined) {
+      this.#barrierPool.add(key);
+      this.barriers.want(pass.barrierFromMs);
+    }
+    this.#requestFences(key, pass.fence);
+    return pass.outcome;
+  }
+
+  #requestFences(key: string, podUIDs: readonly string[]): void {
+    const signal = this.#leadership;
+    if (signal === undefined) return;
+    for (const podUID of podUIDs) {
+      const pod = this.cellPods.byUID(podUID);
+      if (pod === undefined) continue;
+      const waiting = this.#fencePool.get(podUID) ?? new Set();
+      this.#fencePool.set(podUID, waiting.add(key));
+      this.fencer.request(pod, signal, (answered) => {
+        const keys = this.#fencePool.get(answered);
+        this.#fencePool.delete(answered);
+        if (keys !== undefined) this.#drain(keys);
+      });
+    }
+  }
+
+  #isSelected(state: ProtectorState): boolean {
+    const compiled = compileSelector(this.config.protectorSelector);
+    return compiled.ok && matches(compiled.selector, state.newest.protector.metadata.labels ?? {});
+  }
+
+  #podEvent(event: InformerEvent<PodRecord>): void {
+    const startMs = this.deps.clock.monotonicMs();
+    this.cellPods.apply(event);
+    const keys =
+      event.type === "deleted"
+        ? this.matchTable.podDeleted(event.object)
+        : this.matchTable.podChanged(event.object, event.type === "modified" ? event.previous : undefined);
+    for (const key of keys) this.#enqueue(key);
+    this.deps.metrics.enqueue.observe(
+      { namespace: event.object.namespace, kind: "Pod" },
+      (this.deps.clock.monotonicMs() - startMs) / 1000,
+    );
+  }
+
+  /** The version of a usable snapshot. */
+  #snapshotVersion(): ResourceVersion | undefined {
+    return this.#isSnapshotObsolete ? undefined : this.cellPods.version();
+  }
+
+  /** The snapshot to count and settle by; undefined while there is none. */
+  snapshot(): Snapshot | undefined {
+    return this.#isSnapshotObsolete ? undefined : this.cellPods.snapshot(this.barriers.passedSentAtMs);
+  }
+
+  #podsListed(first: boolean): void {
+    if (first || !this.#isSnapshotObsolete) return;
+    this.#isSnapshotObsolete = false;
+    for (const key of this.#states.keys()) this.#enqueue(key);
+  }
+
+  #progress(version: ResourceVersion): void {
+    if (this.#isSnapshotObsolete) return;
+    this.barriers.progress(version);
+    if (this.#nextEventPool.size === 0) return;
+    const nowMs = this.deps.clock.monotonicMs();
+    this.deps.metrics.poolDrainCount.observe({}, this.#nextEventPool.size);
+    if (this.#lastDrainMs !== undefined)
+      this.deps.metrics.poolDrainPeriod.observe({}, (nowMs - this.#lastDrainMs) / 1000);
+    this.#lastDrainMs = nowMs;
+    this.#drain(this.#nextEventPool);
+  }
+
+  #protectorEvent(event: InformerEvent<StoredProtector>): void {
+    const { key, protector, uid } = event.object;
+    const nowMs = this.deps.clock.monotonicMs();
+    if (event.type === "deleted") {
+      this.#states.delete(key);
+      this.matchTable.untrackProtector(key);
+      return;
+    }
+    const tracked = this.matchTable.trackProtector(key, protector);
+    if (!tracked.ok) {
+      this.deps.metrics.indexErrors.inc({ namespace: protector.metadata.namespace, error: "Selector" });
+      this.deps.logger.error("PodProtector cannot be counted", { podProtector: key, reason: tracked.reason });
+    }
+    const state = this.#states.get(key);
+    if (state === undefined || state.uid !== uid) {
+      this.#states.set(key, new ProtectorState(event.object, this.config.cellID, nowMs));
+    } else {
+      const wentBack =
+        event.type === "modified" &&
+        compareResourceVersions(event.object.resourceVersion, event.previous.resourceVersion) < 0;
+      if (wentBack)
+        this.deps.logger.error("PodProtector went back to an older version: the core was restored", {
+          podProtector: key,
+        });
+      state.watched(event.object, wentBack, nowMs);
+    }
+    this.#enqueue(key);
+  }
+
+  #drain(keys: Set<string>): void {
+    const drained = [...keys];
+    keys.clear();
+    for (const key of drained) this.#enqueue(key);
+  }
+
+  #enqueue(key: string): void {
+    const state = this.#states.get(key);
+    if (this.#queue === undefined || state === undefined) return;
+    const { aggregationRateMs } = historyConfigOf(
+      state.newest.protector.spec.admissionHistoryConfig,
+      this.config.history,
+    );
+    this.#queue.addAfter(
+      key,
+      aggregationRateMs * uniform(this.deps.rng, this.config.rateJitterLow, this.config.rateJitterHigh),
+    );
+  }
+
+  #workerReset(details: { readonly barrier: ResourceVersion; readonly snapshot: ResourceVersion }): void {
+    this.deps.metrics.historyResets.inc();
+    this.deps.logger.error(
+      "the worker cluster's versions went backwards: its history was reset; listing pods anew and starting all waits again",
+      details,
+    );
+    const nowMs = this.deps.clock.monotonicMs();
+    this.#isSnapshotObsolete = true;
+    this.barriers.reset();
+    for (const [key, state] of this.#states) {
+      state.watch.restart(nowMs);
+      state.memory.workerReset(state.cell()?.aggregation);
+      this.#enqueue(key);
+    }
+    this.deps.pods.relist();
+  }
+}
+
+function errorLabel(outcome: Outcome): string {
+  if (outcome.kind === "conflict") return "Conflict";
+  if (outcome.kind === "done") return "nil";
+  return isKubeError(outcome.error) ? outcome.error.kind : "unknown";
+}

@@ -1,0 +1,96 @@
+/**
+ * Which pods of the cell each PodProtector counts, kept incrementally: an event costs what it changes, not the number of pods. A change
+ * of labels touches the protectors of the old and of the new labels.
+ */
+import { type PodRecord } from "../api/pod.ts";
+import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
+import {
+  compileSelector,
+  createLabelSetIndex,
+  createNamespacedIndex,
+  createSelectorIndex,
+  formatSelector,
+} from "../label-index/index.ts";
+
+interface Match {
+  readonly namespace: string;
+  /** Canonical text of the counting selector. */
+  readonly selectorText: string;
+  readonly podKeys: Set<string>;
+}
+
+export class MatchTable {
+  readonly #selectors = createNamespacedIndex(createSelectorIndex);
+  readonly #labelSets = createNamespacedIndex(createLabelSetIndex);
+  readonly #matches = new Map<string, Match>();
+  readonly #protectorsOfPod = new Map<string, readonly string[]>();
+
+  /**
+   * Tracks the protector under its key (namespace/name). Returns the canonical text of its counting selector, or why it is unusable; then
+   * the protector counts no pods, and whatever it counted before stays out.
+   */
+  trackProtector(
+    key: string,
+    protector: PodProtector,
+  ): { ok: true; selectorText: string } | { ok: false; reason: string } {
+    const { namespace } = protector.metadata;
+    const selector = protector.spec.aggregationSelector ?? protector.spec.selector;
+    const compiled = compileSelector(selector);
+    if (!compiled.ok) {
+      this.untrackProtector(key);
+      return compiled;
+    }
+    const selectorText = formatSelector(compiled.selector);
+    if (this.#matches.get(key)?.selectorText === selectorText) return { ok: true, selectorText };
+    this.untrackProtector(key);
+    this.#selectors.track(namespace, key, selector);
+    const podKeys = new Set(this.#labelSets.query(namespace, compiled.selector));
+    this.#matches.set(key, { namespace, selectorText, podKeys });
+    for (const podKey of podKeys)
+      this.#protectorsOfPod.set(podKey, [...(this.#protectorsOfPod.get(podKey) ?? []), key]);
+    return { ok: true, selectorText };
+  }
+
+  untrackProtector(key: string): void {
+    const match = this.#matches.get(key);
+    if (match === undefined) return;
+    this.#matches.delete(key);
+    this.#selectors.untrack(match.namespace, key);
+    for (const podKey of match.podKeys) {
+      const rest = (this.#protectorsOfPod.get(podKey) ?? []).filter((other) => other !== key);
+      if (rest.length === 0) this.#protectorsOfPod.delete(podKey);
+      else this.#protectorsOfPod.set(podKey, rest);
+    }
+  }
+
+  /** The pod is new or has other labels than `previous`. Returns the protectors whose counts it may change. */
+  podChanged(pod: PodRecord, previous: PodRecord | undefined): readonly string[] {
+    const before = this.#protectorsOfPod.get(pod.key) ?? [];
+    if (previous !== undefined && previous.labels === pod.labels) return before;
+    this.#labelSets.track(pod.namespace, pod.key, pod.labels);
+    const after = this.#selectors.query(pod.namespace, pod.labels);
+    for (const key of before) this.#matches.get(key)?.podKeys.delete(pod.key);
+    for (const key of after) this.#matches.get(key)?.podKeys.add(pod.key);
+    if (after.length === 0) this.#protectorsOfPod.delete(pod.key);
+    else this.#protectorsOfPod.set(pod.key, after);
+    return before.length === 0 ? after : [...new Set([...before, ...after])];
+  }
+
+  /** The pod is gone. Returns the protectors that counted it. */
+  podDeleted(pod: PodRecord): readonly string[] {
+    const before = this.#protectorsOfPod.get(pod.key) ?? [];
+    this.#labelSets.untrack(pod.namespace, pod.key);
+    for (const key of before) this.#matches.get(key)?.podKeys.delete(pod.key);
+    this.#protectorsOfPod.delete(pod.key);
+    return before;
+  }
+
+  /** Keys of the pods that the protector counts. */
+  podKeysOf(key: string): Iterable<string> {
+    return this.#matches.get(key)?.podKeys ?? [];
+  }
+
+  selectorTextOf(key: string): string | undefined {
+    return this.#matches.get(key)?.selectorText;
+  }
+}

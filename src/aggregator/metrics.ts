@@ -1,0 +1,87 @@
+/** Metrics of the aggregator. Upstream's names where it has them (section 8.4); the rest begins with aggregator_ too. */
+import {
+  asyncLatencySeconds,
+  type Counter,
+  exponentialBuckets,
+  functionDurationSeconds,
+  type Gauge,
+  type Histogram,
+  type Metrics,
+} from "../util/metrics.ts";
+
+export interface AggregatorMetrics {
+  readonly reconcile: Histogram;
+  readonly enqueue: Histogram;
+  readonly indexErrors: Counter;
+  readonly statusWrites: Counter;
+  readonly settled: Counter;
+  readonly fences: Counter;
+  readonly historyResets: Counter;
+  readonly extensionsPruned: Counter;
+  readonly snapshotAge: Gauge;
+  readonly poolSize: Gauge;
+  readonly poolDrainCount: Histogram;
+  readonly poolDrainPeriod: Histogram;
+}
+
+export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
+  return {
+    reconcile: metrics.histogram(
+      "aggregator_reconcile",
+      "Duration of one reconciliation of a PodProtector, in seconds",
+      ["namespace", "error"],
+      functionDurationSeconds,
+    ),
+    enqueue: metrics.histogram(
+      "aggregator_enqueue",
+      "Duration of handling one pod event, in seconds",
+      ["namespace", "kind"],
+      functionDurationSeconds,
+    ),
+    indexErrors: metrics.counter("aggregator_index_error", "PodProtectors that cannot be counted, by reason", [
+      "namespace",
+      "error",
+    ]),
+    statusWrites: metrics.counter(
+      "aggregator_status_write_total",
+      "Status writes of PodProtectors, by result: written, conflict, failed",
+      ["result"],
+    ),
+    settled: metrics.counter(
+      "aggregator_settled_total",
+      "Admitted deletions settled, by reason: terminating, gone, newer-version, fenced, window",
+      ["reason"],
+    ),
+    fences: metrics.counter(
+      "aggregator_fence_total",
+      "Fences sent to pods, by result: sent, forbidden, replaced, failed",
+      ["result"],
+    ),
+    historyResets: metrics.counter(
+      "aggregator_worker_history_reset_total",
+      "Times that the worker cluster's versions went backwards",
+      [],
+    ),
+    extensionsPruned: metrics.counter(
+      "aggregator_extension_pruned_total",
+      "Writes whose extension fields the core's CRD removed",
+      [],
+    ),
+    snapshotAge: metrics.gauge("aggregator_snapshot_age_seconds", "Seconds since the pod watch was last heard of", []),
+    poolSize: metrics.gauge("aggregator_next_event_pool_current_size", "PodProtectors waiting for the next pod event", [
+      "shard",
+    ]),
+    poolDrainCount: metrics.histogram(
+      "aggregator_next_event_pool_drain_count",
+      "PodProtectors taken from the pool at once",
+      [],
+      exponentialBuckets(16),
+    ),
+    poolDrainPeriod: metrics.histogram(
+      "aggregator_next_event_pool_drain_period",
+      "Seconds between two drains of the pool",
+      [],
+      asyncLatencySeconds,
+    ),
+  };
+}

@@ -1,0 +1,150 @@
+/** One aggregation of one PodProtector: settle, count, and write both in one compare-and-swap. */
+import { type PodRecord } from "../api/pod.ts";
+import { type CellStatus, type PodProtectorStatus } from "../api/v1alpha1/pod-protector.ts";
+import { planCell } from "../core/cell-plan.ts";
+import { countedSpec } from "../core/counted-spec.ts";
+import { countPods } from "../core/pod-counts.ts";
+import { settle, type Settlement } from "../core/settlement.ts";
+import { summarize } from "../core/summary.ts";
+import { type StoredProtector } from "../kube/resources.ts";
+import { assertNever } from "../util/assert.ts";
+import { type Outcome } from "../work-queue/index.ts";
+import { type Aggregator } from "./controller.ts";
+import { type ProtectorState } from "./protector-state.ts";
+import { getLive, writeStatus } from "./status-writer.ts";
+
+export interface Pass {
+  readonly outcome: Outcome;
+  /** Look again when the watch has moved. */
+  readonly waitsForEvent: boolean;
+  /** Look again when a barrier sent at or after this moment has been passed. */
+  readonly barrierFromMs: number | undefined;
+  /** Pods to fence. */
+  readonly fence: readonly string[];
+}
+
+const idle = { waitsForEvent: false, barrierFromMs: undefined, fence: [] } as const;
+
+/** Resolves to what to wait for next. Never rejects for operating errors. */
+export async function reconcileProtector(
+  aggregator: Aggregator,
+  key: string,
+  state: ProtectorState,
+  selectorText: string,
+  signal: AbortSignal,
+): Promise<Pass> {
+  const { deps, config, cellPods } = aggregator;
+  if (state.needsLiveRead) {
+    const { namespace, name } = state.newest.protector.metadata;
+    const live = await getLive(deps.core, namespace, name, signal);
+    if (live.kind === "failed") return { ...idle, outcome: live };
+    if (!isSameObject(live.stored, state)) return { ...idle, outcome: { kind: "done" } };
+    state.readLive(live.stored, deps.clock.monotonicMs());
+  }
+
+  // Version, barrier and time are read before the counts, so that counts are never newer than they claim.
+  const snapshot = aggregator.snapshot();
+  if (snapshot === undefined) return { ...idle, outcome: { kind: "done" }, waitsForEvent: true };
+  const nowMs = deps.clock.monotonicMs();
+  const now = deps.clock.epochMicros();
+  const base = state.newest;
+  const { spec, metadata } = base.protector;
+  const buckets = state.cell()?.admissionHistory?.buckets ?? [];
+  const settlement = settle({ buckets, watch: state.watch, snapshot, fences: aggregator.fences, config, nowMs });
+  const census = countPods(podsOf(aggregator, key), spec.minReadySeconds, now);
+  const plan = planCell({
+    cellID: config.cellID,
+    cell: state.cell(),
+    census,
+    countedSpec: countedSpec(metadata.uid, selectorText, spec.minReadySeconds),
+    snapshot,
+    lastEventTime: cellPods.lastEventTime,
+    settlement,
+    memory: state.memory,
+    settleWindowMs: config.settleWindowMs,
+    nowMs,
+    now,
+  });
+  const untilAvailableMs = census.nextAvailableAt === undefined ? undefined : (census.nextAvailableAt - now) / 1000;
+  const untilWakeMs = settlement.wakeAtMs === undefined ? undefined : settlement.wakeAtMs - nowMs;
+  const requeueAfterMs = least(untilAvailableMs, untilWakeMs);
+  const done: Outcome = requeueAfterMs === undefined ? { kind: "done" } : { kind: "done", requeueAfterMs };
+  const waits = {
+    waitsForEvent: settlement.buckets.length > 0,
+    barrierFromMs: settlement.barrierFromMs,
+    fence: settlement.fence,
+  };
+
+  switch (plan.kind) {
+    case "unchanged":
+      return { ...waits, outcome: done };
+    case "behind":
+      return { ...waits, outcome: done, waitsForEvent: true };
+    case "barrier":
+      return { ...waits, outcome: done, barrierFromMs: least(plan.fromMs, settlement.barrierFromMs) };
+    case "write": {
+      const outcome = await write(aggregator, state, plan.cell, settlement, signal);
+      return { ...waits, outcome: outcome.kind === "done" ? done : outcome };
+    }
+    default:
+      return assertNever(plan);
+  }
+}
+
+async function write(
+  aggregator: Aggregator,
+  state: ProtectorState,
+  cell: CellStatus & { readonly aggregation: NonNullable<CellStatus["aggregation"]> },
+  settlement: Settlement,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { deps } = aggregator;
+  const { metrics, clock } = deps;
+  const base = state.newest;
+  const outcome = await writeStatus(deps.core, base, withCell(base.protector.status, cell), signal);
+  metrics.statusWrites.inc({ result: outcome.kind });
+  switch (outcome.kind) {
+    case "written":
+      state.memory.wrote(cell.aggregation);
+      state.wrote(outcome.stored, clock.monotonicMs());
+      for (const [reason, weight] of settlement.settled) metrics.settled.inc({ reason }, weight);
+      if (state.cell()?.aggregation?.countedSpec === undefined) {
+        metrics.extensionsPruned.inc();
+        deps.logger.warn(
+          "the core's CRD removes Podseidon's extension fields: install the CRD of this version; until then upstream's guarantee holds",
+          { podProtector: base.key },
+        );
+      }
+      return { kind: "done" };
+    case "conflict":
+      if (isSameObject(outcome.live, state)) state.readLive(outcome.live, clock.monotonicMs());
+      return { kind: "conflict" };
+    case "failed":
+      return outcome;
+    default:
+      return assertNever(outcome);
+  }
+}
+
+function isSameObject(live: StoredProtector | undefined, state: ProtectorState): live is StoredProtector {
+  return live !== undefined && live.uid === state.uid;
+}
+
+function withCell(status: PodProtectorStatus | undefined, cell: CellStatus): PodProtectorStatus {
+  const cells = status?.cells ?? [];
+  const known = cells.some(({ cellID }) => cellID === cell.cellID);
+  const all = known ? cells.map((other) => (other.cellID === cell.cellID ? cell : other)) : [...cells, cell];
+  return { ...status, cells: all, summary: summarize(all) };
+}
+
+function* podsOf(aggregator: Aggregator, key: string): Iterable<PodRecord> {
+  for (const podKey of aggregator.matchTable.podKeysOf(key)) {
+    const pod = aggregator.cellPods.get(podKey);
+    if (pod !== undefined) yield pod;
+  }
+}
+
+function least(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined) return b;
+  return b === undefined ? a : Math.min(a, b);
+}

@@ -1,0 +1,94 @@
+/** What Podseidon needs to know of a Deployment: the fields that decide about its PodProtector, without the pod template. */
+import * as v from "valibot";
+import { parseResourceVersion, type ResourceVersion } from "./resource-version.ts";
+import { type LabelSelector } from "./v1alpha1/pod-protector.ts";
+
+/** An absolute number, or a percentage such as "25%". */
+export type IntOrPercent = number | string;
+
+export interface DeploymentFacts {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly replicas: number | undefined;
+  readonly minReadySeconds: number;
+  readonly selector: LabelSelector;
+  readonly strategy: "RollingUpdate" | "Recreate";
+  readonly maxUnavailable: IntOrPercent | undefined;
+  readonly maxSurge: IntOrPercent | undefined;
+}
+
+export interface DeploymentRecord {
+  /** namespace/name. */
+  readonly key: string;
+  readonly uid: string;
+  readonly resourceVersion: ResourceVersion;
+  readonly facts: DeploymentFacts;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly finalizers: readonly string[];
+  readonly isTerminating: boolean;
+}
+
+const intOrPercent = v.optional(v.union([v.number(), v.string()]));
+const deployment = v.object({
+  metadata: v.object({
+    name: v.string(),
+    namespace: v.string(),
+    uid: v.string(),
+    resourceVersion: v.string(),
+    deletionTimestamp: v.optional(v.string()),
+    labels: v.optional(v.record(v.string(), v.string()), {}),
+    finalizers: v.optional(v.array(v.string()), []),
+  }),
+  spec: v.object({
+    replicas: v.optional(v.number()),
+    minReadySeconds: v.optional(v.number(), 0),
+    selector: v.object({
+      matchLabels: v.optional(v.record(v.string(), v.string())),
+      matchExpressions: v.optional(
+        v.array(
+          v.object({
+            key: v.string(),
+            operator: v.picklist(["In", "NotIn", "Exists", "DoesNotExist"]),
+            values: v.optional(v.array(v.string())),
+          }),
+        ),
+      ),
+    }),
+    strategy: v.optional(
+      v.object({
+        type: v.optional(v.string()),
+        rollingUpdate: v.nullish(v.object({ maxUnavailable: intOrPercent, maxSurge: intOrPercent })),
+      }),
+    ),
+  }),
+});
+
+/** Reads an apps/v1 Deployment; undefined when it is not usable. Never throws. */
+export function readDeployment(raw: unknown): DeploymentRecord | undefined {
+  const result = v.safeParse(deployment, raw);
+  if (!result.success) return undefined;
+  const { metadata, spec } = result.output;
+  const resourceVersion = parseResourceVersion(metadata.resourceVersion);
+  if (resourceVersion === undefined) return undefined;
+  return {
+    key: `${metadata.namespace}/${metadata.name}`,
+    uid: metadata.uid,
+    resourceVersion,
+    labels: metadata.labels,
+    finalizers: metadata.finalizers,
+    isTerminating: metadata.deletionTimestamp !== undefined,
+    facts: {
+      name: metadata.name,
+      namespace: metadata.namespace,
+      uid: metadata.uid,
+      replicas: spec.replicas,
+      minReadySeconds: spec.minReadySeconds,
+      // The schema leaves out unknown fields, and what it keeps is a LabelSelector.
+      selector: spec.selector as DeploymentFacts["selector"],
+      strategy: spec.strategy?.type === "Recreate" ? "Recreate" : "RollingUpdate",
+      maxUnavailable: spec.strategy?.rollingUpdate?.maxUnavailable,
+      maxSurge: spec.strategy?.rollingUpdate?.maxSurge,
+    },
+  };
+}

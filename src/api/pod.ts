@@ -1,0 +1,131 @@
+/**
+ * What Podseidon needs to know of a pod, as a flat record, and how to read it from the JSON of a list, watch or review. Pod objects of
+ * several kilobytes become a few hundred bytes; label sets can be shared by the caller through `intern`.
+ */
+import { type EpochMicros } from "../util/clock.ts";
+import { parseTime } from "./micro-time.ts";
+import { parseResourceVersion, type ResourceVersion } from "./resource-version.ts";
+import { annotations } from "./v1alpha1/names.ts";
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface PodRecord {
+  /** namespace/name. */
+  readonly key: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: ResourceVersion;
+  readonly labels: Labels;
+  /** A deletionTimestamp is set. */
+  readonly terminating: boolean;
+  /** Phase Failed or Succeeded: the pod never runs again and counts for nothing. */
+  readonly terminal: boolean;
+  /** Condition PodScheduled is True. */
+  readonly scheduled: boolean;
+  /** Condition Initialized is True. */
+  readonly initialized: boolean;
+  /** Phase Running. */
+  readonly running: boolean;
+  /** Condition Ready is True. */
+  readonly ready: boolean;
+  /** lastTransitionTime of the Ready condition while it is True. */
+  readonly readySince: EpochMicros | undefined;
+  /** The newest moment that the object itself proves: creation, update-trigger time, managedFields times, request time of the deletion. */
+  readonly eventTime: EpochMicros | undefined;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const noLabels: Labels = Object.freeze({});
+
+/** Reads a v1 Pod. Undefined when it lacks a name, namespace, UID or a usable resourceVersion. Never throws. */
+export function readPod(raw: unknown, intern: (labels: Labels) => Labels = (labels) => labels): PodRecord | undefined {
+  const metadata = object(object(raw)?.["metadata"]);
+  const name = metadata?.["name"];
+  const namespace = metadata?.["namespace"];
+  const uid = metadata?.["uid"];
+  const resourceVersion = parseResourceVersion(metadata?.["resourceVersion"]);
+  if (metadata === undefined || resourceVersion === undefined) return undefined;
+  if (typeof name !== "string" || typeof namespace !== "string" || typeof uid !== "string") return undefined;
+  if (name === "" || namespace === "" || uid === "") return undefined;
+
+  const status = object(object(raw)?.["status"]);
+  const phase = status?.["phase"];
+  const conditions = readConditions(status);
+  return {
+    key: `${namespace}/${name}`,
+    namespace,
+    name,
+    uid,
+    resourceVersion,
+    labels: intern(readStringMap(metadata["labels"])),
+    terminating: typeof metadata["deletionTimestamp"] === "string",
+    terminal: phase === "Failed" || phase === "Succeeded",
+    scheduled: conditions.scheduled,
+    initialized: conditions.initialized,
+    running: phase === "Running",
+    ready: conditions.ready,
+    readySince: conditions.readySince,
+    eventTime: readEventTime(metadata),
+  };
+}
+
+/** The annotations of a raw object; empty when there are none. */
+export function readAnnotations(raw: unknown): Labels {
+  return readStringMap(object(object(raw)?.["metadata"])?.["annotations"]);
+}
+
+function object(value: unknown): Json | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+}
+
+function readStringMap(value: unknown): Labels {
+  const map = object(value);
+  if (map === undefined) return noLabels;
+  for (const key in map) {
+    if (typeof map[key] === "string") continue;
+    return Object.fromEntries(
+      Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+    );
+  }
+  return map as Labels;
+}
+
+function readConditions(
+  status: Json | undefined,
+): Pick<PodRecord, "scheduled" | "initialized" | "ready" | "readySince"> {
+  let scheduled = false;
+  let initialized = false;
+  let ready = false;
+  let readySince: EpochMicros | undefined;
+  const list = status?.["conditions"];
+  for (const item of Array.isArray(list) ? list : []) {
+    const condition = object(item);
+    if (condition?.["status"] !== "True") continue;
+    if (condition["type"] === "PodScheduled") scheduled = true;
+    else if (condition["type"] === "Initialized") initialized = true;
+    else if (condition["type"] === "Ready") {
+      ready = true;
+      readySince = parseTime(condition["lastTransitionTime"]);
+    }
+  }
+  return { scheduled, initialized, ready, readySince };
+}
+
+function readEventTime(metadata: Json): EpochMicros | undefined {
+  let newest = parseTime(metadata["creationTimestamp"]);
+  const consider = (time: EpochMicros | undefined): void => {
+    if (time !== undefined && (newest === undefined || time > newest)) newest = time;
+  };
+  consider(parseTime(object(metadata["annotations"])?.[annotations.updateTriggerTime]));
+  const managed = metadata["managedFields"];
+  for (const entry of Array.isArray(managed) ? managed : []) consider(parseTime(object(entry)?.["time"]));
+  // deletionTimestamp is the time of the request plus the grace period, so it lies in the future.
+  const deletion = parseTime(metadata["deletionTimestamp"]);
+  const graceSeconds = metadata["deletionGracePeriodSeconds"];
+  if (deletion !== undefined) {
+    consider((deletion - (typeof graceSeconds === "number" ? graceSeconds * 1_000_000 : 0)) as EpochMicros);
+  }
+  return newest;
+}

@@ -1,0 +1,104 @@
+/**
+ * Reads a PodProtector from JSON that came from outside. Unknown fields are kept, so that a status written back loses nothing that a newer
+ * version put there. Counters and versions are taken as they are; core/bucket.ts gives odd ones a safe meaning.
+ */
+import * as v from "valibot";
+import { type PodProtector } from "./pod-protector.ts";
+import { apiVersion } from "./names.ts";
+
+const stringMap = v.record(v.string(), v.string());
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+const requirement = v.looseObject({
+  key: v.string(),
+  operator: v.picklist(["In", "NotIn", "Exists", "DoesNotExist"]),
+  values: v.optional(v.array(v.string())),
+});
+const labelSelector = v.looseObject({
+  matchLabels: v.optional(stringMap),
+  matchExpressions: v.optional(v.array(requirement)),
+});
+const bucket = v.looseObject({
+  startTime: v.string(),
+  podName: v.optional(v.string()),
+  podUID: v.optional(v.string()),
+  endTime: v.optional(v.string()),
+  counter: v.optional(v.pipe(v.number(), v.integer())),
+  podResourceVersion: v.optional(v.string()),
+  podUIDDigests: v.optional(v.string()),
+});
+const aggregation = v.looseObject({
+  totalReplicas: count,
+  availableReplicas: count,
+  readyReplicas: v.optional(count),
+  scheduledReplicas: v.optional(count),
+  runningReplicas: v.optional(count),
+  initializedReplicas: v.optional(count),
+  lastEventTime: v.optional(v.string()),
+  resourceVersion: v.optional(v.string()),
+  countedAt: v.optional(v.string()),
+  countedSpec: v.optional(v.string()),
+});
+const cell = v.looseObject({
+  cellID: v.string(),
+  aggregation: v.optional(aggregation),
+  admissionHistory: v.optional(v.looseObject({ buckets: v.optional(v.array(bucket)) })),
+});
+const status = v.looseObject({
+  // Go writes null for a nil slice.
+  cells: v.pipe(
+    v.nullish(v.array(cell), []),
+    v.transform((cells) => cells ?? []),
+  ),
+  summary: v.looseObject({
+    totalReplicas: v.number(),
+    aggregatedAvailableReplicas: v.number(),
+    estimatedAvailableReplicas: v.number(),
+  }),
+});
+const podProtector = v.looseObject({
+  apiVersion: v.literal(apiVersion),
+  kind: v.literal("PodProtector"),
+  metadata: v.looseObject({
+    name: v.string(),
+    namespace: v.string(),
+    uid: v.string(),
+    resourceVersion: v.string(),
+    deletionTimestamp: v.optional(v.string()),
+    labels: v.optional(stringMap),
+    annotations: v.optional(stringMap),
+    finalizers: v.optional(v.array(v.string())),
+  }),
+  spec: v.looseObject({
+    minAvailable: v.pipe(v.number(), v.integer()),
+    minReadySeconds: v.pipe(v.number(), v.integer()),
+    selector: labelSelector,
+    aggregationSelector: v.optional(labelSelector),
+    admissionHistoryConfig: v.optional(
+      v.looseObject({
+        maxConcurrentLag: v.optional(v.number()),
+        compactThreshold: v.optional(v.number()),
+        aggregationRateMillis: v.optional(v.number()),
+      }),
+    ),
+  }),
+  status: v.optional(status),
+});
+
+export type DecodeResult =
+  | { readonly ok: true; readonly protector: PodProtector }
+  /** `reason` names the field and what is wrong with it. */
+  | { readonly ok: false; readonly reason: string };
+
+/** Never throws. List items lack apiVersion and kind; pass them with `withTypeMeta`. */
+export function decodePodProtector(raw: unknown): DecodeResult {
+  const result = v.safeParse(podProtector, raw);
+  if (result.success) return { ok: true, protector: result.output as unknown as PodProtector };
+  const issue = result.issues[0];
+  return { ok: false, reason: `${v.getDotPath(issue) ?? "object"}: ${issue.message}` };
+}
+
+/** Adds the apiVersion and kind that the items of a list do not carry. */
+export function withTypeMeta(raw: unknown): unknown {
+  return typeof raw === "object" && raw !== null ? { apiVersion, kind: "PodProtector", ...raw } : raw;
+}

@@ -1,0 +1,48 @@
+/** Checks of values that name places: bind addresses, URLs of API servers, paths of the webhook, cells. */
+import { isIP } from "node:net";
+
+/** An IP address, a host name, or "" for all addresses; brackets belong into URLs only. */
+export function bindAddressProblem(text: string): string | undefined {
+  const isHostName = /^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$/.test(text) && !/^[\d.]+$/.test(text);
+  return text === "" || isIP(text) !== 0 || isHostName ? undefined : "is not an IP address or host name";
+}
+
+/** The URL of an API server; "" = not given. */
+export function masterUrlProblem(text: string): string | undefined {
+  if (text === "") return undefined;
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && /^https?:\/\//.test(text)
+    ? undefined
+    : "is not an http or https URL";
+}
+
+/** "" or a path that can stand before `/{cell}`. */
+export function pathPrefixProblem(text: string): string | undefined {
+  return text === "" || /^(\/[A-Za-z0-9._~-]+)+$/.test(text) ? undefined : "is not a path such as /podseidon";
+}
+
+/** A cell ID is one segment of the webhook's path and a label of metrics. */
+export function cellIdProblem(text: string): string | undefined {
+  return /^[^\s/,=?#%\u0000-\u001f\u007f]{1,253}$/.test(text) ? undefined : "is not a cell ID";
+}
+
+/** The text with the user and password of URLs masked. */
+export function maskPasswords(text: string): string {
+  return text.replace(/(:\/\/)[^/@\s,]+@/g, "$1***@");
+}
+
+/** True when listening there means listening on every address. */
+export function isWildcard(address: string): boolean {
+  return address === "" || address === "::" || address === "0.0.0.0";
+}
+
+/** The IPv4 address that stands in for an IPv6 one where the host has no IPv6; undefined = there is none. */
+export function ipv4Twin(address: string): string | undefined {
+  if (address === "::1") return "127.0.0.1";
+  return address === "::" || address === "" ? "0.0.0.0" : undefined;
+}
+
+/** True when one stands in for the other on a host without IPv6, so that both cannot have the same port there. */
+export function isLoopbackTwin(one: string, other: string): boolean {
+  return ipv4Twin(one) === other || ipv4Twin(other) === one;
+}

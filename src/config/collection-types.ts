@@ -1,0 +1,98 @@
+/** Value types that hold several texts: comma lists and `key=value` maps. In a YAML file they may also be lists and maps. */
+import { accept, isList, reject, type FlagInput, type Parsed, type ValueType } from "./value-type.ts";
+import { nearest } from "./nearest.ts";
+
+/** More items than any fleet has cells; bounds the work on hostile input. */
+const itemsMax = 10_000;
+
+type ProblemOf = (text: string) => string | undefined;
+const anything: ProblemOf = () => undefined;
+
+/** A comma list without empty or repeated items. */
+export function list(placeholder: string, problemOf: ProblemOf = anything): ValueType<readonly string[]> {
+  return {
+    kind: "list",
+    shape: "list",
+    placeholder,
+    allowed: "a comma list of distinct texts such as a,b",
+    parse: (input) => parseList(input, problemOf),
+    format: (value) => value,
+  };
+}
+
+/** A comma list of some of a few words; at least one. */
+export function choices<const W extends string>(placeholder: string, words: readonly W[]): ValueType<readonly W[]> {
+  const problemOf: ProblemOf = (item) =>
+    words.some((word) => word === item) ? undefined : "is not one of the choices";
+  return {
+    kind: "list",
+    shape: "list",
+    placeholder,
+    allowed: `one or more of ${words.join(", ")}`,
+    parse(input) {
+      const parsed = parseList(input, problemOf);
+      if (parsed.ok) return parsed as Parsed<readonly W[]>;
+      const strange = itemsOf(input).find((item) => problemOf(item) !== undefined);
+      return strange === undefined ? parsed : reject(parsed.problem, nearest(strange, words));
+    },
+    format: (value) => value,
+  };
+}
+
+/** A map of texts: `key=value,key=value`. */
+export function map(
+  placeholder: string,
+  rule: { readonly keyProblem: ProblemOf; readonly valueProblem: ProblemOf },
+): ValueType<Readonly<Record<string, string>>> {
+  return {
+    kind: "map",
+    shape: "map",
+    placeholder,
+    allowed: "a list of key=value pairs with distinct keys such as a=b,c=d",
+    parse(input) {
+      const pairs = pairsOf(input);
+      if (pairs.length > itemsMax) return reject(`has more than ${itemsMax} pairs`);
+      const result = new Map<string, string>();
+      for (const [key, value] of pairs) {
+        if (key === "" || value === undefined) return reject("is not a list of key=value pairs");
+        if (result.has(key)) return reject(`has the key ${JSON.stringify(key)} twice`);
+        const keyProblem = rule.keyProblem(key);
+        if (keyProblem !== undefined) return reject(`has the key ${JSON.stringify(key)}, which ${keyProblem}`);
+        const valueProblem = rule.valueProblem(value);
+        if (valueProblem !== undefined) return reject(`has the value ${JSON.stringify(value)}, which ${valueProblem}`);
+        result.set(key, value);
+      }
+      return accept(Object.freeze(Object.fromEntries(result)));
+    },
+    format: (value) => value,
+  };
+}
+
+function itemsOf(input: FlagInput): readonly string[] {
+  if (typeof input === "string") return input.trim() === "" ? [] : input.split(",").map((item) => item.trim());
+  return isList(input) ? input : [];
+}
+
+function parseList(input: FlagInput, problemOf: ProblemOf): Parsed<readonly string[]> {
+  if (typeof input !== "string" && !isList(input)) return reject("is a map");
+  const items = itemsOf(input);
+  if (items.length > itemsMax) return reject(`has more than ${itemsMax} items`);
+  if (items.includes("")) return reject("has an empty item");
+  const seen = new Set<string>();
+  const repeated = items.find((item) => seen.size === seen.add(item).size);
+  if (repeated !== undefined) return reject(`names ${JSON.stringify(repeated)} twice`);
+  for (const item of items) {
+    const problem = problemOf(item);
+    if (problem !== undefined)
+      return reject(items.length === 1 ? problem : `has the item ${JSON.stringify(item)}, which ${problem}`);
+  }
+  return accept(Object.freeze([...items]));
+}
+
+function pairsOf(input: FlagInput): readonly (readonly [string, string | undefined])[] {
+  if (typeof input !== "string" && !isList(input)) return Object.entries(input);
+  return itemsOf(input).map((item) => {
+    const equals = item.indexOf("=");
+    return equals === -1 ? [item, undefined] : [item.slice(0, equals), item.slice(equals + 1)];
+  });
+}

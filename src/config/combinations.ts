@@ -1,0 +1,218 @@
+/**
+ * Combinations of flags that cannot work. Only flags of the selected roles are judged. Each rule returns one line that names the flags
+ * and what is allowed, or nothing.
+ */
+import { isLoopbackTwin, isWildcard } from "./address.ts";
+import { unprefixed, type Role } from "./flag.ts";
+import { type FlagValues } from "./flag-table.ts";
+import { formatDuration } from "./duration.ts";
+import { updateTriggerRunBy } from "./config.ts";
+import { annotatedCriteria } from "./flags/webhook.ts";
+import { Problem } from "./problem.ts";
+
+type Rule = (values: FlagValues) => string | undefined;
+
+/** A leader retries with up to 20 % jitter (client-go's JitterFactor); the deadline must leave room for one retry. */
+const retryJitterFactor = 1.2;
+
+export function combinationProblem(values: FlagValues): Problem | undefined {
+  const selected = new Set(values.role);
+  for (const [roles, rules] of rulesByRoles) {
+    if (!roles.some((role) => selected.has(role))) continue;
+    for (const rule of rules) {
+      const message = rule(values);
+      if (message !== undefined) return new Problem(message);
+    }
+  }
+  return undefined;
+}
+
+const serverPrefixes = ["healthz-", "prometheus-http-", "webhook-"] as const;
+type ServerPrefix = (typeof serverPrefixes)[number];
+
+const httpsNeedsFiles =
+  (prefix: ServerPrefix): Rule =>
+  (values) => {
+    const server = unprefixed(values, prefix);
+    if (!server["https-enable"]) return undefined;
+    const missing = (["https-cert-file", "https-key-file"] as const).find((name) => server[name] === "");
+    return (
+      missing &&
+      `--${prefix}https-enable needs --${prefix}https-cert-file and --${prefix}https-key-file; --${prefix}${missing} is not given`
+    );
+  };
+
+const impersonationNeedsUser =
+  (
+    prefix:
+      | "core-kube-"
+      | "worker-kube-"
+      | "webhook-worker-client-provider.single-kube-"
+      | "webhook-worker-client-provider.map-",
+  ): Rule =>
+  (values) => {
+    const own = unprefixed(values, prefix);
+    if (own["impersonate-username"] !== "") return undefined;
+    if (own["impersonate-uid"] !== "") return `--${prefix}impersonate-uid needs --${prefix}impersonate-username`;
+    if (own["impersonate-groups"].length > 0)
+      return `--${prefix}impersonate-groups needs --${prefix}impersonate-username`;
+    return undefined;
+  };
+
+const electorLeavesTime =
+  (prefix: "aggregator-leader-elector-" | "generator-leader-elector-"): Rule =>
+  (values) => {
+    const own = unprefixed(values, prefix);
+    const lease = own["lease-duration"];
+    const renew = own["renew-deadline"];
+    const retry = own["retry-period"];
+    if (!own.enable) return undefined;
+    if (lease <= renew) {
+      return `--${prefix}lease-duration (${formatDuration(lease)}) must be longer than --${prefix}renew-deadline (${formatDuration(renew)})`;
+    }
+    if (renew <= retryJitterFactor * retry) {
+      return `--${prefix}renew-deadline (${formatDuration(renew)}) must be longer than ${retryJitterFactor} times --${prefix}retry-period (${formatDuration(retry)})`;
+    }
+    return undefined;
+  };
+
+const backoffGrows =
+  (prefix: "aggregator-worker-" | "generator-worker-"): Rule =>
+  (values) => {
+    const own = unprefixed(values, prefix);
+    if (own["backoff-base"] <= own["backoff-max"]) return undefined;
+    return `--${prefix}backoff-base (${formatDuration(own["backoff-base"])}) must be at most --${prefix}backoff-max (${formatDuration(own["backoff-max"])})`;
+  };
+
+const jitterIsARange: Rule = (values) => {
+  const low = values["aggregator-rate-jitter-low"];
+  const high = values["aggregator-rate-jitter-high"];
+  return low <= high
+    ? undefined
+    : `--aggregator-rate-jitter-low (${low}) must be at most --aggregator-rate-jitter-high (${high})`;
+};
+
+const windowOutlastsFence: Rule = (values) => {
+  const fence = values["aggregator-settlement-fence-delay"];
+  const window = values["aggregator-settle-window"];
+  if (window >= fence) return undefined;
+  return `--aggregator-settle-window (${formatDuration(window)}) must be at least --aggregator-settlement-fence-delay (${formatDuration(fence)})`;
+};
+
+const webhookListens: Rule = (values) =>
+  values["webhook-enable"] || values["webhook-https-enable"]
+    ? undefined
+    : "the webhook has no listener: allowed is --webhook-enable, --webhook-https-enable or both";
+
+const filterNeedsByCell: Rule = (values) =>
+  values["webhook-requires-pod-name.by-cell-filter"].length > 0 && values["webhook-requires-pod-name"] !== "by-cell"
+    ? `--webhook-requires-pod-name.by-cell-filter is allowed only with --webhook-requires-pod-name=by-cell, which is ${values["webhook-requires-pod-name"]}`
+    : undefined;
+
+const clientFlagsFitProvider: Rule = (values) => {
+  const provider = values["webhook-worker-client-provider"];
+  const single = unprefixed(values, "webhook-worker-client-provider.single-kube-");
+  const own = unprefixed(values, "webhook-worker-client-provider.map-");
+  const only = (flag: string, needed: string): string =>
+    `--webhook-worker-client-provider.${flag} is allowed only with --webhook-worker-client-provider=${needed}, which is ${provider}`;
+  if (provider !== "single" && single.config !== "") return only("single-kube-config", "single");
+  if (provider !== "single" && single.master !== "") return only("single-kube-master", "single");
+  const cells = Object.keys(own.configs);
+  if (provider !== "map" && cells.length > 0) return only("map-configs", "map");
+  if (provider !== "map" && Object.keys(own.masters).length > 0) return only("map-masters", "map");
+  if (provider === "map" && cells.length === 0) {
+    return "--webhook-worker-client-provider=map needs a cell in --webhook-worker-client-provider.map-configs";
+  }
+  const stray = Object.keys(own.masters).find((cell) => !Object.hasOwn(own.configs, cell));
+  if (stray === undefined) return undefined;
+  const allowed = cells.slice(0, 10).join(", ");
+  return `--webhook-worker-client-provider.map-masters names the cell ${stray}, which --webhook-worker-client-provider.map-configs does not; allowed: ${allowed}`;
+};
+
+const criteriaDiffer: Rule = (values) => {
+  const seen = new Map<string, string>();
+  for (const criterion of annotatedCriteria) {
+    const prefix =
+      `webhook-handler-health-criterion-${criterion.toLowerCase() as Lowercase<typeof criterion>}-` as const;
+    const own = unprefixed(values, prefix) as { readonly key: string; readonly value: string };
+    const annotation = `${own.key}=${own.value}`;
+    const other = seen.get(annotation);
+    if (other !== undefined)
+      return `--${prefix}value: the annotation ${annotation} already means ${other}; allowed is a pair of key and value of its own`;
+    seen.set(annotation, criterion);
+  }
+  return undefined;
+};
+
+/** The aggregator can only see a dummy pod in the namespace that it watches. */
+const triggerIsWatched: Rule = (values) => {
+  const watched = values["worker-kube-target-namespace"];
+  const namespace = values["update-trigger-dummy-pod-namespace"];
+  const isRunning = updateTriggerRunBy(new Set(values.role), values["update-trigger-enable"]) === "aggregator";
+  if (!isRunning || watched === "" || watched === namespace) return undefined;
+  return `--update-trigger-dummy-pod-namespace (${namespace}) must be --worker-kube-target-namespace (${watched})`;
+};
+
+const portsDiffer: Rule = (values) => {
+  const listeners = serverPrefixes
+    .filter((prefix) => prefix !== "webhook-" || values.role.includes("webhook"))
+    .flatMap((prefix) => {
+      const own = unprefixed(values, prefix);
+      return [
+        { isOn: own.enable, address: own["bind-addr"], port: own.port, flag: `--${prefix}port` },
+        {
+          isOn: own["https-enable"],
+          address: own["https-bind-addr"],
+          port: own["https-port"],
+          flag: `--${prefix}https-port`,
+        },
+      ];
+    })
+    .filter(({ isOn, port }) => isOn && port !== 0);
+  for (const [index, one] of listeners.entries()) {
+    const other = listeners
+      .slice(0, index)
+      .find(({ port, address }) => port === one.port && overlap(address, one.address));
+    if (other !== undefined)
+      return `${other.flag} and ${one.flag} are both ${one.port} on the same address; allowed are distinct ports`;
+  }
+  return undefined;
+};
+
+function overlap(one: string, other: string): boolean {
+  return one === other || isWildcard(one) || isWildcard(other) || isLoopbackTwin(one, other);
+}
+
+const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
+  [
+    ["generator", "aggregator", "webhook", "update-trigger"],
+    [httpsNeedsFiles("healthz-"), httpsNeedsFiles("prometheus-http-"), portsDiffer],
+  ],
+  [["generator", "aggregator", "webhook"], [impersonationNeedsUser("core-kube-")]],
+  [
+    ["aggregator", "update-trigger"],
+    [impersonationNeedsUser("worker-kube-"), triggerIsWatched],
+  ],
+  [
+    ["webhook"],
+    [
+      webhookListens,
+      httpsNeedsFiles("webhook-"),
+      filterNeedsByCell,
+      clientFlagsFitProvider,
+      impersonationNeedsUser("webhook-worker-client-provider.single-kube-"),
+      impersonationNeedsUser("webhook-worker-client-provider.map-"),
+      criteriaDiffer,
+    ],
+  ],
+  [
+    ["aggregator"],
+    [
+      jitterIsARange,
+      windowOutlastsFence,
+      backoffGrows("aggregator-worker-"),
+      electorLeavesTime("aggregator-leader-elector-"),
+    ],
+  ],
+  [["generator"], [backoffGrows("generator-worker-"), electorLeavesTime("generator-leader-elector-")]],
+];

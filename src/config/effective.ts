@@ -1,0 +1,56 @@
+/** The effective settings, for --print-config and for the log at start. */
+import { maskPasswords } from "./address.ts";
+import { type Role } from "./flag.ts";
+import { flagNames, flags, isUsedBy, type FlagName } from "./flag-table.ts";
+import { inputText, type FlagInput } from "./value-type.ts";
+
+export interface Setting {
+  readonly value: unknown;
+  /** "flag", "env NAME", "file PATH" or "default". */
+  readonly origin: string;
+}
+
+export type Effective = ReadonlyMap<FlagName, Setting>;
+
+/**
+ * A YAML file that --config reads back (but for masked passwords): one line for each flag of the selected roles, with its origin as a
+ * comment.
+ */
+export function printConfig(effective: Effective, selected: ReadonlySet<Role>): string {
+  const lines: string[] = [];
+  let title = "";
+  for (const name of flagNames) {
+    const setting = effective.get(name);
+    // A file cannot name another file.
+    if (setting === undefined || name === "config" || !isUsedBy(name, selected)) continue;
+    const { group } = flags[name];
+    if (group.title !== title) {
+      lines.push(title === "" ? `# ${group.title}` : `\n# ${group.title}`);
+      title = group.title;
+    }
+    lines.push(`${name}: ${yamlOf(masked(name, flags[name].type.format(setting.value)))}  # ${setting.origin}`);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** What is not at its default, as flag -> text, without passwords. */
+export function changedSettings(effective: Effective): Readonly<Record<string, string>> {
+  const changed = effective.entries().filter(([, setting]) => setting.origin !== "default");
+  return Object.fromEntries(
+    changed.map(([name, setting]) => [name, inputText(masked(name, flags[name].type.format(setting.value)))]),
+  );
+}
+
+function masked(name: FlagName, input: FlagInput): FlagInput {
+  if (flags[name].mayHoldPassword !== true) return input;
+  if (typeof input === "string") return maskPasswords(input);
+  return Object.fromEntries(
+    Object.entries(input as Readonly<Record<string, string>>).map(([key, value]) => [key, maskPasswords(value)]),
+  );
+}
+
+/** JSON is YAML; simple words stay bare. All scalars are read as text, so that no word needs quotes for its meaning. */
+function yamlOf(input: FlagInput): string {
+  if (typeof input === "string" && /^[A-Za-z0-9][\w./-]*$/.test(input)) return input;
+  return JSON.stringify(input);
+}

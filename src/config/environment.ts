@@ -1,0 +1,27 @@
+/**
+ * Reads settings from the environment. Only names with one prefix are read, and with it only names that exist: a Service called
+ * `podseidon-webhook` makes the kubelet inject PODSEIDON_WEBHOOK_PORT=tcp://…, which must mean nothing here.
+ */
+import { flagNames, type FlagName } from "./flag-table.ts";
+import { type Problem, unknownName } from "./problem.ts";
+
+export const environmentPrefix = "PODSEIDON_FLAG_";
+
+/** `webhook-requires-pod-name.by-cell-filter` -> `PODSEIDON_FLAG_WEBHOOK_REQUIRES_POD_NAME_BY_CELL_FILTER`. */
+export function environmentName(name: FlagName): string {
+  return environmentPrefix + name.replace(/[-.]/g, "_").toUpperCase();
+}
+
+/** The values by flag; a variable that is set to the empty text counts as given. */
+export function readEnvironment(env: Readonly<Record<string, string | undefined>>): Map<FlagName, string> | Problem {
+  const flagOf = new Map(flagNames.map((name) => [environmentName(name), name]));
+  const inputs = new Map<FlagName, string>();
+  for (const [variable, value] of Object.entries(env)) {
+    if (!variable.startsWith(environmentPrefix) || value === undefined) continue;
+    const name = flagOf.get(variable);
+    if (name === undefined)
+      return unknownName("environment variable", variable, [...flagOf.keys()], (candidate) => candidate);
+    inputs.set(name, value);
+  }
+  return inputs;
+}

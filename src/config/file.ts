@@ -1,0 +1,56 @@
+/**
+ * Reads the YAML file of --config: a flat map from flag names to values. All scalars are read as the text that stands there, so that 007
+ * stays 007 and the flag's own type decides; lists and maps may be written in YAML or as the command line takes them.
+ */
+import { FAILSAFE_SCHEMA, load, YAMLException } from "js-yaml";
+import * as v from "valibot";
+import { flagNames, isFlagName, type FlagName } from "./flag-table.ts";
+import { Problem, unknownName } from "./problem.ts";
+import { quote, type FlagInput } from "./value-type.ts";
+
+/** The limit of a ConfigMap, where such a file usually comes from. */
+const fileLengthMax = 1024 * 1024;
+
+const valueSchema = v.union([v.string(), v.array(v.string()), v.record(v.string(), v.string())]);
+const fileSchema = v.record(v.string(), v.unknown());
+
+/** `readFile` returns the text or throws. */
+export function readConfigFile(path: string, readFile: (path: string) => string): Map<FlagName, FlagInput> | Problem {
+  let document: unknown;
+  try {
+    const text = readFile(path);
+    if (text.length > fileLengthMax)
+      return new Problem(`file ${quote(path)} is longer than ${fileLengthMax} characters`);
+    if (text.replace(/^\s*#.*$/gm, "").trim() === "") return new Map();
+    document = load(text, { schema: FAILSAFE_SCHEMA });
+  } catch (error) {
+    if (error instanceof YAMLException) {
+      const line = error.mark === undefined ? "" : ` in line ${error.mark.line + 1}`;
+      return new Problem(`file ${quote(path)} is not YAML: ${error.reason}${line}`);
+    }
+    const [reason = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+    return new Problem(`cannot read the file of --config=${quote(path)}: ${reason}`);
+  }
+  return readDocument(path, document);
+}
+
+function readDocument(path: string, document: unknown): Map<FlagName, FlagInput> | Problem {
+  const file = v.safeParse(fileSchema, document);
+  if (!file.success || Array.isArray(document)) {
+    return new Problem(`file ${quote(path)} is not a map; allowed are lines such as "klog-v: 4"`);
+  }
+  const inputs = new Map<FlagName, FlagInput>();
+  for (const [key, value] of Object.entries(document as object)) {
+    if (!isFlagName(key)) return unknownName(`key in file ${quote(path)}:`, key, flagNames, (candidate) => candidate);
+    if (key === "config")
+      return new Problem(`key config in file ${quote(path)}: a file cannot name another; use the flag --config`);
+    const input = v.safeParse(valueSchema, value);
+    if (!input.success) {
+      return new Problem(
+        `key ${key} in file ${quote(path)}: is nested too deep; allowed is a text, a list of texts or a map of texts`,
+      );
+    }
+    inputs.set(key, input.output);
+  }
+  return inputs;
+}

@@ -1,0 +1,31 @@
+/**
+ * The shapes of names that the Kubernetes API accepts, so that a bad one is found at start and not by a failing request later.
+ * Source: k8s.io/apimachinery/pkg/util/validation. Each check returns undefined, or what is wrong in words that follow the value.
+ */
+
+const dnsLabel = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const dnsSubdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const qualifiedPart = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+
+/** The name of a Namespace. */
+export function namespaceProblem(text: string): string | undefined {
+  return text.length <= 63 && dnsLabel.test(text) ? undefined : "is not a valid namespace name";
+}
+
+/** The name of a Pod or Lease. */
+export function objectNameProblem(text: string): string | undefined {
+  return text.length <= 253 && dnsSubdomain.test(text) ? undefined : "is not a valid object name";
+}
+
+/** A label or annotation key: `name` or `prefix/name`. */
+export function labelKeyProblem(text: string): string | undefined {
+  const [first = "", second, ...more] = text.split("/");
+  const name = second ?? first;
+  const isPrefixGood = second === undefined || (first.length <= 253 && dnsSubdomain.test(first));
+  const isGood = more.length === 0 && isPrefixGood && name.length <= 63 && qualifiedPart.test(name);
+  return isGood ? undefined : "is not a valid label or annotation key";
+}
+
+export function labelValueProblem(text: string): string | undefined {
+  return text === "" || (text.length <= 63 && qualifiedPart.test(text)) ? undefined : "is not a valid label value";
+}

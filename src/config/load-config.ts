@@ -1,0 +1,110 @@
+/**
+ * The loader: command line > environment > file > default, each value checked by its flag's type, then the combination as a whole.
+ * Pure but for the injected `readFile`. Every mistake is one line; the caller prints it and exits with 2.
+ */
+import { parseArguments } from "./argv.ts";
+import { combinationProblem } from "./combinations.ts";
+import { buildConfig, type Config } from "./config.ts";
+import { printConfig, type Effective, type Setting } from "./effective.ts";
+import { environmentName, readEnvironment } from "./environment.ts";
+import { readConfigFile } from "./file.ts";
+import { type Role } from "./flag.ts";
+import { flagNames, flags, isUsedBy, type FlagName, type FlagValues } from "./flag-table.ts";
+import { helpText } from "./help.ts";
+import { Problem } from "./problem.ts";
+import { quote, type FlagInput } from "./value-type.ts";
+
+export interface LoadInput {
+  /** Arguments after the program's name. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Returns the text of a file; throws when it cannot. */
+  readonly readFile: (path: string) => string;
+  /** What --version prints. */
+  readonly version: string;
+}
+
+export type Loaded =
+  | { readonly kind: "config"; readonly config: Config; readonly effective: Effective }
+  /** Print `text` on stdout and exit with 0. */
+  | { readonly kind: "help" | "version" | "printConfig"; readonly text: string }
+  /** Print `message`, one line, on stderr and exit with 2. */
+  | { readonly kind: "error"; readonly message: string };
+
+export function loadConfig(input: LoadInput): Loaded {
+  const args = parseArguments(input.argv);
+  if (args instanceof Problem) return failed(args);
+  if (args.action === "help") return { kind: "help", text: helpText() };
+  if (args.action === "version") return { kind: "version", text: input.version };
+
+  const sources = readSources(input, args.inputs);
+  if (sources instanceof Problem) return failed(sources);
+  const settings = settle(sources);
+  if (settings instanceof Problem) return failed(settings);
+  const values = Object.fromEntries(Array.from(settings, ([name, setting]) => [name, setting.value])) as FlagValues;
+  const selected = new Set(values.role);
+  const problem = roleProblem(selected, args.inputs) ?? combinationProblem(values);
+  if (problem !== undefined) return failed(problem);
+  if (args.action === "print-config") return { kind: "printConfig", text: printConfig(settings, selected) };
+  return { kind: "config", config: buildConfig(values), effective: settings };
+}
+
+const failed = (problem: Problem): Loaded => ({ kind: "error", message: problem.message });
+
+interface Source {
+  /** Where a value came from, for --print-config. */
+  origin(name: FlagName): string;
+  /** How a message names it. */
+  place(name: FlagName): string;
+  readonly inputs: ReadonlyMap<FlagName, FlagInput>;
+}
+
+/** The sources, the strongest first. */
+function readSources(input: LoadInput, inputs: ReadonlyMap<FlagName, FlagInput>): Source[] | Problem {
+  const fromEnvironment = readEnvironment(input.env);
+  if (fromEnvironment instanceof Problem) return fromEnvironment;
+  const sources: Source[] = [
+    { inputs, origin: () => "flag", place: (name) => `flag --${name}` },
+    {
+      inputs: fromEnvironment,
+      origin: (name) => `env ${environmentName(name)}`,
+      place: (name) => `environment variable ${environmentName(name)}`,
+    },
+  ];
+  const path = inputs.get("config") ?? fromEnvironment.get("config") ?? "";
+  if (typeof path !== "string" || path === "") return sources;
+  const fromFile = readConfigFile(path, input.readFile);
+  if (fromFile instanceof Problem) return fromFile;
+  const file = quote(path);
+  sources.push({ inputs: fromFile, origin: () => `file ${file}`, place: (name) => `key ${name} in file ${file}` });
+  return sources;
+}
+
+/** Parses every given value, the overridden ones too: a mistake must not wait for the day when its override goes. */
+function settle(sources: readonly Source[]): Map<FlagName, Setting> | Problem {
+  const settings = new Map<FlagName, Setting>();
+  for (const name of flagNames) settings.set(name, { value: flags[name].default, origin: "default" });
+  for (const source of sources.toReversed()) {
+    for (const [name, input] of source.inputs) {
+      const { type } = flags[name];
+      const parsed = type.parse(input);
+      if (!parsed.ok) {
+        const hint = parsed.suggestion === undefined ? "" : `; did you mean ${parsed.suggestion}?`;
+        return new Problem(`${source.place(name)}: ${quote(input)} ${parsed.problem}; allowed: ${type.allowed}${hint}`);
+      }
+      settings.set(name, { value: parsed.value, origin: source.origin(name) });
+    }
+  }
+  return settings;
+}
+
+/** A flag of a role that does not run is a mistake on the command line; a file or environment may be shared by all roles. */
+function roleProblem(selected: ReadonlySet<Role>, given: ReadonlyMap<FlagName, FlagInput>): Problem | undefined {
+  if (selected.size === 0) return new Problem(`no role is given: --role=ROLE,...; allowed: ${flags.role.type.allowed}`);
+  const stray = given.keys().find((name) => !isUsedBy(name, selected));
+  if (stray === undefined) return undefined;
+  const users = flags[stray].group.roles;
+  return new Problem(
+    `flag --${stray} belongs to the role ${users.join(" or ")}, which --role=${[...selected].join(",")} does not select`,
+  );
+}

@@ -1,0 +1,27 @@
+/** Bad configuration, as a value: one line for the user that names what is wrong and what is allowed. */
+import { maskPasswords } from "./address.ts";
+import { nearest } from "./nearest.ts";
+import { quote } from "./value-type.ts";
+
+export class Problem {
+  /** One line without control characters and without passwords. */
+  readonly message: string;
+
+  constructor(message: string) {
+    this.message = maskPasswords(message);
+  }
+}
+
+/** `unknown flag --webhok-port; did you mean --webhook-port?`; `dressed` writes a candidate as the user would. */
+export function unknownName(
+  what: string,
+  name: string,
+  candidates: readonly string[],
+  dressed: (candidate: string) => string,
+): Problem {
+  const shown = /^[\w.-]{1,100}$/.test(name) ? name : quote(name);
+  const best = nearest(name, candidates.map(dressed));
+  return new Problem(
+    `unknown ${what} ${shown}${best === undefined ? "" : `; did you mean ${best}?`} (--help lists all)`,
+  );
+}

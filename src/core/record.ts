@@ -1,0 +1,77 @@
+/**
+ * Recording an admission in a cell's buckets (design 2.2): one bucket per pod UID; a repeated review refreshes it; a packed pod is taken
+ * out and becomes a single bucket again; a bucket without a version never gains one, and an eviction removes it.
+ */
+import { formatMicroTime } from "../api/micro-time.ts";
+import { newerResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
+import { type Bucket } from "../api/v1alpha1/pod-protector.ts";
+import { type EpochMicros } from "../util/clock.ts";
+import { bucketKind } from "./bucket.ts";
+import { compact, withoutDigests } from "./compaction.ts";
+import { type Disruption } from "./disruption.ts";
+import { type HistoryConfig } from "./history-config.ts";
+import { digestOfUID } from "./uid-digest.ts";
+
+/** Most DELETEs in one cell's history, packed and single: 2,000 digests are 21 kB of status, measured at 50 writes/s (design 2.2). */
+const deletesPerCellMax = 2000;
+/**
+ * Most evictions in one cell's history. They cannot be packed, and 700 single buckets already hold a status to 24 writes/s (design
+ * 2.2); evictions of a drain come a node at a time, 110 pods by Kubernetes' default.
+ */
+const evictionsPerCellMax = 700;
+
+export interface RecordContext {
+  readonly now: EpochMicros;
+  readonly config: HistoryConfig;
+  readonly recordsPodName: (cellID: string) => boolean;
+}
+
+/** The buckets with the disruption recorded, packed if they have become too many. `repeated`: the pod held a bucket already. */
+export function record(
+  buckets: readonly Bucket[],
+  disruption: Disruption,
+  context: RecordContext,
+): { readonly buckets: readonly Bucket[]; readonly repeated: boolean } {
+  const { pod, operation } = disruption;
+  const digest = digestOfUID(pod.uid);
+  const others: Bucket[] = [];
+  let repeated = false;
+  let hasVersion = operation === "delete";
+  let version: ResourceVersion | undefined = pod.resourceVersion;
+  for (const bucket of buckets) {
+    const kind = bucketKind(bucket);
+    if (kind.kind === "single" && kind.podUID === pod.uid) {
+      repeated = true;
+      if (kind.version === undefined) hasVersion = false;
+      version = newerResourceVersion(version, kind.version);
+    } else if (kind.kind === "packed" && kind.digests.includes(digest)) {
+      repeated = true;
+      // Which version this pod was admitted at is no longer known, only that it is not above the bucket's.
+      version = newerResourceVersion(version, kind.version);
+      const rest = withoutDigests(bucket, new Set([digest]));
+      if (rest !== undefined) others.push(rest);
+    } else {
+      others.push(bucket);
+    }
+  }
+  const single: Bucket = {
+    startTime: formatMicroTime(context.now),
+    ...(context.recordsPodName(disruption.cellID) ? { podName: pod.name } : {}),
+    podUID: pod.uid,
+    ...(hasVersion ? { podResourceVersion: version } : {}),
+  };
+  return { buckets: compact([...others, single], context.config.compactThreshold), repeated };
+}
+
+/** True when the cell cannot take the admission of one more pod. */
+export function isFull(buckets: readonly Bucket[], disruption: Disruption): boolean {
+  let deletes = 0;
+  let evictions = 0;
+  for (const bucket of buckets) {
+    const kind = bucketKind(bucket);
+    if (kind.kind === "packed") deletes += kind.digests.length;
+    else if (kind.kind === "single" && kind.version !== undefined) deletes += 1;
+    else evictions += 1;
+  }
+  return disruption.operation === "evict" ? evictions >= evictionsPerCellMax : deletes >= deletesPerCellMax;
+}

@@ -1,0 +1,58 @@
+/** What differs between a PodProtector and what its source wants, as a merge patch. */
+import { annotations } from "../api/v1alpha1/names.ts";
+import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
+import { type WantedProtector } from "../core/deployment-plan.ts";
+import { compileSelector, formatSelector } from "../label-index/index.ts";
+
+/**
+ * The merge patch that brings `actual` to what is wanted; undefined when nothing differs. Repaired: the three derived fields of the
+ * spec, labels, finalizer, owner reference, a released mark. Kept: admissionHistoryConfig, aggregationSelector and whatever others added. A
+ * terminating object accepts no new finalizer, so a lost one stays lost there.
+ */
+export function driftPatch(actual: PodProtector, wanted: WantedProtector): Record<string, unknown> | undefined {
+  const metadata: Record<string, unknown> = {};
+  const { labels = {}, finalizers = [], ownerReferences = [], deletionTimestamp } = actual.metadata;
+  const lostLabels = Object.entries(wanted.labels).filter(([key, value]) => labels[key] !== value);
+  if (lostLabels.length > 0) metadata["labels"] = Object.fromEntries(lostLabels);
+  if (!finalizers.includes(wanted.finalizer) && deletionTimestamp === undefined)
+    metadata["finalizers"] = [...finalizers, wanted.finalizer];
+  const owner = wanted.ownerReference;
+  if (!ownerReferences.some((reference) => reference.uid === owner.uid && reference.kind === owner.kind)) {
+    // A reference to a former owner of the same name would let the garbage collector delete the protector.
+    const others = ownerReferences.filter(
+      (reference) => reference.kind !== owner.kind || reference.name !== owner.name,
+    );
+    metadata["ownerReferences"] = [...others, owner];
+  }
+  if (actual.metadata.annotations?.[annotations.released] !== undefined)
+    metadata["annotations"] = { [annotations.released]: null };
+
+  const spec: Record<string, unknown> = {};
+  if (actual.spec.minAvailable !== wanted.spec.minAvailable) spec["minAvailable"] = wanted.spec.minAvailable;
+  if (actual.spec.minReadySeconds !== wanted.spec.minReadySeconds)
+    spec["minReadySeconds"] = wanted.spec.minReadySeconds;
+  if (!isSameSelector(actual.spec.selector, wanted.spec.selector)) {
+    // A merge patch merges maps; null first clears what the old selector had.
+    const clearedLabels = Object.fromEntries(
+      Object.keys(actual.spec.selector.matchLabels ?? {}).map((key) => [key, null]),
+    );
+    spec["selector"] = {
+      matchLabels: { ...clearedLabels, ...wanted.spec.selector.matchLabels },
+      matchExpressions: wanted.spec.selector.matchExpressions ?? null,
+    };
+  }
+  const hasMetadata = Object.keys(metadata).length > 0;
+  const hasSpec = Object.keys(spec).length > 0;
+  if (!hasMetadata && !hasSpec) return undefined;
+  return {
+    // Lists are replaced as a whole, so the patch holds only for the version that it was made from.
+    metadata: { ...metadata, resourceVersion: actual.metadata.resourceVersion },
+    ...(hasSpec ? { spec } : {}),
+  };
+}
+
+function isSameSelector(a: PodProtector["spec"]["selector"], b: PodProtector["spec"]["selector"]): boolean {
+  const left = compileSelector(a);
+  const right = compileSelector(b);
+  return left.ok && right.ok && formatSelector(left.selector) === formatSelector(right.selector);
+}

@@ -1,0 +1,177 @@
+/**
+ * How a generated PodProtector comes and goes. The order of the writes is the point: the source gets its finalizer before the protector
+ * exists, so that it cannot go without our seeing it; a protector is marked released before it is deleted, so that a webhook can tell a wanted
+ * end from a loss (design 6). Other people's objects are patched, never replaced.
+ */
+import { type DeploymentRecord } from "../api/deployment.ts";
+import { annotations, finalizer } from "../api/v1alpha1/names.ts";
+import { protectorTypeMeta, type WantedProtector } from "../core/deployment-plan.ts";
+import { isKubeError, KubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
+import { deployments, podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
+
+import { driftPatch } from "./drift.ts";
+import { type GeneratorAction } from "./metrics.ts";
+
+export interface LifecycleOptions {
+  readonly core: KubeClient;
+  readonly onAction: (action: GeneratorAction, object: { readonly namespace: string; readonly name: string }) => void;
+}
+
+/** Every method rejects with a KubeError; what was not done is done by the next reconciliation. */
+export class ProtectorLifecycle {
+  readonly #core: KubeClient;
+  readonly #onAction: LifecycleOptions["onAction"];
+
+  constructor(options: LifecycleOptions) {
+    this.#core = options.core;
+    this.#onAction = options.onAction;
+  }
+
+  /** Creates the protector, or repairs what differs. `existing` is what the cache has. */
+  async keep(
+    source: DeploymentRecord,
+    wanted: WantedProtector,
+    existing: StoredProtector | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (!source.finalizers.includes(finalizer)) {
+      // A terminating object accepts no new finalizer; without one there is nothing to guard with.
+      if (source.isTerminating) return;
+      await this.#patchSourceFinalizers(source, [...source.finalizers, finalizer], signal);
+    }
+    const actual = existing ?? (await this.#create(wanted, signal));
+    if (actual === undefined) return;
+    const patch = driftPatch(actual.protector, wanted);
+    if (patch === undefined) return;
+    await this.#patch(actual, patch, signal);
+    this.#onAction("Sync", wanted);
+  }
+
+  /** Marks the protector released, deletes it and lets it go. */
+  async release(stored: StoredProtector, signal: AbortSignal): Promise<void> {
+    const { metadata } = stored.protector;
+    let current: StoredProtector | undefined = stored;
+    if (metadata.annotations?.[annotations.released] === undefined) {
+      current = await this.#patch(
+        current,
+        {
+          metadata: {
+            uid: stored.uid,
+            resourceVersion: metadata.resourceVersion,
+            annotations: { [annotations.released]: "true" },
+          },
+        },
+        signal,
+      );
+    }
+    if (current !== undefined && metadata.deletionTimestamp === undefined)
+      current = await this.#delete(current, signal);
+    const finalizers = current?.protector.metadata.finalizers ?? [];
+    if (current !== undefined && finalizers.includes(finalizer)) {
+      await this.#patch(
+        current,
+        {
+          metadata: {
+            resourceVersion: current.resourceVersion,
+            finalizers: finalizers.filter((one) => one !== finalizer),
+          },
+        },
+        signal,
+      );
+    }
+    this.#onAction("Delete", metadata);
+  }
+
+  /** Lets the source go. */
+  async removeSourceFinalizer(source: DeploymentRecord, signal: AbortSignal): Promise<void> {
+    await this.#patchSourceFinalizers(
+      source,
+      source.finalizers.filter((one) => one !== finalizer),
+      signal,
+    );
+    this.#onAction("CleanSourceFinalizer", source.facts);
+  }
+
+  /** Undefined when it was created; the object that is there already when the cache was late. Rejects when that one is not ours. */
+  async #create(wanted: WantedProtector, signal: AbortSignal): Promise<StoredProtector | undefined> {
+    const { name, namespace, labels, ownerReference, spec } = wanted;
+    const metadata = { name, namespace, labels, finalizers: [wanted.finalizer], ownerReferences: [ownerReference] };
+    try {
+      await this.#core.request({
+        method: "POST",
+        path: resourcePath(podProtectors, { namespace }),
+        body: { ...protectorTypeMeta, metadata, spec },
+        signal,
+      });
+      this.#onAction("Create", wanted);
+      return undefined;
+    } catch (error) {
+      if (!isKubeError(error, "alreadyExists")) throw error;
+    }
+    const read = readProtector(
+      await this.#core.request({ method: "GET", path: resourcePath(podProtectors, { namespace, name }), signal }),
+    );
+    if (!read.ok) throw new KubeError("malformed", `PodProtector ${namespace}/${name} is unusable: ${read.reason}`);
+    const theirs = read.stored.protector.metadata.labels ?? {};
+    if (!Object.entries(labels).every(([key, value]) => theirs[key] === value)) {
+      throw new KubeError(
+        "invalid",
+        `PodProtector ${namespace}/${name} exists, but lacks the source labels of a generated one; rename or delete it`,
+      );
+    }
+    return read.stored;
+  }
+
+  async #patchSourceFinalizers(
+    source: DeploymentRecord,
+    finalizers: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { namespace, name } = source.facts;
+    try {
+      await this.#core.request({
+        method: "PATCH",
+        path: resourcePath(deployments, { namespace, name }),
+        contentType: "application/merge-patch+json",
+        // A list is replaced as a whole, so the patch holds only for the version that it was made from.
+        body: { metadata: { uid: source.uid, resourceVersion: source.resourceVersion, finalizers } },
+        signal,
+      });
+    } catch (error) {
+      if (!isKubeError(error, "notFound")) throw error;
+    }
+  }
+
+  /** The object after the patch; undefined when it is gone. */
+  async #patch(stored: StoredProtector, body: unknown, signal: AbortSignal): Promise<StoredProtector | undefined> {
+    return this.#change(stored, { method: "PATCH", body }, signal);
+  }
+
+  /** The terminating object; undefined when it is gone at once. */
+  async #delete(stored: StoredProtector, signal: AbortSignal): Promise<StoredProtector | undefined> {
+    return this.#change(stored, { method: "DELETE", body: { preconditions: { uid: stored.uid } } }, signal);
+  }
+
+  async #change(
+    stored: StoredProtector,
+    change: { readonly method: "PATCH" | "DELETE"; readonly body: unknown },
+    signal: AbortSignal,
+  ): Promise<StoredProtector | undefined> {
+    const { namespace, name } = stored.protector.metadata;
+    try {
+      const answer = await this.#core.request({
+        method: change.method,
+        path: resourcePath(podProtectors, { namespace, name }),
+        contentType: change.method === "PATCH" ? "application/merge-patch+json" : "application/json",
+        body: change.body,
+        signal,
+      });
+      const read = readProtector(answer);
+      // A DELETE that removes the object at once answers with a Status.
+      return read.ok ? read.stored : undefined;
+    } catch (error) {
+      if (isKubeError(error, "notFound")) return undefined;
+      throw error;
+    }
+  }
+}

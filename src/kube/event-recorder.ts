@@ -1,0 +1,194 @@
+/**
+ * Writes Kubernetes Events (core/v1) about objects. Best effort: nothing waits for them, and what does not fit is counted and dropped. Events of
+ * one object and reason are one Event with a count.
+ */
+import { formatMicroTime } from "../api/micro-time.ts";
+import { type Clock, type EpochMicros } from "../util/clock.ts";
+import { type Logger } from "../util/logger.ts";
+import { type Counter, type Metrics } from "../util/metrics.ts";
+import { randomHex, type Rng } from "../util/rng.ts";
+import { isKubeError, resourcePath, type KubeClient } from "./kube-client.ts";
+import { createTokenBucket, type TokenBucket } from "./transport/token-bucket.ts";
+
+/** The object that an Event is about. */
+export interface ObjectReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Undefined = cluster-scoped; its Events are in "default". */
+  readonly namespace?: string | undefined;
+  readonly name: string;
+  readonly uid?: string | undefined;
+}
+
+export interface EventRecorder {
+  /** Returns at once. `reason` is one CamelCase word; `message` is cut to 1,024 characters, the limit of the newer Events API. */
+  record(regarding: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void;
+  /** Drops what has not been sent and ends the requests. */
+  close(): void;
+}
+
+export interface EventRecorderOptions {
+  readonly client: KubeClient;
+  /** For `source.component`: "podseidon-webhook". */
+  readonly component: string;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+const eventResource = { group: "", version: "v1", resource: "events" } as const;
+/** As many as client-go remembers; some hundred bytes each. */
+const seriesMax = 4096;
+/** Events are for people: a mass incident must not take the API server's time. client-go allows bursts of 25 as well. */
+const rate = { qps: 1, burst: 25 };
+/** Waiting longer than this for a turn, an Event is of no use any more: 25 + 60 are on their way at most. */
+const rateWaitMsMax = 60_000;
+/** After this long a repetition is news, and a new Event shows it (client-go aggregates for 10 minutes). */
+const seriesMaxAgeMs = 600_000;
+const messageLengthMax = 1_024;
+const timeoutMs = 5_000;
+
+interface Series {
+  readonly regarding: ObjectReference;
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly name: string;
+  readonly startedMs: number;
+  readonly firstTime: EpochMicros;
+  lastTime: EpochMicros;
+  message: string;
+  count: number;
+  created: boolean;
+  sending: boolean;
+  unsent: boolean;
+}
+
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  return new Recorder(options);
+}
+
+class Recorder implements EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #bucket: TokenBucket;
+  readonly #dropped: Counter;
+  /** By object and reason, the least recently used first. */
+  readonly #series = new Map<string, Series>();
+  readonly #closed = new AbortController();
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#bucket = createTokenBucket(rate, options.clock);
+    this.#dropped = options.metrics.counter("kube_events_dropped_total", "Kubernetes Events that were not written", [
+      "reason",
+    ]);
+  }
+
+  record(regarding: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void {
+    if (this.#closed.signal.aborted) return;
+    const series = this.#touch(regarding, type, reason);
+    series.count++;
+    series.lastTime = this.#options.clock.epochMicros();
+    series.message = message.length > messageLengthMax ? `${message.slice(0, messageLengthMax - 1)}…` : message;
+    series.unsent = true;
+    if (!series.sending) void this.#send(series);
+  }
+
+  close(): void {
+    this.#closed.abort();
+    this.#series.clear();
+  }
+
+  #touch(regarding: ObjectReference, type: "Normal" | "Warning", reason: string): Series {
+    const { clock, rng } = this.#options;
+    const key = [regarding.kind, regarding.namespace, regarding.name, regarding.uid, type, reason].join("\n");
+    let series = this.#series.get(key);
+    this.#series.delete(key);
+    if (series === undefined || clock.monotonicMs() - series.startedMs > seriesMaxAgeMs) {
+      const now = clock.epochMicros();
+      series = {
+        regarding,
+        type,
+        reason,
+        // Names of objects may have 253 characters, and so may the Event's.
+        name: `${regarding.name.slice(0, 200)}.${randomHex(rng, 16)}`,
+        startedMs: clock.monotonicMs(),
+        firstTime: now,
+        lastTime: now,
+        message: "",
+        count: 0,
+        created: false,
+        sending: false,
+        unsent: false,
+      };
+    }
+    this.#series.set(key, series);
+    const oldest = this.#series.keys().next();
+    if (this.#series.size > seriesMax && oldest.done !== true) this.#series.delete(oldest.value);
+    return series;
+  }
+
+  /** Writes the series as it is when its turn comes, and again while it changed meanwhile. */
+  async #send(series: Series): Promise<void> {
+    series.sending = true;
+    const { signal } = this.#closed;
+    while (series.unsent && !signal.aborted) {
+      if (!(await this.#bucket.take(rateWaitMsMax, signal))) {
+        if (!signal.aborted) this.#dropped.inc({ reason: "rate" });
+        break;
+      }
+      series.unsent = false;
+      try {
+        await this.#write(series, signal);
+        series.created = true;
+      } catch (error) {
+        if (!isKubeError(error)) throw error;
+        if (error.kind === "notFound") series.created = false; // the server forgets Events after an hour
+        this.#dropped.inc({ reason: error.kind });
+        this.#options.logger.verbose(2, "Cannot write an Event", { err: error });
+      }
+    }
+    series.unsent = false;
+    series.sending = false;
+  }
+
+  async #write(series: Series, signal: AbortSignal): Promise<void> {
+    const { client, component } = this.#options;
+    const { regarding, name, count, message } = series;
+    const namespace = regarding.namespace ?? "default";
+    const changing = { count, message, lastTimestamp: wholeSeconds(series.lastTime) };
+    if (series.created) {
+      await client.request({
+        method: "PATCH",
+        path: resourcePath(eventResource, { namespace, name }),
+        contentType: "application/merge-patch+json",
+        body: changing,
+        timeoutMs,
+        signal,
+      });
+      return;
+    }
+    await client.request({
+      method: "POST",
+      path: resourcePath(eventResource, { namespace }),
+      body: {
+        apiVersion: "v1",
+        kind: "Event",
+        metadata: { namespace, name },
+        involvedObject: { ...regarding },
+        type: series.type,
+        reason: series.reason,
+        source: { component },
+        firstTimestamp: wholeSeconds(series.firstTime),
+        ...changing,
+      },
+      timeoutMs,
+      signal,
+    });
+  }
+}
+
+/** metav1.Time, which core/v1 Events use. */
+function wholeSeconds(time: EpochMicros): string {
+  return `${formatMicroTime(time).slice(0, 19)}Z`;
+}

@@ -1,0 +1,10 @@
+/**
+ * The Kubernetes client layer: contracts (kube-client.ts, informer.ts), requests over HTTP (transport/), lists and watches (watch/), leader
+ * election (leader-election/) and Events (event-recorder.ts).
+ */
+export * from "./kube-client.ts";
+export * from "./informer.ts";
+export * from "./event-recorder.ts";
+export { createKubeClient, type ClusterConfig, type KubeClientDeps } from "./transport/index.ts";
+export { createInformer, listAll, listBarrier, type InformerOptions, type ListScope } from "./watch/index.ts";
+export * from "./leader-election/index.ts";

@@ -1,0 +1,23 @@
+/** Metrics of an elector, named as upstream's. */
+import { type Metrics } from "../../util/metrics.ts";
+
+export interface ElectorMetrics {
+  event(event: "acquired" | "lost"): void;
+}
+
+/** `leadingSeconds` is read before each scrape: seconds since the Lease was acquired, 0 while another leads. */
+export function createElectorMetrics(
+  metrics: Metrics,
+  labels: { readonly cluster_class: string; readonly elector_name: string; readonly identity: string },
+  leadingSeconds: () => number,
+): ElectorMetrics {
+  const names = ["cluster_class", "elector_name", "identity"];
+  const events = metrics.counter("leader_event", "Leadership acquired and lost", [...names, "event"]);
+  const heartbeat = metrics.gauge(
+    "leader_heartbeat",
+    "Seconds since the Lease was acquired; 0 while another leads",
+    names,
+  );
+  metrics.onScrape(() => heartbeat.set(labels, leadingSeconds()));
+  return { event: (event) => events.inc({ ...labels, event }) };
+}

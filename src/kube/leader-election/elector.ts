@@ -1,0 +1,220 @@
+/**
+ * A candidate for a Lease, with client-go's protocol. It does not fence: a process that hangs may believe for a moment that it still leads. What must not
+ * happen twice is guarded by versions (compare-and-swap), never by leadership.
+ *
+ * No time in the Lease is compared with a clock: a candidate times on its own monotonic clock how long the record has not changed.
+ */
+import { assert } from "../../util/assert.ts";
+import { type Clock } from "../../util/clock.ts";
+import { type Logger } from "../../util/logger.ts";
+import { type Metrics } from "../../util/metrics.ts";
+import { type Rng } from "../../util/rng.ts";
+import { isKubeError, resourcePath, type KubeClient } from "../kube-client.ts";
+import { validateElectorConfig, type ElectorConfig } from "./config.ts";
+import { createElectorMetrics, type ElectorMetrics } from "./elector-metrics.ts";
+import {
+  decodeLease,
+  encodeLease,
+  heldBy,
+  leaseResource,
+  released,
+  sameRecord,
+  type LeaseRecord,
+  type ObservedLease,
+} from "./lease.ts";
+
+export interface ElectorOptions {
+  readonly config: ElectorConfig;
+  /** Client of the cluster that holds the Lease. */
+  readonly client: KubeClient;
+  /** See createIdentity. */
+  readonly identity: string;
+  /** Label values of the metrics: "core" or "worker", and "generator" or "aggregator". */
+  readonly clusterClass: string;
+  readonly electorName: string;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** What an attempt to take or keep the Lease found. */
+export type Attempt =
+  | { readonly type: "held" }
+  /** Somebody else holds it, or was faster. */
+  | { readonly type: "other"; readonly holder: string }
+  | { readonly type: "failed"; readonly reason: string };
+
+export class Elector {
+  readonly config: ElectorConfig;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly logger: Logger;
+  readonly identity: string;
+  readonly #client: KubeClient;
+  readonly #metrics: ElectorMetrics;
+  #observed: ObservedLease | undefined;
+  /** When the record was first seen as it is. */
+  #observedAtMs = 0;
+  /** Start of the last successful renewal; undefined while not leading. */
+  #renewedAtMs: number | undefined;
+  #acquiredAtMs = 0;
+
+  constructor(options: ElectorOptions) {
+    const invalid = validateElectorConfig(options.config);
+    assert(invalid === undefined, `leader election: ${invalid}`);
+    this.config = options.config;
+    this.clock = options.clock;
+    this.rng = options.rng;
+    this.identity = options.identity;
+    this.#client = options.client;
+    const { clusterClass, electorName } = options;
+    this.logger = options.logger.with({ elector: electorName, lease: `${this.config.namespace}/${this.config.name}` });
+    this.#metrics = createElectorMetrics(
+      options.metrics,
+      { cluster_class: clusterClass, elector_name: electorName, identity: options.identity },
+      () => (this.isLeader() ? (this.clock.monotonicMs() - this.#acquiredAtMs) / 1000 : 0),
+    );
+  }
+
+  /** True between acquiring and losing or releasing; always true when election is disabled. */
+  isLeader(): boolean {
+    return !this.config.enable || this.#renewedAtMs !== undefined;
+  }
+
+  /** The holder as last seen; undefined = not known, or nobody. */
+  holder(): string | undefined {
+    return this.#observed?.record.holderIdentity === "" ? undefined : this.#observed?.record.holderIdentity;
+  }
+
+  /** Readiness check: fails when this process leads and has not renewed for a whole lease duration. */
+  check(): string | undefined {
+    if (this.#renewedAtMs === undefined) return undefined;
+    const silentMs = this.clock.monotonicMs() - this.#renewedAtMs;
+    return silentMs <= this.config.leaseDurationMs
+      ? undefined
+      : `the Lease ${this.config.namespace}/${this.config.name} has not been renewed for ${Math.round(silentMs)} ms`;
+  }
+
+  /** Milliseconds for which leadership is certain without a further renewal; 0 or less = it must be given up. */
+  leadershipLeftMs(): number {
+    return this.#renewedAtMs === undefined
+      ? 0
+      : this.#renewedAtMs + this.config.renewDeadlineMs - this.clock.monotonicMs();
+  }
+
+  /** One attempt to take or keep the Lease, of at most `timeoutMs`. `readSignal` aborts reads only: the outcome of a write must be known. */
+  async tryAcquireOrRenew(timeoutMs: number, readSignal?: AbortSignal): Promise<Attempt> {
+    const startedMs = this.clock.monotonicMs();
+    const endMs = startedMs + timeoutMs;
+    try {
+      // A holder writes on what it wrote last; only a conflict makes it read.
+      if (!this.#isHolderAsSeen()) {
+        const taken = await this.#readUntilFree(endMs, readSignal);
+        if (taken !== undefined) return taken;
+      }
+      const now = this.clock.epochMicros();
+      await this.#write(heldBy(this.identity, this.config.leaseDurationMs, now, this.#observed?.record), endMs);
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      return this.#afterError(error, endMs, readSignal);
+    }
+    if (this.#renewedAtMs === undefined) this.#acquiredAtMs = startedMs;
+    // From before the request: others may have seen the renewal earlier than we got the answer, never the other way round.
+    this.#renewedAtMs = startedMs;
+    return { type: "held" };
+  }
+
+  #isHolderAsSeen(): boolean {
+    return this.#renewedAtMs !== undefined && this.#observed?.record.holderIdentity === this.identity;
+  }
+
+  /** Reads the Lease; an attempt of type "other" while it cannot be taken. */
+  async #readUntilFree(endMs: number, signal: AbortSignal | undefined): Promise<Attempt | undefined> {
+    try {
+      this.#observe(decodeLease(await this.#request("GET", undefined, endMs, signal)));
+    } catch (error) {
+      if (!isKubeError(error, "notFound")) throw error;
+      this.#observed = undefined;
+      return undefined;
+    }
+    const holder = this.holder();
+    if (holder === undefined || holder === this.identity) return undefined;
+    const other: Attempt = { type: "other", holder };
+    // Another has led since our last renewal, even if it is gone by now: our leadership was interrupted.
+    if (this.#renewedAtMs !== undefined) return other;
+    const expiresAtMs = this.#observedAtMs + (this.#observed?.record.leaseDurationSeconds ?? 0) * 1000;
+    return this.clock.monotonicMs() < expiresAtMs ? other : undefined;
+  }
+
+  async #afterError(error: Error, endMs: number, signal: AbortSignal | undefined): Promise<Attempt> {
+    if (isKubeError(error, "conflict", "alreadyExists", "notFound")) {
+      // Somebody wrote meanwhile: look who. The next attempt writes, if it is still free or ours.
+      try {
+        const taken = await this.#readUntilFree(endMs, signal);
+        if (taken !== undefined) return taken;
+      } catch (readError) {
+        if (!isKubeError(readError)) throw readError;
+      }
+    }
+    return { type: "failed", reason: error.message };
+  }
+
+  async #write(record: LeaseRecord, endMs: number): Promise<void> {
+    const method = this.#observed === undefined ? "POST" : "PUT";
+    const body = encodeLease(this.config, record, this.#observed);
+    this.#observe(decodeLease(await this.#request(method, body, endMs, undefined)));
+  }
+
+  #observe(lease: ObservedLease): void {
+    if (this.#observed === undefined || !sameRecord(this.#observed.record, lease.record)) {
+      this.#observedAtMs = this.clock.monotonicMs();
+    }
+    this.#observed = lease;
+  }
+
+  async #request(
+    method: "GET" | "POST" | "PUT",
+    body: unknown,
+    endMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    const { namespace, name } = this.config;
+    return this.#client.request({
+      method,
+      path: resourcePath(leaseResource, method === "POST" ? { namespace } : { namespace, name }),
+      ...(body !== undefined && { body }),
+      timeoutMs: Math.max(0, endMs - this.clock.monotonicMs()),
+      ...(signal !== undefined && { signal }),
+    });
+  }
+
+  /** Tells metrics and log that leadership began. */
+  announceAcquired(): void {
+    this.#metrics.event("acquired");
+    this.logger.info("Acquired the Lease and leads", { identity: this.identity });
+  }
+
+  /** Leadership is over; somebody else may take the Lease when its time is up. */
+  giveUp(reason: string): void {
+    this.#renewedAtMs = undefined;
+    this.#metrics.event("lost");
+    this.logger.warn("Lost the Lease and leads no more", { identity: this.identity, reason, holder: this.holder() });
+  }
+
+  /** Gives the Lease away so that another takes it at once. Best effort: when the write fails, its time runs out. */
+  async release(): Promise<void> {
+    const observed = this.#observed;
+    if (!this.#isHolderAsSeen() || observed === undefined) return;
+    this.#renewedAtMs = undefined;
+    this.#metrics.event("lost");
+    const endMs = this.clock.monotonicMs() + this.config.renewDeadlineMs;
+    try {
+      await this.#write(released(this.clock.epochMicros(), observed.record), endMs);
+      this.logger.info("Released the Lease", { identity: this.identity });
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      this.logger.warn("Cannot release the Lease; its time will run out", { err: error });
+    }
+  }
+}

@@ -1,0 +1,111 @@
+/** The Lease object as the elector sees it (coordination.k8s.io/v1, as client-go's LeaseLock writes it). */
+import { formatMicroTime } from "../../api/micro-time.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+import { KubeError } from "../kube-client.ts";
+
+export const leaseResource = { group: "coordination.k8s.io", version: "v1", resource: "leases" } as const;
+
+/** What of the spec belongs to the election. Times are MicroTime texts, kept as they are: nobody compares them with a clock. */
+export interface LeaseRecord {
+  /** "" = nobody. */
+  readonly holderIdentity: string;
+  readonly leaseDurationSeconds: number;
+  readonly acquireTime: string | undefined;
+  readonly renewTime: string | undefined;
+  readonly leaseTransitions: number;
+}
+
+/** A Lease as read: the record, and the whole object so that a write keeps what other programs put there. */
+export interface ObservedLease {
+  readonly record: LeaseRecord;
+  readonly raw: RawLease;
+}
+
+interface RawLease {
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly spec?: Readonly<Record<string, unknown>> | null;
+}
+
+/** Throws KubeError "malformed" when `value` is no object. Missing fields count as empty, as in Go. */
+export function decodeLease(value: unknown): ObservedLease {
+  if (typeof value !== "object" || value === null) throw new KubeError("malformed", "the Lease is not an object");
+  const raw = value as RawLease;
+  const text = (name: string): string | undefined => {
+    const field = raw.spec?.[name];
+    return typeof field === "string" ? field : undefined;
+  };
+  const number = (name: string): number => {
+    const field = raw.spec?.[name];
+    return typeof field === "number" ? field : 0;
+  };
+  return {
+    raw,
+    record: {
+      holderIdentity: text("holderIdentity") ?? "",
+      leaseDurationSeconds: number("leaseDurationSeconds"),
+      acquireTime: text("acquireTime"),
+      renewTime: text("renewTime"),
+      leaseTransitions: number("leaseTransitions"),
+    },
+  };
+}
+
+/** The object to send: `record` over what was read, or a new Lease. */
+export function encodeLease(
+  at: { readonly namespace: string; readonly name: string },
+  record: LeaseRecord,
+  previous: ObservedLease | undefined,
+): unknown {
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: previous?.raw.metadata ?? { namespace: at.namespace, name: at.name },
+    spec: { ...previous?.raw.spec, ...record },
+  };
+}
+
+/** The record of a candidate that takes or keeps the Lease at `now`. */
+export function heldBy(
+  identity: string,
+  leaseDurationMs: number,
+  now: EpochMicros,
+  previous: LeaseRecord | undefined,
+): LeaseRecord {
+  const time = formatMicroTime(now);
+  const kept = previous?.holderIdentity === identity;
+  return {
+    holderIdentity: identity,
+    leaseDurationSeconds: leaseSeconds(leaseDurationMs),
+    acquireTime: kept ? (previous.acquireTime ?? time) : time,
+    renewTime: time,
+    // A created Lease starts at 0; each change of the holder counts one, also from nobody.
+    leaseTransitions: previous === undefined ? 0 : previous.leaseTransitions + (kept ? 0 : 1),
+  };
+}
+
+/** Whole seconds, rounded up: others must not think that we have lost it earlier than we do. */
+export function leaseSeconds(leaseDurationMs: number): number {
+  return Math.ceil(leaseDurationMs / 1000);
+}
+
+/** The record that gives the Lease away: nobody holds it, and one second is the shortest duration that is valid. */
+export function released(now: EpochMicros, previous: LeaseRecord): LeaseRecord {
+  const time = formatMicroTime(now);
+  return {
+    holderIdentity: "",
+    leaseDurationSeconds: 1,
+    acquireTime: time,
+    renewTime: time,
+    leaseTransitions: previous.leaseTransitions,
+  };
+}
+
+export function sameRecord(a: LeaseRecord, b: LeaseRecord): boolean {
+  return (
+    a.holderIdentity === b.holderIdentity &&
+    a.leaseDurationSeconds === b.leaseDurationSeconds &&
+    a.acquireTime === b.acquireTime &&
+    a.renewTime === b.renewTime &&
+    a.leaseTransitions === b.leaseTransitions
+  );
+}

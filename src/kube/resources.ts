@@ -1,0 +1,29 @@
+/** The resources that several roles use, and how a PodProtector is stored by informers. */
+import { parseResourceVersion } from "../api/resource-version.ts";
+import { decodePodProtector, withTypeMeta } from "../api/v1alpha1/decode.ts";
+import { apiGroup, podProtectorResource } from "../api/v1alpha1/names.ts";
+import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
+import { type Stored } from "./informer.ts";
+import { type Resource } from "./kube-client.ts";
+
+export const podProtectors: Resource = { group: apiGroup, version: "v1alpha1", resource: podProtectorResource };
+export const pods: Resource = { group: "", version: "v1", resource: "pods" };
+
+export const deployments: Resource = { group: "apps", version: "v1", resource: "deployments" };
+
+export interface StoredProtector extends Stored {
+  readonly protector: PodProtector;
+}
+
+/** Reads a PodProtector from a list, watch or answer; `reason` says for people why it is unusable. */
+export function readProtector(
+  raw: unknown,
+): { readonly ok: true; readonly stored: StoredProtector } | { readonly ok: false; readonly reason: string } {
+  const decoded = decodePodProtector(withTypeMeta(raw));
+  if (!decoded.ok) return decoded;
+  const { protector } = decoded;
+  const { namespace, name, uid } = protector.metadata;
+  const resourceVersion = parseResourceVersion(protector.metadata.resourceVersion);
+  if (resourceVersion === undefined) return { ok: false, reason: "metadata.resourceVersion: not a version" };
+  return { ok: true, stored: { key: `${namespace}/${name}`, uid, resourceVersion, protector } };
+}

@@ -1,0 +1,45 @@
+/** Metrics of the transport, named as upstream's (client-go's), plus the cluster's address as `host`. */
+import { type Metrics } from "../../util/metrics.ts";
+
+export interface ClientMetrics {
+  /** An attempt was answered with `code`, or not at all ("<error>", as client-go has it). */
+  attempt(method: string, code: number | undefined, seconds: number): void;
+  rateLimited(method: string, seconds: number): void;
+  retried(method: string, code: number | undefined): void;
+}
+
+const durationSeconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+
+export function createClientMetrics(metrics: Metrics, host: string): ClientMetrics {
+  const requests = metrics.counter("kube_client_requests_total", "HTTP requests to API servers", [
+    "code",
+    "method",
+    "host",
+  ]);
+  const retries = metrics.counter("kube_client_request_retries_total", "Requests sent again by the client itself", [
+    "code",
+    "verb",
+    "host",
+  ]);
+  const duration = metrics.histogram(
+    "kube_client_request_duration_seconds",
+    "Time until the header of the answer",
+    ["verb", "host"],
+    durationSeconds,
+  );
+  const limiter = metrics.histogram(
+    "kube_client_rate_limiter_duration_seconds",
+    "Time that requests waited for the client-side QPS limit",
+    ["verb", "host"],
+    durationSeconds,
+  );
+  const text = (code: number | undefined): string => (code === undefined ? "<error>" : String(code));
+  return {
+    attempt(method, code, seconds) {
+      requests.inc({ code: text(code), method, host });
+      duration.observe({ verb: method, host }, seconds);
+    },
+    rateLimited: (method, seconds) => limiter.observe({ verb: method, host }, seconds),
+    retried: (method, code) => retries.inc({ code: text(code), verb: method, host }),
+  };
+}

@@ -1,0 +1,115 @@
+/** The KubeClient over HTTP: deadlines, safe retries and decoding around sender.ts. */
+import { type Clock, sleep } from "../../util/clock.ts";
+import { type Logger } from "../../util/logger.ts";
+import { type Metrics } from "../../util/metrics.ts";
+import { type Rng, uniform } from "../../util/rng.ts";
+import { isKubeError, KubeError, type KubeClient, type KubeRequest } from "../kube-client.ts";
+import { readStream, readText } from "./body.ts";
+import { createClientMetrics, type ClientMetrics } from "./client-metrics.ts";
+import { type ClusterConfig } from "./cluster-config.ts";
+import { createCredentialSource } from "./credentials.ts";
+import { createDeadline, type Deadline } from "./deadline.ts";
+import { parseJson } from "./kube-errors.ts";
+import { createSender, nameOf, type Sender } from "./sender.ts";
+
+export interface KubeClientDeps {
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Longer than any write that etcd is expected to finish, and shorter than the API server's own limits of 34 s and 60 s. */
+const timeoutMsDefault = 30_000;
+/** A page of 500 objects at 256 KiB each; an answer beyond that is a mistake. */
+const bodyBytesMax = 128 * 1024 * 1024;
+/** The server said "later" twice and still is not ready: that is for the caller's own backoff. */
+const busyRetriesMax = 2;
+/** One closed keep-alive connection is normal; twice in a row means that the server is away. */
+const networkRetriesMax = 1;
+/** So that not all clients come back in the same millisecond. */
+const retryJitterMs = 250;
+
+/**
+ * Connects to the cluster of `config`; `cluster` names it in logs. Sends nothing yet. Throws a StartError of one line when a
+ * kubeconfig, certificate, key or token cannot be used.
+ */
+export async function createKubeClient(
+  config: ClusterConfig,
+  deps: KubeClientDeps,
+  cluster: string,
+): Promise<KubeClient> {
+  const { clock } = deps;
+  const logger = deps.logger.with({ cluster });
+  const source = await createCredentialSource(config, { clock, logger });
+  const { host } = new URL((await source.current()).server);
+  const metrics = createClientMetrics(deps.metrics, host);
+  const sender = createSender(config, { clock, logger }, source, metrics);
+  return {
+    cluster,
+    async request(request) {
+      const deadline = createDeadline(clock, request.timeoutMs ?? timeoutMsDefault, nameOf(request), request.signal);
+      try {
+        return await requestWithRetries(request, deadline, sender, metrics, deps);
+      } finally {
+        deadline.clear();
+      }
+    },
+    async stream(request, idleTimeoutMs) {
+      const deadline = createDeadline(clock, request.timeoutMs ?? timeoutMsDefault, nameOf(request), request.signal);
+      try {
+        const response = await sender.send(request, deadline, true);
+        deadline.extend(idleTimeoutMs);
+        return readStream(response.body, nameOf(request), deadline);
+      } catch (error) {
+        deadline.clear();
+        throw error;
+      }
+    },
+    close: () => sender.destroy(),
+  };
+}
+
+async function requestWithRetries(
+  request: KubeRequest,
+  deadline: Deadline,
+  sender: Sender,
+  metrics: ClientMetrics,
+  { clock, rng }: KubeClientDeps,
+): Promise<unknown> {
+  const retries = { network: 0, busy: 0 };
+  for (;;) {
+    try {
+      const response = await sender.send(request, deadline, false);
+      const value = parseJson(await readText(response.body, bodyBytesMax, nameOf(request), deadline));
+      if (value === undefined) throw new KubeError("malformed", `${nameOf(request)}: the answer is not JSON`);
+      return value;
+    } catch (error) {
+      const delayMs = retryDelayMs(error, request, retries);
+      if (delayMs === undefined) throw error;
+      const jitteredMs = delayMs + uniform(rng, 0, retryJitterMs);
+      if (jitteredMs >= deadline.remainingMs()) throw error;
+      metrics.retried(request.method, (error as KubeError).code);
+      await sleep(clock, jitteredMs, deadline.signal);
+      const ended = deadline.error();
+      if (ended !== undefined) throw ended;
+    }
+  }
+}
+
+/** Milliseconds after which the request may safely be sent again, or undefined when it must not be. Counts in `retries`. */
+function retryDelayMs(
+  error: unknown,
+  request: KubeRequest,
+  retries: { network: number; busy: number },
+): number | undefined {
+  // A read changes nothing, so it does not matter whether the server got it. A write may have been executed.
+  if (isKubeError(error, "network") && request.method === "GET") {
+    return retries.network++ < networkRetriesMax ? 0 : undefined;
+  }
+  // With 429 the server says that it has not executed the request, whatever the verb.
+  if (isKubeError(error, "tooManyRequests") && error.retryAfterMs !== undefined) {
+    return retries.busy++ < busyRetriesMax ? error.retryAfterMs : undefined;
+  }
+  return undefined;
+}

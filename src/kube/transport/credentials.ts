@@ -1,0 +1,157 @@
+/**
+ * Credentials of one cluster, kept fresh: files are read again when they may have been rotated, and everything is loaded anew
+ * after a 401.
+ */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { type RequestOptions } from "node:https";
+import { createSecureContext } from "node:tls";
+import { StartError } from "../../lifecycle/component.ts";
+import { type Clock } from "../../util/clock.ts";
+import { type Logger } from "../../util/logger.ts";
+import { type ClusterConfig } from "./cluster-config.ts";
+import { loadKubeConfig, startErrorOf, type Impersonation, type LoadedKubeConfig } from "./kube-config.ts";
+
+export type HeaderValues = Readonly<Record<string, string | readonly string[]>>;
+
+export interface TlsMaterial {
+  readonly ca?: string | Buffer;
+  readonly cert?: string | Buffer;
+  readonly key?: string | Buffer;
+  readonly servername?: string;
+  readonly rejectUnauthorized?: boolean;
+}
+
+export interface Credentials {
+  /** URL of the API server without a trailing slash. */
+  readonly server: string;
+  readonly proxyUrl: string | undefined;
+  readonly tls: TlsMaterial;
+  /** Equal for two credentials that need no new connections. */
+  readonly connectionKey: string;
+  readonly headers: HeaderValues;
+  readonly loadedAtMs: number;
+}
+
+export interface CredentialSource {
+  /** The credentials, read again when they are older than 10 s. Keeps the last good ones while a file cannot be read. */
+  current(): Promise<Credentials>;
+  /** `rejected` were answered with 401: loads everything anew. False when that was done a moment ago, so that a retry has no prospect. */
+  refresh(rejected: Credentials): Promise<boolean>;
+}
+
+/** A kubelet writes a new ServiceAccount token at 80 % of its life (48 min of an hour), so 10 s late is no risk; reading costs microseconds. */
+const rereadAfterMs = 10_000;
+/** Somebody without rights must not make us read the kubeconfig and run the exec plugin at each request. */
+const refreshIntervalMs = 1_000;
+
+/** Loads the credentials once. Throws a StartError that names the file when that fails. */
+export async function createCredentialSource(
+  config: ClusterConfig,
+  deps: { readonly clock: Clock; readonly logger: Logger },
+  inClusterRoot = "",
+): Promise<CredentialSource> {
+  const { clock, logger } = deps;
+  let loaded = loadKubeConfig(config, inClusterRoot);
+  let credentials = await read(loaded, clock.monotonicMs());
+  let running: Promise<void> | undefined;
+  let lastRefreshMs = Number.NEGATIVE_INFINITY;
+
+  /** One load at a time for all requests that ask for it. */
+  function reload(whole: boolean): Promise<void> {
+    running ??= (async () => {
+      try {
+        const next = whole ? loadKubeConfig(config, inClusterRoot) : loaded;
+        credentials = await read(next, clock.monotonicMs());
+        loaded = next;
+      } catch (error) {
+        logger.warn("Cannot read the credentials again, going on with the old ones", { err: error });
+        credentials = { ...credentials, loadedAtMs: clock.monotonicMs() };
+      } finally {
+        running = undefined;
+      }
+    })();
+    return running;
+  }
+
+  return {
+    async current() {
+      if (clock.monotonicMs() - credentials.loadedAtMs >= rereadAfterMs) await reload(false);
+      return credentials;
+    },
+    async refresh(rejected) {
+      if (rejected.headers !== credentials.headers) return true; // another request has refreshed them meanwhile
+      if (clock.monotonicMs() - lastRefreshMs < refreshIntervalMs) return false;
+      lastRefreshMs = clock.monotonicMs();
+      await reload(true);
+      return true;
+    },
+  };
+}
+
+async function read(loaded: LoadedKubeConfig, nowMs: number): Promise<Credentials> {
+  const options: RequestOptions & TlsMaterial = {};
+  let token: string | undefined;
+  try {
+    await loaded.kubeConfig.applyToHTTPSOptions(options);
+    if (loaded.tokenFile !== undefined) token = (await readFile(loaded.tokenFile, "utf8")).trim();
+  } catch (error) {
+    throw startErrorOf(loaded.origin, error);
+  }
+  if (token === "") throw new StartError(`${loaded.origin}: the token file "${loaded.tokenFile}" is empty`);
+  const tls = tlsOf(options);
+  checkTls(tls, loaded.origin);
+  const headers: Record<string, string | readonly string[]> = impersonationHeaders(loaded.impersonation);
+  const authorization = token === undefined ? authorizationOf(options) : `Bearer ${token}`;
+  if (authorization !== undefined) headers["authorization"] = authorization;
+  const { server, proxyUrl } = loaded;
+  const connectionKey = createHash("sha256")
+    .update(JSON.stringify([server, proxyUrl, tls]))
+    .digest("base64");
+  return { server, proxyUrl, tls, connectionKey, headers, loadedAtMs: nowMs };
+}
+
+function tlsOf(options: TlsMaterial): TlsMaterial {
+  const { ca, cert, key, servername, rejectUnauthorized } = options;
+  return {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(servername !== undefined && { servername }),
+    ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
+  };
+}
+
+/** OpenSSL tells unusable PEM only when a connection is made; we want to know now, and which part it is. */
+function checkTls(tls: TlsMaterial, origin: string): void {
+  const attempt = (what: string, material: TlsMaterial): void => {
+    try {
+      createSecureContext(material);
+    } catch (error) {
+      throw new StartError(`${origin}: ${what} cannot be used: ${(error as Error).message}`, { cause: error });
+    }
+  };
+  if (tls.ca !== undefined) attempt("the certificate authority", { ca: tls.ca });
+  if (tls.cert !== undefined) attempt("the client certificate", { cert: tls.cert });
+  if (tls.key !== undefined) attempt("the client key", { key: tls.key });
+  if (tls.cert !== undefined && tls.key !== undefined) {
+    attempt("the pair of client certificate and client key", { cert: tls.cert, key: tls.key });
+  }
+}
+
+function authorizationOf(options: RequestOptions): string | undefined {
+  const headers = options.headers as Readonly<Record<string, unknown>> | undefined;
+  const bearer = headers?.["Authorization"];
+  // A token file read by client-node ends with a line break, which is no header value.
+  if (typeof bearer === "string") return bearer.trim();
+  return typeof options.auth === "string" ? `Basic ${Buffer.from(options.auth).toString("base64")}` : undefined;
+}
+
+function impersonationHeaders(impersonation: Impersonation | undefined): Record<string, string | readonly string[]> {
+  if (impersonation === undefined) return {};
+  return {
+    "impersonate-user": impersonation.username,
+    ...(impersonation.uid !== "" && { "impersonate-uid": impersonation.uid }),
+    ...(impersonation.groups.length > 0 && { "impersonate-group": impersonation.groups }),
+  };
+}

@@ -1,0 +1,73 @@
+/** Turns answers and exceptions of the transport into KubeErrors. */
+import { KubeError, type KubeErrorKind, type KubeStatus } from "../kube-client.ts";
+
+/** The kind that belongs to an HTTP status code of 400 or more (or the code of a metav1.Status in a watch). */
+export function kindOfCode(code: number, status: KubeStatus | undefined): KubeErrorKind {
+  if (code === 409) return status?.reason === "AlreadyExists" ? "alreadyExists" : "conflict";
+  if (code === 404) return "notFound";
+  if (code === 410 || status?.reason === "Expired") return "gone";
+  if (code === 401) return "unauthorized";
+  if (code === 403) return "forbidden";
+  if (code === 429) return "tooManyRequests";
+  if (code >= 500) return "serverError";
+  return code >= 400 ? "invalid" : "malformed";
+}
+
+/** Decodes a metav1.Status; undefined when `value` is none. */
+export function parseStatus(value: unknown): KubeStatus | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { kind, code, reason, message, details } = value as Readonly<Record<string, unknown>>;
+  if (kind !== "Status") return undefined;
+  return {
+    ...(typeof code === "number" && { code }),
+    ...(typeof reason === "string" && { reason }),
+    ...(typeof message === "string" && { message }),
+    ...(typeof details === "object" && details !== null && { details }),
+  };
+}
+
+/** `what` names the request: "GET /api/v1/pods". `body` is the text of the answer. */
+export function errorOfResponse(what: string, code: number, body: string, retryAfter: unknown): KubeError {
+  const status = parseStatus(parseJson(body));
+  // Not every answer comes from the API server; a proxy's page is cut to what fits into a log line.
+  const message = status?.message ?? body.slice(0, 200).replaceAll(/\s+/g, " ");
+  const reason = status?.reason === undefined ? "" : ` ${status.reason}`;
+  return new KubeError(kindOfCode(code, status), `${what}: ${code}${reason}: ${message}`, {
+    code,
+    status,
+    retryAfterMs: parseRetryAfter(retryAfter),
+  });
+}
+
+/** The Status object of a watch event of type ERROR. */
+export function errorOfStatus(what: string, object: unknown): KubeError {
+  const status = parseStatus(object);
+  if (status?.code === undefined) return new KubeError("malformed", `${what}: an ERROR event without a Status`);
+  const { code, reason = "", message = "" } = status;
+  const retryAfterSeconds = status.details?.retryAfterSeconds;
+  return new KubeError(kindOfCode(code, status), `${what}: ${code} ${reason}: ${message}`, {
+    code,
+    status,
+    retryAfterMs: typeof retryAfterSeconds === "number" ? retryAfterSeconds * 1000 : undefined,
+  });
+}
+
+/** What the HTTP client threw: connection refused or broken, DNS, TLS. */
+export function networkError(what: string, error: unknown): KubeError {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const text = typeof message === "string" && message !== "" ? message : String(code ?? error);
+  return new KubeError("network", `${what}: ${text}`, { cause: error });
+}
+
+/** Kubernetes sends whole seconds; an HTTP date (from a proxy) is not worth a wall clock. */
+function parseRetryAfter(text: unknown): number | undefined {
+  return typeof text === "string" && /^\d{1,6}$/.test(text) ? Number(text) * 1000 : undefined;
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

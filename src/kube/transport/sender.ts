@@ -1,0 +1,111 @@
+/** Sends one request and returns its 2xx header: rate limit, credentials with one refresh after a 401, classification of failures. */
+import { request as send, type Dispatcher } from "undici";
+import { type Clock } from "../../util/clock.ts";
+import { type Logger } from "../../util/logger.ts";
+import { KubeError, type KubeRequest } from "../kube-client.ts";
+import { readText } from "./body.ts";
+import { type ClientMetrics } from "./client-metrics.ts";
+import { type ClusterConfig } from "./cluster-config.ts";
+import { createConnections } from "./connections.ts";
+import { type CredentialSource, type Credentials, type HeaderValues } from "./credentials.ts";
+import { type Deadline } from "./deadline.ts";
+import { errorOfResponse, networkError } from "./kube-errors.ts";
+import { createTokenBucket } from "./token-bucket.ts";
+
+export interface Sender {
+  /** Resolves with a 2xx header, its body unread. Throws KubeError. `streaming` = on a connection of its own. */
+  send(request: KubeRequest, deadline: Deadline, streaming: boolean): Promise<Dispatcher.ResponseData>;
+  destroy(): Promise<void>;
+}
+
+/** A Status with its causes. */
+const errorBodyBytesMax = 64 * 1024;
+
+export function createSender(
+  config: ClusterConfig,
+  deps: { readonly clock: Clock; readonly logger: Logger },
+  source: CredentialSource,
+  metrics: ClientMetrics,
+): Sender {
+  const { clock, logger } = deps;
+  const connections = createConnections((err) => logger.warn("Cannot close old connections", { err }));
+  const bucket = createTokenBucket(config, clock);
+
+  async function limitRate(request: KubeRequest, deadline: Deadline): Promise<void> {
+    const startedMs = clock.monotonicMs();
+    const taken = await bucket.take(deadline.remainingMs(), deadline.signal);
+    metrics.rateLimited(request.method, (clock.monotonicMs() - startedMs) / 1000);
+    if (taken) return;
+    const limit = `the client-side limit of ${config.qps} requests/s leaves no room in time`;
+    throw deadline.error() ?? new KubeError("timeout", `${nameOf(request)}: ${limit}`);
+  }
+
+  async function attempt(
+    request: KubeRequest,
+    credentials: Credentials,
+    deadline: Deadline,
+    streaming: boolean,
+  ): Promise<Dispatcher.ResponseData> {
+    const { requests, streams } = connections.of(credentials);
+    const startedMs = clock.monotonicMs();
+    const seconds = (): number => (clock.monotonicMs() - startedMs) / 1000;
+    try {
+      const response = await send(`${credentials.server}${request.path}${queryText(request)}`, {
+        dispatcher: streaming ? streams : requests,
+        method: request.method,
+        headers: headersOf(request, config.userAgent, credentials.headers),
+        body: request.body === undefined ? null : JSON.stringify(request.body),
+        signal: deadline.signal,
+      });
+      metrics.attempt(request.method, response.statusCode, seconds());
+      return response;
+    } catch (error) {
+      metrics.attempt(request.method, undefined, seconds());
+      throw deadline.error() ?? networkError(nameOf(request), error);
+    }
+  }
+
+  return {
+    async send(request, deadline, streaming) {
+      await limitRate(request, deadline);
+      for (let refreshed = false; ; refreshed = true) {
+        // An exec plugin may hang.
+        const credentials = await deadline.race(source.current());
+        const response = await attempt(request, credentials, deadline, streaming);
+        if (response.statusCode >= 200 && response.statusCode < 300) return response;
+        const body = await readText(response.body, errorBodyBytesMax, nameOf(request), deadline);
+        const error = errorOfResponse(nameOf(request), response.statusCode, body, response.headers["retry-after"]);
+        if (error.kind !== "unauthorized" || refreshed) throw error;
+        if (!(await deadline.race(source.refresh(credentials)))) throw error;
+        metrics.retried(request.method, response.statusCode);
+      }
+    },
+    destroy: () => connections.destroy(),
+  };
+}
+
+/** Names the request in errors. */
+export function nameOf(request: KubeRequest): string {
+  return `${request.method} ${request.path}`;
+}
+
+function queryText(request: KubeRequest): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(request.query ?? {})) {
+    if (value !== undefined) query.set(name, String(value));
+  }
+  return query.size === 0 ? "" : `?${query.toString()}`;
+}
+
+function headersOf(
+  request: KubeRequest,
+  userAgent: string,
+  credentials: HeaderValues,
+): Record<string, string | string[]> {
+  return {
+    ...(credentials as Record<string, string | string[]>),
+    accept: "application/json",
+    "user-agent": userAgent,
+    ...(request.body !== undefined && { "content-type": request.contentType ?? "application/json" }),
+  };
+}

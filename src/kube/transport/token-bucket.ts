@@ -1,0 +1,34 @@
+/** A token bucket that lets callers wait in order (client-side QPS/burst limit). */
+import { type Clock, sleep } from "../../util/clock.ts";
+
+export interface TokenBucket {
+  /**
+   * Takes a token, waiting up to `waitMsMax` for it. Returns false, without waiting and without taking one, when that would be too
+   * short, and false when `signal` aborts meanwhile.
+   */
+  take(waitMsMax: number, signal?: AbortSignal): Promise<boolean>;
+}
+
+/** `qps` tokens a second are added, up to `burst` (at least 1). A `qps` of 0 or less does not limit at all. */
+export function createTokenBucket(config: { readonly qps: number; readonly burst: number }, clock: Clock): TokenBucket {
+  if (config.qps <= 0) return { take: (_waitMsMax, signal) => Promise.resolve(signal?.aborted !== true) };
+  const intervalMs = 1000 / config.qps;
+  const toleranceMs = (Math.max(1, config.burst) - 1) * intervalMs;
+  /** When the bucket will be full again: one number instead of a token count and a time of filling. */
+  let fullAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    async take(waitMsMax, signal) {
+      if (signal?.aborted ?? false) return false;
+      const nowMs = clock.monotonicMs();
+      const startMs = Math.max(fullAtMs, nowMs);
+      const waitMs = startMs - toleranceMs - nowMs;
+      if (waitMs > waitMsMax) return false;
+      fullAtMs = startMs + intervalMs;
+      if (waitMs <= 0) return true;
+      await sleep(clock, waitMs, signal);
+      if (!(signal?.aborted ?? false)) return true;
+      fullAtMs -= intervalMs; // the token was not used
+      return false;
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/** Metrics of an informer. */
+import { type Labels, type Metrics } from "../../util/metrics.ts";
+
+export interface InformerMetrics {
+  relist(reason: string): void;
+  decodeError(): void;
+}
+
+/** `labels`: cluster and informer. `silentMs` is read before each scrape. */
+export function createInformerMetrics(metrics: Metrics, labels: Labels, silentMs: () => number): InformerMetrics {
+  const names = ["cluster", "informer"];
+  const silence = metrics.gauge(
+    "kube_informer_watch_silence_seconds",
+    "Seconds since the API server was last heard of; +Inf before the first list",
+    names,
+  );
+  metrics.onScrape(() => silence.set(labels, silentMs() / 1000));
+  const relists = metrics.counter(
+    "kube_informer_relists_total",
+    "Lists after the first one, by what made them necessary",
+    [...names, "reason"],
+  );
+  const decodeErrors = metrics.counter(
+    "kube_informer_decode_errors_total",
+    "Objects that could not be used and are treated as absent",
+    names,
+  );
+  return {
+    relist: (reason) => relists.inc({ ...labels, reason }),
+    decodeError: () => decodeErrors.inc(labels),
+  };
+}

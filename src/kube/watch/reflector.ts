@@ -1,0 +1,253 @@
+/** Runs the phases of state.ts against the server and feeds the cache: one loop, which pulls. */
+import { type ResourceVersion } from "../../api/resource-version.ts";
+import { assert } from "../../util/assert.ts";
+import { type Clock, sleep } from "../../util/clock.ts";
+import { type Logger } from "../../util/logger.ts";
+import { type Metrics } from "../../util/metrics.ts";
+import { type Rng, uniform } from "../../util/rng.ts";
+import { type Decode, type Informer, type InformerHandler, type Stored } from "../informer.ts";
+import { isKubeError, resourcePath, type KubeClient } from "../kube-client.ts";
+import { createBackoff, type Backoff } from "./backoff.ts";
+import { Cache } from "./cache.ts";
+import { listAll, type ListScope } from "./list-pages.ts";
+import { createInformerMetrics, type InformerMetrics } from "./informer-metrics.ts";
+import { nextStep, type Ending, type ListMethod, type State } from "./state.ts";
+import { readFrames } from "./watch-stream.ts";
+
+export interface InformerOptions<T extends Stored> extends ListScope {
+  readonly client: KubeClient;
+  readonly decode: Decode<T>;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** For logs, metrics and `lastError`, for example "pods". */
+  readonly name: string;
+}
+
+/** The server ends a watch after a random time in this range, so that watches spread over its replicas again after one restarted. */
+const watchSeconds = { low: 261, high: 319 };
+/** kube-apiserver sends a bookmark about once a minute: two missing ones and half a minute of grace mean a dead connection. */
+const idleTimeoutMs = 150_000;
+/** A watch that ends sooner and empty is no clean end but a server or proxy in trouble (client-go has the same rule). */
+const shortWatchMs = 1_000;
+
+/**
+ * A local copy of one resource; informer.ts says what it promises. The initial objects are streamed (WatchList) where the server
+ * offers that; one that refuses it is listed in pages from then on.
+ */
+export function createInformer<T extends Stored>(options: InformerOptions<T>): Informer<T> {
+  return new Reflector(options);
+}
+
+class Reflector<T extends Stored> implements Informer<T> {
+  readonly #options: InformerOptions<T>;
+  readonly #cache: Cache<T>;
+  readonly #metrics: InformerMetrics;
+  readonly #backoff: Backoff;
+  readonly #path: string;
+  #started = false;
+  #relistRequested = false;
+  #lastHeardMs = Number.NEGATIVE_INFINITY;
+  #lastError: string | undefined;
+  #preferred: ListMethod = "watchList";
+  /** Ends the running phase and the wait before the next one. */
+  #interrupt = new AbortController();
+
+  constructor(options: InformerOptions<T>) {
+    const { client, clock, rng, name } = options;
+    this.#options = options;
+    this.#metrics = createInformerMetrics(options.metrics, { cluster: client.cluster, informer: name }, () =>
+      this.silentMs(),
+    );
+    this.#cache = new Cache(options.decode, options.logger.with({ informer: name }), () => this.#metrics.decodeError());
+    this.#backoff = createBackoff(clock, rng);
+    this.#path = resourcePath(options.resource, { namespace: options.namespace });
+  }
+
+  get(key: string): T | undefined {
+    return this.#cache.store.get(key);
+  }
+
+  values(): IterableIterator<T> {
+    return this.#cache.store.values();
+  }
+
+  get size(): number {
+    return this.#cache.store.size;
+  }
+
+  hasSynced(): boolean {
+    return this.#cache.synced;
+  }
+
+  version(): ResourceVersion | undefined {
+    return this.#cache.version;
+  }
+
+  silentMs(): number {
+    return this.#cache.synced ? this.#options.clock.monotonicMs() - this.#lastHeardMs : Number.POSITIVE_INFINITY;
+  }
+
+  lastError(): string | undefined {
+    return this.#lastError;
+  }
+
+  subscribe(handler: InformerHandler<T>): void {
+    assert(!this.#started, "handlers subscribe before the informer runs");
+    this.#cache.handlers.push(handler);
+  }
+
+  relist(): void {
+    this.#relistRequested = true;
+    this.#interrupt.abort();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    assert(!this.#started, "an informer runs once");
+    this.#started = true;
+    this.#relistRequested = false; // the first list is due anyway
+    const stop = (): void => {
+      this.#cache.stopped = true;
+      this.#interrupt.abort();
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+    try {
+      let state: State = { phase: "list", method: this.#preferred };
+      while (!this.#cache.stopped) state = await this.#step(state);
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Runs one phase, waits if its ending asks for that, and returns the next one. */
+  async #step(state: State): Promise<State> {
+    this.#interrupt = new AbortController();
+    const ending = await this.#runPhase(state);
+    if (this.#cache.stopped) return state;
+    if (this.#relistRequested) return this.#startRelist();
+    const step = nextStep(state, ending, this.#preferred);
+    this.#report(state, ending);
+    if (step.watchListRefused === true) this.#preferred = "pages";
+    if (step.backoff) await this.#wait(step.waitMsMin ?? 0);
+    if (this.#cache.stopped) return state;
+    if (this.#relistRequested) return this.#startRelist();
+    if (step.relistReason !== undefined) this.#metrics.relist(step.relistReason);
+    return step.next;
+  }
+
+  async #startRelist(): Promise<State> {
+    this.#relistRequested = false;
+    this.#metrics.relist("requested");
+    // Asked for again and again, it must not become a loop without a pause.
+    this.#interrupt = new AbortController();
+    await this.#wait(0);
+    return { phase: "list", method: this.#preferred };
+  }
+
+  async #wait(waitMsMin: number): Promise<void> {
+    await sleep(this.#options.clock, Math.max(waitMsMin, this.#backoff.nextDelayMs()), this.#interrupt.signal);
+  }
+
+  async #runPhase(state: State): Promise<Ending> {
+    if (state.phase === "watch") return this.#watch(state.from);
+    return state.method === "pages" ? this.#listPages() : this.#watch(undefined);
+  }
+
+  async #listPages(): Promise<Ending> {
+    const { client } = this.#options;
+    const objects = new Map<string, T>();
+    try {
+      const version = await listAll(client, this.#options, (raw) => this.#cache.stage(objects, raw), {
+        signal: this.#interrupt.signal,
+        onPage: () => this.#heard(),
+      });
+      if (this.#interrupted()) return { type: "ended", resumeFrom: undefined, short: false };
+      this.#cache.replace(objects, version);
+      return { type: "ended", resumeFrom: version, short: false };
+    } catch (error) {
+      if (!isKubeError(error)) throw error; // a mistake in a handler or here ends the process
+      return { type: "failed", resumeFrom: undefined, error };
+    }
+  }
+
+  /** Watches from a version, or streams the initial objects first and swaps the store when they are complete. */
+  async #watch(from: ResourceVersion | undefined): Promise<Ending> {
+    const { client, clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    let staged = from === undefined ? new Map<string, T>() : undefined;
+    let frames = 0;
+    const resumeFrom = (): ResourceVersion | undefined => (staged === undefined ? this.#cache.version : undefined);
+    try {
+      const request = { method: "GET", path: this.#path, query: this.#watchQuery(from) } as const;
+      const chunks = await client.stream({ ...request, signal: this.#interrupt.signal }, idleTimeoutMs);
+      this.#heard();
+      for await (const frame of readFrames(chunks, `WATCH ${this.#path}`)) {
+        if (this.#interrupted()) break;
+        frames++;
+        this.#heard();
+        if (staged === undefined) this.#cache.apply(frame);
+        else if (frame.type !== "bookmark") this.#cache.stageFrame(staged, frame);
+        else if (frame.initialEventsEnd) {
+          const objects = staged;
+          staged = undefined;
+          this.#cache.replace(objects, frame.version);
+        }
+      }
+      return {
+        type: "ended",
+        resumeFrom: resumeFrom(),
+        short: frames === 0 && clock.monotonicMs() - startedMs < shortWatchMs,
+      };
+    } catch (error) {
+      if (!isKubeError(error)) throw error; // a mistake in a handler or here ends the process
+      return { type: "failed", resumeFrom: resumeFrom(), error };
+    }
+  }
+
+  #watchQuery(from: ResourceVersion | undefined): Readonly<Record<string, string | number | boolean | undefined>> {
+    const { labelSelector, fieldSelector, rng } = this.#options;
+    return {
+      watch: true,
+      allowWatchBookmarks: true,
+      timeoutSeconds: Math.round(uniform(rng, watchSeconds.low, watchSeconds.high)),
+      labelSelector,
+      fieldSelector,
+      // Without a version the initial events show the newest state (a consistent read), as a list does.
+      ...(from === undefined
+        ? { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" }
+        : { resourceVersion: from }),
+    };
+  }
+
+  #interrupted(): boolean {
+    return this.#cache.stopped || this.#relistRequested;
+  }
+
+  /** The server answered well. */
+  #heard(): void {
+    this.#lastError = undefined;
+    this.#lastHeardMs = this.#options.clock.monotonicMs();
+  }
+
+  #report(state: State, ending: Ending): void {
+    const { logger, name } = this.#options;
+    const verb = ending.resumeFrom === undefined ? "list" : "watch";
+    if (ending.type === "ended") {
+      if (ending.resumeFrom === undefined) {
+        this.#lastError = `cannot list ${name}: the server ended the stream before its end mark`;
+      }
+      logger.verbose(3, "Informer phase ended", { informer: name, phase: state.phase, version: ending.resumeFrom });
+      return;
+    }
+    const { error } = ending;
+    this.#lastError = `cannot ${verb} ${name}: ${error.message}`;
+    logger.warn("Informer lost its list or watch and tries again", {
+      informer: name,
+      verb,
+      kind: error.kind,
+      err: error,
+    });
+  }
+}

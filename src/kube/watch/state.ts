@@ -1,0 +1,102 @@
+/**
+ * The reflector's state machine, without any doing: how a phase ended decides what comes next.
+ *
+ *   list (watchList | pages) --all received--> watch from a version --clean end--> watch again
+ *   watch --version unusable--> list            any other failure --> wait, then the same again
+ *
+ * A WatchList goes on as a watch in the same stream, so its phase may end with a version to resume from.
+ */
+import { assertNever } from "../../util/assert.ts";
+import { type ResourceVersion } from "../../api/resource-version.ts";
+import { type KubeError } from "../kube-client.ts";
+
+/** `watchList`: the initial objects come as events of the watch itself. `pages`: a paged list, then a watch. */
+export type ListMethod = "watchList" | "pages";
+
+export type State =
+  | { readonly phase: "list"; readonly method: ListMethod }
+  /** `corruptFrom`: the stream that began at this version was corrupt. */
+  | { readonly phase: "watch"; readonly from: ResourceVersion; readonly corruptFrom?: ResourceVersion };
+
+/** How a phase ended. `resumeFrom`: the store holds everything up to this version; undefined = the initial objects are incomplete. */
+export type Ending =
+  /** The list is complete, or the server ended the stream in good order. `short`: within a second and without a frame. */
+  | { readonly type: "ended"; readonly resumeFrom: ResourceVersion | undefined; readonly short: boolean }
+  | { readonly type: "failed"; readonly resumeFrom: ResourceVersion | undefined; readonly error: KubeError };
+
+export interface Step {
+  readonly next: State;
+  /** Wait for the backoff before; at least `waitMsMin`. */
+  readonly backoff: boolean;
+  readonly waitMsMin?: number;
+  /** Set when the objects must be listed although there is a store: why, for the metric. */
+  readonly relistReason?: "gone" | "tooLarge" | "notFound" | "invalid" | "corrupt";
+  /** The server knows no WatchList: do not ask it again. */
+  readonly watchListRefused?: true;
+}
+
+/** `preferred`: how to list when a list is due. */
+export function nextStep(state: State, ending: Ending, preferred: ListMethod): Step {
+  switch (ending.type) {
+    case "ended":
+      // A WatchList that never says that it is complete: a list cannot leave that open.
+      if (ending.resumeFrom === undefined) return { next: { phase: "list", method: "pages" }, backoff: true };
+      return { next: { phase: "watch", from: ending.resumeFrom }, backoff: ending.short };
+    case "failed":
+      return ending.resumeFrom === undefined
+        ? afterFailedList(state, ending.error, preferred)
+        : afterFailedWatch(state, ending.resumeFrom, ending.error, preferred);
+    default:
+      return assertNever(ending);
+  }
+}
+
+function afterFailedList(state: State, error: KubeError, preferred: ListMethod): Step {
+  const waitMsMin = error.retryAfterMs ?? 0;
+  const streamed = state.phase === "list" && state.method === "watchList";
+  if (streamed && error.kind === "invalid") {
+    return { next: { phase: "list", method: "pages" }, backoff: false, watchListRefused: true };
+  }
+  // Silence in the middle of a WatchList is answered like one that ends without its end mark.
+  const method = streamed && error.kind === "timeout" ? "pages" : preferred;
+  return { next: { phase: "list", method }, backoff: true, waitMsMin };
+}
+
+function afterFailedWatch(state: State, resumeFrom: ResourceVersion, error: KubeError, preferred: ListMethod): Step {
+  const waitMsMin = error.retryAfterMs ?? 0;
+  const relist = (relistReason: NonNullable<Step["relistReason"]>): Step => ({
+    next: { phase: "list", method: preferred },
+    backoff: true,
+    waitMsMin,
+    relistReason,
+  });
+  // The version is from another history (etcd restored), or this server lags behind the one that gave it to us.
+  if (isTooLarge(error)) return relist("tooLarge");
+  switch (error.kind) {
+    case "gone": // the version is older than the server's history
+    case "notFound": // the resource was removed (a CRD): its objects are gone
+    case "invalid": // the server does not take our version
+      return relist(error.kind);
+    case "malformed":
+      // Once is a broken connection; twice at the same place is an event that we shall never be able to read.
+      if (state.phase === "watch" && state.corruptFrom === resumeFrom) return relist("corrupt");
+      return { next: { phase: "watch", from: resumeFrom, corruptFrom: resumeFrom }, backoff: true, waitMsMin };
+    case "conflict":
+    case "alreadyExists":
+    case "unauthorized":
+    case "forbidden":
+    case "tooManyRequests":
+    case "serverError":
+    case "timeout":
+    case "network":
+    case "aborted":
+      return { next: { phase: "watch", from: resumeFrom }, backoff: true, waitMsMin };
+    default:
+      return assertNever(error.kind);
+  }
+}
+
+/** kube-apiserver's answer to a version that it has not reached: 504 Timeout with this cause (apimachinery, api/errors). */
+function isTooLarge(error: KubeError): boolean {
+  return error.status?.details?.causes?.some((cause) => cause.reason === "ResourceVersionTooLarge") ?? false;
+}

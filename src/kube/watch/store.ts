@@ -1,0 +1,50 @@
+/** The objects of an informer. Each change is a sequence of events; the store is changed just before the event that tells of it is drawn. */
+import { type InformerEvent, type Stored } from "../informer.ts";
+
+export class Store<T extends Stored> {
+  #objects = new Map<string, T>();
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  values(): IterableIterator<T> {
+    return this.#objects.values();
+  }
+
+  /** Adds or changes an object; one that has the name but not the UID of a stored one replaces it (deleted, then added). */
+  *upsert(object: T): Generator<InformerEvent<T>, void, undefined> {
+    const previous = this.#objects.get(object.key);
+    if (previous !== undefined && previous.uid !== object.uid) yield* this.remove(object.key, undefined);
+    this.#objects.set(object.key, object);
+    yield previous !== undefined && previous.uid === object.uid
+      ? { type: "modified", object, previous }
+      : { type: "added", object };
+  }
+
+  /** Removes an object if it is there. `final`: its last state, when it is known. */
+  *remove(key: string, final: T | undefined): Generator<InformerEvent<T>, void, undefined> {
+    const previous = this.#objects.get(key);
+    if (previous === undefined) return;
+    this.#objects.delete(key);
+    yield { type: "deleted", object: final ?? previous, finalStateUnknown: final === undefined };
+  }
+
+  /** Swaps the whole content at once, then tells the differences: first what went, then what came or changed. */
+  *replace(objects: Map<string, T>): Generator<InformerEvent<T>, void, undefined> {
+    const before = this.#objects;
+    this.#objects = objects;
+    for (const [key, previous] of before) {
+      if (objects.get(key)?.uid !== previous.uid) yield { type: "deleted", object: previous, finalStateUnknown: true };
+    }
+    for (const [key, object] of objects) {
+      const previous = before.get(key);
+      if (previous === undefined || previous.uid !== object.uid) yield { type: "added", object };
+      else if (previous.resourceVersion !== object.resourceVersion) yield { type: "modified", object, previous };
+    }
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * Label selectors, and indexes over them. Pure: no clock, no randomness, no input or output.
+ * - canonical-selector.ts: the Kubernetes meaning of a LabelSelector, its canonical form and text.
+ * - selector-index.ts: which selectors match this label set (a pod's protectors), over set-trie.ts and alphabet.ts.
+ * - label-set-index.ts: which label sets match this selector (a protector's pods).
+ * - namespaced-index.ts: one index per namespace, made on demand and freed when empty.
+ */
+export {
+  compileSelector,
+  formatSelector,
+  matches,
+  type CompiledSelector,
+  type SelectorResult,
+} from "./canonical-selector.ts";
+export { createLabelSetIndex, type LabelSetIndex } from "./label-set-index.ts";
+export { type LabelIndex } from "./label-index.ts";
+export { createNamespacedIndex, type NamespacedIndex } from "./namespaced-index.ts";
+export { createSelectorIndex, type SelectorIndex, type TrackResult } from "./selector-index.ts";

@@ -1,0 +1,13 @@
+/** The contract that both indexes share; test/label-index/contract.ts is its meaning in sentences. */
+
+/** Names with an item each; `query` finds the names whose item fits. A name has at most one item. */
+export interface LabelIndex<Item, Query, Tracked> {
+  /** Sets the item of `name`, replacing an earlier one. The index keeps no reference to what it is given. */
+  track(name: string, item: Item): Tracked;
+  /** Forgets `name` and frees what only it used; false when it was not tracked. */
+  untrack(name: string): boolean;
+  /** Each fitting name once. The order means nothing, but the same history of calls gives the same order. */
+  query(query: Query): string[];
+  /** Number of tracked names. */
+  readonly size: number;
+}

@@ -1,0 +1,39 @@
+/** One index per namespace: selectors only ever meet pods of their own namespace. */
+import { type LabelIndex } from "./label-index.ts";
+
+/** A LabelIndex whose every call names the namespace; what is tracked in one is never found in another. */
+export interface NamespacedIndex<Item, Query, Tracked> {
+  track(namespace: string, name: string, item: Item): Tracked;
+  untrack(namespace: string, name: string): boolean;
+  /** The names within `namespace`. */
+  query(namespace: string, query: Query): string[];
+  /** Namespaces with at least one tracked name; others cost no memory. */
+  readonly namespaceCount: number;
+}
+
+/** `createIndex` makes the index of a namespace when its first name is tracked. */
+export function createNamespacedIndex<Item, Query, Tracked>(
+  createIndex: () => LabelIndex<Item, Query, Tracked>,
+): NamespacedIndex<Item, Query, Tracked> {
+  const indexes = new Map<string, LabelIndex<Item, Query, Tracked>>();
+  return {
+    track(namespace, name, item) {
+      const index = indexes.get(namespace) ?? createIndex();
+      const tracked = index.track(name, item);
+      // A refused item leaves a new index empty.
+      if (index.size > 0) indexes.set(namespace, index);
+      return tracked;
+    },
+    untrack(namespace, name) {
+      const index = indexes.get(namespace);
+      if (index === undefined) return false;
+      const existed = index.untrack(name);
+      if (index.size === 0) indexes.delete(namespace);
+      return existed;
+    },
+    query: (namespace, query) => indexes.get(namespace)?.query(query) ?? [],
+    get namespaceCount() {
+      return indexes.size;
+    },
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * Answers "which selectors match this label set", for a pod's PodProtectors.
+ *
+ * Each selector is stored in a set trie under words of letters that every matching label set must have; a query finds the words that are subsets of the pod's letters and
+ * then checks the whole selector. So a word is only a filter: it may leave out anything that the selector asks (all that is
+ * negative, and what would make words too many or too long), and the answer stays exact. A selector without positive requirements
+ * has the empty word and is checked by every query.
+ */
+import { type Labels } from "../api/pod.ts";
+import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
+import { Alphabet, type Letter, type Word } from "./alphabet.ts";
+import { compileSelector, matches, type CompiledSelector } from "./canonical-selector.ts";
+import { type LabelIndex } from "./label-index.ts";
+import { SetTrie } from "./set-trie.ts";
+
+/** `reason` says for people what is wrong with the selector. */
+export type TrackResult = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+
+/**
+ * `track` takes a selector and compiles it; when that fails, nothing changes (an earlier selector of the name stays in force) and the
+ * reason is returned. `query` takes the labels of a pod.
+ */
+export type SelectorIndex = LabelIndex<LabelSelector, Labels, TrackResult>;
+
+/**
+ * Words per selector. A selector with several In lists has a word for each combination of values: at about 200 bytes per new node, 64 words of
+ * a few letters cost some tens of kilobytes at most, and lists beyond that are rare. A list that does not fit takes part as "key exists".
+ */
+const wordsMax = 64;
+
+/** Letters per word; bounds the recursion of a query. Real selectors have 1 to 5; the rest is left to the full check. */
+const wordLettersMax = 16;
+
+interface Entry {
+  readonly name: string;
+  readonly selector: CompiledSelector;
+  /** Where it stands in the trie. */
+  readonly words: readonly Word[];
+}
+
+export function createSelectorIndex(): SelectorIndex {
+  const entries = new Map<string, Entry>();
+  const alphabet = new Alphabet();
+  const trie = new SetTrie<Entry>();
+
+  function untrack(name: string): boolean {
+    const entry = entries.get(name);
+    if (entry === undefined) return false;
+    entries.delete(name);
+    for (const word of entry.words) trie.delete(word, entry);
+    for (const letters of wordsOf(entry.selector)) alphabet.release(letters);
+    return true;
+  }
+
+  return {
+    track(name, selector) {
+      const compiled = compileSelector(selector);
+      if (!compiled.ok) return compiled;
+      untrack(name);
+      const words = wordsOf(compiled.selector).map((letters) => alphabet.acquire(letters));
+      const entry: Entry = { name, selector: compiled.selector, words };
+      entries.set(name, entry);
+      for (const word of words) trie.add(word, entry);
+      return { ok: true };
+    },
+    untrack,
+    query(labels) {
+      const names: string[] = [];
+      // A label set has one value per key and the words of a selector differ in some value, so no entry is visited twice.
+      trie.visitSubsets(alphabet.spell(labels), (entry) => {
+        if (matches(entry.selector, labels)) names.push(entry.name);
+      });
+      return names;
+    },
+    get size() {
+      return entries.size;
+    },
+  };
+}
+
+/** The words of a selector; none when it matches nothing. */
+function wordsOf(selector: CompiledSelector): readonly (readonly Letter[])[] {
+  if (selector.kind === "nothing") return [];
+  let words: readonly (readonly Letter[])[] = [[]];
+  let letterCount = 0;
+  for (const choices of lettersByKey(selector)) {
+    if (letterCount++ === wordLettersMax) break;
+    words = words.flatMap((word) => choices.map((letter) => word.concat(letter)));
+  }
+  return words;
+}
+
+/**
+ * For each key with a positive requirement the letters of which a matching label set has exactly one, the most telling first: values before
+ * mere existence, short lists before long ones. The product of their numbers is at most `wordsMax`.
+ */
+function lettersByKey(selector: CompiledSelector & { readonly kind: "requirements" }): Letter[][] {
+  const lists: Letter[][] = [];
+  const keys: Letter[][] = [];
+  let wordCount = 1;
+  const inBySize = selector.requirements
+    .filter((requirement) => requirement.kind === "in")
+    .sort((a, b) => a.values.size - b.values.size);
+  for (const { key, values } of inBySize) {
+    wordCount *= values.size;
+    if (wordCount <= wordsMax) lists.push(Array.from(values, (value) => ({ key, value })));
+    else keys.push([{ key, value: undefined }]);
+  }
+  for (const requirement of selector.requirements) {
+    if (requirement.kind === "exists") keys.push([{ key: requirement.key, value: undefined }]);
+  }
+  return [...lists, ...keys];
+}

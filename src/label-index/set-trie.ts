@@ -1,0 +1,79 @@
+/**
+ * A set trie (I. Savnik, "Index Data Structure for Fast Subset and Superset Queries", 2013): stores items under sets of letters and finds all
+ * items whose set is a subset of a given one. A set is written as the ascending word of its letters, so that each set has one path from
+ * the root; a query only walks paths that exist and whose letters it has.
+ */
+import { assert } from "../util/assert.ts";
+import { type Word } from "./alphabet.ts";
+
+interface Node<Item> {
+  children: Map<number, Node<Item>> | undefined;
+  items: Set<Item> | undefined;
+}
+
+/** An item may stand under several words; each word holds it at most once. */
+export class SetTrie<Item> {
+  readonly #root: Node<Item> = { children: undefined, items: undefined };
+  #nodeCount = 1;
+
+  /** Number of nodes, the root included: what the trie costs in memory. */
+  get nodeCount(): number {
+    return this.#nodeCount;
+  }
+
+  add(word: Word, item: Item): void {
+    let node = this.#root;
+    for (const letter of word) {
+      node.children ??= new Map();
+      let child = node.children.get(letter);
+      if (child === undefined) {
+        child = { children: undefined, items: undefined };
+        node.children.set(letter, child);
+        this.#nodeCount++;
+      }
+      node = child;
+    }
+    node.items ??= new Set();
+    node.items.add(item);
+  }
+
+  /** Removes an item that was added under `word`, and the nodes that nothing needs any more. */
+  delete(word: Word, item: Item): void {
+    const path = [this.#root];
+    for (const letter of word) {
+      const child = path.at(-1)!.children?.get(letter);
+      assert(child !== undefined, "deleted a word that is not in the trie");
+      path.push(child);
+    }
+    const last = path.at(-1)!;
+    assert(last.items?.delete(item) === true, "deleted an item that is not in the trie");
+    if (last.items.size === 0) last.items = undefined;
+    for (let depth = word.length; depth > 0 && isEmpty(path[depth]!); depth--) {
+      const parent = path[depth - 1]!;
+      parent.children!.delete(word[depth - 1]!);
+      if (parent.children!.size === 0) parent.children = undefined;
+      this.#nodeCount--;
+    }
+  }
+
+  /**
+   * Calls `visit` for each item under each word that is a subset of `word`. The recursion is as deep as the longest stored word at most.
+   * Costs at most one look-up per stored node and letter of `word`.
+   */
+  visitSubsets(word: Word, visit: (item: Item) => void): void {
+    visitSubsetsFrom(this.#root, word, 0, visit);
+  }
+}
+
+function visitSubsetsFrom<Item>(node: Node<Item>, word: Word, from: number, visit: (item: Item) => void): void {
+  if (node.items !== undefined) for (const item of node.items) visit(item);
+  if (node.children === undefined) return;
+  for (let index = from; index < word.length; index++) {
+    const child = node.children.get(word[index]!);
+    if (child !== undefined) visitSubsetsFrom(child, word, index + 1, visit);
+  }
+}
+
+function isEmpty<Item>(node: Node<Item>): boolean {
+  return node.children === undefined && node.items === undefined;
+}

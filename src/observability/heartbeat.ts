@@ -1,0 +1,25 @@
+/** The gauge `heartbeat`: seconds since the process started. A flat line tells a stuck process from a missing one. */
+import { type Component } from "../lifecycle/component.ts";
+import { type Clock, type Timer } from "../util/clock.ts";
+import { type Metrics } from "../util/metrics.ts";
+
+/** Samples at once and then every `periodMs`. */
+export function createHeartbeat(options: {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly periodMs: number;
+}): Component {
+  const { clock, metrics, periodMs } = options;
+  const gauge = metrics.gauge("heartbeat", "Seconds since the process started");
+  const startedMs = clock.monotonicMs();
+  let timer: Timer | undefined;
+  const beat = (): void => {
+    gauge.set({}, (clock.monotonicMs() - startedMs) / 1000);
+    timer = clock.setTimer(periodMs, beat);
+  };
+  return {
+    name: "metrics",
+    start: async () => beat(),
+    stop: async () => timer?.cancel(),
+  };
+}

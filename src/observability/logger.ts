@@ -1,0 +1,61 @@
+/**
+ * The Logger that the program uses: pino, one JSON object in a line, or pretty lines for a person at a terminal. Whatever the fields
+ * hold, one entry stays one line: control characters are escaped.
+ */
+import { pino, type Logger as PinoLogger } from "pino";
+import { formatMicroTime } from "../api/micro-time.ts";
+import { type Clock } from "../util/clock.ts";
+import { type LogFields, type Logger } from "../util/logger.ts";
+
+export interface LoggerOptions {
+  /** --klog-v: entries of `verbose(level)` are written up to this level. */
+  readonly verbosity: number;
+  readonly format: "json" | "pretty" | "pretty-colour";
+  readonly clock: Clock;
+  /** Takes one finished line, with its end. Synchronous, so that the last words of a crash are not lost. */
+  readonly write: (line: string) => void;
+}
+
+/** The printer for terminals is loaded only when it is used. */
+export async function createLogger({ verbosity, format, clock, write }: LoggerOptions): Promise<Logger> {
+  const print = format === "json" ? (line: string) => line : await createPrinter(format === "pretty-colour");
+  const stream = { write: (line: string) => write(escapeRest(print(line))) };
+  const options = {
+    base: null,
+    level: "debug",
+    formatters: { level: (label: string) => ({ level: label }) },
+    timestamp: () => `,"time":"${formatMicroTime(clock.epochMicros())}"`,
+  };
+  return wrap(pino(options, stream), verbosity);
+}
+
+function wrap(target: PinoLogger, verbosity: number): Logger {
+  return {
+    error: (message, fields = {}) => target.error(fields, escapeAll(message)),
+    warn: (message, fields = {}) => target.warn(fields, escapeAll(message)),
+    info: (message, fields = {}) => target.info(fields, escapeAll(message)),
+    verbose(level: number, message: string, fields: LogFields = {}) {
+      if (level <= verbosity) target.debug({ v: level, ...fields }, escapeAll(message));
+    },
+    isVerbose: (level) => level <= verbosity,
+    with: (fields) => wrap(target.child(fields), verbosity),
+  };
+}
+
+async function createPrinter(colorize: boolean): Promise<(line: string) => string> {
+  const { prettyFactory } = await import("pino-pretty");
+  // Errors are printed as the JSON that pino made of them: as text, a message with line breaks could forge entries.
+  return prettyFactory({ colorize, singleLine: true, errorLikeObjectKeys: [], ignore: "pid,hostname" });
+}
+
+const escapeChar = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/** Escapes every character that could end a line or steer a terminal. */
+function escapeAll(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, escapeChar);
+}
+
+/** What JSON leaves as it is. In the JSON format these can only stand inside strings, so the line stays JSON. */
+function escapeRest(line: string): string {
+  return line.replace(/[\u007f-\u009f\u2028\u2029]/g, escapeChar);
+}

@@ -1,0 +1,83 @@
+/**
+ * The Metrics that the program uses: prom-client with a registry of its own. The labels `namespace` and `user` have as many values as a
+ * cluster has namespaces and users, so they are dropped unless a flag asks for them (upstream-behaviour.md 8.1).
+ */
+import * as prometheus from "prom-client";
+import { assert } from "../util/assert.ts";
+import { type Labels, type Metrics } from "../util/metrics.ts";
+
+export interface MetricsOptions {
+  readonly byNamespace: boolean;
+  readonly byUser: boolean;
+  /** Also measure the process itself, which observes the event loop from then on. */
+  readonly ofProcess: boolean;
+}
+
+export interface MetricsRegistry extends Metrics {
+  /** The text of a scrape; samples everything that registered with `onScrape` first. */
+  expose(): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+type Kind = "counter" | "gauge" | "histogram";
+
+/** A metric is one of its kind and label names for the whole process; asking twice must mean the same. */
+interface Entry<M> {
+  readonly signature: string;
+  readonly metric: M;
+}
+
+export function createMetrics(options: MetricsOptions): MetricsRegistry {
+  const registry = new prometheus.Registry();
+  // CPU, memory, event loop, garbage collection of this process: process_* and nodejs_*.
+  if (options.ofProcess) prometheus.collectDefaultMetrics({ register: registry });
+  const entries = new Map<string, Entry<unknown>>();
+  const samples: (() => void)[] = [];
+  const dropped = new Set([...(options.byNamespace ? [] : ["namespace"]), ...(options.byUser ? [] : ["user"])]);
+
+  function once<M>(kind: Kind, name: string, labelNames: readonly string[], create: (kept: Kept) => M): M {
+    const signature = `${kind}(${labelNames.join(",")})`;
+    const known = entries.get(name) as Entry<M> | undefined;
+    if (known !== undefined) {
+      assert(known.signature === signature, `metric ${name} is ${known.signature} and ${signature}`);
+      return known.metric;
+    }
+    const metric = create(keptLabels(labelNames, dropped));
+    entries.set(name, { signature, metric });
+    return metric;
+  }
+
+  return {
+    counter: (name, help, labelNames = []) =>
+      once("counter", name, labelNames, (kept) => {
+        const counter = new prometheus.Counter({ name, help, labelNames: kept.names, registers: [registry] });
+        return { inc: (labels: Labels = {}, by = 1) => counter.inc(kept.of(labels), by) };
+      }),
+    gauge: (name, help, labelNames = []) =>
+      once("gauge", name, labelNames, (kept) => {
+        const gauge = new prometheus.Gauge({ name, help, labelNames: kept.names, registers: [registry] });
+        return { set: (labels: Labels, value: number) => gauge.set(kept.of(labels), value) };
+      }),
+    histogram: (name, help, labelNames, buckets) =>
+      once("histogram", name, labelNames, (kept) => {
+        const settings = { name, help, labelNames: kept.names, buckets: [...buckets], registers: [registry] };
+        const histogram = new prometheus.Histogram(settings);
+        return { observe: (labels: Labels, value: number) => histogram.observe(kept.of(labels), value) };
+      }),
+    onScrape: (sample) => void samples.push(sample),
+    async expose() {
+      for (const sample of samples) sample();
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    },
+  };
+}
+
+interface Kept {
+  readonly names: string[];
+  of(labels: Labels): Labels;
+}
+
+function keptLabels(labelNames: readonly string[], dropped: ReadonlySet<string>): Kept {
+  const names = labelNames.filter((name) => !dropped.has(name));
+  if (names.length === labelNames.length) return { names, of: (labels) => labels };
+  return { names, of: (labels) => Object.fromEntries(Object.entries(labels).filter(([name]) => !dropped.has(name))) };
+}

@@ -1,0 +1,42 @@
+/** A Component that serves one app over HTTP, HTTPS or both, as its flags say. */
+import { type ServerConfig } from "../config/config.ts";
+import { type Component } from "../lifecycle/component.ts";
+import { type Clock } from "../util/clock.ts";
+import { type Logger } from "../util/logger.ts";
+import { listen, type ListenOptions, type Listener } from "./listen.ts";
+
+export interface ServerOptions {
+  readonly name: string;
+  readonly config: ServerConfig;
+  readonly fetch: ListenOptions["fetch"];
+  /** Per listener. */
+  readonly connectionsMax: number;
+  /** How long running requests may take after the stop. */
+  readonly graceMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface ServerComponent extends Component {
+  /** The open listeners, HTTP before HTTPS; empty before the start and after the stop. */
+  listeners(): readonly Listener[];
+}
+
+export function createServer(options: ServerOptions): ServerComponent {
+  const { name, config, fetch, connectionsMax, clock, logger } = options;
+  const common = { name, fetch, connectionsMax, clock, logger, readHeaderTimeoutMs: config.readHeaderTimeoutMs };
+  const listeners: Listener[] = [];
+  return {
+    name,
+    listeners: () => [...listeners],
+    async start() {
+      if (config.http.enabled) listeners.push(await listen({ ...common, ...config.http }));
+      const { certFile, keyFile } = config.https;
+      if (config.https.enabled)
+        listeners.push(await listen({ ...common, ...config.https, tls: { certFile, keyFile } }));
+    },
+    async stop() {
+      await Promise.all(listeners.splice(0).map((listener) => listener.close(options.graceMs)));
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/** The keys of a RetryBatch: which are active, which are still warm, the limits, and the drain. Each active key runs a KeyBatch. */
+import { assert } from "../util/assert.ts";
+import { KeyBatch } from "./key-batch.ts";
+import { isGone } from "./submission.ts";
+import { type RetryBatch, type RetryBatchOptions, type SubmitOutcome } from "./types.ts";
+
+/**
+ * How long a key counts as warm after its last batch. A controller that waits for each answer sends its next request well within a second;
+ * with a shorter time each of them would pay the cold-start delay.
+ */
+const warmMs = 1000;
+
+/** Does no work until the first submission; holds timers only while requests wait. */
+export function createRetryBatch<Request, Result>(
+  options: RetryBatchOptions<Request, Result>,
+): RetryBatch<Request, Result> {
+  const { clock, observer, batchSizeMax, queuedPerKeyMax, keysMax } = options;
+  assert(batchSizeMax >= 1 && queuedPerKeyMax >= 1 && keysMax >= 1, "the limits of a RetryBatch are at least 1");
+  const active = new Map<string, KeyBatch<Request, Result>>();
+  const warm = createWarmKeys(keysMax);
+  const drained = Promise.withResolvers<void>();
+  let sequence = 0;
+  let draining = false;
+
+  function activate(key: string): KeyBatch<Request, Result> {
+    const firstDelayMs = warm.take(key, clock.monotonicMs()) ? 0 : options.coldStartDelayMs;
+    const batch = new KeyBatch(key, options, firstDelayMs, (executed) => {
+      active.delete(key);
+      if (executed) warm.add(key, clock.monotonicMs());
+      observer?.onInflightKeys(active.size);
+      if (draining && active.size === 0) drained.resolve();
+    });
+    active.set(key, batch);
+    observer?.onInflightKeys(active.size);
+    return batch;
+  }
+
+  /** Settles a request that was never accepted. */
+  function refuse(key: string, outcome: SubmitOutcome<Result>): Promise<SubmitOutcome<Result>> {
+    observer?.onSubmit({ key, durationMs: 0, attempts: 0, outcome });
+    return Promise.resolve(outcome);
+  }
+
+  return {
+    submit(key, request, submitOptions = {}) {
+      if (isGone(submitOptions, clock.monotonicMs())) {
+        return refuse(key, { kind: "cancelled", mayHaveTakenEffect: false });
+      }
+      const current = active.get(key);
+      const isFull = current === undefined ? active.size >= keysMax : current.unsettledCount >= queuedPerKeyMax;
+      if (draining || isFull) return refuse(key, { kind: "overloaded" });
+      return (current ?? activate(key)).submit(request, sequence++, submitOptions);
+    },
+    drain() {
+      draining = true;
+      if (active.size === 0) drained.resolve();
+      return drained.promise;
+    },
+  };
+}
+
+/** Remembers which keys ended within the last `warmMs`; forgets without a timer, whenever it is used. */
+function createWarmKeys(keysMax: number) {
+  /** When each key ended; the oldest first. */
+  const endedMs = new Map<string, number>();
+
+  function forgetOld(nowMs: number): void {
+    for (const [key, ms] of endedMs) {
+      if (nowMs - ms < warmMs && endedMs.size <= keysMax) return;
+      endedMs.delete(key);
+    }
+  }
+
+  return {
+    add(key: string, nowMs: number): void {
+      endedMs.set(key, nowMs);
+      forgetOld(nowMs);
+    },
+    /** Whether `key` is warm; it is not remembered any longer. */
+    take(key: string, nowMs: number): boolean {
+      forgetOld(nowMs);
+      return endedMs.delete(key);
+    },
+  };
+}

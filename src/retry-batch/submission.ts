@@ -1,0 +1,74 @@
+/** One request from its acceptance until it settles, exactly once: by the batch, by its signal or by its deadline. */
+import { assert } from "../util/assert.ts";
+import { type Clock, type Timer } from "../util/clock.ts";
+import { type RetryBatchObserver, type SubmitOptions, type SubmitOutcome } from "./types.ts";
+
+export class Submission<Request, Result> {
+  readonly request: Request;
+  /** Order of arrival. */
+  readonly sequence: number;
+  readonly options: SubmitOptions;
+  readonly outcome: Promise<SubmitOutcome<Result>>;
+  /** Executions that it took part in. */
+  attempts = 0;
+
+  readonly #key: string;
+  readonly #clock: Clock;
+  readonly #observer: RetryBatchObserver | undefined;
+  readonly #submittedMs: number;
+  readonly #resolve: (outcome: SubmitOutcome<Result>) => void;
+  readonly #onGone: () => void;
+  readonly #deadlineTimer: Timer | undefined;
+  #settled = false;
+
+  /** `leave` is called when the caller has gone: at once on an abort, and when the deadline passes. */
+  constructor(init: {
+    readonly key: string;
+    readonly request: Request;
+    readonly sequence: number;
+    readonly options: SubmitOptions;
+    readonly clock: Clock;
+    readonly observer: RetryBatchObserver | undefined;
+    readonly leave: (submission: Submission<Request, Result>) => void;
+  }) {
+    const { promise, resolve } = Promise.withResolvers<SubmitOutcome<Result>>();
+    this.request = init.request;
+    this.sequence = init.sequence;
+    this.outcome = promise;
+    this.#resolve = resolve;
+    this.#key = init.key;
+    this.#clock = init.clock;
+    this.#observer = init.observer;
+    this.options = init.options;
+    this.#submittedMs = init.clock.monotonicMs();
+    this.#onGone = () => init.leave(this);
+    const { signal, deadlineMonotonicMs } = init.options;
+    signal?.addEventListener("abort", this.#onGone, { once: true });
+    if (deadlineMonotonicMs !== undefined) {
+      this.#deadlineTimer = init.clock.setTimer(deadlineMonotonicMs - this.#submittedMs, this.#onGone);
+    }
+  }
+
+  get isSettled(): boolean {
+    return this.#settled;
+  }
+
+  settle(outcome: SubmitOutcome<Result>): void {
+    assert(!this.#settled, "a submission settled twice");
+    this.#settled = true;
+    this.options.signal?.removeEventListener("abort", this.#onGone);
+    this.#deadlineTimer?.cancel();
+    this.#resolve(outcome);
+    this.#observer?.onSubmit({
+      key: this.#key,
+      durationMs: this.#clock.monotonicMs() - this.#submittedMs,
+      attempts: this.attempts,
+      outcome,
+    });
+  }
+}
+
+/** Whether the caller has gone: its signal aborted or its deadline is not in the future. */
+export function isGone({ signal, deadlineMonotonicMs }: SubmitOptions, nowMs: number): boolean {
+  return signal?.aborted === true || (deadlineMonotonicMs !== undefined && deadlineMonotonicMs <= nowMs);
+}

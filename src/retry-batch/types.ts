@@ -1,0 +1,83 @@
+/** The contract of RetryBatch. */
+import { type Clock } from "../util/clock.ts";
+
+/** What one execution did with its batch. */
+export type ExecuteOutcome<Result> =
+  /** One result per request, in the order of the requests. */
+  | { readonly kind: "success"; readonly results: readonly Result[] }
+  /** Nothing took effect (a conflict): run again in `delayMs` with those who joined meanwhile. */
+  | { readonly kind: "retry"; readonly delayMs: number }
+  /** The whole batch failed. */
+  | { readonly kind: "error"; readonly error: unknown };
+
+/** How one submission ended. */
+export type SubmitOutcome<Result> =
+  | { readonly kind: "done"; readonly result: Result }
+  | { readonly kind: "failed"; readonly error: unknown }
+  /**
+   * The signal aborted or the deadline passed. `mayHaveTakenEffect` is true when that happened while the request was being executed: its effect,
+   * if any, is not undone.
+   */
+  | { readonly kind: "cancelled"; readonly mayHaveTakenEffect: boolean }
+  /** Refused at once, because a limit was reached or the drain has begun. */
+  | { readonly kind: "overloaded" };
+
+export interface SubmitOptions {
+  /** The caller has gone. */
+  readonly signal?: AbortSignal;
+  /** On the clock's monotonic time; the caller gives up at this moment. Without it a request waits as long as its batch is retried. */
+  readonly deadlineMonotonicMs?: number;
+}
+
+export interface RetryBatch<Request, Result> {
+  /**
+   * Adds `request` to the next batch of `key`. Settles exactly once and never rejects. An abort or a passed deadline settles it at once, at any
+   * stage; a request that has not begun to execute by then never will.
+   */
+  submit(key: string, request: Request, options?: SubmitOptions): Promise<SubmitOutcome<Result>>;
+  /** Refuses further requests; resolves when all accepted ones have settled and no execution runs. */
+  drain(): Promise<void>;
+}
+
+export interface RetryBatchOptions<Request, Result> {
+  readonly clock: Clock;
+  /**
+   * Executes a batch: at least one request, at most `batchSizeMax`, newest first, so that those closest to their timeout come last and lose when
+   * there is not enough for all. Called again only after it has settled, per key; so it must have a time limit of its own. A
+   * throw or a rejection is an error of the whole batch.
+   */
+  readonly execute: (key: string, requests: readonly Request[]) => Promise<ExecuteOutcome<Result>>;
+  /** Wait before the first batch of an idle key, so that a burst becomes one batch. A key is idle one second after its last batch. */
+  readonly coldStartDelayMs: number;
+  /** Most requests of one execution; when more wait, the newest go first and the others follow in the next one. */
+  readonly batchSizeMax: number;
+  /** Most unsettled requests of one key; further ones are overloaded. */
+  readonly queuedPerKeyMax: number;
+  /** Most keys with unsettled requests; requests for further keys are overloaded. */
+  readonly keysMax: number;
+  /** Pace: the next execution of `key`, retries included, starts no sooner than this many milliseconds from now. Default: no pace. */
+  readonly nextBatchDelayMs?: (key: string) => number;
+  readonly observer?: RetryBatchObserver;
+}
+
+/** Hooks for metrics. Synchronous and cheap; durations in milliseconds. */
+export interface RetryBatchObserver {
+  /** A submission has settled; `attempts` counts the executions that it took part in. Refused ones are reported too. */
+  onSubmit(event: {
+    readonly key: string;
+    readonly durationMs: number;
+    readonly attempts: number;
+    readonly outcome: SubmitOutcome<unknown>;
+  }): void;
+  /** An execution has ended. */
+  onExecute(event: {
+    readonly key: string;
+    readonly durationMs: number;
+    readonly size: number;
+    readonly outcome: ExecuteOutcome<unknown>;
+  }): void;
+  /** A batch has ended with success or an error; measured from its first execution, `attempts` = executions until then. */
+  onBatch(event: { readonly key: string; readonly durationMs: number; readonly attempts: number }): void;
+  /** The number of keys in memory has changed. */
+  onInflightKeys(count: number): void;
+}

@@ -1,0 +1,167 @@
+/**
+ * Keeps the pod watch of a quiet cluster moving by touching a dummy pod that is never scheduled (upstream section 5). Each touch is a pod
+ * event, so that barriers are passed and PodProtectors that wait for the next event look again within the update frequency.
+ *
+ * A lost pod is created again; a pod without the annotation gets it (a merge patch adds what a JSON patch could not replace).
+ */
+import { formatMicroTime } from "../api/micro-time.ts";
+import { annotations } from "../api/v1alpha1/names.ts";
+import { isKubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
+import { pods } from "../kube/resources.ts";
+import { type Clock, type Timer } from "../util/clock.ts";
+import { type Logger } from "../util/logger.ts";
+import { type Counter, type Metrics } from "../util/metrics.ts";
+
+export interface UpdateTriggerConfig {
+  /** Time between two touches. */
+  readonly updateFrequencyMs: number;
+  readonly podName: string;
+  readonly podNamespace: string;
+  readonly podLabels: Readonly<Record<string, string>>;
+  readonly podAnnotations: Readonly<Record<string, string>>;
+  readonly podImage: string;
+  /** A scheduler that does not exist keeps the pod pending. */
+  readonly podScheduler: string;
+}
+
+export interface UpdateTriggerDependencies {
+  readonly worker: KubeClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Least time between two touches that were asked for: a storm of barriers must not become a storm of writes. */
+const touchSpacingMs = 200;
+
+export class UpdateTrigger {
+  readonly #config: UpdateTriggerConfig;
+  readonly #deps: UpdateTriggerDependencies;
+  readonly #spins: Counter;
+  #wake: (() => void) | undefined;
+  #lastTouchMs = -Infinity;
+
+  constructor(config: UpdateTriggerConfig, deps: UpdateTriggerDependencies) {
+    this.#config = config;
+    this.#deps = deps;
+    this.#spins = deps.metrics.counter(
+      "aggregator_update_trigger_spin",
+      "Touches of the dummy pod, by event (create, update) and error",
+      ["event", "error"],
+    );
+  }
+
+  /** Asks for a touch as soon as the spacing allows, instead of at the next turn. Does nothing while not running. */
+  touch(): void {
+    this.#wake?.();
+  }
+
+  /** Touches now and then every `updateFrequencyMs`, until the signal aborts. Errors are counted, logged and tried again. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#lastTouchMs = this.#deps.clock.monotonicMs();
+      await this.#spin(signal);
+      await this.#wait(signal);
+    }
+  }
+
+  async #spin(signal: AbortSignal): Promise<void> {
+    try {
+      if (await this.#update(signal)) return;
+      await this.#create(signal);
+    } catch (error) {
+      if (!signal.aborted)
+        this.#deps.logger.warn("cannot touch the update-trigger pod", { pod: this.#key, err: error });
+    }
+  }
+
+  get #key(): string {
+    return `${this.#config.podNamespace}/${this.#config.podName}`;
+  }
+
+  #stamp(): Record<string, string> {
+    return { [annotations.updateTriggerTime]: formatMicroTime(this.#deps.clock.epochMicros()) };
+  }
+
+  /** False when the pod does not exist. */
+  async #update(signal: AbortSignal): Promise<boolean> {
+    const { podName: name, podNamespace: namespace } = this.#config;
+    return this.#count("update", async () => {
+      try {
+        await this.#deps.worker.request({
+          method: "PATCH",
+          path: resourcePath(pods, { namespace, name }),
+          contentType: "application/merge-patch+json",
+          body: { metadata: { annotations: this.#stamp() } },
+          signal,
+        });
+        return true;
+      } catch (error) {
+        if (isKubeError(error, "notFound")) return false;
+        throw error;
+      }
+    });
+  }
+
+  async #create(signal: AbortSignal): Promise<void> {
+    const config = this.#config;
+    await this.#count("create", async () => {
+      try {
+        await this.#deps.worker.request({
+          method: "POST",
+          path: resourcePath(pods, { namespace: config.podNamespace }),
+          body: {
+            apiVersion: "v1",
+            kind: "Pod",
+            metadata: {
+              name: config.podName,
+              namespace: config.podNamespace,
+              labels: config.podLabels,
+              annotations: { ...this.#stamp(), ...config.podAnnotations },
+            },
+            spec: { schedulerName: config.podScheduler, containers: [{ name: "main", image: config.podImage }] },
+          },
+          signal,
+        });
+      } catch (error) {
+        // Somebody else was faster; the next turn touches it.
+        if (!isKubeError(error, "alreadyExists")) throw error;
+      }
+    });
+  }
+
+  async #count<T>(event: "create" | "update", work: () => Promise<T>): Promise<T> {
+    try {
+      const result = await work();
+      this.#spins.inc({ event, error: "nil" });
+      return result;
+    } catch (error) {
+      this.#spins.inc({ event, error: isKubeError(error) ? error.kind : "unknown" });
+      throw error;
+    }
+  }
+
+  #wait(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
+    const { clock } = this.#deps;
+    return new Promise((resolve) => {
+      let timer: Timer;
+      const done = (): void => {
+        timer.cancel();
+        this.#wake = undefined;
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const wakeIn = (delayMs: number): void => {
+        timer = clock.setTimer(Math.max(0, delayMs), done);
+      };
+      wakeIn(this.#config.updateFrequencyMs);
+      this.#wake = () => {
+        this.#wake = undefined;
+        timer.cancel();
+        wakeIn(this.#lastTouchMs + touchSpacingMs - clock.monotonicMs());
+      };
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+}

@@ -1,0 +1,270 @@
+/**
+ * The work queue: level-triggered and de-duplicating. A key says "look at this object again", so adding it twice before it is looked at means
+ * once, and adding it while it is looked at means once more afterwards. A key that waits for a moment (`addAfter`, backoff) waits beside that: `add` does not
+ * cancel the wait, so a wake-up that somebody asked for is never lost, at the price of looking once too often.
+ *
+ * Memory: one entry of about 250 bytes per key that is queued, waiting, being processed, or failing; a key that succeeded leaves nothing.
+ */
+import { assert, assertNever } from "../util/assert.ts";
+import { type Clock, type Timer } from "../util/clock.ts";
+import { type Rng } from "../util/rng.ts";
+import { type Delayed, DelayHeap } from "./delay-heap.ts";
+
+/** How the processing of a key ended. */
+export type WorkOutcome =
+  /** Success: the backoff is forgotten. With `requeueAfterMs` (0 when negative) the key comes again, as by `addAfter`. */
+  | { readonly kind: "done"; readonly requeueAfterMs?: number }
+  /** Somebody else wrote first: again soon, without counting as a failure. */
+  | { readonly kind: "conflict" }
+  /** Again after the backoff of the key. */
+  | { readonly kind: "failed"; readonly error: unknown };
+
+export interface WorkQueueOptions<K> {
+  readonly clock: Clock;
+  readonly rng: Rng;
+  /** Keys processed at the same time. */
+  readonly concurrency: number;
+  /** The n-th failure in a row (from 0) is retried after min(backoffBaseMs * 2^n, backoffMaxMs). */
+  readonly backoffBaseMs: number;
+  readonly backoffMaxMs: number;
+  /** A conflict is retried after a random part of this. It ends by itself, since each conflict means that another writer got on. */
+  readonly conflictBackoffMs: number;
+  /** Looks at the object; `signal` is that of `run`. A throw or a rejection counts as failed. Must have a time limit of its own. */
+  readonly process: (key: K, signal: AbortSignal) => Promise<WorkOutcome>;
+  /** Most keys in memory; further ones are refused. Default 1,000,000: 250 MB, far above the objects that one process can watch. */
+  readonly keysMax?: number;
+  /** A key has been processed. Synchronous and cheap; the only place where the error of a failure goes. */
+  readonly onReconcile: (durationMs: number, outcome: WorkOutcome, key: K) => void;
+}
+
+export interface WorkQueue<K> {
+  /** Queues `key`, whether the queue runs or not. False, and nothing done, when `keysMax` is reached. */
+  add(key: K): boolean;
+  /** Queues `key` in `delayMs`, or when an earlier wait of the key ends; as `add` when that is not positive. */
+  addAfter(key: K, delayMs: number): boolean;
+  /** Keys that could be processed now, without those being processed and those that wait for a moment. */
+  readonly length: number;
+  /**
+   * Processes keys until `signal` aborts; resolves when the work in flight has ended; never rejects. Keys stay queued, and another
+   * `run` may follow (a leader that is elected again), but not at the same time.
+   */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const keysMaxDefault = 1_000_000;
+
+/** A key is in memory as long as one of these says so. */
+interface Entry<K> extends Delayed {
+  readonly key: K;
+  /** In the ready list. */
+  queued: boolean;
+  processing: boolean;
+  /** Added while it was processed. */
+  dirty: boolean;
+  /** Failures in a row. */
+  failures: number;
+  /** The entry behind this one in the ready list. */
+  next: Entry<K> | undefined;
+}
+
+/** Keys are compared as a Map does, so they should be strings or shared objects. */
+export function createWorkQueue<K>(options: WorkQueueOptions<K>): WorkQueue<K> {
+  return new Queue(options);
+}
+
+class Queue<K> implements WorkQueue<K> {
+  readonly #options: WorkQueueOptions<K>;
+  readonly #keysMax: number;
+  readonly #entries = new Map<K, Entry<K>>();
+  readonly #delayed = new DelayHeap<Entry<K>>();
+  /** First in, first out: a linked list through `next`. */
+  #first: Entry<K> | undefined;
+  #last: Entry<K> | undefined;
+  #length = 0;
+  #processingCount = 0;
+  /** Set while the queue runs. */
+  #run: { readonly signal: AbortSignal; readonly stopped: () => void } | undefined;
+  /** Rings when the first delayed key is due; set only while the queue runs. */
+  #alarm: { readonly timer: Timer; readonly dueMs: number } | undefined;
+
+  constructor(options: WorkQueueOptions<K>) {
+    assert(options.concurrency >= 1, "the concurrency of a work queue is at least 1");
+    this.#options = options;
+    this.#keysMax = options.keysMax ?? keysMaxDefault;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(key: K): boolean {
+    const entry = this.#entryOf(key);
+    if (entry === undefined) return false;
+    this.#enqueue(entry);
+    // Not at once, so that the caller's own work is done before anything is processed.
+    if (this.#hasRoom()) queueMicrotask(() => this.#startWork());
+    return true;
+  }
+
+  addAfter(key: K, delayMs: number): boolean {
+    if (delayMs <= 0) return this.add(key);
+    const entry = this.#entryOf(key);
+    if (entry === undefined) return false;
+    this.#delay(entry, delayMs);
+    return true;
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    assert(this.#run === undefined, "a work queue runs once at a time");
+    if (signal.aborted) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#run = { signal, stopped: resolve };
+    signal.addEventListener("abort", () => this.#stop(), { once: true });
+    this.#takeDue();
+    return promise;
+  }
+
+  #stop(): void {
+    this.#alarm?.timer.cancel();
+    this.#alarm = undefined;
+    if (this.#processingCount === 0) this.#stopped();
+  }
+
+  #stopped(): void {
+    const run = this.#run;
+    this.#run = undefined;
+    run?.stopped();
+  }
+
+  /** The entry of `key`, made if need be; undefined when there is no room. */
+  #entryOf(key: K): Entry<K> | undefined {
+    const existing = this.#entries.get(key);
+    if (existing !== undefined || this.#entries.size >= this.#keysMax) return existing;
+    const entry: Entry<K> = {
+      key,
+      queued: false,
+      processing: false,
+      dirty: false,
+      failures: 0,
+      next: undefined,
+      dueMs: 0,
+      heapIndex: -1,
+      heapSequence: 0,
+    };
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  #enqueue(entry: Entry<K>): void {
+    if (entry.processing) {
+      entry.dirty = true;
+      return;
+    }
+    if (entry.queued) return;
+    entry.queued = true;
+    if (this.#last === undefined) this.#first = entry;
+    else this.#last.next = entry;
+    this.#last = entry;
+    this.#length++;
+  }
+
+  #dequeue(): Entry<K> | undefined {
+    const entry = this.#first;
+    if (entry === undefined) return undefined;
+    this.#first = entry.next;
+    if (entry.next === undefined) this.#last = undefined;
+    entry.next = undefined;
+    entry.queued = false;
+    this.#length--;
+    return entry;
+  }
+
+  #delay(entry: Entry<K>, delayMs: number): void {
+    assert(delayMs >= 0, "a delay is a number that is not negative");
+    this.#delayed.setEarliest(entry, this.#options.clock.monotonicMs() + delayMs);
+    this.#setAlarm();
+  }
+
+  /** Makes the alarm ring for the first delayed key, while the queue runs. */
+  #setAlarm(): void {
+    const dueMs = this.#delayed.nextDueMs;
+    if (dueMs === undefined || this.#run === undefined || this.#run.signal.aborted) return;
+    if (this.#alarm !== undefined && this.#alarm.dueMs <= dueMs) return;
+    this.#alarm?.timer.cancel();
+    const timer = this.#options.clock.setTimer(dueMs - this.#options.clock.monotonicMs(), () => this.#takeDue());
+    this.#alarm = { timer, dueMs };
+  }
+
+  #takeDue(): void {
+    this.#alarm = undefined;
+    const nowMs = this.#options.clock.monotonicMs();
+    for (let entry = this.#delayed.takeDue(nowMs); entry !== undefined; entry = this.#delayed.takeDue(nowMs)) {
+      this.#enqueue(entry);
+    }
+    // A timer may ring a little early, or much too early when the delay was beyond what a timer can hold: then it is set again.
+    this.#setAlarm();
+    this.#startWork();
+  }
+
+  /** Whether another key may be processed now. */
+  #hasRoom(): boolean {
+    return this.#run?.signal.aborted === false && this.#processingCount < this.#options.concurrency;
+  }
+
+  /** Starts as much work as the concurrency allows. */
+  #startWork(): void {
+    while (this.#hasRoom()) {
+      const entry = this.#dequeue();
+      if (entry === undefined) return;
+      entry.processing = true;
+      this.#processingCount++;
+      void this.#work(entry, this.#run!.signal);
+    }
+  }
+
+  async #work(entry: Entry<K>, signal: AbortSignal): Promise<void> {
+    const { clock, onReconcile } = this.#options;
+    const startedMs = clock.monotonicMs();
+    const outcome = await this.#process(entry.key, signal);
+    entry.processing = false;
+    this.#processingCount--;
+    this.#schedule(entry, outcome);
+    if (entry.dirty) {
+      entry.dirty = false;
+      this.#enqueue(entry);
+    }
+    if (!entry.queued && !this.#delayed.has(entry)) this.#entries.delete(entry.key);
+    onReconcile(clock.monotonicMs() - startedMs, outcome, entry.key);
+    if (!signal.aborted) this.#startWork();
+    else if (this.#processingCount === 0) this.#stopped();
+  }
+
+  async #process(key: K, signal: AbortSignal): Promise<WorkOutcome> {
+    try {
+      return await this.#options.process(key, signal);
+    } catch (error) {
+      return { kind: "failed", error };
+    }
+  }
+
+  /** What comes after the outcome. */
+  #schedule(entry: Entry<K>, outcome: WorkOutcome): void {
+    const { rng, backoffBaseMs, backoffMaxMs, conflictBackoffMs } = this.#options;
+    switch (outcome.kind) {
+      case "done":
+        entry.failures = 0;
+        if (outcome.requeueAfterMs !== undefined) this.#delay(entry, Math.max(0, outcome.requeueAfterMs));
+        break;
+      case "conflict":
+        this.#delay(entry, conflictBackoffMs * rng.next());
+        break;
+      case "failed":
+        // From 2^40 on every base is above every maximum; beyond 2^1023 the product would not be a number.
+        this.#delay(entry, Math.min(backoffBaseMs * 2 ** Math.min(entry.failures, 40), backoffMaxMs));
+        entry.failures++;
+        break;
+      default:
+        assertNever(outcome);
+    }
+  }
+}

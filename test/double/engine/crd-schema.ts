@@ -1,0 +1,92 @@
+/**
+ * The structural schema of a CustomResourceDefinition: pruning of unknown fields, defaults, and validation with the server's wording.
+ * CEL rules (x-kubernetes-validations) are not evaluated.
+ */
+import { Ajv, type ErrorObject } from "ajv";
+import { type JsonObject, type KubeObject, asArray, asObject, isObject } from "./object.ts";
+import { type FieldError } from "./status.ts";
+
+function pruneValue(schema: JsonObject, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = schema["items"];
+    return isObject(items) ? value.map((item) => pruneValue(items, item)) : value;
+  }
+  if (!isObject(value)) return value;
+  const properties = asObject(schema["properties"]);
+  const additional = schema["additionalProperties"];
+  const kept: Record<string, unknown> = {};
+  for (const [key, field] of Object.entries(value)) {
+    const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    if (isObject(property)) {
+      // The server drops a null where the schema has a default and no null; elsewhere validation speaks.
+      if (field === null && property["nullable"] !== true && property["default"] !== undefined) continue;
+      kept[key] = pruneValue(property, field);
+    } else if (isObject(additional)) kept[key] = pruneValue(additional, field);
+    else if (additional === true || schema["x-kubernetes-preserve-unknown-fields"] === true) kept[key] = field;
+  }
+  for (const [key, property] of Object.entries(properties)) {
+    const fallback = asObject(property)["default"];
+    if (fallback !== undefined && !Object.hasOwn(kept, key)) kept[key] = pruneValue(asObject(property), structuredClone(fallback));
+  }
+  return kept;
+}
+
+const dateTime = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
+
+function fieldPath(error: ErrorObject, extra?: string): string {
+  const parts = error.instancePath.split("/").slice(1);
+  if (extra !== undefined) parts.push(extra);
+  return parts.reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === "" ? part : `${path}.${part}`), "");
+}
+
+function fieldError(error: ErrorObject): FieldError {
+  const params = error.params as JsonObject;
+  if (error.keyword === "required") {
+    const missing = String(params["missingProperty"]);
+    return { field: fieldPath(error, missing), reason: "FieldValueRequired", detail: "Required value" };
+  }
+  const field = fieldPath(error);
+  const shown = JSON.stringify(error.data);
+  if (error.keyword === "type") {
+    const got = Array.isArray(error.data) ? "array" : error.data === null ? "null" : typeof error.data;
+    const detail = `Invalid value: ${JSON.stringify(got)}: ${field} in body must be of type ${String(params["type"])}: ${JSON.stringify(got)}`;
+    return { field, reason: "FieldValueTypeInvalid", detail };
+  }
+  const limit = String(params["limit"]);
+  const detail =
+    error.keyword === "minimum"
+      ? `Invalid value: ${shown}: ${field} in body should be greater than or equal to ${limit}`
+      : error.keyword === "maximum"
+        ? `Invalid value: ${shown}: ${field} in body should be less than or equal to ${limit}`
+        : error.keyword === "enum"
+          ? `Unsupported value: ${shown}: supported values: ${asArray(params["allowedValues"]).map((value) => JSON.stringify(value)).join(", ")}`
+          : `Invalid value: ${shown}: ${field} in body ${error.message ?? "is invalid"}`;
+  return { field, reason: "FieldValueInvalid", detail };
+}
+
+export interface CustomSchema {
+  /** Drops unknown fields and fills in defaults; apiVersion, kind and metadata stay. */
+  prune(object: KubeObject): KubeObject;
+  validate(object: KubeObject): readonly FieldError[];
+}
+
+/** Compiles the `openAPIV3Schema` of a CRD version; a schema that is no schema throws. */
+export function compileCustomSchema(schema: JsonObject): CustomSchema {
+  // metadata is not the CRD's to describe.
+  const root = { ...schema, properties: { ...asObject(schema["properties"]), metadata: {} } };
+  const preserves = schema["x-kubernetes-preserve-unknown-fields"] === true;
+  const ajv = new Ajv({ strict: false, allErrors: true, verbose: true });
+  ajv.addFormat("date-time", dateTime);
+  for (const format of ["int32", "int64", "float", "double", "byte", "date", "duration"]) ajv.addFormat(format, true);
+  const validate = ajv.compile(root);
+  return {
+    prune(object) {
+      const { apiVersion, kind, metadata, ...rest } = object;
+      const pruned = preserves ? rest : asObject(pruneValue(root, rest));
+      return { ...pruned, apiVersion, kind, metadata } as KubeObject;
+    },
+    validate(object) {
+      return validate(object) ? [] : (validate.errors ?? []).map(fieldError);
+    },
+  };
+}

@@ -1,0 +1,193 @@
+/**
+ * Deletion as the generic registry of the real server does it. The order matters to whoever reasons about admitted deletions:
+ * preconditions, then a review of the object at version V, then a commit that requires exactly V; when the object changed in between, all
+ * of it starts again. A zero-grace deletion of a live pod is two such steps, mark and remove, hence two reviews.
+ */
+import { type Caller, reviewOptions } from "./admission.ts";
+import { formatSeconds } from "./metadata.ts";
+import { type JsonObject, type KubeObject, asArray, asNumber, asObject, asString, objectKey, withFields, withMetadata } from "./object.ts";
+import { builtInResources } from "./resources.ts";
+import { ApiError, type Status, conflict, isApiError, notFound, success } from "./status.ts";
+import { type Target, type WriteContext, commit, remove } from "./write.ts";
+
+export interface DeleteRequest {
+  readonly caller: Caller;
+  readonly dryRun: boolean;
+  /** meta/v1 DeleteOptions, as far as sent. */
+  readonly options: JsonObject;
+  /** Undefined = no admission: the second half of an eviction. */
+  readonly reviewName: string | undefined;
+}
+
+export interface DeleteResult {
+  /** False when the object was only marked and waits for its grace period or finalizers. */
+  readonly gone: boolean;
+  readonly object: KubeObject;
+}
+
+// A pod that is changed faster than it can be reviewed would keep us here for ever; the real server ends with its request timeout.
+const attemptsMax = 100;
+
+function checkPreconditions(target: Target, object: KubeObject, options: JsonObject): void {
+  const { uid, resourceVersion } = asObject(options["preconditions"]);
+  const { metadata } = object;
+  const refuse = (what: string, wanted: unknown, found: string, happened: string): ApiError => {
+    const why = `the ${what} in the precondition (${String(wanted)}) does not match the ${what} in record (${found}). The object might have been ${happened}`;
+    // Here the server names the kind where it usually names the resource.
+    return conflict({ ...target.type, resource: target.type.kind }, metadata.name, why);
+  };
+  if (asString(uid) !== undefined && uid !== metadata.uid) {
+    throw refuse("UID", uid, metadata.uid, "deleted and then recreated");
+  }
+  if (asString(resourceVersion) !== undefined && resourceVersion !== metadata.resourceVersion) {
+    throw refuse("ResourceVersion", resourceVersion, metadata.resourceVersion, "modified");
+  }
+}
+
+/** What a deletion means for an object in its present state. */
+type Plan =
+  | { readonly kind: "pending" } // already being deleted, and not sooner by this request
+  | { readonly kind: "mark"; readonly marked: KubeObject; readonly thenRemove: boolean }
+  | { readonly kind: "remove" };
+
+function graceOf(pod: KubeObject, options: JsonObject): number {
+  const phase = asString(pod.status?.["phase"]);
+  const scheduled = (asString(pod.spec?.["nodeName"]) ?? "") !== "";
+  if (!scheduled || phase === "Failed" || phase === "Succeeded") return 0;
+  const asked = asNumber(options["gracePeriodSeconds"]) ?? asNumber(pod.spec?.["terminationGracePeriodSeconds"]) ?? 0;
+  return asked < 0 ? 1 : asked;
+}
+
+const garbageFinalizers = { Orphan: "orphan", Foreground: "foregroundDeletion" } as const;
+
+/** The finalizers by which the server hands an orphaning or foreground deletion to the garbage collector. */
+function finalizersFor(object: KubeObject, options: JsonObject): readonly string[] {
+  const existing = object.metadata.finalizers ?? [];
+  const policy = asString(options["propagationPolicy"]) ?? (options["orphanDependents"] === true ? "Orphan" : undefined);
+  if (policy === undefined && options["orphanDependents"] !== false) return existing;
+  const kept = existing.filter((name) => !(Object.values(garbageFinalizers) as string[]).includes(name));
+  return policy === "Orphan" || policy === "Foreground" ? [...kept, garbageFinalizers[policy]] : kept;
+}
+
+function shiftSeconds(timestamp: string, seconds: number): string {
+  return formatSeconds((Date.parse(timestamp) + seconds * 1000) * 1000);
+}
+
+function planPod(context: WriteContext, pod: KubeObject, options: JsonObject, finalizers: readonly string[]): Plan {
+  const { deletionTimestamp, deletionGracePeriodSeconds: pending, generation } = pod.metadata;
+  if (deletionTimestamp !== undefined) {
+    if ((pending ?? 0) === 0) return finalizers.length > 0 ? { kind: "pending" } : { kind: "remove" };
+    const asked = asNumber(options["gracePeriodSeconds"]);
+    if (asked === undefined || asked >= pending!) return { kind: "pending" };
+    const marked = withMetadata(pod, {
+      deletionTimestamp: shiftSeconds(deletionTimestamp, asked - pending!),
+      deletionGracePeriodSeconds: asked,
+    });
+    return { kind: "mark", marked, thenRemove: asked === 0 && finalizers.length === 0 };
+  }
+  const graceSeconds = graceOf(pod, options);
+  const marked = withMetadata(pod, {
+    deletionTimestamp: formatSeconds(context.clock.epochMicros() + graceSeconds * 1_000_000),
+    deletionGracePeriodSeconds: graceSeconds,
+    generation: generation === undefined ? undefined : generation + 1,
+    finalizers: finalizers.length === 0 ? undefined : finalizers,
+  });
+  return { kind: "mark", marked, thenRemove: graceSeconds === 0 && finalizers.length === 0 };
+}
+
+function plan(context: WriteContext, target: Target, object: KubeObject, options: JsonObject): Plan {
+  const finalizers = finalizersFor(object, options);
+  if (target.type === builtInResources.pods) return planPod(context, object, options, finalizers);
+  // A namespace waits for its own controller, which empties it.
+  const held = target.type === builtInResources.namespaces && asArray(object.spec?.["finalizers"]).length > 0;
+  if (finalizers.length === 0 && !held) return { kind: "remove" };
+  const { deletionTimestamp, generation } = object.metadata;
+  if (deletionTimestamp !== undefined && finalizers.length === (object.metadata.finalizers ?? []).length) {
+    return { kind: "pending" };
+  }
+  const marked = withMetadata(object, {
+    deletionTimestamp: deletionTimestamp ?? formatSeconds(context.clock.epochMicros()),
+    deletionGracePeriodSeconds: held ? undefined : 0,
+    generation: generation === undefined ? undefined : generation + 1,
+    finalizers: finalizers.length === 0 ? undefined : finalizers,
+  });
+  const terminating = held ? withFields(marked, { status: { ...marked.status, phase: "Terminating" } }) : marked;
+  return { kind: "mark", marked: terminating, thenRemove: false };
+}
+
+async function review(context: WriteContext, target: Target, object: KubeObject, request: DeleteRequest): Promise<void> {
+  if (request.reviewName === undefined) return;
+  await context.admission.validate({
+    operation: "DELETE",
+    type: target.type,
+    namespace: target.namespace,
+    name: request.reviewName,
+    oldObject: object,
+    caller: request.caller,
+    dryRun: request.dryRun,
+    options: reviewOptions("DeleteOptions", request.options),
+  });
+}
+
+/**
+ * Deletes one object. Throws 404, 409 (preconditions), and what admission says. Deleting an object that is already being deleted
+ * succeeds without a review.
+ */
+export async function deleteObject(context: WriteContext, target: Target, request: DeleteRequest): Promise<DeleteResult> {
+  const { type, namespace, name } = target;
+  const key = objectKey(namespace, name);
+  let options = request.options;
+  let marked: KubeObject | undefined;
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const object = context.store.get(type, key);
+    if (object === undefined) {
+      // Once we have marked it, somebody else may have finished the job.
+      if (marked === undefined) throw notFound(type, name);
+      return { gone: true, object: marked };
+    }
+    checkPreconditions(target, object, options);
+    const todo = plan(context, target, object, options);
+    if (todo.kind === "pending") return { gone: false, object };
+    await review(context, target, object, request);
+    if (context.store.get(type, key) !== object) continue;
+    if (todo.kind === "remove") return { gone: true, object: remove(context, type, object, request.dryRun) };
+    marked = commit(context, type, todo.marked, request.dryRun);
+    if (!todo.thenRemove || request.dryRun) return { gone: todo.thenRemove, object: marked };
+    options = afterOwnMark(options, marked);
+  }
+  throw conflict(type, name);
+}
+
+/** Our own mark moved the version that a precondition may name. */
+function afterOwnMark(options: JsonObject, marked: KubeObject): JsonObject {
+  const preconditions = asObject(options["preconditions"]);
+  if (preconditions["resourceVersion"] === undefined) return options;
+  return { ...options, preconditions: { ...preconditions, resourceVersion: marked.metadata.resourceVersion } };
+}
+
+/** What the server answers to a DELETE: the object while it lingers or where the resource returns it, else a Status. */
+export function deleteAnswer(target: Target, result: DeleteResult): KubeObject | Status {
+  const { type } = target;
+  if (!result.gone || type.returnsDeleted) return result.object;
+  return success({
+    name: target.name,
+    ...(type.group === "" ? {} : { group: type.group }),
+    kind: type.resource,
+    uid: result.object.metadata.uid,
+  });
+}
+
+/** Deletes `objects` one after the other as deletecollection does: reviewed item by item without a name, ended by the first refusal. */
+export async function deleteObjects(
+  context: WriteContext,
+  targets: readonly Target[],
+  request: Omit<DeleteRequest, "reviewName">,
+): Promise<void> {
+  for (const target of targets) {
+    try {
+      await deleteObject(context, target, { ...request, reviewName: "" });
+    } catch (error) {
+      if (!isApiError(error, "NotFound")) throw error;
+    }
+  }
+}

@@ -1,0 +1,282 @@
+/** Create, update and patch. Each is: read, compute, ask admission, and commit only when the object is still the one that was read. */
+import { type Admission, type Caller, reviewOptions } from "./admission.ts";
+import { type Clock } from "../../../src/util/clock.ts";
+import { type Rng } from "../../../src/util/rng.ts";
+import { type CustomSchema } from "./crd-schema.ts";
+import { randomNameSuffix, randomUuid } from "./identity.ts";
+import { decodeObject, nextGeneration, nowSeconds, stampManager, updatedMetadata, validateMetadata } from "./metadata.ts";
+import { type JsonObject, type KubeObject, asString, deepFreeze, jsonEquals, objectKey, withMetadata } from "./object.ts";
+import { type Patch, applyClientPatch } from "./patch.ts";
+import { type ResourceType, builtInResources, groupResource } from "./resources.ts";
+import { type FieldError, alreadyExists, badRequest, conflict, forbidden, invalid, notFound } from "./status.ts";
+import { type Store } from "./store.ts";
+import { applyDefaults, initialStatus, mainUpdate, statusUpdate, validateBuiltIn } from "./strategy.ts";
+
+/** What every write needs; made once per cluster. */
+export interface WriteContext {
+  readonly store: Store;
+  readonly admission: Admission;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  /** The schema of a custom resource; undefined = anything goes. */
+  schemaOf(type: ResourceType): CustomSchema | undefined;
+  /** Called after every commit that may end the life of a terminating CRD or change the set of resources. */
+  onCommitted(type: ResourceType, object: KubeObject, deleted: boolean): void;
+}
+
+/** The object that a request names. */
+export interface Target {
+  readonly type: ResourceType;
+  /** Undefined for cluster-scoped objects. */
+  readonly namespace: string | undefined;
+  readonly name: string;
+}
+
+export interface WriteOptions {
+  readonly caller: Caller;
+  readonly dryRun: boolean;
+  /** Name in managedFields. */
+  readonly fieldManager: string;
+}
+
+// The server gives up after the same number of lost races.
+const racesMax = 5;
+
+/** Takes the commit out of dry runs: the object as it would be, without a new version. */
+export function commit(context: WriteContext, type: ResourceType, object: KubeObject, dryRun: boolean): KubeObject {
+  if (dryRun) return deepFreeze(object);
+  const { namespace, name } = object.metadata;
+  const stored = context.store.put(type, objectKey(namespace, name), object);
+  context.onCommitted(type, stored, false);
+  return stored;
+}
+
+export function remove(context: WriteContext, type: ResourceType, object: KubeObject, dryRun: boolean): KubeObject {
+  if (dryRun) return object;
+  const { namespace, name } = object.metadata;
+  const removed = context.store.remove(type, objectKey(namespace, name));
+  context.onCommitted(type, removed, true);
+  return removed;
+}
+
+/** The current state of the target. Throws 404. */
+export function current(context: WriteContext, target: Target): KubeObject {
+  const object = context.store.get(target.type, objectKey(target.namespace, target.name));
+  if (object === undefined) throw notFound(target.type, target.name);
+  return object;
+}
+
+function checkFields(context: WriteContext, type: ResourceType, object: KubeObject, old: KubeObject | undefined): void {
+  validateMetadata(type, object);
+  const schema = context.schemaOf(type);
+  const errors: readonly FieldError[] = schema?.validate(object) ?? validateBuiltIn(type, object, old);
+  if (errors.length > 0) throw invalid(type, object.metadata.name, errors);
+}
+
+function checkNamespace(context: WriteContext, type: ResourceType, namespace: string | undefined, name: string): void {
+  if (!type.namespaced || namespace === undefined) return;
+  const found = context.store.get(builtInResources.namespaces, namespace);
+  if (found === undefined) throw notFound(builtInResources.namespaces, namespace);
+  if (found.metadata.deletionTimestamp !== undefined) {
+    const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+    throw forbidden(type, name, why);
+  }
+}
+
+function newName(context: WriteContext, type: ResourceType, metadata: JsonObject): string {
+  const name = asString(metadata["name"]);
+  if (name !== undefined && name !== "") return name;
+  const prefix = asString(metadata["generateName"]);
+  if (prefix !== undefined && prefix !== "") return prefix + randomNameSuffix(context.rng);
+  const detail = "Required value: name or generateName is required";
+  throw invalid(type, "", [{ field: "metadata.name", reason: "FieldValueRequired", detail }]);
+}
+
+/** Creates an object. Throws 400, 404 (namespace), 409, 422 and what admission says. */
+export async function createObject(
+  context: WriteContext,
+  type: ResourceType,
+  namespace: string | undefined,
+  body: unknown,
+  options: WriteOptions,
+): Promise<KubeObject> {
+  const decoded = decodeObject(type, body, namespace);
+  if (asString(decoded.metadata.resourceVersion) !== undefined && decoded.metadata.resourceVersion !== "") {
+    throw badRequest("resourceVersion should not be set on objects to be created");
+  }
+  const name = newName(context, type, decoded.metadata as unknown as JsonObject);
+  checkNamespace(context, type, namespace, name);
+  const time = nowSeconds(context.clock);
+  const named = withMetadata(decoded, {
+    name,
+    uid: randomUuid(context.rng),
+    creationTimestamp: time,
+    resourceVersion: undefined,
+    deletionTimestamp: undefined,
+    deletionGracePeriodSeconds: undefined,
+    managedFields: undefined,
+    generation: type.hasGeneration ? 1 : undefined,
+  });
+  const pruned = context.schemaOf(type)?.prune(named) ?? named;
+  const complete = initialStatus(type, applyDefaults(type, pruned));
+  checkFields(context, type, complete, undefined);
+  const object = deepFreeze(stampManager(type, complete, options.fieldManager, undefined, time));
+  await context.admission.validate({
+    operation: "CREATE",
+    type,
+    namespace,
+    name,
+    object,
+    caller: options.caller,
+    dryRun: options.dryRun,
+    options: reviewOptions("CreateOptions", { fieldManager: options.fieldManager }),
+  });
+  checkNamespace(context, type, namespace, name);
+  if (context.store.get(type, objectKey(namespace, name)) !== undefined) throw alreadyExists(type, name);
+  return commit(context, type, object, options.dryRun);
+}
+
+/** One attempt's outcome: the new state computed from `old`. */
+type Compute = (old: KubeObject) => KubeObject;
+
+function completeUpdate(
+  context: WriteContext,
+  type: ResourceType,
+  subresource: string | undefined,
+  old: KubeObject,
+  wanted: KubeObject,
+): KubeObject {
+  const kept = updatedMetadata(type, old, wanted);
+  const merged =
+    subresource === "status" ? statusUpdate(type, old, kept) : mainUpdate(type, old, applyDefaults(type, kept));
+  const pruned = context.schemaOf(type)?.prune(merged) ?? merged;
+  return withMetadata(pruned, { generation: nextGeneration(type, old, pruned) });
+}
+
+/**
+ * Reads, computes, asks admission and commits at exactly the version that was read; starts again when it lost a race. A write that
+ * changes nothing commits nothing. An update that takes the last finalizer of a deleted object removes it.
+ */
+async function guaranteedUpdate(
+  context: WriteContext,
+  target: Target,
+  subresource: string | undefined,
+  compute: Compute,
+  options: WriteOptions,
+): Promise<KubeObject> {
+  const { type, name, namespace } = target;
+  for (let attempt = 0; attempt < racesMax; attempt += 1) {
+    const old = current(context, target);
+    const unstamped = completeUpdate(context, type, subresource, old, compute(old));
+    checkFields(context, type, unstamped, old);
+    const changed = !jsonEquals(unstamped, old);
+    const next = deepFreeze(
+      changed ? stampManager(type, unstamped, options.fieldManager, subresource, nowSeconds(context.clock)) : old,
+    );
+    await context.admission.validate({
+      operation: "UPDATE",
+      type,
+      subresource,
+      namespace,
+      name,
+      object: next,
+      oldObject: old,
+      caller: options.caller,
+      dryRun: options.dryRun,
+      options: reviewOptions("UpdateOptions", { fieldManager: options.fieldManager }),
+    });
+    if (context.store.get(type, objectKey(namespace, name)) !== old) continue;
+    if (!changed) return old;
+    const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = next.metadata;
+    if (deletionTimestamp !== undefined && finalizers === undefined && (deletionGracePeriodSeconds ?? 0) === 0) {
+      return remove(context, type, next, options.dryRun);
+    }
+    return commit(context, type, next, options.dryRun);
+  }
+  throw conflict(target.type, target.name);
+}
+
+function checkVersion(type: ResourceType, old: KubeObject, wanted: string | undefined): void {
+  if (wanted === undefined || wanted === "" || wanted === old.metadata.resourceVersion) return;
+  throw conflict(type, old.metadata.name);
+}
+
+/** PUT of an object or of its status. Throws 400, 404, 409, 422 and what admission says. */
+export async function updateObject(
+  context: WriteContext,
+  target: Target,
+  subresource: string | undefined,
+  body: unknown,
+  options: WriteOptions,
+): Promise<KubeObject> {
+  const { type, name } = target;
+  const wanted = decodeObject(type, body, target.namespace);
+  if (wanted.metadata.name !== name) {
+    throw badRequest(`the name of the object (${wanted.metadata.name}) does not match the name on the URL (${name})`);
+  }
+  const version = asString(wanted.metadata.resourceVersion);
+  const uid = asString(wanted.metadata.uid) ?? "";
+  return await guaranteedUpdate(
+    context,
+    target,
+    subresource,
+    (old) => {
+      // The UID of a PUT is a precondition; that of a PATCH is an immutable field.
+      if (uid !== "" && uid !== old.metadata.uid) {
+        const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`;
+        const at = `/registry/${groupResource(type)}/${objectKey(target.namespace, name)}`;
+        throw conflict(type, name, `StorageError: invalid object, Code: 4, Key: ${at}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`);
+      }
+      if ((version ?? "") === "" && !type.unconditionalUpdate) {
+        const detail = "Invalid value: 0x0: must be specified for an update";
+        throw invalid(type, name, [{ field: "metadata.resourceVersion", reason: "FieldValueInvalid", detail }]);
+      }
+      checkVersion(type, old, version);
+      return wanted;
+    },
+    options,
+  );
+}
+
+/** PATCH of an object or of its status; applied again to the newer state when it lost a race. */
+export async function patchObject(
+  context: WriteContext,
+  target: Target,
+  subresource: string | undefined,
+  patch: Patch,
+  options: WriteOptions,
+): Promise<KubeObject> {
+  return await guaranteedUpdate(
+    context,
+    target,
+    subresource,
+    (old) => {
+      const patched = decodeObject(target.type, applyClientPatch(old, patch), target.namespace);
+      if (patched.metadata.name !== target.name) {
+        const detail = `Invalid value: ${JSON.stringify(patched.metadata.name)}: field is immutable`;
+        throw invalid(target.type, target.name, [{ field: "metadata.name", reason: "FieldValueInvalid", detail }]);
+      }
+      checkVersion(target.type, old, asString(patched.metadata.resourceVersion));
+      return patched;
+    },
+    options,
+  );
+}
+
+/**
+ * A write of the server itself, such as a binding or an eviction's condition: no admission, no client's restrictions. Committed at once,
+ * so there is no race to lose. metadata.generation stays.
+ */
+export function internalUpdate(
+  context: WriteContext,
+  target: Target,
+  subresource: string | undefined,
+  compute: Compute,
+  options: WriteOptions,
+): KubeObject {
+  const old = current(context, target);
+  const next = compute(old);
+  if (jsonEquals(old, next)) return old;
+  const stamped = stampManager(target.type, next, options.fieldManager, subresource, nowSeconds(context.clock));
+  return commit(context, target.type, stamped, options.dryRun);
+}

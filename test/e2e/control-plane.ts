@@ -1,0 +1,122 @@
+/** The command lines of the control plane: what each program of a test cluster is started with, and why. */
+import { generateKeyPairSync } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+/** A user of the API server's token file. */
+export interface ClusterUser {
+  readonly name: string;
+  readonly token: string;
+  readonly groups: readonly string[];
+}
+
+/** Where a cluster keeps its files. */
+export interface ClusterFiles {
+  readonly directory: string;
+  readonly etcdData: string;
+  readonly certificates: string;
+  /** Self-signed by the API server: its own certificate, then the authority. */
+  readonly caFile: string;
+  readonly tokens: string;
+  readonly serviceAccountKey: string;
+  readonly serviceAccountPublicKey: string;
+}
+
+export function clusterFiles(directory: string): ClusterFiles {
+  return {
+    directory,
+    etcdData: path.join(directory, "etcd"),
+    certificates: path.join(directory, "certificates"),
+    caFile: path.join(directory, "certificates", "apiserver.crt"),
+    tokens: path.join(directory, "tokens.csv"),
+    serviceAccountKey: path.join(directory, "service-account.key"),
+    serviceAccountPublicKey: path.join(directory, "service-account.pub"),
+  };
+}
+
+/** Writes the token file and the key pair that signs ServiceAccount tokens (TokenRequest). */
+export function writeClusterFiles(files: ClusterFiles, users: readonly ClusterUser[]): void {
+  mkdirSync(files.directory, { recursive: true });
+  const lines = users.map((user) => `${user.token},${user.name},${user.name},"${user.groups.join(",")}"\n`);
+  writeFileSync(files.tokens, lines.join(""), { mode: 0o600 });
+  const keys = generateKeyPairSync("ec", {
+    namedCurve: "P-256",
+    privateKeyEncoding: { type: "sec1", format: "pem" },
+    publicKeyEncoding: { type: "spki", format: "pem" },
+  });
+  writeFileSync(files.serviceAccountKey, keys.privateKey, { mode: 0o600 });
+  writeFileSync(files.serviceAccountPublicKey, keys.publicKey);
+}
+
+export function etcdArgs(files: ClusterFiles, clientPort: number): readonly string[] {
+  return [
+    `--data-dir=${files.etcdData}`,
+    `--listen-client-urls=http://127.0.0.1:${clientPort}`,
+    `--advertise-client-urls=http://127.0.0.1:${clientPort}`,
+    "--listen-peer-urls=http://127.0.0.1:0", // a single member has no peers
+    "--unsafe-no-fsync", // nothing has to survive a power cut
+    "--log-level=warn",
+  ];
+}
+
+export interface ApiServerOptions {
+  readonly port: number;
+  readonly etcdPort: number;
+  /** Added to the default ones. */
+  readonly enableAdmissionPlugins: readonly string[];
+  readonly disableAdmissionPlugins: readonly string[];
+}
+
+export function apiServerArgs(files: ClusterFiles, options: ApiServerOptions): readonly string[] {
+  const plugins = (flag: string, names: readonly string[]): string[] =>
+    names.length === 0 ? [] : [`--${flag}=${names.join(",")}`];
+  return [
+    `--etcd-servers=http://127.0.0.1:${options.etcdPort}`,
+    "--bind-address=127.0.0.1",
+    `--secure-port=${options.port}`,
+    `--cert-dir=${files.certificates}`,
+    `--token-auth-file=${files.tokens}`,
+    "--authorization-mode=RBAC",
+    ...plugins("enable-admission-plugins", options.enableAdmissionPlugins),
+    ...plugins("disable-admission-plugins", options.disableAdmissionPlugins),
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-account-key-file=${files.serviceAccountPublicKey}`,
+    `--service-account-signing-key-file=${files.serviceAccountKey}`,
+    "--service-cluster-ip-range=10.0.0.0/24",
+    "--endpoint-reconciler-type=none", // a loopback address is no valid endpoint
+    "--allow-privileged=true",
+    "--profiling=false",
+  ];
+}
+
+/**
+ * What the cases need: workloads that make pods, their clean-up, ServiceAccounts, PodDisruptionBudgets. Node life cycle and pod
+ * garbage collection are left out: they would act on nodes that have no kubelet.
+ */
+export const defaultControllers: readonly string[] = [
+  "deployment-controller",
+  "replicaset-controller",
+  "garbage-collector-controller",
+  "namespace-controller",
+  "serviceaccount-controller",
+  "disruption-controller",
+];
+
+export function controllerManagerArgs(
+  kubeconfig: string,
+  files: ClusterFiles,
+  controllers: readonly string[],
+): readonly string[] {
+  return [
+    `--kubeconfig=${kubeconfig}`,
+    `--controllers=${controllers.join(",")}`,
+    `--service-account-private-key-file=${files.serviceAccountKey}`,
+    "--leader-elect=false",
+    "--secure-port=0",
+    "--profiling=false",
+  ];
+}
+
+export function schedulerArgs(kubeconfig: string): readonly string[] {
+  return [`--kubeconfig=${kubeconfig}`, "--leader-elect=false", "--secure-port=0", "--profiling=false"];
+}

@@ -1,0 +1,34 @@
+/** Installs CustomResourceDefinitions from manifest files. */
+import { readFileSync } from "node:fs";
+import { load } from "js-yaml";
+import { type AdminClient, type KubeObject } from "./admin-client.ts";
+import { waitFor } from "./wait.ts";
+
+interface Crd extends KubeObject {
+  readonly spec: {
+    readonly group: string;
+    readonly names: { readonly plural: string };
+    readonly versions: readonly { readonly name: string }[];
+  };
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+const establishedLimitMs = 30_000;
+
+/** Applies the definition in `file` and resolves when its objects can be listed. */
+export async function applyCrd(admin: AdminClient, file: string): Promise<void> {
+  const text = readFileSync(file, "utf8");
+  const crd = load(text) as Crd;
+  const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd.metadata.name}`;
+  await admin.apply(path, text);
+  await waitFor(`${crd.metadata.name} is established`, establishedLimitMs, async () => {
+    const { status } = await admin.get<Crd>(path);
+    return status?.conditions?.some((condition) => condition.type === "Established" && condition.status === "True");
+  });
+  // The handler of the new resource appears a moment after the condition.
+  const { group, names, versions } = crd.spec;
+  await waitFor(`${crd.metadata.name} can be listed`, establishedLimitMs, async () => {
+    const { code } = await admin.request("GET", `/apis/${group}/${versions[0]?.name}/${names.plural}`);
+    return code === 200;
+  });
+}

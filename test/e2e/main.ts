@@ -1,0 +1,75 @@
+/**
+ * `make e2e`: runs the cases on real API servers and exits with 1 when one fails.
+ *
+ *   --case=TEXT   only cases whose name contains TEXT
+ *   --keep        keep the logs also when everything passes
+ *
+ * PODSEIDON_E2E_DEV=1 runs src/main.ts instead of dist/podseidon.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts";
+import { harnessCases } from "./cases/harness.ts";
+import { ProcessSet } from "./child-processes.ts";
+import { type ClusterOptions } from "./cluster.ts";
+import { ClusterPool } from "./cluster-pool.ts";
+import { type E2eCase, runCases } from "./runner.ts";
+
+const cases: readonly E2eCase[] = [...harnessCases];
+
+const clusters: readonly ClusterOptions[] = [
+  { name: "core", controllerManager: true },
+  { name: "worker-1", controllerManager: true },
+  { name: "worker-2" },
+];
+
+const resultFile = fileURLToPath(new URL("../../test-results/e2e.json", import.meta.url));
+const print = (line: string): void => console.log(line);
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: { case: { type: "string", default: "" }, keep: { type: "boolean", default: false } },
+  });
+  if (!cases.some(({ name }) => name.includes(values.case))) {
+    print(`No case's name contains "${values.case}". The cases:\n${cases.map(({ name }) => `  ${name}`).join("\n")}`);
+    return 1;
+  }
+  const assets = await resolveKubeAssets(print);
+  const directory = mkdtempSync(path.join(os.tmpdir(), "podseidon-e2e-"));
+  const processes = new ProcessSet();
+  endWithThisProcess(processes, directory);
+  const pool = new ClusterPool(clusters, { assets, processes, directory });
+  const results = await runCases({ cases, filter: values.case, pool, assets, processes, directory, resultFile, print });
+  for (const { name, startMs, memoryBytes } of pool.figures()) {
+    print(`cluster ${name}: started in ${startMs} ms, ${Math.round(memoryBytes / 1e6)} MB`);
+  }
+  const failed = results.filter(({ passed }) => !passed).length;
+  if (failed > 0 || values.keep) print(`The logs are in ${directory}`);
+  else rmSync(directory, { recursive: true, force: true });
+  print(`${results.length - failed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+/** Whatever ends this process, short of SIGKILL, ends what it started. */
+function endWithThisProcess(processes: ProcessSet, directory: string): void {
+  process.once("exit", () => processes.killAll());
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, () => {
+      processes.killAll();
+      print(`Stopped by ${signal}. The logs are in ${directory}`);
+      process.exit(128 + os.constants.signals[signal]);
+    });
+  }
+}
+
+try {
+  // An open handle that a failed case left behind must not keep the run alive.
+  process.exit(await main());
+} catch (error) {
+  if (!(error instanceof KubeAssetsError)) throw error;
+  print(`e2e: ${error.message}`);
+  process.exit(1);
+}

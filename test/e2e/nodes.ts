@@ -1,0 +1,27 @@
+/** Node objects without a kubelet. They exist so that a scheduler can place pods and so that garbage collectors find what pods name. */
+import { type AdminClient } from "./admin-client.ts";
+
+/** Room for far more pods than any case creates. */
+const capacity = { cpu: "1000", memory: "1000Gi", pods: "10000" };
+
+/** Creates node-0 to node-(count-1), Ready and without taints. */
+export async function createNodes(admin: AdminClient, count: number): Promise<readonly string[]> {
+  const names = Array.from({ length: count }, (_, index) => `node-${index}`);
+  await Promise.all(names.map((name) => createNode(admin, name)));
+  return names;
+}
+
+async function createNode(admin: AdminClient, name: string): Promise<void> {
+  const path = `/api/v1/nodes/${name}`;
+  const metadata = { name, labels: { "kubernetes.io/hostname": name } };
+  await admin.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata });
+  const condition = {
+    type: "Ready",
+    status: "True",
+    reason: "KubeletReady",
+    lastTransitionTime: new Date().toISOString(),
+  };
+  await admin.mergePatch(`${path}/status`, { status: { capacity, allocatable: capacity, conditions: [condition] } });
+  // Admission taints every new node as not ready; the controller that would lift the taint does not run here.
+  await admin.mergePatch(path, { spec: { taints: null } });
+}

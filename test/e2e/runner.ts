@@ -1,0 +1,182 @@
+/**
+ * Runs cases one after another, each with a time limit, its own namespace and its own processes, on clusters that they share. Prints
+ * one line for each and writes test-results/e2e.json.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { type KubeAssets, kubernetesVersion } from "../../scripts/kube-assets.ts";
+import { type ManagedProcess, type ProcessSet } from "./child-processes.ts";
+import { type Cluster } from "./cluster.ts";
+import { type ClusterPool } from "./cluster-pool.ts";
+
+/** What a case measured, in the order in which it is printed. `deletionFigures` supplies the usual ones. */
+export type Figures = Readonly<Record<string, number | string>>;
+
+export interface E2eCase {
+  /** A sentence of behaviour. */
+  readonly name: string;
+  readonly timeLimitMs: number;
+  /** Throws (assert) when the behaviour is not there. */
+  readonly run: (context: CaseContext) => Promise<Figures>;
+}
+
+export interface CaseContext {
+  /** Unique in the run; the case creates it where it needs it. */
+  readonly namespace: string;
+  /** For the case's files and logs. */
+  readonly directory: string;
+  readonly assets: KubeAssets;
+  /** Ends with the case. */
+  readonly processes: ProcessSet;
+  /** Aborts when the time is up. */
+  readonly signal: AbortSignal;
+  /** A shared cluster by its name, started when it is first asked for. */
+  cluster(name: string): Promise<Cluster>;
+  /** Runs at the end of the case, in reverse order, whatever its outcome. */
+  cleanup(job: () => Promise<unknown> | void): void;
+  /** A line for a person, under the case's name. */
+  say(line: string): void;
+}
+
+export interface CaseResult {
+  readonly name: string;
+  readonly passed: boolean;
+  readonly durationMs: number;
+  readonly figures: Figures;
+  readonly error?: string;
+}
+
+export interface RunnerOptions {
+  readonly cases: readonly E2eCase[];
+  /** Only cases whose name contains it. */
+  readonly filter: string;
+  readonly pool: ClusterPool;
+  readonly assets: KubeAssets;
+  readonly processes: ProcessSet;
+  readonly directory: string;
+  readonly resultFile: string;
+  readonly print: (line: string) => void;
+}
+
+const cleanupLimitMs = 30_000;
+const logTailLines = 20;
+
+/** Resolves to the results and stops the clusters. A case that fails takes the shared clusters with it: what it left in them must not fail the next one. */
+export async function runCases(options: RunnerOptions): Promise<readonly CaseResult[]> {
+  const { pool, print } = options;
+  const selected = options.cases.filter(({ name }) => name.includes(options.filter));
+  const results: CaseResult[] = [];
+  for (const [index, one] of selected.entries()) {
+    const result = await runCase(one, `e2e-${index + 1}`, options);
+    results.push(result);
+    print(
+      `${result.passed ? "ok  " : "FAIL"} ${one.name} (${seconds(result.durationMs)}) ${printed(result.figures)}`.trimEnd(),
+    );
+    if (!result.passed) {
+      print(indent(result.error ?? ""));
+      await pool.discard();
+    }
+    writeResults(options, results);
+  }
+  await pool.discard();
+  writeResults(options, results);
+  return results;
+}
+
+async function runCase(one: E2eCase, namespace: string, options: RunnerOptions): Promise<CaseResult> {
+  const processes = options.processes.subset();
+  const abort = new AbortController();
+  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const context: CaseContext = {
+    namespace,
+    directory: path.join(options.directory, namespace),
+    assets: options.assets,
+    processes,
+    signal: abort.signal,
+    cluster: (name) => options.pool.cluster(name),
+    cleanup: (job) => void cleanups.unshift(job),
+    say: (line) => options.print(`     ${line}`),
+  };
+  mkdirSync(context.directory, { recursive: true });
+  const startMs = performance.now();
+  let figures: Figures = {};
+  let error: string | undefined;
+  try {
+    figures = await within(one.timeLimitMs, "the case", one.run(context));
+    const unready = await options.pool.unready();
+    if (unready.length > 0) throw new Error(`the case left these clusters not ready: ${unready.join(", ")}`);
+  } catch (cause) {
+    const logs = [...processes.processes(), ...options.pool.processes()].map(logTail);
+    error = [describe(cause), ...logs].join("\n");
+  }
+  const durationMs = performance.now() - startMs;
+  abort.abort();
+  for (const job of cleanups) {
+    try {
+      await within(cleanupLimitMs, "a clean-up", Promise.resolve(job()));
+    } catch (cause) {
+      error ??= `clean-up: ${describe(cause)}`;
+    }
+  }
+  await processes.end();
+  return {
+    name: one.name,
+    passed: error === undefined,
+    durationMs,
+    figures,
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+/** Rejects when `job` takes longer. The job itself goes on until what it uses is gone. */
+async function within<T>(limitMs: number, what: string, job: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} took longer than its limit of ${seconds(limitMs)}`)), limitMs);
+  });
+  try {
+    return await Promise.race([job, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function describe(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const inner = cause.cause === undefined ? "" : `\ncaused by ${describe(cause.cause)}`;
+  return (cause.stack ?? cause.message) + inner;
+}
+
+function logTail(one: ManagedProcess): string {
+  const exit = one.exit();
+  const state = exit === undefined ? "running" : `ended with ${exit.code ?? exit.signal}`;
+  const tail = one.log().trimEnd().split("\n").slice(-logTailLines).join("\n");
+  return `--- ${one.name} (${state}), ${one.logFile}\n${tail}`;
+}
+
+function printed(figures: Figures): string {
+  return Object.entries(figures)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ");
+}
+
+function seconds(durationMs: number): string {
+  return `${(durationMs / 1000).toFixed(1)} s`;
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, "     ");
+}
+
+function writeResults(options: RunnerOptions, cases: readonly CaseResult[]): void {
+  const passed = cases.filter((one) => one.passed).length;
+  const content = {
+    kubernetesVersion,
+    passed,
+    failed: cases.length - passed,
+    clusters: options.pool.figures(),
+    cases,
+  };
+  mkdirSync(path.dirname(options.resultFile), { recursive: true });
+  writeFileSync(options.resultFile, `${JSON.stringify(content, null, 2)}\n`);
+}

@@ -1,0 +1,76 @@
+/** ValidatingWebhookConfigurations of single cases: one namespace, one URL, the rules that Podseidon needs. */
+import { type AdminClient, ApiError } from "./admin-client.ts";
+import { podPath } from "./pods.ts";
+import { waitFor } from "./wait.ts";
+
+export interface WebhookConfigurationOptions {
+  /** Name of the object and first label of the webhook's own name. */
+  readonly name: string;
+  /** `https://127.0.0.1:<port>/<cell>`. */
+  readonly url: string;
+  readonly caPem: string;
+  /** The only namespace that is sent to the webhook. */
+  readonly namespace: string;
+  /** Default Fail. */
+  readonly failurePolicy?: "Fail" | "Ignore";
+  /** Default 10. */
+  readonly timeoutSeconds?: number;
+}
+
+const resource = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+/** API servers learn of a configuration through a watch, usually within a second. */
+const inForceLimitMs = 30_000;
+
+/** Creates or replaces the configuration. It takes a moment until it is in force: see `waitUntilInForce`. */
+export async function applyWebhookConfiguration(
+  admin: AdminClient,
+  options: WebhookConfigurationOptions,
+): Promise<void> {
+  const rule = { apiGroups: [""], apiVersions: ["v1"], scope: "Namespaced" };
+  await admin.apply(`${resource}/${options.name}`, {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    metadata: { name: options.name },
+    webhooks: [
+      {
+        name: webhookName(options.name),
+        clientConfig: { url: options.url, caBundle: Buffer.from(options.caPem).toString("base64") },
+        rules: [
+          { ...rule, operations: ["DELETE"], resources: ["pods"] },
+          { ...rule, operations: ["CREATE"], resources: ["pods/eviction"] },
+        ],
+        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": options.namespace } },
+        failurePolicy: options.failurePolicy ?? "Fail",
+        timeoutSeconds: options.timeoutSeconds ?? 10,
+        sideEffects: "NoneOnDryRun",
+        admissionReviewVersions: ["v1"],
+      },
+    ],
+  });
+}
+
+export async function removeWebhookConfiguration(admin: AdminClient, name: string): Promise<void> {
+  await admin.remove(`${resource}/${name}`);
+}
+
+/** Deletes `podName` with dry-run until the API server's metrics say that it called the webhook. */
+export async function waitUntilInForce(
+  admin: AdminClient,
+  name: string,
+  namespace: string,
+  podName: string,
+): Promise<void> {
+  await waitFor(`webhook configuration ${name} is in force`, inForceLimitMs, async () => {
+    const path = podPath(namespace, podName);
+    const { code, body } = await admin.request("DELETE", path, { query: { dryRun: "All" } });
+    if (code === 404) throw new ApiError("DELETE", path, code, body);
+    const metrics = await admin.get<string>("/metrics");
+    return (
+      metrics.includes(`apiserver_admission_webhook_request_total{`) && metrics.includes(`name="${webhookName(name)}"`)
+    );
+  });
+}
+
+function webhookName(name: string): string {
+  return `${name}.e2e.podseidon.kubewharf.io`;
+}

@@ -1,0 +1,167 @@
+// Each gate of `make check`, run as `make check` runs it, passes on a sound tree and fails on a planted violation.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import path from "node:path";
+import { test } from "node:test";
+import { repositoryRoot, withPlantedTree } from "./planted-tree.ts";
+
+/** A gate takes a second or two on a tiny tree. */
+const gateTimeoutMs = 60_000;
+
+function runGates(
+  planted: Readonly<Record<string, string>>,
+  ...gates: string[]
+): { status: number | null; output: string } {
+  return withPlantedTree(planted, (root) => {
+    const script = path.join(repositoryRoot, "scripts/check.ts");
+    const result = spawnSync(process.execPath, [script, `--root=${root}`, ...gates], {
+      encoding: "utf8",
+      timeout: gateTimeoutMs,
+    });
+    return { status: result.status, output: result.stdout + result.stderr };
+  });
+}
+
+interface Violation {
+  readonly what: string;
+  readonly gate: string;
+  readonly planted: Readonly<Record<string, string>>;
+  readonly says: RegExp;
+}
+
+const violations: readonly Violation[] = [
+  {
+    what: "a value of the wrong type",
+    gate: "types",
+    planted: { "src/util/answer.ts": `export function answer(): number {\n  return "42";\n}\n` },
+    says: /answer\.ts.*TS2322/,
+  },
+  {
+    what: "syntax that cannot be erased",
+    gate: "types",
+    planted: { "src/util/color.ts": `export enum Color {\n  red,\n}\n` },
+    says: /color\.ts.*TS1294/,
+  },
+  {
+    what: "a floating promise",
+    gate: "lint",
+    planted: { "src/main.ts": `async function run(): Promise<void> {}\nrun();\n` },
+    says: /no-floating-promises/,
+  },
+  {
+    what: "an async function where none is awaited",
+    gate: "lint",
+    planted: { "src/main.ts": `if ([1].some(async () => true)) process.exitCode = 1;\n` },
+    says: /no-misused-promises/,
+  },
+  {
+    what: "a switch that forgets a case",
+    gate: "lint",
+    planted: {
+      "src/util/name.ts": `export function name(kind: "a" | "b"): string {
+  switch (kind) {
+    case "a":
+      return "A";
+  }
+  return "";
+}
+`,
+    },
+    says: /switch-exhaustiveness-check/,
+  },
+  {
+    what: "an explicit any",
+    gate: "lint",
+    planted: { "src/util/any.ts": `export const anything: any = 1;\n` },
+    says: /no-explicit-any/,
+  },
+  {
+    what: "a thrown string",
+    gate: "lint",
+    planted: { "src/util/fail.ts": `export function fail(): never {\n  throw "no";\n}\n` },
+    says: /only-throw-error/,
+  },
+  {
+    what: "a type imported as a value",
+    gate: "lint",
+    planted: {
+      "src/util/kind.ts": `export interface Kind {\n  a: 1;\n}\n`,
+      "src/util/use.ts": `import { Kind } from "./kind.ts";\nexport const kind: Kind = { a: 1 };\n`,
+    },
+    says: /consistent-type-imports/,
+  },
+  {
+    what: "a cycle of imports",
+    gate: "lint",
+    planted: {
+      "src/util/hen.ts": `import { egg } from "./egg.ts";\nexport const hen = (): unknown => egg;\n`,
+      "src/util/egg.ts": `import { hen } from "./hen.ts";\nexport const egg = (): unknown => hen;\n`,
+    },
+    says: /no-cycle/,
+  },
+  {
+    what: "a function that is too long",
+    gate: "lint",
+    planted: {
+      "src/util/long.ts": `export function long(): number {\n  let sum = 0;\n${"  sum += 1;\n".repeat(70)}  return sum;\n}\n`,
+    },
+    says: /max-lines-per-function/,
+  },
+  {
+    what: "a line that is not formatted",
+    gate: "format",
+    planted: { "src/util/answer.ts": `export function answer( ) { return 42 }\n` },
+    says: /src\/util\/answer\.ts/,
+  },
+  {
+    what: "an upward import",
+    gate: "imports",
+    planted: { "src/util/answer.ts": `export { schema as answer } from "../api/decode.ts";\n` },
+    says: /util imports api, which is above it/,
+  },
+  {
+    what: "an export that nothing uses",
+    gate: "dead-code",
+    planted: { "src/util/answer.ts": `export const answer = (): number => 42;\nexport const question = 6;\n` },
+    says: /question/,
+  },
+  {
+    what: "a file that nothing uses",
+    gate: "dead-code",
+    planted: { "src/util/forgotten.ts": `export const forgotten = 1;\n` },
+    says: /src\/util\/forgotten\.ts/,
+  },
+  {
+    what: "a package that nothing uses",
+    gate: "dead-code",
+    planted: { "package.json": `{ "type": "module", "dependencies": { "valibot": "1.5.0", "undici": "8.12.4" } }\n` },
+    says: /undici/,
+  },
+  {
+    what: "a test that is switched off",
+    gate: "rules",
+    planted: { "test/util/answer.test.ts": `import { test } from "node:test";\ntest.skip("later", () => {});\n` },
+    says: /test\.skip/,
+  },
+];
+
+test("all gates pass on a sound tree", () => {
+  const { status, output } = runGates({});
+  assert.equal(status, 0, output);
+  assert.match(output, /check: all gates ok/);
+});
+
+for (const { what, gate, planted, says } of violations) {
+  test(`the gate "${gate}" fails on ${what}`, () => {
+    const { status, output } = runGates(planted, gate);
+    assert.match(output, says);
+    assert.match(output, new RegExp(`check: FAILED: ${gate}`));
+    assert.equal(status, 1);
+  });
+}
+
+test("a gate that does not exist is refused by name", () => {
+  const { status, output } = runGates({}, "typos");
+  assert.match(output, /No gate typos: types, lint/);
+  assert.equal(status, 2);
+});

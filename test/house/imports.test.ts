@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkImports } from "../../scripts/check-imports.ts";
+import { findImports, readRepository } from "../../scripts/check-text.ts";
+import { repositoryRoot, withPlantedTree } from "./planted-tree.ts";
+
+const problemsOf = (planted: Readonly<Record<string, string>>): string[] => withPlantedTree(planted, checkImports);
+
+const violations: readonly (readonly [what: string, planted: Readonly<Record<string, string>>, says: string])[] = [
+  [
+    "an import from a higher layer",
+    { "src/core/quota.ts": `import { list } from "../kube/list.ts";`, "src/kube/list.ts": "" },
+    "src/core/quota.ts:1: core imports kube, which is above it",
+  ],
+  [
+    "an upward import of a type",
+    { "src/api/a.ts": `\nimport type { Quota } from "../core/quota.ts";`, "src/core/quota.ts": "" },
+    "src/api/a.ts:2: api imports core, which is above it",
+  ],
+  [
+    "an upward import when it is reached",
+    { "src/kube/a.ts": `export const a = await import("../webhook/app.ts");`, "src/webhook/app.ts": "" },
+    "src/kube/a.ts:1: kube imports webhook, which is above it",
+  ],
+  [
+    "an upward re-export",
+    { "src/util/a.ts": `export * from "../api/decode.ts";` },
+    "src/util/a.ts:1: util imports api, which is above it",
+  ],
+  [
+    "a type taken by import()",
+    { "src/util/a.ts": `export type A = typeof import("../api/decode.ts");` },
+    "src/util/a.ts:1: util imports api, which is above it",
+  ],
+  [
+    "one role that imports another",
+    { "src/webhook/app.ts": `import "../aggregator/count.ts";`, "src/aggregator/count.ts": "" },
+    "src/webhook/app.ts:1: webhook imports aggregator, which stands beside it",
+  ],
+  [
+    "core and label-index that know each other",
+    { "src/core/a.ts": `import "../label-index/trie.ts";`, "src/label-index/trie.ts": "" },
+    "src/core/a.ts:1: core imports label-index, which stands beside it",
+  ],
+  [
+    "folders of one layer in a circle",
+    {
+      "src/kube/a.ts": `import "../lifecycle/b.ts";`,
+      "src/lifecycle/b.ts": "",
+      "src/lifecycle/c.ts": `import "../observability/d.ts";`,
+      "src/observability/d.ts": `import "../kube/e.ts";`,
+      "src/kube/e.ts": "",
+    },
+    "src: folders import each other in a circle: kube > lifecycle > observability > kube",
+  ],
+  [
+    "a library away from home",
+    { "src/aggregator/a.ts": `import { Hono } from "hono/tiny";` },
+    "src/aggregator/a.ts:1: hono away from home (webhook/, observability/)",
+  ],
+  [
+    "a library with a scope away from home",
+    { "src/config/a.ts": `import { KubeConfig } from "@kubernetes/client-node/dist/config.js";` },
+    "src/config/a.ts:1: @kubernetes/client-node away from home (kube/)",
+  ],
+  [
+    "a library without a home",
+    { "src/kube/a.ts": `import ajv from "ajv";` },
+    "src/kube/a.ts:1: ajv has no home in scripts/check-imports.ts",
+  ],
+  [
+    "a part of Node that sees the world, in a folder that only computes",
+    { "src/core/a.ts": `import { readFileSync } from "node:fs";` },
+    "src/core/a.ts:1: node:fs in core/, which only computes",
+  ],
+  [
+    "tests used by the product",
+    { "src/kube/a.ts": `import "../../test/double/server.ts";` },
+    "src/kube/a.ts:1: test/double/server.ts is outside of src/: the product imports only itself",
+  ],
+  [
+    "a folder that nobody put into the table",
+    { "src/tools/a.ts": "" },
+    "src/tools: in no layer of scripts/check-imports.ts",
+  ],
+  [
+    "an import whose module is computed",
+    { "src/roles/a.ts": `export const load = (name: string): unknown => import(name);` },
+    "src/roles/a.ts:1: computed import(): name the module",
+  ],
+];
+
+for (const [what, planted, says] of violations) {
+  test(`the import direction refuses ${what}`, () => {
+    assert.deepEqual(problemsOf(planted), [says]);
+  });
+}
+
+test("imports that point down, libraries at home and peers in one direction are fine", () => {
+  const planted = {
+    "src/webhook/app.ts": `import { Hono } from "hono";\nimport "../kube/a.ts";\nimport "../util/answer.ts";\nimport "./own.ts";`,
+    "src/webhook/own.ts": `import https from "node:https";`,
+    "src/kube/a.ts": `import type { Agent } from "undici";\nimport "../lifecycle/b.ts";`,
+    "src/lifecycle/b.ts": "",
+    "src/roles/webhook.ts": `export const run = (): unknown => import("../webhook/app.ts");`,
+    "src/core/a.ts": `import { createHash } from "node:crypto";`,
+    "src/main.ts": `await import("./roles/webhook.ts");\n// import "ajv" only in a comment\nconst text = 'from "ajv"';`,
+  };
+  assert.deepEqual(problemsOf(planted), []);
+});
+
+test("no import of this repository escapes the checker", () => {
+  const sources = readRepository(repositoryRoot).filter(({ path: file }) => file.startsWith("src/"));
+  for (const { path: file, text } of sources) {
+    const expected = Array.from(text.matchAll(/^(?:import|export|\}).* from "([^"]+)";$/gm), (match) => match[1] ?? "");
+    const found = new Set(findImports(text).map(({ specifier }) => specifier));
+    assert.deepEqual(
+      expected.filter((specifier) => !found.has(specifier)),
+      [],
+      file,
+    );
+  }
+  assert.ok(sources.length > 0);
+});

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { parseResourceVersion } from "../../../src/api/resource-version.ts";
+import { KubeError, type KubeErrorKind } from "../../../src/kube/kube-client.ts";
+import { nextStep, type State } from "../../../src/kube/watch/state.ts";
+
+const at = parseResourceVersion("10")!;
+const streaming: State = { phase: "list", method: "watchList" };
+const paging: State = { phase: "list", method: "pages" };
+const watching: State = { phase: "watch", from: at };
+
+const kinds: readonly KubeErrorKind[] = [
+  "conflict",
+  "alreadyExists",
+  "notFound",
+  "gone",
+  "invalid",
+  "unauthorized",
+  "forbidden",
+  "tooManyRequests",
+  "serverError",
+  "timeout",
+  "network",
+  "malformed",
+  "aborted",
+];
+
+test("a failed list is always followed by a list, with a pause unless another method is tried", () => {
+  for (const kind of kinds) {
+    for (const state of [streaming, paging]) {
+      const step = nextStep(
+        state,
+        { type: "failed", resumeFrom: undefined, error: new KubeError(kind, "") },
+        "watchList",
+      );
+      const refused = state === streaming && kind === "invalid";
+      assert.equal(step.next.phase, "list", kind);
+      assert.equal(step.backoff, !refused, kind);
+      assert.equal(step.watchListRefused, refused ? true : undefined, kind);
+      assert.equal(step.relistReason, undefined, kind);
+    }
+  }
+});
+
+test("a failed watch goes on from its version after a pause, except where the version is of no use", () => {
+  const relisting = new Set<KubeErrorKind>(["gone", "notFound", "invalid"]);
+  for (const kind of kinds) {
+    for (const state of [streaming, watching]) {
+      const step = nextStep(state, { type: "failed", resumeFrom: at, error: new KubeError(kind, "") }, "pages");
+      assert.equal(step.backoff, true, kind);
+      assert.equal(step.next.phase, relisting.has(kind) ? "list" : "watch", kind);
+      assert.equal(step.relistReason, relisting.has(kind) ? kind : undefined, kind);
+      if (step.next.phase === "list") assert.equal(step.next.method, "pages");
+      else assert.equal(step.next.from, at);
+    }
+  }
+});
+
+test("a stream that is corrupt at another version than before is resumed again", () => {
+  const error = new KubeError("malformed", "");
+  const later = parseResourceVersion("11")!;
+  const first = nextStep(watching, { type: "failed", resumeFrom: at, error }, "watchList");
+  assert.deepEqual(first.next, { phase: "watch", from: at, corruptFrom: at });
+  const second = nextStep(first.next, { type: "failed", resumeFrom: later, error }, "watchList");
+  assert.deepEqual(second.next, { phase: "watch", from: later, corruptFrom: later });
+  const third = nextStep(second.next, { type: "failed", resumeFrom: later, error }, "watchList");
+  assert.equal(third.relistReason, "corrupt");
+});
+
+test("a complete list is followed by a watch at once, a short watch by a pause", () => {
+  assert.deepEqual(nextStep(paging, { type: "ended", resumeFrom: at, short: false }, "pages"), {
+    next: { phase: "watch", from: at },
+    backoff: false,
+  });
+  assert.equal(nextStep(watching, { type: "ended", resumeFrom: at, short: true }, "pages").backoff, true);
+  assert.deepEqual(nextStep(streaming, { type: "ended", resumeFrom: undefined, short: false }, "watchList"), {
+    next: { phase: "list", method: "pages" },
+    backoff: true,
+  });
+});

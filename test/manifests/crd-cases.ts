@@ -1,0 +1,159 @@
+/**
+ * PodProtectors that the CRD must accept or refuse. The unit tests try the schema on them; `make e2e` may send them to a real API server
+ * (`dryRun=All`), which evaluates the rules as well.
+ */
+import type { PodProtectorSpec, PodProtectorStatus } from "../../src/api/v1alpha1/pod-protector.ts";
+
+export interface CrdCase {
+  readonly name: string;
+  /** Not typed as a PodProtector: most of them are none. */
+  readonly object: {
+    readonly apiVersion: "podseidon.kubewharf.io/v1alpha1";
+    readonly kind: "PodProtector";
+    readonly metadata: { readonly name: string; readonly namespace: string };
+    readonly spec?: unknown;
+    readonly status?: unknown;
+  };
+  /** What refuses it: the schema, a rule in x-kubernetes-validations, or nothing. */
+  readonly refusedBy: "schema" | "rule" | undefined;
+}
+
+const plainSpec: PodProtectorSpec = { minAvailable: 2, minReadySeconds: 0, selector: { matchLabels: { app: "a" } } };
+
+function object(spec: unknown, status?: unknown): CrdCase["object"] {
+  return {
+    apiVersion: "podseidon.kubewharf.io/v1alpha1",
+    kind: "PodProtector",
+    metadata: { name: "crd-case", namespace: "default" },
+    spec,
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+const expression = (requirement: object): unknown => ({ ...plainSpec, selector: { matchExpressions: [requirement] } });
+const config = (admissionHistoryConfig: object): unknown => ({ ...plainSpec, admissionHistoryConfig });
+
+const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: -3 };
+const time = "2026-11-20T12:00:00.123456Z";
+
+/** As a Go webhook and aggregator write it: a single and a compacted bucket, an empty cell. */
+const goStatus: PodProtectorStatus = {
+  cells: [
+    {
+      cellID: "a",
+      aggregation: { totalReplicas: 3, availableReplicas: 3, readyReplicas: 3, lastEventTime: time },
+      admissionHistory: {
+        buckets: [
+          { startTime: time, endTime: time, counter: 1 },
+          { startTime: time, podUID: "11111111-2222-3333-4444-555555555555" },
+        ],
+      },
+    },
+    { cellID: "", aggregation: { totalReplicas: 0, availableReplicas: 0 }, admissionHistory: {} },
+  ],
+  summary,
+};
+
+/** The largest packed bucket: 2,000 digests of 8 bytes. */
+const digests = Buffer.alloc(16_000, 7).toString("base64");
+const extendedStatus: PodProtectorStatus = {
+  cells: [
+    {
+      cellID: "a",
+      aggregation: {
+        totalReplicas: 3,
+        availableReplicas: 3,
+        initializedReplicas: 3,
+        resourceVersion: "123",
+        countedAt: time,
+        countedSpec: "abc",
+      },
+      admissionHistory: {
+        buckets: [{ startTime: time, endTime: time, counter: 2000, podResourceVersion: "99", podUIDDigests: digests }],
+      },
+    },
+  ],
+  summary: { ...summary, aggregatedInitialized: 3 },
+  conditions: [
+    {
+      type: "Dangling",
+      status: "True",
+      reason: "SourceGone",
+      message: "",
+      lastTransitionTime: "2026-11-20T12:00:00Z",
+      observedGeneration: 1,
+    },
+  ],
+};
+
+const bucketStatus = (bucket: object): unknown => ({
+  cells: [{ cellID: "a", admissionHistory: { buckets: [bucket] } }],
+  summary,
+});
+
+export const crdCases: readonly CrdCase[] = [
+  { name: "an empty selector", object: object({ ...plainSpec, selector: {} }), refusedBy: undefined },
+  {
+    name: "the same value twice in a selector",
+    object: object(expression({ key: "a", operator: "In", values: ["x", "x"] })),
+    refusedBy: undefined,
+  },
+  {
+    name: "Exists with an empty list of values",
+    object: object(expression({ key: "a", operator: "Exists", values: [] })),
+    refusedBy: undefined,
+  },
+  {
+    name: "zeros where they are allowed",
+    object: object(config({ maxConcurrentLag: 0, compactThreshold: 1, aggregationRateMillis: 0 })),
+    refusedBy: undefined,
+  },
+  { name: "the status of Go components", object: object(plainSpec, goStatus), refusedBy: undefined },
+  { name: "a status with all extension fields", object: object(plainSpec, extendedStatus), refusedBy: undefined },
+
+  { name: "no spec", object: object(undefined), refusedBy: "schema" },
+  { name: "no minReadySeconds", object: object({ minAvailable: 1, selector: {} }), refusedBy: "schema" },
+  { name: "a negative minAvailable", object: object({ ...plainSpec, minAvailable: -1 }), refusedBy: "schema" },
+  {
+    name: "a minAvailable that is a percentage",
+    object: object({ ...plainSpec, minAvailable: "50%" }),
+    refusedBy: "schema",
+  },
+  { name: "a negative minReadySeconds", object: object({ ...plainSpec, minReadySeconds: -1 }), refusedBy: "schema" },
+  {
+    name: "an unknown operator",
+    object: object(expression({ key: "a", operator: "Gt", values: ["1"] })),
+    refusedBy: "schema",
+  },
+  { name: "a requirement without key", object: object(expression({ operator: "Exists" })), refusedBy: "schema" },
+  { name: "a negative maxConcurrentLag", object: object(config({ maxConcurrentLag: -1 })), refusedBy: "schema" },
+  { name: "a compactThreshold of 0", object: object(config({ compactThreshold: 0 })), refusedBy: "schema" },
+  {
+    name: "a negative aggregationRateMillis",
+    object: object(config({ aggregationRateMillis: -1 })),
+    refusedBy: "schema",
+  },
+  { name: "a bucket without startTime", object: object(plainSpec, bucketStatus({ podUID: "a" })), refusedBy: "schema" },
+  {
+    name: "a bucket with a negative counter",
+    object: object(plainSpec, bucketStatus({ startTime: time, counter: -1 })),
+    refusedBy: "schema",
+  },
+
+  { name: "In without values", object: object(expression({ key: "a", operator: "In" })), refusedBy: "rule" },
+  {
+    name: "NotIn with an empty list of values",
+    object: object(expression({ key: "a", operator: "NotIn", values: [] })),
+    refusedBy: "rule",
+  },
+  {
+    name: "Exists with a value",
+    object: object(expression({ key: "a", operator: "Exists", values: ["x"] })),
+    refusedBy: "rule",
+  },
+  {
+    name: "an aggregationSelector with In without values",
+    object: object({ ...plainSpec, aggregationSelector: { matchExpressions: [{ key: "a", operator: "In" }] } }),
+    refusedBy: "rule",
+  },
+];

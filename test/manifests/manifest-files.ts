@@ -1,0 +1,127 @@
+/**
+ * Reads manifests/ for tests: the objects of a YAML file, and a kustomization rendered as far as ours go (resources and JSON patches),
+ * so that `make test` needs no kubectl. `make e2e` renders with the real one.
+ */
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import path from "node:path";
+import { load, loadAll } from "js-yaml";
+import { applyPatch, type Operation } from "rfc6902";
+
+export const manifestsFolder = path.join(import.meta.dirname, "../../manifests");
+
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
+}
+
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+export interface Role extends Manifest {
+  readonly rules: readonly PolicyRule[];
+}
+export interface RoleBinding extends Manifest {
+  readonly roleRef: { readonly kind: string; readonly name: string };
+  readonly subjects: readonly { readonly kind: string; readonly name: string; readonly namespace: string }[];
+}
+
+interface SecurityContext {
+  readonly runAsNonRoot?: boolean;
+  readonly seccompProfile?: { readonly type: string };
+  readonly allowPrivilegeEscalation?: boolean;
+  readonly readOnlyRootFilesystem?: boolean;
+  readonly capabilities?: { readonly drop: readonly string[] };
+}
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+export interface Container {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly readinessProbe: Probe;
+  readonly livenessProbe: Probe;
+  readonly resources: { readonly requests: object; readonly limits: object };
+  readonly securityContext: SecurityContext;
+}
+export interface Deployment extends Manifest {
+  readonly spec: {
+    readonly replicas: number;
+    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly template: {
+      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+      readonly spec: {
+        readonly serviceAccountName: string;
+        readonly securityContext: SecurityContext;
+        readonly topologySpreadConstraints: readonly object[];
+        readonly containers: readonly [Container];
+        readonly volumes?: readonly { readonly name: string; readonly secret: { readonly secretName: string } }[];
+      };
+    };
+  };
+}
+
+interface Kustomization {
+  readonly kind: "Kustomization";
+  readonly resources: readonly string[];
+  readonly patches?: readonly {
+    readonly target: { readonly kind: string; readonly name: string };
+    readonly patch: string;
+  }[];
+}
+
+/** All files below `folder` with this ending, as absolute paths. */
+export function filesBelow(folder: string, ending: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(ending))
+    .map((name) => path.join(folder, name))
+    .toSorted();
+}
+
+/** The objects of a YAML file. */
+export function readManifests(file: string): Manifest[] {
+  return loadAll(readFileSync(file, "utf8")) as Manifest[];
+}
+
+/** The one object of a kind in a list. Throws when there is none or more than one. */
+export function onlyOne<M extends Manifest>(manifests: readonly Manifest[], kind: string, name?: string): M {
+  const found = manifests.filter(
+    (manifest) => manifest.kind === kind && (name === undefined || manifest.metadata.name === name),
+  );
+  if (found.length !== 1) throw new Error(`${found.length} objects are a ${kind} ${name ?? ""}`);
+  return found[0] as M;
+}
+
+/**
+ * The objects of the kustomization in `folder` (relative to manifests/). Throws when a reference leads nowhere, an object comes twice, a
+ * patch meets no object, or a patch does not fit.
+ */
+export function render(folder: string): Manifest[] {
+  const root = path.join(manifestsFolder, folder);
+  const kustomization = load(readFileSync(path.join(root, "kustomization.yaml"), "utf8")) as Kustomization;
+  const objects = kustomization.resources.flatMap((resource) => {
+    const target = path.join(root, resource);
+    if (!existsSync(target)) throw new Error(`${folder} refers to ${resource}, which does not exist`);
+    return statSync(target).isDirectory() ? render(path.join(folder, resource)) : readManifests(target);
+  });
+  const identities = objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`);
+  const twice = identities.find((identity, index) => identities.indexOf(identity) !== index);
+  if (twice !== undefined) throw new Error(`${folder} has ${twice} twice`);
+  for (const { target, patch } of kustomization.patches ?? []) {
+    const operations = load(patch) as Operation[];
+    const failures = applyPatch(onlyOne(objects, target.kind, target.name), operations).filter(
+      (error) => error !== null,
+    );
+    if (failures.length > 0) throw new Error(`${folder}: a patch of ${target.kind} ${target.name} does not fit`);
+  }
+  return objects;
+}

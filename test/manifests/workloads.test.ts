@@ -1,0 +1,237 @@
+import assert from "node:assert/strict";
+import path from "node:path";
+import { test } from "node:test";
+import { loadConfig } from "../../src/config/load-config.ts";
+import {
+  type Deployment,
+  filesBelow,
+  type Manifest,
+  manifestsFolder,
+  onlyOne,
+  readManifests,
+  render,
+} from "./manifest-files.ts";
+
+const overlays = ["single-cluster", "core", "worker"] as const;
+const folders = [...overlays.map((name) => `overlays/${name}`), "base/update-trigger"];
+const deploymentsIn = (folder: string): Deployment[] =>
+  render(folder).filter(({ kind }) => kind === "Deployment") as Deployment[];
+
+/** What the program makes of a Deployment's arguments. */
+function configOf({ metadata, spec }: Deployment) {
+  const loaded = loadConfig({
+    argv: spec.template.spec.containers[0].args,
+    env: {},
+    readFile: () => assert.fail("no manifest names a configuration file"),
+    version: "",
+  });
+  if (loaded.kind !== "config")
+    assert.fail(`${metadata.name}: ${loaded.kind === "error" ? loaded.message : loaded.kind}`);
+  return loaded;
+}
+
+test("every YAML file below manifests can be read, and every object in it has a kind and a name", () => {
+  const files = filesBelow(manifestsFolder, ".yaml").filter((file) => path.basename(file) !== "kustomization.yaml");
+  assert.ok(files.length >= 10);
+  for (const object of files.flatMap(readManifests)) {
+    assert.equal(typeof object.kind, "string");
+    assert.equal(typeof object.metadata.name, "string");
+  }
+});
+
+test("every kustomization renders: what it refers to exists, and its patches fit", () => {
+  const all = filesBelow(manifestsFolder, "kustomization.yaml");
+  assert.ok(all.length >= 10);
+  for (const file of all) assert.ok(render(path.relative(manifestsFolder, path.dirname(file))).length > 0, file);
+});
+
+test("every file of a base is used by some kustomization", () => {
+  const objects = new Set(
+    [...folders, "base/namespace"]
+      .flatMap((folder) => render(folder))
+      .map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+  );
+  for (const file of filesBelow(path.join(manifestsFolder, "base"), ".yaml")) {
+    if (path.basename(file) === "kustomization.yaml") continue;
+    for (const { kind, metadata } of readManifests(file))
+      assert.ok(objects.has(`${kind} ${metadata.name}`), `${file}: ${metadata.name}`);
+  }
+});
+
+for (const folder of folders) {
+  test(`the program accepts the arguments of every Deployment of ${folder}`, () => {
+    const deployments = deploymentsIn(folder);
+    assert.ok(deployments.length > 0);
+    for (const deployment of deployments) {
+      const { effective } = configOf(deployment);
+      assert.deepEqual(effective.get("role")?.value, [deployment.metadata.labels?.["app.kubernetes.io/component"]]);
+    }
+  });
+
+  test(`the pods of ${folder} are reachable, probed, and confined`, () => {
+    for (const deployment of deploymentsIn(folder)) {
+      const { effective } = configOf(deployment);
+      const { template } = deployment.spec;
+      const [container] = template.spec.containers;
+      const ports = new Map(container.ports.map(({ name, containerPort }) => [name, containerPort]));
+      assert.deepEqual(effective.get("healthz-bind-addr")?.value, "::");
+      assert.deepEqual(effective.get("prometheus-http-bind-addr")?.value, "::");
+      assert.equal(ports.get("healthz"), effective.get("healthz-port")?.value);
+      assert.equal(ports.get("metrics"), effective.get("prometheus-http-port")?.value);
+      assert.deepEqual(container.readinessProbe.httpGet, { path: "/readyz", port: "healthz" });
+      assert.deepEqual(container.livenessProbe.httpGet, { path: "/livez", port: "healthz" });
+      assert.equal(template.spec.securityContext.runAsNonRoot, true);
+      assert.deepEqual(template.spec.securityContext.seccompProfile, { type: "RuntimeDefault" });
+      assert.deepEqual(container.securityContext, {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      });
+      assert.equal(template.spec.topologySpreadConstraints.length, 1);
+      assert.deepEqual(template.metadata.labels, deployment.spec.selector.matchLabels);
+      assert.ok("memory" in container.resources.requests && "memory" in container.resources.limits);
+    }
+  });
+
+  test(`in ${folder} every account exists and every mount has its volume`, () => {
+    const accounts = render(folder).filter(({ kind }) => kind === "ServiceAccount");
+    for (const { spec } of deploymentsIn(folder)) {
+      const { serviceAccountName, volumes = [], containers } = spec.template.spec;
+      assert.ok(accounts.some(({ metadata }) => metadata.name === serviceAccountName));
+      const mounts = (containers[0].volumeMounts ?? []).map(({ name }) => name);
+      assert.deepEqual(mounts.toSorted(), volumes.map(({ name }) => name).toSorted());
+    }
+  });
+}
+
+test("every file that an argument names lies below a mounted Secret", () => {
+  for (const deployment of folders.flatMap(deploymentsIn)) {
+    const [container] = deployment.spec.template.spec.containers;
+    const mounts = (container.volumeMounts ?? []).map(({ mountPath }) => `${mountPath}/`);
+    const paths = container.args.flatMap((argument) => /=(\/etc\/\S+)$/.exec(argument)?.[1] ?? []);
+    for (const file of paths)
+      assert.ok(
+        mounts.some((mount) => file.startsWith(mount)),
+        `${deployment.metadata.name}: ${file}`,
+      );
+  }
+});
+
+test("generator and aggregator have two replicas that elect a leader, the webhook three", () => {
+  const deployments = deploymentsIn("overlays/single-cluster");
+  const replicas = deployments.map(({ metadata, spec }) => [metadata.name, spec.replicas]);
+  assert.deepEqual(Object.fromEntries(replicas), {
+    "podseidon-generator": 2,
+    "podseidon-aggregator": 2,
+    "podseidon-webhook": 3,
+  });
+  for (const role of ["generator", "aggregator"] as const) {
+    const { effective } = configOf(onlyOne<Deployment>(deployments, "Deployment", `podseidon-${role}`));
+    assert.equal(effective.get(`${role}-leader-elector-enable`)?.value, true);
+    assert.equal(effective.get(`${role}-leader-elector-namespace`)?.value, "podseidon-system");
+    assert.equal(effective.get(`${role}-leader-elector-name`)?.value, `podseidon-${role}`);
+  }
+});
+
+interface WebhookConfiguration extends Manifest {
+  readonly webhooks: readonly [
+    {
+      readonly clientConfig: {
+        readonly url?: string;
+        readonly service?: {
+          readonly namespace: string;
+          readonly name: string;
+          readonly port: number;
+          readonly path: string;
+        };
+      };
+      readonly rules: readonly object[];
+      readonly namespaceSelector: { readonly matchExpressions: readonly { readonly values: readonly string[] }[] };
+      readonly failurePolicy: string;
+      readonly timeoutSeconds: number;
+      readonly sideEffects: string;
+      readonly matchPolicy: string;
+      readonly admissionReviewVersions: readonly string[];
+    },
+  ];
+}
+const webhookOf = (folder: string) =>
+  onlyOne<WebhookConfiguration>(render(folder), "ValidatingWebhookConfiguration").webhooks[0];
+
+test("the webhook is asked about pod deletions and evictions, and fails closed", () => {
+  const webhook = webhookOf("overlays/single-cluster");
+  assert.deepEqual(webhook.rules, [
+    { apiGroups: [""], apiVersions: ["v1"], operations: ["DELETE"], resources: ["pods"], scope: "Namespaced" },
+    { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods/eviction"], scope: "Namespaced" },
+  ]);
+  const { failurePolicy, timeoutSeconds, sideEffects, matchPolicy, admissionReviewVersions } = webhook;
+  assert.deepEqual(
+    { failurePolicy, timeoutSeconds, sideEffects, matchPolicy, admissionReviewVersions },
+    {
+      failurePolicy: "Fail",
+      timeoutSeconds: 10,
+      sideEffects: "NoneOnDryRun",
+      matchPolicy: "Equivalent",
+      admissionReviewVersions: ["v1"],
+    },
+  );
+});
+
+test("the webhook is not asked about kube-system and Podseidon's own namespaces", () => {
+  const own = render("overlays/single-cluster").filter(({ kind }) => kind === "Namespace");
+  const excluded = webhookOf("overlays/single-cluster").namespaceSelector.matchExpressions;
+  assert.deepEqual(excluded, [
+    {
+      key: "kubernetes.io/metadata.name",
+      operator: "NotIn",
+      values: ["kube-system", ...own.map(({ metadata }) => metadata.name).toSorted()],
+    },
+  ]);
+});
+
+test("the path of the webhook ends with the aggregator's cell, in one cluster and in a fleet", () => {
+  const cellOf = (folder: string) =>
+    configOf(onlyOne<Deployment>(render(folder), "Deployment", "podseidon-aggregator")).effective.get(
+      "aggregator-cell-id",
+    )?.value;
+  assert.equal(
+    webhookOf("overlays/single-cluster").clientConfig.service?.path,
+    `/${cellOf("overlays/single-cluster")}`,
+  );
+  const { url = "" } = webhookOf("overlays/worker").clientConfig;
+  assert.equal(new URL(url).pathname, `/${cellOf("overlays/worker")}`);
+});
+
+test("in one cluster the webhook configuration, the Service and the port of the pods agree", () => {
+  interface Service extends Manifest {
+    readonly spec: {
+      readonly selector: Readonly<Record<string, string>>;
+      readonly ports: readonly { readonly port: number; readonly targetPort: string }[];
+    };
+  }
+  const objects = render("overlays/single-cluster");
+  const called = webhookOf("overlays/single-cluster").clientConfig.service;
+  const service = onlyOne<Service>(objects, "Service");
+  const deployment = onlyOne<Deployment>(objects, "Deployment", "podseidon-webhook");
+  assert.deepEqual([called?.namespace, called?.name], [service.metadata.namespace, service.metadata.name]);
+  assert.deepEqual(service.spec.selector, deployment.spec.template.metadata.labels);
+  assert.deepEqual(
+    service.spec.ports.map(({ port }) => port),
+    [called?.port],
+  );
+  const target = deployment.spec.template.spec.containers[0].ports.find(
+    ({ name }) => name === service.spec.ports[0]?.targetPort,
+  );
+  assert.equal(target?.containerPort, configOf(deployment).effective.get("webhook-https-port")?.value);
+});
+
+test("the namespace and name of the dummy pod are the ones that the aggregator has rights to", () => {
+  for (const name of ["overlays/single-cluster", "overlays/worker", "base/update-trigger"]) {
+    for (const deployment of deploymentsIn(name)) {
+      const { effective } = configOf(deployment);
+      if (effective.get("update-trigger-dummy-pod-namespace")?.origin === "default") continue;
+      assert.equal(effective.get("update-trigger-dummy-pod-namespace")?.value, "podseidon-update-trigger");
+      assert.equal(effective.get("update-trigger-dummy-pod-name")?.value, "podseidon-update-trigger");
+    }
+  }
+});
