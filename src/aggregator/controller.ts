@@ -72,6 +72,7 @@ export class Aggregator {
   #lastDrainMs: number | undefined;
   /** The worker's history was reset and the new list has not arrived: the snapshot belongs to the former history. */
   #isSnapshotObsolete = false;
+  #podsStartedAtMs: number | undefined;
   #queue: WorkQueue<string> | undefined;
   #leadership: AbortSignal | undefined;
 
@@ -213,7 +214,13 @@ export class Aggregator {
     return this.#isSnapshotObsolete ? undefined : this.cellPods.snapshot(this.barriers.passedSentAtMs);
   }
 
+  /** Call right before the pod informer runs, with the PodProtectors synced: its first list is consistent, and so a barrier. */
+  podsStarting(): void {
+    this.#podsStartedAtMs = this.deps.clock.monotonicMs();
+  }
+
   #podsListed(first: boolean): void {
+    if (first && this.#podsStartedAtMs !== undefined) this.barriers.listed(this.#podsStartedAtMs);
     if (first || !this.#isSnapshotObsolete) return;
     this.#isSnapshotObsolete = false;
     for (const key of this.#states.keys()) this.#enqueue(key);

@@ -59,7 +59,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     connectionsCheckingInterval: 1000,
   };
   const server = createAdaptorServer({
-    fetch: options.fetch,
+    // Neither listener speaks HTTP/2.
+    fetch: (request, bindings) => options.fetch(request, bindings as HttpBindings),
     overrideGlobalObjects: false,
     ...(certificate === undefined
       ? { createServer: http.createServer, serverOptions: timeouts }

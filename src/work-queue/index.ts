@@ -3,4 +3,10 @@
  * - work-queue.ts: the queue and its workers.
  * - delay-heap.ts: keys that wait for a moment.
  */
-export { createWorkQueue, type WorkOutcome, type WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
+export {
+  createWorkQueue,
+  type Outcome,
+  type WorkQueue,
+  type WorkQueueObserver,
+  type WorkQueueOptions,
+} from "./work-queue.ts";

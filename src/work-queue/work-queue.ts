@@ -11,7 +11,7 @@ import { type Rng } from "../util/rng.ts";
 import { type Delayed, DelayHeap } from "./delay-heap.ts";
 
 /** How the processing of a key ended. */
-export type WorkOutcome =
+export type Outcome =
   /** Success: the backoff is forgotten. With `requeueAfterMs` (0 when negative) the key comes again, as by `addAfter`. */
   | { readonly kind: "done"; readonly requeueAfterMs?: number }
   /** Somebody else wrote first: again soon, without counting as a failure. */
@@ -30,11 +30,16 @@ export interface WorkQueueOptions<K> {
   /** A conflict is retried after a random part of this. It ends by itself, since each conflict means that another writer got on. */
   readonly conflictBackoffMs: number;
   /** Looks at the object; `signal` is that of `run`. A throw or a rejection counts as failed. Must have a time limit of its own. */
-  readonly process: (key: K, signal: AbortSignal) => Promise<WorkOutcome>;
+  readonly process: (key: K, signal: AbortSignal) => Promise<Outcome>;
   /** Most keys in memory; further ones are refused. Default 1,000,000: 250 MB, far above the objects that one process can watch. */
   readonly keysMax?: number;
-  /** A key has been processed. Synchronous and cheap; the only place where the error of a failure goes. */
-  readonly onReconcile: (durationMs: number, outcome: WorkOutcome, key: K) => void;
+  /** The only place where the error of a failure goes. */
+  readonly observer: WorkQueueObserver<K>;
+}
+
+export interface WorkQueueObserver<K> {
+  /** A key has been processed. Synchronous and cheap. */
+  onReconcile(durationMs: number, outcome: Outcome, key: K): void;
 }
 
 export interface WorkQueue<K> {
@@ -223,7 +228,7 @@ class Queue<K> implements WorkQueue<K> {
   }
 
   async #work(entry: Entry<K>, signal: AbortSignal): Promise<void> {
-    const { clock, onReconcile } = this.#options;
+    const { clock, observer } = this.#options;
     const startedMs = clock.monotonicMs();
     const outcome = await this.#process(entry.key, signal);
     entry.processing = false;
@@ -234,12 +239,12 @@ class Queue<K> implements WorkQueue<K> {
       this.#enqueue(entry);
     }
     if (!entry.queued && !this.#delayed.has(entry)) this.#entries.delete(entry.key);
-    onReconcile(clock.monotonicMs() - startedMs, outcome, entry.key);
+    observer.onReconcile(clock.monotonicMs() - startedMs, outcome, entry.key);
     if (!signal.aborted) this.#startWork();
     else if (this.#processingCount === 0) this.#stopped();
   }
 
-  async #process(key: K, signal: AbortSignal): Promise<WorkOutcome> {
+  async #process(key: K, signal: AbortSignal): Promise<Outcome> {
     try {
       return await this.#options.process(key, signal);
     } catch (error) {
@@ -248,7 +253,7 @@ class Queue<K> implements WorkQueue<K> {
   }
 
   /** What comes after the outcome. */
-  #schedule(entry: Entry<K>, outcome: WorkOutcome): void {
+  #schedule(entry: Entry<K>, outcome: Outcome): void {
     const { rng, backoffBaseMs, backoffMaxMs, conflictBackoffMs } = this.#options;
     switch (outcome.kind) {
       case "done":

@@ -34,6 +34,8 @@ export interface RoleBinding extends Manifest {
 }
 
 interface SecurityContext {
+  readonly runAsUser?: number;
+  readonly runAsGroup?: number;
   readonly runAsNonRoot?: boolean;
   readonly seccompProfile?: { readonly type: string };
   readonly allowPrivilegeEscalation?: boolean;
@@ -93,7 +95,7 @@ export function readManifests(file: string): Manifest[] {
 }
 
 /** The one object of a kind in a list. Throws when there is none or more than one. */
-export function onlyOne<M extends Manifest>(manifests: readonly Manifest[], kind: string, name?: string): M {
+export function onlyOne<M extends Manifest>(manifests: readonly Manifest[], kind: M["kind"], name?: string): M {
   const found = manifests.filter(
     (manifest) => manifest.kind === kind && (name === undefined || manifest.metadata.name === name),
   );

@@ -190,10 +190,10 @@ test("the webhook is not asked about kube-system and Podseidon's own namespaces"
 });
 
 test("the path of the webhook ends with the aggregator's cell, in one cluster and in a fleet", () => {
-  const cellOf = (folder: string) =>
-    configOf(onlyOne<Deployment>(render(folder), "Deployment", "podseidon-aggregator")).effective.get(
-      "aggregator-cell-id",
-    )?.value;
+  const cellOf = (folder: string): string => {
+    const aggregator = onlyOne<Deployment>(render(folder), "Deployment", "podseidon-aggregator");
+    return String(configOf(aggregator).effective.get("aggregator-cell-id")?.value);
+  };
   assert.equal(
     webhookOf("overlays/single-cluster").clientConfig.service?.path,
     `/${cellOf("overlays/single-cluster")}`,

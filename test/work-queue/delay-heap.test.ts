@@ -79,9 +79,13 @@ describe("delay heap", () => {
           const due = [...expected]
             .filter(([, { dueMs }]) => dueMs <= nowMs)
             .sort(([, a], [, b]) => a.dueMs - b.dueMs || a.order - b.order)
-            .map(([{ name }]) => name);
-          for (const [key, { dueMs }] of expected) if (dueMs <= nowMs) expected.delete(key);
-          assert.deepEqual(takeAll(heap, nowMs), due, `seed ${seed}`);
+            .map(([dueItem]) => dueItem);
+          for (const dueItem of due) expected.delete(dueItem);
+          assert.deepEqual(
+            takeAll(heap, nowMs),
+            due.map(({ name }) => name),
+            `seed ${seed}`,
+          );
         }
       }
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { sleep } from "../../src/util/clock.ts";
-import { createWorkQueue, type WorkOutcome } from "../../src/work-queue/index.ts";
+import { createWorkQueue, type Outcome } from "../../src/work-queue/index.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
@@ -37,10 +37,10 @@ async function runHistory(seed: number): Promise<number> {
       inWork.delete(key);
       return calm ? { kind: "done" } : randomOutcome();
     },
-    onReconcile() {},
+    observer: { onReconcile() {} },
   });
 
-  function randomOutcome(): WorkOutcome {
+  function randomOutcome(): Outcome {
     const dice = rng.next();
     if (dice < 0.4) return { kind: "done" };
     if (dice < 0.5) return { kind: "done", requeueAfterMs: rng.next() * 50 };

@@ -1,21 +1,22 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createWorkQueue, type WorkOutcome, type WorkQueueOptions } from "../../src/work-queue/work-queue.ts";
+import { type Clock } from "../../src/util/clock.ts";
+import { createWorkQueue, type Outcome, type WorkQueueOptions } from "../../src/work-queue/work-queue.ts";
 import { createVirtualClock, drainMicrotasks } from "../support/virtual-clock.ts";
 
-const success: WorkOutcome = { kind: "done" };
-const conflict: WorkOutcome = { kind: "conflict" };
-const failure: WorkOutcome = { kind: "failed", error: "boom" };
+const success: Outcome = { kind: "done" };
+const conflict: Outcome = { kind: "conflict" };
+const failure: Outcome = { kind: "failed", error: "boom" };
 
 interface Work {
   readonly key: string;
   readonly atMs: number;
   readonly signal: AbortSignal;
-  end(outcome: WorkOutcome): Promise<void>;
+  end(outcome: Outcome): Promise<void>;
 }
 
 /** A queue whose work the test ends by hand; `outcomes`, when given, end it at once in turn. */
-function createHarness(changes: Partial<WorkQueueOptions<string>> = {}, outcomes?: WorkOutcome[]) {
+function createHarness(changes: Partial<WorkQueueOptions<string>> = {}, outcomes?: Outcome[]) {
   const clock = createVirtualClock();
   const stop = new AbortController();
   /** Started and not yet ended by the test. */
@@ -33,7 +34,7 @@ function createHarness(changes: Partial<WorkQueueOptions<string>> = {}, outcomes
       starts.push([clock.monotonicMs(), key]);
       const outcome = outcomes?.shift();
       if (outcome !== undefined) return Promise.resolve(outcome);
-      const { promise, resolve } = Promise.withResolvers<WorkOutcome>();
+      const { promise, resolve } = Promise.withResolvers<Outcome>();
       works.push({
         key,
         atMs: clock.monotonicMs(),
@@ -45,7 +46,7 @@ function createHarness(changes: Partial<WorkQueueOptions<string>> = {}, outcomes
       });
       return promise;
     },
-    onReconcile: (durationMs, { kind }, key) => reconciles.push({ durationMs, kind, key }),
+    observer: { onReconcile: (durationMs, { kind }, key) => reconciles.push({ durationMs, kind, key }) },
     ...changes,
   });
   let stopped = false;
@@ -67,7 +68,7 @@ function createHarness(changes: Partial<WorkQueueOptions<string>> = {}, outcomes
   };
 }
 
-const repeat = (outcome: WorkOutcome, count: number): WorkOutcome[] => Array.from({ length: count }, () => outcome);
+const repeat = (outcome: Outcome, count: number): Outcome[] => Array.from({ length: count }, () => outcome);
 
 describe("add", () => {
   it("processes keys in the order of their first add, each once however often it was added", async () => {
@@ -214,22 +215,23 @@ describe("addAfter", () => {
     assert.equal(works.length, 0);
   });
 
-  it("survives a timer that rings early", async () => {
+  it("survives a timer that rings before its time", async () => {
     const clock = createVirtualClock();
-    const hasty = {
-      ...clock,
-      setTimer: (delayMs: number, callback: () => void) => clock.setTimer(delayMs - 1, callback),
+    const delaysMs: number[] = [];
+    const hasty: Clock = {
+      monotonicMs: () => clock.monotonicMs(),
+      epochMicros: () => clock.epochMicros(),
+      // Only the first timer is hasty.
+      setTimer: (delayMs, callback) => clock.setTimer(delaysMs.push(delayMs) === 1 ? delayMs - 0.5 : delayMs, callback),
     };
-    const { queue, run, starts } = createHarness({ clock: { ...hasty, monotonicMs: () => clock.monotonicMs() } }, [
-      success,
-    ]);
+    const { queue, run, starts } = createHarness({ clock: hasty }, [success]);
     run();
     queue.addAfter("a", 100);
-    await clock.advance(99);
+    await clock.advance(99.5);
     assert.equal(starts.length, 0);
-    hasty.setTimer(2, () => {});
-    await clock.advance(1);
-    assert.equal(starts.length, 0, "still one rounding short");
+    await clock.advance(0.5);
+    assert.equal(starts.length, 1);
+    assert.deepEqual(delaysMs, [100, 0.5]);
   });
 
   it("with a delay that is not a number is a programming error", () => {
@@ -322,8 +324,11 @@ describe("an outcome", () => {
     ["rejects", () => Promise.reject(new Error("boom"))],
   ] as const) {
     it(`of work that ${how} is a failure, and the queue goes on`, async () => {
-      const seen: WorkOutcome[] = [];
-      const { clock, queue, run } = createHarness({ process, onReconcile: (_ms, outcome) => seen.push(outcome) });
+      const seen: Outcome[] = [];
+      const { clock, queue, run } = createHarness({
+        process,
+        observer: { onReconcile: (_ms, outcome) => seen.push(outcome) },
+      });
       run();
       queue.add("a");
       await clock.advance(100);

@@ -83,7 +83,7 @@ export function compileCustomSchema(schema: JsonObject): CustomSchema {
     prune(object) {
       const { apiVersion, kind, metadata, ...rest } = object;
       const pruned = preserves ? rest : asObject(pruneValue(root, rest));
-      return { ...pruned, apiVersion, kind, metadata } as KubeObject;
+      return { ...pruned, apiVersion, kind, metadata };
     },
     validate(object) {
       return validate(object) ? [] : (validate.errors ?? []).map(fieldError);

@@ -7,7 +7,7 @@ import { type Caller, reviewOptions } from "./admission.ts";
 import { formatSeconds } from "./metadata.ts";
 import { type JsonObject, type KubeObject, asArray, asNumber, asObject, asString, objectKey, withFields, withMetadata } from "./object.ts";
 import { builtInResources } from "./resources.ts";
-import { ApiError, type Status, conflict, isApiError, notFound, success } from "./status.ts";
+import { type ApiError, type Status, conflict, isApiError, notFound, success } from "./status.ts";
 import { type Target, type WriteContext, commit, remove } from "./write.ts";
 
 export interface DeleteRequest {

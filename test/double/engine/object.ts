@@ -86,7 +86,7 @@ export function withMetadata(
 
 /** The object with top-level fields replaced; undefined removes a field. */
 export function withFields(object: KubeObject, changes: JsonObject): KubeObject {
-  return withoutUndefined({ ...object, ...changes }) as KubeObject;
+  return withoutUndefined({ ...object, ...changes });
 }
 
 /** Structural equality of JSON values; the order of keys does not matter. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { parseResourceVersion } from "../../../src/api/resource-version.ts";
 import { KubeError, type KubeErrorKind } from "../../../src/kube/kube-client.ts";
-import { nextStep, type State } from "../../../src/kube/watch/state.ts";
+import { nextStep, type State, type Step } from "../../../src/kube/watch/state.ts";
 
 const at = parseResourceVersion("10")!;
 const streaming: State = { phase: "list", method: "watchList" };
@@ -27,13 +27,13 @@ const kinds: readonly KubeErrorKind[] = [
 
 test("a failed list is always followed by a list, with a pause unless another method is tried", () => {
   for (const kind of kinds) {
-    for (const state of [streaming, paging]) {
-      const step = nextStep(
+    for (const state of [streaming, paging] as const) {
+      const step: Step = nextStep(
         state,
         { type: "failed", resumeFrom: undefined, error: new KubeError(kind, "") },
         "watchList",
       );
-      const refused = state === streaming && kind === "invalid";
+      const refused: boolean = state === streaming && kind === "invalid";
       assert.equal(step.next.phase, "list", kind);
       assert.equal(step.backoff, !refused, kind);
       assert.equal(step.watchListRefused, refused ? true : undefined, kind);
@@ -46,7 +46,7 @@ test("a failed watch goes on from its version after a pause, except where the ve
   const relisting = new Set<KubeErrorKind>(["gone", "notFound", "invalid"]);
   for (const kind of kinds) {
     for (const state of [streaming, watching]) {
-      const step = nextStep(state, { type: "failed", resumeFrom: at, error: new KubeError(kind, "") }, "pages");
+      const step: Step = nextStep(state, { type: "failed", resumeFrom: at, error: new KubeError(kind, "") }, "pages");
       assert.equal(step.backoff, true, kind);
       assert.equal(step.next.phase, relisting.has(kind) ? "list" : "watch", kind);
       assert.equal(step.relistReason, relisting.has(kind) ? kind : undefined, kind);

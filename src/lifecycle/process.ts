@@ -1,0 +1,135 @@
+/**
+ * The life of a process: start the components in order, serve until a signal, stop them in reverse. One deadline covers the whole stop,
+ * as upstream's does; a second signal ends the process at once.
+ */
+import { sleep, type Clock } from "../util/clock.ts";
+import { type Logger } from "../util/logger.ts";
+import { StartError, type Component, type Health } from "./component.ts";
+
+export type StopSignal = "SIGTERM" | "SIGINT";
+
+export interface ProcessOptions {
+  /** In the order in which they start. */
+  readonly components: readonly Component[];
+  readonly health: Health;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Calls the listener with each signal that asks to stop. */
+  readonly onSignal: (listener: (signal: StopSignal) => void) => void;
+}
+
+export interface ProcessEnd {
+  /** 0 = stopped as asked; 1 = could not start, or not stop in time; 130 and 143 = a second SIGINT or SIGTERM. */
+  readonly exitCode: number;
+  /** What kept it from starting, one line for the user. */
+  readonly problem?: string;
+}
+
+/** Kubernetes kills 30 s after SIGTERM by default; upstream allows itself 10 s of them. */
+export const stopDeadlineMs = 10_000;
+
+const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const satisfies Record<StopSignal, number>;
+
+type Phase = "Init" | "Starting" | "StartError" | "Started";
+
+/**
+ * Runs until a signal or a StartError. Registers the checks `<component>/phase`, which pass once the component has started, and
+ * `shutdown-notifier/phase`, which fails from the first signal on. Rejects only for programmer errors.
+ */
+export async function runProcess(options: ProcessOptions): Promise<ProcessEnd> {
+  const { components, health, logger } = options;
+  const phases = new Map<Component, Phase>(components.map((component) => [component, "Init"]));
+  for (const component of components) {
+    health.register(`${component.name}/phase`, () => phaseProblem(phases.get(component)));
+  }
+  let isStopping = false;
+  health.register("shutdown-notifier/phase", () => (isStopping ? "the process is stopping" : undefined));
+
+  const { first, second } = awaitSignals(options.onSignal);
+  // Components whose start was called, in that order: these, and only these, are stopped.
+  const begun: Component[] = [];
+  const starting = startAll(components, phases, begun, () => isStopping);
+  const early = await Promise.race([starting, first]);
+  if (early instanceof StartError) {
+    isStopping = true;
+    const stopped = await stopAll(begun, options, second);
+    return { exitCode: stopped === 0 ? 1 : stopped, problem: early.message };
+  }
+  if (early === undefined) logger.info("startup complete");
+  // A start that is cut short by its stop may fail; that is then no failure of the process.
+  else starting.catch((error: unknown) => logger.warn("start was cut short", { err: error }));
+  const signal = await first;
+  isStopping = true;
+  logger.info("stopping", { signal });
+  return { exitCode: await stopAll(begun, options, second) };
+}
+
+function phaseProblem(phase: Phase = "Init"): string | undefined {
+  return phase === "Started" ? undefined : `phase is ${phase}`;
+}
+
+function awaitSignals(onSignal: ProcessOptions["onSignal"]): {
+  first: Promise<StopSignal>;
+  second: Promise<StopSignal>;
+} {
+  const signals = [Promise.withResolvers<StopSignal>(), Promise.withResolvers<StopSignal>()] as const;
+  let count = 0;
+  onSignal((signal) => {
+    signals[count]?.resolve(signal);
+    count += 1;
+  });
+  return { first: signals[0].promise, second: signals[1].promise };
+}
+
+/** Resolves to the StartError of the component that could not start, or to nothing. */
+async function startAll(
+  components: readonly Component[],
+  phases: Map<Component, Phase>,
+  begun: Component[],
+  isStopping: () => boolean,
+): Promise<StartError | undefined> {
+  for (const component of components) {
+    if (isStopping()) return undefined;
+    phases.set(component, "Starting");
+    begun.push(component);
+    try {
+      await component.start();
+    } catch (error) {
+      phases.set(component, "StartError");
+      if (error instanceof StartError) return error;
+      throw error;
+    }
+    phases.set(component, "Started");
+  }
+  return undefined;
+}
+
+/** Stops in reverse; resolves to the exit code. */
+async function stopAll(
+  begun: readonly Component[],
+  { clock, logger }: ProcessOptions,
+  second: Promise<StopSignal>,
+): Promise<number> {
+  let current = "";
+  const stopping = (async () => {
+    for (const component of begun.toReversed()) {
+      current = component.name;
+      await component.stop();
+    }
+    return "stopped" as const;
+  })();
+  const cancelled = new AbortController();
+  const deadline = sleep(clock, stopDeadlineMs, cancelled.signal).then(() => "late" as const);
+  const end = await Promise.race([stopping, deadline, second]);
+  cancelled.abort();
+  if (end === "stopped") {
+    logger.info("stopped");
+    return 0;
+  }
+  if (end === "late") {
+    logger.error("not stopped in time", { component: current, deadlineMs: stopDeadlineMs });
+    return 1;
+  }
+  logger.warn("stopped at once by a second signal", { signal: end, component: current });
+  return exitCodes[end];
+}

@@ -1,0 +1,158 @@
+/**
+ * The program `podseidon`: reads the settings, puts the selected roles together and runs them as one process. Exit codes: 0 done or
+ * stopped as asked, 1 could not start or stop, 2 bad settings, 70 a bug (EX_SOFTWARE), 130 and 143 a second signal.
+ */
+import { readFileSync } from "node:fs";
+import packageJson from "../package.json" with { type: "json" };
+import { changedSettings, loadConfig, type Config, type Effective, type Role } from "./config/index.ts";
+import { runProcess, StartError, type Component } from "./lifecycle/index.ts";
+import type * as observability from "./observability/index.ts";
+import { type Runtime } from "./roles/runtime.ts";
+import { assertNever } from "./util/assert.ts";
+import { type Logger } from "./util/logger.ts";
+import { createSystemRng } from "./util/rng.ts";
+import { createSystemClock } from "./util/system-clock.ts";
+
+/** Put in by the build; absent when the sources run as they are. */
+declare const __PODSEIDON_COMMIT__: string | undefined;
+const commit = typeof __PODSEIDON_COMMIT__ === "undefined" ? "dev" : __PODSEIDON_COMMIT__;
+const version = `podseidon ${packageJson.version} (commit ${commit}, Node ${process.version})`;
+
+/** Probes and a few scrapers; more would be a mistake. */
+const serviceConnectionsMax = 100;
+/** Scrapes and probes take milliseconds. */
+const serviceGraceMs = 1000;
+
+const clock = createSystemClock();
+
+async function main(): Promise<void> {
+  ignoreClosedReaders();
+  const crash = installCrashHandler();
+  const loaded = loadConfig({
+    argv: process.argv.slice(2),
+    env: process.env,
+    readFile: (path) => readFileSync(path, "utf8"),
+    version: `${version}\n`,
+  });
+  switch (loaded.kind) {
+    case "help":
+    case "version":
+    case "printConfig":
+      process.stdout.write(loaded.text);
+      return;
+    case "error":
+      complain(loaded.message);
+      process.exitCode = 2;
+      return;
+    case "config":
+      process.exit(await run(loaded.config, loaded.effective, crash));
+      break;
+    default:
+      assertNever(loaded);
+  }
+}
+
+/** Runs the selected roles; resolves to the exit code. */
+async function run(config: Config, effective: Effective, crash: CrashHandler): Promise<number> {
+  // Loaded late, so that --help, --version and mistakes are answered at once.
+  const observability = await import("./observability/index.ts");
+  const logger = await observability.createLogger({
+    verbosity: config.log.verbosity,
+    format: process.stderr.isTTY ? (process.stderr.hasColors() ? "pretty-colour" : "pretty") : "json",
+    clock,
+    write: (line) => process.stderr.write(line),
+  });
+  crash.logger = logger;
+  logger.info("starting", { version, roles: [...config.roles], settings: changedSettings(effective) });
+  try {
+    const { components, health } = await compose(config, logger, observability);
+    const onSignal = (listener: (signal: "SIGTERM" | "SIGINT") => void): void => {
+      process.on("SIGTERM", listener);
+      process.on("SIGINT", listener);
+    };
+    const end = await runProcess({ components, health, logger, clock, onSignal });
+    if (end.problem !== undefined) complain(end.problem);
+    return end.exitCode;
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    complain(error.message);
+    return 1;
+  }
+}
+
+type Observability = typeof observability;
+
+/** Everything of this process in the order in which it starts: what others stand on comes first. */
+async function compose(config: Config, logger: Logger, observability: Observability) {
+  const { byNamespace, byUser, sampleFrequencyMs: periodMs, server } = config.prometheus;
+  const metrics = observability.createMetrics({ byNamespace, byUser, ofProcess: true });
+  const health = observability.createHealth({ logger, metrics });
+  const liveness = observability.createHealth({ logger, metrics });
+  liveness.register("ping", () => undefined);
+  const { createClients } = await import("./roles/runtime.ts");
+  const shared = { config, clock, rng: createSystemRng(), logger, metrics };
+  const clients = createClients(shared);
+  const limits = { connectionsMax: serviceConnectionsMax, graceMs: serviceGraceMs, clock, logger };
+  const healthApp = observability.createHealthApp(health, liveness);
+  const metricsApp = observability.createMetricsApp(metrics);
+  const components: Component[] = [
+    clients,
+    observability.createHeartbeat({ clock, metrics, periodMs }),
+    observability.createServer({ name: "healthz", config: config.healthz, fetch: healthApp.fetch, ...limits }),
+    observability.createServer({ name: "prometheus-http", config: server, fetch: metricsApp.fetch, ...limits }),
+  ];
+  for (const role of config.roles) components.push(...(await createRole(role, { ...shared, health, clients })));
+  return { components, health };
+}
+
+async function createRole(role: Role, runtime: Runtime): Promise<Component[]> {
+  switch (role) {
+    case "generator":
+      return (await import("./roles/generator.ts")).createGenerator(runtime);
+    case "aggregator":
+      return (await import("./roles/aggregator.ts")).createAggregator(runtime);
+    case "webhook":
+      return (await import("./roles/webhook.ts")).createWebhook(runtime);
+    case "update-trigger":
+      // Beside an aggregator, the aggregator runs the only trigger, under its lease.
+      if (runtime.config.updateTrigger.runBy !== "update-trigger") return [];
+      return (await import("./roles/update-trigger.ts")).createUpdateTrigger(runtime);
+    default:
+      return assertNever(role);
+  }
+}
+
+interface CrashHandler {
+  /** Set as soon as there is one. */
+  logger: Logger | undefined;
+}
+
+/** A bug ends the process visibly; Kubernetes starts it again. */
+function installCrashHandler(): CrashHandler {
+  const handler: CrashHandler = { logger: undefined };
+  const crash = (error: unknown): void => {
+    if (handler.logger === undefined)
+      complain(`crashed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    else handler.logger.error("crashed", { err: error });
+    process.exit(70);
+  };
+  process.on("uncaughtException", crash);
+  process.on("unhandledRejection", crash);
+  return handler;
+}
+
+/** `podseidon --help | head` closes our output; that is no error. A lost log reader must not stop a webhook either. */
+function ignoreClosedReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
+}
+
+/** One line on stderr. */
+function complain(message: string): void {
+  process.stderr.write(`podseidon: ${message.replace(/\s*[\r\n]+\s*/g, " ")}\n`);
+}
+
+await main();

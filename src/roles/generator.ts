@@ -1,0 +1,66 @@
+/** Puts the generator of one core together: caches, leader election in the core, the controller. */
+import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
+import { createGeneratorMetrics, Generator } from "../generator/index.ts";
+import { createEventRecorder, createIdentity, createInformer, Elector, runElected } from "../kube/index.ts";
+import { deployments } from "../kube/resources.ts";
+import { type Component } from "../lifecycle/component.ts";
+import { createBackground } from "./background.ts";
+import { createProtectorInformer, syncCheck, whenSynced } from "./informers.ts";
+import { type Runtime } from "./runtime.ts";
+
+export async function createGenerator(runtime: Runtime): Promise<Component[]> {
+  const { clock, rng, metrics, health } = runtime;
+  const config = runtime.config.generator;
+  const logger = runtime.logger.with({ role: "generator" });
+  const core = await runtime.clients.core();
+  const targetNamespace = runtime.config.core.targetNamespace;
+
+  const protectors = createProtectorInformer(runtime, core, logger);
+  const sources = createInformer<DeploymentRecord>({
+    client: core,
+    resource: deployments,
+    namespace: targetNamespace === "" ? undefined : targetNamespace,
+    decode: readDeployment,
+    clock,
+    rng,
+    logger,
+    metrics,
+    name: "deployments",
+  });
+  const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
+  const generator = new Generator(
+    {
+      protectionSelector: config.deployment.protectionSelector,
+      protectNonZero: config.deployment.protectNonZero,
+      workerConcurrency: config.worker.concurrency,
+      workerBackoffBaseMs: config.worker.backoffBaseMs,
+      workerBackoffMaxMs: config.worker.backoffMaxMs,
+      workerBackoffConflictMs: config.worker.backoffConflictMs,
+    },
+    { core, deployments: sources, protectors, events, clock, rng, logger, metrics: createGeneratorMetrics(metrics) },
+  );
+  health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
+  health.register("generator-worker/deployment/informer-sync", syncCheck("Deployments", sources));
+
+  const elector = new Elector({
+    config: { ...config.elector, enable: config.elector.enabled },
+    client: core,
+    identity: createIdentity(rng),
+    clusterClass: "core",
+    electorName: "generator",
+    clock,
+    rng,
+    logger,
+    metrics,
+  });
+  return [
+    createBackground("generator-worker", async (signal) => {
+      const synced = Promise.all([whenSynced(protectors, signal), whenSynced(sources, signal)]);
+      const watching = Promise.all([protectors.run(signal), sources.run(signal)]);
+      await synced;
+      if (!signal.aborted) await runElected(elector, signal, (leadership) => generator.lead(leadership));
+      await watching;
+      events.close();
+    }),
+  ];
+}

@@ -1,0 +1,49 @@
+/** The PodProtector informer that roles build alike, and how to wait for an informer. */
+import { type Informer, type Stored } from "../kube/informer.ts";
+import { createInformer, type KubeClient } from "../kube/index.ts";
+import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
+import { type HealthCheck } from "../lifecycle/component.ts";
+import { type Logger } from "../util/logger.ts";
+import { type Runtime } from "./runtime.ts";
+
+/** Watches the PodProtectors of a core. An unusable object is logged with its reason and treated as absent. */
+export function createProtectorInformer(runtime: Runtime, core: KubeClient, logger: Logger): Informer<StoredProtector> {
+  const { clock, rng, metrics } = runtime;
+  const errors = metrics.counter("ppr_index_error", "PodProtectors that cannot be used", ["error"]);
+  const targetNamespace = runtime.config.core.targetNamespace;
+  return createInformer<StoredProtector>({
+    client: core,
+    resource: podProtectors,
+    namespace: targetNamespace === "" ? undefined : targetNamespace,
+    decode(raw) {
+      const read = readProtector(raw);
+      if (read.ok) return read.stored;
+      errors.inc({ error: "Decode" });
+      logger.error("unusable PodProtector", { reason: read.reason });
+      return undefined;
+    },
+    clock,
+    rng,
+    logger,
+    metrics,
+    name: "podprotectors",
+  });
+}
+
+/** Resolves when the informer's handlers, those subscribed before this call, have processed the initial list, or when the signal aborts. */
+export function whenSynced<T extends Stored>(informer: Informer<T>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    informer.subscribe({ onEvent() {}, onListed: () => resolve() });
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** A readiness check that passes once the initial list has been processed, and says what stands in the way until then. */
+export function syncCheck(what: string, informer: Pick<Informer<Stored>, "hasSynced" | "lastError">): HealthCheck {
+  return () => {
+    if (informer.hasSynced()) return undefined;
+    const error = informer.lastError();
+    return `${what} are not listed yet${error === undefined ? "" : `: ${error}`}`;
+  };
+}

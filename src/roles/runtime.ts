@@ -1,0 +1,58 @@
+/**
+ * What every role of a process receives, and shares with the others: settings, time, chance, logs, metrics, health, and one client for
+ * each cluster.
+ */
+import { type ClusterConfig, type Config } from "../config/index.ts";
+import { type KubeClient } from "../kube/kube-client.ts";
+import { createKubeClient } from "../kube/transport/index.ts";
+import { type Component, type Health } from "../lifecycle/component.ts";
+import { assert } from "../util/assert.ts";
+import { type Clock } from "../util/clock.ts";
+import { type Logger } from "../util/logger.ts";
+import { type Metrics } from "../util/metrics.ts";
+import { type Rng } from "../util/rng.ts";
+
+export interface Clients {
+  /** The client of --core-kube-*. Rejects with a StartError. */
+  core(): Promise<KubeClient>;
+  /** The client of --worker-kube-*. Rejects with a StartError. */
+  worker(): Promise<KubeClient>;
+  /** A client of another cluster; `cluster` names it in logs and metrics, and the same name means the same client. */
+  connect(cluster: string, config: ClusterConfig): Promise<KubeClient>;
+}
+
+export interface Runtime {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly health: Health;
+  readonly clients: Clients;
+}
+
+/** Creates clients when they are first asked for; as a component it closes them after everything else has stopped. */
+export function createClients(runtime: Omit<Runtime, "clients" | "health">): Clients & Component {
+  const clients = new Map<string, { readonly config: ClusterConfig; readonly client: Promise<KubeClient> }>();
+  const connect: Clients["connect"] = (cluster, config) => {
+    const known = clients.get(cluster);
+    assert(known === undefined || known.config === config, `two clusters are called ${cluster}`);
+    const client = known?.client ?? createKubeClient(config, runtime, cluster);
+    clients.set(cluster, { config, client });
+    return client;
+  };
+  return {
+    name: "kube-clients",
+    core: () => connect("core", runtime.config.core),
+    worker: () => connect("worker", runtime.config.worker),
+    connect,
+    start: async () => {},
+    async stop() {
+      for (const { client } of clients.values()) {
+        // A client that could not be created has already ended the start-up with its StartError.
+        const [created] = await Promise.allSettled([client]);
+        if (created.status === "fulfilled") await created.value.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * Decides a review: upstream's decision order (section 3.2 of its behaviour) with the changes of design 3. The first row that applies decides.
+ *
+ * | condition                                                             | answer                    |
+ * | neither the deletion nor the eviction of a pod, pod not found         | refused                   |
+ * | pod terminating                                                       | allowed                   |
+ * | DELETE of a pod that does not meet its criterion (it would be reviewed again) | allowed           |
+ * | PodProtectors of a core not listed yet                                | refused (503)             |
+ * | no PodProtector counts the pod                                        | allowed, nothing written  |
+ * | dryRun                                                                | evaluated, nothing written|
+ * | otherwise                                                             | all evaluated, then recorded |
+ *
+ * The force-delete annotation and --webhook-dry-run turn every answer into "allowed", errors included, after recording what they can; the audit
+ * annotations and the metrics keep what the answer would have been.
+ */
+import { canMeet } from "../core/health-criterion.ts";
+import { type Clock } from "../util/clock.ts";
+import { type AdmissionRequest } from "./admission-review.ts";
+import { type WorkerClients } from "./cell-clients.ts";
+import { type CriterionAnnotation } from "./criteria.ts";
+import { allowed, type Decision, type Refused } from "./decision.ts";
+import { type Deletion } from "./judge.ts";
+import { type WebhookMetrics } from "./metrics.ts";
+import { type NewestStates } from "./newest-states.ts";
+import { type ProtectorDirectory } from "./protector-directory.ts";
+import { type Candidate, type Deadline, type ReserveAll } from "./reserve-all.ts";
+import { causeOf, readSubject, type Subject } from "./subject.ts";
+
+export interface HandlerCore {
+  /** Without slashes. */
+  readonly name: string;
+  readonly directory: ProtectorDirectory;
+  readonly states: NewestStates;
+}
+
+export interface HandlerOptions {
+  readonly cores: readonly HandlerCore[];
+  readonly reserveAll: ReserveAll;
+  readonly workers: WorkerClients;
+  readonly criteria: readonly CriterionAnnotation[];
+  /** --webhook-dry-run. */
+  readonly isDryRun: boolean;
+  readonly clock: Clock;
+  readonly metrics: WebhookMetrics;
+}
+
+export interface ReviewContext {
+  readonly cellID: string;
+  /** The caller gives up at this moment. */
+  readonly deadlineMonotonicMs: number;
+  /** Aborts when the caller has gone. */
+  readonly signal: AbortSignal | undefined;
+}
+
+export type Handler = (request: AdmissionRequest, context: ReviewContext) => Promise<Decision>;
+
+type DeletionSubject = Extract<Subject, { readonly kind: "deletion" }>;
+
+/** Throws only for programmer errors. */
+export function createHandler(options: HandlerOptions): Handler {
+  const { reserveAll, workers, criteria, isDryRun, clock, metrics } = options;
+  // In the order of names, whatever order the flags gave.
+  const cores = options.cores.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+
+  async function decide(subject: DeletionSubject, context: ReviewContext, isForced: boolean): Promise<Decision> {
+    const { pod, operation, criterion, isEvaluateOnly } = subject;
+    if (pod.terminating) return allowed("AlreadyTerminating");
+    // With 0 seconds: what no PodProtector can judge otherwise, whatever its minReadySeconds.
+    if (operation === "delete" && !canMeet(criterion, pod, 0)) return allowed("AlreadyUnready");
+    const unsynced = cores.find((core) => !core.directory.isSynced());
+    if (unsynced !== undefined && !isForced) return notSynced(unsynced.name);
+
+    const candidates = cores.flatMap(({ name, directory, states }): Candidate[] =>
+      directory.matching(pod.namespace, pod.labels).map((key) => ({ core: name, states, key })),
+    );
+    const unforced: Deletion = { operation, cellID: context.cellID, pod, criterion, isForced: false };
+    const deadline: Deadline = { monotonicMs: context.deadlineMonotonicMs, signal: context.signal };
+    const decision = await (async (): Promise<Decision> => {
+      if (candidates.length === 0) return unsynced === undefined ? allowed("Unmatched") : notSynced(unsynced.name);
+      if (isEvaluateOnly) return reserveAll.evaluate(candidates, unforced);
+      if (!isForced) return reserveAll.reserve(candidates, unforced, deadline);
+      const wouldBe = unsynced === undefined ? reserveAll.evaluate(candidates, unforced) : notSynced(unsynced.name);
+      await reserveAll.record(candidates, { ...unforced, isForced: true }, deadline);
+      return wouldBe;
+    })();
+    return decision;
+  }
+
+  return async (request, context) => {
+    const startMs = clock.monotonicMs();
+    const subject = await readSubject(request, { ...context, workers, criteria, clock });
+    const isForced = isDryRun || subject.isForced;
+    const decision = subject.kind === "deletion" ? await decide(subject, context, isForced) : withoutPod(subject);
+    if (decision.kind === "error") metrics.httpError(context.cellID, `Handle/${decision.tag}`);
+    else metrics.request(context.cellID, decision.status, causeOf(request), clock.monotonicMs() - startMs);
+    return isForced ? overruled(decision) : decision;
+  };
+}
+
+function withoutPod(subject: Exclude<Subject, DeletionSubject>): Decision {
+  return subject.kind === "refused" ? subject.refusal : { kind: "error", tag: subject.tag, message: subject.message };
+}
+
+/** Allowed all the same, with upstream's marks and a warning where the answer would have been another. */
+function overruled(decision: Decision): Decision {
+  switch (decision.kind) {
+    case "allowed":
+      return { ...decision, audit: { ...decision.audit, "dry-run": "1" } };
+    case "refused":
+      return {
+        kind: "allowed",
+        status: decision.status,
+        audit: { ...decision.audit, "dry-run": "1" },
+        warnings: [`allowed by force-delete or dry-run: ${decision.message}`],
+      };
+    case "error":
+      return {
+        kind: "allowed",
+        status: "Error",
+        audit: { "dry-run": "1" },
+        warnings: [`allowed by force-delete or dry-run: ${decision.message}`],
+      };
+    default:
+      return decision satisfies never;
+  }
+}
+
+function notSynced(core: string): Refused {
+  return {
+    kind: "refused",
+    status: "NotSynced",
+    code: 503,
+    reason: "ServiceUnavailable",
+    message: `PodProtector informer is not synced yet: the PodProtectors of ${core} are still being listed. Try again in a few seconds`,
+    causes: [{ reason: "NotSynced", message: "this webhook replica has just started or cannot reach the core cluster", field: core }],
+    audit: {},
+  };
+}

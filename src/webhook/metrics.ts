@@ -1,0 +1,161 @@
+/**
+ * The metrics of the webhook: upstream's names and labels (its behaviour, 8.3), and a few extensions. Cell IDs come from URLs that anybody
+ * may call, so only a bounded number of them become label values.
+ */
+import { isKubeError } from "../kube/kube-client.ts";
+import { type ExecuteOutcome, type RetryBatchObserver, type SubmitOutcome } from "../retry-batch/index.ts";
+import { assertNever } from "../util/assert.ts";
+import { exponentialBuckets, functionDurationSeconds, type Metrics } from "../util/metrics.ts";
+
+export interface WebhookMetrics {
+  /** A review was decided. */
+  request(cellID: string, status: string, cause: string, durationMs: number): void;
+  /** A review could not be read or decided; `error` is one of a fixed set of words. */
+  httpError(cellID: string, error: string): void;
+  /** One PodProtector has had its say about one pod. */
+  handledPod(event: {
+    readonly cellID: string;
+    readonly namespace: string;
+    readonly user: string;
+    readonly requestType: string;
+    readonly isRejected: boolean;
+    readonly durationMs: number;
+  }): void;
+  /** A best-effort record was not written. */
+  recordFailed(error: string): void;
+  /** The CRD of the core dropped extension fields of a write. */
+  pruned(core: string): void;
+  /** A PodProtector cannot be understood. */
+  unusableProtector(): void;
+  readonly retryBatch: RetryBatchObserver;
+}
+
+/** Cells that get a label value of their own; a fleet of more clusters than this is not known. Later ones share one value. */
+const cellLabelsMax = 1_000;
+const otherValues = "other";
+/** Users that get one: relevant only with --metrics-by-user. */
+const userLabelsMax = 10_000;
+const pool = "podprotector-update";
+
+export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
+  const cell = boundedLabel(cellLabelsMax);
+  const user = boundedLabel(userLabelsMax);
+  const seconds = functionDurationSeconds;
+  const request = metrics.histogram("webhook_request", "Seconds to decide a review", ["cell", "status", "cause"], seconds);
+  const httpError = metrics.counter("webhook_http_error", "Reviews that ended with an HTTP error", ["cell", "error"]);
+  const handledPod = metrics.histogram(
+    "webhook_handle_pod_in_ppr",
+    "Seconds until a PodProtector had its say about a pod",
+    ["pod_cell", "namespace", "user", "request_type", "rejected"],
+    seconds,
+  );
+  const recordFailed = metrics.counter("webhook_record_failure", "Forced or unprotected deletions that could not be recorded", ["error"]);
+  const pruned = metrics.counter("webhook_extension_fields_pruned", "Status writes whose extension fields the CRD dropped", ["core"]);
+  const indexError = metrics.counter("ppr_index_error", "PodProtectors that cannot be understood", ["error"]);
+  return {
+    request: (cellID, status, cause, durationMs) => request.observe({ cell: cell(cellID), status, cause }, durationMs / 1000),
+    httpError: (cellID, error) => httpError.inc({ cell: cell(cellID), error }),
+    handledPod(event) {
+      const labels = {
+        pod_cell: cell(event.cellID),
+        namespace: event.namespace,
+        user: user(event.user.startsWith("system:node:") ? "system:node" : event.user),
+        request_type: event.requestType,
+        rejected: String(event.isRejected),
+      };
+      handledPod.observe(labels, event.durationMs / 1000);
+    },
+    recordFailed: (error) => recordFailed.inc({ error }),
+    pruned: (core) => pruned.inc({ core }),
+    unusableProtector: () => indexError.inc({ error: "Unusable" }),
+    retryBatch: createRetryBatchObserver(metrics),
+  };
+}
+
+/** A word for the error, from a fixed set. */
+export function errorWord(error: unknown): string {
+  return isKubeError(error) ? error.kind : "Unknown";
+}
+
+function createRetryBatchObserver(metrics: Metrics): RetryBatchObserver {
+  const seconds = functionDurationSeconds;
+  const submit = metrics.histogram("retrybatch_submit", "Seconds of a submission", ["pool", "error"], seconds);
+  const submitRetries = metrics.histogram(
+    "retrybatch_submit_retry_count",
+    "Executions that a submission took part in",
+    ["pool", "error"],
+    exponentialBuckets(5),
+  );
+  const batch = metrics.histogram("retrybatch_batch", "Seconds of a batch, retries included", ["pool"], seconds);
+  const batchRetries = metrics.histogram(
+    "retrybatch_batch_retry_count",
+    "Executions of a batch",
+    ["pool"],
+    exponentialBuckets(5),
+  );
+  const executeLabels = ["pool", "result", "error"];
+  const execute = metrics.histogram("retrybatch_execute", "Seconds of an execution", executeLabels, seconds);
+  const executeSize = metrics.histogram(
+    "retrybatch_execute_batch_size",
+    "Submissions in an execution",
+    executeLabels,
+    exponentialBuckets(16),
+  );
+  const inflightKeys = metrics.gauge("retrybatch_inflight_keys", "Keys with unsettled submissions", ["pool"]);
+  return {
+    onSubmit({ durationMs, attempts, outcome }) {
+      const labels = { pool, error: submitError(outcome) };
+      submit.observe(labels, durationMs / 1000);
+      submitRetries.observe(labels, attempts);
+    },
+    onExecute({ durationMs, size, outcome }) {
+      const labels = { pool, ...executeResult(outcome) };
+      execute.observe(labels, durationMs / 1000);
+      executeSize.observe(labels, size);
+    },
+    onBatch({ durationMs, attempts }) {
+      batch.observe({ pool }, durationMs / 1000);
+      batchRetries.observe({ pool }, attempts);
+    },
+    onInflightKeys: (count) => inflightKeys.set({ pool }, count),
+  };
+}
+
+function submitError(outcome: SubmitOutcome<unknown>): string {
+  switch (outcome.kind) {
+    case "done":
+      return "nil";
+    case "failed":
+      return errorWord(outcome.error);
+    case "cancelled":
+      return "OpCtxCancelDuringRetry";
+    case "overloaded":
+      return "Overloaded";
+    default:
+      return assertNever(outcome);
+  }
+}
+
+function executeResult(outcome: ExecuteOutcome<unknown>): { readonly result: string; readonly error: string } {
+  switch (outcome.kind) {
+    case "success":
+      return { result: "Success", error: "nil" };
+    case "retry":
+      return { result: "NeedRetry", error: "nil" };
+    case "error":
+      return { result: "Err", error: errorWord(outcome.error) };
+    default:
+      return assertNever(outcome);
+  }
+}
+
+/** The first `max` values stand for themselves, all others for one. */
+function boundedLabel(max: number): (value: string) => string {
+  const known = new Set<string>();
+  return (value) => {
+    if (known.has(value)) return value;
+    if (known.size >= max) return otherValues;
+    known.add(value);
+    return value;
+  };
+}

@@ -1,0 +1,228 @@
+/**
+ * Several PodProtectors on one pod (design 2.5): all are judged on their newest known state first, and the deletion is recorded only when all would admit it,
+ * one after the other in the order of their names. When a later one refuses after all (another replica was faster), the earlier records
+ * stay: another review may rely on them already; they settle like every record that was not used.
+ */
+import { type RetryBatch, type SubmitOutcome } from "../retry-batch/index.ts";
+import { type Verdict } from "../core/reservation.ts";
+import { assertNever } from "../util/assert.ts";
+import { type Clock } from "../util/clock.ts";
+import { allowed, type Audit, type Decision, refusedForNow } from "./decision.ts";
+import { type Deletion, type Judge } from "./judge.ts";
+import { errorWord, type WebhookMetrics } from "./metrics.ts";
+import { type NewestStates } from "./newest-states.ts";
+import { isProtected } from "./protector-view.ts";
+import { type RefusingProtector, refusalOf } from "./refusal.ts";
+import { type ReservationResult, writerKey } from "./status-writer.ts";
+
+/** A PodProtector that counts the pod. */
+export interface Candidate {
+  readonly core: string;
+  readonly states: NewestStates;
+  /** namespace/name. */
+  readonly key: string;
+}
+
+export interface Deadline {
+  readonly monotonicMs: number;
+  /** Aborts when the caller has gone. */
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface ReserveAllOptions {
+  readonly judge: Judge;
+  readonly batch: RetryBatch<Deletion, ReservationResult>;
+  /** The last failure of a core while it lasts. */
+  readonly trouble: (core: string) => string | undefined;
+  readonly clock: Clock;
+  readonly metrics: WebhookMetrics;
+}
+
+/** A candidate and what it says on its newest known state. */
+interface Opinion {
+  readonly id: string;
+  readonly candidate: Candidate;
+  readonly verdict: Verdict;
+  /** The known state may be wrong, so that only an attempt to record tells. */
+  readonly isDoubtful: boolean;
+  /** Counted, but not protected. */
+  readonly isBestEffort: boolean;
+}
+
+export class ReserveAll {
+  readonly #options: ReserveAllOptions;
+
+  constructor(options: ReserveAllOptions) {
+    this.#options = options;
+  }
+
+  /** Judges without writing. */
+  evaluate(candidates: readonly Candidate[], deletion: Deletion): Decision {
+    const opinions = this.#opinions(candidates, deletion);
+    return this.#refusalOf(opinions.filter(isRefusing), deletion) ?? admitted(opinions);
+  }
+
+  /** Judges and records; admitted only when each record that the rules demand was written. */
+  async reserve(candidates: readonly Candidate[], deletion: Deletion, deadline: Deadline): Promise<Decision> {
+    const opinions = this.#opinions(candidates, deletion);
+    const refusal = this.#refusalOf(
+      opinions.filter((opinion) => isRefusing(opinion) && !opinion.isDoubtful),
+      deletion,
+    );
+    if (refusal !== undefined) return refusal;
+    for (const opinion of opinions) {
+      if (opinion.isBestEffort || !needsWrite(opinion)) continue;
+      const decision = await this.#reserveOne(opinion, deletion, deadline);
+      if (decision !== undefined) return decision;
+    }
+    const besides = opinions.filter((opinion) => opinion.isBestEffort).map(({ candidate }) => candidate);
+    await this.record(besides, deletion, deadline);
+    return admitted(opinions);
+  }
+
+  /** Records as far as possible, all at once; what cannot be recorded in time is counted in a metric. */
+  async record(candidates: readonly Candidate[], deletion: Deletion, deadline: Deadline): Promise<void> {
+    await Promise.all(
+      this.#opinions(candidates, deletion).map(async (opinion) => {
+        const { verdict } = opinion;
+        if (verdict.kind === "admitted" && verdict.need === "nothing") return;
+        if (verdict.kind === "admitted" && !verdict.recorded && !opinion.isDoubtful) {
+          return this.#options.metrics.recordFailed("FullBuffer");
+        }
+        const outcome = await this.#submit(opinion, deletion, deadline);
+        const failure = recordFailure(outcome);
+        if (failure !== undefined) this.#options.metrics.recordFailed(failure);
+      }),
+    );
+  }
+
+  #opinions(candidates: readonly Candidate[], deletion: Deletion): readonly Opinion[] {
+    return candidates.flatMap((candidate) => {
+      const { core, states, key } = candidate;
+      const view = states.get(key);
+      // The index and the states are fed by the same events, so they know the same objects.
+      if (view === undefined) return [];
+      const [verdict] = this.#options.judge(view, states.countsLostUpTo(key), [deletion]).verdicts;
+      if (verdict === undefined) return [];
+      const isBestEffort = deletion.isForced || !isProtected(view, deletion.pod.labels);
+      return [{ id: writerKey(core, key), candidate, verdict, isDoubtful: states.isDoubtful(key), isBestEffort }];
+    });
+  }
+
+  #refusalOf(opinions: readonly Opinion[], deletion: Deletion): Decision | undefined {
+    const [first, ...others] = opinions.flatMap(({ id, verdict }): RefusingProtector[] =>
+      verdict.kind === "admitted" ? [] : [{ id, verdict }],
+    );
+    return first === undefined ? undefined : refusalOf([first, ...others], deletion.cellID);
+  }
+
+  #submit({ id }: Opinion, deletion: Deletion, deadline: Deadline): Promise<SubmitOutcome<ReservationResult>> {
+    return this.#options.batch.submit(id, deletion, {
+      deadlineMonotonicMs: deadline.monotonicMs,
+      ...(deadline.signal !== undefined && { signal: deadline.signal }),
+    });
+  }
+
+  /** Undefined = this one admits. */
+  async #reserveOne(opinion: Opinion, deletion: Deletion, deadline: Deadline): Promise<Decision | undefined> {
+    const outcome = await this.#submit(opinion, deletion, deadline);
+    switch (outcome.kind) {
+      case "done":
+        return afterReservation(opinion.id, outcome.result, deletion);
+      case "failed":
+        return {
+          kind: "error",
+          tag: `Reserve/${errorWord(outcome.error)}`,
+          message: `cannot reserve PodProtector admission: error executing retry batch: ${messageOf(outcome.error)}`,
+        };
+      case "cancelled":
+        return this.#tooLate(opinion);
+      case "overloaded":
+        return refusedForNow(
+          "Overloaded",
+          `PodProtector ${opinion.id} has too many deletions waiting and is temporarily unable to admit pod deletion. Try again in a few seconds`,
+          [{ reason: "Overloaded", message: "the queue of this webhook replica is full", field: opinion.id }],
+          { "reject-by-podprotector": opinion.id },
+        );
+      default:
+        return assertNever(outcome);
+    }
+  }
+
+  #tooLate({ id, candidate }: Opinion): Decision {
+    const trouble = this.#options.trouble(candidate.core);
+    const why = trouble === undefined ? "too many deletions compete for it" : `its core cluster does not accept writes (${trouble})`;
+    return refusedForNow(
+      "DeadlineExceeded",
+      `PodProtector ${id} could not record the pod deletion in time: ${why}. Nothing was deleted; try again`,
+      [{ reason: "DeadlineExceeded", message: why, field: id }],
+      { "reject-by-podprotector": id },
+    );
+  }
+}
+
+function isRefusing({ verdict }: Opinion): boolean {
+  return verdict.kind !== "admitted";
+}
+
+/** True when an admission must be written, or when only an attempt tells. */
+function needsWrite({ verdict, isDoubtful }: Opinion): boolean {
+  return isDoubtful || verdict.kind !== "admitted" || verdict.need !== "nothing";
+}
+
+function afterReservation(id: string, result: ReservationResult, deletion: Deletion): Decision | undefined {
+  switch (result.kind) {
+    case "not-in-force":
+      return undefined;
+    case "vanished":
+      return refusedForNow(
+        "ProtectorVanished",
+        `PodProtector ${id} was not found when the pod deletion was to be recorded, and is temporarily unable to admit pod deletion. ` +
+          "If it was deleted on purpose, try again in a few seconds",
+        [{ reason: "ProtectorVanished", message: "the core cluster answered 404 to the status write", field: id }],
+        { "reject-by-podprotector": id },
+      );
+    case "judged": {
+      const { verdict } = result;
+      return verdict.kind === "admitted" ? undefined : refusalOf([{ id, verdict }], deletion.cellID);
+    }
+    default:
+      return assertNever(result);
+  }
+}
+
+/** PodProtectors named in the audit annotation of an admission. */
+const admittedNamesMax = 20;
+
+function admitted(opinions: readonly Opinion[]): Decision {
+  const names = opinions.slice(0, admittedNamesMax).map(({ id, verdict, isBestEffort }) => {
+    const need = verdict.kind === "admitted" ? verdict.need : "quota";
+    return `${id}=${need === "record" && isBestEffort ? "best-effort" : need}`;
+  });
+  const audit: Audit = names.length === 0 ? {} : { "admit-by-podprotectors": names.join(",") };
+  return allowed("AdmittedAll", audit);
+}
+
+/** Why a best-effort record was not written, as a word for the metric. */
+function recordFailure(outcome: SubmitOutcome<ReservationResult>): string | undefined {
+  switch (outcome.kind) {
+    case "done": {
+      if (outcome.result.kind === "vanished") return "Vanished";
+      if (outcome.result.kind === "not-in-force") return undefined;
+      const { verdict } = outcome.result;
+      return verdict.kind === "admitted" && (verdict.recorded || verdict.need === "nothing") ? undefined : "FullBuffer";
+    }
+    case "failed":
+      return errorWord(outcome.error);
+    case "cancelled":
+      return "Cancelled";
+    case "overloaded":
+      return "Overloaded";
+    default:
+      return assertNever(outcome);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,170 @@
+/** The HTTP front of an engine: decodes requests, authenticates, writes answers and streams watches. Knows no listener. */
+import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { type Clock, sleep } from "../../../src/util/clock.ts";
+import { type Caller } from "../engine/admission.ts";
+import { type Engine, systemAdmin } from "../engine/engine.ts";
+import { type KubeObject, objectText } from "../engine/object.ts";
+import { ApiError, badRequest, internalError, isApiError, unauthorized } from "../engine/status.ts";
+import { type Watch, type WatchEvent } from "../engine/watch.ts";
+import { type Authorizer, type RestRequest, type RestResponse, errorResponse, handleRest } from "../rest/rest.ts";
+
+export interface FrontOptions {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  /** Callers by bearer token; undefined = everybody is system:admin. */
+  readonly tokens: Readonly<Record<string, Caller>> | undefined;
+  readonly authorizer: Authorizer | undefined;
+}
+
+// The real server's limit on a request body.
+const bodyBytesMax = 3 * 1024 * 1024;
+// A reader that falls this far behind is cut off, as the real server does when a watcher's buffer is full.
+const unreadBytesMax = 64 * 1024 * 1024;
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bodyBytesMax) {
+      throw new ApiError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyBytesMax}`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function decodeBody(text: string, contentType: string): unknown {
+  if (text === "") return undefined;
+  if (!/(^$|[/+]json$)/.test(contentType)) {
+    const why = `the body of the request was in an unknown format - accepted media types include: application/json`;
+    throw new ApiError(415, "UnsupportedMediaType", why);
+  }
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw badRequest(`couldn't get version/kind; json parse error: ${(error as Error).message}`);
+  }
+}
+
+function checkAccept(accept: string | undefined): void {
+  if (accept === undefined || accept === "" || /json|\*\/\*|application\/\*|text/.test(accept)) return;
+  throw new ApiError(406, "NotAcceptable", "only the following media types are accepted: application/json");
+}
+
+function eventText(event: WatchEvent): string {
+  const object = event.type === "BOOKMARK" || event.type === "ERROR" ? JSON.stringify(event.object) : objectText(event.object);
+  return `{"type":"${event.type}","object":${object}}\n`;
+}
+
+/** The headers of one name, as a list. */
+function headerValues(headers: IncomingHttpHeaders, name: string): string[] {
+  const value = headers[name];
+  return value === undefined ? [] : Array.isArray(value) ? value : value.split(",").map((item) => item.trim());
+}
+
+export class Front {
+  /** Delay before each request is handled, in milliseconds. */
+  latencyMs = 0;
+  /** Delay of every watch event and bookmark, in milliseconds. */
+  watchLagMs = 0;
+  readonly #options: FrontOptions;
+  readonly #watches = new Map<ServerResponse, Watch>();
+
+  constructor(options: FrontOptions) {
+    this.#options = options;
+  }
+
+  /** How many watches are open. */
+  get openWatches(): number {
+    return this.#watches.size;
+  }
+
+  /** Resets the connection of every watch. */
+  dropWatches(): void {
+    for (const response of [...this.#watches.keys()]) response.destroy();
+  }
+
+  /** Answers one request. Never rejects. */
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      this.#send(response, await this.#answer(request));
+    } catch (error) {
+      const known = isApiError(error) ? error : internalError(error instanceof Error ? error.message : String(error));
+      // A peer that has gone cannot be told.
+      if (!response.destroyed && !response.headersSent) this.#send(response, errorResponse(known));
+      else response.destroy();
+    }
+  }
+
+  async #answer(request: IncomingMessage): Promise<RestResponse> {
+    const url = new URL(request.url ?? "/", "http://double");
+    const contentType = (request.headers["content-type"] ?? "").split(";")[0]!.trim();
+    const text = await readBody(request);
+    if (this.latencyMs > 0) await sleep(this.#options.clock, this.latencyMs);
+    checkAccept(request.headers.accept);
+    const rest: RestRequest = {
+      method: request.method ?? "GET",
+      path: url.pathname,
+      query: url.searchParams,
+      contentType,
+      body: decodeBody(text, contentType),
+      caller: this.#caller(request.headers),
+      userAgent: (request.headers["user-agent"] ?? "").split(/[/ ]/)[0]!,
+    };
+    return await handleRest(this.#options.engine, this.#options.authorizer, rest);
+  }
+
+  #caller(headers: IncomingHttpHeaders): Caller {
+    const caller = this.#authenticate(headers);
+    const username = headerValues(headers, "impersonate-user")[0];
+    if (username === undefined) return caller;
+    return { username, groups: [...headerValues(headers, "impersonate-group"), "system:authenticated"] };
+  }
+
+  #authenticate(headers: IncomingHttpHeaders): Caller {
+    const { tokens } = this.#options;
+    if (tokens === undefined) return systemAdmin;
+    const token = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1];
+    if (token === undefined || !Object.hasOwn(tokens, token)) throw unauthorized();
+    return tokens[token]!;
+  }
+
+  #send(response: ServerResponse, answer: RestResponse): void {
+    switch (answer.kind) {
+      case "watch":
+        this.#stream(response, answer.open);
+        return;
+      case "text":
+        response.writeHead(answer.code, { "content-type": "text/plain; charset=utf-8" }).end(answer.text);
+        return;
+      case "json": {
+        const retryAfter = answer.retryAfterSeconds === undefined ? {} : { "retry-after": String(answer.retryAfterSeconds) };
+        response.writeHead(answer.code, { "content-type": "application/json", ...retryAfter }).end(answer.text);
+      }
+    }
+  }
+
+  #stream(response: ServerResponse, open: Extract<RestResponse, { kind: "watch" }>["open"]): void {
+    response.setHeader("content-type", "application/json");
+    const sink = {
+      onEvent: (event: WatchEvent): void => {
+        response.write(eventText(event));
+        if (response.writableLength > unreadBytesMax) response.destroy();
+      },
+      onEnd: (): void => void response.end(),
+    };
+    const watch = open(sink, () => this.watchLagMs);
+    this.#watches.set(response, watch);
+    response.on("close", () => {
+      watch.close();
+      this.#watches.delete(response);
+    });
+    response.flushHeaders();
+    // The peer may have gone before there was anybody to tell.
+    if (response.destroyed) {
+      watch.close();
+      this.#watches.delete(response);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/** Calls admission webhooks over HTTP and HTTPS, as the API server does. */
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { type CallWebhook } from "../engine/admission.ts";
+import { asObject, asString } from "../engine/object.ts";
+
+// The server reads no more than this of a webhook's answer.
+const answerBytesMax = 3 * 1024 * 1024;
+
+/** The address of a service's port, for clientConfig.service; without it such webhooks cannot be called. */
+export type ResolveService = (namespace: string, name: string, port: number) => { readonly host: string; readonly port: number };
+
+function addressOf(clientConfig: unknown, resolveService: ResolveService | undefined): { url: URL; servername?: string } {
+  const { url, service } = asObject(clientConfig);
+  if (typeof url === "string") return { url: new URL(url) };
+  const { namespace, name, path, port } = asObject(service);
+  if (resolveService === undefined) throw new Error(`service "${String(namespace)}/${String(name)}" cannot be resolved`);
+  const at = resolveService(String(namespace), String(name), typeof port === "number" ? port : 443);
+  const servername = `${String(name)}.${String(namespace)}.svc`;
+  return { url: new URL(`https://${at.host}:${at.port}${asString(path) ?? "/"}`), servername };
+}
+
+interface Post {
+  readonly url: URL;
+  readonly body: string;
+  readonly timeoutMs: number;
+  readonly ca: Buffer | undefined;
+  readonly servername: string | undefined;
+}
+
+async function post(call: Post, retryOnStaleConnection: boolean): Promise<string> {
+  const { url, body, timeoutMs, ca, servername } = call;
+  return await new Promise((resolve, reject) => {
+    const options = {
+      method: "POST",
+      headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body), accept: "application/json, */*" },
+      signal: AbortSignal.timeout(timeoutMs),
+      ...(ca === undefined ? {} : { ca }),
+      ...(servername === undefined ? {} : { servername }),
+    };
+    // Node's default agents keep connections alive, as the real server does.
+    const outgoing = (url.protocol === "https:" ? requestHttps : requestHttp)(url, options, (response) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > answerBytesMax) outgoing.destroy(new Error("the answer is too large"));
+        else chunks.push(chunk);
+      });
+      response.on("error", reject);
+      response.on("end", () => {
+        const answer = Buffer.concat(chunks).toString();
+        if (response.statusCode === 200) resolve(answer);
+        else reject(new Error(`an error on the server (${JSON.stringify(answer)}) has prevented the request from succeeding`));
+      });
+    });
+    outgoing.on("error", (error: NodeJS.ErrnoException) => {
+      // The other side closed an idle connection just as we used it; the real server's client tries again as well.
+      if (retryOnStaleConnection && outgoing.reusedSocket && error.code === "ECONNRESET") {
+        post(call, false).then(resolve, reject);
+      } else reject(new Error(`Post ${JSON.stringify(url.href)}: ${error.message}`));
+    });
+    outgoing.end(body);
+  });
+}
+
+/** Creates the default implementation: `?timeout=Ns` in whole seconds, the caBundle of the configuration, connections kept alive. */
+export function createWebhookClient(resolveService?: ResolveService): CallWebhook {
+  return async (webhook, review, timeoutMs) => {
+    const clientConfig = asObject(webhook["clientConfig"]);
+    const { url, servername } = addressOf(clientConfig, resolveService);
+    url.searchParams.set("timeout", `${Math.ceil(timeoutMs / 1000)}s`);
+    const caBundle = asString(clientConfig["caBundle"]);
+    const ca = caBundle === undefined ? undefined : Buffer.from(caBundle, "base64");
+    return JSON.parse(await post({ url, body: JSON.stringify(review), timeoutMs, ca, servername }, true)) as unknown;
+  };
+}
