@@ -11,6 +11,7 @@ RUN apt-get update \
   && apt-get install -y --no-install-recommends libatomic1 libgcc-s1 libstdc++6 \
   && rm -rf /var/lib/apt/lists/*
 
+COPY dist/THIRD-PARTY-LICENSES.txt /usr/share/doc/podseidon/
 COPY dist/podseidon /usr/local/bin/podseidon
 
 # Outside a container the servers listen on loopback; in one, nobody could reach them there.

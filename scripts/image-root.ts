@@ -2,7 +2,7 @@
  * Assembles the root file system of the container image in a folder, for hosts where no container engine answers: the executable,
  * the shared libraries that it asks for, and the few files of /etc that the C library reads. Everything that the Dockerfile decides
  * (place, user, environment, packages) is read from the Dockerfile, and an executable that needs a library from a package that the
- * Dockerfile does not install is an error, so that the two cannot drift apart.
+ * Dockerfile does not install is an error, so that the two cannot drift apart. Documentation (/usr/share/doc) is left out.
  *
  *   node scripts/n.mjs scripts/image-root.ts [--executable dist/podseidon] [--out dist/image-root]
  */
@@ -37,10 +37,12 @@ const packageOfLibrary: Readonly<Record<string, string>> = {
 const basePackage = "libc6";
 const baseLibrary = /^(lib(c|dl|m|pthread|rt)\.so\.\d+|ld-linux[-\w]*\.so\.\d+)$/;
 
+const documentation = /^COPY \S+ \/usr\/share\/doc\//;
+
 function instructions(dockerfile: string): { name: string; value: string }[] {
   return dockerfile
     .split("\n")
-    .filter((line) => !/^\s*#/.test(line))
+    .filter((line) => !/^\s*#/.test(line) && !documentation.test(line))
     .join("\n")
     .replaceAll(/\\\n/g, " ")
     .split("\n")

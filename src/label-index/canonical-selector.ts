@@ -2,8 +2,8 @@
  * The meaning of metav1.LabelSelector, as Kubernetes defines it: all requirements of matchLabels and matchExpressions must hold;
  * NotIn and DoesNotExist also hold when the key is absent; the empty selector matches everything.
  *
- * Compiling brings a selector into a canonical form with one requirement per key: all that a selector asks of a key is intersected and duplicates
- * fall away, so that two spellings of the same wish become equal and an index never sees one key twice.
+ * Compiling brings a selector into a canonical form with one requirement per key: all that a selector asks of a key is intersected
+ * and duplicates fall away, so that two spellings of the same wish become equal and an index never sees one key twice.
  */
 import { type Labels } from "../api/pod.ts";
 import { type LabelSelector, type LabelSelectorRequirement } from "../api/v1alpha1/pod-protector.ts";
@@ -63,7 +63,8 @@ export function matches(selector: CompiledSelector, labels: Labels): boolean {
 
 /**
  * The canonical text: two selectors with the same text match the same label sets, and spellings that differ only in order, repetition
- * or redundancy have the same text. Reads like kubectl's `-l`: `app in (a,b),tier,!debug,zone notin (x)`; what is no plain label text is quoted.
+ * or redundancy have the same text. Reads like kubectl's `-l`: `app in (a,b),tier,!debug,zone notin (x)`; what is no plain label text
+ * is quoted.
  */
 export function formatSelector(selector: CompiledSelector): string {
   return selector.kind === "nothing" ? "<nothing>" : selector.requirements.map(formatRequirement).join(",");

@@ -1,10 +1,10 @@
 /**
  * Answers "which selectors match this label set", for a pod's PodProtectors.
  *
- * Each selector is stored in a set trie under words of letters that every matching label set must have; a query finds the words that are subsets of the pod's letters and
- * then checks the whole selector. So a word is only a filter: it may leave out anything that the selector asks (all that is
- * negative, and what would make words too many or too long), and the answer stays exact. A selector without positive requirements
- * has the empty word and is checked by every query.
+ * Each selector is stored in a set trie under words of letters that every matching label set must have; a query finds the words that
+ * are subsets of the pod's letters and then checks the whole selector. So a word is only a filter: it may leave out anything that
+ * the selector asks (all that is negative, and what would make words too many or too long), and the answer stays exact. A selector
+ * without positive requirements has the empty word and is checked by every query.
  */
 import { type Labels } from "../api/pod.ts";
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
@@ -23,8 +23,8 @@ export type TrackResult = { readonly ok: true } | { readonly ok: false; readonly
 export type SelectorIndex = LabelIndex<LabelSelector, Labels, TrackResult>;
 
 /**
- * Words per selector. A selector with several In lists has a word for each combination of values: at about 200 bytes per new node, 64 words of
- * a few letters cost some tens of kilobytes at most, and lists beyond that are rare. A list that does not fit takes part as "key exists".
+ * Words per selector. A selector with several In lists has a word for each combination of values: at about 300 bytes per new node,
+ * 64 words of a few letters cost some tens of kilobytes, and longer lists are rare. A list that does not fit takes part as "key exists".
  */
 const wordsMax = 64;
 

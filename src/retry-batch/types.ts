@@ -15,8 +15,8 @@ export type SubmitOutcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "failed"; readonly error: unknown }
   /**
-   * The signal aborted or the deadline passed. `mayHaveTakenEffect` is true when that happened while the request was being executed: its effect,
-   * if any, is not undone.
+   * The signal aborted or the deadline passed. `mayHaveTakenEffect` is true when that happened while the request was being
+   * executed: its effect, if any, is not undone.
    */
   | { readonly kind: "cancelled"; readonly mayHaveTakenEffect: boolean }
   /** Refused at once, because a limit was reached or the drain has begun. */
@@ -31,8 +31,8 @@ export interface SubmitOptions {
 
 export interface RetryBatch<Request, Result> {
   /**
-   * Adds `request` to the next batch of `key`. Settles exactly once and never rejects. An abort or a passed deadline settles it at once, at any
-   * stage; a request that has not begun to execute by then never will.
+   * Adds `request` to the next batch of `key`. Settles exactly once and never rejects. An abort or a passed deadline settles it
+   * at once, at any stage; a request that has not begun to execute by then never will.
    */
   submit(key: string, request: Request, options?: SubmitOptions): Promise<SubmitOutcome<Result>>;
   /** Refuses further requests; resolves when all accepted ones have settled and no execution runs. */
@@ -42,9 +42,9 @@ export interface RetryBatch<Request, Result> {
 export interface RetryBatchOptions<Request, Result> {
   readonly clock: Clock;
   /**
-   * Executes a batch: at least one request, at most `batchSizeMax`, newest first, so that those closest to their timeout come last and lose when
-   * there is not enough for all. Called again only after it has settled, per key; so it must have a time limit of its own. A
-   * throw or a rejection is an error of the whole batch.
+   * Executes a batch: at least one request, at most `batchSizeMax`, newest first, so that those closest to their timeout come last
+   * and lose when there is not enough for all. Called again only after it has settled, per key; so it must have a time limit of
+   * its own. A throw or a rejection is an error of the whole batch.
    */
   readonly execute: (key: string, requests: readonly Request[]) => Promise<ExecuteOutcome<Result>>;
   /** Wait before the first batch of an idle key, so that a burst becomes one batch. A key is idle one second after its last batch. */

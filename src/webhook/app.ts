@@ -47,7 +47,10 @@ export function createWebhookApp(options: AppOptions): Hono {
     // Nothing that comes from outside leads here: this is a mistake in the program. One review fails, not the process.
     logger.error("A review failed unexpectedly", { err: error, path: context.req.path });
     metrics.httpError(context.req.param("cell") ?? "", "Internal");
-    return context.json(internalErrorStatus("server internal error: unexpected failure, see the log of the webhook"), 500);
+    return context.json(
+      internalErrorStatus("server internal error: unexpected failure, see the log of the webhook"),
+      500,
+    );
   });
   return app;
 }

@@ -11,7 +11,8 @@ export interface CriterionAnnotation {
 /** The first of `choices` whose annotation is there with its value; none = Available. */
 export function criterionOf(annotations: Labels, choices: readonly CriterionAnnotation[]): HealthCriterion {
   for (const { criterion, annotation } of choices) {
-    if (Object.hasOwn(annotations, annotation.key) && annotations[annotation.key] === annotation.value) return criterion;
+    if (Object.hasOwn(annotations, annotation.key) && annotations[annotation.key] === annotation.value)
+      return criterion;
   }
   return "Available";
 }

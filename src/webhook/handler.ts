@@ -23,7 +23,7 @@ import { type Deletion } from "./judge.ts";
 import { type WebhookMetrics } from "./metrics.ts";
 import { type NewestStates } from "./newest-states.ts";
 import { type ProtectorDirectory } from "./protector-directory.ts";
-import { type Candidate, type Deadline, type ReserveAll } from "./reserve-all.ts";
+import { type Caller, type Candidate, type ReserveAll } from "./reserve-all.ts";
 import { causeOf, readSubject, type Subject } from "./subject.ts";
 
 export interface HandlerCore {
@@ -62,7 +62,12 @@ export function createHandler(options: HandlerOptions): Handler {
   // In the order of names, whatever order the flags gave.
   const cores = options.cores.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
-  async function decide(subject: DeletionSubject, context: ReviewContext, isForced: boolean): Promise<Decision> {
+  async function decide(
+    subject: DeletionSubject,
+    cellID: string,
+    caller: Caller,
+    isForced: boolean,
+  ): Promise<Decision> {
     const { pod, operation, criterion, isEvaluateOnly } = subject;
     if (pod.terminating) return allowed("AlreadyTerminating");
     // With 0 seconds: what no PodProtector can judge otherwise, whatever its minReadySeconds.
@@ -73,26 +78,29 @@ export function createHandler(options: HandlerOptions): Handler {
     const candidates = cores.flatMap(({ name, directory, states }): Candidate[] =>
       directory.matching(pod.namespace, pod.labels).map((key) => ({ core: name, states, key })),
     );
-    const unforced: Deletion = { operation, cellID: context.cellID, pod, criterion, isForced: false };
-    const deadline: Deadline = { monotonicMs: context.deadlineMonotonicMs, signal: context.signal };
-    const decision = await (async (): Promise<Decision> => {
-      if (candidates.length === 0) return unsynced === undefined ? allowed("Unmatched") : notSynced(unsynced.name);
-      if (isEvaluateOnly) return reserveAll.evaluate(candidates, unforced);
-      if (!isForced) return reserveAll.reserve(candidates, unforced, deadline);
-      const wouldBe = unsynced === undefined ? reserveAll.evaluate(candidates, unforced) : notSynced(unsynced.name);
-      await reserveAll.record(candidates, { ...unforced, isForced: true }, deadline);
-      return wouldBe;
-    })();
-    return decision;
+    const deletion: Deletion = { operation, cellID, pod, criterion, isForced: false };
+    if (isForced && !isEvaluateOnly) {
+      // What would be answered is judged before the record changes it.
+      const wouldBe = reserveAll.evaluate(candidates, deletion, caller);
+      await reserveAll.record(candidates, { ...deletion, isForced }, caller);
+      if (unsynced !== undefined) return notSynced(unsynced.name);
+      return candidates.length === 0 ? allowed("Unmatched") : wouldBe;
+    }
+    if (candidates.length === 0) return allowed("Unmatched");
+    if (isEvaluateOnly) return reserveAll.evaluate(candidates, deletion, caller);
+    return reserveAll.reserve(candidates, deletion, caller);
   }
 
   return async (request, context) => {
     const startMs = clock.monotonicMs();
     const subject = await readSubject(request, { ...context, workers, criteria, clock });
     const isForced = isDryRun || subject.isForced;
-    const decision = subject.kind === "deletion" ? await decide(subject, context, isForced) : withoutPod(subject);
-    if (decision.kind === "error") metrics.httpError(context.cellID, `Handle/${decision.tag}`);
-    else metrics.request(context.cellID, decision.status, causeOf(request), clock.monotonicMs() - startMs);
+    const { cellID, deadlineMonotonicMs, signal } = context;
+    const caller: Caller = { deadlineMonotonicMs, signal, user: request.userInfo.username };
+    const decision =
+      subject.kind === "deletion" ? await decide(subject, cellID, caller, isForced) : withoutPod(subject);
+    if (decision.kind === "error") metrics.httpError(cellID, `Handle/${decision.tag}`);
+    else metrics.request(cellID, decision.status, causeOf(request), clock.monotonicMs() - startMs);
     return isForced ? overruled(decision) : decision;
   };
 }
@@ -132,7 +140,13 @@ function notSynced(core: string): Refused {
     code: 503,
     reason: "ServiceUnavailable",
     message: `PodProtector informer is not synced yet: the PodProtectors of ${core} are still being listed. Try again in a few seconds`,
-    causes: [{ reason: "NotSynced", message: "this webhook replica has just started or cannot reach the core cluster", field: core }],
+    causes: [
+      {
+        reason: "NotSynced",
+        message: "this webhook replica has just started or cannot reach the core cluster",
+        field: core,
+      },
+    ],
     audit: {},
   };
 }

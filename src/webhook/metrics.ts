@@ -41,7 +41,12 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
   const cell = boundedLabel(cellLabelsMax);
   const user = boundedLabel(userLabelsMax);
   const seconds = functionDurationSeconds;
-  const request = metrics.histogram("webhook_request", "Seconds to decide a review", ["cell", "status", "cause"], seconds);
+  const request = metrics.histogram(
+    "webhook_request",
+    "Seconds to decide a review",
+    ["cell", "status", "cause"],
+    seconds,
+  );
   const httpError = metrics.counter("webhook_http_error", "Reviews that ended with an HTTP error", ["cell", "error"]);
   const handledPod = metrics.histogram(
     "webhook_handle_pod_in_ppr",
@@ -49,11 +54,20 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
     ["pod_cell", "namespace", "user", "request_type", "rejected"],
     seconds,
   );
-  const recordFailed = metrics.counter("webhook_record_failure", "Forced or unprotected deletions that could not be recorded", ["error"]);
-  const pruned = metrics.counter("webhook_extension_fields_pruned", "Status writes whose extension fields the CRD dropped", ["core"]);
+  const recordFailed = metrics.counter(
+    "webhook_record_failure",
+    "Forced or unprotected deletions that could not be recorded",
+    ["error"],
+  );
+  const pruned = metrics.counter(
+    "webhook_extension_fields_pruned",
+    "Status writes whose extension fields the CRD dropped",
+    ["core"],
+  );
   const indexError = metrics.counter("ppr_index_error", "PodProtectors that cannot be understood", ["error"]);
   return {
-    request: (cellID, status, cause, durationMs) => request.observe({ cell: cell(cellID), status, cause }, durationMs / 1000),
+    request: (cellID, status, cause, durationMs) =>
+      request.observe({ cell: cell(cellID), status, cause }, durationMs / 1000),
     httpError: (cellID, error) => httpError.inc({ cell: cell(cellID), error }),
     handledPod(event) {
       const labels = {

@@ -7,7 +7,12 @@
  * until newer ones arrive. A watch that goes backwards proves nothing, because a relist may come from a lagging server; it only asks for
  * a live GET. One entry per object of the watch, so the memory is bounded by the informer's.
  */
-import { compareResourceVersions, newerResourceVersion, parseResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
+import {
+  compareResourceVersions,
+  newerResourceVersion,
+  parseResourceVersion,
+  type ResourceVersion,
+} from "../api/resource-version.ts";
 import { type ProtectorView } from "./protector-view.ts";
 
 interface Entry {

@@ -42,7 +42,12 @@ export function decodeWatched(raw: unknown): WatchedProtector | undefined {
   const content = readProtector(raw);
   if (content.ok) {
     const { key, uid, resourceVersion, protector } = content.stored;
-    return { key, uid, resourceVersion, content: { ok: true, stored: { ...content.stored, protector: lean(protector) } } };
+    return {
+      key,
+      uid,
+      resourceVersion,
+      content: { ok: true, stored: { ...content.stored, protector: lean(protector) } },
+    };
   }
   const { namespace, name, uid, resourceVersion: version } = metadataOf(raw);
   const resourceVersion = parseResourceVersion(version);
@@ -89,7 +94,9 @@ export function isProtected(view: ProtectorView, labels: Labels): boolean {
 
 /** Without managedFields: half of a small object's memory, and a write that lacks them leaves them as they are. */
 function lean(protector: PodProtector): PodProtector {
-  const { managedFields: _, ...metadata } = protector.metadata as typeof protector.metadata & { managedFields?: unknown };
+  const { managedFields: _, ...metadata } = protector.metadata as typeof protector.metadata & {
+    managedFields?: unknown;
+  };
   return { ...protector, metadata };
 }
 

@@ -60,7 +60,9 @@ function statusOf(verdict: RefusingVerdict): RequestStatus {
 function causeReason(verdict: RefusingVerdict): string {
   if (verdict.kind === "rejected") return "TooFewReplicas";
   if (verdict.kind === "counts-pending") return "CountsPending";
-  return { unconfirmed: "UnconfirmedAdmissions", "lag-limit": "MaxConcurrentLag", "full-buffer": "FullBuffer" }[verdict.cause];
+  return { unconfirmed: "UnconfirmedAdmissions", "lag-limit": "MaxConcurrentLag", "full-buffer": "FullBuffer" }[
+    verdict.cause
+  ];
 }
 
 function firstSentence(id: string, verdict: RefusingVerdict): string {

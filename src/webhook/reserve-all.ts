@@ -23,10 +23,13 @@ export interface Candidate {
   readonly key: string;
 }
 
-export interface Deadline {
-  readonly monotonicMs: number;
-  /** Aborts when the caller has gone. */
+export interface Caller {
+  /** Gives up at this moment. */
+  readonly deadlineMonotonicMs: number;
+  /** Aborts when it has gone. */
   readonly signal: AbortSignal | undefined;
+  /** For the metric. */
+  readonly user: string;
 }
 
 export interface ReserveAllOptions {
@@ -57,31 +60,36 @@ export class ReserveAll {
   }
 
   /** Judges without writing. */
-  evaluate(candidates: readonly Candidate[], deletion: Deletion): Decision {
+  evaluate(candidates: readonly Candidate[], deletion: Deletion, caller: Caller): Decision {
+    const startMs = this.#options.clock.monotonicMs();
     const opinions = this.#opinions(candidates, deletion);
-    return this.#refusalOf(opinions.filter(isRefusing), deletion) ?? admitted(opinions);
+    for (const opinion of opinions) this.#handled(deletion, caller, startMs, isRefusing(opinion));
+    return refusalBy(opinions.filter(isRefusing), deletion) ?? admitted(opinions);
   }
 
   /** Judges and records; admitted only when each record that the rules demand was written. */
-  async reserve(candidates: readonly Candidate[], deletion: Deletion, deadline: Deadline): Promise<Decision> {
+  async reserve(candidates: readonly Candidate[], deletion: Deletion, caller: Caller): Promise<Decision> {
+    const startMs = this.#options.clock.monotonicMs();
     const opinions = this.#opinions(candidates, deletion);
-    const refusal = this.#refusalOf(
-      opinions.filter((opinion) => isRefusing(opinion) && !opinion.isDoubtful),
-      deletion,
-    );
-    if (refusal !== undefined) return refusal;
+    const refusing = opinions.filter((opinion) => isRefusing(opinion) && !opinion.isDoubtful);
+    const refusal = refusalBy(refusing, deletion);
+    if (refusal !== undefined) {
+      for (const opinion of opinions) this.#handled(deletion, caller, startMs, refusing.includes(opinion));
+      return refusal;
+    }
     for (const opinion of opinions) {
-      if (opinion.isBestEffort || !needsWrite(opinion)) continue;
-      const decision = await this.#reserveOne(opinion, deletion, deadline);
+      const isWritten = !opinion.isBestEffort && needsWrite(opinion);
+      const decision = isWritten ? await this.#reserveOne(opinion, deletion, caller) : undefined;
+      this.#handled(deletion, caller, startMs, decision?.kind === "refused");
       if (decision !== undefined) return decision;
     }
     const besides = opinions.filter((opinion) => opinion.isBestEffort).map(({ candidate }) => candidate);
-    await this.record(besides, deletion, deadline);
+    await this.record(besides, deletion, caller);
     return admitted(opinions);
   }
 
   /** Records as far as possible, all at once; what cannot be recorded in time is counted in a metric. */
-  async record(candidates: readonly Candidate[], deletion: Deletion, deadline: Deadline): Promise<void> {
+  async record(candidates: readonly Candidate[], deletion: Deletion, caller: Caller): Promise<void> {
     await Promise.all(
       this.#opinions(candidates, deletion).map(async (opinion) => {
         const { verdict } = opinion;
@@ -89,7 +97,7 @@ export class ReserveAll {
         if (verdict.kind === "admitted" && !verdict.recorded && !opinion.isDoubtful) {
           return this.#options.metrics.recordFailed("FullBuffer");
         }
-        const outcome = await this.#submit(opinion, deletion, deadline);
+        const outcome = await this.#submit(opinion, deletion, caller);
         const failure = recordFailure(outcome);
         if (failure !== undefined) this.#options.metrics.recordFailed(failure);
       }),
@@ -109,23 +117,27 @@ export class ReserveAll {
     });
   }
 
-  #refusalOf(opinions: readonly Opinion[], deletion: Deletion): Decision | undefined {
-    const [first, ...others] = opinions.flatMap(({ id, verdict }): RefusingProtector[] =>
-      verdict.kind === "admitted" ? [] : [{ id, verdict }],
-    );
-    return first === undefined ? undefined : refusalOf([first, ...others], deletion.cellID);
+  #handled({ cellID, pod, operation }: Deletion, { user }: Caller, startMs: number, isRejected: boolean): void {
+    this.#options.metrics.handledPod({
+      cellID,
+      namespace: pod.namespace,
+      user,
+      requestType: operation === "delete" ? "DeletePod" : "EvictPod",
+      isRejected,
+      durationMs: this.#options.clock.monotonicMs() - startMs,
+    });
   }
 
-  #submit({ id }: Opinion, deletion: Deletion, deadline: Deadline): Promise<SubmitOutcome<ReservationResult>> {
+  #submit({ id }: Opinion, deletion: Deletion, caller: Caller): Promise<SubmitOutcome<ReservationResult>> {
     return this.#options.batch.submit(id, deletion, {
-      deadlineMonotonicMs: deadline.monotonicMs,
-      ...(deadline.signal !== undefined && { signal: deadline.signal }),
+      deadlineMonotonicMs: caller.deadlineMonotonicMs,
+      ...(caller.signal !== undefined && { signal: caller.signal }),
     });
   }
 
   /** Undefined = this one admits. */
-  async #reserveOne(opinion: Opinion, deletion: Deletion, deadline: Deadline): Promise<Decision | undefined> {
-    const outcome = await this.#submit(opinion, deletion, deadline);
+  async #reserveOne(opinion: Opinion, deletion: Deletion, caller: Caller): Promise<Decision | undefined> {
+    const outcome = await this.#submit(opinion, deletion, caller);
     switch (outcome.kind) {
       case "done":
         return afterReservation(opinion.id, outcome.result, deletion);
@@ -151,7 +163,10 @@ export class ReserveAll {
 
   #tooLate({ id, candidate }: Opinion): Decision {
     const trouble = this.#options.trouble(candidate.core);
-    const why = trouble === undefined ? "too many deletions compete for it" : `its core cluster does not accept writes (${trouble})`;
+    const why =
+      trouble === undefined
+        ? "too many deletions compete for it"
+        : `its core cluster does not accept writes (${trouble})`;
     return refusedForNow(
       "DeadlineExceeded",
       `PodProtector ${id} could not record the pod deletion in time: ${why}. Nothing was deleted; try again`,
@@ -159,6 +174,13 @@ export class ReserveAll {
       { "reject-by-podprotector": id },
     );
   }
+}
+
+function refusalBy(opinions: readonly Opinion[], deletion: Deletion): Decision | undefined {
+  const [first, ...others] = opinions.flatMap(({ id, verdict }): RefusingProtector[] =>
+    verdict.kind === "admitted" ? [] : [{ id, verdict }],
+  );
+  return first === undefined ? undefined : refusalOf([first, ...others], deletion.cellID);
 }
 
 function isRefusing({ verdict }: Opinion): boolean {

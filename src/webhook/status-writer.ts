@@ -4,17 +4,17 @@
  */
 import { type PodProtectorStatus } from "../api/v1alpha1/pod-protector.ts";
 import { type Verdict } from "../core/reservation.ts";
-import { type KubeClient, isKubeError, resourcePath } from "../kube/kube-client.ts";
+import { type KubeClient, type KubeError, isKubeError, resourcePath } from "../kube/kube-client.ts";
 import { podProtectors } from "../kube/resources.ts";
 import { type ExecuteOutcome } from "../retry-batch/index.ts";
-import { assert } from "../util/assert.ts";
+import { assert, assertNever } from "../util/assert.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng, uniform } from "../util/rng.ts";
 import { type Deletion, type Judge } from "./judge.ts";
 import { type NewestStates } from "./newest-states.ts";
 import { isCounted, type ProtectorView, readView } from "./protector-view.ts";
-import { createWritePacer } from "./write-pacer.ts";
+import { createWritePacer, type WritePacer } from "./write-pacer.ts";
 
 /** What became of one deletion of a batch. */
 export type ReservationResult =
@@ -43,15 +43,6 @@ export interface StatusWriterOptions {
   readonly onPruned: (core: string) => void;
 }
 
-export interface StatusWriter {
-  /** `key` as of `writerKey`; newest first, because the first ones win when quota is short. */
-  execute(key: string, deletions: readonly Deletion[]): Promise<ExecuteOutcome<ReservationResult>>;
-  /** Milliseconds until the pace allows another write of the object. */
-  nextBatchDelayMs(key: string): number;
-  /** The last failure of the core while it lasts, for people. */
-  trouble(core: string): string | undefined;
-}
-
 /** core/namespace/name: the names of cores hold no slash. */
 export function writerKey(core: string, key: string): string {
   return `${core}/${key}`;
@@ -60,112 +51,65 @@ export function writerKey(core: string, key: string): string {
 /** A write or read that takes longer means a core in trouble; a review (10 s by default) still has time for a second try. */
 const requestTimeoutMs = 4_000;
 
-export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
-  const cores = new Map(options.cores.map((core) => [core.name, core]));
-  const troubles = new Map<string, string>();
-  const prunedCores = new Set<string>();
-  const pacer = createWritePacer(options.clock);
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  readonly #cores: ReadonlyMap<string, WriterCore>;
+  readonly #pacer: WritePacer;
+  readonly #troubles = new Map<string, string>();
+  readonly #prunedCores = new Set<string>();
 
-  function locate(key: string): { readonly core: WriterCore; readonly objectKey: string } {
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+    this.#cores = new Map(options.cores.map((core) => [core.name, core]));
+    this.#pacer = createWritePacer(options.clock);
+  }
+
+  /** `key` as of `writerKey`; newest first, because the first ones win when quota is short. Rejects only for programmer errors. */
+  async execute(key: string, deletions: readonly Deletion[]): Promise<ExecuteOutcome<ReservationResult>> {
+    const { core, objectKey } = this.#locate(key);
+    try {
+      return await this.#attempt(core, objectKey, deletions);
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      return this.#afterFailure(core, objectKey, error, deletions);
+    }
+  }
+
+  /** Milliseconds until the pace allows another write of the object. */
+  nextBatchDelayMs(key: string): number {
+    return this.#pacer.delayMs(this.#locate(key).core.name, key);
+  }
+
+  /** The last failure of the core while it lasts, for people. */
+  trouble(core: string): string | undefined {
+    return this.#troubles.get(core);
+  }
+
+  #locate(key: string): { readonly core: WriterCore; readonly objectKey: string } {
     const slash = key.indexOf("/");
-    const core = cores.get(key.slice(0, slash));
+    const core = this.#cores.get(key.slice(0, slash));
     assert(core !== undefined, `no core of the key ${key}`);
     return { core, objectKey: key.slice(slash + 1) };
   }
 
-  function retry(retryAfterMs = 0): { readonly kind: "retry"; readonly delayMs: number } {
-    const backoffMs = options.backoffBaseMs + uniform(options.rng, 0, options.jitterMs);
-    return { kind: "retry", delayMs: Math.max(backoffMs, retryAfterMs) };
-  }
-
-  /** Classifies what a request threw; programmer errors pass through. */
-  function afterFailure(core: WriterCore, objectKey: string, error: unknown, count: number): ExecuteOutcome<ReservationResult> {
-    if (!isKubeError(error)) throw error;
-    core.states.doubt(objectKey);
-    options.logger.verbose(2, "A status write did not go through", { core: core.name, podProtector: objectKey, kind: error.kind });
-    if (error.kind !== "conflict" && error.kind !== "notFound") troubles.set(core.name, error.message);
-    switch (error.kind) {
-      case "conflict":
-      case "network":
-      case "timeout":
-      case "serverError":
-      case "malformed":
-      case "aborted":
-        return retry();
-      case "tooManyRequests":
-        return retry(error.retryAfterMs);
-      case "notFound":
-        return { kind: "success", results: Array.from({ length: count }, () => ({ kind: "vanished" })) };
-      default:
-        return { kind: "error", error };
-    }
-  }
-
-  async function readLive(core: WriterCore, known: ProtectorView): Promise<ExecuteOutcome<never> | undefined> {
-    const { namespace, name } = known.protector.metadata;
-    const raw = await core.client.request({
-      method: "GET",
-      path: resourcePath(podProtectors, { namespace, name }),
-      timeoutMs: requestTimeoutMs,
-    });
-    const read = readView(raw, known);
-    if (!read.ok) return { kind: "error", error: new Error(`PodProtector ${core.name}/${known.key} cannot be used: ${read.reason}`) };
-    if (core.states.readLive(read.view, known)) {
-      options.logger.warn("A PodProtector has gone back to an older version: was the core restored?", {
-        core: core.name,
-        podProtector: known.key,
-        knownVersion: known.resourceVersion,
-        liveVersion: read.view.resourceVersion,
-      });
-    }
-    return undefined;
-  }
-
-  async function write(core: WriterCore, base: ProtectorView, status: PodProtectorStatus): Promise<void> {
-    const { namespace, name } = base.protector.metadata;
-    const body = { ...base.protector, status };
-    pacer.wrote(core.name, writerKey(core.name, base.key), JSON.stringify(body).length);
-    const raw = await core.client.request({
-      method: "PUT",
-      path: resourcePath(podProtectors, { namespace, name, subresource: "status" }),
-      body,
-      timeoutMs: requestTimeoutMs,
-    });
-    troubles.delete(core.name);
-    const read = readView(raw, base);
-    // Accepted, whatever the answer looks like; the next batch reads the object.
-    if (!read.ok) return core.states.doubt(base.key);
-    core.states.wrote(read.view);
-    if (lostVersions(status, read.view.protector.status)) reportPruned(core.name);
-  }
-
-  function reportPruned(core: string): void {
-    options.onPruned(core);
-    if (prunedCores.has(core)) return;
-    prunedCores.add(core);
-    options.logger.warn(
-      "The CRD of the core drops extension fields, so admissions settle as slowly as upstream's; install the CRD of this version",
-      { core, field: "podResourceVersion" },
-    );
-  }
-
   /** Judges on the newest state and writes what is to be recorded. Throws KubeErrors. */
-  async function attempt(
+  async #attempt(
     core: WriterCore,
     objectKey: string,
     deletions: readonly Deletion[],
   ): Promise<ExecuteOutcome<ReservationResult>> {
-    const known = core.states.get(objectKey);
-    if (known !== undefined && core.states.isDoubtful(objectKey)) {
-      const failure = await readLive(core, known);
-      if (failure !== undefined) return failure;
+    const { states } = core;
+    const known = states.get(objectKey);
+    if (known !== undefined && states.isDoubtful(objectKey)) {
+      const unusable = await this.#readLive(core, known);
+      if (unusable !== undefined) return { kind: "error", error: unusable };
     }
-    const view = core.states.get(objectKey);
-    if (view === undefined || view.isReleased) return { kind: "success", results: deletions.map(() => ({ kind: "not-in-force" })) };
+    const view = states.get(objectKey);
+    if (view === undefined || view.isReleased) return all(deletions, { kind: "not-in-force" });
 
     const counted = deletions.filter((deletion) => isCounted(view, deletion.pod.labels));
-    const { verdicts, status } = options.judge(view, core.states.countsLostUpTo(objectKey), counted);
-    if (status !== undefined) await write(core, view, status);
+    const { verdicts, status } = this.#options.judge(view, states.countsLostUpTo(objectKey), counted);
+    if (status !== undefined) await this.#write(core, view, status);
     const verdictOf = new Map(counted.map((deletion, index) => [deletion, verdicts[index]]));
     return {
       kind: "success",
@@ -176,24 +120,105 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     };
   }
 
-  return {
-    async execute(key, deletions) {
-      const { core, objectKey } = locate(key);
-      try {
-        return await attempt(core, objectKey, deletions);
-      } catch (error) {
-        return afterFailure(core, objectKey, error, deletions.length);
-      }
-    },
-    nextBatchDelayMs: (key) => pacer.delayMs(locate(key).core.name, key),
-    trouble: (core) => troubles.get(core),
-  };
+  /** Returns an error when the object cannot be understood. */
+  async #readLive({ name: core, client, states }: WriterCore, known: ProtectorView): Promise<Error | undefined> {
+    const { namespace, name } = known.protector.metadata;
+    const path = resourcePath(podProtectors, { namespace, name });
+    const read = readView(await client.request({ method: "GET", path, timeoutMs: requestTimeoutMs }), known);
+    if (!read.ok) return new Error(`PodProtector ${writerKey(core, known.key)} cannot be used: ${read.reason}`);
+    if (states.readLive(read.view, known)) {
+      this.#options.logger.warn("A PodProtector has gone back to an older version: was the core restored?", {
+        core,
+        podProtector: known.key,
+        knownVersion: known.resourceVersion,
+        liveVersion: read.view.resourceVersion,
+      });
+    }
+    return undefined;
+  }
+
+  async #write(
+    { name: core, client, states }: WriterCore,
+    base: ProtectorView,
+    status: PodProtectorStatus,
+  ): Promise<void> {
+    const { namespace, name } = base.protector.metadata;
+    const body = { ...base.protector, status };
+    this.#pacer.wrote(core, writerKey(core, base.key), JSON.stringify(body).length);
+    const path = resourcePath(podProtectors, { namespace, name, subresource: "status" });
+    const answer = await client.request({ method: "PUT", path, body, timeoutMs: requestTimeoutMs });
+    this.#troubles.delete(core);
+    const read = readView(answer, base);
+    if (!read.ok) {
+      // Accepted, whatever the answer looks like; the next batch reads the object.
+      states.doubt(base.key);
+      return;
+    }
+    states.wrote(read.view);
+    if (lostVersions(status, read.view.protector.status)) this.#reportPruned(core);
+  }
+
+  #afterFailure(
+    core: WriterCore,
+    objectKey: string,
+    error: KubeError,
+    deletions: readonly Deletion[],
+  ): ExecuteOutcome<ReservationResult> {
+    const { kind, message } = error;
+    core.states.doubt(objectKey);
+    this.#options.logger.verbose(2, "A status write did not go through", {
+      core: core.name,
+      podProtector: objectKey,
+      err: error,
+    });
+    if (kind === "conflict") return this.#retry();
+    if (kind === "notFound") return all(deletions, { kind: "vanished" });
+    this.#troubles.set(core.name, message);
+    switch (kind) {
+      case "tooManyRequests":
+        return this.#retry(error.retryAfterMs);
+      case "network":
+      case "timeout":
+      case "serverError":
+      case "malformed":
+      case "aborted":
+        return this.#retry();
+      case "alreadyExists":
+      case "gone":
+      case "invalid":
+      case "unauthorized":
+      case "forbidden":
+        return { kind: "error", error };
+      default:
+        return assertNever(kind);
+    }
+  }
+
+  #retry(delayMsMin = 0): ExecuteOutcome<never> {
+    const { backoffBaseMs, jitterMs, rng } = this.#options;
+    return { kind: "retry", delayMs: Math.max(backoffBaseMs + uniform(rng, 0, jitterMs), delayMsMin) };
+  }
+
+  #reportPruned(core: string): void {
+    this.#options.onPruned(core);
+    if (this.#prunedCores.has(core)) return;
+    this.#prunedCores.add(core);
+    this.#options.logger.warn(
+      "The CRD of the core drops extension fields, so admissions settle as slowly as upstream's; install the CRD of this version",
+      { core, field: "podResourceVersion" },
+    );
+  }
+}
+
+function all(deletions: readonly Deletion[], result: ReservationResult): ExecuteOutcome<ReservationResult> {
+  return { kind: "success", results: deletions.map(() => result) };
 }
 
 /** True when buckets with podResourceVersion were sent and a cell came back with buckets, none of which has one. */
 function lostVersions(sent: PodProtectorStatus, received: PodProtectorStatus | undefined): boolean {
   return sent.cells.some((cell) => {
-    if (cell.admissionHistory?.buckets?.some((bucket) => bucket.podResourceVersion !== undefined) !== true) return false;
+    if (cell.admissionHistory?.buckets?.some((bucket) => bucket.podResourceVersion !== undefined) !== true)
+      return false;
     const back = received?.cells.find((one) => one.cellID === cell.cellID)?.admissionHistory?.buckets ?? [];
     return back.every((bucket) => bucket.podResourceVersion === undefined);
   });

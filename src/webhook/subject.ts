@@ -73,7 +73,11 @@ function deletionOf(request: AdmissionRequest, { criteria }: SubjectContext): Su
   const own = readAnnotations(raw);
   const pod = readPod(raw);
   if (pod === undefined) {
-    return failed("OldObjectJsonError", "oldObject is not a Pod with name, namespace, uid and resourceVersion", isForced(own));
+    return failed(
+      "OldObjectJsonError",
+      "oldObject is not a Pod with name, namespace, uid and resourceVersion",
+      isForced(own),
+    );
   }
   return {
     kind: "deletion",
@@ -93,7 +97,8 @@ async function evictionOf(request: AdmissionRequest, context: SubjectContext): P
   const read = await readPodOfEviction(request, context, isForced(own));
   if (read.kind !== "pod") return read;
   const pod = readPod(read.raw);
-  if (pod === undefined) return failed("PodJsonError", "the worker cluster answered with something that is not a Pod", isForced(own));
+  if (pod === undefined)
+    return failed("PodJsonError", "the worker cluster answered with something that is not a Pod", isForced(own));
   // The Eviction's annotation wins over the Pod's, key by key.
   const merged = { ...readAnnotations(read.raw), ...own };
   return {
@@ -113,7 +118,11 @@ async function readPodOfEviction(
 ): Promise<{ readonly kind: "pod"; readonly raw: unknown } | Exclude<Subject, { readonly kind: "deletion" }>> {
   const found = cellClient(workers, cellID);
   if (!found.ok) {
-    return failed(`GetClientForEvictedPod/GetCellClient/${found.tag}`, `cannot get the client of the cell: ${found.reason}`, isForced);
+    return failed(
+      `GetClientForEvictedPod/GetCellClient/${found.tag}`,
+      `cannot get the client of the cell: ${found.reason}`,
+      isForced,
+    );
   }
   const { namespace, name } = request;
   if (!objectName.test(namespace) || !objectName.test(name)) {
@@ -131,9 +140,18 @@ async function readPodOfEviction(
     return { kind: "pod", raw };
   } catch (error) {
     if (!isKubeError(error)) throw error;
-    if (error.kind !== "notFound") return failed(`GetEvictedPod/${error.kind}`, `cannot get pod for eviction: ${error.message}`, isForced);
+    if (error.kind !== "notFound")
+      return failed(`GetEvictedPod/${error.kind}`, `cannot get pod for eviction: ${error.message}`, isForced);
     const message = error.status?.message ?? `pods ${JSON.stringify(name)} not found`;
-    const refusal = { kind: "refused", status: "NotFound", code: 404, reason: "NotFound", message, causes: [], audit: {} } as const;
+    const refusal = {
+      kind: "refused",
+      status: "NotFound",
+      code: 404,
+      reason: "NotFound",
+      message,
+      causes: [],
+      audit: {},
+    } as const;
     return { kind: "refused", refusal, isForced };
   }
 }

@@ -18,7 +18,7 @@ import { NewestStates } from "./newest-states.ts";
 import { createProtectorDirectory } from "./protector-directory.ts";
 import { type WatchedProtector } from "./protector-view.ts";
 import { ReserveAll } from "./reserve-all.ts";
-import { createStatusWriter, type ReservationResult } from "./status-writer.ts";
+import { type ReservationResult, StatusWriter } from "./status-writer.ts";
 
 /** A core cluster: name (without slashes), client, and an informer of all its PodProtectors that does not run yet. */
 export interface WebhookCore {
@@ -66,10 +66,15 @@ export function createWebhook(options: WebhookOptions): Webhook {
   const cores = options.cores.map(({ name, client, informer }) => {
     const states = new NewestStates();
     const onUnusable = (): void => metrics.unusableProtector();
-    return { name, client, states, directory: createProtectorDirectory({ core: name, informer, states, logger, onUnusable }) };
+    return {
+      name,
+      client,
+      states,
+      directory: createProtectorDirectory({ core: name, informer, states, logger, onUnusable }),
+    };
   });
   const judge = createJudge({ clock, history, recordsPodName });
-  const writer = createStatusWriter({
+  const writer = new StatusWriter({
     cores,
     judge,
     clock,

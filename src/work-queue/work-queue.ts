@@ -1,9 +1,11 @@
 /**
- * The work queue: level-triggered and de-duplicating. A key says "look at this object again", so adding it twice before it is looked at means
- * once, and adding it while it is looked at means once more afterwards. A key that waits for a moment (`addAfter`, backoff) waits beside that: `add` does not
- * cancel the wait, so a wake-up that somebody asked for is never lost, at the price of looking once too often.
+ * The work queue: level-triggered and de-duplicating. A key says "look at this object again", so adding it twice before it is looked
+ * at means once, and adding it while it is looked at means once more afterwards. A key has at most one moment that it waits for (of
+ * `addAfter`, a requeue or a backoff): the earliest asked for. Whoever looks early asks again for the later one if it still matters.
+ * `add` does not cancel the wait: once too often is better than once too few.
  *
- * Memory: one entry of about 250 bytes per key that is queued, waiting, being processed, or failing; a key that succeeded leaves nothing.
+ * Memory: one entry of about 160 bytes (measured; the key itself comes on top) per key that is queued, waiting, being processed, or
+ * failing; a key that succeeded leaves nothing.
  */
 import { assert, assertNever } from "../util/assert.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
@@ -31,7 +33,7 @@ export interface WorkQueueOptions<K> {
   readonly conflictBackoffMs: number;
   /** Looks at the object; `signal` is that of `run`. A throw or a rejection counts as failed. Must have a time limit of its own. */
   readonly process: (key: K, signal: AbortSignal) => Promise<Outcome>;
-  /** Most keys in memory; further ones are refused. Default 1,000,000: 250 MB, far above the objects that one process can watch. */
+  /** Most keys in memory; further ones are refused. Default 1,000,000: 160 MB, far above the objects that one process can watch. */
   readonly keysMax?: number;
   /** The only place where the error of a failure goes. */
   readonly observer: WorkQueueObserver<K>;

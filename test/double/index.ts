@@ -22,4 +22,5 @@ export { type Watch, type WatchEvent, type WatchQuery, type WatchSink } from "./
 export { type Authorizer, type RestRequest, type RestResponse, handleRest } from "./rest/rest.ts";
 export { type Verb } from "./rest/route.ts";
 export { createWebhookClient } from "./http/webhook-client.ts";
+export { type ControllerOptions, type Controllers, startControllers } from "./controllers/index.ts";
 export { permissivePodProtectorCrd, upstreamPodProtectorCrd } from "./pod-protector-crd.ts";

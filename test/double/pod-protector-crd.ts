@@ -17,7 +17,13 @@ function definition(schema: JsonObject): JsonObject {
         shortNames: ["ppr"],
       },
       versions: [
-        { name: "v1alpha1", served: true, storage: true, subresources: { status: {} }, schema: { openAPIV3Schema: schema } },
+        {
+          name: "v1alpha1",
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          schema: { openAPIV3Schema: schema },
+        },
       ],
     },
   };
@@ -72,7 +78,11 @@ const summary = object(
 
 /** The fields of upstream's CRD and no others: extension fields are pruned, as on a cluster where upstream's chart is installed. */
 export function upstreamPodProtectorCrd(): JsonObject {
-  const admissionHistoryConfig = object({ maxConcurrentLag: int32, compactThreshold: int32, aggregationRateMillis: int32 });
+  const admissionHistoryConfig = object({
+    maxConcurrentLag: int32,
+    compactThreshold: int32,
+    aggregationRateMillis: int32,
+  });
   const spec = object(
     {
       minAvailable: count,

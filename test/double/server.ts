@@ -93,7 +93,8 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 
   const front = new Front({ engine, clock, tokens: options.tokens, authorizer: options.authorizer });
   const handle = (request: IncomingMessage, response: ServerResponse): void => void front.handle(request, response);
-  const server: Server = tls === undefined ? createHttpServer(handle) : createHttpsServer({ cert: tls.cert, key: tls.key }, handle);
+  const server: Server =
+    tls === undefined ? createHttpServer(handle) : createHttpsServer({ cert: tls.cert, key: tls.key }, handle);
   // Watches of clients stay open for an hour; Node's default would cut slow requests.
   server.requestTimeout = 0;
   const port = await listen(server, options.port ?? 0);

@@ -92,6 +92,8 @@ export class AdminClient {
           : JSON.stringify(options.body),
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
+      // Otherwise undici closes the connection after each DELETE with a body, and the next request pays for a TLS handshake.
+      reset: false,
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
     const text = await response.body.text();
@@ -128,12 +130,9 @@ export class AdminClient {
     });
   }
 
-  /**
-   * Deletes; an object that is already gone is fine. Options go into the query (gracePeriodSeconds, propagationPolicy, dryRun):
-   * undici closes the connection after a DELETE with a body, and the next request would pay for a handshake.
-   */
-  async remove(path: string, query: NonNullable<AdminRequest["query"]> = {}): Promise<void> {
-    const response = await this.request("DELETE", path, { query });
+  /** Deletes, with DeleteOptions where given; an object that is already gone is fine. */
+  async remove(path: string, deleteOptions?: unknown): Promise<void> {
+    const response = await this.request("DELETE", path, deleteOptions === undefined ? {} : { body: deleteOptions });
     if (response.code > 299 && response.code !== 404) throw new ApiError("DELETE", path, response.code, response.body);
   }
 

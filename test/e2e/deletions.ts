@@ -32,11 +32,11 @@ export async function deletePods(admin: AdminClient, options: DeletionOptions): 
 async function deletePod(admin: AdminClient, name: string, options: DeletionOptions): Promise<DeletionAttempt> {
   const { namespace, how, gracePeriodSeconds, dryRun = false } = options;
   const path = podPath(namespace, name);
-  const graceful = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
-  const deleteOptions = { ...graceful, ...(dryRun ? { dryRun: ["All"] } : {}) };
+  const deleteOptions = {
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+    ...(dryRun ? { dryRun: ["All"] } : {}),
+  };
   const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace }, deleteOptions };
-  // As a query, not as a body: undici closes the connection after a DELETE with a body.
-  const query = { ...graceful, ...(dryRun ? { dryRun: "All" } : {}) };
   const startMs = performance.now();
   const result = (code: number, reason = "", message = ""): DeletionAttempt => ({
     name,

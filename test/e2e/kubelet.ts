@@ -52,11 +52,21 @@ export function startKubelet(options: KubeletOptions): Kubelet {
     }
   };
 
+  const confirm = async (pod: Pod, path: string): Promise<void> => {
+    const body = {
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      gracePeriodSeconds: 0,
+      preconditions: { uid: pod.metadata.uid },
+    };
+    await admin.remove(path, body);
+  };
+
   const reconcile = async (pod: Pod): Promise<void> => {
     const { name, namespace = "", uid, deletionTimestamp } = pod.metadata;
     const path = podPath(namespace, name);
     if (deletionTimestamp !== undefined) {
-      if (terminationDelayMs !== "never") await act(pod, "confirm", terminationDelayMs, () => admin.remove(path, { gracePeriodSeconds: 0 }));
+      if (terminationDelayMs !== "never") await act(pod, "confirm", terminationDelayMs, () => confirm(pod, path));
     } else if (pod.spec.nodeName === undefined) {
       if (bindTo === undefined) return;
       const binding = {

@@ -41,6 +41,25 @@ describe("label set index", () => {
     assert.deepEqual(index.query({}), []);
   });
 
+  it("checks no more label sets than the rarest requirement leaves", () => {
+    let checks = 0;
+    class CountingSet extends Set<string> {
+      override has(value: string): boolean {
+        checks++;
+        return super.has(value);
+      }
+    }
+    const index = createLabelSetIndex();
+    for (let pod = 0; pod < 100; pod++) index.track(`${pod}`, { app: "web", pod: `${pod}`, zone: "a" });
+    const requirements = [
+      { kind: "in", key: "app", values: new CountingSet(["web"]) },
+      { kind: "in", key: "pod", values: new Set(["7", "8"]) },
+      { kind: "exists", key: "zone", except: new Set<string>() },
+    ] as const;
+    assert.deepEqual(index.query({ kind: "requirements", requirements }), ["7", "8"]);
+    assert.equal(checks, 2);
+  });
+
   it("answers as the naive scan does through 3,000 random histories of track, untrack and query", () => {
     for (let seed = 1; seed <= 3000; seed++) {
       const rng = createSeededRng(seed);

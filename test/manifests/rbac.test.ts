@@ -9,17 +9,14 @@ const clusterRights = {
     "podseidon-aggregator @ *: get,list,watch podprotectors.podseidon.kubewharf.io",
     "podseidon-aggregator @ *: update podprotectors/status.podseidon.kubewharf.io",
     "podseidon-generator @ *: create,patch events",
-    "podseidon-generator @ *: get,list,watch,create,update,patch,delete podprotectors.podseidon.kubewharf.io",
+    "podseidon-generator @ *: get,list,watch,create,patch,delete podprotectors.podseidon.kubewharf.io",
     "podseidon-generator @ *: get,list,watch,patch deployments.apps",
-    "podseidon-generator @ *: update,patch podprotectors/status.podseidon.kubewharf.io",
-    "podseidon-generator @ podseidon-system: create configmaps",
+    "podseidon-generator @ *: update podprotectors/status.podseidon.kubewharf.io",
     "podseidon-generator @ podseidon-system: create leases.coordination.k8s.io",
     "podseidon-generator @ podseidon-system: get,update leases.coordination.k8s.io [podseidon-generator]",
-    "podseidon-generator @ podseidon-system: get,update,patch configmaps [podseidon-released]",
     "podseidon-webhook @ *: create,patch events",
     "podseidon-webhook @ *: get,list,watch podprotectors.podseidon.kubewharf.io",
     "podseidon-webhook @ *: update podprotectors/status.podseidon.kubewharf.io",
-    "podseidon-webhook @ podseidon-system: get configmaps [podseidon-released]",
   ],
   worker: [
     "podseidon-aggregator @ *: get,list,watch pods",
@@ -27,7 +24,7 @@ const clusterRights = {
     "podseidon-aggregator @ podseidon-system: create leases.coordination.k8s.io",
     "podseidon-aggregator @ podseidon-system: get,update leases.coordination.k8s.io [podseidon-aggregator]",
     "podseidon-aggregator @ podseidon-update-trigger: create pods",
-    "podseidon-aggregator @ podseidon-update-trigger: get,patch pods [podseidon-update-trigger]",
+    "podseidon-aggregator @ podseidon-update-trigger: patch pods [podseidon-update-trigger]",
     "podseidon-webhook @ *: get pods",
   ],
 } as const;
@@ -90,7 +87,7 @@ test("the update-trigger of its own uses the role that the aggregator's right to
     rightsIn(objects).filter((right) => right.startsWith("podseidon-update-trigger")),
     [
       "podseidon-update-trigger @ podseidon-update-trigger: create pods",
-      "podseidon-update-trigger @ podseidon-update-trigger: get,patch pods [podseidon-update-trigger]",
+      "podseidon-update-trigger @ podseidon-update-trigger: patch pods [podseidon-update-trigger]",
     ],
   );
 });

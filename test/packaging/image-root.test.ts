@@ -78,11 +78,11 @@ test("an instruction that image-root cannot read is an error that names it", () 
     assert.throws(() => readDockerfile(broken), new RegExp(`Dockerfile: .*${instruction}`), instruction);
 });
 
-test("the build context of the image holds the executable and nothing else", () => {
+test("the build context of the image holds the executable and its licences, and nothing else", () => {
   const lines = readFileSync(path.join(repository, ".dockerignore"), "utf8").split("\n");
   assert.deepEqual(
     lines.filter((line) => line !== "" && !line.startsWith("#")),
-    ["*", "!dist/podseidon"],
+    ["*", "!dist/podseidon", "!dist/THIRD-PARTY-LICENSES.txt"],
   );
 });
 

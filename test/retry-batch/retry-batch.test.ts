@@ -95,6 +95,23 @@ describe("a limit", () => {
     }
   });
 
+  it("on keys is also that of the warm ones remembered; the oldest is forgotten first", async () => {
+    const { clock, submit, executions, takeExecution } = createHarness({ keysMax: 1, coldStartDelayMs: 100 });
+    for (const key of ["one", "two"]) {
+      submit(key, "a");
+      await clock.advance(100);
+      await takeExecution().succeed();
+    }
+    submit("one", "b");
+    await clock.advance(99);
+    assert.equal(executions.length, 0);
+    await clock.advance(1);
+    await takeExecution().succeed();
+    submit("one", "c");
+    await clock.advance(0);
+    assert.deepEqual(takeExecution().requests, ["c"]);
+  });
+
   it("below 1 is a programming error", () => {
     assert.throws(() => createHarness({ keysMax: 0 }), /at least 1/);
   });

@@ -1,74 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Clock } from "../../src/util/clock.ts";
-import { createWorkQueue, type Outcome, type WorkQueueOptions } from "../../src/work-queue/work-queue.ts";
-import { createVirtualClock, drainMicrotasks } from "../support/virtual-clock.ts";
-
-const success: Outcome = { kind: "done" };
-const conflict: Outcome = { kind: "conflict" };
-const failure: Outcome = { kind: "failed", error: "boom" };
-
-interface Work {
-  readonly key: string;
-  readonly atMs: number;
-  readonly signal: AbortSignal;
-  end(outcome: Outcome): Promise<void>;
-}
-
-/** A queue whose work the test ends by hand; `outcomes`, when given, end it at once in turn. */
-function createHarness(changes: Partial<WorkQueueOptions<string>> = {}, outcomes?: Outcome[]) {
-  const clock = createVirtualClock();
-  const stop = new AbortController();
-  /** Started and not yet ended by the test. */
-  const works: Work[] = [];
-  const starts: [atMs: number, key: string][] = [];
-  const reconciles: { durationMs: number; kind: string; key: string }[] = [];
-  const queue = createWorkQueue<string>({
-    clock,
-    rng: { next: () => 0.5 },
-    concurrency: 1,
-    backoffBaseMs: 100,
-    backoffMaxMs: 1000,
-    conflictBackoffMs: 10,
-    process(key, signal) {
-      starts.push([clock.monotonicMs(), key]);
-      const outcome = outcomes?.shift();
-      if (outcome !== undefined) return Promise.resolve(outcome);
-      const { promise, resolve } = Promise.withResolvers<Outcome>();
-      works.push({
-        key,
-        atMs: clock.monotonicMs(),
-        signal,
-        async end(ended) {
-          resolve(ended);
-          await drainMicrotasks();
-        },
-      });
-      return promise;
-    },
-    observer: { onReconcile: (durationMs, { kind }, key) => reconciles.push({ durationMs, kind, key }) },
-    ...changes,
-  });
-  let stopped = false;
-  return {
-    clock,
-    queue,
-    stop,
-    works,
-    starts,
-    reconciles,
-    run: (): void => {
-      void queue.run(stop.signal).then(() => (stopped = true));
-    },
-    hasStopped: () => stopped,
-    takeWork: (): Work => {
-      assert.equal(works.length, 1, "exactly one key must be in work");
-      return works.shift()!;
-    },
-  };
-}
-
-const repeat = (outcome: Outcome, count: number): Outcome[] => Array.from({ length: count }, () => outcome);
+import { type Outcome } from "../../src/work-queue/work-queue.ts";
+import { createVirtualClock } from "../support/virtual-clock.ts";
+import { conflict, createHarness, failure, repeat, success } from "./harness.ts";
 
 describe("add", () => {
   it("processes keys in the order of their first add, each once however often it was added", async () => {
@@ -251,16 +186,25 @@ describe("an outcome", () => {
     );
   });
 
+  it("of failures is retried however many there were, also without any backoff", async () => {
+    const { clock, queue, run, starts } = createHarness({ backoffBaseMs: 0 }, [...repeat(failure, 1100), success]);
+    run();
+    queue.add("a");
+    await clock.advance(0);
+    assert.equal(starts.length, 1101);
+  });
+
   it("of success forgets the failures before it", async () => {
     const { clock, queue, run, starts } = createHarness({}, [failure, failure, success, failure, success]);
     run();
     queue.add("a");
-    await clock.advance(300);
+    await clock.advance(150);
+    // While the second failure waits until 300, the key is added and succeeds; at 300 it fails as if for the first time.
     queue.add("a");
     await clock.advance(1000);
     assert.deepEqual(
       starts.map(([atMs]) => atMs),
-      [0, 100, 300, 300, 400],
+      [0, 100, 150, 300, 400],
     );
   });
 

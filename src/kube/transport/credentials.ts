@@ -2,7 +2,7 @@
  * Credentials of one cluster, kept fresh: files are read again when they may have been rotated, and everything is loaded anew
  * after a 401.
  */
-import { createHash } from "node:crypto";
+import { createHash, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type RequestOptions } from "node:https";
 import { createSecureContext } from "node:tls";
@@ -36,7 +36,7 @@ export interface Credentials {
 export interface CredentialSource {
   /** The credentials, read again when they are older than 10 s. Keeps the last good ones while a file cannot be read. */
   current(): Promise<Credentials>;
-  /** `rejected` were answered with 401: loads everything anew. False when that was done a moment ago, so that a retry has no prospect. */
+  /** `rejected` were answered with 401: loads everything anew. False when that failed or was done a moment ago, so that a retry has no prospect. */
   refresh(rejected: Credentials): Promise<boolean>;
 }
 
@@ -80,11 +80,13 @@ export async function createCredentialSource(
       return credentials;
     },
     async refresh(rejected) {
-      if (rejected.headers !== credentials.headers) return true; // another request has refreshed them meanwhile
-      if (clock.monotonicMs() - lastRefreshMs < refreshIntervalMs) return false;
-      lastRefreshMs = clock.monotonicMs();
-      await reload(true);
-      return true;
+      // Another request may have asked for it already.
+      await running;
+      if (rejected.headers === credentials.headers && clock.monotonicMs() - lastRefreshMs >= refreshIntervalMs) {
+        lastRefreshMs = clock.monotonicMs();
+        await reload(true);
+      }
+      return rejected.headers !== credentials.headers;
     },
   };
 }
@@ -122,11 +124,13 @@ function tlsOf(options: TlsMaterial): TlsMaterial {
   };
 }
 
-/** OpenSSL tells unusable PEM only when a connection is made; we want to know now, and which part it is. */
+/** Unusable PEM would show only when a connection is made; we want to know now, and which part it is. */
 function checkTls(tls: TlsMaterial, origin: string): void {
   const attempt = (what: string, material: TlsMaterial): void => {
     try {
       createSecureContext(material);
+      // OpenSSL skips a CA that it cannot read, and then trusts nobody.
+      if (material.ca !== undefined) void new X509Certificate(material.ca);
     } catch (error) {
       throw new StartError(`${origin}: ${what} cannot be used: ${(error as Error).message}`, { cause: error });
     }

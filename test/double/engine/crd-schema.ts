@@ -26,7 +26,8 @@ function pruneValue(schema: JsonObject, value: unknown): unknown {
   }
   for (const [key, property] of Object.entries(properties)) {
     const fallback = asObject(property)["default"];
-    if (fallback !== undefined && !Object.hasOwn(kept, key)) kept[key] = pruneValue(asObject(property), structuredClone(fallback));
+    if (fallback !== undefined && !Object.hasOwn(kept, key))
+      kept[key] = pruneValue(asObject(property), structuredClone(fallback));
   }
   return kept;
 }
@@ -36,7 +37,10 @@ const dateTime = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}
 function fieldPath(error: ErrorObject, extra?: string): string {
   const parts = error.instancePath.split("/").slice(1);
   if (extra !== undefined) parts.push(extra);
-  return parts.reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === "" ? part : `${path}.${part}`), "");
+  return parts.reduce(
+    (path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === "" ? part : `${path}.${part}`),
+    "",
+  );
 }
 
 function fieldError(error: ErrorObject): FieldError {
@@ -59,7 +63,9 @@ function fieldError(error: ErrorObject): FieldError {
       : error.keyword === "maximum"
         ? `Invalid value: ${shown}: ${field} in body should be less than or equal to ${limit}`
         : error.keyword === "enum"
-          ? `Unsupported value: ${shown}: supported values: ${asArray(params["allowedValues"]).map((value) => JSON.stringify(value)).join(", ")}`
+          ? `Unsupported value: ${shown}: supported values: ${asArray(params["allowedValues"])
+              .map((value) => JSON.stringify(value))
+              .join(", ")}`
           : `Invalid value: ${shown}: ${field} in body ${error.message ?? "is invalid"}`;
   return { field, reason: "FieldValueInvalid", detail };
 }

@@ -1,7 +1,17 @@
 /** CustomResourceDefinitions: they bring resources to life, and their deletion takes all their objects along. */
 import { type CustomSchema, compileCustomSchema } from "./crd-schema.ts";
 import { nowSeconds } from "./metadata.ts";
-import { type JsonObject, type KubeObject, asArray, asObject, asString, jsonEquals, objectKey, withFields, withMetadata } from "./object.ts";
+import {
+  type JsonObject,
+  type KubeObject,
+  asArray,
+  asObject,
+  asString,
+  jsonEquals,
+  objectKey,
+  withFields,
+  withMetadata,
+} from "./object.ts";
 import { type ResourceRegistry, type ResourceType, builtInResources, customResource } from "./resources.ts";
 import { type FieldError, invalid, notImplemented } from "./status.ts";
 import { type Store } from "./store.ts";
@@ -13,10 +23,16 @@ interface Served {
 
 function readDefinition(crd: KubeObject): { names: JsonObject; version: JsonObject; scope: unknown; group: string } {
   const spec = asObject(crd.spec);
-  const served = asArray(spec["versions"]).map(asObject).filter((version) => version["served"] === true);
+  const served = asArray(spec["versions"])
+    .map(asObject)
+    .filter((version) => version["served"] === true);
   const [version, second] = served;
   if (version === undefined) {
-    const error: FieldError = { field: "spec.versions", reason: "FieldValueInvalid", detail: "Invalid value: no version is served" };
+    const error: FieldError = {
+      field: "spec.versions",
+      reason: "FieldValueInvalid",
+      detail: "Invalid value: no version is served",
+    };
     throw invalid(builtInResources.customResourceDefinitions, crd.metadata.name, [error]);
   }
   if (second !== undefined) throw notImplemented("CustomResourceDefinitions with several served versions");
@@ -81,7 +97,12 @@ export class CustomResources {
     const served = compile(crd);
     this.#served.set(crd.metadata.name, served);
     this.#registry.add(served.type);
-    const condition = { type: "Established", status: "True", reason: "InitialNamesAccepted", message: "the initial names have been accepted" };
+    const condition = {
+      type: "Established",
+      status: "True",
+      reason: "InitialNamesAccepted",
+      message: "the initial names have been accepted",
+    };
     const accepted = { type: "NamesAccepted", status: "True", reason: "NoConflicts", message: "no conflicts found" };
     const known = asArray(asObject(crd.status)["conditions"]).length > 0;
     const status = {

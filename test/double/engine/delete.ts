@@ -5,7 +5,17 @@
  */
 import { type Caller, reviewOptions } from "./admission.ts";
 import { formatSeconds } from "./metadata.ts";
-import { type JsonObject, type KubeObject, asArray, asNumber, asObject, asString, objectKey, withFields, withMetadata } from "./object.ts";
+import {
+  type JsonObject,
+  type KubeObject,
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  objectKey,
+  withFields,
+  withMetadata,
+} from "./object.ts";
 import { builtInResources } from "./resources.ts";
 import { type ApiError, type Status, conflict, isApiError, notFound, success } from "./status.ts";
 import { type Target, type WriteContext, commit, remove } from "./write.ts";
@@ -63,7 +73,8 @@ const garbageFinalizers = { Orphan: "orphan", Foreground: "foregroundDeletion" }
 /** The finalizers by which the server hands an orphaning or foreground deletion to the garbage collector. */
 function finalizersFor(object: KubeObject, options: JsonObject): readonly string[] {
   const existing = object.metadata.finalizers ?? [];
-  const policy = asString(options["propagationPolicy"]) ?? (options["orphanDependents"] === true ? "Orphan" : undefined);
+  const policy =
+    asString(options["propagationPolicy"]) ?? (options["orphanDependents"] === true ? "Orphan" : undefined);
   if (policy === undefined && options["orphanDependents"] !== false) return existing;
   const kept = existing.filter((name) => !(Object.values(garbageFinalizers) as string[]).includes(name));
   return policy === "Orphan" || policy === "Foreground" ? [...kept, garbageFinalizers[policy]] : kept;
@@ -115,7 +126,12 @@ function plan(context: WriteContext, target: Target, object: KubeObject, options
   return { kind: "mark", marked: terminating, thenRemove: false };
 }
 
-async function review(context: WriteContext, target: Target, object: KubeObject, request: DeleteRequest): Promise<void> {
+async function review(
+  context: WriteContext,
+  target: Target,
+  object: KubeObject,
+  request: DeleteRequest,
+): Promise<void> {
   if (request.reviewName === undefined) return;
   await context.admission.validate({
     operation: "DELETE",
@@ -133,7 +149,11 @@ async function review(context: WriteContext, target: Target, object: KubeObject,
  * Deletes one object. Throws 404, 409 (preconditions), and what admission says. Deleting an object that is already being deleted
  * succeeds without a review.
  */
-export async function deleteObject(context: WriteContext, target: Target, request: DeleteRequest): Promise<DeleteResult> {
+export async function deleteObject(
+  context: WriteContext,
+  target: Target,
+  request: DeleteRequest,
+): Promise<DeleteResult> {
   const { type, namespace, name } = target;
   const key = objectKey(namespace, name);
   let options = request.options;

@@ -16,7 +16,15 @@ import { patchScale, scaleOf, updateScale } from "./scale.ts";
 import { type Status, badRequest, notImplemented } from "./status.ts";
 import { Store } from "./store.ts";
 import { type Watch, type WatchQuery, type WatchSink, openWatch } from "./watch.ts";
-import { type Target, type WriteContext, type WriteOptions, createObject, current, patchObject, updateObject } from "./write.ts";
+import {
+  type Target,
+  type WriteContext,
+  type WriteOptions,
+  createObject,
+  current,
+  patchObject,
+  updateObject,
+} from "./write.ts";
 
 export interface EngineOptions {
   readonly clock: Clock;
@@ -104,7 +112,10 @@ export class Engine {
     else {
       const { metadata } = existing;
       const { resourceVersion } = metadata;
-      const body = { ...crd, metadata: { ...(crd["metadata"] as JsonObject), resourceVersion, finalizers: metadata.finalizers } };
+      const body = {
+        ...crd,
+        metadata: { ...(crd["metadata"] as JsonObject), resourceVersion, finalizers: metadata.finalizers },
+      };
       await this.update(types.customResourceDefinitions, undefined, name, body);
     }
     return this.registry.all().find((type) => `${type.resource}.${type.group}` === name)!;
@@ -124,7 +135,13 @@ export class Engine {
   }
 
   /** Opens a watch; `lagMs` is read at each change. See openWatch. */
-  watch(type: ResourceType, namespace: string | undefined, query: WatchQuery, sink: WatchSink, lagMs: () => number = () => 0): Watch {
+  watch(
+    type: ResourceType,
+    namespace: string | undefined,
+    query: WatchQuery,
+    sink: WatchSink,
+    lagMs: () => number = () => 0,
+  ): Watch {
     const environment = {
       store: this.#store,
       clock: this.clock,
@@ -134,7 +151,12 @@ export class Engine {
     return openWatch(environment, type, namespace, query, sink, lagMs);
   }
 
-  async create(type: ResourceType, namespace: string | undefined, body: unknown, options: RequestOptions = {}): Promise<KubeObject> {
+  async create(
+    type: ResourceType,
+    namespace: string | undefined,
+    body: unknown,
+    options: RequestOptions = {},
+  ): Promise<KubeObject> {
     if (type === types.customResourceDefinitions) this.#custom.check(body as KubeObject);
     return await createObject(this.#context, type, namespace, body, writeOptions(options));
   }
@@ -190,7 +212,11 @@ export class Engine {
     options: RequestOptions = {},
   ): Promise<ListResult> {
     const listed = listObjects(this.#store, type, namespace, query);
-    const targets = listed.items.map(({ metadata }): Target => ({ type, namespace: metadata.namespace, name: metadata.name }));
+    const targets = listed.items.map(({ metadata }): Target => ({
+      type,
+      namespace: metadata.namespace,
+      name: metadata.name,
+    }));
     const { caller } = writeOptions(options);
     const dryRun = deleteDryRun(deleteOptions, options);
     await deleteObjects(this.#context, targets, { caller, dryRun, options: deleteOptions });
@@ -211,10 +237,22 @@ export class Engine {
   getScale(type: ResourceType, namespace: string | undefined, name: string): JsonObject {
     return scaleOf(current(this.#context, { type, namespace, name }));
   }
-  async updateScale(type: ResourceType, namespace: string | undefined, name: string, body: unknown, options: RequestOptions = {}): Promise<JsonObject> {
+  async updateScale(
+    type: ResourceType,
+    namespace: string | undefined,
+    name: string,
+    body: unknown,
+    options: RequestOptions = {},
+  ): Promise<JsonObject> {
     return await updateScale(this.#context, { type, namespace, name }, body, writeOptions(options));
   }
-  async patchScale(type: ResourceType, namespace: string | undefined, name: string, patch: Patch, options: RequestOptions = {}): Promise<JsonObject> {
+  async patchScale(
+    type: ResourceType,
+    namespace: string | undefined,
+    name: string,
+    patch: Patch,
+    options: RequestOptions = {},
+  ): Promise<JsonObject> {
     return await patchScale(this.#context, { type, namespace, name }, patch, writeOptions(options));
   }
 
@@ -226,8 +264,11 @@ export class Engine {
   /** Removes everything of a resource without admission, finalizers or events of deletion per caller, as lost storage does. */
   wipe(type: ResourceType): void {
     if (type === types.namespaces) throw notImplemented("wiping namespaces");
-    for (const { metadata } of [...this.#store.values(type)]) {
-      this.#store.remove(type, metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`);
+    for (const { metadata } of this.#store.values(type)) {
+      this.#store.remove(
+        type,
+        metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`,
+      );
     }
   }
 

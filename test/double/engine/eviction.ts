@@ -46,7 +46,9 @@ function takeDisruption(context: WriteContext, pod: KubeObject, options: WriteOp
   const [budget, second] = budgetsOf(context, pod);
   if (budget === undefined) return;
   if (second !== undefined) {
-    throw internalError("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
+    throw internalError(
+      "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+    );
   }
   const status = asObject(budget.status);
   const { name, namespace, generation } = budget.metadata;
@@ -102,7 +104,12 @@ export async function evictPod(
     internalUpdate(context, target, "status", (old) => markDisrupted(context, old), options);
   }
   const { resourceVersion: _, ...preconditions } = asObject(deleteOptions["preconditions"]);
-  const request = { caller: options.caller, dryRun, reviewName: undefined, options: { ...deleteOptions, preconditions } };
+  const request = {
+    caller: options.caller,
+    dryRun,
+    reviewName: undefined,
+    options: { ...deleteOptions, preconditions },
+  };
   try {
     await deleteObject(context, target, request);
   } catch (error) {
@@ -143,7 +150,8 @@ export function bindPod(
       if (old.metadata.deletionTimestamp !== undefined) {
         throw conflict(binding, name, `pod ${name} is being deleted, cannot be assigned to a host`);
       }
-      if (assigned !== "") throw conflict(binding, name, `pod ${name} is already assigned to node ${JSON.stringify(assigned)}`);
+      if (assigned !== "")
+        throw conflict(binding, name, `pod ${name} is already assigned to node ${JSON.stringify(assigned)}`);
       const condition = { type: "PodScheduled", status: "True" };
       const conditions = withCondition(old.status?.["conditions"], condition, nowSeconds(context.clock));
       return withFields(old, { spec: { ...old.spec, nodeName }, status: { ...old.status, conditions } });

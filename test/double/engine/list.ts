@@ -41,7 +41,10 @@ export function compileSelection(type: ResourceType, namespace: string | undefin
 /** A resourceVersion parameter as a number; undefined when not sent. Throws 400. */
 export function parseVersion(text: string | undefined): number | undefined {
   if (text === undefined || text === "") return undefined;
-  if (!/^\d{1,15}$/.test(text)) throw badRequest(`Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
+  if (!/^\d{1,15}$/.test(text))
+    throw badRequest(
+      `Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+    );
   return Number(text);
 }
 
@@ -52,13 +55,16 @@ interface ContinueToken {
 }
 
 function encodeToken(token: ContinueToken): string {
-  return Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: token.revision, start: token.after })).toString("base64url");
+  return Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: token.revision, start: token.after })).toString(
+    "base64url",
+  );
 }
 
 function decodeToken(text: string): ContinueToken {
   try {
     const token = JSON.parse(Buffer.from(text, "base64url").toString()) as { rv?: unknown; start?: unknown };
-    if (typeof token.rv === "number" && typeof token.start === "string") return { revision: token.rv, after: token.start };
+    if (typeof token.rv === "number" && typeof token.start === "string")
+      return { revision: token.rv, after: token.start };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
@@ -71,20 +77,33 @@ function startOf(store: Store, query: ListQuery): ContinueToken {
   const match = query.resourceVersionMatch;
   if (query.continueToken !== undefined && query.continueToken !== "") {
     if (match !== undefined && match !== "") {
-      throw invalidListOptions("resourceVersionMatch", "Forbidden: resourceVersionMatch is forbidden when continue is provided");
+      throw invalidListOptions(
+        "resourceVersionMatch",
+        "Forbidden: resourceVersionMatch is forbidden when continue is provided",
+      );
     }
-    if (version !== undefined && version !== 0) throw badRequest("specifying resource version is not allowed when using continue");
+    if (version !== undefined && version !== 0)
+      throw badRequest("specifying resource version is not allowed when using continue");
     return decodeToken(query.continueToken);
   }
   if (match !== undefined && match !== "") {
     if (version === undefined) {
-      throw invalidListOptions("resourceVersionMatch", "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided");
+      throw invalidListOptions(
+        "resourceVersionMatch",
+        "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
+      );
     }
     if (match !== "Exact" && match !== "NotOlderThan") {
-      throw invalidListOptions("resourceVersionMatch", `Unsupported value: ${JSON.stringify(match)}: supported values: "Exact", "NotOlderThan", ""`);
+      throw invalidListOptions(
+        "resourceVersionMatch",
+        `Unsupported value: ${JSON.stringify(match)}: supported values: "Exact", "NotOlderThan", ""`,
+      );
     }
     if (match === "Exact" && version === 0) {
-      throw invalidListOptions("resourceVersionMatch", 'Forbidden: resourceVersionMatch "Exact" is forbidden for resourceVersion "0"');
+      throw invalidListOptions(
+        "resourceVersionMatch",
+        'Forbidden: resourceVersionMatch "Exact" is forbidden for resourceVersion "0"',
+      );
     }
   }
   if (version !== undefined && version > store.revision) throw tooLargeVersion(version, store.revision);
@@ -94,14 +113,23 @@ function startOf(store: Store, query: ListQuery): ContinueToken {
 }
 
 /** Lists the objects of one namespace, or of all when it is undefined. Throws 400, 410 (state no longer kept), 422 and 504 (version in the future). */
-export function listObjects(store: Store, type: ResourceType, namespace: string | undefined, query: ListQuery): ListResult {
+export function listObjects(
+  store: Store,
+  type: ResourceType,
+  namespace: string | undefined,
+  query: ListQuery,
+): ListResult {
   const selects = compileSelection(type, namespace, query);
   const start = startOf(store, query);
   const snapshot = store.snapshot(type, start.revision);
   if (snapshot === undefined) {
     throw query.continueToken === undefined
       ? new ApiError(410, "Expired", "The resourceVersion for the provided list is too old.")
-      : new ApiError(410, "Expired", "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.");
+      : new ApiError(
+          410,
+          "Expired",
+          "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
+        );
   }
   const selected = snapshot.filter(([key, object]) => key > start.after && selects(object));
   // A list at version 0 comes from the watch cache, which knows no pages.

@@ -39,14 +39,20 @@ export function decodeObject(type: ResourceType, body: unknown, namespace: strin
 }
 
 function validateStringMap(field: string, value: unknown): FieldError[] {
-  if (value === undefined || (isObject(value) && Object.values(value).every((item) => typeof item === "string"))) return [];
-  return [{ field, reason: "FieldValueInvalid", detail: `Invalid value: ${JSON.stringify(value)}: must be a map of strings` }];
+  if (value === undefined || (isObject(value) && Object.values(value).every((item) => typeof item === "string")))
+    return [];
+  return [
+    { field, reason: "FieldValueInvalid", detail: `Invalid value: ${JSON.stringify(value)}: must be a map of strings` },
+  ];
 }
 
 /** Refuses malformed names, labels and annotations with 422. */
 export function validateMetadata(type: ResourceType, object: KubeObject): void {
   const { name, labels, annotations } = object.metadata;
-  const errors = [...validateStringMap("metadata.labels", labels), ...validateStringMap("metadata.annotations", annotations)];
+  const errors = [
+    ...validateStringMap("metadata.labels", labels),
+    ...validateStringMap("metadata.annotations", annotations),
+  ];
   if (!dnsSubdomain.test(name) || name.length > nameLengthMax) {
     const detail = `Invalid value: ${JSON.stringify(name)}: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`;
     errors.push({ field: "metadata.name", reason: "FieldValueInvalid", detail });
@@ -109,6 +115,8 @@ export function stampManager(
     ...(subresource === undefined ? {} : { subresource }),
   };
   const { time: _, ...identity } = entry;
-  const others = (object.metadata.managedFields ?? []).filter(({ time: _time, ...other }) => !jsonEquals(other, identity));
+  const others = (object.metadata.managedFields ?? []).filter(
+    ({ time: _time, ...other }) => !jsonEquals(other, identity),
+  );
   return withMetadata(object, { managedFields: [...others.slice(1 - managersMax), entry] });
 }

@@ -1,5 +1,14 @@
 /** The scale subresource of the apps workloads: an autoscaling/v1 view of spec.replicas. */
-import { type JsonObject, type KubeObject, asNumber, asObject, asString, isObject, withFields, withMetadata } from "./object.ts";
+import {
+  type JsonObject,
+  type KubeObject,
+  asNumber,
+  asObject,
+  asString,
+  isObject,
+  withFields,
+  withMetadata,
+} from "./object.ts";
 import { type Patch, applyClientPatch } from "./patch.ts";
 import { badRequest } from "./status.ts";
 import { type Target, type WriteContext, type WriteOptions, current, updateObject } from "./write.ts";
@@ -28,7 +37,12 @@ export function scaleOf(object: KubeObject): JsonObject {
   };
 }
 
-async function writeScale(context: WriteContext, target: Target, scale: unknown, options: WriteOptions): Promise<JsonObject> {
+async function writeScale(
+  context: WriteContext,
+  target: Target,
+  scale: unknown,
+  options: WriteOptions,
+): Promise<JsonObject> {
   const replicas = asNumber(asObject(asObject(scale)["spec"])["replicas"]) ?? 0;
   if (!isObject(scale) || scale["kind"] !== "Scale") throw badRequest("the object provided is no Scale");
   const resourceVersion = asString(asObject(scale["metadata"])["resourceVersion"]);
@@ -38,11 +52,21 @@ async function writeScale(context: WriteContext, target: Target, scale: unknown,
 }
 
 /** PUT of a Scale. */
-export async function updateScale(context: WriteContext, target: Target, body: unknown, options: WriteOptions): Promise<JsonObject> {
+export async function updateScale(
+  context: WriteContext,
+  target: Target,
+  body: unknown,
+  options: WriteOptions,
+): Promise<JsonObject> {
   return await writeScale(context, target, body, options);
 }
 
 /** PATCH of a Scale. */
-export async function patchScale(context: WriteContext, target: Target, patch: Patch, options: WriteOptions): Promise<JsonObject> {
+export async function patchScale(
+  context: WriteContext,
+  target: Target,
+  patch: Patch,
+  options: WriteOptions,
+): Promise<JsonObject> {
   return await writeScale(context, target, applyClientPatch(scaleOf(current(context, target)), patch), options);
 }

@@ -53,7 +53,8 @@ export function parseLabelSelector(text: string | undefined): LabelMatch | undef
   const terms = text.split(/,(?![^(]*\))/).map((term) => term.trim());
   const matches = terms.map((term) => {
     const match = parseTerm(term);
-    if (match === undefined) throw badRequest(`unable to parse requirement: ${JSON.stringify(term)} in ${JSON.stringify(text)}`);
+    if (match === undefined)
+      throw badRequest(`unable to parse requirement: ${JSON.stringify(term)} in ${JSON.stringify(text)}`);
     return match;
   });
   return (labels) => matches.every((match) => match(labels));
@@ -69,7 +70,8 @@ export function compileLabelSelector(selector: unknown): LabelMatch {
     const name = String(key);
     const texts = asArray(values).map(String);
     if (operator === "In" || operator === "NotIn") matches.push(inSet(name, texts, operator === "NotIn"));
-    else if (operator === "Exists" || operator === "DoesNotExist") matches.push(hasKey(name, operator === "DoesNotExist"));
+    else if (operator === "Exists" || operator === "DoesNotExist")
+      matches.push(hasKey(name, operator === "DoesNotExist"));
     else throw badRequest(`${JSON.stringify(operator)} is not a valid label selector operator`);
   }
   return (labels) => matches.every((match) => match(labels));

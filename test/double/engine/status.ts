@@ -113,7 +113,9 @@ export function invalidListOptions(field: string, detail: string): ApiError {
   return new ApiError(422, "Invalid", message, {
     group: "meta.k8s.io",
     kind: "ListOptions",
-    causes: [{ reason: detail.startsWith("Forbidden") ? "FieldValueForbidden" : "FieldValueInvalid", message: detail, field }],
+    causes: [
+      { reason: detail.startsWith("Forbidden") ? "FieldValueForbidden" : "FieldValueInvalid", message: detail, field },
+    ],
   });
 }
 
@@ -127,7 +129,11 @@ export function unauthorized(): ApiError {
 
 export function forbidden(type: ResourceType, name: string, why: string): ApiError {
   const subject = name === "" ? groupResource(type) : `${groupResource(type)} "${name}"`;
-  const details = { ...(name === "" ? {} : { name }), ...(type.group === "" ? {} : { group: type.group }), kind: type.resource };
+  const details = {
+    ...(name === "" ? {} : { name }),
+    ...(type.group === "" ? {} : { group: type.group }),
+    kind: type.resource,
+  };
   return new ApiError(403, "Forbidden", `${subject} is forbidden: ${why}`, details);
 }
 

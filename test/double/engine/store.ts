@@ -63,7 +63,10 @@ export class Store {
     const table = this.#table(type);
     const previous = table.objects.get(key);
     this.#revision += 1;
-    const stored = deepFreeze(withMetadata(object, { resourceVersion: String(this.#revision) }));
+    const { apiVersion, kind, metadata, ...rest } = object;
+    // In this order, so that a list can leave out the first two as the real server does.
+    const versioned = { ...metadata, resourceVersion: String(this.#revision) };
+    const stored = deepFreeze({ apiVersion, kind, metadata: versioned, ...rest });
     table.objects.set(key, stored);
     this.#publish(table, {
       type: previous === undefined ? "ADDED" : "MODIFIED",
@@ -95,7 +98,7 @@ export class Store {
       table.floor = table.changes[dropped - 1]!.revision;
       table.changes = table.changes.slice(dropped);
     }
-    for (const listener of [...table.listeners]) listener(change);
+    for (const listener of table.listeners) listener(change);
   }
 
   /** Calls `listener` for each later change of the resource, within the commit; returns the unsubscriber. */

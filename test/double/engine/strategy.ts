@@ -1,5 +1,14 @@
 /** What each built-in resource does to an object before it is stored: defaults, what a write may touch, and validation. */
-import { type KubeObject, type JsonObject, asArray, asObject, asString, jsonEquals, withFields, withMetadata } from "./object.ts";
+import {
+  type KubeObject,
+  type JsonObject,
+  asArray,
+  asObject,
+  asString,
+  jsonEquals,
+  withFields,
+  withMetadata,
+} from "./object.ts";
 import { type ResourceType, builtInResources as types } from "./resources.ts";
 import { compileLabelSelector } from "./selectors.ts";
 import { type FieldError, notImplemented } from "./status.ts";
@@ -25,7 +34,12 @@ function withSpecDefaults(object: KubeObject, defaults: JsonObject): KubeObject 
 }
 
 function deploymentDefaults(object: KubeObject): KubeObject {
-  const defaults = { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600, strategy: rollingUpdateDefaults };
+  const defaults = {
+    replicas: 1,
+    revisionHistoryLimit: 10,
+    progressDeadlineSeconds: 600,
+    strategy: rollingUpdateDefaults,
+  };
   const result = withSpecDefaults(object, defaults);
   const strategy = asObject(result.spec?.["strategy"]);
   if (asString(strategy["type"]) === "Recreate") return result;
@@ -95,11 +109,14 @@ export function statusUpdate(type: ResourceType, old: KubeObject, next: KubeObje
   if (type.custom) return withFields(old, { status: next.status });
   const { metadata } = next;
   // Built-in types let labels and annotations through; that is what pod fencing through pods/status relies on.
-  return withFields(withMetadata(old, {
-    labels: type === types.deployments ? old.metadata.labels : metadata.labels,
-    annotations: metadata.annotations,
-    finalizers: metadata.finalizers,
-  }), { status: next.status });
+  return withFields(
+    withMetadata(old, {
+      labels: type === types.deployments ? old.metadata.labels : metadata.labels,
+      annotations: metadata.annotations,
+      finalizers: metadata.finalizers,
+    }),
+    { status: next.status },
+  );
 }
 
 /** True when the desired state differs, which moves metadata.generation. */
@@ -109,18 +126,28 @@ export function desiredStateChanged(old: KubeObject, next: KubeObject): boolean 
   return !jsonEquals(before, after);
 }
 
-const podFieldsThatMayChange = ["tolerations", "activeDeadlineSeconds", "terminationGracePeriodSeconds", "schedulingGates"];
+const podFieldsThatMayChange = [
+  "tolerations",
+  "activeDeadlineSeconds",
+  "terminationGracePeriodSeconds",
+  "schedulingGates",
+];
 
 function podSpecWithoutMutable(spec: JsonObject): JsonObject {
   const kept = Object.fromEntries(Object.entries(spec).filter(([key]) => !podFieldsThatMayChange.includes(key)));
   const withoutImages = (list: unknown): unknown[] => asArray(list).map((item) => ({ ...asObject(item), image: "" }));
-  return { ...kept, containers: withoutImages(spec["containers"]), initContainers: withoutImages(spec["initContainers"]) };
+  return {
+    ...kept,
+    containers: withoutImages(spec["containers"]),
+    initContainers: withoutImages(spec["initContainers"]),
+  };
 }
 
 function validatePod(object: KubeObject, old: KubeObject | undefined): FieldError[] {
   const spec = asObject(object.spec);
   if (asArray(spec["containers"]).length === 0) return [required("spec.containers")];
-  if (old === undefined || jsonEquals(podSpecWithoutMutable(asObject(old.spec)), podSpecWithoutMutable(spec))) return [];
+  if (old === undefined || jsonEquals(podSpecWithoutMutable(asObject(old.spec)), podSpecWithoutMutable(spec)))
+    return [];
   const detail =
     "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
   return [{ field: "spec", reason: "FieldValueForbidden", detail }];
@@ -150,7 +177,8 @@ function validateWebhooks(object: KubeObject): FieldError[] {
     // CEL needs an interpreter; a condition that is silently not evaluated would be a wrong answer.
     if (asArray(webhook["matchConditions"]).length > 0) throw notImplemented("matchConditions of webhooks");
     if (webhook["clientConfig"] === undefined) errors.push(required(`${path}.clientConfig`));
-    if (asArray(webhook["admissionReviewVersions"]).length === 0) errors.push(required(`${path}.admissionReviewVersions`));
+    if (asArray(webhook["admissionReviewVersions"]).length === 0)
+      errors.push(required(`${path}.admissionReviewVersions`));
     if (webhook["sideEffects"] !== "None" && webhook["sideEffects"] !== "NoneOnDryRun") {
       errors.push(required(`${path}.sideEffects`));
     }
@@ -159,7 +187,11 @@ function validateWebhooks(object: KubeObject): FieldError[] {
 }
 
 /** The rules of the real server that a mistake of ours would meet; not its whole validation. */
-export function validateBuiltIn(type: ResourceType, object: KubeObject, old: KubeObject | undefined): readonly FieldError[] {
+export function validateBuiltIn(
+  type: ResourceType,
+  object: KubeObject,
+  old: KubeObject | undefined,
+): readonly FieldError[] {
   switch (type) {
     case types.pods:
       return validatePod(object, old);

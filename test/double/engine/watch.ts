@@ -64,10 +64,16 @@ function checkQuery(query: WatchQuery): void {
   const match = query.resourceVersionMatch ?? "";
   if (query.sendInitialEvents === undefined) {
     if (match !== "") {
-      throw invalidListOptions("resourceVersionMatch", "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+      throw invalidListOptions(
+        "resourceVersionMatch",
+        "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+      );
     }
   } else if (match !== "NotOlderThan") {
-    throw invalidListOptions("resourceVersionMatch", "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    throw invalidListOptions(
+      "resourceVersionMatch",
+      "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+    );
   }
 }
 
@@ -160,7 +166,11 @@ class OpenWatch implements Watch {
 
 function bookmarkEvent(type: ResourceType, revision: number, endsInitialEvents: boolean): WatchEvent {
   const annotations = { "k8s.io/initial-events-end": "true" };
-  const metadata = { resourceVersion: String(revision), creationTimestamp: null, ...(endsInitialEvents ? { annotations } : {}) };
+  const metadata = {
+    resourceVersion: String(revision),
+    creationTimestamp: null,
+    ...(endsInitialEvents ? { annotations } : {}),
+  };
   return { type: "BOOKMARK", object: { kind: type.kind, apiVersion: apiVersionOf(type), metadata } };
 }
 

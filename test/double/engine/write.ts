@@ -4,8 +4,23 @@ import { type Clock } from "../../../src/util/clock.ts";
 import { type Rng } from "../../../src/util/rng.ts";
 import { type CustomSchema } from "./crd-schema.ts";
 import { randomNameSuffix, randomUuid } from "./identity.ts";
-import { decodeObject, nextGeneration, nowSeconds, stampManager, updatedMetadata, validateMetadata } from "./metadata.ts";
-import { type JsonObject, type KubeObject, asString, deepFreeze, jsonEquals, objectKey, withMetadata } from "./object.ts";
+import {
+  decodeObject,
+  nextGeneration,
+  nowSeconds,
+  stampManager,
+  updatedMetadata,
+  validateMetadata,
+} from "./metadata.ts";
+import {
+  type JsonObject,
+  type KubeObject,
+  asString,
+  deepFreeze,
+  jsonEquals,
+  objectKey,
+  withMetadata,
+} from "./object.ts";
 import { type Patch, applyClientPatch } from "./patch.ts";
 import { type ResourceType, builtInResources, groupResource } from "./resources.ts";
 import { type FieldError, alreadyExists, badRequest, conflict, forbidden, invalid, notFound } from "./status.ts";
@@ -225,7 +240,11 @@ export async function updateObject(
       if (uid !== "" && uid !== old.metadata.uid) {
         const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`;
         const at = `/registry/${groupResource(type)}/${objectKey(target.namespace, name)}`;
-        throw conflict(type, name, `StorageError: invalid object, Code: 4, Key: ${at}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`);
+        throw conflict(
+          type,
+          name,
+          `StorageError: invalid object, Code: 4, Key: ${at}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`,
+        );
       }
       if ((version ?? "") === "" && !type.unconditionalUpdate) {
         const detail = "Invalid value: 0x0: must be specified for an update";

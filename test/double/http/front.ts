@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } f
 import { type Clock, sleep } from "../../../src/util/clock.ts";
 import { type Caller } from "../engine/admission.ts";
 import { type Engine, systemAdmin } from "../engine/engine.ts";
-import { type KubeObject, objectText } from "../engine/object.ts";
+import { objectText } from "../engine/object.ts";
 import { ApiError, badRequest, internalError, isApiError, unauthorized } from "../engine/status.ts";
 import { type Watch, type WatchEvent } from "../engine/watch.ts";
 import { type Authorizer, type RestRequest, type RestResponse, errorResponse, handleRest } from "../rest/rest.ts";
@@ -53,7 +53,8 @@ function checkAccept(accept: string | undefined): void {
 }
 
 function eventText(event: WatchEvent): string {
-  const object = event.type === "BOOKMARK" || event.type === "ERROR" ? JSON.stringify(event.object) : objectText(event.object);
+  const object =
+    event.type === "BOOKMARK" || event.type === "ERROR" ? JSON.stringify(event.object) : objectText(event.object);
   return `{"type":"${event.type}","object":${object}}\n`;
 }
 
@@ -82,7 +83,7 @@ export class Front {
 
   /** Resets the connection of every watch. */
   dropWatches(): void {
-    for (const response of [...this.#watches.keys()]) response.destroy();
+    for (const response of this.#watches.keys()) response.destroy();
   }
 
   /** Answers one request. Never rejects. */
@@ -139,7 +140,8 @@ export class Front {
         response.writeHead(answer.code, { "content-type": "text/plain; charset=utf-8" }).end(answer.text);
         return;
       case "json": {
-        const retryAfter = answer.retryAfterSeconds === undefined ? {} : { "retry-after": String(answer.retryAfterSeconds) };
+        const retryAfter =
+          answer.retryAfterSeconds === undefined ? {} : { "retry-after": String(answer.retryAfterSeconds) };
         response.writeHead(answer.code, { "content-type": "application/json", ...retryAfter }).end(answer.text);
       }
     }

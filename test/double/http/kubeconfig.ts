@@ -19,6 +19,11 @@ export function kubeconfigText(url: string, token: string | undefined, caPem: st
 }
 
 /** Writes `kubeconfigText` to `path`, readable by the owner only. */
-export function writeKubeconfigFile(path: string, url: string, token: string | undefined, caPem: string | undefined): void {
+export function writeKubeconfigFile(
+  path: string,
+  url: string,
+  token: string | undefined,
+  caPem: string | undefined,
+): void {
   writeFileSync(path, kubeconfigText(url, token, caPem), { mode: 0o600 });
 }

@@ -8,13 +8,21 @@ import { asObject, asString } from "../engine/object.ts";
 const answerBytesMax = 3 * 1024 * 1024;
 
 /** The address of a service's port, for clientConfig.service; without it such webhooks cannot be called. */
-export type ResolveService = (namespace: string, name: string, port: number) => { readonly host: string; readonly port: number };
+export type ResolveService = (
+  namespace: string,
+  name: string,
+  port: number,
+) => { readonly host: string; readonly port: number };
 
-function addressOf(clientConfig: unknown, resolveService: ResolveService | undefined): { url: URL; servername?: string } {
+function addressOf(
+  clientConfig: unknown,
+  resolveService: ResolveService | undefined,
+): { url: URL; servername?: string } {
   const { url, service } = asObject(clientConfig);
   if (typeof url === "string") return { url: new URL(url) };
   const { namespace, name, path, port } = asObject(service);
-  if (resolveService === undefined) throw new Error(`service "${String(namespace)}/${String(name)}" cannot be resolved`);
+  if (resolveService === undefined)
+    throw new Error(`service "${String(namespace)}/${String(name)}" cannot be resolved`);
   const at = resolveService(String(namespace), String(name), typeof port === "number" ? port : 443);
   const servername = `${String(name)}.${String(namespace)}.svc`;
   return { url: new URL(`https://${at.host}:${at.port}${asString(path) ?? "/"}`), servername };
@@ -28,12 +36,20 @@ interface Post {
   readonly servername: string | undefined;
 }
 
-async function post(call: Post, retryOnStaleConnection: boolean): Promise<string> {
+/** The other side closed an idle connection just as it was used again. */
+class StaleConnectionError extends Error {}
+
+async function post(call: Post): Promise<string> {
   const { url, body, timeoutMs, ca, servername } = call;
   return await new Promise((resolve, reject) => {
+    const headers = {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+      accept: "application/json, */*",
+    };
     const options = {
       method: "POST",
-      headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body), accept: "application/json, */*" },
+      headers,
       signal: AbortSignal.timeout(timeoutMs),
       ...(ca === undefined ? {} : { ca }),
       ...(servername === undefined ? {} : { servername }),
@@ -51,17 +67,29 @@ async function post(call: Post, retryOnStaleConnection: boolean): Promise<string
       response.on("end", () => {
         const answer = Buffer.concat(chunks).toString();
         if (response.statusCode === 200) resolve(answer);
-        else reject(new Error(`an error on the server (${JSON.stringify(answer)}) has prevented the request from succeeding`));
+        else
+          reject(
+            new Error(`an error on the server (${JSON.stringify(answer)}) has prevented the request from succeeding`),
+          );
       });
     });
     outgoing.on("error", (error: NodeJS.ErrnoException) => {
-      // The other side closed an idle connection just as we used it; the real server's client tries again as well.
-      if (retryOnStaleConnection && outgoing.reusedSocket && error.code === "ECONNRESET") {
-        post(call, false).then(resolve, reject);
-      } else reject(new Error(`Post ${JSON.stringify(url.href)}: ${error.message}`));
+      const message = `Post ${JSON.stringify(url.href)}: ${error.message}`;
+      const stale = outgoing.reusedSocket && error.code === "ECONNRESET";
+      reject(stale ? new StaleConnectionError(message) : new Error(message));
     });
     outgoing.end(body);
   });
+}
+
+/** Tries again once on a stale connection, as the real server's client does. */
+async function postWithRetry(call: Post): Promise<string> {
+  try {
+    return await post(call);
+  } catch (error) {
+    if (error instanceof StaleConnectionError) return await post(call);
+    throw error;
+  }
 }
 
 /** Creates the default implementation: `?timeout=Ns` in whole seconds, the caBundle of the configuration, connections kept alive. */
@@ -72,6 +100,6 @@ export function createWebhookClient(resolveService?: ResolveService): CallWebhoo
     url.searchParams.set("timeout", `${Math.ceil(timeoutMs / 1000)}s`);
     const caBundle = asString(clientConfig["caBundle"]);
     const ca = caBundle === undefined ? undefined : Buffer.from(caBundle, "base64");
-    return JSON.parse(await post({ url, body: JSON.stringify(review), timeoutMs, ca, servername }, true)) as unknown;
+    return JSON.parse(await postWithRetry({ url, body: JSON.stringify(review), timeoutMs, ca, servername })) as unknown;
   };
 }

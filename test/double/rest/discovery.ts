@@ -26,7 +26,13 @@ function apiResources(type: ResourceType): JsonObject[] {
     verbs: allVerbs,
     ...(shortNames.length === 0 ? {} : { shortNames }),
   };
-  const sub = (name: string, subKind: string, group: string, subVersion: string, verbs: readonly string[]): JsonObject => ({
+  const sub = (
+    name: string,
+    subKind: string,
+    group: string,
+    subVersion: string,
+    verbs: readonly string[],
+  ): JsonObject => ({
     name: `${resource}/${name}`,
     singularName: "",
     namespaced,
@@ -51,7 +57,14 @@ function resourceList(registry: ResourceRegistry, groupVersion: string): JsonObj
 }
 
 function groupOf(registry: ResourceRegistry, name: string): JsonObject | undefined {
-  const versions = [...new Set(registry.all().filter((type) => type.group === name).map((type) => type.version))];
+  const versions = [
+    ...new Set(
+      registry
+        .all()
+        .filter((type) => type.group === name)
+        .map((type) => type.version),
+    ),
+  ];
   if (versions.length === 0) return undefined;
   const entries = versions.map((item) => ({ groupVersion: `${name}/${item}`, version: item }));
   return { name, versions: entries, preferredVersion: entries[0] };
@@ -69,7 +82,14 @@ export function discover(registry: ResourceRegistry, path: string): string | Jso
   if (root === "api" && parts.length === 2) return resourceList(registry, group!);
   if (root !== "apis") return undefined;
   if (parts.length === 1) {
-    const names = [...new Set(registry.all().map((type) => type.group).filter((name) => name !== ""))];
+    const names = [
+      ...new Set(
+        registry
+          .all()
+          .map((type) => type.group)
+          .filter((name) => name !== ""),
+      ),
+    ];
     return { kind: "APIGroupList", apiVersion: "v1", groups: names.map((name) => groupOf(registry, name)) };
   }
   if (parts.length === 2) {

@@ -7,7 +7,15 @@ import { type Engine, type RequestOptions } from "../engine/engine.ts";
 import { type ListQuery, type ListResult } from "../engine/list.ts";
 import { type JsonObject, type KubeObject, asObject, asString, isObject, objectText } from "../engine/object.ts";
 import { type ResourceType, apiVersionOf } from "../engine/resources.ts";
-import { type ApiError, type Status, badRequest, forbidden, isApiError, noSuchResource, notImplemented } from "../engine/status.ts";
+import {
+  type ApiError,
+  type Status,
+  badRequest,
+  forbidden,
+  isApiError,
+  noSuchResource,
+  notImplemented,
+} from "../engine/status.ts";
 import { type Watch, type WatchQuery, type WatchSink } from "../engine/watch.ts";
 import { discover } from "./discovery.ts";
 import { type Route, type Verb, parseRoute } from "./route.ts";
@@ -47,7 +55,12 @@ function json(code: number, text: string): RestResponse {
 }
 
 function answer(code: number, body: JsonObject | Status): RestResponse {
-  return json(code, isObject(body) && "metadata" in body && "uid" in asObject(body["metadata"]) ? objectText(body as KubeObject) : JSON.stringify(body));
+  return json(
+    code,
+    isObject(body) && "metadata" in body && "uid" in asObject(body["metadata"])
+      ? objectText(body as KubeObject)
+      : JSON.stringify(body),
+  );
 }
 
 /** The response that tells of an error of the engine. */
@@ -61,6 +74,12 @@ export function errorResponse(error: ApiError): RestResponse {
   };
 }
 
+/** An item of a list: those of built-in types come without apiVersion and kind. */
+function itemText(object: KubeObject, head: string): string {
+  const text = objectText(object);
+  return text.startsWith(head) ? `{${text.slice(head.length)}` : text;
+}
+
 function listText(type: ResourceType, list: ListResult): string {
   const metadata = {
     resourceVersion: list.resourceVersion,
@@ -68,7 +87,9 @@ function listText(type: ResourceType, list: ListResult): string {
     ...(list.remainingItemCount === undefined ? {} : { remainingItemCount: list.remainingItemCount }),
   };
   const head = JSON.stringify({ kind: `${type.kind}List`, apiVersion: apiVersionOf(type), metadata });
-  return `${head.slice(0, -1)},"items":[${list.items.map(objectText).join(",")}]}`;
+  const typeText = `{"apiVersion":${JSON.stringify(apiVersionOf(type))},"kind":${JSON.stringify(type.kind)},`;
+  const items = list.items.map((item) => (type.custom ? objectText(item) : itemText(item, typeText)));
+  return `${head.slice(0, -1)},"items":[${items.join(",")}]}`;
 }
 
 function flag(query: URLSearchParams, name: string): boolean | undefined {
@@ -200,7 +221,11 @@ async function onCollection(engine: Engine, request: RestRequest, route: Route):
 }
 
 /** Answers one request. Never throws an ApiError: that becomes its response. */
-export async function handleRest(engine: Engine, authorizer: Authorizer | undefined, request: RestRequest): Promise<RestResponse> {
+export async function handleRest(
+  engine: Engine,
+  authorizer: Authorizer | undefined,
+  request: RestRequest,
+): Promise<RestResponse> {
   try {
     const document = request.method === "GET" ? discover(engine.registry, request.path) : undefined;
     if (typeof document === "string") return { kind: "text", code: 200, text: document };

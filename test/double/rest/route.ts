@@ -33,10 +33,14 @@ function verbOf(method: string, named: boolean, watch: boolean): Verb {
 
 /** Splits `/api/v1/…` and `/apis/group/version/…`. Throws 404 for what is not served and 405 for methods that do not exist there. */
 export function parseRoute(registry: ResourceRegistry, method: string, path: string, watch: boolean): Route {
-  const parts = path.split("/").filter((part) => part !== "").map(decodeURIComponent);
+  const parts = path
+    .split("/")
+    .filter((part) => part !== "")
+    .map(decodeURIComponent);
   const rest = parts[0] === "api" ? parts.slice(2) : parts.slice(3);
   const [group, version] = parts[0] === "api" ? ["", parts[1]] : [parts[1], parts[2]];
-  if ((parts[0] !== "api" && parts[0] !== "apis") || group === undefined || version === undefined) throw noSuchResource();
+  if ((parts[0] !== "api" && parts[0] !== "apis") || group === undefined || version === undefined)
+    throw noSuchResource();
   // A namespace is an object of its own, and the scope of what follows it.
   const scoped = rest[0] === "namespaces" && rest.length > 2 && !["status", "finalize"].includes(rest[2]!);
   const namespace = scoped ? rest[1] : undefined;

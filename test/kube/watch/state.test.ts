@@ -7,6 +7,7 @@ import { nextStep, type State, type Step } from "../../../src/kube/watch/state.t
 const at = parseResourceVersion("10")!;
 const streaming: State = { phase: "list", method: "watchList" };
 const paging: State = { phase: "list", method: "pages" };
+const lists: readonly State[] = [streaming, paging];
 const watching: State = { phase: "watch", from: at };
 
 const kinds: readonly KubeErrorKind[] = [
@@ -27,7 +28,7 @@ const kinds: readonly KubeErrorKind[] = [
 
 test("a failed list is always followed by a list, with a pause unless another method is tried", () => {
   for (const kind of kinds) {
-    for (const state of [streaming, paging] as const) {
+    for (const state of lists) {
       const step: Step = nextStep(
         state,
         { type: "failed", resumeFrom: undefined, error: new KubeError(kind, "") },

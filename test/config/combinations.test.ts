@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { load, loadBad, loadGood } from "./load.ts";
+
+/** Arguments that cannot work together, and what the message has to name. */
+const impossible: readonly [string, RegExp][] = [
+  [
+    "--role=aggregator --aggregator-leader-elector-lease-duration=10s",
+    /lease-duration \(10s\) must be longer than .*renew-deadline \(10s\)/,
+  ],
+  [
+    "--role=generator --generator-leader-elector-retry-period=9s",
+    /renew-deadline \(10s\) must be longer than 1.2 times .*retry-period \(9s\)/,
+  ],
+  ["--role=aggregator --aggregator-rate-jitter-low=2", /jitter-low \(2\) must be at most .*jitter-high \(1\)/],
+  ["--role=aggregator --aggregator-settle-window=5s", /settle-window \(5s\) must be at least .*fence-delay \(10s\)/],
+  [
+    "--role=aggregator --aggregator-worker-backoff-max=1ms",
+    /backoff-base \(100ms\) must be at most .*backoff-max \(1ms\)/,
+  ],
+  ["--role=webhook --webhook-https-enable --webhook-https-key-file=k", /--webhook-https-cert-file is not given/],
+  ["--role=generator --healthz-https-enable --healthz-https-cert-file=c", /--healthz-https-key-file is not given/],
+  ["--role=generator --prometheus-http-https-enable", /--prometheus-http-https-cert-file is not given/],
+  ["--role=webhook --webhook-enable=false", /the webhook has no listener/],
+  [
+    "--role=webhook --webhook-requires-pod-name.by-cell-filter=a",
+    /allowed only with --webhook-requires-pod-name=by-cell, which is never/,
+  ],
+  [
+    "--role=webhook --webhook-worker-client-provider.map-configs=a=b",
+    /map-configs is allowed only with .*=map, which is none/,
+  ],
+  [
+    "--role=webhook --webhook-worker-client-provider.map-masters=a=http://b",
+    /map-masters is allowed only with .*=map, which is none/,
+  ],
+  [
+    "--role=webhook --webhook-worker-client-provider.single-kube-config=a",
+    /single-kube-config is allowed only with .*=single/,
+  ],
+  [
+    "--role=webhook --webhook-worker-client-provider.single-kube-master=http://a",
+    /single-kube-master is allowed only with .*=single/,
+  ],
+  ["--role=webhook --webhook-worker-client-provider=map", /needs a cell in .*map-configs/],
+  [
+    "--role=webhook --webhook-worker-client-provider=map --webhook-worker-client-provider.map-configs=a=b --webhook-worker-client-provider.map-masters=c=http://d",
+    /map-masters names the cell c, .* allowed: a$/,
+  ],
+  [
+    "--role=webhook --webhook-handler-health-criterion-ready-value=Running",
+    /annotation podseidon.kubewharf.io\/health-criterion=Running already means Running/,
+  ],
+  ["--role=webhook --webhook-port=9090", /--prometheus-http-port and --webhook-port are both 9090/],
+  [
+    "--role=generator --healthz-port=9090 --healthz-bind-addr=::",
+    /--healthz-port and --prometheus-http-port are both 9090/,
+  ],
+  ["--role=generator --healthz-port=9090 --healthz-bind-addr=127.0.0.1", /are both 9090/],
+  [
+    "--role=generator --core-kube-impersonate-uid=1",
+    /--core-kube-impersonate-uid needs --core-kube-impersonate-username/,
+  ],
+  [
+    "--role=update-trigger --worker-kube-impersonate-groups=a",
+    /--worker-kube-impersonate-groups needs --worker-kube-impersonate-username/,
+  ],
+  [
+    "--role=aggregator --update-trigger-enable --worker-kube-target-namespace=a",
+    /dummy-pod-namespace \(default\) must be --worker-kube-target-namespace \(a\)/,
+  ],
+];
+
+it("combinations that cannot work are refused with the flags and what is allowed", () => {
+  for (const [argv, message] of impossible) assert.match(loadBad(argv.split(" ")), message, argv);
+});
+
+it("the same values are fine where nothing clashes", () => {
+  const possible = [
+    "--role=aggregator --aggregator-leader-elector-enable=false --aggregator-leader-elector-lease-duration=1s",
+    "--role=generator --healthz-port=9090 --healthz-bind-addr=127.0.0.2",
+    "--role=generator --healthz-port=0 --prometheus-http-port=0",
+    "--role=generator --healthz-port=9090 --prometheus-http-enable=false",
+    "--role=generator --healthz-port=8080",
+    "--role=webhook --webhook-handler-health-criterion-ready-value=Running --webhook-handler-health-criterion-ready-key=other",
+    "--role=webhook --webhook-requires-pod-name=by-cell --webhook-requires-pod-name.by-cell-filter=a",
+    "--role=aggregator --aggregator-rate-jitter-low=1 --aggregator-settle-window=10s",
+    "--role=aggregator --update-trigger-enable --worker-kube-target-namespace=a --update-trigger-dummy-pod-namespace=a",
+    "--role=generator,webhook --core-kube-impersonate-uid=1 --core-kube-impersonate-username=u",
+  ];
+  for (const argv of possible) loadGood(argv.split(" "));
+});
+
+it("combinations of roles that do not run are not judged", () => {
+  const env = { PODSEIDON_FLAG_WEBHOOK_ENABLE: "false", PODSEIDON_FLAG_AGGREGATOR_RATE_JITTER_LOW: "2" };
+  assert.equal(load(["--role=generator"], { env }).kind, "config");
+  assert.equal(load(["--role=webhook"], { env }).kind, "error");
+});

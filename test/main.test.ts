@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { on, once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import path from "node:path";
+import { it, type TestContext } from "node:test";
+
+const main = path.join(import.meta.dirname, "../src/main.ts");
+/** Far above what a start takes on a busy machine; a process that hangs must not hang the tests. */
+const patienceMs = 30_000;
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function start(t: TestContext, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [main, ...argv], { env, timeout: patienceMs, killSignal: "SIGKILL" });
+  t.after(() => child.kill("SIGKILL"));
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output.stdout += chunk));
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (output.stderr += chunk));
+  const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, ...output })));
+  /** The first entry of the log with this message and listener. */
+  const logged = async (message: string, listener: string): Promise<Record<string, unknown>> => {
+    for await (const _ of on(child.stderr, "data", { signal: AbortSignal.timeout(patienceMs) })) {
+      const entries = output.stderr
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+      const found = entries.find((entry) => entry["msg"] === message && entry["listener"] === listener);
+      if (found !== undefined) return found;
+    }
+    return assert.fail("the log ended");
+  };
+  return { child, ended, logged };
+}
+
+it("--version names version, commit and Node", async (t) => {
+  const { code, stdout, stderr } = await start(t, ["--version"]).ended;
+  assert.match(stdout, /^podseidon \d+\.\d+\.\d+ \(commit \w+, Node v\d+\.\d+\.\d+\)\n$/);
+  assert.deepEqual([code, stderr], [0, ""]);
+});
+
+it("--help goes to stdout and exits with 0", async (t) => {
+  const { code, stdout, stderr } = await start(t, ["--help"]).ended;
+  assert.match(stdout, /^Usage: podseidon --role=/);
+  assert.deepEqual([code, stderr], [0, ""]);
+});
+
+it("a closed reader of stdout is no error", async (t) => {
+  const { child, ended } = start(t, ["--help"]);
+  child.stdout.destroy();
+  const { code, stderr } = await ended;
+  assert.deepEqual([code, stderr], [0, ""]);
+});
+
+it("--print-config prints the effective settings", async (t) => {
+  const { code, stdout } = await start(t, ["--role=webhook", "--print-config"], { PODSEIDON_FLAG_KLOG_V: "4" }).ended;
+  assert.match(stdout, /^klog-v: 4 {2}# env PODSEIDON_FLAG_KLOG_V$/m);
+  assert.equal(code, 0);
+});
+
+it("every source of mistakes ends with exit code 2 and one line on stderr", async (t) => {
+  const cases: readonly [string[], Record<string, string>][] = [
+    [["--role=webhok"], {}],
+    [["--role=webhook", "--webhook-prot=1"], {}],
+    [["--role=webhook", "--config=/does/not/exist"], {}],
+    [["--role=webhook"], { PODSEIDON_FLAG_WEBHOOK_PORT: "tcp://10.0.0.1:80" }],
+    [["positional"], {}],
+    [[], {}],
+  ];
+  for (const [argv, env] of cases) {
+    const { code, stdout, stderr } = await start(t, argv, env).ended;
+    assert.deepEqual([code, stdout], [2, ""], argv.join(" "));
+    assert.match(stderr, /^podseidon: [^\n]+\n$/);
+  }
+});
+
+const freePorts = ["--healthz-port=0", "--prometheus-http-port=0"];
+
+it("a kubeconfig that cannot be read ends every role with exit code 1 and a line that names it", async (t) => {
+  const clusters = {
+    generator: ["core"],
+    aggregator: ["core", "worker"],
+    webhook: ["core"],
+    "update-trigger": ["worker"],
+  };
+  for (const [role, kinds] of Object.entries(clusters)) {
+    const { code, stderr } = await start(
+      t,
+      [`--role=${role}`, ...kinds.map((kind) => `--${kind}-kube-config=/does/not/exist`), ...freePorts],
+      { PODSEIDON_WEBHOOK_PORT: "tcp://10.0.0.1:80", PODSEIDON_FLAG_WEBHOOK_PORT: "0" },
+    ).ended;
+    assert.equal(code, 1, role);
+    const last = stderr.trimEnd().split("\n").at(-1) ?? "";
+    assert.match(last, /^podseidon: .*\/does\/not\/exist/, role);
+    assert.doesNotMatch(stderr, /^\s+at /m);
+  }
+});
+
+it("a port in use ends the process with exit code 1 and a line that names the flag", async (t) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const { code, stderr } = await start(t, [
+    "--role=webhook",
+    "--core-kube-master=http://127.0.0.1:1",
+    "--healthz-bind-addr=127.0.0.1",
+    `--healthz-port=${port}`,
+    "--prometheus-http-port=0",
+    "--webhook-port=0",
+  ]).ended;
+  assert.equal(code, 1);
+  assert.match(stderr.trimEnd().split("\n").at(-1) ?? "", /^podseidon: healthz cannot listen on .* \(--healthz-port\)/);
+});
+
+it("all roles in one process live without an API server, are not ready, and stop when asked", async (t) => {
+  const { child, ended, logged } = start(t, [
+    "--role=webhook,aggregator,generator,update-trigger",
+    "--core-kube-master=http://127.0.0.1:1",
+    "--worker-kube-master=http://127.0.0.1:1",
+    "--webhook-port=0",
+    ...freePorts,
+  ]);
+  const health = await logged("listening", "healthz");
+  const metrics = await logged("listening", "prometheus-http");
+  const get = (listener: Record<string, unknown>, path: string): Promise<Response> => {
+    const address = String(listener["address"]);
+    return fetch(`http://${address.includes(":") ? `[${address}]` : address}:${String(listener["port"])}${path}`);
+  };
+  assert.equal((await get(health, "/livez")).status, 200);
+  assert.equal((await get(health, "/readyz")).status, 500);
+  assert.match(await (await get(metrics, "/")).text(), /^heartbeat /m);
+  child.kill("SIGTERM");
+  const { code, stderr } = await ended;
+  assert.equal(code, 0, stderr);
+});

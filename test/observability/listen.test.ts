@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import http from "node:http";
+import net from "node:net";
+import tls from "node:tls";
+import { it, type TestContext } from "node:test";
+import { Hono } from "hono";
+import { StartError } from "../../src/lifecycle/component.ts";
+import { certificatePollMs } from "../../src/observability/certificate.ts";
+import { listen, type ListenOptions } from "../../src/observability/listen.ts";
+import { silentLogger } from "../../src/util/logger.ts";
+import { createVirtualClock } from "../support/virtual-clock.ts";
+import { createPem, temporaryFolder, writePem } from "./certificates.ts";
+
+const base = {
+  name: "test",
+  bindAddress: "127.0.0.1",
+  port: 0,
+  portFlag: "test-port",
+  readHeaderTimeoutMs: 10_000,
+  connectionsMax: 10,
+  logger: silentLogger,
+};
+
+async function open(t: TestContext, options: Partial<ListenOptions> = {}) {
+  const clock = createVirtualClock();
+  const app = new Hono().get("/", (context) => context.text("hello"));
+  const listener = await listen({ ...base, clock, fetch: app.fetch, ...options });
+  t.after(() => listener.close(0));
+  return { clock, listener };
+}
+
+/** One request on a connection of its own or of the agent. */
+function get(port: number, agent?: http.Agent): Promise<{ text: string; connection: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    const request = http.get({ host: "127.0.0.1", port, agent }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      response.on("end", () => resolve({ text, connection: response.headers.connection }));
+    });
+    request.on("error", reject);
+  });
+}
+
+it("an app is served on the port that the system chose", async (t) => {
+  const { listener } = await open(t);
+  assert(listener.port > 0);
+  assert.equal(listener.address, "127.0.0.1");
+  assert.equal((await get(listener.port)).text, "hello");
+});
+
+it("Request and Response stay the platform's", async (t) => {
+  const { Request, Response } = globalThis;
+  await open(t);
+  assert.equal(globalThis.Request, Request);
+  assert.equal(globalThis.Response, Response);
+});
+
+it("a port in use is a StartError that names address and flag", async (t) => {
+  const { listener } = await open(t);
+  await assert.rejects(open(t, { port: listener.port }), (error) => {
+    assert(error instanceof StartError);
+    assert.match(
+      error.message,
+      new RegExp(`^test cannot listen on 127.0.0.1:${listener.port} \\(--test-port\\): .*EADDRINUSE`),
+    );
+    return true;
+  });
+});
+
+it("an address that is not this host's is a StartError", async (t) => {
+  await assert.rejects(open(t, { bindAddress: "192.0.2.1" }), StartError);
+});
+
+it("::1 and all addresses are reachable over loopback, with or without IPv6 on the host", async (t) => {
+  for (const bindAddress of ["::1", "::", ""]) {
+    const { listener } = await open(t, { bindAddress });
+    const host = listener.address === "::1" ? "::1" : "127.0.0.1";
+    const socket = net.connect({ host, port: listener.port });
+    await new Promise((resolve, reject) => socket.on("connect", resolve).on("error", reject));
+    socket.destroy();
+  }
+});
+
+it("HTTPS needs TLS 1.2, and new connections get a changed certificate", async (t) => {
+  const folder = temporaryFolder(t);
+  const files = writePem(folder, await createPem("old"));
+  const { listener, clock } = await open(t, { tls: files });
+  const subject = (options: tls.ConnectionOptions = {}): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket = tls.connect(
+        { host: "127.0.0.1", port: listener.port, rejectUnauthorized: false, ...options },
+        () => {
+          resolve(String(socket.getPeerCertificate().subject.CN));
+          socket.destroy();
+        },
+      );
+      socket.on("error", reject);
+    });
+  assert.equal(await subject(), "old");
+  await assert.rejects(subject({ minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" }));
+  writePem(folder, await createPem("new"));
+  await clock.advance(certificatePollMs);
+  assert.equal(await subject(), "new");
+  await assert.rejects(subject({ minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" }));
+});
+
+it("a certificate that cannot be read is a StartError before anything listens", async (t) => {
+  await assert.rejects(open(t, { tls: { certFile: "/missing.crt", keyFile: "/missing.key" } }), StartError);
+});
+
+it("closing lets a running request finish, tells the client, and closes kept connections", async (t) => {
+  const started = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const app = new Hono().get("/", async (context) => {
+    started.resolve();
+    await finish.promise;
+    return context.text("done");
+  });
+  const { listener, clock } = await open(t, { fetch: app.fetch });
+  const agent = new http.Agent({ keepAlive: true });
+  t.after(() => agent.destroy());
+  const answer = get(listener.port, agent);
+  await started.promise;
+  const closed = listener.close(5000);
+  finish.resolve();
+  assert.deepEqual(await answer, { text: "done", connection: "close" });
+  await closed;
+  assert.equal(clock.pendingTimers, 0);
+  await assert.rejects(get(listener.port), /ECONNREFUSED/);
+});
+
+it("closing cuts what is still running after the grace time", async (t) => {
+  const started = Promise.withResolvers<void>();
+  const app = new Hono().get("/", () => {
+    started.resolve();
+    return new Promise<Response>(() => {});
+  });
+  const { listener, clock } = await open(t, { fetch: app.fetch });
+  const answer = assert.rejects(get(listener.port), /hang up|ECONNRESET/);
+  await started.promise;
+  const closed = listener.close(1000);
+  await clock.advance(1000);
+  await closed;
+  await answer;
+});
+
+it("connections beyond the limit are closed", async (t) => {
+  const { listener } = await open(t, { connectionsMax: 1 });
+  const connect = (): net.Socket => net.connect({ host: "127.0.0.1", port: listener.port });
+  const first = connect();
+  t.after(() => first.destroy());
+  await new Promise((resolve) => first.once("connect", resolve));
+  const second = connect();
+  await new Promise((resolve) => second.once("close", resolve).on("error", () => {}));
+  assert.equal(first.destroyed, false);
+});
