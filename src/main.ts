@@ -7,7 +7,8 @@ import packageJson from "../package.json" with { type: "json" };
 import { changedSettings, loadConfig, type Config, type Effective, type Role } from "./config/index.ts";
 import { runProcess, StartError, type Component } from "./lifecycle/index.ts";
 import type * as observability from "./observability/index.ts";
-import { type Runtime } from "./roles/runtime.ts";
+// `import type` leaves nothing behind; an inline `type` would still load the module, and the Kubernetes client with it.
+import type { Runtime } from "./roles/runtime.ts";
 import { assertNever } from "./util/assert.ts";
 import { type Logger } from "./util/logger.ts";
 import { createSystemRng } from "./util/rng.ts";

@@ -15,21 +15,32 @@ interface Ended {
   readonly stderr: string;
 }
 
-function start(t: TestContext, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const child = spawn(process.execPath, [main, ...argv], { env, timeout: patienceMs, killSignal: "SIGKILL" });
+function start(
+  t: TestContext,
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  nodeOptions: readonly string[] = [],
+) {
+  const child = spawn(process.execPath, [...nodeOptions, main, ...argv], {
+    env,
+    timeout: patienceMs,
+    killSignal: "SIGKILL",
+  });
   t.after(() => child.kill("SIGKILL"));
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output.stdout += chunk));
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (output.stderr += chunk));
   const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, ...output })));
-  /** The first entry of the log with this message and listener. */
-  const logged = async (message: string, listener: string): Promise<Record<string, unknown>> => {
+  /** The first entry of the log with this message, of this listener when given. */
+  const logged = async (message: string, listener?: string): Promise<Record<string, unknown>> => {
     for await (const _ of on(child.stderr, "data", { signal: AbortSignal.timeout(patienceMs) })) {
       const entries = output.stderr
         .split("\n")
         .slice(0, -1)
         .map((line) => JSON.parse(line) as Record<string, unknown>);
-      const found = entries.find((entry) => entry["msg"] === message && entry["listener"] === listener);
+      const found = entries.find(
+        (entry) => entry["msg"] === message && (listener === undefined || entry["listener"] === listener),
+      );
       if (found !== undefined) return found;
     }
     return assert.fail("the log ended");
@@ -137,4 +148,24 @@ it("all roles in one process live without an API server, are not ready, and stop
   child.kill("SIGTERM");
   const { code, stderr } = await ended;
   assert.equal(code, 0, stderr);
+});
+
+const lonelyWebhook = ["--role=webhook", "--core-kube-master=http://127.0.0.1:1", "--webhook-port=0", ...freePorts];
+
+it("a second signal ends the process at once", async (t) => {
+  const { child, ended, logged } = start(t, lonelyWebhook);
+  await logged("startup complete");
+  child.kill("SIGTERM");
+  await logged("stopping");
+  child.kill("SIGINT");
+  assert.equal((await ended).code, 130);
+});
+
+it("a bug ends the process with exit code 70 and one line that tells it", async (t) => {
+  const bug = 'setTimeout(() => Promise.reject(new Error("a bug")), 1500)';
+  const { ended } = start(t, lonelyWebhook, {}, ["--import", `data:text/javascript,${encodeURIComponent(bug)}`]);
+  const { code, stderr } = await ended;
+  assert.equal(code, 70);
+  const entry = JSON.parse(stderr.trimEnd().split("\n").at(-1) ?? "") as { msg: string; err: { message: string } };
+  assert.deepEqual([entry.msg, entry.err.message], ["crashed", "a bug"]);
 });

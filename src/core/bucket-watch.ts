@@ -2,8 +2,8 @@
  * When this aggregator first saw each bucket of one cell of one PodProtector, on its own monotonic clock (design 2.3, "seen").
  *
  * A wait starts again whenever startTime or podResourceVersion of a single bucket changes, when a pod moves between a single and a
- * packed bucket, after a restart, and, for packed pods, after a gap in the watch of PodProtectors (a packed pod may have been
- * taken out, admitted again and packed again unseen).
+ * packed bucket, after a restart, and, for packed and anonymous pods, after a gap in the watch of PodProtectors (a packed pod may have
+ * been taken out, admitted again and packed again unseen; an anonymous one may have left and another come in its place).
  */
 import { type Bucket } from "../api/v1alpha1/pod-protector.ts";
 import { bucketKind } from "./bucket.ts";
@@ -55,7 +55,7 @@ export class BucketWatch {
           unchanged ? before : { sinceMs: nowMs, startTime: bucket.startTime, version: kind.version },
         );
       } else if (kind.kind === "packed") {
-        for (const digest of kind.digests) {
+        for (const digest of kind.digests.list()) {
           packed.set(digest, (continuous ? this.#packed.get(digest) : undefined) ?? { sinceMs: nowMs });
         }
       } else {
@@ -64,6 +64,7 @@ export class BucketWatch {
     }
     this.#singles = singles;
     this.#packed = packed;
+    if (!continuous) this.#samples = [];
     this.#observeAnonymous(anonymous, nowMs);
   }
 

@@ -3,11 +3,12 @@
  * never wrong.
  */
 import { compareResourceVersions, parseResourceVersion } from "../api/resource-version.ts";
+import { parseTime } from "../api/micro-time.ts";
 import { type Aggregation } from "../api/v1alpha1/pod-protector.ts";
 
 export class CellMemory {
   #written: Aggregation | undefined;
-  #firstCounts: { readonly countedSpec: string; readonly sinceMs: number } | undefined;
+  #firstCounts: { readonly state: string; readonly sinceMs: number } | undefined;
   #restoredSinceMs: number | undefined;
   /** A recorded version of a worker history that no longer exists. */
   #obsoleteVersion: string | undefined;
@@ -65,9 +66,13 @@ export class CellMemory {
     this.#firstCounts = undefined;
   }
 
-  /** Since when first counts of this spec have been wanted. */
-  firstCountsSince(countedSpec: string, nowMs: number): number {
-    if (this.#firstCounts?.countedSpec !== countedSpec) this.#firstCounts = { countedSpec, sinceMs: nowMs };
+  /**
+   * Since when first counts of this spec have been wanted over this recorded state. Other counts mean that another aggregator wrote
+   * meanwhile, and the snapshot has to be newer than that as well.
+   */
+  firstCountsSince(countedSpec: string, recorded: Aggregation | undefined, nowMs: number): number {
+    const state = JSON.stringify([countedSpec, recorded]);
+    if (this.#firstCounts?.state !== state) this.#firstCounts = { state, sinceMs: nowMs };
     return this.#firstCounts.sinceMs;
   }
 
@@ -76,13 +81,14 @@ export class CellMemory {
   }
 }
 
-/** True when `recorded` is `own` without the extension fields. */
+/** True when `recorded` is `own` without the extension fields. Equal counts at another event time are another aggregator's. */
 function isStrippedFrom(recorded: Aggregation, own: Aggregation): boolean {
   return (
     recorded.totalReplicas === own.totalReplicas &&
     recorded.availableReplicas === own.availableReplicas &&
     (recorded.readyReplicas ?? 0) === (own.readyReplicas ?? 0) &&
     (recorded.scheduledReplicas ?? 0) === (own.scheduledReplicas ?? 0) &&
-    (recorded.runningReplicas ?? 0) === (own.runningReplicas ?? 0)
+    (recorded.runningReplicas ?? 0) === (own.runningReplicas ?? 0) &&
+    parseTime(recorded.lastEventTime) === parseTime(own.lastEventTime)
   );
 }

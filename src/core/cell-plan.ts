@@ -33,7 +33,7 @@ export type CellPlan =
   | { readonly kind: "unchanged" }
   /** The snapshot is older than the recorded one: wait for the watch. */
   | { readonly kind: "behind" }
-  /** A LIST barrier sent at or after `fromMs` must be passed first. */
+  /** A LIST barrier sent after `fromMs` must be passed first. */
   | { readonly kind: "barrier"; readonly fromMs: number }
   | { readonly kind: "write"; readonly cell: CellStatus & { readonly aggregation: Aggregation } };
 
@@ -41,7 +41,8 @@ export type CellPlan =
 export function planCell(input: CellPlanInput): CellPlan {
   const { census, memory, snapshot, settlement, countedSpec } = input;
   const recorded = memory.effective(input.cell?.aggregation);
-  if (recorded === undefined && census.counts.totalReplicas === 0 && settlement.buckets.length === 0) {
+  const hasBuckets = settlement.buckets.length > 0 || settlement.settled.size > 0;
+  if (recorded === undefined && census.counts.totalReplicas === 0 && !hasBuckets) {
     return { kind: "unchanged" };
   }
 
@@ -54,7 +55,7 @@ export function planCell(input: CellPlanInput): CellPlan {
 
   const recordedVersion = parseResourceVersion(recorded?.resourceVersion);
   if (recordedVersion === undefined || recorded?.countedSpec !== countedSpec) {
-    const sinceMs = memory.firstCountsSince(countedSpec, input.nowMs);
+    const sinceMs = memory.firstCountsSince(countedSpec, input.cell?.aggregation, input.nowMs);
     if (snapshot.barrierSentAtMs <= sinceMs) return { kind: "barrier", fromMs: sinceMs };
     if (recordedVersion !== undefined && compareResourceVersions(snapshot.version, recordedVersion) < 0)
       return { kind: "behind" };

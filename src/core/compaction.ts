@@ -17,20 +17,29 @@ import { digestOfUID, packDigests } from "./uid-digest.ts";
  */
 const singlesKept = 1 / 5;
 
-/** Returns the same list when it has at most `compactThreshold` buckets (values below 1 mean 1) or nothing can be packed. */
-export function compact(buckets: readonly Bucket[], compactThreshold: number): readonly Bucket[] {
+/**
+ * Returns the same list when it has at most `compactThreshold` buckets (values below 1 mean 1) or nothing can be packed.
+ * @param takenOut UIDs of pods that this very write takes out of a packed bucket. They stay single for now: packed again at once,
+ * the repeated review would be invisible to the aggregator, and a fence from before it would seem to prove the deletion dead.
+ */
+export function compact(
+  buckets: readonly Bucket[],
+  compactThreshold: number,
+  takenOut: ReadonlySet<string>,
+): readonly Bucket[] {
   const threshold = Math.max(1, compactThreshold);
   if (buckets.length <= threshold) return buckets;
 
   const packable = buckets.filter((bucket) => {
     const kind = bucketKind(bucket);
-    return kind.kind === "packed" || (kind.kind === "single" && kind.version !== undefined);
+    if (kind.kind === "packed") return true;
+    return kind.kind === "single" && kind.version !== undefined && !takenOut.has(kind.podUID);
   });
   const singles = packable
     .filter((bucket) => bucketKind(bucket).kind === "single")
     .toSorted((a, b) => startOf(a) - startOf(b));
   const packed = packable.filter((bucket) => bucketKind(bucket).kind === "packed");
-  const merged = [...packed, ...singles.slice(0, singles.length - Math.floor(threshold * singlesKept))];
+  const merged = [...packed, ...singles.slice(0, Math.max(0, singles.length - Math.floor(threshold * singlesKept)))];
   if (merged.length < 2) return buckets;
 
   const gone = new Set(merged);
@@ -41,8 +50,8 @@ export function compact(buckets: readonly Bucket[], compactThreshold: number): r
 export function withoutDigests(bucket: Bucket, gone: ReadonlySet<string>): Bucket | undefined {
   const kind = bucketKind(bucket);
   if (kind.kind !== "packed") return bucket;
-  const digests = kind.digests.filter((digest) => !gone.has(digest));
-  if (digests.length === kind.digests.length) return bucket;
+  const digests = kind.digests.list().filter((digest) => !gone.has(digest));
+  if (digests.length === kind.digests.size) return bucket;
   if (digests.length === 0) return undefined;
   return { ...bucket, counter: digests.length, podUIDDigests: packDigests(digests) };
 }
@@ -55,7 +64,7 @@ function pack(buckets: readonly Bucket[]): Bucket {
   for (const bucket of buckets) {
     const kind = bucketKind(bucket);
     if (kind.kind === "anonymous") continue;
-    if (kind.kind === "packed") digests.push(...kind.digests);
+    if (kind.kind === "packed") digests.push(...kind.digests.list());
     else digests.push(digestOfUID(kind.podUID));
     version = newerResourceVersion(version, kind.version);
     const end = bucket.endTime ?? bucket.startTime;

@@ -7,9 +7,8 @@ import { newerResourceVersion, type ResourceVersion } from "../api/resource-vers
 import { type Bucket } from "../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../util/clock.ts";
 import { bucketKind } from "./bucket.ts";
-import { compact, withoutDigests } from "./compaction.ts";
+import { withoutDigests } from "./compaction.ts";
 import { type Disruption } from "./disruption.ts";
-import { type HistoryConfig } from "./history-config.ts";
 import { digestOfUID } from "./uid-digest.ts";
 
 /** Most DELETEs in one cell's history, packed and single: 2,000 digests are 21 kB of status, measured at 50 writes/s (design 2.2). */
@@ -22,20 +21,25 @@ const evictionsPerCellMax = 700;
 
 export interface RecordContext {
   readonly now: EpochMicros;
-  readonly config: HistoryConfig;
   readonly recordsPodName: (cellID: string) => boolean;
 }
 
-/** The buckets with the disruption recorded, packed if they have become too many. `repeated`: the pod held a bucket already. */
-export function record(
-  buckets: readonly Bucket[],
-  disruption: Disruption,
-  context: RecordContext,
-): { readonly buckets: readonly Bucket[]; readonly repeated: boolean } {
+export interface Recorded {
+  /** The buckets with the disruption recorded; not compacted. */
+  readonly buckets: readonly Bucket[];
+  /** The pod held a bucket already, so that nothing was added to the weight. */
+  readonly repeated: boolean;
+  /** The pod was packed and is single now. */
+  readonly takenOut: boolean;
+}
+
+export function record(buckets: readonly Bucket[], disruption: Disruption, context: RecordContext): Recorded {
   const { pod, operation } = disruption;
   const digest = digestOfUID(pod.uid);
   const others: Bucket[] = [];
   let repeated = false;
+  let takenOut = false;
+  let startTime = formatMicroTime(context.now);
   let hasVersion = operation === "delete";
   let version: ResourceVersion | undefined = pod.resourceVersion;
   for (const bucket of buckets) {
@@ -43,9 +47,12 @@ export function record(
     if (kind.kind === "single" && kind.podUID === pod.uid) {
       repeated = true;
       if (kind.version === undefined) hasVersion = false;
+      // A refresh must show even on a clock that stands still or was set back, because it starts the waits again.
+      if (bucket.startTime === startTime) startTime = formatMicroTime((context.now + 1) as EpochMicros);
       version = newerResourceVersion(version, kind.version);
-    } else if (kind.kind === "packed" && kind.digests.includes(digest)) {
+    } else if (kind.kind === "packed" && kind.digests.has(digest)) {
       repeated = true;
+      takenOut = true;
       // Which version this pod was admitted at is no longer known, only that it is not above the bucket's.
       version = newerResourceVersion(version, kind.version);
       const rest = withoutDigests(bucket, new Set([digest]));
@@ -55,12 +62,12 @@ export function record(
     }
   }
   const single: Bucket = {
-    startTime: formatMicroTime(context.now),
+    startTime,
     ...(context.recordsPodName(disruption.cellID) ? { podName: pod.name } : {}),
     podUID: pod.uid,
     ...(hasVersion ? { podResourceVersion: version } : {}),
   };
-  return { buckets: compact([...others, single], context.config.compactThreshold), repeated };
+  return { buckets: [...others, single], repeated, takenOut };
 }
 
 /** True when the cell cannot take the admission of one more pod. */
@@ -69,7 +76,7 @@ export function isFull(buckets: readonly Bucket[], disruption: Disruption): bool
   let evictions = 0;
   for (const bucket of buckets) {
     const kind = bucketKind(bucket);
-    if (kind.kind === "packed") deletes += kind.digests.length;
+    if (kind.kind === "packed") deletes += kind.digests.size;
     else if (kind.kind === "single" && kind.version !== undefined) deletes += 1;
     else evictions += 1;
   }

@@ -7,13 +7,19 @@
  */
 import { parseTime } from "../api/micro-time.ts";
 import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
-import { type CellStatus, type PodProtector, type PodProtectorStatus } from "../api/v1alpha1/pod-protector.ts";
+import {
+  type Bucket,
+  type CellStatus,
+  type PodProtector,
+  type PodProtectorStatus,
+} from "../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../util/clock.ts";
 import { totalWeight } from "./bucket.ts";
+import { compact } from "./compaction.ts";
 import { type Disruption, needOf } from "./disruption.ts";
 import { countFor, type HealthCriterion } from "./health-criterion.ts";
 import { type HistoryConfig } from "./history-config.ts";
-import { isFull, record } from "./record.ts";
+import { isFull, record, type Recorded } from "./record.ts";
 import { summarize } from "./summary.ts";
 
 export interface ReservationContext {
@@ -76,16 +82,22 @@ export function reserve(
   context: ReservationContext,
 ): Reservation {
   let cells = protector.status?.cells ?? [];
-  let changed = false;
+  const changed = new Set<string>();
+  const takenOut = new Set<string>();
   const verdicts = disruptions.map((disruption): Verdict => {
-    const outcome = judge(protector, cells, disruption, context);
-    if (outcome.cells !== undefined) {
-      cells = outcome.cells;
-      changed = true;
+    const { verdict, recorded } = judge(protector, cells, disruption, context);
+    if (recorded !== undefined) {
+      cells = withHistory(cells, disruption.cellID, recorded.buckets);
+      changed.add(disruption.cellID);
+      if (recorded.takenOut) takenOut.add(disruption.pod.uid);
     }
-    return outcome.verdict;
+    return verdict;
   });
-  if (!changed) return { verdicts, status: undefined };
+  if (changed.size === 0) return { verdicts, status: undefined };
+  for (const cellID of changed) {
+    const buckets = cells.find((cell) => cell.cellID === cellID)?.admissionHistory?.buckets ?? [];
+    cells = withHistory(cells, cellID, compact(buckets, context.config.compactThreshold, takenOut));
+  }
   return { verdicts, status: { ...protector.status, cells, summary: summarize(cells) } };
 }
 
@@ -105,8 +117,8 @@ export function areCountsThere(
 
 interface Judgement {
   readonly verdict: Verdict;
-  /** The cells with the record; undefined when nothing was recorded. */
-  readonly cells?: readonly CellStatus[];
+  /** What to write into the disruption's cell; undefined when nothing is recorded. */
+  readonly recorded?: Recorded;
 }
 
 function judge(
@@ -121,13 +133,14 @@ function judge(
   const need = needOf(disruption, protector.spec.minReadySeconds, countedAt, context.now);
   if (need === "nothing") return { verdict: { kind: "admitted", need, recorded: false, repeated: false } };
 
-  const { repeated, buckets } = record(cell?.admissionHistory?.buckets ?? [], disruption, context);
-  const written = (): readonly CellStatus[] => withHistory(cells, disruption.cellID, buckets);
-  const full = !repeated && isFull(cell?.admissionHistory?.buckets ?? [], disruption);
+  const buckets = cell?.admissionHistory?.buckets ?? [];
+  const recorded = record(buckets, disruption, context);
+  const { repeated } = recorded;
+  const full = !repeated && isFull(buckets, disruption);
 
   if (need === "record-best-effort") {
     const verdict = { kind: "admitted", need: "record", recorded: !full, repeated } as const;
-    return full ? { verdict } : { verdict, cells: written() };
+    return full ? { verdict } : { verdict, recorded };
   }
 
   const figures = figuresOf(protector, cells, disruption.criterion, context);
@@ -139,7 +152,7 @@ function judge(
     const refusal = refusalOf(figures, repeated ? 0 : 1, context.config);
     if (refusal !== undefined) return { verdict: refusal };
   }
-  return { verdict: { kind: "admitted", need, recorded: true, repeated }, cells: written() };
+  return { verdict: { kind: "admitted", need, recorded: true, repeated }, recorded };
 }
 
 function refusalOf(figures: QuotaFigures, weight: 0 | 1, config: HistoryConfig): Verdict | undefined {
@@ -176,13 +189,9 @@ function figuresOf(
   };
 }
 
-function withHistory(
-  cells: readonly CellStatus[],
-  cellID: string,
-  buckets: NonNullable<CellStatus["admissionHistory"]>["buckets"] & {},
-): readonly CellStatus[] {
-  const history = { buckets };
-  const index = cells.findIndex((cell) => cell.cellID === cellID);
-  if (index < 0) return [...cells, { cellID, admissionHistory: history }];
-  return cells.map((cell, at) => (at === index ? { ...cell, admissionHistory: history } : cell));
+function withHistory(cells: readonly CellStatus[], cellID: string, buckets: readonly Bucket[]): readonly CellStatus[] {
+  if (!cells.some((cell) => cell.cellID === cellID)) return [...cells, { cellID, admissionHistory: { buckets } }];
+  return cells.map((cell) =>
+    cell.cellID === cellID ? { ...cell, admissionHistory: { ...cell.admissionHistory, buckets } } : cell,
+  );
 }

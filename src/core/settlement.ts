@@ -32,7 +32,7 @@ export interface Settlement {
   readonly settled: ReadonlyMap<SettleReason, number>;
   /** Pods that should be fenced now. */
   readonly fence: readonly string[];
-  /** A LIST barrier sent at or after this monotonic moment (which may lie in the future) would let something settle. */
+  /** A LIST barrier sent after this monotonic moment (which may lie in the future) would let something settle. */
   readonly barrierFromMs: number | undefined;
   /** Look again at this monotonic moment, because something changes by the passing of time alone. */
   readonly wakeAtMs: number | undefined;
@@ -79,7 +79,7 @@ export function settle(input: SettlementInput): Settlement {
       }
     } else if (kind.kind === "packed") {
       const gone = new Set<string>();
-      for (const digest of kind.digests) {
+      for (const digest of kind.digests.list()) {
         const pod = input.snapshot.findByDigest(digest);
         const result = judgePod(input, input.watch.packed(digest), pod, kind.version);
         if (result.kind === "wait") note(result);

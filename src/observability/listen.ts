@@ -51,10 +51,13 @@ const handshakeTimeoutMs = 10_000;
 /** Throws a StartError that names the address and the flag, or the certificate files. */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const certificate = options.tls === undefined ? undefined : loadCertificate(options.tls);
+  // Node takes whole milliseconds only.
+  const headersTimeoutMs = Math.ceil(options.readHeaderTimeoutMs);
   const timeouts = {
     keepAliveTimeout: keepAliveTimeoutMs,
-    headersTimeout: options.readHeaderTimeoutMs,
-    requestTimeout: options.readHeaderTimeoutMs + bodyTimeoutMs,
+    headersTimeout: headersTimeoutMs,
+    // No limit on the header means none on the whole request.
+    requestTimeout: headersTimeoutMs === 0 ? 0 : headersTimeoutMs + bodyTimeoutMs,
     // How often Node looks for requests beyond these limits; its default of 30 s would make them vague.
     connectionsCheckingInterval: 1000,
   };
@@ -91,19 +94,24 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 async function bind(server: Server | https.Server, options: ListenOptions): Promise<AddressInfo> {
-  const wanted = options.bindAddress === "" ? "::" : options.bindAddress;
-  const twin = ipv4Twin(wanted);
   try {
-    return await bindTo(server, wanted, options.port);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (twin === undefined || (code !== "EAFNOSUPPORT" && code !== "EADDRNOTAVAIL")) throw bindError(options, error);
-  }
-  try {
-    return await bindTo(server, twin, options.port);
+    return await orIpv4(options.bindAddress, (host) => bindTo(server, host, options.port));
   } catch (error) {
     throw bindError(options, error);
   }
+}
+
+/** Opens the address; where the host has no IPv6, its IPv4 stand-in. The only place that knows of the stand-ins' use. */
+export async function orIpv4<T>(address: string, open: (host: string) => Promise<T>): Promise<T> {
+  const host = address === "" ? "::" : address;
+  const standIn = ipv4Twin(host);
+  try {
+    return await open(host);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (standIn === undefined || (code !== "EAFNOSUPPORT" && code !== "EADDRNOTAVAIL")) throw error;
+  }
+  return open(standIn);
 }
 
 function bindTo(server: Server | https.Server, host: string, port: number): Promise<AddressInfo> {

@@ -18,8 +18,8 @@ const requestSchema = v.object({
   name: text,
   userInfo: v.optional(v.object({ username: text }), { username: "" }),
   dryRun: v.nullish(v.boolean()),
-  object: v.unknown(),
-  oldObject: v.unknown(),
+  object: v.optional(v.unknown()),
+  oldObject: v.optional(v.unknown()),
 });
 
 /** What is asked; absent texts are "". */

@@ -12,13 +12,14 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts";
+import { floorCases } from "./cases/floor.ts";
 import { harnessCases } from "./cases/harness.ts";
 import { ProcessSet } from "./child-processes.ts";
 import { type ClusterOptions } from "./cluster.ts";
 import { ClusterPool } from "./cluster-pool.ts";
 import { type E2eCase, runCases } from "./runner.ts";
 
-const cases: readonly E2eCase[] = [...harnessCases];
+const cases: readonly E2eCase[] = [...harnessCases, ...floorCases];
 
 const clusters: readonly ClusterOptions[] = [
   { name: "core", controllerManager: true },

@@ -6,7 +6,7 @@ import { it, type TestContext } from "node:test";
 import { Hono } from "hono";
 import { StartError } from "../../src/lifecycle/component.ts";
 import { certificatePollMs } from "../../src/observability/certificate.ts";
-import { listen, type ListenOptions } from "../../src/observability/listen.ts";
+import { listen, orIpv4, type ListenOptions } from "../../src/observability/listen.ts";
 import { silentLogger } from "../../src/util/logger.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 import { createPem, temporaryFolder, writePem } from "./certificates.ts";
@@ -153,4 +153,38 @@ it("connections beyond the limit are closed", async (t) => {
   const second = connect();
   await new Promise((resolve) => second.once("close", resolve).on("error", () => {}));
   assert.equal(first.destroyed, false);
+});
+
+it("where the host has no IPv6, the IPv4 stand-in is opened, and every other failure stays a failure", async () => {
+  const tried: string[] = [];
+  const openIpv4Only =
+    (code: string) =>
+    async (host: string): Promise<string> => {
+      tried.push(host);
+      if (host.includes(":")) throw Object.assign(new Error(code), { code });
+      return host;
+    };
+  assert.equal(await orIpv4("::1", openIpv4Only("EADDRNOTAVAIL")), "127.0.0.1");
+  assert.equal(await orIpv4("::", openIpv4Only("EAFNOSUPPORT")), "0.0.0.0");
+  assert.equal(await orIpv4("", openIpv4Only("EAFNOSUPPORT")), "0.0.0.0");
+  await assert.rejects(orIpv4("::1", openIpv4Only("EADDRINUSE")), /EADDRINUSE/);
+  await assert.rejects(orIpv4("2001:db8::1", openIpv4Only("EADDRNOTAVAIL")), /EADDRNOTAVAIL/);
+  assert.deepEqual(tried, ["::1", "127.0.0.1", "::", "0.0.0.0", "::", "0.0.0.0", "::1", "2001:db8::1"]);
+});
+
+it("every header timeout that the flag allows is accepted", async (t) => {
+  for (const readHeaderTimeoutMs of [0, 0.5, 1500, 2 ** 31 - 1]) {
+    const { listener } = await open(t, { readHeaderTimeoutMs });
+    assert.equal((await get(listener.port)).text, "hello");
+  }
+});
+
+it("a client that never finishes its header is cut off", async (t) => {
+  const { listener } = await open(t, { readHeaderTimeoutMs: 100 });
+  const socket = net.connect({ host: "127.0.0.1", port: listener.port });
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\n");
+  let text = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  await new Promise((resolve) => socket.once("close", resolve));
+  assert.match(text, /^HTTP\/1.1 408 /);
 });

@@ -85,7 +85,10 @@ describe("point 1: selector protects, aggregationSelector counts", () => {
 
   it("needs quota for a pod that is protected as well", async () => {
     const { replica } = world([counted()]);
-    assert.equal((await replica.review(deleteReview(pod("p", { labels: { app: "web", tier: "front" } })))).allowed, false);
+    assert.equal(
+      (await replica.review(deleteReview(pod("p", { labels: { app: "web", tier: "front" } })))).allowed,
+      false,
+    );
   });
 
   it("allows a pod that is only counted even when the record fails, and counts that", async () => {
@@ -206,7 +209,10 @@ describe("point 5: refusals", () => {
     assert.deepEqual(Object.keys(details), ["causes"]);
     assert.equal(details.causes[0]?.["reason"], "TooFewReplicas");
     assert.equal(details.causes[0]?.["field"], "core/ns/web");
-    assert.match(answer.message, /^PodProtector core\/ns\/web reports too few available replicas to admit pod deletion/);
+    assert.match(
+      answer.message,
+      /^PodProtector core\/ns\/web reports too few available replicas to admit pod deletion/,
+    );
     assert.match(answer.message, /Required 80, aggregated 80, unconfirmed 0, estimated 80; by cell: "c1" 80/);
     assert.match(answer.message, /scale the workload up/);
     assert.deepEqual(answer.audit, {
@@ -224,7 +230,10 @@ describe("point 5: refusals", () => {
     const { replica } = world([protector({ cells: [cell("c1", 81, {}, buckets)] })]);
     const answer = await replica.review(deleteReview(pod("p")));
     assert.equal(answer.code, 429);
-    assert.match(answer.message, /^PodProtector core\/ns\/web has full admission buffer and is temporarily unable to admit/);
+    assert.match(
+      answer.message,
+      /^PodProtector core\/ns\/web has full admission buffer and is temporarily unable to admit/,
+    );
     assert.equal(replica.metrics.count('webhook_request{cell="c1",status="RetryAdvised"'), 1);
   });
 
@@ -281,7 +290,9 @@ describe("point 6: deadlines and evictions", () => {
   });
 
   it("records the eviction of a NotReady pod, which is not reviewed again", async () => {
-    const { core, replica } = world([atFloor()], { workers: { kind: "single", client: worker(pod("p", { ready: false })) } });
+    const { core, replica } = world([atFloor()], {
+      workers: { kind: "single", client: worker(pod("p", { ready: false })) },
+    });
     assert.equal((await replica.review(evictReview("p"))).allowed, true);
     assert.equal(core.buckets("ns/web").length, 1);
   });

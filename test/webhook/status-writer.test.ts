@@ -6,7 +6,7 @@ import { cell, deleteReview, type Json, pod, protector } from "./support/objects
 import { createReplica, settle, world } from "./support/replica.ts";
 
 const roomy = () => protector({ cells: [cell("c1", 100)] });
-const uids = (buckets: readonly Json[]) => buckets.map((bucket) => bucket["podUID"]).sort();
+const uids = (buckets: readonly Json[]) => buckets.map((bucket) => bucket["podUID"]);
 
 describe("status writes", () => {
   it("record a burst of deletions with two writes: the first one alone, the others together", async () => {
@@ -30,9 +30,7 @@ describe("status writes", () => {
     const { clock, core, replica } = world([roomy()]);
     const blocker = replica.send(deleteReview(pod("blocker")));
     await drainMicrotasks();
-    const answers = ["500", "501"].map((resourceVersion) =>
-      replica.send(deleteReview(pod("p", { resourceVersion }))),
-    );
+    const answers = ["500", "501"].map((resourceVersion) => replica.send(deleteReview(pod("p", { resourceVersion }))));
     await settle(clock, Promise.all([blocker, ...answers]));
     const buckets = core.buckets("ns/web").filter((bucket) => bucket["podUID"] === "uid-p");
     assert.equal(buckets.length, 1);

@@ -88,17 +88,17 @@ const settleMsMax = 60_000;
 
 /** Moves the clock until `promise` settles. */
 export async function settle<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
-  let isSettled = false;
-  const settled = promise.finally(() => {
-    isSettled = true;
-  });
-  settled.catch(() => {});
+  const state = { isSettled: false };
+  const done = (): void => {
+    state.isSettled = true;
+  };
+  promise.then(done, done);
   const endMs = clock.monotonicMs() + settleMsMax;
-  while (!isSettled) {
+  while (!state.isSettled) {
     if (clock.monotonicMs() > endMs) throw new Error("no answer");
     await clock.advance(1);
   }
-  return settled;
+  return promise;
 }
 
 /** A replica with one core that holds `objects`. */
@@ -121,7 +121,7 @@ async function readAnswer(response: Response, elapsedMs: number): Promise<Answer
     body,
     allowed: answer["allowed"] === true,
     code: status["code"] as number | undefined,
-    message: String(status["message"] ?? ""),
+    message: typeof status["message"] === "string" ? status["message"] : "",
     audit: (answer["auditAnnotations"] ?? {}) as Record<string, string>,
     warnings: (answer["warnings"] ?? []) as string[],
     elapsedMs,

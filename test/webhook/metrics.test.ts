@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { KubeError } from "../../src/kube/kube-client.ts";
+import { createWebhookMetrics } from "../../src/webhook/metrics.ts";
+import { RecordedMetrics } from "./support/replica.ts";
+
+describe("webhook metrics", () => {
+  it("keep a bounded number of cells apart, because anybody may call any path", () => {
+    const recorded = new RecordedMetrics();
+    const metrics = createWebhookMetrics(recorded);
+    for (let index = 0; index < 1500; index++) metrics.request(`c${index}`, "Unmatched", "DeletePod", 1);
+    assert.equal(recorded.values.size, 1001);
+    assert.equal(recorded.count('webhook_request{cell="other"'), 500);
+    metrics.request("c0", "Unmatched", "DeletePod", 1);
+    assert.equal(recorded.count('webhook_request{cell="c0"'), 2);
+  });
+
+  it("measure in seconds", () => {
+    const recorded = new RecordedMetrics();
+    createWebhookMetrics(recorded).request("c1", "AdmittedAll", "EvictPod", 250);
+    assert.deepEqual(recorded.values.get('webhook_request{cell="c1",status="AdmittedAll",cause="EvictPod"}'), [0.25]);
+  });
+
+  it("call all nodes by one name", () => {
+    const recorded = new RecordedMetrics();
+    const metrics = createWebhookMetrics(recorded);
+    const event = { cellID: "c1", namespace: "ns", requestType: "DeletePod", isRejected: false, durationMs: 1 };
+    metrics.handledPod({ ...event, user: "system:node:n1" });
+    metrics.handledPod({ ...event, user: "system:node:n2" });
+    assert.equal(recorded.values.size, 1);
+  });
+
+  it("use upstream's words for the pool", () => {
+    const recorded = new RecordedMetrics();
+    const { retryBatch } = createWebhookMetrics(recorded);
+    const error = new KubeError("forbidden", "no");
+    const event = { key: "k", durationMs: 5, attempts: 2 };
+    retryBatch.onSubmit({ ...event, outcome: { kind: "done", result: 1 } });
+    retryBatch.onSubmit({ ...event, outcome: { kind: "failed", error } });
+    retryBatch.onSubmit({ ...event, outcome: { kind: "cancelled", mayHaveTakenEffect: false } });
+    retryBatch.onSubmit({ ...event, outcome: { kind: "overloaded" } });
+    retryBatch.onExecute({ ...event, size: 3, outcome: { kind: "success", results: [] } });
+    retryBatch.onExecute({ ...event, size: 3, outcome: { kind: "retry", delayMs: 1 } });
+    retryBatch.onExecute({ ...event, size: 3, outcome: { kind: "error", error } });
+    retryBatch.onBatch(event);
+    retryBatch.onInflightKeys(4);
+    const pool = 'pool="podprotector-update"';
+    for (const [text, value] of [
+      [`retrybatch_submit{${pool},error="nil"}`, 0.005],
+      [`retrybatch_submit{${pool},error="forbidden"}`, 0.005],
+      [`retrybatch_submit{${pool},error="OpCtxCancelDuringRetry"}`, 0.005],
+      [`retrybatch_submit_retry_count{${pool},error="Overloaded"}`, 2],
+      [`retrybatch_execute_batch_size{${pool},result="Success",error="nil"}`, 3],
+      [`retrybatch_execute{${pool},result="NeedRetry",error="nil"}`, 0.005],
+      [`retrybatch_execute{${pool},result="Err",error="forbidden"}`, 0.005],
+      [`retrybatch_batch{${pool}}`, 0.005],
+      [`retrybatch_batch_retry_count{${pool}}`, 2],
+      [`retrybatch_inflight_keys{${pool}}`, 4],
+    ] as const) {
+      assert.deepEqual(recorded.values.get(text), [value], text);
+    }
+  });
+});

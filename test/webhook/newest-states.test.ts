@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { NewestStates } from "../../src/webhook/newest-states.ts";
+import { type ProtectorView, readView } from "../../src/webhook/protector-view.ts";
+import { cell, deleteReview, type Json, pod, protector } from "./support/objects.ts";
+import { world } from "./support/replica.ts";
+
+const key = "ns/web";
+
+function view(version: number, cells: readonly Json[] = [], uid = "uid-1"): ProtectorView {
+  const object = protector({ uid, cells });
+  const read = readView(
+    { ...object, metadata: { ...(object["metadata"] as Json), resourceVersion: String(version) } },
+    undefined,
+  );
+  assert.ok(read.ok);
+  return read.view;
+}
+
+describe("newest states", () => {
+  it("take whichever is newer, the watch or the own write", () => {
+    const states = new NewestStates();
+    states.watched(view(10));
+    states.wrote(view(12));
+    states.watched(view(11));
+    assert.equal(states.get(key)?.resourceVersion, "12");
+    states.watched(view(13));
+    states.wrote(view(12));
+    assert.equal(states.get(key)?.resourceVersion, "13");
+  });
+
+  it("compare versions as numbers", () => {
+    const states = new NewestStates();
+    states.watched(view(9));
+    states.wrote(view(10));
+    assert.equal(states.get(key)?.resourceVersion, "10");
+  });
+
+  it("take a live GET always, and not doubt it", () => {
+    const states = new NewestStates();
+    states.watched(view(10));
+    states.doubt(key);
+    assert.equal(states.isDoubtful(key), true);
+    assert.equal(states.readLive(view(15), view(10)), false);
+    assert.equal(states.get(key)?.resourceVersion, "15");
+    assert.equal(states.isDoubtful(key), false);
+  });
+
+  it("keep what the watch delivered while an older live GET was under way", () => {
+    const states = new NewestStates();
+    const known = view(10);
+    states.watched(known);
+    states.watched(view(20));
+    assert.equal(states.readLive(view(15), known), false);
+    assert.equal(states.get(key)?.resourceVersion, "20");
+  });
+
+  it("see a restored core by a live GET below what was known, and lose the counts up to the highest worker version", () => {
+    const states = new NewestStates();
+    const known = view(50, [cell("c1", 100, { resourceVersion: "900" }), cell("c2", 100, { resourceVersion: "70" })]);
+    states.watched(known);
+    assert.equal(states.readLive(view(40, [cell("c1", 100, { resourceVersion: "800" })]), known), true);
+    assert.equal(states.get(key)?.resourceVersion, "40");
+    assert.deepEqual(
+      [...states.countsLostUpTo(key)],
+      [
+        ["c1", "900"],
+        ["c2", "70"],
+      ],
+    );
+  });
+
+  it("lift the block of a cell when newer counts arrive", () => {
+    const states = new NewestStates();
+    const known = view(50, [cell("c1", 100, { resourceVersion: "900" }), cell("c2", 100, { resourceVersion: "70" })]);
+    states.watched(known);
+    states.readLive(view(40), known);
+    states.watched(view(41, [cell("c1", 100, { resourceVersion: "900" })]));
+    assert.equal(states.countsLostUpTo(key).size, 2);
+    states.watched(view(42, [cell("c1", 100, { resourceVersion: "901" })]));
+    assert.deepEqual([...states.countsLostUpTo(key)], [["c2", "70"]]);
+  });
+
+  it("only doubt when the watch goes backwards, because a relist may come from a lagging server", () => {
+    const states = new NewestStates();
+    states.watched(view(50, [cell("c1", 100)]));
+    states.watched(view(40));
+    assert.equal(states.isDoubtful(key), true);
+    assert.equal(states.countsLostUpTo(key).size, 0);
+    assert.equal(states.get(key)?.resourceVersion, "50");
+  });
+
+  it("forget everything about an object that was deleted or replaced under its name", () => {
+    const states = new NewestStates();
+    const known = view(50, [cell("c1", 100)]);
+    states.watched(known);
+    states.readLive(view(40), known);
+    states.watched(view(60, [], "uid-2"));
+    assert.equal(states.countsLostUpTo(key).size, 0);
+    states.wrote(view(70, [], "uid-1"));
+    assert.equal(states.get(key)?.uid, "uid-2");
+    states.removed(key);
+    states.wrote(view(80, [], "uid-2"));
+    assert.equal(states.get(key), undefined);
+  });
+});
+
+describe("point 8: a restored core", () => {
+  const before = (workerVersion: string, buckets: readonly Json[] = []) =>
+    protector({ cells: [cell("c1", 100, { resourceVersion: workerVersion }, buckets)] });
+
+  it("admits nothing that needs quota until counts above the highest known worker version arrive", async () => {
+    const { core, replica } = world([before("900")]);
+    core.watches = false;
+    for (let index = 0; index < 3; index++) await replica.review(deleteReview(pod(`p${index}`)));
+    core.restore(before("890"), 2);
+
+    const refused = await replica.review(deleteReview(pod("q")));
+    assert.equal(refused.code, 429);
+    assert.match(refused.message, /has no counts of this cell/);
+    assert.ok(replica.log.lines.some(({ message }) => message.includes("was the core restored?")));
+    const forced = pod("f", { annotations: { "podseidon.kubewharf.io/force-delete": "" } });
+    assert.equal((await replica.review(deleteReview(forced))).allowed, true);
+
+    core.restore(before("900"), 30);
+    core.deliver();
+    assert.equal((await replica.review(deleteReview(pod("q")))).allowed, false);
+    core.restore(before("901"), 31);
+    core.deliver();
+    assert.equal((await replica.review(deleteReview(pod("q")))).allowed, true);
+  });
+
+  it("reads live when the watch went backwards, even if the remembered state would refuse", async () => {
+    const full = before("900", [
+      { startTime: "2026-01-01T00:00:00Z", podUID: "u", podResourceVersion: "1", counter: 20 },
+    ]);
+    const { core, replica } = world([full]);
+    core.watches = false;
+    for (let index = 0; index < 5; index++) core.update("ns/web", () => {});
+    core.deliver();
+    assert.equal((await replica.review(deleteReview(pod("p")))).allowed, false);
+    assert.equal(core.requests.length, 0);
+    core.restore(before("901"), 3);
+    core.deliver();
+    assert.equal((await replica.review(deleteReview(pod("p")))).allowed, true);
+    assert.equal(core.requests[0]?.method, "GET");
+  });
+});

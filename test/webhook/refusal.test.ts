@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type QuotaFigures } from "../../src/core/reservation.ts";
+import { refusalOf, type RefusingVerdict } from "../../src/webhook/refusal.ts";
+
+const figures: QuotaFigures = {
+  criterion: "Available",
+  required: 80,
+  aggregated: 100,
+  unconfirmed: 20,
+  cells: [
+    { cellID: "c1", aggregated: 50, unconfirmed: 20, isCounted: true },
+    { cellID: "c2", aggregated: 50, unconfirmed: 0, isCounted: true },
+    { cellID: "c3", aggregated: 0, unconfirmed: 0, isCounted: false },
+  ],
+};
+const refuse = (verdict: RefusingVerdict) => refusalOf([{ id: "core/ns/web", verdict }], "c1");
+
+describe("refusals", () => {
+  it("give the numbers, per cell, and mark a cell without counts", () => {
+    const { message, causes } = refuse({ kind: "retry", cause: "unconfirmed", figures });
+    const numbers =
+      'Required 80, aggregated 100, unconfirmed 20, estimated 80; by cell: "c1" 50 - 20, "c2" 50, "c3" not counted';
+    assert.ok(message.includes(numbers), message);
+    assert.equal(causes[0]?.message, numbers);
+  });
+
+  it("tell the three causes of a full buffer apart", () => {
+    for (const [cause, reason, pattern] of [
+      ["unconfirmed", "UnconfirmedAdmissions", /not confirmed yet, fewer than the required 80 could be left/],
+      ["lag-limit", "MaxConcurrentLag", /as many deletions as maxConcurrentLag permits/],
+      ["full-buffer", "FullBuffer", /the admission history of cell "c1" holds as many deletions as it can/],
+    ] as const) {
+      const refusal = refuse({ kind: "retry", cause, figures });
+      assert.equal(refusal.status, "RetryAdvised");
+      assert.equal(refusal.causes[0]?.reason, reason);
+      assert.match(refusal.message, pattern);
+      assert.match(refusal.message, /Try again in a few seconds/);
+    }
+  });
+
+  it("say which replicas are too few", () => {
+    for (const criterion of ["Scheduled", "Initialized", "Running", "Ready", "Available"] as const) {
+      const { message, audit } = refuse({ kind: "rejected", figures: { ...figures, criterion } });
+      assert.ok(message.startsWith(`PodProtector core/ns/web reports too few ${criterion.toLowerCase()} replicas`));
+      assert.equal(audit["criterion"], criterion);
+    }
+  });
+
+  it("stay readable with many cells and many PodProtectors", () => {
+    const cells = Array.from({ length: 500 }, (_, index) => ({
+      cellID: `cell-${index}`,
+      aggregated: 1,
+      unconfirmed: 0,
+      isCounted: true,
+    }));
+    const one = { id: "core/ns/web", verdict: { kind: "rejected", figures: { ...figures, cells } } } as const;
+    const { message, causes } = refusalOf([one, ...Array.from({ length: 50 }, () => one)], "c1");
+    assert.match(message, /492 more cells/);
+    assert.ok(message.length < 1000, `${message.length}`);
+    assert.equal(causes.length, 8);
+  });
+
+  it("escape control characters of cell IDs", () => {
+    const { message } = refusalOf([{ id: "core/ns/web", verdict: { kind: "counts-pending", figures } }], "c\n1");
+    assert.ok(message.includes('"c\\n1"'));
+    assert.ok(!message.includes("\n"));
+  });
+});

@@ -1,0 +1,117 @@
+/** Point 11 of the design: src/roles/webhook.ts over a real listener, stopped while reviews are under way. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { loadConfig } from "../../src/config/index.ts";
+import { KubeError, type KubeClient } from "../../src/kube/kube-client.ts";
+import { type HealthCheck } from "../../src/lifecycle/component.ts";
+import { createWebhook } from "../../src/roles/webhook.ts";
+import { createSeededRng } from "../support/seeded-rng.ts";
+import { createVirtualClock, drainMicrotasks } from "../support/virtual-clock.ts";
+import { cell, deleteReview, type Json, pod, protector } from "./support/objects.ts";
+import { RecordedLog, RecordedMetrics } from "./support/replica.ts";
+
+const object: Json = {
+  ...protector({ cells: [cell("c1", 100)] }),
+  metadata: { namespace: "ns", name: "web", uid: "u", resourceVersion: "10", generation: 1 },
+};
+
+/** Streams one PodProtector and then nothing; a PUT waits until `release` is called. */
+function slowCore() {
+  const gate = Promise.withResolvers<void>();
+  const state = { isWriting: false };
+  const client: KubeClient = {
+    cluster: "core",
+    async request(request) {
+      if (request.method !== "PUT") throw new KubeError("serverError", "only writes here");
+      state.isWriting = true;
+      await gate.promise;
+      return { ...(request.body as Json), metadata: { ...(object["metadata"] as Json), resourceVersion: "11" } };
+    },
+    stream: async (request) => initialEvents(request.signal),
+    close: () => Promise.resolve(),
+  };
+  return { client, state, release: () => gate.resolve() };
+}
+
+async function* initialEvents(signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+  const end = { resourceVersion: "10", annotations: { "k8s.io/initial-events-end": "true" } };
+  const events = [
+    { type: "ADDED", object },
+    {
+      type: "BOOKMARK",
+      object: { kind: "PodProtector", apiVersion: "podseidon.kubewharf.io/v1alpha1", metadata: end },
+    },
+  ];
+  yield new TextEncoder().encode(events.map((event) => `${JSON.stringify(event)}\n`).join(""));
+  await new Promise((resolve) => signal?.addEventListener("abort", resolve, { once: true }));
+  throw new KubeError("aborted", "aborted");
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  // Turns of the event loop, for sockets on loopback; a second of them is far more than ever needed.
+  for (let turn = 0; turn < 100_000 && !condition(); turn++) await drainMicrotasks();
+  assert.ok(condition(), "waited in vain");
+}
+
+describe("point 11: stopping", () => {
+  it("keeps serving while endpoints drain, answers the review under way, and closes", async () => {
+    const clock = createVirtualClock();
+    const log = new RecordedLog();
+    const core = slowCore();
+    const checks = new Map<string, HealthCheck>();
+    const loaded = loadConfig({
+      argv: ["--role=webhook", "--webhook-port=0", "--webhook-bind-addr=127.0.0.1"],
+      env: {},
+      readFile: () => "",
+      version: "",
+    });
+    assert.ok(loaded.kind === "config");
+    const components = await createWebhook({
+      config: loaded.config,
+      clock,
+      rng: createSeededRng(1),
+      logger: log,
+      metrics: new RecordedMetrics(),
+      health: { register: (name, check) => void checks.set(name, check) },
+      clients: {
+        core: async () => core.client,
+        worker: () => Promise.reject(new Error("no worker")),
+        connect: () => Promise.reject(new Error("no other cluster")),
+      },
+    });
+    assert.deepEqual(
+      components.map(({ name }) => name),
+      ["podprotector-indexed-informer-", "webhook-handler", "webhook"],
+    );
+    const synced = checks.get("podprotector-indexed-informer-/informers-synced");
+    assert.ok(synced !== undefined);
+    assert.match(synced() ?? "", /not synced yet/);
+    for (const component of components) await component.start();
+    await until(() => synced() === undefined);
+    const port = log.lines.find(({ message }) => message === "listening")?.fields["port"];
+    const review = async (name: string): Promise<boolean> => {
+      const response = await fetch(`http://127.0.0.1:${String(port)}/c1?timeout=10s`, {
+        method: "POST",
+        body: JSON.stringify(deleteReview(pod(name, name === "unready" ? { ready: false } : {}))),
+      });
+      return ((await response.json()) as { response: { allowed: boolean } }).response.allowed;
+    };
+
+    const underWay = review("p");
+    await until(() => core.state.isWriting);
+    const state = { isStopped: false };
+    const stopping = (async () => {
+      for (const component of components.toReversed()) await component.stop();
+      state.isStopped = true;
+    })();
+    assert.equal(await review("unready"), true, "served after the signal");
+    await clock.advance(3_000);
+    await assert.rejects(review("unready"), "nothing new is accepted after the wait");
+    assert.equal(state.isStopped, false);
+    core.release();
+    assert.equal(await underWay, true);
+    await until(() => state.isStopped);
+    await stopping;
+    assert.equal(clock.pendingTimers, 0);
+  });
+});
