@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { on, once } from "node:events";
+import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import { it, type TestContext } from "node:test";
@@ -31,19 +31,20 @@ function start(
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output.stdout += chunk));
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (output.stderr += chunk));
   const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, ...output })));
+  const find = (message: string, listener?: string): Record<string, unknown> | undefined =>
+    output.stderr
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .find((entry) => entry["msg"] === message && (listener === undefined || entry["listener"] === listener));
   /** The first entry of the log with this message, of this listener when given. */
   const logged = async (message: string, listener?: string): Promise<Record<string, unknown>> => {
-    for await (const _ of on(child.stderr, "data", { signal: AbortSignal.timeout(patienceMs) })) {
-      const entries = output.stderr
-        .split("\n")
-        .slice(0, -1)
-        .map((line) => JSON.parse(line) as Record<string, unknown>);
-      const found = entries.find(
-        (entry) => entry["msg"] === message && (listener === undefined || entry["listener"] === listener),
-      );
+    const signal = AbortSignal.timeout(patienceMs);
+    for (;;) {
+      const found = find(message, listener);
       if (found !== undefined) return found;
+      await once(child.stderr, "data", { signal });
     }
-    return assert.fail("the log ended");
   };
   return { child, ended, logged };
 }
@@ -162,8 +163,13 @@ it("a second signal ends the process at once", async (t) => {
 });
 
 it("a bug ends the process with exit code 70 and one line that tells it", async (t) => {
-  const bug = 'setTimeout(() => Promise.reject(new Error("a bug")), 1500)';
-  const { ended } = start(t, lonelyWebhook, {}, ["--import", `data:text/javascript,${encodeURIComponent(bug)}`]);
+  const bug = 'process.on("SIGUSR2", () => Promise.reject(new Error("a bug")))';
+  const { child, ended, logged } = start(t, lonelyWebhook, {}, [
+    "--import",
+    `data:text/javascript,${encodeURIComponent(bug)}`,
+  ]);
+  await logged("startup complete");
+  child.kill("SIGUSR2");
   const { code, stderr } = await ended;
   assert.equal(code, 70);
   const entry = JSON.parse(stderr.trimEnd().split("\n").at(-1) ?? "") as { msg: string; err: { message: string } };

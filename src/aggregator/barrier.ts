@@ -1,21 +1,22 @@
 /**
  * LIST barriers (design 2.1): a LIST with resourceVersion unset returns a version R, and everything committed before it was sent is at or
  * below R. Once the watch has delivered R, the snapshot includes all of that. A barrier that comes back below what the watch had delivered
- * before it was sent means that the worker's history was reset.
+ * before it was sent means that the worker's history was reset. A snapshot that goes back by itself (a relist from a server that lags, or
+ * after a reset) includes nothing for certain any more: what was passed is forgotten, and a barrier is sent to tell the two cases apart.
  */
-import { compareResourceVersions, type ResourceVersion } from "../api/resource-version.ts";
+import { compareResourceVersions, newerResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
 
 export interface BarrierOptions {
   readonly clock: Clock;
   /** Sends the LIST. Rejects with a KubeError. */
   readonly list: (signal: AbortSignal) => Promise<ResourceVersion>;
-  /** The version that the snapshot has reached. */
-  readonly version: () => ResourceVersion | undefined;
   /** The snapshot has passed a newer barrier. */
   readonly onPassed: () => void;
   /** A LIST has returned and the watch is not there yet: a good moment to make an event. */
   readonly onWaiting: () => void;
+  /** The snapshot has gone back to an older version, and all barriers are forgotten. */
+  readonly onWentBack: (version: ResourceVersion) => void;
   readonly onHistoryReset: (details: { readonly barrier: ResourceVersion; readonly snapshot: ResourceVersion }) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -33,7 +34,13 @@ export class BarrierTracker {
   #pending: { readonly sentAtMs: number; readonly version: ResourceVersion }[] = [];
   #wantedFromMs: number | undefined;
   #timer: Timer | undefined;
-  #inFlight = false;
+  /** When the LIST was sent that has not been answered. */
+  #inFlightSentAtMs: number | undefined;
+  /** The version that the snapshot has reached, and the highest one of this history. */
+  #reached: ResourceVersion | undefined;
+  #highest: ResourceVersion | undefined;
+  /** Times that everything was forgotten. */
+  #epoch = 0;
   #lastSentAtMs = -Infinity;
   #signal: AbortSignal | undefined;
 
@@ -58,16 +65,54 @@ export class BarrierTracker {
     this.#pass(sentAtMs);
   }
 
-  /** Asks for a barrier that is sent at or after `fromMs`, a moment of the monotonic clock that may lie ahead. */
+  /**
+   * Asks for a barrier that is sent at or after `fromMs`, a moment of the monotonic clock that may lie ahead. A later wish is merged into
+   * an earlier one: whoever looks when that one has been passed asks again.
+   */
   want(fromMs: number): void {
-    if (this.#passedSentAtMs > fromMs || this.#pending.some(({ sentAtMs }) => sentAtMs > fromMs)) return;
-    if (this.#wantedFromMs !== undefined && this.#wantedFromMs <= fromMs) return;
+    const before = this.#wantedFromMs;
+    if (this.#isCovered(fromMs) || (before !== undefined && before <= fromMs && !this.#isCovered(before))) return;
     this.#wantedFromMs = fromMs;
     this.#schedule();
   }
 
-  /** The snapshot has moved to `version`. */
+  /** The snapshot has moved to `version`. Call it for every version that the watch or a list has reached. */
   progress(version: ResourceVersion): void {
+    const wentBack = this.#reached !== undefined && compareResourceVersions(version, this.#reached) < 0;
+    this.#reached = version;
+    this.#highest = newerResourceVersion(version, this.#highest);
+    if (wentBack) {
+      this.#forget();
+      this.#options.onWentBack(version);
+      this.want(this.#options.clock.monotonicMs());
+      return;
+    }
+    this.#passPending(version);
+  }
+
+  /** Forgets what was passed, what is pending and the versions so far (the worker's history was reset). */
+  reset(): void {
+    this.#forget();
+    this.#reached = undefined;
+    this.#highest = undefined;
+  }
+
+  #forget(): void {
+    this.#passedSentAtMs = -Infinity;
+    this.#pending = [];
+    this.#epoch += 1;
+  }
+
+  /** True when a barrier sent after `fromMs` has been passed or is on its way. */
+  #isCovered(fromMs: number): boolean {
+    return (
+      this.#passedSentAtMs > fromMs ||
+      (this.#inFlightSentAtMs ?? -Infinity) > fromMs ||
+      this.#pending.some(({ sentAtMs }) => sentAtMs > fromMs)
+    );
+  }
+
+  #passPending(version: ResourceVersion): void {
     let passed: number | undefined;
     this.#pending = this.#pending.filter((barrier) => {
       if (compareResourceVersions(version, barrier.version) < 0) return true;
@@ -77,12 +122,6 @@ export class BarrierTracker {
     if (passed !== undefined) this.#pass(passed);
   }
 
-  /** Forgets what was passed and what is pending (the worker's history was reset). */
-  reset(): void {
-    this.#passedSentAtMs = -Infinity;
-    this.#pending = [];
-  }
-
   #pass(sentAtMs: number): void {
     if (sentAtMs <= this.#passedSentAtMs) return;
     this.#passedSentAtMs = sentAtMs;
@@ -90,8 +129,8 @@ export class BarrierTracker {
   }
 
   #schedule(): void {
-    if (this.#wantedFromMs === undefined || this.#inFlight || this.#signal === undefined || this.#signal.aborted)
-      return;
+    if (this.#wantedFromMs === undefined || this.#inFlightSentAtMs !== undefined) return;
+    if (this.#signal === undefined || this.#signal.aborted) return;
     const nowMs = this.#options.clock.monotonicMs();
     // A millisecond later than wished, so that "sent after" holds on a clock that stands still between two calls.
     const dueMs = Math.max(this.#wantedFromMs + 1, this.#lastSentAtMs + spacingMs);
@@ -101,32 +140,40 @@ export class BarrierTracker {
 
   async #send(): Promise<void> {
     const signal = this.#signal;
-    if (signal === undefined || signal.aborted || this.#inFlight) return;
-    this.#inFlight = true;
     const wantedFromMs = this.#wantedFromMs;
+    if (signal === undefined || signal.aborted || wantedFromMs === undefined) return;
     this.#wantedFromMs = undefined;
+    if (this.#isCovered(wantedFromMs)) return;
     const sentAtMs = this.#options.clock.monotonicMs();
-    const before = this.#options.version();
+    this.#inFlightSentAtMs = sentAtMs;
     this.#lastSentAtMs = sentAtMs;
     try {
-      const version = await this.#options.list(signal);
-      if (before !== undefined && compareResourceVersions(version, before) < 0) {
-        this.#options.onHistoryReset({ barrier: version, snapshot: before });
-        return;
-      }
-      this.#pending.push({ sentAtMs, version });
-      if (this.#pending.length > pendingMax) this.#pending.shift();
-      const reached = this.#options.version();
-      if (reached !== undefined) this.progress(reached);
-      if (this.#pending.length > 0) this.#options.onWaiting();
+      await this.#list(sentAtMs, signal);
     } catch (error) {
+      // Also when the leadership has ended: the next one goes on with the wish.
+      this.#wantedFromMs = Math.min(this.#wantedFromMs ?? Infinity, wantedFromMs);
       if (signal.aborted) return;
       this.#options.onError(error);
       this.#lastSentAtMs = this.#options.clock.monotonicMs() + retryMs - spacingMs;
-      this.#wantedFromMs = Math.min(this.#wantedFromMs ?? Infinity, wantedFromMs ?? Infinity);
     } finally {
-      this.#inFlight = false;
+      this.#inFlightSentAtMs = undefined;
       this.#schedule();
     }
+  }
+
+  async #list(sentAtMs: number, signal: AbortSignal): Promise<void> {
+    const epoch = this.#epoch;
+    const before = this.#highest;
+    const version = await this.#options.list(signal);
+    // Whoever waits asked again when everything was forgotten.
+    if (epoch !== this.#epoch) return;
+    if (before !== undefined && compareResourceVersions(version, before) < 0) {
+      this.#options.onHistoryReset({ barrier: version, snapshot: before });
+      return;
+    }
+    this.#pending.push({ sentAtMs, version });
+    if (this.#pending.length > pendingMax) this.#pending.shift();
+    if (this.#reached !== undefined) this.#passPending(this.#reached);
+    if (this.#pending.length > 0) this.#options.onWaiting();
   }
 }

@@ -8,7 +8,7 @@ import { annotations } from "../api/v1alpha1/names.ts";
 import { type FenceRegistry } from "../core/fence-registry.ts";
 import { isKubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
 import { pods } from "../kube/resources.ts";
-import { type Clock } from "../util/clock.ts";
+import { type Clock, sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Counter } from "../util/metrics.ts";
 import { randomHex, type Rng } from "../util/rng.ts";
@@ -29,6 +29,8 @@ export interface FencerOptions {
   readonly logger: Logger;
   /** Labelled by result: sent, forbidden, replaced, failed. */
   readonly fences: Counter;
+  /** What is known of the pod's fence has changed: answered, failed or refused. */
+  readonly onAnswered: (podUID: string) => void;
 }
 
 export class Fencer {
@@ -40,16 +42,18 @@ export class Fencer {
     this.#options = options;
   }
 
-  /** Fences the pod soon, unless one is on its way. `onAnswered` runs when the pod's new version is known. */
-  request(pod: PodRecord, signal: AbortSignal, onAnswered: (podUID: string) => void): void {
-    if (this.#waiting.has(pod.uid) || this.#waiting.size >= waitingMax) return;
+  /** Fences the pod soon, until the signal aborts; `onAnswered` follows. False, and nothing done, when too many are waiting. */
+  request(pod: PodRecord, signal: AbortSignal): boolean {
+    if (this.#waiting.has(pod.uid)) return true;
+    if (signal.aborted || this.#waiting.size >= waitingMax) return false;
     this.#waiting.set(pod.uid, pod);
-    if (!this.#running) void this.#run(signal, onAnswered);
+    if (!this.#running) void this.#run(signal);
+    return true;
   }
 
-  async #run(signal: AbortSignal, onAnswered: (podUID: string) => void): Promise<void> {
+  async #run(signal: AbortSignal): Promise<void> {
     this.#running = true;
-    const { clock } = this.#options;
+    const { clock, onAnswered } = this.#options;
     while (!signal.aborted) {
       const next = this.#waiting.entries().next();
       if (next.done === true) break;
@@ -57,7 +61,7 @@ export class Fencer {
       this.#waiting.delete(podUID);
       // Not awaited: the pace is the rate, not the latency.
       void this.#send(pod, signal).then(() => onAnswered(podUID));
-      await new Promise<void>((resolve) => void clock.setTimer(1000 / fencesPerSecond, resolve));
+      await sleep(clock, 1000 / fencesPerSecond, signal);
     }
     if (signal.aborted) this.#waiting.clear();
     this.#running = false;

@@ -8,7 +8,7 @@
 import { hash } from "node:crypto";
 import { type DeploymentFacts, type IntOrPercent } from "../api/deployment.ts";
 import { apiVersion, finalizer, sourceLabels } from "../api/v1alpha1/names.ts";
-import { type OwnerReference, type PodProtectorSpec } from "../api/v1alpha1/pod-protector.ts";
+import { type OwnerReference, type PodProtector, type PodProtectorSpec } from "../api/v1alpha1/pod-protector.ts";
 
 /** What the generator keeps in force. Fields of the spec that a person may tune are not in it. */
 export interface WantedProtector {
@@ -25,6 +25,7 @@ const defaultShare = "25%";
 /** Longest label value and longest object name that Kubernetes accepts. */
 const labelValueLengthMax = 63;
 const objectNameLengthMax = 253;
+const namePrefix = "deployment-";
 
 export function planForDeployment(deployment: DeploymentFacts): WantedProtector {
   return {
@@ -49,7 +50,7 @@ export function planForDeployment(deployment: DeploymentFacts): WantedProtector 
 
 /** The name of the PodProtector that a Deployment gets. */
 export function protectorNameOf(deploymentName: string): string {
-  return shortened(`deployment-${deploymentName}`, objectNameLengthMax);
+  return shortened(`${namePrefix}${deploymentName}`, objectNameLengthMax);
 }
 
 /** The labels that lead from a generated PodProtector to its Deployment. */
@@ -60,6 +61,30 @@ export function sourceLabelsOf(deploymentName: string): Readonly<Record<string, 
     [sourceLabels.kind]: "Deployment",
     [sourceLabels.resource]: "deployments",
   };
+}
+
+/**
+ * Whether the PodProtector was generated for the Deployment of that name: it has the derived name, and the source labels or, when
+ * somebody took these, the finalizer. A person may copy labels to an object of their own, but not the name with them.
+ */
+export function isGeneratedFor({ metadata }: PodProtector, deploymentName: string): boolean {
+  const { name, labels = {}, finalizers = [] } = metadata;
+  if (name !== protectorNameOf(deploymentName)) return false;
+  if (finalizers.includes(finalizer)) return true;
+  return Object.entries(sourceLabelsOf(deploymentName)).every(([key, value]) => labels[key] === value);
+}
+
+/**
+ * The name of the Deployment that a PodProtector was generated for; undefined for a hand-made one. The owner reference has the whole
+ * name, where the label and the object's own name may have been shortened.
+ */
+export function deploymentNameOf(protector: PodProtector): string | undefined {
+  const { name, labels = {}, ownerReferences = [] } = protector.metadata;
+  const owner = ownerReferences.find(({ kind, apiVersion: at }) => kind === "Deployment" && at.startsWith("apps/"));
+  const derived = name.startsWith(namePrefix) ? name.slice(namePrefix.length) : undefined;
+  return [owner?.name, labels[sourceLabels.name], derived].find(
+    (candidate) => candidate !== undefined && isGeneratedFor(protector, candidate),
+  );
 }
 
 export function minAvailableOf(deployment: DeploymentFacts): number {

@@ -7,13 +7,20 @@
  */
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { type DeploymentRecord } from "../api/deployment.ts";
-import { annotations, finalizer, sourceLabels } from "../api/v1alpha1/names.ts";
-import { planForDeployment, protectorNameOf, sourceLabelsOf, type WantedProtector } from "../core/deployment-plan.ts";
+import { annotations, finalizer } from "../api/v1alpha1/names.ts";
+import {
+  deploymentNameOf,
+  isGeneratedFor,
+  planForDeployment,
+  protectorNameOf,
+  type WantedProtector,
+} from "../core/deployment-plan.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { isKubeError, type KubeClient } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
-import { compileSelector, matches } from "../label-index/index.ts";
+import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
+import { assert } from "../util/assert.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng } from "../util/rng.ts";
@@ -49,13 +56,16 @@ export class Generator {
   readonly #config: GeneratorConfig;
   readonly #deps: GeneratorDependencies;
   readonly #lifecycle: ProtectorLifecycle;
-  /** Source keys that generated protectors point to: which protectors exist for a source. */
-  readonly #protectorsOfSource = new Map<string, Set<string>>();
+  readonly #protectionSelector: CompiledSelector;
   /** Protectors reported as dangling by this process, so that each is reported once. */
   readonly #dangling = new Set<string>();
   #queue: WorkQueue<string> | undefined;
 
   constructor(config: GeneratorConfig, deps: GeneratorDependencies) {
+    // Checked by the configuration. A selector that selects nothing by mistake would let every protector go.
+    const selector = compileSelector(config.protectionSelector);
+    assert(selector.ok, "the protection selector is valid");
+    this.#protectionSelector = selector.selector;
     this.#config = config;
     this.#deps = deps;
     this.#lifecycle = new ProtectorLifecycle({
@@ -91,48 +101,30 @@ export class Generator {
       },
     });
     for (const deployment of this.#deps.deployments.values()) this.#queue.add(`source/${deployment.key}`);
-    for (const key of this.#protectorsOfSource.keys()) this.#queue.add(`source/${key}`);
-    for (const stored of this.#deps.protectors.values()) {
-      if (stored.protector.metadata.annotations?.[annotations.removeCellOnce] !== undefined)
-        this.#queue.add(`cells/${stored.key}`);
-    }
+    for (const stored of this.#deps.protectors.values()) this.#addProtector(stored);
     await this.#queue.run(signal);
     this.#queue = undefined;
   }
 
   #protectorEvent(event: InformerEvent<StoredProtector>): void {
-    const { object } = event;
-    const source = this.#sourceKeyOf(object);
-    const before = event.type === "modified" ? this.#sourceKeyOf(event.previous) : undefined;
-    for (const key of [before, source]) {
-      if (key === undefined) continue;
-      const known = this.#protectorsOfSource.get(key) ?? new Set();
-      if (event.type === "deleted" || key !== source) known.delete(object.key);
-      else known.add(object.key);
-      if (known.size === 0) this.#protectorsOfSource.delete(key);
-      else this.#protectorsOfSource.set(key, known);
-      this.#queue?.add(`source/${key}`);
+    if (event.type === "modified") this.#addSourceOf(event.previous);
+    if (event.type === "deleted") {
+      this.#dangling.delete(event.object.key);
+      this.#addSourceOf(event.object);
+    } else {
+      this.#addProtector(event.object);
     }
-    if (event.type === "deleted") this.#dangling.delete(object.key);
-    else if (object.protector.metadata.annotations?.[annotations.removeCellOnce] !== undefined)
-      this.#queue?.add(`cells/${object.key}`);
   }
 
-  /**
-   * The Deployment that a generated protector belongs to; undefined for a hand-made one. The owner reference has the whole name, where
-   * the label may have been shortened.
-   */
-  #sourceKeyOf({ protector }: StoredProtector): string | undefined {
-    const { labels = {}, namespace, name, ownerReferences = [] } = protector.metadata;
-    if (labels[sourceLabels.kind] !== "Deployment" || labels[sourceLabels.group] !== "apps") return undefined;
-    const owner = ownerReferences.find(
-      ({ kind, apiVersion }) => kind === "Deployment" && apiVersion.startsWith("apps/"),
-    );
-    const source = owner?.name ?? labels[sourceLabels.name];
-    if (source === undefined || sourceLabelsOf(source)[sourceLabels.name] !== labels[sourceLabels.name])
-      return undefined;
-    // A person may copy labels to an object of their own; only the derived name makes it ours.
-    return protectorNameOf(source) === name ? `${namespace}/${source}` : undefined;
+  #addProtector(stored: StoredProtector): void {
+    this.#addSourceOf(stored);
+    if (stored.protector.metadata.annotations?.[annotations.removeCellOnce] !== undefined)
+      this.#queue?.add(`cells/${stored.key}`);
+  }
+
+  #addSourceOf({ protector }: StoredProtector): void {
+    const name = deploymentNameOf(protector);
+    if (name !== undefined) this.#queue?.add(`source/${protector.metadata.namespace}/${name}`);
   }
 
   async #process(key: string, signal: AbortSignal): Promise<Outcome> {
@@ -154,30 +146,41 @@ export class Generator {
   }
 
   async #reconcileSource(key: string, signal: AbortSignal): Promise<void> {
+    const [namespace, name] = key.split("/") as [string, string];
     const source = this.#deps.deployments.get(key);
-    const existing = [...(this.#protectorsOfSource.get(key) ?? [])]
-      .map((protectorKey) => this.#deps.protectors.get(protectorKey))
-      .filter((stored) => stored !== undefined);
+    const stored = this.#deps.protectors.get(`${namespace}/${protectorNameOf(name)}`);
+    const existing = stored !== undefined && isGeneratedFor(stored.protector, name) ? stored : undefined;
     if (source === undefined) {
-      for (const stored of existing) this.#reportDangling(stored);
+      if (existing === undefined) return;
+      if (!isReleased(existing)) this.#reportDangling(existing);
+      else await this.#letGo(namespace, name, signal);
       return;
     }
-    for (const stored of existing) this.#dangling.delete(stored.key);
-
+    if (existing !== undefined) this.#dangling.delete(existing.key);
     const wanted = this.#wantedFor(source);
-    if (wanted !== undefined) {
-      await this.#lifecycle.keep(source, wanted, existing[0], signal);
-      return;
-    }
-    for (const stored of existing) await this.#lifecycle.release(stored, signal);
-    if (source.finalizers.includes(finalizer)) await this.#lifecycle.removeSourceFinalizer(source, signal);
+    if (wanted !== undefined) await this.#lifecycle.keep(source, wanted, existing, signal);
+    else if (existing !== undefined || source.finalizers.includes(finalizer))
+      await this.#letGo(namespace, name, signal);
+  }
+
+  /**
+   * Ends the protection of a source that the cache says wants none, when the present state says so too: the caches may lag, each on its
+   * own, behind a protector just made, or behind a source created anew. The protector is read first, so that it is of a later version if
+   * anybody adopts it after the source was read.
+   */
+  async #letGo(namespace: string, name: string, signal: AbortSignal): Promise<void> {
+    const stored = await this.#lifecycle.readGenerated(namespace, name, signal);
+    const source = await this.#lifecycle.readSource(namespace, name, signal);
+    // What the caches do not know yet comes as an event and is looked at then.
+    const isOver = source === undefined ? stored !== undefined && isReleased(stored) : !this.#wantedFor(source);
+    if (!isOver) return;
+    if (stored !== undefined) await this.#lifecycle.release(stored, signal);
+    if (source?.finalizers.includes(finalizer) === true) await this.#lifecycle.removeSourceFinalizer(source, signal);
   }
 
   #wantedFor(source: DeploymentRecord): WantedProtector | undefined {
     if (source.isTerminating && !(this.#config.protectNonZero && (source.facts.replicas ?? 1) > 0)) return undefined;
-    const selector = compileSelector(this.#config.protectionSelector);
-    if (!selector.ok || !matches(selector.selector, source.labels)) return undefined;
-    return planForDeployment(source.facts);
+    return matches(this.#protectionSelector, source.labels) ? planForDeployment(source.facts) : undefined;
   }
 
   #reportDangling(stored: StoredProtector): void {
@@ -194,7 +197,7 @@ export class Generator {
       { apiVersion: stored.protector.apiVersion, kind: "PodProtector", namespace, name, uid: stored.uid },
       "Warning",
       "Dangling",
-      "The source Deployment vanished without being deleted. This PodProtector stays in force; delete it by hand once the workload is really gone.",
+      `The source Deployment vanished without being deleted. This PodProtector stays in force. Once the workload is really gone, annotate it with ${annotations.released}=true, and it will be deleted.`,
     );
   }
 
@@ -208,4 +211,9 @@ export class Generator {
     });
     this.#deps.logger.verbose(3, "generator action", { action, namespace: object.namespace, name: object.name });
   }
+}
+
+/** A released protector whose source is gone: its end was begun by a generator, or is the wish of a person. */
+function isReleased({ protector }: StoredProtector): boolean {
+  return protector.metadata.annotations?.[annotations.released] !== undefined;
 }

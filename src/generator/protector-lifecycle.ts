@@ -3,9 +3,9 @@
  * exists, so that it cannot go without our seeing it; a protector is marked released before it is deleted, so that a webhook can tell a wanted
  * end from a loss (design 6). Other people's objects are patched, never replaced.
  */
-import { type DeploymentRecord } from "../api/deployment.ts";
+import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
 import { annotations, finalizer } from "../api/v1alpha1/names.ts";
-import { protectorTypeMeta, type WantedProtector } from "../core/deployment-plan.ts";
+import { isGeneratedFor, protectorNameOf, protectorTypeMeta, type WantedProtector } from "../core/deployment-plan.ts";
 import { isKubeError, KubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
 import { deployments, podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 
@@ -34,12 +34,8 @@ export class ProtectorLifecycle {
     existing: StoredProtector | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    if (!source.finalizers.includes(finalizer)) {
-      // A terminating object accepts no new finalizer; without one there is nothing to guard with.
-      if (source.isTerminating) return;
-      await this.#patchSourceFinalizers(source, [...source.finalizers, finalizer], signal);
-    }
-    const actual = existing ?? (await this.#create(wanted, signal));
+    if (!(await this.#guardSource(source, existing !== undefined, signal))) return;
+    const actual = existing ?? (await this.#create(source, wanted, signal));
     if (actual === undefined) return;
     const patch = driftPatch(actual.protector, wanted);
     if (patch === undefined) return;
@@ -47,7 +43,30 @@ export class ProtectorLifecycle {
     this.#onAction("Sync", wanted);
   }
 
-  /** Marks the protector released, deletes it and lets it go. */
+  /** The Deployment as it is now; undefined when there is none. */
+  async readSource(namespace: string, name: string, signal: AbortSignal): Promise<DeploymentRecord | undefined> {
+    const answer = await this.#read(resourcePath(deployments, { namespace, name }), signal);
+    if (answer === undefined) return undefined;
+    const source = readDeployment(answer);
+    if (source === undefined) throw new KubeError("malformed", `Deployment ${namespace}/${name} is unusable`);
+    return source;
+  }
+
+  /** The protector that was generated for the Deployment of that name, as it is now; undefined when there is none. */
+  async readGenerated(
+    namespace: string,
+    sourceName: string,
+    signal: AbortSignal,
+  ): Promise<StoredProtector | undefined> {
+    const name = protectorNameOf(sourceName);
+    const stored = await this.#readProtector(namespace, name, signal);
+    return stored !== undefined && isGeneratedFor(stored.protector, sourceName) ? stored : undefined;
+  }
+
+  /**
+   * Marks the protector released, deletes it and lets it go. Each step holds only for the version that the step before left, so that it
+   * fails when a source of the same name has adopted the protector meanwhile.
+   */
   async release(stored: StoredProtector, signal: AbortSignal): Promise<void> {
     const { metadata } = stored.protector;
     let current: StoredProtector | undefined = stored;
@@ -92,8 +111,27 @@ export class ProtectorLifecycle {
     this.#onAction("CleanSourceFinalizer", source.facts);
   }
 
+  /**
+   * Sees to it that the source cannot go without us, as far as that can be had. False when there is nothing to protect: the source has
+   * gone, or is terminating, so that it accepts no new finalizer, and has no protector yet, which would have nobody to end it.
+   */
+  async #guardSource(source: DeploymentRecord, hasProtector: boolean, signal: AbortSignal): Promise<boolean> {
+    if (!source.finalizers.includes(finalizer)) {
+      if (source.isTerminating) return hasProtector;
+      return await this.#patchSourceFinalizers(source, [...source.finalizers, finalizer], signal);
+    }
+    if (hasProtector) return true;
+    // The cache may lag behind a deletion that another generator has completed, protector and all.
+    const present = await this.readSource(source.facts.namespace, source.facts.name, signal);
+    return present?.uid === source.uid && present.isTerminating === source.isTerminating;
+  }
+
   /** Undefined when it was created; the object that is there already when the cache was late. Rejects when that one is not ours. */
-  async #create(wanted: WantedProtector, signal: AbortSignal): Promise<StoredProtector | undefined> {
+  async #create(
+    source: DeploymentRecord,
+    wanted: WantedProtector,
+    signal: AbortSignal,
+  ): Promise<StoredProtector | undefined> {
     const { name, namespace, labels, ownerReference, spec } = wanted;
     const metadata = { name, namespace, labels, finalizers: [wanted.finalizer], ownerReferences: [ownerReference] };
     try {
@@ -108,25 +146,38 @@ export class ProtectorLifecycle {
     } catch (error) {
       if (!isKubeError(error, "alreadyExists")) throw error;
     }
-    const read = readProtector(
-      await this.#core.request({ method: "GET", path: resourcePath(podProtectors, { namespace, name }), signal }),
+    const stored = await this.#readProtector(namespace, name, signal);
+    if (stored === undefined) throw new KubeError("conflict", `PodProtector ${namespace}/${name} has just gone`);
+    if (isGeneratedFor(stored.protector, source.facts.name)) return stored;
+    throw new KubeError(
+      "invalid",
+      `PodProtector ${namespace}/${name} exists, but lacks the source labels of a generated one; rename or delete it`,
     );
-    if (!read.ok) throw new KubeError("malformed", `PodProtector ${namespace}/${name} is unusable: ${read.reason}`);
-    const theirs = read.stored.protector.metadata.labels ?? {};
-    if (!Object.entries(labels).every(([key, value]) => theirs[key] === value)) {
-      throw new KubeError(
-        "invalid",
-        `PodProtector ${namespace}/${name} exists, but lacks the source labels of a generated one; rename or delete it`,
-      );
-    }
-    return read.stored;
   }
 
+  async #readProtector(namespace: string, name: string, signal: AbortSignal): Promise<StoredProtector | undefined> {
+    const answer = await this.#read(resourcePath(podProtectors, { namespace, name }), signal);
+    if (answer === undefined) return undefined;
+    const read = readProtector(answer);
+    if (read.ok) return read.stored;
+    throw new KubeError("malformed", `PodProtector ${namespace}/${name} is unusable: ${read.reason}`);
+  }
+
+  async #read(path: string, signal: AbortSignal): Promise<unknown> {
+    try {
+      return await this.#core.request({ method: "GET", path, signal });
+    } catch (error) {
+      if (isKubeError(error, "notFound")) return undefined;
+      throw error;
+    }
+  }
+
+  /** False when the source has gone. */
   async #patchSourceFinalizers(
     source: DeploymentRecord,
     finalizers: readonly string[],
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { namespace, name } = source.facts;
     try {
       await this.#core.request({
@@ -137,8 +188,10 @@ export class ProtectorLifecycle {
         body: { metadata: { uid: source.uid, resourceVersion: source.resourceVersion, finalizers } },
         signal,
       });
+      return true;
     } catch (error) {
-      if (!isKubeError(error, "notFound")) throw error;
+      if (isKubeError(error, "notFound")) return false;
+      throw error;
     }
   }
 
@@ -149,7 +202,8 @@ export class ProtectorLifecycle {
 
   /** The terminating object; undefined when it is gone at once. */
   async #delete(stored: StoredProtector, signal: AbortSignal): Promise<StoredProtector | undefined> {
-    return this.#change(stored, { method: "DELETE", body: { preconditions: { uid: stored.uid } } }, signal);
+    const { uid, resourceVersion } = stored;
+    return this.#change(stored, { method: "DELETE", body: { preconditions: { uid, resourceVersion } } }, signal);
   }
 
   async #change(

@@ -4,11 +4,20 @@
  */
 import { annotations } from "../api/v1alpha1/names.ts";
 import { summarize } from "../core/summary.ts";
-import { type KubeClient, resourcePath } from "../kube/kube-client.ts";
-import { podProtectors, type StoredProtector } from "../kube/resources.ts";
+import { isKubeError, KubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
+import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 
 /** Removes the named cells and then the annotation. Unknown names are ignored. Rejects with a KubeError. */
 export async function removeCells(core: KubeClient, stored: StoredProtector, signal: AbortSignal): Promise<void> {
+  try {
+    await fulfil(core, stored, signal);
+  } catch (error) {
+    // The protector has gone, and the wish with it.
+    if (!isKubeError(error, "notFound")) throw error;
+  }
+}
+
+async function fulfil(core: KubeClient, stored: StoredProtector, signal: AbortSignal): Promise<void> {
   const { protector } = stored;
   const { namespace, name } = protector.metadata;
   const wish = protector.metadata.annotations?.[annotations.removeCellOnce];
@@ -16,19 +25,24 @@ export async function removeCells(core: KubeClient, stored: StoredProtector, sig
   const unwanted = new Set(wish.split(",").map((cell) => cell.trim()));
   const cells = protector.status?.cells ?? [];
   const kept = cells.filter((cell) => !unwanted.has(cell.cellID));
+  let { resourceVersion } = stored;
   if (kept.length < cells.length) {
-    await core.request({
+    const answer = await core.request({
       method: "PUT",
       path: resourcePath(podProtectors, { namespace, name, subresource: "status" }),
       body: { ...protector, status: { ...protector.status, cells: kept, summary: summarize(kept) } },
       signal,
     });
+    const read = readProtector(answer);
+    if (!read.ok) throw new KubeError("malformed", `PodProtector ${namespace}/${name} is unusable: ${read.reason}`);
+    ({ resourceVersion } = read.stored);
   }
   await core.request({
     method: "PATCH",
     path: resourcePath(podProtectors, { namespace, name }),
     contentType: "application/merge-patch+json",
-    body: { metadata: { uid: stored.uid, annotations: { [annotations.removeCellOnce]: null } } },
+    // The version is that of the wish which was fulfilled: another one, made meanwhile, stays.
+    body: { metadata: { uid: stored.uid, resourceVersion, annotations: { [annotations.removeCellOnce]: null } } },
     signal,
   });
 }

@@ -1,10 +1,24 @@
 /** Puts the aggregator of one cell together: caches, leader election, the update-trigger that runs under the same lease. */
 import { type PodRecord, readPod } from "../api/pod.ts";
-import { Aggregator, createAggregatorMetrics, createLabelInterner } from "../aggregator/index.ts";
-import { createIdentity, createInformer, Elector, listBarrier, runElected } from "../kube/index.ts";
+import {
+  Aggregator,
+  type AggregatorConfig,
+  createAggregatorMetrics,
+  createLabelInterner,
+} from "../aggregator/index.ts";
+import {
+  createIdentity,
+  createInformer,
+  Elector,
+  type Informer,
+  type KubeClient,
+  listBarrier,
+  runElected,
+} from "../kube/index.ts";
 import { pods } from "../kube/resources.ts";
 import { compileSelector, formatSelector } from "../label-index/index.ts";
 import { type Component } from "../lifecycle/component.ts";
+import { type Logger } from "../util/logger.ts";
 import { UpdateTrigger } from "../update-trigger/update-trigger.ts";
 import { createBackground } from "./background.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "./informers.ts";
@@ -20,51 +34,24 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   const namespace = runtime.config.worker.targetNamespace === "" ? undefined : runtime.config.worker.targetNamespace;
 
   const protectors = createProtectorInformer(runtime, core, logger);
-  const intern = createLabelInterner();
-  const podInformer = createInformer<PodRecord>({
-    client: worker,
-    resource: pods,
-    namespace,
-    ...selectorQuery(config.podSelector),
-    decode: (raw) => readPod(raw, intern),
-    clock,
-    rng,
-    logger,
-    metrics,
-    name: "pods",
-  });
+  const podInformer = createPodInformer(runtime, worker, namespace, logger);
   const trigger =
     runtime.config.updateTrigger.runBy === "aggregator"
       ? new UpdateTrigger(updateTriggerConfigOf(runtime.config.updateTrigger), { worker, clock, logger, metrics })
       : undefined;
   const aggregatorMetrics = createAggregatorMetrics(metrics);
-  const aggregator = new Aggregator(
-    {
-      cellID: config.cellId,
-      history: runtime.config.history,
-      fenceDelayMs: config.settlementFenceDelayMs,
-      settleWindowMs: config.settleWindowMs,
-      protectorSelector: config.podProtectorSelector,
-      rateJitterLow: config.rateJitterLow,
-      rateJitterHigh: config.rateJitterHigh,
-      workerConcurrency: config.worker.concurrency,
-      workerBackoffBaseMs: config.worker.backoffBaseMs,
-      workerBackoffMaxMs: config.worker.backoffMaxMs,
-      workerBackoffConflictMs: config.worker.backoffConflictMs,
-    },
-    {
-      core,
-      worker,
-      protectors,
-      pods: podInformer,
-      listBarrier: (signal) => listBarrier(worker, pods, namespace, signal),
-      touch: () => trigger?.touch(),
-      clock,
-      rng,
-      logger,
-      metrics: aggregatorMetrics,
-    },
-  );
+  const aggregator = new Aggregator(aggregatorConfigOf(runtime.config), {
+    core,
+    worker,
+    protectors,
+    pods: podInformer,
+    listBarrier: (signal) => listBarrier(worker, pods, namespace, signal),
+    touch: () => trigger?.touch(),
+    clock,
+    rng,
+    logger,
+    metrics: aggregatorMetrics,
+  });
   metrics.onScrape(() => {
     aggregatorMetrics.poolSize.set({ shard: "0" }, aggregator.nextEventPoolSize);
     if (podInformer.hasSynced()) aggregatorMetrics.snapshotAge.set({}, podInformer.silentMs() / 1000);
@@ -83,6 +70,9 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     logger,
     metrics,
   });
+  const lead = async (leadership: AbortSignal): Promise<void> => {
+    await Promise.all([aggregator.lead(leadership), trigger?.run(leadership)]);
+  };
   return [
     createBackground("aggregator", async (signal) => {
       const protectorsSynced = whenSynced(protectors, signal);
@@ -93,14 +83,48 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
       aggregator.podsStarting();
       const watchingPods = podInformer.run(signal);
       await podsSynced;
-      if (!signal.aborted) {
-        await runElected(elector, signal, async (leadership) => {
-          await Promise.all([aggregator.lead(leadership), trigger?.run(leadership)]);
-        });
-      }
+      if (!signal.aborted) await runElected(elector, signal, lead);
       await Promise.all([watchingProtectors, watchingPods]);
     }),
   ];
+}
+
+function aggregatorConfigOf({ aggregator, history }: Runtime["config"]): AggregatorConfig {
+  return {
+    cellID: aggregator.cellId,
+    history,
+    fenceDelayMs: aggregator.settlementFenceDelayMs,
+    settleWindowMs: aggregator.settleWindowMs,
+    protectorSelector: aggregator.podProtectorSelector,
+    rateJitterLow: aggregator.rateJitterLow,
+    rateJitterHigh: aggregator.rateJitterHigh,
+    workerConcurrency: aggregator.worker.concurrency,
+    workerBackoffBaseMs: aggregator.worker.backoffBaseMs,
+    workerBackoffMaxMs: aggregator.worker.backoffMaxMs,
+    workerBackoffConflictMs: aggregator.worker.backoffConflictMs,
+  };
+}
+
+function createPodInformer(
+  runtime: Runtime,
+  worker: KubeClient,
+  namespace: string | undefined,
+  logger: Logger,
+): Informer<PodRecord> {
+  const { clock, rng, metrics } = runtime;
+  const intern = createLabelInterner();
+  return createInformer<PodRecord>({
+    client: worker,
+    resource: pods,
+    namespace,
+    ...selectorQuery(runtime.config.aggregator.podSelector),
+    decode: (raw) => readPod(raw, intern),
+    clock,
+    rng,
+    logger,
+    metrics,
+    name: "pods",
+  });
 }
 
 /** The API server's own syntax; empty = no restriction. */

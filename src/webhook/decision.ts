@@ -51,19 +51,22 @@ export interface Refused {
   readonly audit: Audit;
 }
 
+export interface Allowed {
+  readonly kind: "allowed";
+  /** What would have been answered, when dry-run or force-delete allowed it all the same. */
+  readonly status: RequestStatus | "Error";
+  readonly audit: Audit;
+  /** Shown to the caller. */
+  readonly warnings: readonly string[];
+}
+
 export type Decision =
-  /** `status` says what would have been answered when dry-run or force-delete allowed it all the same. */
-  | {
-      readonly kind: "allowed";
-      readonly status: RequestStatus | "Error";
-      readonly audit: Audit;
-      readonly warnings: readonly string[];
-    }
+  | Allowed
   | Refused
   /** Cannot be decided: HTTP 500, and the failurePolicy of the API server decides. `tag` is upstream's word for the metric. */
   | { readonly kind: "error"; readonly tag: string; readonly message: string };
 
-export function allowed(status: RequestStatus, audit: Audit = {}): Decision {
+export function allowed(status: RequestStatus, audit: Audit = {}): Allowed {
   return { kind: "allowed", status, audit, warnings: [] };
 }
 

@@ -6,6 +6,6 @@
  * - judge.ts: the rule (core/reservation.ts) with clock and settings; status-writer.ts: the compare-and-swap write; write-pacer.ts: its pace.
  * - webhook.ts joins them.
  */
-export { type CellClient, cellClient, type WorkerClients } from "./cell-clients.ts";
+export { type WorkerClients } from "./cell-clients.ts";
 export { decodeWatched, type WatchedProtector } from "./protector-view.ts";
-export { createWebhook, type Webhook, type WebhookCore, type WebhookOptions } from "./webhook.ts";
+export { createWebhook, type Webhook, type WebhookOptions } from "./webhook.ts";

@@ -7,6 +7,8 @@ import { type ExecuteOutcome, type RetryBatchObserver, type SubmitOutcome } from
 import { assertNever } from "../util/assert.ts";
 import { exponentialBuckets, functionDurationSeconds, type Metrics } from "../util/metrics.ts";
 
+export type StatusWriteResult = "written" | "conflict" | "failed";
+
 export interface WebhookMetrics {
   /** A review was decided. */
   request(cellID: string, status: string, cause: string, durationMs: number): void;
@@ -23,6 +25,8 @@ export interface WebhookMetrics {
   }): void;
   /** A best-effort record was not written. */
   recordFailed(error: string): void;
+  /** A status write was tried: accepted, refused because somebody else wrote first, or anything else. */
+  statusWrite(result: StatusWriteResult): void;
   /** The CRD of the core dropped extension fields of a write. */
   pruned(core: string): void;
   /** A PodProtector cannot be understood. */
@@ -59,6 +63,11 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
     "Forced or unprotected deletions that could not be recorded",
     ["error"],
   );
+  const statusWrites = metrics.counter(
+    "webhook_status_write_total",
+    "Status writes of PodProtectors, by result: written, conflict, failed",
+    ["result"],
+  );
   const pruned = metrics.counter(
     "webhook_extension_fields_pruned",
     "Status writes whose extension fields the CRD dropped",
@@ -80,6 +89,7 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
       handledPod.observe(labels, event.durationMs / 1000);
     },
     recordFailed: (error) => recordFailed.inc({ error }),
+    statusWrite: (result) => statusWrites.inc({ result }),
     pruned: (core) => pruned.inc({ core }),
     unusableProtector: () => indexError.inc({ error: "Unusable" }),
     retryBatch: createRetryBatchObserver(metrics),

@@ -12,6 +12,7 @@ import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng, uniform } from "../util/rng.ts";
 import { type Deletion, type Judge } from "./judge.ts";
+import { type StatusWriteResult } from "./metrics.ts";
 import { type NewestStates } from "./newest-states.ts";
 import { isCounted, type ProtectorView, readView } from "./protector-view.ts";
 import { createWritePacer, type WritePacer } from "./write-pacer.ts";
@@ -39,6 +40,8 @@ export interface StatusWriterOptions {
   /** Milliseconds before a retry, plus 0 to `jitterMs`. */
   readonly backoffBaseMs: number;
   readonly jitterMs: number;
+  /** Called for each status write, with what became of it. */
+  readonly onWrite: (result: StatusWriteResult) => void;
   /** The CRD of this core drops extension fields. Called for each such write. */
   readonly onPruned: (core: string) => void;
 }
@@ -146,7 +149,7 @@ export class StatusWriter {
     const body = { ...base.protector, status };
     this.#pacer.wrote(core, writerKey(core, base.key), JSON.stringify(body).length);
     const path = resourcePath(podProtectors, { namespace, name, subresource: "status" });
-    const answer = await client.request({ method: "PUT", path, body, timeoutMs: requestTimeoutMs });
+    const answer = await this.#put(client, path, body);
     this.#troubles.delete(core);
     const read = readView(answer, base);
     if (!read.ok) {
@@ -156,6 +159,18 @@ export class StatusWriter {
     }
     states.wrote(read.view);
     if (lostVersions(status, read.view.protector.status)) this.#reportPruned(core);
+  }
+
+  async #put(client: KubeClient, path: string, body: unknown): Promise<unknown> {
+    const { onWrite } = this.#options;
+    try {
+      const answer = await client.request({ method: "PUT", path, body, timeoutMs: requestTimeoutMs });
+      onWrite("written");
+      return answer;
+    } catch (error) {
+      onWrite(isKubeError(error, "conflict") ? "conflict" : "failed");
+      throw error;
+    }
   }
 
   #afterFailure(

@@ -82,6 +82,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     logger,
     backoffBaseMs: options.retryBackoffBaseMs,
     jitterMs: options.retryJitterMs,
+    onWrite: (result) => metrics.statusWrite(result),
     onPruned: (core) => metrics.pruned(core),
   });
   const batch = createRetryBatch<Deletion, ReservationResult>({

@@ -13,7 +13,7 @@ export interface TestCluster {
   /** The `request` of each review sent so far. */
   readonly reviews: JsonObject[];
   /** Decides each review; default: allowed. */
-  decide(decision: (request: JsonObject) => JsonObject | Promise<JsonObject>): void;
+  readonly decide: (decision: (request: JsonObject) => JsonObject | Promise<JsonObject>) => void;
 }
 
 /** A cluster on a virtual clock. Nothing is reviewed until a webhook configuration is stored. */

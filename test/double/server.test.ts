@@ -195,3 +195,9 @@ test("a kubeconfig leads to the server", { timeout }, async (t) => {
   const text = readFileSync(join(directory, "config"), "utf8");
   assert.ok(text.includes(server.url) && text.includes('"token": "secret"'));
 });
+
+test("a path of a group that nobody serves is a plain 404, as the real server answers", { timeout }, async (t) => {
+  const server = await serve(t, { crds: [] });
+  const answer = await send(server, "GET", "/apis/podseidon.kubewharf.io/v1alpha1/podprotectors");
+  assert.deepEqual([answer.code, answer.body], [404, { text: "404 page not found\n" }]);
+});

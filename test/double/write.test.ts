@@ -77,15 +77,15 @@ test("a write of the main resource ignores status, and a write of status ignores
   const pod = await createLivePod(engine, "a");
   const both = {
     metadata: { labels: { x: "1" } },
-    spec: { terminationGracePeriodSeconds: 5 },
+    spec: { activeDeadlineSeconds: 5 },
     status: { phase: "Running" },
   };
   const status = await engine.patch(types.pods, "default", "a", mergePatch(both), { subresource: "status" });
   assert.equal(status.status?.["phase"], "Running");
-  assert.equal(status.spec?.["terminationGracePeriodSeconds"], 30);
+  assert.equal(status.spec?.["activeDeadlineSeconds"], undefined);
   assert.equal(status.metadata.generation, pod.metadata.generation);
   const main = await engine.patch(types.pods, "default", "a", mergePatch({ ...both, status: { phase: "Failed" } }));
-  assert.equal(main.spec?.["terminationGracePeriodSeconds"], 5);
+  assert.equal(main.spec?.["activeDeadlineSeconds"], 5);
   assert.equal(main.status?.["phase"], "Running");
   assert.equal(main.metadata.generation, 2);
 });

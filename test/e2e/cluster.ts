@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import path from "node:path";
+import { request } from "undici";
 import { type KubeAssets } from "../../scripts/kube-assets.ts";
 import { AdminClient } from "./admin-client.ts";
 import { type ManagedProcess, type ProcessSet } from "./child-processes.ts";
@@ -203,6 +204,18 @@ export class Cluster {
 
   resumeEtcd(): void {
     this.#etcd?.signal("SIGCONT");
+  }
+
+  /**
+   * Takes an object out of etcd behind the API server's back: no finalizer is asked, no deletionTimestamp is ever seen. `path` is the object's key
+   * without the prefix, such as "deployments/default/web". Throws when there was no such key.
+   */
+  async loseObject(path: string): Promise<void> {
+    const key = Buffer.from(`/registry/${path}`).toString("base64");
+    const url = `http://127.0.0.1:${this.#etcdPort}/v3/kv/deleterange`;
+    const response = await request(url, { method: "POST", body: JSON.stringify({ key }) });
+    const answer = (await response.body.json()) as { readonly deleted?: string };
+    if (answer.deleted !== "1") throw new Error(`etcd has no /registry/${path}: ${JSON.stringify(answer)}`);
   }
 
   async isReady(): Promise<boolean> {

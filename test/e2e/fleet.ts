@@ -10,18 +10,27 @@ import { issueServerCertificate } from "../../scripts/webhook-tls.ts";
 import { type Cluster } from "./cluster.ts";
 import { applyCrd } from "./crd.ts";
 import { type LaggingProxy, startLaggingProxy } from "./lagging-proxy.ts";
-import { createNamespace } from "./pods.ts";
+import { createNamespace, listPods, podPath } from "./pods.ts";
 import { type PodseidonProcess, startPodseidon } from "./process.ts";
 import { type CaseContext } from "./runner.ts";
 import { waitFor } from "./wait.ts";
 import { applyWebhookConfiguration, removeWebhookConfiguration } from "./webhook-configuration.ts";
 
 export const crdFile = fileURLToPath(new URL("../../manifests/base/crd/podprotectors.yaml", import.meta.url));
-const workerNames = ["worker-1", "worker-2"] as const;
+const workerNames: readonly string[] = ["worker-1", "worker-2"];
+
+/** API servers learn of a configuration through a watch, usually within a second. */
+const interceptLimitMs = 30_000;
 
 export interface FleetOptions {
+  /** Clusters that run pods, one cell each, named like them; "core" makes it a worker as well. Default: the two workers. */
+  readonly workers?: readonly string[];
   /** Default 2. */
   readonly webhookReplicas?: number;
+  /** Put a proxy between the last webhook replica and the core; switch its delay later. */
+  readonly laggingWebhook?: boolean;
+  /** One process runs all four roles; needs a single worker. */
+  readonly allInOne?: boolean;
   /** Put a proxy between the aggregators and their workers; switch its delay later. */
   readonly laggingAggregators?: boolean;
   /** Default true. */
@@ -47,6 +56,8 @@ export class Fleet {
   aggregators: PodseidonProcess[] = [];
   generator: PodseidonProcess | undefined;
   balancer: LaggingProxy | undefined;
+  /** Between the last webhook replica and the core, where asked for. */
+  coreProxy: LaggingProxy | undefined;
 
   constructor(core: Cluster, workers: readonly Worker[], namespace: string) {
     this.core = core;
@@ -94,13 +105,25 @@ export class Fleet {
     });
   }
 
+  /** Resolves when a dry-run deletion of a pod in each worker has passed through the webhook; there must be one. */
+  async waitIntercepted(): Promise<void> {
+    for (const { cell, cluster } of this.workers) {
+      await waitFor(`${cell} calls the webhook`, interceptLimitMs, async () => {
+        const [pod] = await listPods(cluster.admin, this.namespace);
+        const path = podPath(this.namespace, pod?.metadata.name ?? "");
+        await cluster.admin.request("DELETE", path, { query: { dryRun: "All" } });
+        return (await this.webhookCount("webhook_request_count", { cell })) > 0;
+      });
+    }
+  }
+
   /** Sum of a counter over the webhook replicas; a killed replica's count is lost with it. */
   async webhookCount(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     const texts = await Promise.all(this.webhooks.map((webhook) => webhook.metrics()));
     return texts.reduce((sum, text) => sum + (text.value(name, labels) ?? 0), 0);
   }
 
-  /** Points the workers at the webhook and resolves when each refuses or admits through it. */
+  /** Points the workers at the webhook; see `waitIntercepted`. */
   async intercept(context: CaseContext, caPem: string): Promise<void> {
     const balancer = await startLaggingProxy(this.webhooks.map(({ ports }) => ports.webhook));
     this.balancer = balancer;
@@ -114,67 +137,133 @@ export class Fleet {
   }
 }
 
-/** Starts everything and resolves when all processes are ready and the workers call the webhook. */
+/** Starts everything and resolves when all processes are ready. */
 export async function startFleet(context: CaseContext, options: FleetOptions = {}): Promise<Fleet> {
-  const { namespace, directory, processes } = context;
+  const { namespace, directory } = context;
   const core = await context.cluster("core");
   const workers: Worker[] = [];
-  for (const cell of workerNames) {
+  for (const cell of options.workers ?? workerNames) {
     const cluster = await context.cluster(cell);
-    const proxy = options.laggingAggregators === true ? await startLaggingProxy([cluster.port]) : undefined;
-    if (proxy !== undefined) context.cleanup(() => proxy.close());
+    const proxy = options.laggingAggregators === true ? await startProxy(context, cluster) : undefined;
     workers.push({ cell, cluster, proxy });
   }
   await applyCrd(core.admin, options.crd ?? crdFile);
-  for (const { admin } of [core, ...workers.map(({ cluster }) => cluster)]) await createNamespace(admin, namespace);
+  const clusters = new Set([core, ...workers.map(({ cluster }) => cluster)]);
+  for (const { admin } of clusters) await createNamespace(admin, namespace);
   const fleet = new Fleet(core, workers, namespace);
+  if (options.laggingWebhook === true) fleet.coreProxy = await startProxy(context, core);
   const tls = await webhookTls(directory);
+  if (options.allInOne === true) await startAllInOne(context, fleet, options, tls);
+  else await startEachAlone(context, fleet, options, tls);
+  await fleet.intercept(context, tls.caPem);
+  return fleet;
+}
 
-  const start = (name: string, role: string, args: readonly string[]): Promise<PodseidonProcess> =>
-    startPodseidon({
+type Tls = Awaited<ReturnType<typeof webhookTls>>;
+
+async function startEachAlone(context: CaseContext, fleet: Fleet, options: FleetOptions, tls: Tls): Promise<void> {
+  const { core, workers, namespace, coreProxy } = fleet;
+  const { directory, processes } = context;
+  const coreArg = `--core-kube-config=${core.kubeconfigPath("admin")}`;
+  const replicas = options.webhookReplicas ?? 2;
+  const webhooks = Array.from({ length: replicas }, (_, index) => {
+    const proxied = coreProxy !== undefined && index === replicas - 1;
+    const args = [proxied ? `--core-kube-config=${core.kubeconfigPath("admin", proxyUrl(coreProxy))}` : coreArg];
+    const name = `webhook-${index + 1}`;
+    return startPodseidon({
       processes,
       directory,
       name,
-      role,
-      args: [`--core-kube-config=${core.kubeconfigPath("admin")}`, ...args],
-      ...(role === "webhook" ? { tls } : {}),
+      role: "webhook",
+      args: [...args, ...webhookArgs(workers)],
+      tls,
     });
-  const configs = workers.map(({ cell, cluster }) => `${cell}=${cluster.kubeconfigPath("admin")}`).join(",");
-  const webhooks = Array.from({ length: options.webhookReplicas ?? 2 }, (_, index) =>
-    start(`webhook-${index + 1}`, "webhook", [
-      "--webhook-worker-client-provider=map",
-      `--webhook-worker-client-provider.map-configs=${configs}`,
-    ]),
-  );
-  const aggregators = workers.map((worker) =>
-    start(`aggregator-${worker.cell}`, "aggregator", aggregatorArgs(worker, options, namespace)),
-  );
+  });
+  const aggregators = workers.map((worker) => {
+    const name = `aggregator-${worker.cell}`;
+    const args = [coreArg, ...aggregatorArgs(worker, options, namespace)];
+    return startPodseidon({ processes, directory, name, role: "aggregator", args });
+  });
   const generator =
     options.generator === false
       ? undefined
-      : start("generator", "generator", [
-          "--generator-leader-elector-namespace=default",
-          `--generator-leader-elector-name=generator-${namespace}`,
-        ]);
+      : startPodseidon({
+          processes,
+          directory,
+          name: "generator",
+          role: "generator",
+          args: [coreArg, ...generatorArgs(namespace)],
+        });
   fleet.webhooks = await Promise.all(webhooks);
   fleet.aggregators = await Promise.all(aggregators);
   fleet.generator = await generator;
-  await fleet.intercept(context, tls.caPem);
-  return fleet;
+}
+
+async function startAllInOne(context: CaseContext, fleet: Fleet, options: FleetOptions, tls: Tls): Promise<void> {
+  const { core, workers, namespace } = fleet;
+  const [worker] = workers;
+  if (worker === undefined || workers.length > 1) throw new Error("one process has one aggregator, so one worker");
+  const one = await startPodseidon({
+    processes: context.processes,
+    directory: context.directory,
+    name: "podseidon",
+    role: "webhook,aggregator,generator,update-trigger",
+    args: [
+      `--core-kube-config=${core.kubeconfigPath("admin")}`,
+      ...webhookArgs(workers),
+      ...aggregatorArgs(worker, options, namespace),
+      ...generatorArgs(namespace),
+    ],
+    tls,
+  });
+  fleet.webhooks = [one];
+  fleet.aggregators = [one];
+  fleet.generator = one;
+}
+
+async function startProxy(context: CaseContext, cluster: Cluster): Promise<LaggingProxy> {
+  const proxy = await startLaggingProxy([cluster.port]);
+  context.cleanup(() => proxy.close());
+  return proxy;
+}
+
+function proxyUrl({ port }: LaggingProxy): string {
+  return `https://127.0.0.1:${port}`;
+}
+
+function webhookArgs(workers: readonly Worker[]): readonly string[] {
+  const configs = workers.map(({ cell, cluster }) => `${cell}=${cluster.kubeconfigPath("admin")}`).join(",");
+  return ["--webhook-worker-client-provider=map", `--webhook-worker-client-provider.map-configs=${configs}`];
+}
+
+function generatorArgs(namespace: string): readonly string[] {
+  return [
+    "--generator-leader-elector-namespace=default",
+    `--generator-leader-elector-name=${generatorLease(namespace)}`,
+  ];
 }
 
 function aggregatorArgs(worker: Worker, options: FleetOptions, namespace: string): readonly string[] {
   const { cell, cluster, proxy } = worker;
   const user = options.workerUser ?? "admin";
-  const url = proxy === undefined ? cluster.url : `https://127.0.0.1:${proxy.port}`;
+  const url = proxy === undefined ? cluster.url : proxyUrl(proxy);
   return [
     `--worker-kube-config=${cluster.kubeconfigPath(user, url)}`,
     `--aggregator-cell-id=${cell}`,
-    `--aggregator-leader-elector-name=aggregator-${namespace}`,
+    "--aggregator-leader-elector-namespace=default",
+    `--aggregator-leader-elector-name=${aggregatorLease(namespace)}`,
     "--update-trigger-enable",
     "--update-trigger-dummy-pod-namespace=default",
     ...(options.aggregatorArgs ?? []),
   ];
+}
+
+/** Names of Leases in the namespace default: each case has its own, so that none waits for the lease of a process that was killed. */
+export function aggregatorLease(namespace: string): string {
+  return `aggregator-${namespace}`;
+}
+export function generatorLease(namespace: string): string {
+  return `generator-${namespace}`;
 }
 
 /** A certificate for loopback, in files. */

@@ -12,19 +12,34 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts";
+import { deploymentCases } from "./cases/deployments.ts";
+import { evictionCases } from "./cases/evictions.ts";
+import { fencingCases } from "./cases/fencing.ts";
 import { floorCases } from "./cases/floor.ts";
 import { harnessCases } from "./cases/harness.ts";
+import { oneProcessCases } from "./cases/one-process.ts";
+import { recoveryCases } from "./cases/recovery.ts";
+import { upstreamCrdCases } from "./cases/upstream-crd.ts";
 import { ProcessSet } from "./child-processes.ts";
 import { type ClusterOptions } from "./cluster.ts";
 import { ClusterPool } from "./cluster-pool.ts";
 import { type E2eCase, runCases } from "./runner.ts";
 
-const cases: readonly E2eCase[] = [...harnessCases, ...floorCases];
+const cases: readonly E2eCase[] = [
+  ...harnessCases,
+  ...floorCases,
+  ...deploymentCases,
+  ...evictionCases,
+  ...fencingCases,
+  ...recoveryCases,
+  ...oneProcessCases,
+  ...upstreamCrdCases,
+];
 
 const clusters: readonly ClusterOptions[] = [
   { name: "core", controllerManager: true },
-  { name: "worker-1", controllerManager: true },
-  { name: "worker-2" },
+  { name: "worker-1", controllerManager: true, nodes: 2, users: [{ name: "unfenced" }] },
+  { name: "worker-2", controllerManager: true },
 ];
 
 const resultFile = fileURLToPath(new URL("../../test-results/e2e.json", import.meta.url));

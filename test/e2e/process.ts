@@ -130,7 +130,8 @@ export class PodseidonProcess {
   }
 }
 
-function program(): { command: string; args: readonly string[] } {
+/** What runs a role: the built file, or the sources. */
+export function program(): { command: string; args: readonly string[] } {
   if (process.env["PODSEIDON_E2E_DEV"] === "1")
     return { command: process.execPath, args: [path.join(root, "src/main.ts")] };
   const command = path.join(root, "dist/podseidon");

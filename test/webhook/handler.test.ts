@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { KubeError, type KubeClient, type KubeRequest } from "../../src/kube/kube-client.ts";
 import { annotations } from "../../src/api/v1alpha1/names.ts";
+import { createVirtualClock } from "../support/virtual-clock.ts";
+import { FakeCore } from "./support/fake-core.ts";
 import { cell, deleteReview, evictReview, type Json, pod, protector } from "./support/objects.ts";
-import { settle, world } from "./support/replica.ts";
+import { createReplica, settle, world } from "./support/replica.ts";
 
 const forced = { annotations: { [annotations.forceDelete]: "" } };
 const judgedBy = (criterion: string) => ({ annotations: { [annotations.healthCriterion]: criterion } });
@@ -122,6 +124,19 @@ describe("point 2: force-delete, dry runs", () => {
   it("allows force-delete before the PodProtectors are listed", async () => {
     const { replica } = world([atFloor()], { unsynced: true });
     assert.equal((await replica.review(deleteReview(pod("p", forced)))).allowed, true);
+  });
+
+  it("records force-delete in the cores that are listed while another one is not", async () => {
+    const clock = createVirtualClock();
+    const [east, west] = [new FakeCore(clock), new FakeCore(clock)];
+    for (const core of [east, west]) core.put(atFloor());
+    const replica = createReplica(clock, { east, west }, { unsynced: true });
+    east.deliver();
+    const answer = await replica.review(deleteReview(pod("p", forced)));
+    assert.equal(answer.allowed, true);
+    assert.match(answer.warnings[0] ?? "", /the PodProtectors of west are still being listed/);
+    assert.equal(east.buckets("ns/web").length, 1);
+    assert.equal(west.writes, 0);
   });
 
   it("allows force-delete when nothing can be recorded", async () => {

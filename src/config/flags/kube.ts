@@ -11,7 +11,7 @@ const optionalNamespace = {
 };
 
 /** The URL of an API server. */
-export const masterUrl = text("URL", { allowed: "an http or https URL", problemOf: masterUrlProblem });
+const masterUrl = text("URL", { allowed: "an http or https URL", problemOf: masterUrlProblem });
 
 /** Identity and rate of a client; shared by all ways to name the cluster. */
 export const clientFlags = {

@@ -17,7 +17,7 @@ import {
   withMetadata,
 } from "./object.ts";
 import { builtInResources } from "./resources.ts";
-import { type ApiError, type Status, conflict, isApiError, notFound, success } from "./status.ts";
+import { type ApiError, type Status, conflict, forbidden, isApiError, notFound, success } from "./status.ts";
 import { type Target, type WriteContext, commit, remove } from "./write.ts";
 
 export interface DeleteRequest {
@@ -57,6 +57,7 @@ function checkPreconditions(target: Target, object: KubeObject, options: JsonObj
 /** What a deletion means for an object in its present state. */
 type Plan =
   | { readonly kind: "pending" } // already being deleted, and not sooner by this request
+  | { readonly kind: "held" } // being deleted without grace, and held by finalizers
   | { readonly kind: "mark"; readonly marked: KubeObject; readonly thenRemove: boolean }
   | { readonly kind: "remove" };
 
@@ -67,6 +68,8 @@ function graceOf(pod: KubeObject, options: JsonObject): number {
   const asked = asNumber(options["gracePeriodSeconds"]) ?? asNumber(pod.spec?.["terminationGracePeriodSeconds"]) ?? 0;
   return asked < 0 ? 1 : asked;
 }
+
+const permanentNamespaces = ["default", "kube-system", "kube-public"];
 
 const garbageFinalizers = { Orphan: "orphan", Foreground: "foregroundDeletion" } as const;
 
@@ -87,7 +90,8 @@ function shiftSeconds(timestamp: string, seconds: number): string {
 function planPod(context: WriteContext, pod: KubeObject, options: JsonObject, finalizers: readonly string[]): Plan {
   const { deletionTimestamp, deletionGracePeriodSeconds: pending, generation } = pod.metadata;
   if (deletionTimestamp !== undefined) {
-    if ((pending ?? 0) === 0) return finalizers.length > 0 ? { kind: "pending" } : { kind: "remove" };
+    // Held by finalizers only: the real server reviews once more, and changes nothing.
+    if ((pending ?? 0) === 0) return finalizers.length > 0 ? { kind: "held" } : { kind: "remove" };
     const asked = asNumber(options["gracePeriodSeconds"]);
     if (asked === undefined || asked >= pending!) return { kind: "pending" };
     const marked = withMetadata(pod, {
@@ -110,7 +114,11 @@ function plan(context: WriteContext, target: Target, object: KubeObject, options
   const finalizers = finalizersFor(object, options);
   if (target.type === builtInResources.pods) return planPod(context, object, options, finalizers);
   // A namespace waits for its own controller, which empties it.
-  const held = target.type === builtInResources.namespaces && asArray(object.spec?.["finalizers"]).length > 0;
+  const isNamespace = target.type === builtInResources.namespaces;
+  if (isNamespace && permanentNamespaces.includes(target.name)) {
+    throw forbidden(target.type, target.name, "this namespace may not be deleted");
+  }
+  const held = isNamespace && asArray(object.spec?.["finalizers"]).length > 0;
   if (finalizers.length === 0 && !held) return { kind: "remove" };
   const { deletionTimestamp, generation } = object.metadata;
   if (deletionTimestamp !== undefined && finalizers.length === (object.metadata.finalizers ?? []).length) {
@@ -131,6 +139,7 @@ async function review(
   target: Target,
   object: KubeObject,
   request: DeleteRequest,
+  options: JsonObject,
 ): Promise<void> {
   if (request.reviewName === undefined) return;
   await context.admission.validate({
@@ -141,8 +150,14 @@ async function review(
     oldObject: object,
     caller: request.caller,
     dryRun: request.dryRun,
-    options: reviewOptions("DeleteOptions", request.options),
+    options: reviewOptions("DeleteOptions", { ...options, ...(request.dryRun ? { dryRun: ["All"] } : {}) }),
   });
+}
+
+/** The options as the pod strategy leaves them: with the grace period that it has decided on. */
+function withGrace(target: Target, options: JsonObject, todo: Plan): JsonObject {
+  if (target.type !== builtInResources.pods || todo.kind !== "mark") return options;
+  return { ...options, gracePeriodSeconds: todo.marked.metadata.deletionGracePeriodSeconds };
 }
 
 /**
@@ -168,8 +183,11 @@ export async function deleteObject(
     checkPreconditions(target, object, options);
     const todo = plan(context, target, object, options);
     if (todo.kind === "pending") return { gone: false, object };
-    await review(context, target, object, request);
+    // The reviews of a deletecollection show the options as the client sent them.
+    if (request.reviewName !== "") options = withGrace(target, options, todo);
+    await review(context, target, object, request, options);
     if (context.store.get(type, key) !== object) continue;
+    if (todo.kind === "held") return { gone: false, object };
     if (todo.kind === "remove") return { gone: true, object: remove(context, type, object, request.dryRun) };
     marked = commit(context, type, todo.marked, request.dryRun);
     if (!todo.thenRemove || request.dryRun) return { gone: todo.thenRemove, object: marked };

@@ -43,7 +43,7 @@ export function parseVersion(text: string | undefined): number | undefined {
   if (text === undefined || text === "") return undefined;
   if (!/^\d{1,15}$/.test(text))
     throw badRequest(
-      `Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
     );
   return Number(text);
 }
@@ -68,7 +68,7 @@ function decodeToken(text: string): ContinueToken {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw badRequest("continue key is not valid");
+  throw badRequest("invalid continue token: continue key is not valid");
 }
 
 /** The revision that the list is to be taken from, and where it starts. */
@@ -102,7 +102,7 @@ function startOf(store: Store, query: ListQuery): ContinueToken {
     if (match === "Exact" && version === 0) {
       throw invalidListOptions(
         "resourceVersionMatch",
-        'Forbidden: resourceVersionMatch "Exact" is forbidden for resourceVersion "0"',
+        'Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
       );
     }
   }

@@ -33,12 +33,7 @@ function jsonPatch(target: JsonObject, operations: readonly unknown[]): unknown 
   const result: unknown = structuredClone(target);
   const failed = applyPatch(result, operations as Operation[]).find((error) => error !== null);
   if (failed === undefined) return result;
-  throw new ApiError(
-    422,
-    "Invalid",
-    `the server rejected our request due to an error in our request: ${failed.message}`,
-    {},
-  );
+  throw new ApiError(422, "Invalid", `the server rejected our request due to an error in our request`, {});
 }
 
 /** The patched copy of `target`; nothing is changed in place. Throws 400, 422 (a failed JSON patch) and 501 (strategic and apply patches). */

@@ -1,7 +1,7 @@
 /** Label selectors (query texts and LabelSelector objects) and field selectors. */
 import { type KubeObject, asArray, asObject, asString } from "./object.ts";
 import { type ResourceType } from "./resources.ts";
-import { badRequest } from "./status.ts";
+import { type ApiError, badRequest } from "./status.ts";
 
 export type LabelMatch = (labels: Readonly<Record<string, string>>) => boolean;
 
@@ -106,6 +106,11 @@ function fieldsOf(type: ResourceType): Readonly<Record<string, (object: KubeObje
   return commonFields;
 }
 
+function unknownField(fields: Readonly<Record<string, unknown>>, field: string): ApiError {
+  const known = Object.keys(fields).map((name) => JSON.stringify(name));
+  return badRequest(`${JSON.stringify(field)} is not a known field selector: only ${known.join(", ")}`);
+}
+
 /** Parses the `fieldSelector` query parameter; undefined when it selects everything. Throws 400 for a field that has no selector. */
 export function parseFieldSelector(type: ResourceType, text: string | undefined): FieldMatch | undefined {
   if (text === undefined || text === "") return undefined;
@@ -114,7 +119,7 @@ export function parseFieldSelector(type: ResourceType, text: string | undefined)
     const parts = /^([^=!]+)(==|=|!=)(.*)$/.exec(term);
     if (parts === null) throw badRequest(`invalid selector: '${term}'; can't understand '${term}'`);
     const read = Object.hasOwn(fields, parts[1]!) ? fields[parts[1]!] : undefined;
-    if (read === undefined) throw badRequest(`field label not supported: ${parts[1]}`);
+    if (read === undefined) throw unknownField(fields, parts[1]!);
     return (object) => (read(object) === parts[3]) === (parts[2] !== "!=");
   });
   return (object) => matches.every((match) => match(object));

@@ -93,7 +93,12 @@ export function conflict(type: ResourceType, name: string, why: string = modifie
 /** One field of a 422: `detail` is the server's text after the field, such as `Required value`. */
 export interface FieldError {
   readonly field: string;
-  readonly reason: "FieldValueRequired" | "FieldValueInvalid" | "FieldValueForbidden" | "FieldValueTypeInvalid";
+  readonly reason:
+    | "FieldValueRequired"
+    | "FieldValueInvalid"
+    | "FieldValueNotSupported"
+    | "FieldValueForbidden"
+    | "FieldValueTypeInvalid";
   readonly detail: string;
 }
 
@@ -101,22 +106,26 @@ export function invalid(type: ResourceType, name: string, errors: readonly Field
   const texts = errors.map((error) => `${error.field}: ${error.detail}`);
   const message = `${groupKind(type)} "${name}" is invalid: ${texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`}`;
   return new ApiError(422, "Invalid", message, {
-    name,
+    ...(name === "" ? {} : { name }),
     ...(type.group === "" ? {} : { group: type.group }),
     kind: type.kind,
     causes: errors.map(({ field, reason, detail }) => ({ reason, message: detail, field })),
   });
 }
 
-export function invalidListOptions(field: string, detail: string): ApiError {
-  const message = `ListOptions.meta.k8s.io "" is invalid: ${field}: ${detail}`;
+/** A refusal of the options of a list, watch or deletion. */
+export function invalidOptions(kind: "ListOptions" | "DeleteOptions", field: string, detail: string): ApiError {
+  const message = `${kind}.meta.k8s.io "" is invalid: ${field}: ${detail}`;
+  const reason = detail.startsWith("Forbidden") ? "FieldValueForbidden" : "FieldValueNotSupported";
   return new ApiError(422, "Invalid", message, {
     group: "meta.k8s.io",
-    kind: "ListOptions",
-    causes: [
-      { reason: detail.startsWith("Forbidden") ? "FieldValueForbidden" : "FieldValueInvalid", message: detail, field },
-    ],
+    kind,
+    causes: [{ reason, message: detail, field }],
   });
+}
+
+export function invalidListOptions(field: string, detail: string): ApiError {
+  return invalidOptions("ListOptions", field, detail);
 }
 
 export function badRequest(message: string): ApiError {
@@ -146,7 +155,7 @@ export function tooOldVersion(requested: number, oldest: number): ApiError {
 }
 
 export function tooLargeVersion(requested: number, current: number): ApiError {
-  return new ApiError(504, "Timeout", `Too large resource version: ${requested}, current: ${current}`, {
+  return new ApiError(504, "Timeout", `Timeout: Too large resource version: ${requested}, current: ${current}`, {
     causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
     retryAfterSeconds: 1,
   });
@@ -154,6 +163,10 @@ export function tooLargeVersion(requested: number, current: number): ApiError {
 
 export function internalError(message: string): ApiError {
   return new ApiError(500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] });
+}
+
+export function methodNotAllowed(): ApiError {
+  return new ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {});
 }
 
 /** What the double does not imitate: a clear refusal instead of a wrong answer. */

@@ -126,12 +126,7 @@ export function desiredStateChanged(old: KubeObject, next: KubeObject): boolean 
   return !jsonEquals(before, after);
 }
 
-const podFieldsThatMayChange = [
-  "tolerations",
-  "activeDeadlineSeconds",
-  "terminationGracePeriodSeconds",
-  "schedulingGates",
-];
+const podFieldsThatMayChange = ["tolerations", "activeDeadlineSeconds", "schedulingGates"];
 
 function podSpecWithoutMutable(spec: JsonObject): JsonObject {
   const kept = Object.fromEntries(Object.entries(spec).filter(([key]) => !podFieldsThatMayChange.includes(key)));

@@ -23,7 +23,16 @@ import {
 } from "./object.ts";
 import { type Patch, applyClientPatch } from "./patch.ts";
 import { type ResourceType, builtInResources, groupResource } from "./resources.ts";
-import { type FieldError, alreadyExists, badRequest, conflict, forbidden, invalid, notFound } from "./status.ts";
+import {
+  type ApiError,
+  type FieldError,
+  alreadyExists,
+  badRequest,
+  conflict,
+  forbidden,
+  invalid,
+  notFound,
+} from "./status.ts";
 import { type Store } from "./store.ts";
 import { applyDefaults, initialStatus, mainUpdate, statusUpdate, validateBuiltIn } from "./strategy.ts";
 
@@ -204,7 +213,8 @@ async function guaranteedUpdate(
     if (!changed) return old;
     const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = next.metadata;
     if (deletionTimestamp !== undefined && finalizers === undefined && (deletionGracePeriodSeconds ?? 0) === 0) {
-      return remove(context, type, next, options.dryRun);
+      const removed = remove(context, type, next, options.dryRun);
+      return withMetadata(next, { resourceVersion: removed.metadata.resourceVersion });
     }
     return commit(context, type, next, options.dryRun);
   }
@@ -214,6 +224,10 @@ async function guaranteedUpdate(
 function checkVersion(type: ResourceType, old: KubeObject, wanted: string | undefined): void {
   if (wanted === undefined || wanted === "" || wanted === old.metadata.resourceVersion) return;
   throw conflict(type, old.metadata.name);
+}
+
+function wrongName(inBody: string, inPath: string): ApiError {
+  return badRequest(`the name of the object (${inBody}) does not match the name on the URL (${inPath})`);
 }
 
 /** PUT of an object or of its status. Throws 400, 404, 409, 422 and what admission says. */
@@ -227,7 +241,7 @@ export async function updateObject(
   const { type, name } = target;
   const wanted = decodeObject(type, body, target.namespace);
   if (wanted.metadata.name !== name) {
-    throw badRequest(`the name of the object (${wanted.metadata.name}) does not match the name on the URL (${name})`);
+    throw wrongName(wanted.metadata.name, name);
   }
   const version = asString(wanted.metadata.resourceVersion);
   const uid = asString(wanted.metadata.uid) ?? "";
@@ -247,8 +261,11 @@ export async function updateObject(
         );
       }
       if ((version ?? "") === "" && !type.unconditionalUpdate) {
-        const detail = "Invalid value: 0x0: must be specified for an update";
-        throw invalid(type, name, [{ field: "metadata.resourceVersion", reason: "FieldValueInvalid", detail }]);
+        const detail = "Invalid value: 0: must be specified for an update";
+        // Here the server names the resource where it usually names the kind.
+        throw invalid({ ...type, kind: type.resource }, name, [
+          { field: "metadata.resourceVersion", reason: "FieldValueInvalid", detail },
+        ]);
       }
       checkVersion(type, old, version);
       return wanted;
@@ -271,10 +288,7 @@ export async function patchObject(
     subresource,
     (old) => {
       const patched = decodeObject(target.type, applyClientPatch(old, patch), target.namespace);
-      if (patched.metadata.name !== target.name) {
-        const detail = `Invalid value: ${JSON.stringify(patched.metadata.name)}: field is immutable`;
-        throw invalid(target.type, target.name, [{ field: "metadata.name", reason: "FieldValueInvalid", detail }]);
-      }
+      if (patched.metadata.name !== target.name) throw wrongName(patched.metadata.name, target.name);
       checkVersion(target.type, old, asString(patched.metadata.resourceVersion));
       return patched;
     },

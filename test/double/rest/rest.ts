@@ -13,7 +13,7 @@ import {
   badRequest,
   forbidden,
   isApiError,
-  noSuchResource,
+  invalidOptions,
   notImplemented,
 } from "../engine/status.ts";
 import { type Watch, type WatchQuery, type WatchSink } from "../engine/watch.ts";
@@ -127,7 +127,11 @@ function watchQuery(query: URLSearchParams): WatchQuery {
 function requestOptions(request: RestRequest): RequestOptions {
   const dryRun = request.query.getAll("dryRun");
   if (dryRun.some((value) => value !== "All")) {
-    throw badRequest(`Invalid value: ${JSON.stringify(dryRun)}: dryRun: Unsupported value, supported values: "All"`);
+    throw invalidOptions(
+      "DeleteOptions",
+      "dryRun",
+      `Unsupported value: ${JSON.stringify(dryRun)}: supported values: "All"`,
+    );
   }
   const fieldManager = request.query.get("fieldManager") ?? (request.userAgent === "" ? "unknown" : request.userAgent);
   return { caller: request.caller, dryRun: dryRun.length > 0, fieldManager };
@@ -220,6 +224,12 @@ async function onCollection(engine: Engine, request: RestRequest, route: Route):
   }
 }
 
+/** False for paths of groups that nobody serves, such as that of a custom resource without its definition. */
+function hasGroup(engine: Engine, path: string): boolean {
+  const [, root, group] = path.split("/");
+  return root === "api" || (root === "apis" && engine.registry.all().some((type) => type.group === group));
+}
+
 /** Answers one request. Never throws an ApiError: that becomes its response. */
 export async function handleRest(
   engine: Engine,
@@ -230,8 +240,8 @@ export async function handleRest(
     const document = request.method === "GET" ? discover(engine.registry, request.path) : undefined;
     if (typeof document === "string") return { kind: "text", code: 200, text: document };
     if (document !== undefined) return json(200, JSON.stringify(document));
-    if (request.path === "/openapi/v2" || request.path.startsWith("/openapi/v3")) throw noSuchResource();
     const watch = flag(request.query, "watch") === true;
+    if (!hasGroup(engine, request.path)) return { kind: "text", code: 404, text: "404 page not found\n" };
     const route = parseRoute(engine.registry, request.method, request.path, watch);
     authorize(authorizer, request, route);
     if (route.name === undefined) return await onCollection(engine, request, route);

@@ -1,6 +1,6 @@
 /** What a method and path of the Kubernetes API mean, and the verb that authorization knows it by. */
 import { type ResourceRegistry, type ResourceType } from "../engine/resources.ts";
-import { ApiError, noSuchResource } from "../engine/status.ts";
+import { methodNotAllowed, noSuchResource } from "../engine/status.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection";
 
@@ -24,7 +24,7 @@ const verbOfMethod: Readonly<Record<string, Verb>> = {
 function verbOf(method: string, named: boolean, watch: boolean): Verb {
   const verb = verbOfMethod[method];
   if (verb === undefined || (!named && (method === "PUT" || method === "PATCH"))) {
-    throw new ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+    throw methodNotAllowed();
   }
   if (named) return verb;
   if (method === "GET") return watch ? "watch" : "list";
@@ -51,11 +51,11 @@ export function parseRoute(registry: ResourceRegistry, method: string, path: str
   if (name !== undefined && type.namespaced && namespace === undefined) throw noSuchResource();
   const verb = verbOf(method, name !== undefined, watch);
   if (verb === "create" && type.namespaced && namespace === undefined) {
-    throw new ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+    throw methodNotAllowed();
   }
   // A subresource is created by POST on a name; anything else is posted to the collection.
   if (verb === "create" && name !== undefined && subresource === undefined) {
-    throw new ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+    throw methodNotAllowed();
   }
   return { verb, type, namespace, name, subresource };
 }

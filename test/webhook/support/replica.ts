@@ -89,10 +89,11 @@ const settleMsMax = 60_000;
 /** Moves the clock until `promise` settles. */
 export async function settle<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
   const state = { isSettled: false };
-  const done = (): void => {
+  const watch = async (): Promise<void> => {
+    await Promise.allSettled([promise]);
     state.isSettled = true;
   };
-  promise.then(done, done);
+  void watch();
   const endMs = clock.monotonicMs() + settleMsMax;
   while (!state.isSettled) {
     if (clock.monotonicMs() > endMs) throw new Error("no answer");

@@ -1,4 +1,4 @@
-/** Point 11 of the design: src/roles/webhook.ts over a real listener, stopped while reviews are under way. */
+/** Point 11 of the design: the role over a real listener, stopped while reviews are under way. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { loadConfig } from "../../src/config/index.ts";
@@ -6,9 +6,9 @@ import { KubeError, type KubeClient } from "../../src/kube/kube-client.ts";
 import { type HealthCheck } from "../../src/lifecycle/component.ts";
 import { createWebhook } from "../../src/roles/webhook.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
-import { createVirtualClock, drainMicrotasks } from "../support/virtual-clock.ts";
-import { cell, deleteReview, type Json, pod, protector } from "./support/objects.ts";
-import { RecordedLog, RecordedMetrics } from "./support/replica.ts";
+import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.ts";
+import { cell, deleteReview, type Json, pod, protector } from "../webhook/support/objects.ts";
+import { RecordedLog, RecordedMetrics } from "../webhook/support/replica.ts";
 
 const object: Json = {
   ...protector({ cells: [cell("c1", 100)] }),
@@ -47,14 +47,14 @@ async function* initialEvents(signal: AbortSignal | undefined): AsyncGenerator<U
   throw new KubeError("aborted", "aborted");
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  // Turns of the event loop, for sockets on loopback; a second of them is far more than ever needed.
-  for (let turn = 0; turn < 100_000 && !condition(); turn++) await drainMicrotasks();
+async function until(clock: VirtualClock, condition: () => boolean): Promise<void> {
+  // Turns of the event loop, for sockets on loopback; far more than ever needed.
+  for (let turn = 0; turn < 100_000 && !condition(); turn++) await clock.advance(0);
   assert.ok(condition(), "waited in vain");
 }
 
 describe("point 11: stopping", () => {
-  it("keeps serving while endpoints drain, answers the review under way, and closes", async () => {
+  it("keeps serving while endpoints drain, answers the review under way, and closes", { timeout: 20_000 }, async () => {
     const clock = createVirtualClock();
     const log = new RecordedLog();
     const core = slowCore();
@@ -87,7 +87,7 @@ describe("point 11: stopping", () => {
     assert.ok(synced !== undefined);
     assert.match(synced() ?? "", /not synced yet/);
     for (const component of components) await component.start();
-    await until(() => synced() === undefined);
+    await until(clock, () => synced() === undefined);
     const port = log.lines.find(({ message }) => message === "listening")?.fields["port"];
     const review = async (name: string): Promise<boolean> => {
       const response = await fetch(`http://127.0.0.1:${String(port)}/c1?timeout=10s`, {
@@ -98,7 +98,7 @@ describe("point 11: stopping", () => {
     };
 
     const underWay = review("p");
-    await until(() => core.state.isWriting);
+    await until(clock, () => core.state.isWriting);
     const state = { isStopped: false };
     const stopping = (async () => {
       for (const component of components.toReversed()) await component.stop();
@@ -110,7 +110,7 @@ describe("point 11: stopping", () => {
     assert.equal(state.isStopped, false);
     core.release();
     assert.equal(await underWay, true);
-    await until(() => state.isStopped);
+    await until(clock, () => state.isStopped);
     await stopping;
     assert.equal(clock.pendingTimers, 0);
   });

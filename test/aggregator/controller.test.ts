@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { withRig } from "./rig.ts";
+
+const statusWrite = /^PUT .*\/podprotectors\/web\/status$/;
+const barrierList = /^GET \/api\/v1\/pods$/;
+
+test("counts appear once the watch has passed a barrier sent after the protector was seen", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    await rig.pod("b", { ready: false });
+    const { worker } = await rig.start();
+    worker.lagMs = 5000;
+    await rig.clock.advance(3000);
+    assert.ok(worker.count(barrierList) >= 1, "a barrier was sent");
+    // The barrier's version is one that no event has: only the next event of a pod carries the watch past it.
+    await rig.pod("c");
+    await rig.clock.advance(4900);
+    assert.equal(rig.cell("web")?.aggregation, undefined);
+    await rig.clock.advance(1200);
+    const aggregation = rig.cell("web")?.aggregation;
+    assert.equal(aggregation?.totalReplicas, 3);
+    assert.equal(aggregation?.availableReplicas, 2);
+    assert.equal(rig.protector("web").status?.summary.aggregatedAvailableReplicas, 2);
+  }));
+
+test("a burst of pod events costs one status write, after rate times jitter, and at most one a period", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    const { core } = await rig.start();
+    await rig.clock.advance(5000);
+    assert.equal(rig.available("web"), 1);
+    core.log = [];
+    for (let index = 0; index < 20; index++) await rig.pod(`b${index}`);
+    await rig.clock.advance(499);
+    assert.equal(core.count(statusWrite), 0);
+    await rig.clock.advance(501);
+    assert.equal(core.count(statusWrite), 1);
+    assert.equal(rig.available("web"), 21);
+
+    core.log = [];
+    for (let tenth = 0; tenth < 100; tenth++) {
+      await rig.pod(`c${tenth}`);
+      await rig.clock.advance(100);
+    }
+    const writes = core.count(statusWrite);
+    assert.ok(writes >= 9 && writes <= 20, `${writes} writes in 10 s at a rate of 0.5 to 1 s`);
+  }));
+
+test("a protector's own aggregationRateMillis replaces the flag's", () =>
+  withRig(async (rig) => {
+    await rig.protect("web", { admissionHistoryConfig: { aggregationRateMillis: 20_000 } });
+    await rig.pod("a");
+    await rig.start();
+    await rig.clock.advance(70_000);
+    assert.equal(rig.available("web"), 1);
+    await rig.pod("b");
+    await rig.clock.advance(9000);
+    assert.equal(rig.available("web"), 1);
+    await rig.clock.advance(11_000);
+    assert.equal(rig.available("web"), 2);
+  }));
+
+test("a change of labels moves the pod between the protectors of the old and of the new labels", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.protect("api");
+    await rig.pod("a");
+    await rig.pod("b");
+    await rig.pod("c", { labels: { app: "api" } });
+    await rig.start();
+    await rig.clock.advance(65_000);
+    assert.deepEqual([rig.available("web"), rig.available("api")], [2, 1]);
+    await rig.relabel("a", { app: "api" });
+    await rig.clock.advance(1000);
+    assert.deepEqual([rig.available("web"), rig.available("api")], [1, 2]);
+  }));
+
+test("a pod is counted at the moment it has been Ready for minReadySeconds, without any event", () =>
+  withRig(async (rig) => {
+    await rig.protect("web", { minReadySeconds: 30 });
+    await rig.pod("old");
+    const { core } = await rig.start();
+    await rig.clock.advance(65_000);
+    assert.equal(rig.available("web"), 1);
+    await rig.pod("young");
+    await rig.clock.advance(10_000);
+    await rig.pod("younger");
+    await rig.clock.advance(19_999);
+    assert.equal(rig.available("web"), 1);
+    core.log = [];
+    await rig.clock.advance(1);
+    assert.equal(rig.available("web"), 2);
+    await rig.clock.advance(9999);
+    assert.equal(rig.available("web"), 2);
+    await rig.clock.advance(1);
+    assert.equal(rig.available("web"), 3);
+    assert.equal(core.count(statusWrite), 2);
+  }));
+
+test("only PodProtectors that the label selector picks are written", () =>
+  withRig(async (rig) => {
+    await rig.protect("web", {}, { labels: { team: "one" } });
+    await rig.protect("api");
+    await rig.pod("a");
+    await rig.pod("b", { labels: { app: "api" } });
+    await rig.start({ config: { protectorSelector: { matchLabels: { team: "one" } } } });
+    await rig.clock.advance(70_000);
+    assert.equal(rig.available("web"), 1);
+    assert.equal(rig.protector("api").status, undefined);
+  }));
+
+test("a deposed leader stops writing at once, and a standby with a warm cache writes right after its election", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    const first = await rig.start();
+    const standby = await rig.start({ lead: false, seed: 8 });
+    await rig.clock.advance(65_000);
+    assert.equal(rig.available("web"), 1);
+    assert.equal(standby.core.count(statusWrite), 0);
+
+    await rig.pod("b");
+    await first.depose();
+    first.core.log = [];
+    await rig.clock.advance(60_000);
+    assert.deepEqual(first.core.log, [], "a deposed leader asks for nothing");
+    assert.equal(rig.available("web"), 1);
+
+    standby.lead();
+    await rig.clock.advance(0);
+    assert.equal(rig.available("web"), 2, "without waiting for an event or a barrier");
+    assert.equal(standby.core.count(statusWrite), 1);
+  }));
+
+test("a write in flight is given up when leadership ends, and a later term works again", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    const { core, lead, depose } = await rig.start();
+    await rig.clock.advance(65_000);
+    let release = (): void => {};
+    core.onRequest = (request) =>
+      request.method === "PUT" ? new Promise((resolve) => (release = () => resolve(undefined))) : undefined;
+    await rig.pod("b");
+    await rig.clock.advance(1000);
+    const deposed = depose();
+    release();
+    await deposed;
+    assert.equal(rig.available("web"), 1);
+    core.onRequest = () => undefined;
+    lead();
+    await rig.clock.advance(0);
+    assert.equal(rig.available("web"), 2);
+  }));
+
+test("an edited selector is counted anew, and only after a barrier", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    await rig.pod("b", { labels: { app: "api" } });
+    await rig.pod("c", { labels: { app: "api" } });
+    await rig.start({ trigger: true });
+    await rig.clock.advance(5000);
+    const before = rig.cell("web")?.aggregation;
+    assert.equal(before?.availableReplicas, 1);
+    const { spec, ...rest } = rig.protector("web");
+    const body = JSON.parse(
+      JSON.stringify({ ...rest, spec: { ...spec, selector: { matchLabels: { app: "api" } } } }),
+    ) as unknown;
+    await rig.coreEngine.update(rig.protectorType, "default", "web", body);
+    await rig.clock.advance(5000);
+    const after = rig.cell("web")?.aggregation;
+    assert.equal(after?.availableReplicas, 2);
+    assert.notEqual(after?.countedSpec, before?.countedSpec);
+  }));
+
+test("in a quiet cluster first counts wait for a bookmark, or for the dummy pod that is touched at once", async () => {
+  for (const [trigger, latestMs] of [
+    [false, 62_000],
+    [true, 3000],
+  ] as const) {
+    await withRig(async (rig) => {
+      await rig.pod("a");
+      const { worker } = await rig.start({ trigger });
+      await rig.clock.advance(10_000);
+      await rig.protect("web");
+      worker.log = [];
+      await rig.clock.advance(latestMs);
+      assert.equal(rig.available("web"), 1, `trigger ${trigger}`);
+      assert.equal(worker.count(/^PATCH .*dummy$/) > 0, trigger);
+    });
+  }
+});
+
+test("a protector that is recreated under its name is counted anew", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    await rig.start({ trigger: true });
+    await rig.clock.advance(5000);
+    const before = rig.cell("web")?.aggregation?.countedSpec;
+    await rig.coreEngine.delete(rig.protectorType, "default", "web");
+    await rig.protect("web");
+    assert.equal(rig.cell("web"), undefined);
+    await rig.clock.advance(5000);
+    assert.equal(rig.available("web"), 1);
+    assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, before);
+  }));

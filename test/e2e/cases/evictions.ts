@@ -1,0 +1,120 @@
+/** Evictions as people meet them: `kubectl drain` at the floor, and questions that must not change anything. */
+import assert from "node:assert/strict";
+import { AvailableWatch } from "../available.ts";
+import { deletePods } from "../deletions.ts";
+import { startFleet } from "../fleet.ts";
+import { kubectl, type KubectlResult } from "../kubectl.ts";
+import { startKubelet } from "../kubelet.ts";
+import { listPods } from "../pods.ts";
+import { startProtectedPods } from "../protected-pods.ts";
+import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
+import { waitFor } from "../wait.ts";
+
+const second = 1_000;
+
+export const evictionCases: readonly E2eCase[] = [
+  {
+    name: "eviction: kubectl drain is refused at the floor, retries by itself and ends when replacements are Ready",
+    timeLimitMs: 150 * second,
+    run: drained,
+  },
+  {
+    name: "eviction: dry runs of deletions and evictions are judged and write nothing",
+    timeLimitMs: 90 * second,
+    run: dryRun,
+  },
+];
+
+async function drained(context: CaseContext): Promise<Figures> {
+  const replicas = 9;
+  const floor = 6;
+  const fleet = await startFleet(context, { workers: ["worker-1"], webhookReplicas: 1, generator: false });
+  const { namespace } = fleet;
+  const cluster = await context.cluster("worker-1");
+  const { admin } = cluster;
+  // Other cases have left pods on the node, so these have a label of their own.
+  const labels = { app: "web", "e2e-case": namespace };
+  const first = startKubelet({ admin, namespace, bindTo: "node-0" });
+  context.cleanup(() => first.stop());
+  await admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "web" },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "none" }] } },
+    },
+  });
+  const available = new AvailableWatch(context, fleet, "app=web");
+  await available.begin(replicas);
+  await fleet.protect("web", labels, floor, replicas);
+  await fleet.waitIntercepted();
+
+  await first.stop();
+  const later = startKubelet({ admin, namespace, bindTo: "node-1", readyDelayMs: 500 });
+  context.cleanup(() => later.stop());
+  const options = { kubectl: context.assets.kubectl, processes: context.processes, cluster };
+  context.cleanup(() => kubectl(options, "uncordon", "node-0"));
+  const startMs = performance.now();
+  const result = await kubectl(
+    options,
+    ...["drain", "node-0", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=90s"],
+    `--pod-selector=e2e-case=${namespace}`,
+  );
+  const drainMs = Math.round(performance.now() - startMs);
+  assert.equal(result.code, 0, result.stderr);
+  const retries = result.stderr.match(/will retry after/g)?.length ?? 0;
+  assert.ok(retries > 0, `no eviction was refused at the floor:\n${result.stderr}`);
+  assert.match(result.stderr, /PodProtector core\/[^ ]+\/web/);
+  await waitFor("all replacements serve", 30 * second, () => available.serving === replicas);
+  const left = await listPods(admin, namespace, "app=web");
+  assert.deepEqual(new Set(left.map(({ spec }) => spec.nodeName)), new Set(["node-1"]));
+  assert.ok(available.minimum >= floor, `${available.minimum} pods served during the drain`);
+  await fleet.waitSettled("web", 30 * second);
+  const writes = await fleet.webhookCount("webhook_status_write_total", { result: "written" });
+  return { evicted: replicas, retries, drainMs, lowest: available.minimum, statusWrites: writes };
+}
+
+async function dryRun(context: CaseContext): Promise<Figures> {
+  const { fleet, available } = await startProtectedPods(context, {
+    workers: ["worker-1"],
+    webhookReplicas: 1,
+    generator: false,
+    podsPerCell: 3,
+    floor: 2,
+  });
+  const { namespace } = fleet;
+  const cluster = await context.cluster("worker-1");
+  const options = { kubectl: context.assets.kubectl, processes: context.processes, cluster };
+  const deletion = (name: string): Promise<KubectlResult> =>
+    kubectl(options, "delete", "pod", name, "--dry-run=server", `--namespace=${namespace}`);
+  const eviction = async (name: string, isDryRun: boolean): Promise<number | undefined> => {
+    const how = { namespace, names: [name], concurrency: 1, how: "evict", dryRun: isDryRun } as const;
+    const [attempt] = await deletePods(cluster.admin, how);
+    return attempt?.code;
+  };
+  const version = async (): Promise<string> => (await fleet.protector("web")).metadata.resourceVersion;
+  const reviews = (): Promise<number> => fleet.webhookCount("webhook_request_count");
+
+  const before = await version();
+  const reviewsBefore = await reviews();
+  const admitted = await deletion("web-0");
+  assert.equal(admitted.code, 0, admitted.stderr);
+  assert.equal(await eviction("web-0", true), 201);
+  assert.equal((await reviews()) - reviewsBefore, 2, "the webhook judged both");
+  assert.equal(await version(), before);
+  assert.equal(available.serving, 3);
+
+  assert.equal(await eviction("web-0", false), 201);
+  await fleet.waitCounted("web", 2);
+  await fleet.waitSettled("web", 20 * second);
+  const atFloor = await version();
+  assert.notEqual(atFloor, before);
+  const refused = await deletion("web-1");
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /too few available replicas/);
+  assert.equal(await eviction("web-1", true), 429);
+  assert.equal(await version(), atFloor);
+  return { statusWrites: await fleet.webhookCount("webhook_status_write_total"), left: available.serving };
+}

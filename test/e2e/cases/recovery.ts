@@ -1,0 +1,80 @@
+/** Clusters that go away and come back: the roles go on by themselves. */
+import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
+import { deletePods } from "../deletions.ts";
+import { type Fleet } from "../fleet.ts";
+import { startProtectedPods } from "../protected-pods.ts";
+import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
+import { waitFor } from "../wait.ts";
+
+const second = 1_000;
+/** From the moment when the API server is ready again: backoffs of watches and leases are below this. */
+const recoveryLimitMs = 45 * second;
+
+/** Longer than a healthy write takes by far, shorter than a review may wait. */
+const etcdPauseMs = 3 * second;
+
+export const recoveryCases: readonly E2eCase[] = [
+  {
+    name: "recovery: the API servers of the core and of a worker are restarted and the core's etcd hangs: all roles recover by themselves",
+    timeLimitMs: 180 * second,
+    run: restarts,
+  },
+];
+
+async function restarts(context: CaseContext): Promise<Figures> {
+  const podsPerCell = 10;
+  const { fleet, available, names } = await startProtectedPods(context, { podsPerCell, floor: 10 });
+  const { core, namespace, workers } = fleet;
+  const [worker] = workers;
+  const [, webhook] = fleet.webhooks;
+  assert.ok(worker !== undefined && webhook !== undefined);
+  const waiting = [...names];
+  let counted = workers.length * podsPerCell;
+
+  const remove = async (): Promise<number | undefined> => {
+    const how = {
+      namespace,
+      names: waiting.splice(0, 1),
+      concurrency: 1,
+      how: "delete",
+      gracePeriodSeconds: 0,
+    } as const;
+    const [attempt] = await deletePods(worker.cluster.admin, how);
+    if (attempt?.code === 200) counted--;
+    return attempt?.code;
+  };
+  /** Everything is ready, a deletion is admitted, seen and settled. Resolves to how long that took. */
+  const recovered = async (): Promise<number> => {
+    const startMs = performance.now();
+    await waitReady(fleet);
+    assert.equal(await remove(), 200);
+    await fleet.waitCounted("web", counted, recoveryLimitMs);
+    await fleet.waitSettled("web", recoveryLimitMs);
+    assert.equal(available.serving, counted);
+    return Math.round(performance.now() - startMs);
+  };
+
+  await core.restartApiServer();
+  const coreMs = await recovered();
+  await worker.cluster.restartApiServer();
+  await waitFor("the test's watch is back", recoveryLimitMs, () => available.serving === counted);
+  const workerMs = await recovered();
+
+  core.pauseEtcd();
+  context.cleanup(() => core.resumeEtcd());
+  const late = remove();
+  await waitFor("a webhook waits for the core", 5 * second, async () => {
+    return (await fleet.webhookCount("retrybatch_inflight_keys")) > 0;
+  });
+  assert.equal(await Promise.race([late, delay(etcdPauseMs, "waits")]), "waits", "admitted without a record");
+  core.resumeEtcd();
+  const lateCode = await late;
+  const etcdMs = await recovered();
+  return { coreMs, workerMs, etcdMs, lateCode: lateCode ?? 0, left: available.serving };
+}
+
+async function waitReady(fleet: Fleet): Promise<void> {
+  const roles = [...fleet.webhooks, ...fleet.aggregators, ...(fleet.generator === undefined ? [] : [fleet.generator])];
+  await Promise.all(roles.map((role) => role.waitReady(recoveryLimitMs)));
+}

@@ -1,0 +1,69 @@
+/** The core has upstream's CRD, which drops Podseidon's extension fields: everything goes on with upstream's guarantee, and says so. */
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { applyCrd } from "../crd.ts";
+import { deletionFigures } from "../deletions.ts";
+import { crdFile, type Fleet } from "../fleet.ts";
+import { deleteEverywhere, startProtectedPods } from "../protected-pods.ts";
+import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
+import { waitFor } from "../wait.ts";
+
+const second = 1_000;
+const upstreamCrd = fileURLToPath(new URL("../../manifests/upstream-crd.yaml", import.meta.url));
+
+export const upstreamCrdCases: readonly E2eCase[] = [
+  {
+    name: "upstream's CRD: extension fields are dropped, the roles say so, and exactly 50 of 2 x 30 pods are left",
+    timeLimitMs: 150 * second,
+    run: pruned,
+  },
+];
+
+async function pruned(context: CaseContext): Promise<Figures> {
+  const podsPerCell = 30;
+  const floor = 50;
+  const { admin } = await context.cluster("core");
+  context.cleanup(() => applyCrd(admin, crdFile));
+  const options = { podsPerCell, floor, crd: upstreamCrd, generator: false };
+  const { fleet, available, names } = await startProtectedPods(context, options);
+
+  const attempts = await deleteEverywhere(fleet, names, 10);
+  const figures = deletionFigures(attempts);
+  await waitFor("the quota is used", 10 * second, () => available.serving === floor);
+  await fleet.waitCounted("web", floor);
+  await fleet.waitSettled("web", 90 * second);
+  const { status } = await fleet.protector("web");
+  assert.ok(
+    status?.cells.every(({ aggregation }) => aggregation?.countedSpec === undefined),
+    "this CRD drops nothing, so the case proves nothing",
+  );
+  const again = deletionFigures(await deleteEverywhere(fleet, names.slice(10, 30), 10));
+  assert.equal(again.deleted, 0);
+  assert.equal(available.minimum, floor);
+
+  assert.ok((await fleet.webhookCount("webhook_extension_fields_pruned")) > 0);
+  const logs = fleet.webhooks.map((webhook) => webhook.process.log()).join("");
+  assert.match(logs, /drops extension fields/);
+  for (const aggregator of fleet.aggregators) {
+    const metrics = await aggregator.metrics();
+    assert.ok((metrics.value("aggregator_extension_pruned_total") ?? 0) > 0);
+    assert.match(aggregator.process.log(), /removes Podseidon's extension fields/);
+  }
+  const writesBefore = await aggregatorCount(fleet, "aggregator_status_write_total");
+  await waitSpins(fleet, 10);
+  const idleWrites = (await aggregatorCount(fleet, "aggregator_status_write_total")) - writesBefore;
+  assert.equal(idleWrites, 0, "aggregators write although nothing changes");
+  return { ...figures, left: available.serving, aggregatorWrites: writesBefore, idleWrites };
+}
+
+async function aggregatorCount(fleet: Fleet, name: string): Promise<number> {
+  const texts = await Promise.all(fleet.aggregators.map((aggregator) => aggregator.metrics()));
+  return texts.reduce((sum, text) => sum + (text.value(name) ?? 0), 0);
+}
+
+/** `count` more touches of the dummy pods: each of them makes the aggregators look whether there is something to write. */
+async function waitSpins(fleet: Fleet, count: number): Promise<void> {
+  const spins = "aggregator_update_trigger_spin";
+  const before = await aggregatorCount(fleet, spins);
+  await waitFor(`${count} touches`, 30 * second, async () => (await aggregatorCount(fleet, spins)) >= before + count);
+}

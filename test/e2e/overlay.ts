@@ -1,0 +1,97 @@
+/** Applies the overlays of manifests/ with kubectl, in the steps of docs/install.md, and takes them away again. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { manifestsFolder, render } from "../manifests/manifest-files.ts";
+import { type Cluster } from "./cluster.ts";
+import { kubectl } from "./kubectl.ts";
+import { type CaseContext } from "./runner.ts";
+
+export const systemNamespace = "podseidon-system";
+/** The webhook configuration comes when the webhook is ready. */
+export const allButAdmission = "app.kubernetes.io/component!=admission";
+
+const tlsScript = fileURLToPath(new URL("../../scripts/webhook-tls.ts", import.meta.url));
+/** Twice what it takes on a busy machine. */
+const tlsLimitMs = 30_000;
+
+/** Runs kubectl as admin and resolves to what it prints; a failure fails the case. */
+export async function kubectlOrFail(
+  context: CaseContext,
+  cluster: Cluster,
+  ...args: readonly string[]
+): Promise<string> {
+  const options = { kubectl: context.assets.kubectl, processes: context.processes, cluster };
+  const { code, stdout, stderr } = await kubectl(options, ...args);
+  assert.equal(code, 0, `kubectl ${args.join(" ")}: ${stderr}`);
+  return stdout;
+}
+
+/** Applies the overlay with --dry-run=server. Resolves to the number of objects that the API server accepted. */
+export async function dryRunOverlay(context: CaseContext, cluster: Cluster, overlay: string): Promise<number> {
+  const objects = render(`overlays/${overlay}`);
+  const namespaces = objects.filter(({ kind }) => kind === "Namespace").map(({ metadata }) => metadata.name);
+  for (const name of namespaces) {
+    const { code } = await cluster.admin.request("GET", `/api/v1/namespaces/${name}`);
+    if (code === 404) await kubectlOrFail(context, cluster, "create", "namespace", name);
+  }
+  context.say(
+    `${overlay}: created the namespaces ${namespaces.join(", ")} first, since a dry run creates none for what is in them`,
+  );
+  const folder = path.join(manifestsFolder, "overlays", overlay);
+  const printed = await kubectlOrFail(context, cluster, "apply", "--dry-run=server", "-k", folder);
+  const accepted = printed.split("\n").filter((line) => line.endsWith("(server dry run)")).length;
+  assert.equal(accepted, objects.length, printed);
+  return accepted;
+}
+
+/** The files of a certificate for the webhook at 127.0.0.1, made by the documented command. */
+export function makeTlsFiles(folder: string): void {
+  const args = [tlsScript, "--namespace", systemNamespace, "--service", "podseidon-webhook", "--ip", "127.0.0.1"];
+  execFileSync(process.execPath, [...args, "--out", folder], { timeout: tlsLimitMs });
+}
+
+export interface UserKustomization {
+  /** Relative to manifests/, for example "overlays/core". */
+  readonly bases: readonly string[];
+  /** Relative to the folder. */
+  readonly resources?: readonly string[];
+  readonly patches?: readonly unknown[];
+}
+
+/** Writes the kustomization of somebody who uses the overlays, as docs/install.md describes it. */
+export function writeKustomization(folder: string, options: UserKustomization): void {
+  mkdirSync(folder, { recursive: true });
+  const bases = options.bases.map((base) => path.relative(folder, path.join(manifestsFolder, base)));
+  const kustomization = {
+    apiVersion: "kustomize.config.k8s.io/v1beta1",
+    kind: "Kustomization",
+    resources: [...bases, ...(options.resources ?? [])],
+    patches: options.patches ?? [],
+  };
+  writeFileSync(path.join(folder, "kustomization.yaml"), JSON.stringify(kustomization, null, 2));
+}
+
+/** The patch of the webhook configuration that takes the address of the test's balancer. */
+export function urlPatch(url: string, replaces: "service" | "url"): unknown {
+  return {
+    target: { kind: "ValidatingWebhookConfiguration", name: "podseidon" },
+    patch: JSON.stringify([
+      { op: "remove", path: `/webhooks/0/clientConfig/${replaces}` },
+      { op: "add", path: "/webhooks/0/clientConfig/url", value: url },
+    ]),
+  };
+}
+
+export const caBundlePatch = (file: string): unknown => ({
+  path: file,
+  target: { kind: "ValidatingWebhookConfiguration", name: "podseidon" },
+});
+
+/** Deletes what the folder applied, but the CRD and the namespaces: the next case has its own objects in them. */
+export async function removeOverlay(context: CaseContext, cluster: Cluster, folder: string): Promise<void> {
+  const which = ["-l", "app.kubernetes.io/component", "--ignore-not-found"];
+  await kubectlOrFail(context, cluster, "delete", "-k", folder, ...which);
+}
