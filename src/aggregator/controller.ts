@@ -6,6 +6,7 @@
  */
 import { type PodRecord } from "../api/pod.ts";
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
+import { countedSpec } from "../core/counted-spec.ts";
 import { FenceRegistry } from "../core/fence-registry.ts";
 import { type HistoryConfig, historyConfigOf } from "../core/history-config.ts";
 import { type SettlementConfig } from "../core/settlement.ts";
@@ -13,8 +14,9 @@ import { type Snapshot } from "../core/snapshot.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { isKubeError, type KubeClient } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
-import { compileSelector, matches } from "../label-index/index.ts";
-import { type Clock } from "../util/clock.ts";
+import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
+import { assert } from "../util/assert.ts";
+import { type Clock, type EpochMicros } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng, uniform } from "../util/rng.ts";
 import { createWorkQueue, type Outcome, type WorkQueue } from "../work-queue/index.ts";
@@ -26,6 +28,9 @@ import { MatchTable } from "./match-table.ts";
 import { type AggregatorMetrics } from "./metrics.ts";
 import { ProtectorState } from "./protector-state.ts";
 import { reconcileProtector } from "./reconcile.ts";
+
+/** Fences are forgotten after this many settle windows: the longest wait between two of one pod is one window. */
+const fenceIdleWindows = 4;
 
 export interface AggregatorConfig extends SettlementConfig {
   readonly cellID: string;
@@ -63,22 +68,28 @@ export class Aggregator {
   readonly fences: FenceRegistry;
   readonly fencer: Fencer;
   readonly barriers: BarrierTracker;
+  readonly #protectorSelector: CompiledSelector;
   readonly #states = new Map<string, ProtectorState>();
   /** PodProtectors that look again when the watch has moved: upstream's next-event pool. */
   readonly #nextEventPool = new Set<string>();
   /** PodProtectors that look again when a barrier has been passed. */
   readonly #barrierPool = new Set<string>();
+  /** PodProtectors that look again when a fence of a pod UID has been answered. */
   readonly #fencePool = new Map<string, Set<string>>();
   #lastDrainMs: number | undefined;
+  #fencesPrunedAtMs: number;
   /** The worker's history was reset and the new list has not arrived: the snapshot belongs to the former history. */
   #isSnapshotObsolete = false;
   #podsStartedAtMs: number | undefined;
   #queue: WorkQueue<string> | undefined;
-  #leadership: AbortSignal | undefined;
 
   constructor(config: AggregatorConfig, deps: AggregatorDependencies) {
     this.config = config;
     this.deps = deps;
+    const compiled = compileSelector(config.protectorSelector);
+    assert(compiled.ok, "the configuration has checked the selector of PodProtectors");
+    this.#protectorSelector = compiled.selector;
+    this.#fencesPrunedAtMs = deps.clock.monotonicMs();
     this.cellPods = new CellPods(deps.pods);
     this.fences = new FenceRegistry(config.fenceDelayMs, config.settleWindowMs);
     this.fencer = new Fencer({
@@ -88,13 +99,18 @@ export class Aggregator {
       rng: deps.rng,
       logger: deps.logger,
       fences: deps.metrics.fences,
+      onAnswered: (podUID) => {
+        const keys = this.#fencePool.get(podUID);
+        this.#fencePool.delete(podUID);
+        if (keys !== undefined) this.#drain(keys);
+      },
     });
     this.barriers = new BarrierTracker({
       clock: deps.clock,
       list: deps.listBarrier,
-      version: () => this.#snapshotVersion(),
-      onPassed: () => this.#drain(this.#barrierPool),
+      onPassed: () => this.#barrierPassed(),
       onWaiting: deps.touch,
+      onWentBack: (version) => this.#snapshotWentBack(version),
       onHistoryReset: (details) => this.#workerReset(details),
       onError: (error) => deps.logger.warn("cannot list pods for a barrier", { err: error }),
     });
@@ -123,8 +139,7 @@ export class Aggregator {
 
   /** The work of the leader, until the signal aborts; resolves when what was begun has ended. */
   async lead(signal: AbortSignal): Promise<void> {
-    const { clock, rng, metrics } = this.deps;
-    this.#leadership = signal;
+    const { clock, rng, metrics, logger } = this.deps;
     this.barriers.start(signal);
     this.#queue = createWorkQueue<string>({
       clock,
@@ -135,14 +150,21 @@ export class Aggregator {
       conflictBackoffMs: this.config.workerBackoffConflictMs,
       process: (key, queueSignal) => this.#process(key, queueSignal),
       observer: {
-        onReconcile: (durationMs, outcome) =>
-          metrics.reconcile.observe({ namespace: "", error: errorLabel(outcome) }, durationMs / 1000),
+        onReconcile: (durationMs, outcome, key) => {
+          const namespace = key.slice(0, key.indexOf("/"));
+          metrics.reconcile.observe({ namespace, error: errorLabel(outcome) }, durationMs / 1000);
+          if (outcome.kind === "failed" && !signal.aborted)
+            logger.warn("cannot aggregate a PodProtector, trying again", { podProtector: key, err: outcome.error });
+        },
       },
     });
     for (const key of this.#states.keys()) this.#queue.add(key);
     await this.#queue.run(signal);
     this.#queue = undefined;
-    this.#leadership = undefined;
+    // The next term looks at every PodProtector anyway.
+    this.#nextEventPool.clear();
+    this.#barrierPool.clear();
+    this.#fencePool.clear();
   }
 
   state(key: string): ProtectorState | undefined {
@@ -159,35 +181,44 @@ export class Aggregator {
     const selectorText = this.matchTable.selectorTextOf(key);
     if (state === undefined || selectorText === undefined) return { kind: "done" };
     if (!this.#isSelected(state)) return { kind: "done" };
+    this.#pruneFences();
+    const versionBefore = this.#snapshotVersion();
     const pass = await reconcileProtector(this, key, state, selectorText, signal);
-    if (pass.waitsForEvent) this.#nextEventPool.add(key);
+    if (pass.historyReset) this.#recordedHistoryReset(key, state);
+    // What a pass waits for may have come while it wrote; then nothing would wake the PodProtector any more.
+    if (pass.waitsForEvent) {
+      if (this.#snapshotVersion() === versionBefore) this.#nextEventPool.add(key);
+      else this.#enqueue(key);
+    }
     if (pass.barrierFromMs !== undefined) {
-      this.#barrierPool.add(key);
+      if (this.barriers.passedSentAtMs > pass.barrierFromMs) this.#enqueue(key);
+      else this.#barrierPool.add(key);
       this.barriers.want(pass.barrierFromMs);
     }
-    this.#requestFences(key, pass.fence);
+    this.#requestFences(key, pass.fence, signal);
     return pass.outcome;
   }
 
-  #requestFences(key: string, podUIDs: readonly string[]): void {
-    const signal = this.#leadership;
-    if (signal === undefined) return;
+  #requestFences(key: string, podUIDs: readonly string[], signal: AbortSignal): void {
     for (const podUID of podUIDs) {
       const pod = this.cellPods.byUID(podUID);
-      if (pod === undefined) continue;
+      // What does not fit is asked for again by the next aggregation.
+      if (pod === undefined || !this.fencer.request(pod, signal)) continue;
       const waiting = this.#fencePool.get(podUID) ?? new Set();
       this.#fencePool.set(podUID, waiting.add(key));
-      this.fencer.request(pod, signal, (answered) => {
-        const keys = this.#fencePool.get(answered);
-        this.#fencePool.delete(answered);
-        if (keys !== undefined) this.#drain(keys);
-      });
     }
   }
 
+  #pruneFences(): void {
+    const nowMs = this.deps.clock.monotonicMs();
+    const { settleWindowMs } = this.config;
+    if (nowMs - this.#fencesPrunedAtMs < settleWindowMs) return;
+    this.#fencesPrunedAtMs = nowMs;
+    this.fences.prune(nowMs, fenceIdleWindows * settleWindowMs);
+  }
+
   #isSelected(state: ProtectorState): boolean {
-    const compiled = compileSelector(this.config.protectorSelector);
-    return compiled.ok && matches(compiled.selector, state.newest.protector.metadata.labels ?? {});
+    return matches(this.#protectorSelector, state.newest.protector.metadata.labels ?? {});
   }
 
   #podEvent(event: InformerEvent<PodRecord>): void {
@@ -223,7 +254,16 @@ export class Aggregator {
     if (first && this.#podsStartedAtMs !== undefined) this.barriers.listed(this.#podsStartedAtMs);
     if (first || !this.#isSnapshotObsolete) return;
     this.#isSnapshotObsolete = false;
+    const version = this.cellPods.version();
+    if (version !== undefined) this.#progress(version);
     for (const key of this.#states.keys()) this.#enqueue(key);
+  }
+
+  #barrierPassed(): void {
+    const { clock } = this.deps;
+    const agoMs = clock.monotonicMs() - this.barriers.passedSentAtMs;
+    this.cellPods.covers(Math.round(clock.epochMicros() - agoMs * 1000) as EpochMicros);
+    this.#drain(this.#barrierPool);
   }
 
   #progress(version: ResourceVersion): void {
@@ -244,6 +284,8 @@ export class Aggregator {
     if (event.type === "deleted") {
       this.#states.delete(key);
       this.matchTable.untrackProtector(key);
+      this.#nextEventPool.delete(key);
+      this.#barrierPool.delete(key);
       return;
     }
     const tracked = this.matchTable.trackProtector(key, protector);
@@ -251,9 +293,10 @@ export class Aggregator {
       this.deps.metrics.indexErrors.inc({ namespace: protector.metadata.namespace, error: "Selector" });
       this.deps.logger.error("PodProtector cannot be counted", { podProtector: key, reason: tracked.reason });
     }
-    const state = this.#states.get(key);
+    let state = this.#states.get(key);
     if (state === undefined || state.uid !== uid) {
-      this.#states.set(key, new ProtectorState(event.object, this.config.cellID, nowMs));
+      state = new ProtectorState(event.object, this.config.cellID, nowMs);
+      this.#states.set(key, state);
     } else {
       const wentBack =
         event.type === "modified" &&
@@ -263,6 +306,10 @@ export class Aggregator {
           podProtector: key,
         });
       state.watched(event.object, wentBack, nowMs);
+    }
+    if (tracked.ok) {
+      const { minReadySeconds } = state.newest.protector.spec;
+      state.noteSpec(countedSpec(uid, tracked.selectorText, minReadySeconds), nowMs);
     }
     this.#enqueue(key);
   }
@@ -292,15 +339,40 @@ export class Aggregator {
       "the worker cluster's versions went backwards: its history was reset; listing pods anew and starting all waits again",
       details,
     );
-    const nowMs = this.deps.clock.monotonicMs();
     this.#isSnapshotObsolete = true;
     this.barriers.reset();
+    for (const state of this.#states.values()) state.memory.workerReset(state.cell()?.aggregation);
+    this.#restartWaits();
+    this.deps.pods.relist();
+  }
+
+  /** A list was older than what the watch had delivered: from a server that lags, or after a reset, which the next barrier will tell. */
+  #snapshotWentBack(version: ResourceVersion): void {
+    this.deps.logger.warn("the list of pods is older than what the watch had delivered; starting all waits again", {
+      version,
+    });
+    this.#restartWaits();
+  }
+
+  #restartWaits(): void {
+    const nowMs = this.deps.clock.monotonicMs();
     for (const [key, state] of this.#states) {
       state.watch.restart(nowMs);
-      state.memory.workerReset(state.cell()?.aggregation);
       this.#enqueue(key);
     }
-    this.deps.pods.relist();
+  }
+
+  /** The recorded version lies above a snapshot that has passed a barrier: it belongs to a worker history that no longer exists. */
+  #recordedHistoryReset(key: string, state: ProtectorState): void {
+    const recorded = state.cell()?.aggregation;
+    this.deps.metrics.historyResets.inc();
+    this.deps.logger.error("the recorded counts belong to a former history of the worker cluster; counting anew", {
+      podProtector: key,
+      recorded: recorded?.resourceVersion,
+    });
+    state.memory.workerReset(recorded);
+    state.watch.restart(this.deps.clock.monotonicMs());
+    this.#enqueue(key);
   }
 }
 

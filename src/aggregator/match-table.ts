@@ -14,6 +14,8 @@ import {
 
 interface Match {
   readonly namespace: string;
+  /** The counting selector as it came: most events of a protector are status writes, which leave it as it is. */
+  readonly source: string;
   /** Canonical text of the counting selector. */
   readonly selectorText: string;
   readonly podKeys: Set<string>;
@@ -35,17 +37,19 @@ export class MatchTable {
   ): { ok: true; selectorText: string } | { ok: false; reason: string } {
     const { namespace } = protector.metadata;
     const selector = protector.spec.aggregationSelector ?? protector.spec.selector;
+    const source = JSON.stringify(selector);
+    const tracked = this.#matches.get(key);
+    if (tracked?.source === source) return { ok: true, selectorText: tracked.selectorText };
     const compiled = compileSelector(selector);
     if (!compiled.ok) {
       this.untrackProtector(key);
       return compiled;
     }
     const selectorText = formatSelector(compiled.selector);
-    if (this.#matches.get(key)?.selectorText === selectorText) return { ok: true, selectorText };
     this.untrackProtector(key);
     this.#selectors.track(namespace, key, selector);
     const podKeys = new Set(this.#labelSets.query(namespace, compiled.selector));
-    this.#matches.set(key, { namespace, selectorText, podKeys });
+    this.#matches.set(key, { namespace, source, selectorText, podKeys });
     for (const podKey of podKeys)
       this.#protectorsOfPod.set(podKey, [...(this.#protectorsOfPod.get(podKey) ?? []), key]);
     return { ok: true, selectorText };

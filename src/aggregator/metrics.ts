@@ -59,7 +59,7 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
     ),
     historyResets: metrics.counter(
       "aggregator_worker_history_reset_total",
-      "Times that the worker cluster's versions went backwards",
+      "Times that the worker cluster's versions turned out to be of a former history, in the snapshot or in a PodProtector",
       [],
     ),
     extensionsPruned: metrics.counter(

@@ -16,6 +16,10 @@ export class ProtectorState {
   #newest: StoredProtector;
   /** A relist may hide that the core was restored: read the object live before the next write. */
   needsLiveRead = false;
+  /** It has been said that the core's CRD prunes extensions; reset when a write keeps them. */
+  saidPruned = false;
+  #isUncounted = false;
+  #behind: { readonly recorded: string | undefined; readonly sinceMs: number } | undefined;
 
   constructor(first: StoredProtector, cellID: string, nowMs: number) {
     this.uid = first.uid;
@@ -30,6 +34,24 @@ export class ProtectorState {
 
   cell(): CellStatus | undefined {
     return this.#newest.protector.status?.cells.find((cell) => cell.cellID === this.#cellID);
+  }
+
+  /**
+   * Takes note of what is to be counted. While nobody has counted the cell, nobody has settled anything in it either, so a barrier sent after
+   * this event is enough for the first counts.
+   */
+  noteSpec(countedSpec: string, nowMs: number): void {
+    const isUncounted = this.cell()?.aggregation === undefined;
+    if (isUncounted) this.memory.firstCountsSince(countedSpec, nowMs);
+    else if (this.#isUncounted) this.memory.firstCountsDone();
+    this.#isUncounted = isUncounted;
+  }
+
+  /** Since when the snapshot has been seen below the version that is recorded now; the first call says now. */
+  behindSinceMs(nowMs: number): number {
+    const recorded = this.cell()?.aggregation?.resourceVersion;
+    if (this.#behind === undefined || this.#behind.recorded !== recorded) this.#behind = { recorded, sinceMs: nowMs };
+    return this.#behind.sinceMs;
   }
 
   /** An event of the watch. `wentBack`: its version is below the one that the watch had delivered before (core restored). */
@@ -50,6 +72,8 @@ export class ProtectorState {
     if (wentBack) this.memory.restored(nowMs);
     this.#newest = stored;
     const aggregation = this.cell()?.aggregation;
+    // As after a relist; a cell that still has no counts at all needs no new barrier, or cells that start together would hold each other up.
+    if (aggregation !== undefined) this.memory.firstCountsDone();
     this.memory.checkRestored(aggregation, nowMs);
     // Versions between the last event and this answer were not seen.
     this.#observe(nowMs, false);
@@ -66,6 +90,8 @@ export class ProtectorState {
   /** The PodProtector watch was listed anew: packed pods may have come and gone unseen. */
   relisted(nowMs: number): void {
     this.needsLiveRead = true;
+    // Somebody may have counted, settled and been undone unseen: first counts need a new barrier.
+    this.memory.firstCountsDone();
     this.#observe(nowMs, false);
   }
 

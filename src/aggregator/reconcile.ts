@@ -21,9 +21,11 @@ export interface Pass {
   readonly barrierFromMs: number | undefined;
   /** Pods to fence. */
   readonly fence: readonly string[];
+  /** The recorded version belongs to a former history of the worker. */
+  readonly historyReset: boolean;
 }
 
-const idle = { waitsForEvent: false, barrierFromMs: undefined, fence: [] } as const;
+const idle = { waitsForEvent: false, barrierFromMs: undefined, fence: [], historyReset: false } as const;
 
 /** Resolves to what to wait for next. Never rejects for operating errors. */
 export async function reconcileProtector(
@@ -73,13 +75,23 @@ export async function reconcileProtector(
     waitsForEvent: settlement.buckets.length > 0,
     barrierFromMs: settlement.barrierFromMs,
     fence: settlement.fence,
+    historyReset: false,
   };
 
   switch (plan.kind) {
     case "unchanged":
       return { ...waits, outcome: done };
-    case "behind":
-      return { ...waits, outcome: done, waitsForEvent: true };
+    case "behind": {
+      // The watch usually gets there by itself. A barrier that was sent later and passed says that it never will.
+      const sinceMs = state.behindSinceMs(nowMs);
+      return {
+        ...waits,
+        outcome: done,
+        waitsForEvent: true,
+        barrierFromMs: least(sinceMs + config.fenceDelayMs, settlement.barrierFromMs),
+        historyReset: snapshot.barrierSentAtMs > sinceMs,
+      };
+    }
     case "barrier":
       return { ...waits, outcome: done, barrierFromMs: least(plan.fromMs, settlement.barrierFromMs) };
     case "write": {
@@ -108,22 +120,31 @@ async function write(
       state.memory.wrote(cell.aggregation);
       state.wrote(outcome.stored, clock.monotonicMs());
       for (const [reason, weight] of settlement.settled) metrics.settled.inc({ reason }, weight);
-      if (state.cell()?.aggregation?.countedSpec === undefined) {
-        metrics.extensionsPruned.inc();
-        deps.logger.warn(
-          "the core's CRD removes Podseidon's extension fields: install the CRD of this version; until then upstream's guarantee holds",
-          { podProtector: base.key },
-        );
-      }
+      notePruning(aggregator, state);
       return { kind: "done" };
     case "conflict":
-      if (isSameObject(outcome.live, state)) state.readLive(outcome.live, clock.monotonicMs());
+      // Gone or replaced: the watch will say so.
+      if (!isSameObject(outcome.live, state)) return { kind: "done" };
+      state.readLive(outcome.live, clock.monotonicMs());
       return { kind: "conflict" };
     case "failed":
       return outcome;
     default:
       return assertNever(outcome);
   }
+}
+
+/** Says once per PodProtector that the core's CRD does not know the extensions. */
+function notePruning({ deps }: Aggregator, state: ProtectorState): void {
+  const isPruned = state.cell()?.aggregation?.countedSpec === undefined;
+  if (isPruned) deps.metrics.extensionsPruned.inc();
+  if (isPruned && !state.saidPruned) {
+    deps.logger.warn(
+      "the core's CRD removes Podseidon's extension fields: install the CRD of this version; until then upstream's guarantee holds",
+      { podProtector: state.newest.key },
+    );
+  }
+  state.saidPruned = isPruned;
 }
 
 function isSameObject(live: StoredProtector | undefined, state: ProtectorState): live is StoredProtector {

@@ -5,7 +5,7 @@ import { podProtectors, readProtector, type StoredProtector } from "../kube/reso
 
 export type WriteOutcome =
   | { readonly kind: "written"; readonly stored: StoredProtector }
-  /** Somebody else wrote first, or the answer was lost: `live` is the object as it is now, undefined when it is gone. */
+  /** Somebody else wrote first, or the answer of our own write was lost: `live` is the object as it is now, undefined when it is gone. */
   | { readonly kind: "conflict"; readonly live: StoredProtector | undefined }
   | { readonly kind: "failed"; readonly error: unknown };
 
@@ -32,7 +32,12 @@ export async function writeStatus(
     if (!isKubeError(error, "conflict", "network", "timeout", "notFound", "serverError"))
       return { kind: "failed", error };
     const live = await getLive(client, namespace, name, signal);
-    return live.kind === "failed" ? live : { kind: "conflict", live: live.stored };
+    if (live.kind === "failed") return live;
+    // The server is in trouble and nobody has written: that is no conflict, which would be retried at once.
+    const isUnchanged = live.stored?.uid === base.uid && live.stored.resourceVersion === base.resourceVersion;
+    return isUnchanged && !isKubeError(error, "conflict")
+      ? { kind: "failed", error }
+      : { kind: "conflict", live: live.stored };
   }
 }
 

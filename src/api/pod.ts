@@ -124,8 +124,8 @@ function readEventTime(metadata: Json): EpochMicros | undefined {
   // deletionTimestamp is the time of the request plus the grace period, so it lies in the future.
   const deletion = parseTime(metadata["deletionTimestamp"]);
   const graceSeconds = metadata["deletionGracePeriodSeconds"];
-  if (deletion !== undefined) {
-    consider((deletion - (typeof graceSeconds === "number" ? graceSeconds * 1_000_000 : 0)) as EpochMicros);
+  if (deletion !== undefined && typeof graceSeconds === "number") {
+    consider((deletion - graceSeconds * 1_000_000) as EpochMicros);
   }
   return newest;
 }

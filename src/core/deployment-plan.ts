@@ -26,6 +26,8 @@ const defaultShare = "25%";
 const labelValueLengthMax = 63;
 const objectNameLengthMax = 253;
 const namePrefix = "deployment-";
+/** Hexadecimal digits of the hash: a million shortened names are all different with a probability above 0.998. */
+const digestLength = 12;
 
 export function planForDeployment(deployment: DeploymentFacts): WantedProtector {
   return {
@@ -81,7 +83,9 @@ export function isGeneratedFor({ metadata }: PodProtector, deploymentName: strin
 export function deploymentNameOf(protector: PodProtector): string | undefined {
   const { name, labels = {}, ownerReferences = [] } = protector.metadata;
   const owner = ownerReferences.find(({ kind, apiVersion: at }) => kind === "Deployment" && at.startsWith("apps/"));
-  const derived = name.startsWith(namePrefix) ? name.slice(namePrefix.length) : undefined;
+  // A long one may have been shortened; what was cut off is lost.
+  const isWhole = name.length < objectNameLengthMax - digestLength;
+  const derived = isWhole && name.startsWith(namePrefix) ? name.slice(namePrefix.length) : undefined;
   return [owner?.name, labels[sourceLabels.name], derived].find(
     (candidate) => candidate !== undefined && isGeneratedFor(protector, candidate),
   );
@@ -106,8 +110,8 @@ function resolve(value: IntOrPercent, replicas: number, round: (value: number) =
 /** Keeps the text when it fits, else a stable shortening that stays unique: its beginning and a hash of the whole. */
 function shortened(text: string, lengthMax: number): string {
   if (text.length <= lengthMax) return text;
-  const digest = hash("sha256", text, "hex").slice(0, 12);
-  const head = text.slice(0, lengthMax - digest.length - 1).replace(/[-._]+$/, "");
+  const digest = hash("sha256", text, "hex").slice(0, digestLength);
+  const head = text.slice(0, lengthMax - digestLength - 1).replace(/[-._]+$/, "");
   return `${head}-${digest}`;
 }
 

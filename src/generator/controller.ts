@@ -26,6 +26,7 @@ import { type Logger } from "../util/logger.ts";
 import { type Rng } from "../util/rng.ts";
 import { createWorkQueue, type Outcome, type WorkQueue } from "../work-queue/index.ts";
 
+import { driftPatch } from "./drift.ts";
 import { type GeneratorAction, type GeneratorMetrics } from "./metrics.ts";
 import { ProtectorLifecycle } from "./protector-lifecycle.ts";
 import { removeCells } from "./remove-cells.ts";
@@ -153,27 +154,35 @@ export class Generator {
     if (source === undefined) {
       if (existing === undefined) return;
       if (!isReleased(existing)) this.#reportDangling(existing);
-      else await this.#letGo(namespace, name, signal);
+      else await this.#settle(namespace, name, signal);
       return;
     }
     if (existing !== undefined) this.#dangling.delete(existing.key);
     const wanted = this.#wantedFor(source);
-    if (wanted !== undefined) await this.#lifecycle.keep(source, wanted, existing, signal);
-    else if (existing !== undefined || source.finalizers.includes(finalizer))
-      await this.#letGo(namespace, name, signal);
+    if (wanted === undefined) {
+      if (existing !== undefined || source.finalizers.includes(finalizer)) await this.#settle(namespace, name, signal);
+      return;
+    }
+    if (!(await this.#lifecycle.guard(source, existing !== undefined, signal))) return;
+    if (existing === undefined) await this.#lifecycle.create(source, wanted, signal);
+    else if (driftPatch(existing.protector, wanted) !== undefined) await this.#settle(namespace, name, signal);
   }
 
   /**
-   * Ends the protection of a source that the cache says wants none, when the present state says so too: the caches may lag, each on its
-   * own, behind a protector just made, or behind a source created anew. The protector is read first, so that it is of a later version if
-   * anybody adopts it after the source was read.
+   * Changes or ends a protector that the caches say is not as wanted, as far as the present state says so too: the caches may lag, each on
+   * its own, behind a protector just made, a source created anew, or what another generator has done. The protector is read first: if
+   * anybody changes it after the source was read, what is decided here no longer holds for its version.
    */
-  async #letGo(namespace: string, name: string, signal: AbortSignal): Promise<void> {
+  async #settle(namespace: string, name: string, signal: AbortSignal): Promise<void> {
     const stored = await this.#lifecycle.readGenerated(namespace, name, signal);
     const source = await this.#lifecycle.readSource(namespace, name, signal);
-    // What the caches do not know yet comes as an event and is looked at then.
-    const isOver = source === undefined ? stored !== undefined && isReleased(stored) : !this.#wantedFor(source);
-    if (!isOver) return;
+    const wanted = source === undefined ? undefined : this.#wantedFor(source);
+    if (wanted !== undefined) {
+      // One that is missing is created when the watch tells so.
+      if (stored !== undefined) await this.#lifecycle.sync(stored, wanted, signal);
+      return;
+    }
+    if (source === undefined && (stored === undefined || !isReleased(stored))) return;
     if (stored !== undefined) await this.#lifecycle.release(stored, signal);
     if (source?.finalizers.includes(finalizer) === true) await this.#lifecycle.removeSourceFinalizer(source, signal);
   }

@@ -27,19 +27,49 @@ export class ProtectorLifecycle {
     this.#onAction = options.onAction;
   }
 
-  /** Creates the protector, or repairs what differs. `existing` is what the cache has. */
-  async keep(
-    source: DeploymentRecord,
-    wanted: WantedProtector,
-    existing: StoredProtector | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (!(await this.#guardSource(source, existing !== undefined, signal))) return;
-    const actual = existing ?? (await this.#create(source, wanted, signal));
-    if (actual === undefined) return;
-    const patch = driftPatch(actual.protector, wanted);
+  /**
+   * Sees to it that the source cannot go without us, as far as that can be had. False when there is nothing to protect: the source has
+   * gone, or is terminating, so that it accepts no new finalizer, and has no protector yet, which would have nobody to end it.
+   */
+  async guard(source: DeploymentRecord, hasProtector: boolean, signal: AbortSignal): Promise<boolean> {
+    if (hasProtector && source.finalizers.includes(finalizer)) return true;
+    // The cache may lag behind other writers, even behind a deletion that another generator has completed, protector and all.
+    const present = await this.readSource(source.facts.namespace, source.facts.name, signal);
+    if (present?.uid !== source.uid || present.isTerminating !== source.isTerminating) return false;
+    if (present.finalizers.includes(finalizer)) return true;
+    if (present.isTerminating) return hasProtector;
+    return await this.#patchSourceFinalizers(present, [...present.finalizers, finalizer], signal);
+  }
+
+  /** Creates the protector of a guarded source. One that is there already is left to the event that tells of it; rejects when it is not ours. */
+  async create(source: DeploymentRecord, wanted: WantedProtector, signal: AbortSignal): Promise<void> {
+    const { name, namespace, labels, ownerReference, spec } = wanted;
+    const metadata = { name, namespace, labels, finalizers: [wanted.finalizer], ownerReferences: [ownerReference] };
+    try {
+      await this.#core.request({
+        method: "POST",
+        path: resourcePath(podProtectors, { namespace }),
+        body: { ...protectorTypeMeta, metadata, spec },
+        signal,
+      });
+      this.#onAction("Create", wanted);
+      return;
+    } catch (error) {
+      if (!isKubeError(error, "alreadyExists")) throw error;
+    }
+    const present = await this.#readProtector(namespace, name, signal);
+    if (present === undefined || isGeneratedFor(present.protector, source.facts.name)) return;
+    throw new KubeError(
+      "invalid",
+      `PodProtector ${namespace}/${name} exists, but lacks the source labels of a generated one; rename or delete it`,
+    );
+  }
+
+  /** Repairs what differs. */
+  async sync(stored: StoredProtector, wanted: WantedProtector, signal: AbortSignal): Promise<void> {
+    const patch = driftPatch(stored.protector, wanted);
     if (patch === undefined) return;
-    await this.#patch(actual, patch, signal);
+    await this.#patch(stored, patch, signal);
     this.#onAction("Sync", wanted);
   }
 
@@ -109,50 +139,6 @@ export class ProtectorLifecycle {
       signal,
     );
     this.#onAction("CleanSourceFinalizer", source.facts);
-  }
-
-  /**
-   * Sees to it that the source cannot go without us, as far as that can be had. False when there is nothing to protect: the source has
-   * gone, or is terminating, so that it accepts no new finalizer, and has no protector yet, which would have nobody to end it.
-   */
-  async #guardSource(source: DeploymentRecord, hasProtector: boolean, signal: AbortSignal): Promise<boolean> {
-    if (!source.finalizers.includes(finalizer)) {
-      if (source.isTerminating) return hasProtector;
-      return await this.#patchSourceFinalizers(source, [...source.finalizers, finalizer], signal);
-    }
-    if (hasProtector) return true;
-    // The cache may lag behind a deletion that another generator has completed, protector and all.
-    const present = await this.readSource(source.facts.namespace, source.facts.name, signal);
-    return present?.uid === source.uid && present.isTerminating === source.isTerminating;
-  }
-
-  /** Undefined when it was created; the object that is there already when the cache was late. Rejects when that one is not ours. */
-  async #create(
-    source: DeploymentRecord,
-    wanted: WantedProtector,
-    signal: AbortSignal,
-  ): Promise<StoredProtector | undefined> {
-    const { name, namespace, labels, ownerReference, spec } = wanted;
-    const metadata = { name, namespace, labels, finalizers: [wanted.finalizer], ownerReferences: [ownerReference] };
-    try {
-      await this.#core.request({
-        method: "POST",
-        path: resourcePath(podProtectors, { namespace }),
-        body: { ...protectorTypeMeta, metadata, spec },
-        signal,
-      });
-      this.#onAction("Create", wanted);
-      return undefined;
-    } catch (error) {
-      if (!isKubeError(error, "alreadyExists")) throw error;
-    }
-    const stored = await this.#readProtector(namespace, name, signal);
-    if (stored === undefined) throw new KubeError("conflict", `PodProtector ${namespace}/${name} has just gone`);
-    if (isGeneratedFor(stored.protector, source.facts.name)) return stored;
-    throw new KubeError(
-      "invalid",
-      `PodProtector ${namespace}/${name} exists, but lacks the source labels of a generated one; rename or delete it`,
-    );
   }
 
   async #readProtector(namespace: string, name: string, signal: AbortSignal): Promise<StoredProtector | undefined> {

@@ -8,13 +8,30 @@ import { isKubeError, KubeError, type KubeClient, resourcePath } from "../kube/k
 import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 
 /** Removes the named cells and then the annotation. Unknown names are ignored. Rejects with a KubeError. */
-export async function removeCells(core: KubeClient, stored: StoredProtector, signal: AbortSignal): Promise<void> {
+export async function removeCells(
+  core: KubeClient,
+  { protector }: StoredProtector,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name } = protector.metadata;
   try {
-    await fulfil(core, stored, signal);
+    // Read anew: a cache that lags behind the writers of the status would only meet conflicts.
+    const answer = await core.request({
+      method: "GET",
+      path: resourcePath(podProtectors, { namespace, name }),
+      signal,
+    });
+    await fulfil(core, read(answer), signal);
   } catch (error) {
     // The protector has gone, and the wish with it.
     if (!isKubeError(error, "notFound")) throw error;
   }
+}
+
+function read(answer: unknown): StoredProtector {
+  const result = readProtector(answer);
+  if (result.ok) return result.stored;
+  throw new KubeError("malformed", `the PodProtector is unusable: ${result.reason}`);
 }
 
 async function fulfil(core: KubeClient, stored: StoredProtector, signal: AbortSignal): Promise<void> {
@@ -33,9 +50,7 @@ async function fulfil(core: KubeClient, stored: StoredProtector, signal: AbortSi
       body: { ...protector, status: { ...protector.status, cells: kept, summary: summarize(kept) } },
       signal,
     });
-    const read = readProtector(answer);
-    if (!read.ok) throw new KubeError("malformed", `PodProtector ${namespace}/${name} is unusable: ${read.reason}`);
-    ({ resourceVersion } = read.stored);
+    ({ resourceVersion } = read(answer));
   }
   await core.request({
     method: "PATCH",

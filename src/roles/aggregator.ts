@@ -20,6 +20,7 @@ import { compileSelector, formatSelector } from "../label-index/index.ts";
 import { type Component } from "../lifecycle/component.ts";
 import { type Logger } from "../util/logger.ts";
 import { UpdateTrigger } from "../update-trigger/update-trigger.ts";
+import { sleep } from "../util/clock.ts";
 import { createBackground } from "./background.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
@@ -80,6 +81,8 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
       const watchingProtectors = protectors.run(signal);
       // Pods are listed after PodProtectors, so that the first list of pods is a barrier for all that was seen of these.
       await protectorsSynced;
+      // A millisecond, so that "sent after" holds on a clock that stands still between two calls.
+      await sleep(clock, 1, signal);
       aggregator.podsStarting();
       const watchingPods = podInformer.run(signal);
       await podsSynced;

@@ -39,6 +39,8 @@ export class UpdateTrigger {
   readonly #deps: UpdateTriggerDependencies;
   readonly #spins: Counter;
   #wake: (() => void) | undefined;
+  /** A touch was asked for while another was under way, which may come too early for it. */
+  #isWanted = false;
   #lastTouchMs = -Infinity;
 
   constructor(config: UpdateTriggerConfig, deps: UpdateTriggerDependencies) {
@@ -53,13 +55,15 @@ export class UpdateTrigger {
 
   /** Asks for a touch as soon as the spacing allows, instead of at the next turn. Does nothing while not running. */
   touch(): void {
-    this.#wake?.();
+    if (this.#wake === undefined) this.#isWanted = true;
+    else this.#wake();
   }
 
   /** Touches now and then every `updateFrequencyMs`, until the signal aborts. Errors are counted, logged and tried again. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#lastTouchMs = this.#deps.clock.monotonicMs();
+      this.#isWanted = false;
       await this.#spin(signal);
       await this.#wait(signal);
     }
@@ -155,12 +159,14 @@ export class UpdateTrigger {
       const wakeIn = (delayMs: number): void => {
         timer = clock.setTimer(Math.max(0, delayMs), done);
       };
+      const dueMs = clock.monotonicMs() + this.#config.updateFrequencyMs;
       wakeIn(this.#config.updateFrequencyMs);
       this.#wake = () => {
         this.#wake = undefined;
         timer.cancel();
-        wakeIn(this.#lastTouchMs + touchSpacingMs - clock.monotonicMs());
+        wakeIn(Math.min(dueMs, this.#lastTouchMs + touchSpacingMs) - clock.monotonicMs());
       };
+      if (this.#isWanted) this.#wake();
       signal.addEventListener("abort", done, { once: true });
     });
   }

@@ -18,6 +18,10 @@ export class ClusterClient implements KubeClient {
   onRequest: (request: KubeRequest, what: string) => Fault | Promise<Fault> = () => undefined;
   /** Milliseconds by which watches lag. */
   lagMs = 0;
+  /** A UID of the engine that clients see as another: an object of a restored cluster keeps its UID. */
+  alias: { readonly engine: string; readonly seen: string } | undefined;
+  /** Answers some requests from another engine: an API server that lags. */
+  replica: { readonly engine: Engine; readonly pattern: RegExp } | undefined;
   readonly #breakers = new Set<() => void>();
 
   constructor(cluster: string, engine: Engine) {
@@ -38,7 +42,7 @@ export class ClusterClient implements KubeClient {
     if (answer.code >= 400) throw errorOfResponse(what, answer.code, answer.text, undefined);
     if (fault === "after") throw new KubeError("network", `${what}: connection reset`);
     checkSignal(request);
-    return JSON.parse(answer.text);
+    return JSON.parse(this.#seen(answer.text));
   }
 
   async stream(request: KubeRequest): Promise<AsyncIterable<Uint8Array>> {
@@ -65,6 +69,7 @@ export class ClusterClient implements KubeClient {
       this.#breakers.delete(breakOff);
       watch.close();
     };
+    const seen = (text: string): string => this.#seen(text);
     async function* chunks(): AsyncGenerator<Uint8Array, void, undefined> {
       try {
         for (;;) {
@@ -72,7 +77,7 @@ export class ClusterClient implements KubeClient {
           if (next === "end") return;
           if (next instanceof KubeError) throw next;
           if (next === undefined) await new Promise<void>((resolve) => (wake = resolve));
-          else yield Buffer.from(`${JSON.stringify(next)}\n`);
+          else yield Buffer.from(`${seen(JSON.stringify(next))}\n`);
         }
       } finally {
         forget();
@@ -93,17 +98,26 @@ export class ClusterClient implements KubeClient {
 
   async close(): Promise<void> {}
 
+  #seen(text: string): string {
+    return this.alias === undefined ? text : text.replaceAll(this.alias.engine, this.alias.seen);
+  }
+
   #handle(request: KubeRequest): ReturnType<typeof handleRest> {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(request.query ?? {})) {
       if (value !== undefined) query.set(name, String(value));
     }
-    return handleRest(this.engine, undefined, {
+    const { alias, replica } = this;
+    const what = `${request.query?.["watch"] === true ? "WATCH" : request.method} ${request.path}`;
+    const bodyText = JSON.stringify(request.body ?? null);
+    const body: unknown = JSON.parse(alias === undefined ? bodyText : bodyText.replaceAll(alias.seen, alias.engine));
+    const engine = replica?.pattern.test(what) === true ? replica.engine : this.engine;
+    return handleRest(engine, undefined, {
       method: request.method,
       path: request.path,
       query,
       contentType: request.contentType ?? "application/json",
-      body: request.body === undefined ? undefined : JSON.parse(JSON.stringify(request.body)),
+      body: body ?? undefined,
       caller: systemAdmin,
       userAgent: "podseidon",
     });

@@ -6,7 +6,12 @@ import {
   type PodProtector,
   type PodProtectorSpec,
 } from "../../src/api/v1alpha1/pod-protector.ts";
-import { Aggregator, type AggregatorConfig, createAggregatorMetrics, createLabelInterner } from "../../src/aggregator/index.ts";
+import {
+  Aggregator,
+  type AggregatorConfig,
+  createAggregatorMetrics,
+  createLabelInterner,
+} from "../../src/aggregator/index.ts";
 import { type Informer, type Stored } from "../../src/kube/informer.ts";
 import { podProtectors, pods, readProtector, type StoredProtector } from "../../src/kube/resources.ts";
 import { createInformer, listBarrier } from "../../src/kube/watch/index.ts";
@@ -46,6 +51,7 @@ export interface Running {
   readonly metrics: CountingMetrics;
   readonly logs: { readonly level: string; readonly message: string; readonly fields: LogFields | undefined }[];
   readonly podInformer: Informer<PodRecord>;
+  readonly protectorInformer: Informer<StoredProtector>;
   /** Timers set so far through the aggregator's clock. */
   readonly timersSet: () => number;
   /** Begins to lead; resolved once `depose` or `stop` has taken effect. */
@@ -68,6 +74,7 @@ export class Rig {
   protectorType!: ResourceType;
   readonly #running: Running[] = [];
   readonly #crd: unknown;
+  #noise = 0;
 
   constructor(crd: unknown) {
     this.clock = createVirtualClock();
@@ -76,8 +83,13 @@ export class Rig {
     this.#crd = crd;
   }
 
-  newEngine(): Engine {
-    return new Engine({ clock: this.clock, rng: createSeededRng(5), callWebhook: () => Promise.reject(new Error("none")) });
+  /** Engines of one seed draw the same UIDs. */
+  newEngine(seed = 5): Engine {
+    return new Engine({
+      clock: this.clock,
+      rng: createSeededRng(seed),
+      callWebhook: () => Promise.reject(new Error("none")),
+    });
   }
 
   async prepare(): Promise<void> {
@@ -88,7 +100,7 @@ export class Rig {
 
   /** Restores the core from an empty backup: a new history of versions. */
   async newCore(): Promise<Engine> {
-    const engine = this.newEngine();
+    const engine = this.newEngine(6);
     await engine.bootstrap();
     this.protectorType = await engine.installCrd(this.#crd);
     return engine;
@@ -172,11 +184,21 @@ export class Rig {
     await this.workerEngine.patch(types.pods, "default", name, patch);
   }
 
+  /** Moves the versions of a cluster without touching pods or protectors. */
+  async noise(engine: Engine, writes = 1): Promise<void> {
+    for (let write = 0; write < writes; write++) {
+      const metadata = { name: `noise-${this.#noise++}` };
+      await engine.create(types.configMaps, "default", { apiVersion: "v1", kind: "ConfigMap", metadata, data: {} });
+    }
+  }
+
   async removePod(name: string): Promise<void> {
     await this.workerEngine.delete(types.pods, "default", name, { gracePeriodSeconds: 0 });
   }
 
-  async start(options: { config?: Partial<AggregatorConfig>; trigger?: boolean; lead?: boolean; seed?: number } = {}): Promise<Running> {
+  async start(
+    options: { config?: Partial<AggregatorConfig>; trigger?: boolean; lead?: boolean; seed?: number } = {},
+  ): Promise<Running> {
     const core = new ClusterClient("core", this.coreEngine);
     const worker = new ClusterClient("worker", this.workerEngine);
     const running = runAggregator(this.clock, core, worker, { ...defaultConfig, ...options.config }, options);
@@ -285,6 +307,7 @@ function runAggregator(
     metrics,
     logs,
     podInformer,
+    protectorInformer: protectors,
     timersSet: () => timers,
     lead() {
       leadership = new AbortController();

@@ -114,7 +114,7 @@ function run(seed: number, faults: Faults = {}): FloorWorld {
 
 test("no sequence of reviews, lags, conflicts, restarts and lost answers breaks the floor, and all quota comes back", () => {
   let quotaAdmissions = 0;
-  for (let seed = 1; seed <= 150; seed += 1) {
+  for (let seed = 1; seed <= 1200; seed += 1) {
     try {
       const world = run(seed);
       quotaAdmissions += world.quotaAdmissions;

@@ -71,7 +71,8 @@ export function problemsOf(services: readonly ServiceResult[], acts: readonly Ac
     ...services
       .filter(({ lowestWith, floor }) => lowestWith < floor)
       .map(
-        ({ name, lowestWith, floor }) => `${name} fell to ${lowestWith} available pods with Podseidon; its floor is ${floor}`,
+        ({ name, lowestWith, floor }) =>
+          `${name} fell to ${lowestWith} available pods with Podseidon; its floor is ${floor}`,
       ),
     ...acts.flatMap(({ title, problem }) => (problem === undefined ? [] : [`${title}: ${problem}`])),
   ];

@@ -29,6 +29,11 @@ export async function deletePods(admin: AdminClient, options: DeletionOptions): 
   return new Limiter(options.concurrency).all(options.names, (name) => deletePod(admin, name, options));
 }
 
+/** Deletes one pod without a grace period. */
+export async function deleteNow(admin: AdminClient, namespace: string, name: string): Promise<DeletionAttempt> {
+  return deletePod(admin, name, { namespace, names: [name], concurrency: 1, how: "delete", gracePeriodSeconds: 0 });
+}
+
 async function deletePod(admin: AdminClient, name: string, options: DeletionOptions): Promise<DeletionAttempt> {
   const { namespace, how, gracePeriodSeconds, dryRun = false } = options;
   const path = podPath(namespace, name);

@@ -17,6 +17,7 @@ import { evictionCases } from "./cases/evictions.ts";
 import { fencingCases } from "./cases/fencing.ts";
 import { floorCases } from "./cases/floor.ts";
 import { harnessCases } from "./cases/harness.ts";
+import { manifestCases } from "./cases/manifests.ts";
 import { oneProcessCases } from "./cases/one-process.ts";
 import { recoveryCases } from "./cases/recovery.ts";
 import { upstreamCrdCases } from "./cases/upstream-crd.ts";
@@ -31,6 +32,7 @@ const cases: readonly E2eCase[] = [
   ...deploymentCases,
   ...evictionCases,
   ...fencingCases,
+  ...manifestCases,
   ...recoveryCases,
   ...oneProcessCases,
   ...upstreamCrdCases,

@@ -1,6 +1,7 @@
 /** An admission webhook of somebody else, called beside Podseidon's: it sees every review and decides what the case wants, when the case wants. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { json } from "node:stream/consumers";
 import { type Cluster } from "./cluster.ts";
@@ -35,6 +36,8 @@ export interface OtherWebhookOptions {
 const timeoutSeconds = 30;
 
 interface Review {
+  readonly apiVersion: string;
+  readonly kind: string;
   readonly request: { readonly uid: string; readonly dryRun?: boolean; readonly oldObject: KubeObject };
 }
 
@@ -54,20 +57,18 @@ export async function startOtherWebhook(context: CaseContext, options: OtherWebh
     reviews.push(review);
     return decide(review);
   };
+  const respond = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const review = (await json(message)) as Review;
+    const allowed = await answer(review);
+    const { uid } = review.request;
+    const status = { message: "the other webhook says no" };
+    const { apiVersion, kind } = review;
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ apiVersion, kind, response: { uid, allowed, status } }));
+  };
   const server = createServer(
     { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) },
-    async (message, response) => {
-      const review = (await json(message)) as Review;
-      const allowed = await answer(review);
-      response.setHeader("content-type", "application/json");
-      response.end(
-        JSON.stringify({
-          apiVersion: "admission.k8s.io/v1",
-          kind: "AdmissionReview",
-          response: { uid: review.request.uid, allowed, status: { message: "the other webhook says no" } },
-        }),
-      );
-    },
+    (message, response) => void respond(message, response),
   );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

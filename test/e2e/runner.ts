@@ -60,6 +60,8 @@ export interface RunnerOptions {
 
 const cleanupLimitMs = 30_000;
 const logTailLines = 20;
+/** What the program under test ends with after a bug (EX_SOFTWARE); no case asks for that. */
+const crashCode = 70;
 
 /** Resolves to the results and stops the clusters. A case that fails takes the shared clusters with it: what it left in them must not fail the next one. */
 export async function runCases(options: RunnerOptions): Promise<readonly CaseResult[]> {
@@ -103,6 +105,8 @@ async function runCase(one: E2eCase, namespace: string, options: RunnerOptions):
   let error: string | undefined;
   try {
     figures = await within(one.timeLimitMs, "the case", one.run(context));
+    const crashed = processes.processes().filter((one) => one.exit()?.code === crashCode);
+    if (crashed.length > 0) throw new Error(`crashed: ${crashed.map(({ name }) => name).join(", ")}`);
     const unready = await options.pool.unready();
     if (unready.length > 0) throw new Error(`the case left these clusters not ready: ${unready.join(", ")}`);
   } catch (cause) {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../src/api/v1alpha1/names.ts";
+import { builtInResources, startControllers } from "../double/index.ts";
 import { createCore, type Core, type GeneratorProcess, hasFinalizer, isInForce, labelsFor } from "./core-cluster.ts";
 
 /** A core with one leading generator. */
@@ -74,8 +75,8 @@ test("a Deployment that vanishes leaves its protector in force, told once by eac
   assert.equal(generator.logger.entries.filter(({ level }) => level === "warn").length, 1);
   const [event, ...more] = core.events();
   assert.equal(more.length, 0);
-  assert.equal(event?.["reason"], "Dangling");
-  assert.deepEqual((event?.["involvedObject"] as { name: string }).name, "deployment-web");
+  assert.equal(event!["reason"], "Dangling");
+  assert.equal((event!["involvedObject"] as { name: string }).name, "deployment-web");
   await generator.stop();
 
   const next = core.startGenerator();
@@ -329,5 +330,28 @@ test("a Deployment that cannot be understood is named in the log, and its protec
   assert.ok(generator.logger.entries.some(({ level, fields }) => level === "warn" && fields["key"] === "default/web"));
   assert.ok(isInForce(core.protector("deployment-web")));
   assert.equal(core.protector("deployment-good")?.spec?.["minAvailable"], 75);
+  await generator.stop();
+});
+
+test("beside the controllers of a cluster a Deployment is protected, rolled out, and goes with its pods", async () => {
+  const core = await createCore();
+  const controllers = await startControllers(core.engine, { readyDelayMs: 1_000, terminationMs: 1_000 });
+  const generator = core.startGenerator();
+  await generator.ready();
+  const pods = (): number => core.engine.list(builtInResources.pods, "default").items.length;
+  await core.createDeployment("web", { replicas: 8 });
+  await core.clock.advance(30 * secondMs);
+  assert.equal(pods(), 8);
+  assert.equal(core.protector("deployment-web")?.spec?.["minAvailable"], 6);
+  const container = { name: "main", image: "web:2" };
+  await core.patchDeployment("web", { spec: { replicas: 4, template: { spec: { containers: [container] } } } });
+  await core.clock.advance(60 * secondMs);
+  assert.equal(pods(), 4);
+  assert.equal(core.protector("deployment-web")?.spec?.["minAvailable"], 3);
+  await core.deleteDeployment("web");
+  await core.clock.advance(60 * secondMs);
+  assert.deepEqual([pods(), core.deployment("web"), core.protector("deployment-web")], [0, undefined, undefined]);
+  assert.deepEqual(generator.errors(), []);
+  controllers.stop();
   await generator.stop();
 });

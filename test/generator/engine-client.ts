@@ -21,6 +21,8 @@ export class EngineClient implements KubeClient {
   lagMs: (path: string) => number = () => 0;
   /** The process is dead: nothing leaves it. */
   dead = false;
+  /** A process that has not noticed that it must stop: its requests go on when their signals have aborted. */
+  ignoresSignals = false;
   readonly #engine: Engine;
   #writeCount = 0;
 
@@ -77,7 +79,8 @@ export class EngineClient implements KubeClient {
   async close(): Promise<void> {}
 
   #check(request: KubeRequest): void {
-    if (this.dead || request.signal?.aborted === true) throw new KubeError("aborted", `${request.method} aborted`);
+    if (this.dead || (request.signal?.aborted === true && !this.ignoresSignals))
+      throw new KubeError("aborted", `${request.method} aborted`);
   }
 
   #handle(request: KubeRequest): ReturnType<typeof handleRest> {

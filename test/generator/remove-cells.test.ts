@@ -21,7 +21,7 @@ async function start(): Promise<{ core: Core; generator: GeneratorProcess }> {
   return { core, generator };
 }
 function cellsOf(core: Core, name: string): string[] {
-  return (core.protector(name)?.status?.["cells"] as { cellID: string }[]).map(({ cellID }) => cellID);
+  return (core.protector(name)!.status!["cells"] as { cellID: string }[]).map(({ cellID }) => cellID);
 }
 function isWishGone(core: Core, name: string): boolean {
   return core.protector(name)?.metadata.annotations?.[annotations.removeCellOnce] === undefined;
@@ -130,4 +130,20 @@ test("a protector that is deleted while its cells are removed is no error", asyn
   }
   assert.deepEqual(generator.errors(), []);
   await generator.stop();
+});
+
+test("whichever write of a removal fails, before or after its effect, the wish is fulfilled", async () => {
+  for (const fault of ["before", "after"] as const) {
+    for (const failing of [1, 2]) {
+      const { core, generator } = await start();
+      generator.client.onWrite = (index) => (index === failing ? fault : undefined);
+      await core.createProtector("mine");
+      await core.writeCells("mine", [cell("a", 10), cell("b", 20)]);
+      await core.patchProtector("mine", wish("a"));
+      await core.clock.advance(1_000);
+      assert.deepEqual(cellsOf(core, "mine"), ["b"]);
+      assert.ok(isWishGone(core, "mine"));
+      await generator.stop();
+    }
+  }
 });

@@ -66,7 +66,7 @@ export interface Deployment extends Manifest {
         readonly securityContext: SecurityContext;
         readonly topologySpreadConstraints: readonly object[];
         readonly containers: readonly [Container];
-        readonly volumes?: readonly { readonly name: string; readonly secret: { readonly secretName: string } }[];
+        readonly volumes?: readonly { readonly name: string; readonly secret: { readonly secretName: string; readonly defaultMode: number } }[];
       };
     };
   };

@@ -76,7 +76,10 @@ export async function runInChroot(options: ChrootRunOptions): Promise<ChrootRun>
   });
   const stdout = collect(child.stdout);
   const stderr = collect(child.stderr);
-  const timeout = setTimeout(() => signalInside(child, "SIGKILL"), options.timeoutMs);
+  // Whatever ends this process ends the one inside, which would outlive it.
+  const killInside = (): void => signalInside(child, "SIGKILL");
+  process.once("exit", killInside);
+  const timeout = setTimeout(killInside, options.timeoutMs);
   const exit = new Promise<number | null>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code) => resolve(code));
@@ -96,5 +99,6 @@ export async function runInChroot(options: ChrootRunOptions): Promise<ChrootRun>
     return { code, becameReady, stdout: stdout(), stderr: stderr() };
   } finally {
     clearTimeout(timeout);
+    process.off("exit", killInside);
   }
 }

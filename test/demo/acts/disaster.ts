@@ -3,7 +3,7 @@
  * pod of every worker at once, again and again while it is refused. The same code runs with Podseidon and without.
  */
 import { sleep } from "../../../src/util/clock.ts";
-import { type Engine, asString, isApiError, builtInResources as types } from "../../double/index.ts";
+import { type Engine, isApiError, builtInResources as types } from "../../double/index.ts";
 import { namespace } from "../scenario.ts";
 import { type Deletions } from "../statistics.ts";
 import { type Cell } from "../world/clusters.ts";
@@ -61,7 +61,7 @@ export class Runaway {
     this.#lastAdmittedMs = this.#stage.clock.monotonicMs();
     for (const { server } of cells) {
       for (const { metadata } of server.engine.list(types.pods, namespace).items) {
-        const service = asString(metadata.labels?.[serviceLabel]) ?? "";
+        const service = metadata.labels?.[serviceLabel] ?? "";
         const counts = this.#counts.get(service) ?? { tried: 0, admitted: 0, refused: 0, unanswered: 0 };
         this.#counts.set(service, counts);
         this.#work.push(this.#delete(server.engine, metadata.name, counts));

@@ -6,7 +6,7 @@ import { type Cell } from "../world/clusters.ts";
 import { type PodCensus } from "../world/pod-census.ts";
 import { type Stage, waitUntil } from "./wait.ts";
 
-// It has taken 4 to 7 s.
+// It takes 4 to 6 s.
 const limitMs = 20_000;
 // kubectl waits 5 s; the demo has a minute.
 const retryMs = 500;

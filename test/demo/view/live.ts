@@ -37,7 +37,10 @@ function serviceLines(service: ServiceView, columns: number, style: Style): stri
   const tone = toneOf(service);
   const { name, available, replicas, floor, lowest, cells } = service;
   const count = `${available}/${replicas}`.padStart(8);
-  const limits = floor === undefined ? "" : `  floor ${String(floor).padStart(3)}  lowest ${String(lowest ?? available).padStart(3)}`;
+  const limits =
+    floor === undefined
+      ? ""
+      : `  floor ${String(floor).padStart(3)}  lowest ${String(lowest ?? available).padStart(3)}`;
   return [
     `${style.paint("strong", ` ${name}`.padEnd(nameWidth))} ${bar(style, tone, width, available, replicas, floor)} ${style.paint(tone, count)}${limits}`,
     ...cells.map((cell) => {
@@ -55,7 +58,9 @@ function rolesLine(roles: readonly RoleView[], style: Style): string {
   if (roles.length === 0) return style.paint("bad", " Podseidon is off: no webhook is configured.");
   const marks = { ready: style.glyphs.up, starting: style.glyphs.starting, gone: style.glyphs.gone };
   const groups = ["generator", "aggregator", "update-trigger", "webhook"].map((role) => {
-    const states = roles.filter(({ name }) => name.startsWith(role)).map(({ state }) => style.paint(roleTones[state], marks[state]));
+    const states = roles
+      .filter(({ name }) => name.startsWith(role))
+      .map(({ state }) => style.paint(roleTones[state], marks[state]));
     return `${role} ${states.join(" ")}`;
   });
   return ` ${groups.join("   ")}`;

@@ -20,7 +20,9 @@ export function plainRemark({ atMs, text }: Remark): string {
 
 /** Availability and floor of each service, then what became of the deletions. */
 export function plainStatus({ elapsedMs, services, reviews, roles }: DemoState): string {
-  const counts = services.map(({ name, available, floor }) => `${name} ${available}${floor === undefined ? "" : ` (floor ${floor})`}`);
+  const counts = services.map(
+    ({ name, available, floor }) => `${name} ${available}${floor === undefined ? "" : ` (floor ${floor})`}`,
+  );
   const { admitted, refused, waiting, unanswered } = reviews;
   const asked = `deletions: ${admitted} admitted, ${refused} refused, ${waiting} waiting${unanswered === 0 ? "" : `, ${unanswered} without answer`}`;
   return timed(elapsedMs, [counts.join("  "), ...(roles.length === 0 ? [] : [asked])]);

@@ -20,11 +20,18 @@ const unicode: Glyphs = { full: "█", empty: "░", floor: "┃", up: "●", st
 const ascii: Glyphs = { full: "#", empty: ".", floor: "|", up: "up", starting: "..", gone: "dead" };
 
 // SGR codes that are readable on dark and light backgrounds.
-const codes: Readonly<Record<Exclude<Tone, "plain">, string>> = { strong: "1", dim: "2", good: "32", warn: "33", bad: "31" };
+const codes: Readonly<Record<Exclude<Tone, "plain">, string>> = {
+  strong: "1",
+  dim: "2",
+  good: "32",
+  warn: "33",
+  bad: "31",
+};
 
 export function createStyle(options: { readonly colour: boolean; readonly utf8: boolean }): Style {
   return {
     glyphs: options.utf8 ? unicode : ascii,
-    paint: (tone, text) => (options.colour && tone !== "plain" && text !== "" ? `\u001B[${codes[tone]}m${text}\u001B[0m` : text),
+    paint: (tone, text) =>
+      options.colour && tone !== "plain" && text !== "" ? `\u001B[${codes[tone]}m${text}\u001B[0m` : text,
   };
 }

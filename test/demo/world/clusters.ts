@@ -11,7 +11,15 @@ import {
   startApiServer,
   startControllers,
 } from "../../double/index.ts";
-import { type CellName, type ServicePlan, cellNames, namespace, nodeNames, replicasOf, servicePlans } from "../scenario.ts";
+import {
+  type CellName,
+  type ServicePlan,
+  cellNames,
+  namespace,
+  nodeNames,
+  replicasOf,
+  servicePlans,
+} from "../scenario.ts";
 import { serviceLabel } from "./pod-census.ts";
 
 export interface Cell {
@@ -25,9 +33,9 @@ export interface Clusters {
 }
 
 // A container starts and stops within about a second; a little spread, so that pods do not all move at once.
-const readyDelayMs = 500;
-const terminationMs = 400;
-const spreadMs = 300;
+const readyDelayMs = 900;
+const terminationMs = 700;
+const spreadMs = 600;
 // The real controllers back off up to 1 000 s; the demo has a minute.
 const backoffMaxMs = 1000;
 
@@ -39,7 +47,7 @@ function spreadOf(pod: KubeObject): number {
 }
 
 /** The Deployment of a service with `replicas` pods. Strategy and limits are Kubernetes' defaults, written out. */
-export function deploymentOf(plan: ServicePlan, replicas: number, image: string): JsonObject {
+function deploymentOf(plan: ServicePlan, replicas: number, image: string): JsonObject {
   const labels = { [serviceLabel]: plan.name };
   return {
     apiVersion: "apps/v1",

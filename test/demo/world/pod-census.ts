@@ -25,14 +25,20 @@ export class PodCensus {
 
   /** Counts the pods of `engine` as those of `cell`, from now on; returns what ends it. */
   follow(cell: string, engine: Engine): () => void {
-    const watch = engine.watch(types.pods, this.#namespace, {}, {
-      onEvent: (event) => {
-        if (event.type === "ADDED" || event.type === "MODIFIED") this.#set(cell, event.object, isAvailable(event.object));
-        else if (event.type === "DELETED") this.#set(cell, event.object, false);
+    const watch = engine.watch(
+      types.pods,
+      this.#namespace,
+      {},
+      {
+        onEvent: (event) => {
+          if (event.type === "ADDED" || event.type === "MODIFIED")
+            this.#set(cell, event.object, isAvailable(event.object));
+          else if (event.type === "DELETED") this.#set(cell, event.object, false);
+        },
+        // The server ends watches after half an hour at the earliest; the demo takes a minute.
+        onEnd: () => undefined,
       },
-      // The server ends watches after half an hour at the earliest; the demo takes a minute.
-      onEnd: () => undefined,
-    });
+    );
     return () => watch.close();
   }
 

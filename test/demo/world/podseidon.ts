@@ -29,7 +29,10 @@ export interface PodseidonOptions {
 }
 
 /** Command lines of all processes by name. The flags are those of a real installation; the rest is left at its defaults. */
-function commandLines(core: string, cells: readonly { name: string; url: string; kubeconfig: string }[]): [string, string[]][] {
+function commandLines(
+  core: string,
+  cells: readonly { name: string; url: string; kubeconfig: string }[],
+): [string, string[]][] {
   const coreFlag = `--core-kube-master=${core}`;
   const configs = cells.map(({ name, kubeconfig }) => `${name}=${kubeconfig}`).join(",");
   const webhook = (): string[] => [

@@ -40,8 +40,8 @@ const program = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 const readyTimeoutMs = 30_000;
 const readyPollMs = 100;
 const probeTimeoutMs = 1000;
-// A webhook drains within a second; the demo does not wait for more.
-const stopGraceMs = 3000;
+// A webhook goes on serving for some seconds, for load balancers that still know it. Here nobody does, and nobody wants to wait.
+const stopGraceMs = 1000;
 const lastLinesMax = 12;
 
 /** The environment without settings of the user for Podseidon, which would change the demo. */
@@ -96,7 +96,8 @@ class SpawnedRole implements RoleProcess {
     while (!(await this.#isReady())) {
       if (signal.aborted) return;
       if (this.#state === "gone") throw new Error(this.#report("ended before it was ready"));
-      if (this.#clock.monotonicMs() > deadlineMs) throw new Error(this.#report(`is not ready after ${readyTimeoutMs / 1000} s`));
+      if (this.#clock.monotonicMs() > deadlineMs)
+        throw new Error(this.#report(`is not ready after ${readyTimeoutMs / 1000} s`));
       await sleep(this.#clock, readyPollMs, signal);
     }
     this.#state = "ready";

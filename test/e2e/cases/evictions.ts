@@ -59,7 +59,11 @@ async function drained(context: CaseContext): Promise<Figures> {
   const startMs = performance.now();
   const result = await kubectl(
     options,
-    ...["drain", "node-0", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=90s"],
+    "drain",
+    "node-0",
+    "--ignore-daemonsets",
+    "--delete-emptydir-data",
+    "--timeout=90s",
     `--pod-selector=e2e-case=${namespace}`,
   );
   const drainMs = Math.round(performance.now() - startMs);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { type Cluster } from "../cluster.ts";
-import { deletePods, type DeletionAttempt } from "../deletions.ts";
+import { deleteNow, type DeletionAttempt } from "../deletions.ts";
 import { type Fleet, webhookTls } from "../fleet.ts";
 import { type OtherWebhook, startOtherWebhook } from "../other-webhook.ts";
 import { startProtectedPods } from "../protected-pods.ts";
@@ -31,19 +31,8 @@ export const fencingCases: readonly E2eCase[] = [
   },
 ];
 
-/** A deletion without grace period in the fleet's only worker. */
-async function deleteOne(fleet: Fleet, name: string): Promise<DeletionAttempt> {
-  const { cluster } = workerOf(fleet);
-  const how = {
-    namespace: fleet.namespace,
-    names: [name],
-    concurrency: 1,
-    how: "delete",
-    gracePeriodSeconds: 0,
-  } as const;
-  const [attempt] = await deletePods(cluster.admin, how);
-  assert.ok(attempt !== undefined);
-  return attempt;
+function deleteOne(fleet: Fleet, name: string): Promise<DeletionAttempt> {
+  return deleteNow(workerOf(fleet).cluster.admin, fleet.namespace, name);
 }
 
 function workerOf(fleet: Fleet): Fleet["workers"][number] {
@@ -89,8 +78,10 @@ async function fenced(context: CaseContext): Promise<Figures> {
   const unanswered = deleteOne(fleet, "web-0");
   await waitBuckets(fleet, 1);
   await webhook.kill();
+  balancer.cut();
   assert.equal((await unanswered).code, 500);
   balancer.setDelay(0);
+  balancer.heal();
   fleet.webhooks[0] = await webhook.startAgain();
   // web-1: another policy refuses what we have admitted. web-2: admitted, and then the API server waits for the other webhook.
   const denied = await deleteOne(fleet, "web-1");

@@ -1,7 +1,7 @@
 /** Roles in one process and alone, and what the loss of a Lease stops: that role's work and nothing else. */
 import assert from "node:assert/strict";
 import { type AdminClient, type KubeObject } from "../admin-client.ts";
-import { deletePods } from "../deletions.ts";
+import { deleteNow } from "../deletions.ts";
 import { aggregatorLease, type Fleet, generatorLease } from "../fleet.ts";
 import { createPods, podPath } from "../pods.ts";
 import { startPodseidon } from "../process.ts";
@@ -40,9 +40,8 @@ async function stolenLeases(context: CaseContext): Promise<Figures> {
   const { core, namespace } = fleet;
   const { admin } = core;
   const remove = async (name: string): Promise<void> => {
-    const how = { namespace, names: [name], concurrency: 1, how: "delete", gracePeriodSeconds: 0 } as const;
-    const [attempt] = await deletePods(admin, how);
-    assert.equal(attempt?.code, 200, attempt?.message);
+    const { code, message } = await deleteNow(admin, namespace, name);
+    assert.equal(code, 200, message);
   };
 
   await remove("web-0");

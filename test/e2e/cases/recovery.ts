@@ -1,7 +1,7 @@
 /** Clusters that go away and come back: the roles go on by themselves. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
-import { deletePods } from "../deletions.ts";
+import { deleteNow } from "../deletions.ts";
 import { type Fleet } from "../fleet.ts";
 import { startProtectedPods } from "../protected-pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
@@ -27,22 +27,14 @@ async function restarts(context: CaseContext): Promise<Figures> {
   const { fleet, available, names } = await startProtectedPods(context, { podsPerCell, floor: 10 });
   const { core, namespace, workers } = fleet;
   const [worker] = workers;
-  const [, webhook] = fleet.webhooks;
-  assert.ok(worker !== undefined && webhook !== undefined);
+  assert.ok(worker !== undefined);
   const waiting = [...names];
   let counted = workers.length * podsPerCell;
 
-  const remove = async (): Promise<number | undefined> => {
-    const how = {
-      namespace,
-      names: waiting.splice(0, 1),
-      concurrency: 1,
-      how: "delete",
-      gracePeriodSeconds: 0,
-    } as const;
-    const [attempt] = await deletePods(worker.cluster.admin, how);
-    if (attempt?.code === 200) counted--;
-    return attempt?.code;
+  const remove = async (): Promise<number> => {
+    const { code } = await deleteNow(worker.cluster.admin, namespace, waiting.shift() ?? "");
+    if (code === 200) counted--;
+    return code;
   };
   /** Everything is ready, a deletion is admitted, seen and settled. Resolves to how long that took. */
   const recovered = async (): Promise<number> => {
@@ -71,7 +63,7 @@ async function restarts(context: CaseContext): Promise<Figures> {
   core.resumeEtcd();
   const lateCode = await late;
   const etcdMs = await recovered();
-  return { coreMs, workerMs, etcdMs, lateCode: lateCode ?? 0, left: available.serving };
+  return { coreMs, workerMs, etcdMs, lateCode, left: available.serving };
 }
 
 async function waitReady(fleet: Fleet): Promise<void> {

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { type PodRecord, readPod } from "../../src/api/pod.ts";
+import { parseTime } from "../../src/api/micro-time.ts";
+import { parseResourceVersion, type ResourceVersion } from "../../src/api/resource-version.ts";
+import { CellPods } from "../../src/aggregator/cell-pods.ts";
+import { digestOfUID } from "../../src/core/uid-digest.ts";
+import { type Informer } from "../../src/kube/informer.ts";
+import { type EpochMicros } from "../../src/util/clock.ts";
+
+function pod(name: string, uid: string, created = "2026-01-01T00:00:00Z"): PodRecord {
+  return readPod({ metadata: { name, namespace: "default", uid, resourceVersion: "5", creationTimestamp: created } })!;
+}
+
+/** Only what CellPods asks of an informer. */
+function bench() {
+  let version: ResourceVersion | undefined = parseResourceVersion("9");
+  const informer: Partial<Informer<PodRecord>> = { version: () => version, get: () => undefined };
+  const cellPods = new CellPods(informer as Informer<PodRecord>);
+  return { cellPods, setVersion: (next: ResourceVersion | undefined) => void (version = next) };
+}
+
+test("there is no snapshot before the list is complete", () => {
+  const { cellPods, setVersion } = bench();
+  setVersion(undefined);
+  assert.equal(cellPods.snapshot(0), undefined);
+  setVersion(parseResourceVersion("12"));
+  const snapshot = cellPods.snapshot(77);
+  assert.equal(snapshot?.version, "12");
+  assert.equal(snapshot?.barrierSentAtMs, 77);
+});
+
+test("pods are found by UID and by digest, whether they came before or after the first question by digest", () => {
+  const { cellPods } = bench();
+  const early = pod("a", "uid-a");
+  cellPods.apply({ type: "added", object: early });
+  assert.equal(cellPods.snapshot(0)?.find("uid-a"), early);
+  assert.equal(cellPods.snapshot(0)?.findByDigest(digestOfUID("uid-a")), early);
+  const late = pod("b", "uid-b");
+  cellPods.apply({ type: "added", object: late });
+  assert.equal(cellPods.snapshot(0)?.findByDigest(digestOfUID("uid-b")), late);
+  const changed = { ...late, ready: true };
+  cellPods.apply({ type: "modified", object: changed, previous: late });
+  assert.equal(cellPods.snapshot(0)?.findByDigest(digestOfUID("uid-b")), changed);
+  cellPods.apply({ type: "deleted", object: changed, finalStateUnknown: false });
+  assert.equal(cellPods.snapshot(0)?.findByDigest(digestOfUID("uid-b")), undefined);
+  assert.equal(cellPods.byUID("uid-b"), undefined);
+});
+
+test("a pod that replaces another under its name is found by its own UID only", () => {
+  const { cellPods } = bench();
+  const old = pod("a", "uid-old");
+  cellPods.apply({ type: "added", object: old });
+  cellPods.apply({ type: "deleted", object: old, finalStateUnknown: true });
+  cellPods.apply({ type: "added", object: pod("a", "uid-new") });
+  assert.equal(cellPods.byUID("uid-old"), undefined);
+  assert.equal(cellPods.byUID("uid-new")?.name, "a");
+});
+
+test("the newest covered moment only moves forward", () => {
+  const { cellPods } = bench();
+  assert.equal(cellPods.lastEventTime, undefined);
+  cellPods.apply({ type: "added", object: pod("a", "uid-a", "2026-01-01T00:00:05Z") });
+  cellPods.apply({ type: "added", object: pod("b", "uid-b", "2026-01-01T00:00:03Z") });
+  assert.equal(cellPods.lastEventTime, parseTime("2026-01-01T00:00:05Z"));
+  cellPods.covers(1 as EpochMicros);
+  assert.equal(cellPods.lastEventTime, parseTime("2026-01-01T00:00:05Z"));
+  cellPods.covers(parseTime("2026-01-01T00:00:09Z")!);
+  assert.equal(cellPods.lastEventTime, parseTime("2026-01-01T00:00:09Z"));
+});

@@ -1,0 +1,18 @@
+/** All cases, and those that one of the targets does not run. */
+import { type ConformanceCase, type SkippedCase } from "./case.ts";
+import { deletionCases } from "./cases/deletion.ts";
+import { objectCases } from "./cases/objects.ts";
+import { patchCases } from "./cases/patches.ts";
+import { podCases } from "./cases/pods.ts";
+import { statusCases } from "./cases/status.ts";
+
+export const conformanceCases: readonly ConformanceCase[] = [
+  ...objectCases,
+  ...patchCases,
+  ...statusCases,
+  ...deletionCases,
+  ...podCases,
+];
+
+/** A case is missing on one side only for a reason that stands here. */
+export const skippedCases: readonly SkippedCase[] = [];

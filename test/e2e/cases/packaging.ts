@@ -1,0 +1,220 @@
+/** The image's root file system and the systemd unit run the built file, as the manifests do, against a real API server. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { chownSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseEnv } from "node:util";
+import { assembleImageRoot, type ImageRoot } from "../../../scripts/image-root.ts";
+import { manifestsFolder } from "../../manifests/manifest-files.ts";
+import { type ChrootRun, runInChroot } from "../../packaging/chroot.ts";
+import { verifySystemdUnit } from "../../packaging/systemd.ts";
+import { type Cluster } from "../cluster.ts";
+import {
+  choosePorts,
+  componentOf,
+  containerOf,
+  dockerfile,
+  serviceEnvironment,
+  storedDeployments,
+  withPorts,
+} from "../manifest-pods.ts";
+import {
+  allButAdmission,
+  kubectlOrFail,
+  makeTlsFiles,
+  removeOverlay,
+  systemNamespace,
+  writeKustomization,
+} from "../overlay.ts";
+import { freePorts } from "../ports.ts";
+import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
+import { SecretVolume } from "../secret-volume.ts";
+import { GiveUp, waitFor } from "../wait.ts";
+
+const second = 1_000;
+const executable = fileURLToPath(new URL("../../../dist/podseidon", import.meta.url));
+const roles = ["generator", "aggregator", "webhook", "update-trigger"] as const;
+const runLimitMs = 45 * second;
+const stopGraceMs = 30 * second;
+const accountFolder = "var/run/secrets/kubernetes.io/serviceaccount";
+
+export const packagingCases: readonly E2eCase[] = [
+  {
+    name: "packaging: the image's root file system and the systemd unit run every role from the executable of the manifests",
+    timeLimitMs: 150 * second,
+    run,
+  },
+];
+
+async function run(context: CaseContext): Promise<Figures> {
+  assert.ok(existsSync(executable), 'dist/podseidon does not exist: run "make build"');
+  const core = await context.cluster("core");
+  const folder = path.join(context.directory, "all-roles");
+  makeTlsFiles(path.join(folder, "tls"));
+  writeKustomization(folder, {
+    bases: ["overlays/single-cluster", "base/update-trigger"],
+    resources: ["tls/secret.yaml"],
+  });
+  await kubectlOrFail(context, core, "apply", "-k", folder, "-l", allButAdmission);
+  const builtSum = sha256(executable);
+  context.say(`sha256 of dist/podseidon, which the manifests' cases and the unit's ExecStart run: ${builtSum}`);
+  if (process.env["PODSEIDON_E2E_DEV"] === "1")
+    context.say("PODSEIDON_E2E_DEV=1: the manifests' cases of this run use the sources instead");
+  const image = await runImage(context, core, builtSum);
+  const systemd = await runSystemd(context, core, path.join(folder, "tls"));
+  await removeOverlay(context, core, folder);
+  return { sha256: builtSum.slice(0, 12), image, ...systemd };
+}
+
+function sha256(file: string): string {
+  return createHash("sha256").update(readFileSync(file)).digest("hex");
+}
+
+/** Why a chroot cannot be used here; undefined when it can. */
+function chrootObstacle(): string | undefined {
+  if (process.platform !== "linux") return "needs Linux";
+  return process.getuid?.() === 0 ? undefined : "needs root";
+}
+
+/** Resolves to what was run, in words. */
+async function runImage(context: CaseContext, core: Cluster, builtSum: string): Promise<string> {
+  const obstacle = chrootObstacle();
+  if (obstacle !== undefined) {
+    context.say(`the image's root file system was NOT run: a chroot ${obstacle}`);
+    return `not run (${obstacle})`;
+  }
+  const root = assembleImageRoot({ executable, dockerfile, folder: path.join(context.directory, "image-root") });
+  context.cleanup(() => rmSync(root.folder, { recursive: true, force: true }));
+  const imageSum = sha256(path.join(root.folder, root.facts.executablePath));
+  context.say(`sha256 of ${root.facts.executablePath} in the image's root file system: ${imageSum}`);
+  assert.equal(imageSum, builtSum);
+
+  const version = await runInChroot({ root, args: ["--version"], timeoutMs: runLimitMs });
+  assert.equal(version.code, 0, version.stderr);
+  context.say(`in the chroot, --version: ${version.stdout.trim()}`);
+  await refusesRootsFile(root);
+  for (const deployment of await storedDeployments(core)) await runDeploymentInChroot(context, core, root, deployment);
+  return `${roles.length} roles as user ${root.facts.user.uid}`;
+}
+
+/** A file that only root may read cannot be read: the process is somebody else. */
+async function refusesRootsFile(root: ImageRoot): Promise<void> {
+  writeFileSync(path.join(root.folder, "etc/roots.yaml"), "role: generator\n", { mode: 0o600 });
+  const args = ["--config=/etc/roots.yaml"];
+  const { code, stderr } = await runInChroot({ root, args, timeoutMs: runLimitMs });
+  assert.equal(code, 2, stderr);
+  assert.match(stderr, /permission denied|EACCES/);
+}
+
+/** As a container engine and a kubelet would: mounted Secrets and the account's token at their own paths, ports moved. */
+async function runDeploymentInChroot(
+  context: CaseContext,
+  core: Cluster,
+  root: ImageRoot,
+  deployment: Awaited<ReturnType<typeof storedDeployments>>[number],
+): Promise<void> {
+  const { volumes = [], serviceAccountName } = deployment.spec.template.spec;
+  const container = containerOf(deployment);
+  for (const { name, mountPath } of container.volumeMounts ?? []) {
+    const secret = volumes.find((volume) => volume.name === name)?.secret;
+    assert.ok(secret !== undefined);
+    const volume = new SecretVolume({
+      cluster: core,
+      namespace: systemNamespace,
+      secretName: secret.secretName,
+      directory: path.join(root.folder, mountPath),
+      mode: secret.defaultMode,
+      group: root.facts.user.gid,
+    });
+    await volume.sync();
+  }
+  await writeAccount(core, root, serviceAccountName);
+  const ports = await choosePorts(container);
+  const component = componentOf(deployment);
+  const moved = container.ports.map(({ name, containerPort }) => `${name} ${containerPort} -> ${ports[name]}`);
+  context.say(`substituted in the chroot, ${component}: ports ${moved.join(", ")}; nothing else`);
+  const { readinessProbe } = container;
+  const run = await runInChroot({
+    root,
+    args: withPorts(container.args, container, ports),
+    env: {
+      ...(await serviceEnvironment(core)),
+      KUBERNETES_SERVICE_HOST: "127.0.0.1",
+      KUBERNETES_SERVICE_PORT: String(core.port),
+    },
+    readyUrl: `http://127.0.0.1:${ports[readinessProbe.httpGet.port]}${readinessProbe.httpGet.path}`,
+    timeoutMs: runLimitMs,
+  });
+  checkRun(component, run);
+}
+
+function checkRun(component: string, { becameReady, code, stderr }: ChrootRun): void {
+  assert.ok(becameReady, `${component} in the chroot: not ready\n${stderr}`);
+  assert.equal(code, 0, `${component} in the chroot: after SIGTERM\n${stderr}`);
+  assert.doesNotMatch(stderr, /forbidden|\b403\b/i);
+}
+
+/** The files that a kubelet mounts for the pod's ServiceAccount. */
+async function writeAccount(core: Cluster, root: ImageRoot, account: string): Promise<void> {
+  const folder = path.join(root.folder, accountFolder);
+  mkdirSync(folder, { recursive: true });
+  const token = await core.serviceAccountToken(systemNamespace, account);
+  const files = { token, "ca.crt": core.caPem, namespace: systemNamespace };
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(path.join(folder, name), content, { mode: 0o440 });
+    chownSync(path.join(folder, name), 0, root.facts.user.gid);
+  }
+}
+
+/** The unit is checked with systemd's own tool where it exists; its command line runs with the example settings in any case. */
+async function runSystemd(context: CaseContext, core: Cluster, tls: string): Promise<Figures> {
+  const verdicts = new Set<string>();
+  for (const role of roles) {
+    const verdict = verifySystemdUnit(executable, role);
+    assert.ok(verdict.kind !== "failed", `podseidon@${role}.service: ${verdict.kind === "failed" && verdict.output}`);
+    verdicts.add(verdict.kind);
+  }
+  const systemdAnalyze = [...verdicts].join(", ");
+  if (verdicts.has("tool-missing")) context.say("the unit was NOT checked: this host has no systemd-analyze");
+  await Promise.all(roles.map((role) => runUnit(context, core, role, tls)));
+  return { systemdAnalyze, unitRoles: roles.length };
+}
+
+/** Runs the unit's command line with the role's example environment file, until it is ready, and stops it. */
+async function runUnit(context: CaseContext, core: Cluster, role: string, tls: string): Promise<void> {
+  const example = parseEnv(readFileSync(path.join(manifestsFolder, "systemd", `${role}.env`), "utf8"));
+  const folder = path.join(context.directory, "systemd", role);
+  mkdirSync(folder, { recursive: true });
+  const token = await core.serviceAccountToken(systemNamespace, `podseidon-${role}`);
+  const kubeconfig = core.kubeconfigForToken(`unit-${role}`, token);
+  for (const name of ["core.kubeconfig", "worker.kubeconfig"]) copyFileSync(kubeconfig, path.join(folder, name));
+  for (const name of ["tls.crt", "tls.key"]) copyFileSync(path.join(tls, name), path.join(folder, name));
+  const env: Record<string, string> = {};
+  for (const [name, value = ""] of Object.entries(example)) {
+    const [port = 0] = name.endsWith("_PORT") ? await freePorts(1) : [];
+    env[name] = name.endsWith("_PORT") ? String(port) : value.replaceAll("/etc/podseidon", folder);
+    if (env[name] !== value) context.say(`substituted in the unit, ${role}: ${name} ${value} -> ${env[name]}`);
+  }
+  const unit = context.processes.start({
+    name: `unit ${role}`,
+    command: executable,
+    args: [`--role=${role}`],
+    env,
+    logFile: path.join(folder, "log"),
+  });
+  await waitFor(`the unit of ${role} is ready`, runLimitMs, async () => {
+    if (unit.exit() !== undefined) throw new GiveUp(`the unit of ${role} ended:\n${unit.log()}`);
+    return isReadyOnLoopback(Number(env["PODSEIDON_FLAG_HEALTHZ_PORT"]));
+  });
+  assert.deepEqual(await unit.stop(stopGraceMs), { code: 0, signal: null }, `unit ${role}`);
+  assert.doesNotMatch(unit.log(), /forbidden|\b403\b/i, `unit ${role}`);
+}
+
+/** The examples leave the health server on its default address, ::1, which is 127.0.0.1 where the host has no IPv6. */
+async function isReadyOnLoopback(port: number): Promise<boolean> {
+  const answers = await Promise.allSettled(
+    ["[::1]", "127.0.0.1"].map((host) => fetch(`http://${host}:${port}/readyz`)),
+  );
+  return answers.some((answer) => answer.status === "fulfilled" && answer.value.status === 200);
+}
