@@ -53,7 +53,7 @@ function inject(main: string, executable: string, output: string): void {
 async function build(): Promise<void> {
   const startMs = performance.now();
   const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as { version: string };
-  const facts = { version, commit: readCommit() };
+  const commit = readCommit();
   rmSync(dist, { recursive: true, force: true });
   mkdirSync(dist);
   const [main, node, output] = ["podseidon.mjs", "node", "podseidon"].map((name) => path.join(dist, name)) as [
@@ -62,7 +62,7 @@ async function build(): Promise<void> {
     string,
   ];
 
-  const metafile = await bundle(root, entry, main, facts);
+  const metafile = await bundle(root, entry, main, { commit });
   const licences = describeLicences(root, filesInBundle(metafile), process.execPath);
   writeFileSync(path.join(dist, "THIRD-PARTY-LICENSES.txt"), licences);
   copyNode(node);
@@ -71,9 +71,7 @@ async function build(): Promise<void> {
 
   const took = ((performance.now() - startMs) / 1000).toFixed(1);
   const size = (statSync(output).size / 1e6).toFixed(1);
-  console.log(
-    `dist/podseidon: ${facts.version} (${facts.commit}), Node ${process.version}, ${size} MB, built in ${took} s`,
-  );
+  console.log(`dist/podseidon: ${version} (${commit}), Node ${process.version}, ${size} MB, built in ${took} s`);
 }
 
 await build();

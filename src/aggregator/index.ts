@@ -4,6 +4,6 @@
  * - cell-pods.ts: the snapshot. match-table.ts: which pods a protector counts. protector-state.ts: what is remembered of a protector.
  * - barrier.ts: LIST barriers. fencer.ts: fences. The rules themselves are in core/ (settlement.ts, cell-plan.ts).
  */
-export { Aggregator, type AggregatorConfig, type AggregatorDependencies } from "./controller.ts";
+export { Aggregator, type AggregatorConfig } from "./controller.ts";
 export { createLabelInterner } from "./label-interner.ts";
 export { createAggregatorMetrics } from "./metrics.ts";

@@ -70,7 +70,7 @@ export class CellMemory {
    * Since when first counts of this spec have been wanted over this recorded state. Other counts mean that another aggregator wrote
    * meanwhile, and the snapshot has to be newer than that as well.
    */
-  firstCountsSince(countedSpec: string, recorded: Aggregation | undefined, nowMs: number): number {
+  firstCountsSince(countedSpec: string, nowMs: number, recorded?: Aggregation): number {
     const state = JSON.stringify([countedSpec, recorded]);
     if (this.#firstCounts?.state !== state) this.#firstCounts = { state, sinceMs: nowMs };
     return this.#firstCounts.sinceMs;

@@ -55,7 +55,7 @@ export function planCell(input: CellPlanInput): CellPlan {
 
   const recordedVersion = parseResourceVersion(recorded?.resourceVersion);
   if (recordedVersion === undefined || recorded?.countedSpec !== countedSpec) {
-    const sinceMs = memory.firstCountsSince(countedSpec, input.cell?.aggregation, input.nowMs);
+    const sinceMs = memory.firstCountsSince(countedSpec, input.nowMs, input.cell?.aggregation);
     if (snapshot.barrierSentAtMs <= sinceMs) return { kind: "barrier", fromMs: sinceMs };
     if (recordedVersion !== undefined && compareResourceVersions(snapshot.version, recordedVersion) < 0)
       return { kind: "behind" };

@@ -158,28 +158,32 @@ export class Generator {
       return;
     }
     if (existing !== undefined) this.#dangling.delete(existing.key);
+    if (!this.#isSettled(source, existing)) await this.#settle(namespace, name, signal);
+  }
+
+  /** Whether nothing is to be done, as far as the caches know. */
+  #isSettled(source: DeploymentRecord, existing: StoredProtector | undefined): boolean {
     const wanted = this.#wantedFor(source);
-    if (wanted === undefined) {
-      if (existing !== undefined || source.finalizers.includes(finalizer)) await this.#settle(namespace, name, signal);
-      return;
-    }
-    if (!(await this.#lifecycle.guard(source, existing !== undefined, signal))) return;
-    if (existing === undefined) await this.#lifecycle.create(source, wanted, signal);
-    else if (driftPatch(existing.protector, wanted) !== undefined) await this.#settle(namespace, name, signal);
+    const isGuarded = source.finalizers.includes(finalizer);
+    if (wanted === undefined) return existing === undefined && !isGuarded;
+    // A terminating source accepts no finalizer.
+    if (existing === undefined) return source.isTerminating && !isGuarded;
+    return (isGuarded || source.isTerminating) && driftPatch(existing.protector, wanted) === undefined;
   }
 
   /**
-   * Changes or ends a protector that the caches say is not as wanted, as far as the present state says so too: the caches may lag, each on
-   * its own, behind a protector just made, a source created anew, or what another generator has done. The protector is read first: if
-   * anybody changes it after the source was read, what is decided here no longer holds for its version.
+   * Brings about what the source wants by its present state. The caches only say where to look: they may lag, each on its own, behind a
+   * protector just made, a source created anew, or what another generator has done. The protector is read first: if anybody changes it
+   * after the source was read, what is decided here no longer holds for its version.
    */
   async #settle(namespace: string, name: string, signal: AbortSignal): Promise<void> {
     const stored = await this.#lifecycle.readGenerated(namespace, name, signal);
     const source = await this.#lifecycle.readSource(namespace, name, signal);
     const wanted = source === undefined ? undefined : this.#wantedFor(source);
-    if (wanted !== undefined) {
-      // One that is missing is created when the watch tells so.
-      if (stored !== undefined) await this.#lifecycle.sync(stored, wanted, signal);
+    if (source !== undefined && wanted !== undefined) {
+      if (!(await this.#lifecycle.guard(source, stored !== undefined, signal))) return;
+      if (stored === undefined) await this.#lifecycle.create(wanted, name, signal);
+      else await this.#lifecycle.sync(stored, wanted, signal);
       return;
     }
     if (source === undefined && (stored === undefined || !isReleased(stored))) return;

@@ -32,17 +32,13 @@ export class ProtectorLifecycle {
    * gone, or is terminating, so that it accepts no new finalizer, and has no protector yet, which would have nobody to end it.
    */
   async guard(source: DeploymentRecord, hasProtector: boolean, signal: AbortSignal): Promise<boolean> {
-    if (hasProtector && source.finalizers.includes(finalizer)) return true;
-    // The cache may lag behind other writers, even behind a deletion that another generator has completed, protector and all.
-    const present = await this.readSource(source.facts.namespace, source.facts.name, signal);
-    if (present?.uid !== source.uid || present.isTerminating !== source.isTerminating) return false;
-    if (present.finalizers.includes(finalizer)) return true;
-    if (present.isTerminating) return hasProtector;
-    return await this.#patchSourceFinalizers(present, [...present.finalizers, finalizer], signal);
+    if (source.finalizers.includes(finalizer)) return true;
+    if (source.isTerminating) return hasProtector;
+    return await this.#patchSourceFinalizers(source, [...source.finalizers, finalizer], signal);
   }
 
   /** Creates the protector of a guarded source. One that is there already is left to the event that tells of it; rejects when it is not ours. */
-  async create(source: DeploymentRecord, wanted: WantedProtector, signal: AbortSignal): Promise<void> {
+  async create(wanted: WantedProtector, sourceName: string, signal: AbortSignal): Promise<void> {
     const { name, namespace, labels, ownerReference, spec } = wanted;
     const metadata = { name, namespace, labels, finalizers: [wanted.finalizer], ownerReferences: [ownerReference] };
     try {
@@ -58,7 +54,7 @@ export class ProtectorLifecycle {
       if (!isKubeError(error, "alreadyExists")) throw error;
     }
     const present = await this.#readProtector(namespace, name, signal);
-    if (present === undefined || isGeneratedFor(present.protector, source.facts.name)) return;
+    if (present === undefined || isGeneratedFor(present.protector, sourceName)) return;
     throw new KubeError(
       "invalid",
       `PodProtector ${namespace}/${name} exists, but lacks the source labels of a generated one; rename or delete it`,

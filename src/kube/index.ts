@@ -5,6 +5,5 @@
 export * from "./kube-client.ts";
 export * from "./informer.ts";
 export * from "./event-recorder.ts";
-export { createKubeClient, type ClusterConfig, type KubeClientDeps } from "./transport/index.ts";
-export { createInformer, listAll, listBarrier, type InformerOptions, type ListScope } from "./watch/index.ts";
+export { createInformer, listBarrier } from "./watch/index.ts";
 export * from "./leader-election/index.ts";

@@ -5,14 +5,7 @@
  * - label-set-index.ts: which label sets match this selector (a protector's pods).
  * - namespaced-index.ts: one index per namespace, made on demand and freed when empty.
  */
-export {
-  compileSelector,
-  formatSelector,
-  matches,
-  type CompiledSelector,
-  type SelectorResult,
-} from "./canonical-selector.ts";
-export { createLabelSetIndex, type LabelSetIndex } from "./label-set-index.ts";
-export { type LabelIndex } from "./label-index.ts";
-export { createNamespacedIndex, type NamespacedIndex } from "./namespaced-index.ts";
-export { createSelectorIndex, type SelectorIndex, type TrackResult } from "./selector-index.ts";
+export { compileSelector, formatSelector, matches, type CompiledSelector } from "./canonical-selector.ts";
+export { createLabelSetIndex } from "./label-set-index.ts";
+export { createNamespacedIndex } from "./namespaced-index.ts";
+export { createSelectorIndex } from "./selector-index.ts";

@@ -7,11 +7,4 @@
  * - submission.ts: one request until it settles.
  */
 export { createRetryBatch } from "./retry-batch.ts";
-export {
-  type ExecuteOutcome,
-  type RetryBatch,
-  type RetryBatchObserver,
-  type RetryBatchOptions,
-  type SubmitOptions,
-  type SubmitOutcome,
-} from "./types.ts";
+export { type ExecuteOutcome, type RetryBatch, type RetryBatchObserver, type SubmitOutcome } from "./types.ts";

@@ -4,10 +4,4 @@
  * - work-queue.ts: the queue and its workers.
  * - delay-heap.ts: keys that wait for a moment.
  */
-export {
-  createWorkQueue,
-  type Outcome,
-  type WorkQueue,
-  type WorkQueueObserver,
-  type WorkQueueOptions,
-} from "./work-queue.ts";
+export { createWorkQueue, type Outcome, type WorkQueue } from "./work-queue.ts";

@@ -25,7 +25,7 @@ async function counted(rig: Rig, options: Parameters<Rig["start"]>[0] = {}): Pro
 test("a bucket settles with the write that counts its terminating pod out", () =>
   withRig(async (rig) => {
     const { core } = await counted(rig);
-    await rig.workerEngine.bind("default", "a", "node-1");
+    rig.workerEngine.bind("default", "a", "node-1");
     await rig.clock.advance(2000);
     core.log = [];
     await rig.admit("web", "a");

@@ -55,9 +55,9 @@ export interface Running {
   /** Timers set so far through the aggregator's clock. */
   readonly timersSet: () => number;
   /** Begins to lead; resolved once `depose` or `stop` has taken effect. */
-  lead(): void;
-  depose(): Promise<void>;
-  stop(): Promise<void>;
+  readonly lead: () => void;
+  readonly depose: () => Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 export interface PodOptions {

@@ -15,7 +15,7 @@ let metafile: Metafile;
 
 before(async () => {
   folder = mkdtempSync(path.join(os.tmpdir(), "podseidon-build-"));
-  metafile = await bundle(root, entry, path.join(folder, "bundle.mjs"), { version: "0.0.0", commit: "none" });
+  metafile = await bundle(root, entry, path.join(folder, "bundle.mjs"), { commit: "none" });
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -35,7 +35,9 @@ test("the Kubernetes client and the HTTP libraries are not loaded before a role 
 });
 
 test("no test, script or test library is in the bundle", () => {
-  const strangers = Object.keys(metafile.inputs).filter((file) => !/^(?:src|node_modules)\//.test(file));
+  const strangers = Object.keys(metafile.inputs).filter(
+    (file) => !/^(?:src\/|node_modules\/|package\.json$)/.test(file),
+  );
   assert.deepEqual(strangers, []);
   const testLibraries = /node_modules\/(?:ajv|rfc6902|@peculiar\/x509|reflect-metadata)\//;
   assert.deepEqual(

@@ -4,13 +4,7 @@ import { HttpClient } from "./http-client.ts";
 import { startWebhookServer } from "./reviews.ts";
 import { uniqueNames } from "./runner.ts";
 import { fencerRules, prepare } from "./set-up.ts";
-import { type Target, type UniqueName } from "./target.ts";
-
-export interface RunningTarget {
-  readonly target: Target;
-  readonly unique: UniqueName;
-  close(): Promise<void>;
-}
+import { type RunningTarget, type Target } from "./target.ts";
 
 const tokens = { admin: "admin-token", fencer: "fencer-token", stranger: "stranger-token" };
 

@@ -1,83 +1,73 @@
-/** A real kube-apiserver as a target, and the conformance suite against it as a case of `make e2e`. */
-import { Cluster } from "../e2e/cluster.ts";
-import { freePorts } from "../e2e/ports.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../e2e/runner.ts";
+/**
+ * Runs the conformance suite against a real kube-apiserver (etcd and kube-apiserver as child processes) and exits with 1 when a case fails.
+ *
+ *   --case=TEXT   only cases whose name contains TEXT
+ *   --keep        keep the logs also when everything passes
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts";
+import { ProcessSet } from "../e2e/child-processes.ts";
 import { conformanceCases, skippedCases } from "./cases.ts";
-import { HttpClient } from "./http-client.ts";
-import { startWebhookServer, type WebhookServer } from "./reviews.ts";
-import { runCases, selectCases, uniqueNames } from "./runner.ts";
-import { grantFencer, prepare } from "./set-up.ts";
-import { type Target, type UserName } from "./target.ts";
+import { startRealTarget } from "./real-target.ts";
+import { runCases, selectCases } from "./runner.ts";
 
-export interface RealServer {
-  readonly url: string;
-  readonly caPem: string;
-  readonly etcdUrl: string;
-  readonly tokens: Readonly<Record<UserName, string>>;
-}
+/** The cases need about a minute on two cores; the start of the server another half on a machine that is busy. */
+const runLimitMs = 300_000;
 
-/** Compacts etcd at its present revision: older states are gone, and so are continue tokens into them. */
-async function compact(etcdUrl: string): Promise<void> {
-  const post = async (path: string, body: object): Promise<unknown> => {
-    const response = await fetch(`${etcdUrl}/v3/kv/${path}`, { method: "POST", body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`etcd ${path}: ${response.status} ${await response.text()}`);
-    return response.json();
-  };
-  const { header } = (await post("range", { key: btoa("none") })) as { readonly header: { readonly revision: string } };
-  await post("compaction", { revision: header.revision, physical: true });
-}
+const print = (line: string): void => console.log(line);
 
-/** The suite's view of a running server. */
-export function realTarget(server: RealServer, client: HttpClient, webhooks: WebhookServer): Target {
-  return {
-    name: "real",
-    request: (method, path, options) => client.request(method, path, options),
-    watch: (path, query) => client.watch(path, query),
-    onReview: (namespace, handler) => webhooks.onReview(namespace, handler),
-    webhook: webhooks,
-    forgetHistory: () => compact(server.etcdUrl),
-  };
-}
-
-async function run(context: CaseContext): Promise<Figures> {
-  const [port = 0, etcdPort = 0] = await freePorts(2);
-  // Its own cluster: without controllers, which would answer to what the cases create.
-  const environment = { assets: context.assets, processes: context.processes, directory: context.directory };
-  const options = { name: "conformance", users: [{ name: "fencer" }, { name: "stranger" }] };
-  const cluster = new Cluster(environment, options, { port, etcdPort });
-  context.cleanup(() => cluster.stop());
-  await cluster.start();
-
-  const webhooks = await startWebhookServer();
-  context.cleanup(() => webhooks.close());
-  const server = {
-    url: cluster.url,
-    caPem: cluster.caPem,
-    etcdUrl: `http://127.0.0.1:${etcdPort}`,
-    tokens: { admin: cluster.adminToken, fencer: cluster.token("fencer"), stranger: cluster.token("stranger") },
-  };
-  const client = new HttpClient(server);
-  context.cleanup(() => client.close());
-  const target = realTarget(server, client, webhooks);
-  const unique = uniqueNames("");
-  await grantFencer(target);
-  await prepare(target, webhooks, unique);
-
-  const selected = selectCases(conformanceCases, skippedCases, "real");
-  const startMs = performance.now();
-  const outcomes = await runCases(selected, target, unique);
-  const failed = outcomes.filter(({ error }) => error !== undefined);
-  if (failed.length > 0) {
-    const texts = failed.map(({ name, error }) => `${name}\n${error instanceof Error ? error.stack : String(error)}`);
-    throw new Error(`${failed.length} of ${outcomes.length} cases failed\n\n${texts.join("\n\n")}`);
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: { case: { type: "string", default: "" }, keep: { type: "boolean", default: false } },
+  });
+  const mine = selectCases(conformanceCases, skippedCases, "real").filter(({ name }) => name.includes(values.case));
+  if (mine.length === 0) {
+    print(`No case's name contains "${values.case}".`);
+    return 1;
   }
-  return {
-    cases: outcomes.length,
-    skipped: conformanceCases.length - outcomes.length,
-    seconds: Math.round((performance.now() - startMs) / 1000),
-  };
+  const assets = await resolveKubeAssets(print);
+  const directory = mkdtempSync(path.join(os.tmpdir(), "podseidon-conformance-"));
+  const processes = new ProcessSet();
+  endWithThisProcess(processes, directory);
+  const { target, unique, close } = await startRealTarget({ assets, processes, directory });
+  print("the API server is ready");
+  const outcomes = await runCases(mine, target, unique, ({ name, durationMs, error }) => {
+    print(`${error === undefined ? "ok  " : "FAIL"} ${name} (${Math.round(durationMs)} ms)`);
+    if (error !== undefined) print(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  });
+  await close();
+  const failed = outcomes.filter(({ error }) => error !== undefined);
+  if (failed.length > 0 || values.keep) print(`The logs are in ${directory}`);
+  else rmSync(directory, { recursive: true, force: true });
+  print(`${outcomes.length - failed.length} passed, ${failed.length} failed${failed.length === 0 ? "" : ":"}`);
+  for (const { name } of failed) print(`  ${name}`);
+  return failed.length === 0 ? 0 : 1;
 }
 
-export const conformanceE2eCases: readonly E2eCase[] = [
-  { name: "conformance: a real API server behaves as every case of the suite says", timeLimitMs: 300_000, run },
-];
+/** Whatever ends this process, short of SIGKILL, ends what it started. */
+function endWithThisProcess(processes: ProcessSet, directory: string): void {
+  process.once("exit", () => processes.killAll());
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, () => {
+      print(`Stopped by ${signal}. The logs are in ${directory}`);
+      process.exit(128 + os.constants.signals[signal]);
+    });
+  }
+  const limit = setTimeout(() => {
+    print(`Not finished within ${runLimitMs / 1000} s. The logs are in ${directory}`);
+    process.exit(1);
+  }, runLimitMs);
+  limit.unref();
+}
+
+try {
+  // An open handle that a failed case left behind must not keep the run alive.
+  process.exit(await main());
+} catch (error) {
+  if (!(error instanceof KubeAssetsError)) throw error;
+  print(`conformance: ${error.message}`);
+  process.exit(1);
+}

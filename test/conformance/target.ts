@@ -65,3 +65,11 @@ export interface Target {
 
 /** A name that nothing else on this server has. */
 export type UniqueName = (prefix: string) => string;
+
+/** A target with the suite's set-up in force. */
+export interface RunningTarget {
+  readonly target: Target;
+  readonly unique: UniqueName;
+  /** Stops all that was started for it. */
+  close(): Promise<void>;
+}

@@ -51,14 +51,14 @@ describe("a Go component that strips extensions (22)", () => {
 
 test("the wait for first counts goes on while the recorded state is the same, and starts again with another", () => {
   const memory = new CellMemory();
-  assert.equal(memory.firstCountsSince("spec", undefined, 1), 1);
-  assert.equal(memory.firstCountsSince("spec", undefined, 5), 1);
-  assert.equal(memory.firstCountsSince("other", undefined, 6), 6);
+  assert.equal(memory.firstCountsSince("spec", 1), 1);
+  assert.equal(memory.firstCountsSince("spec", 5), 1);
+  assert.equal(memory.firstCountsSince("other", 6), 6);
   // Another aggregator has written, and a Go component has stripped the version.
-  assert.equal(memory.firstCountsSince("other", stripped(own), 7), 7);
-  assert.equal(memory.firstCountsSince("other", stripped(own), 9), 7);
+  assert.equal(memory.firstCountsSince("other", 7, stripped(own)), 7);
+  assert.equal(memory.firstCountsSince("other", 9, stripped(own)), 7);
   memory.firstCountsDone();
-  assert.equal(memory.firstCountsSince("other", stripped(own), 11), 11);
+  assert.equal(memory.firstCountsSince("other", 11, stripped(own)), 11);
 });
 
 test("a recorded version below our own means that the core was restored, until we have written again", () => {

@@ -163,32 +163,3 @@ test("the owner reference leads to the source where name and label were shortene
   assert.equal(deploymentNameOf(orphaned), undefined);
   assert.ok(isGeneratedFor(orphaned, name));
 });
-
-describe("a PodProtector belongs to a Deployment", () => {
-  const generated = (name: string, changes: object = {}): ReturnType<typeof protector> => {
-    const wanted = planForDeployment(facts({ name }));
-    const { metadata, ...rest } = protector(1, []);
-    const { labels, ownerReference, finalizer } = wanted;
-    const full = { ...metadata, name: wanted.name, labels, ownerReferences: [ownerReference], finalizers: [finalizer] };
-    return { ...rest, metadata: { ...full, ...changes } };
-  };
-  const long = "d".repeat(250);
-
-  test("when it has the derived name and still either all labels or the finalizer", () => {
-    for (const changes of [{}, { labels: {} }, { finalizers: [] }]) {
-      assert.equal(isGeneratedFor(generated("web", changes), "web"), true);
-    }
-    assert.equal(isGeneratedFor(generated("web", { labels: {}, finalizers: [] }), "web"), false);
-    assert.equal(isGeneratedFor(generated("web", { name: "mine" }), "web"), false);
-    assert.equal(isGeneratedFor(generated("web"), "api"), false);
-  });
-
-  test("whose name is found by the owner reference, the label or the own name, whatever is left", () => {
-    for (const changes of [{}, { ownerReferences: [] }, { labels: {} }, { ownerReferences: [], labels: {} }]) {
-      assert.equal(deploymentNameOf(generated("web", changes)), "web");
-    }
-    assert.equal(deploymentNameOf(generated(long)), long);
-    assert.equal(deploymentNameOf(generated(long, { ownerReferences: [], labels: {} })), undefined);
-    assert.equal(deploymentNameOf(protector(1, [])), undefined);
-  });
-});

@@ -99,7 +99,8 @@ export class FloorAggregator {
     if (uid === undefined || this.#fences.nextSendMs(uid) === undefined) return;
     this.#fences.sending(uid, nowMs);
     if (this.#world.options.faults.fencesWithoutPatch === true) this.#fences.answered(uid, nowMs, version(1));
-    else if (this.#world.chance(0.02)) this.#fences.refused(uid);
+    // A pod that may not be fenced settles by the window, which is sound only for requests that do not outlive it.
+    else if (this.#world.options.takesVersions !== "nothing" && this.#world.chance(0.02)) this.#fences.refused(uid);
     else this.#patches.push({ uid, sentAtMs: nowMs });
     this.#wantsFence = this.#wantsFence.filter((other) => other !== uid);
   }

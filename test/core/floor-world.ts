@@ -78,7 +78,7 @@ export interface PodEvent {
   readonly isDeleted: boolean;
 }
 
-export const requestLifeMs = 34_000;
+const requestLifeMs = 34_000;
 
 export class FloorWorld {
   readonly options: WorldOptions;

@@ -246,7 +246,7 @@ export async function playWithout(
       await runaway.stop();
     }
     const left = servicePlans.map(({ name }) => `${name} ${record.census.total(name)}`);
-    board.tell(`without Podseidon: left: ${left.join(", ")}`);
+    board.tell(`left without Podseidon: ${left.join(", ")}`);
     return resultOf(record, runaway, { startMs: disasterMs, endMs: board.elapsedMs(), disasterMs });
   } finally {
     await workers.close();

@@ -64,16 +64,17 @@ export function withPorts(
   container: ReturnType<typeof containerOf>,
   ports: PodPorts,
 ): string[] {
-  return container.ports.reduce<string[]>(
-    (result, { name, containerPort }) => {
-      const flag = `--${portFlags[name]}=`;
-      const at = result.findIndex((arg) => arg.startsWith(flag));
-      if (at === -1) return [...result, `${flag}${ports[name]}`];
-      assert.equal(result[at], `${flag}${containerPort}`, "the argument and the container's port agree");
-      return result.with(at, `${flag}${ports[name]}`);
-    },
-    [...args],
-  );
+  const moved = [...args];
+  for (const { name, containerPort } of container.ports) {
+    const flag = `--${portFlags[name]}=`;
+    const at = moved.findIndex((arg) => arg.startsWith(flag));
+    if (at === -1) moved.push(`${flag}${ports[name]}`);
+    else {
+      assert.equal(moved[at], `${flag}${containerPort}`, "the argument and the container's port agree");
+      moved[at] = `${flag}${ports[name]}`;
+    }
+  }
+  return moved;
 }
 
 /** Ports for the container, free a moment ago. */

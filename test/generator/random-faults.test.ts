@@ -89,7 +89,7 @@ async function runHistory(seed: number): Promise<void> {
     () => core.protector("deployment-web") && core.patchProtector("deployment-web", { spec: { minAvailable: 0 } }),
   ];
   const generators = [launch(), launch()];
-  for (const { ready } of generators) await ready();
+  for (const generator of generators) await generator.ready();
   for (let act = 0; act < actsPerHistory; act++) {
     await pick(acts)();
     sawUnwanted();

@@ -13,7 +13,7 @@ it("the work begins with the start, and the stop waits for its end", async () =>
     happened.push("ended");
   });
   assert.equal(component.name, "work");
-  assert.deepEqual(happened, []);
+  assert.equal(happened.length, 0);
   await component.start();
   assert.deepEqual(happened, ["begun"]);
   const stopped = component.stop().then(() => void happened.push("stopped"));

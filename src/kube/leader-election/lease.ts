@@ -84,7 +84,7 @@ export function heldBy(
 }
 
 /** Whole seconds, rounded up: others must not think that we have lost it earlier than we do. */
-export function leaseSeconds(leaseDurationMs: number): number {
+function leaseSeconds(leaseDurationMs: number): number {
   return Math.ceil(leaseDurationMs / 1000);
 }
 

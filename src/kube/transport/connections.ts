@@ -3,7 +3,7 @@ import { Agent, ProxyAgent, type Dispatcher } from "undici";
 import { type Credentials } from "./credentials.ts";
 
 /** kube-apiserver reads up to 16 of our requests at once; more would only queue in its fair queuing. */
-export const requestSockets = 16;
+const requestSockets = 16;
 /** The API server closes idle connections after 90 s; a third of that avoids sending into a closing one. Undici's default of 4 s would reconnect all the time. */
 const keepAliveTimeoutMs = 30_000;
 /** TCP probes find a dead peer; load balancers drop idle connections after 60 s or more. */

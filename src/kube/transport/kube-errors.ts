@@ -2,7 +2,7 @@
 import { KubeError, type KubeErrorKind, type KubeStatus } from "../kube-client.ts";
 
 /** The kind that belongs to an HTTP status code of 400 or more (or the code of a metav1.Status in a watch). */
-export function kindOfCode(code: number, status: KubeStatus | undefined): KubeErrorKind {
+function kindOfCode(code: number, status: KubeStatus | undefined): KubeErrorKind {
   if (code === 409) return status?.reason === "AlreadyExists" ? "alreadyExists" : "conflict";
   if (code === 404) return "notFound";
   if (code === 410 || status?.reason === "Expired") return "gone";
@@ -14,7 +14,7 @@ export function kindOfCode(code: number, status: KubeStatus | undefined): KubeEr
 }
 
 /** Decodes a metav1.Status; undefined when `value` is none. */
-export function parseStatus(value: unknown): KubeStatus | undefined {
+function parseStatus(value: unknown): KubeStatus | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { kind, code, reason, message, details } = value as Readonly<Record<string, unknown>>;
   if (kind !== "Status") return undefined;

@@ -9,7 +9,7 @@ export type WatchFrame =
   | { readonly type: "bookmark"; readonly version: ResourceVersion; readonly initialEventsEnd: boolean };
 
 /** etcd takes 1.5 MiB for an object in its stored form; written as JSON it may grow, but ten times that is garbage. */
-export const lineBytesMax = 16 * 1024 * 1024;
+const lineBytesMax = 16 * 1024 * 1024;
 
 const newline = 0x0a;
 const initialEventsEndAnnotation = "k8s.io/initial-events-end";

@@ -113,10 +113,10 @@ async function startReviews(context: CaseContext): Promise<Reviews> {
   });
   const counts = { admitted: 0, refused: 0 };
   const failed: string[] = [];
-  let isStopped = false;
-  context.cleanup(() => void (isStopped = true));
+  const end = new AbortController();
+  context.cleanup(() => end.abort());
   const review = async (): Promise<void> => {
-    while (!isStopped) {
+    while (!end.signal.aborted) {
       const [plain, guarded] = await Promise.all([ask("plain-0"), ask("guarded-0")]);
       if (plain.code === 200) counts.admitted++;
       else failed.push(`plain: ${plain.code} ${plain.message}`);
@@ -128,7 +128,7 @@ async function startReviews(context: CaseContext): Promise<Reviews> {
   return {
     answered: () => counts.admitted + counts.refused,
     async stop() {
-      isStopped = true;
+      end.abort();
       await running;
       return { ...counts, failed };
     },
