@@ -34,10 +34,10 @@ build: $(SETUP) ## Build dist/podseidon, one file that runs without node_modules
 e2e: dist/podseidon ## Prove it on real API servers (etcd, kube-apiserver), with dist/podseidon
 	$(call run,test/e2e/main.ts)
 
-sim: $(SETUP) ## Simulate faults with fixed seeds
+sim: $(SETUP) ## Live random worlds and look for a broken floor; MINUTES=30, SEED=7 with MINUTES=0 replays one
 	$(call run,test/sim/main.ts)
 
-bench: $(SETUP) ## Measure speed and size, side by side
+bench: $(SETUP) ## Measure speed, each figure beside what it is compared with
 	$(call run,test/bench/main.ts)
 
 fmt: $(SETUP) ## Format all sources

@@ -25,7 +25,10 @@ export interface BarrierOptions {
 const spacingMs = 1000;
 /** After a failed LIST. */
 const retryMs = 2000;
-/** LISTs whose version the watch has not reached yet; the oldest is dropped, since a newer one says more. */
+/**
+ * LISTs whose version the watch has not reached yet. Beyond that a new one takes the place of the last, since it says more; the older ones
+ * stay, since a watch that lags by more than this many LISTs would otherwise never reach any.
+ */
 const pendingMax = 8;
 
 export class BarrierTracker {
@@ -171,8 +174,8 @@ export class BarrierTracker {
       this.#options.onHistoryReset({ barrier: version, snapshot: before });
       return;
     }
+    if (this.#pending.length >= pendingMax) this.#pending.pop();
     this.#pending.push({ sentAtMs, version });
-    if (this.#pending.length > pendingMax) this.#pending.shift();
     if (this.#reached !== undefined) this.#passPending(this.#reached);
     if (this.#pending.length > 0) this.#options.onWaiting();
   }

@@ -27,7 +27,9 @@ import { Fencer } from "./fencer.ts";
 import { MatchTable } from "./match-table.ts";
 import { type AggregatorMetrics } from "./metrics.ts";
 import { ProtectorState } from "./protector-state.ts";
+import { PruningReport } from "./pruning-report.ts";
 import { reconcileProtector } from "./reconcile.ts";
+import { WallClockSteps } from "./wall-clock-steps.ts";
 
 /** Fences are forgotten after this many settle windows: the longest wait between two of one pod is one window. */
 const fenceIdleWindows = 4;
@@ -68,6 +70,8 @@ export class Aggregator {
   readonly fences: FenceRegistry;
   readonly fencer: Fencer;
   readonly barriers: BarrierTracker;
+  readonly pruning: PruningReport;
+  readonly #wallClockSteps: WallClockSteps;
   readonly #protectorSelector: CompiledSelector;
   readonly #states = new Map<string, ProtectorState>();
   /** PodProtectors that look again when the watch has moved: upstream's next-event pool. */
@@ -90,6 +94,8 @@ export class Aggregator {
     assert(compiled.ok, "the configuration has checked the selector of PodProtectors");
     this.#protectorSelector = compiled.selector;
     this.#fencesPrunedAtMs = deps.clock.monotonicMs();
+    this.#wallClockSteps = new WallClockSteps(deps.clock);
+    this.pruning = new PruningReport({ ...deps, writes: deps.metrics.extensionsPruned });
     this.cellPods = new CellPods(deps.pods);
     this.fences = new FenceRegistry(config.fenceDelayMs, config.settleWindowMs);
     this.fencer = new Fencer({
@@ -256,7 +262,7 @@ export class Aggregator {
     this.#isSnapshotObsolete = false;
     const version = this.cellPods.version();
     if (version !== undefined) this.#progress(version);
-    for (const key of this.#states.keys()) this.#enqueue(key);
+    this.#enqueueAll();
   }
 
   #barrierPassed(): void {
@@ -267,6 +273,11 @@ export class Aggregator {
   }
 
   #progress(version: ResourceVersion): void {
+    const stepMs = this.#wallClockSteps.take();
+    if (stepMs !== 0) {
+      this.deps.logger.warn("the wall clock was set; counting the available pods anew", { stepMs });
+      this.#enqueueAll();
+    }
     if (this.#isSnapshotObsolete) return;
     this.barriers.progress(version);
     if (this.#nextEventPool.size === 0) return;
@@ -291,7 +302,9 @@ export class Aggregator {
     const tracked = this.matchTable.trackProtector(key, protector);
     if (!tracked.ok) {
       this.deps.metrics.indexErrors.inc({ namespace: protector.metadata.namespace, error: "Selector" });
-      this.deps.logger.error("PodProtector cannot be counted", { podProtector: key, reason: tracked.reason });
+      // Not at each write of its status by others.
+      if (event.type === "added" || event.previous.protector.metadata.generation !== protector.metadata.generation)
+        this.deps.logger.error("PodProtector cannot be counted", { podProtector: key, reason: tracked.reason });
     }
     let state = this.#states.get(key);
     if (state === undefined || state.uid !== uid) {
@@ -318,6 +331,10 @@ export class Aggregator {
     const drained = [...keys];
     keys.clear();
     for (const key of drained) this.#enqueue(key);
+  }
+
+  #enqueueAll(): void {
+    for (const key of this.#states.keys()) this.#enqueue(key);
   }
 
   #enqueue(key: string): void {

@@ -16,8 +16,6 @@ export class ProtectorState {
   #newest: StoredProtector;
   /** A relist may hide that the core was restored: read the object live before the next write. */
   needsLiveRead = false;
-  /** It has been said that the core's CRD prunes extensions; reset when a write keeps them. */
-  saidPruned = false;
   #isUncounted = false;
   #behind: { readonly recorded: string | undefined; readonly sinceMs: number } | undefined;
 

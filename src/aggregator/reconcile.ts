@@ -120,7 +120,7 @@ async function write(
       state.memory.wrote(cell.aggregation);
       state.wrote(outcome.stored, clock.monotonicMs());
       for (const [reason, weight] of settlement.settled) metrics.settled.inc({ reason }, weight);
-      notePruning(aggregator, state);
+      if (state.cell()?.aggregation?.countedSpec === undefined) aggregator.pruning.pruned(state.newest.key);
       return { kind: "done" };
     case "conflict":
       // Gone or replaced: the watch will say so.
@@ -132,19 +132,6 @@ async function write(
     default:
       return assertNever(outcome);
   }
-}
-
-/** Says once per PodProtector that the core's CRD does not know the extensions. */
-function notePruning({ deps }: Aggregator, state: ProtectorState): void {
-  const isPruned = state.cell()?.aggregation?.countedSpec === undefined;
-  if (isPruned) deps.metrics.extensionsPruned.inc();
-  if (isPruned && !state.saidPruned) {
-    deps.logger.warn(
-      "the core's CRD removes Podseidon's extension fields: install the CRD of this version; until then upstream's guarantee holds",
-      { podProtector: state.newest.key },
-    );
-  }
-  state.saidPruned = isPruned;
 }
 
 function isSameObject(live: StoredProtector | undefined, state: ProtectorState): live is StoredProtector {

@@ -33,11 +33,10 @@ export async function writeStatus(
       return { kind: "failed", error };
     const live = await getLive(client, namespace, name, signal);
     if (live.kind === "failed") return live;
-    // The server is in trouble and nobody has written: that is no conflict, which would be retried at once.
+    // Nobody has written: the server is in trouble, or something else than a newer version refuses the write (an admission plug-in may
+    // answer 409). That is no conflict, which would be retried at once, again and again.
     const isUnchanged = live.stored?.uid === base.uid && live.stored.resourceVersion === base.resourceVersion;
-    return isUnchanged && !isKubeError(error, "conflict")
-      ? { kind: "failed", error }
-      : { kind: "conflict", live: live.stored };
+    return isUnchanged ? { kind: "failed", error } : { kind: "conflict", live: live.stored };
   }
 }
 

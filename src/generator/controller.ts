@@ -151,18 +151,14 @@ export class Generator {
     const source = this.#deps.deployments.get(key);
     const stored = this.#deps.protectors.get(`${namespace}/${protectorNameOf(name)}`);
     const existing = stored !== undefined && isGeneratedFor(stored.protector, name) ? stored : undefined;
-    if (source === undefined) {
-      if (existing === undefined) return;
-      if (!isReleased(existing)) this.#reportDangling(existing);
-      else await this.#settle(namespace, name, signal);
-      return;
-    }
-    if (existing !== undefined) this.#dangling.delete(existing.key);
+    if (source !== undefined && existing !== undefined) this.#dangling.delete(existing.key);
     if (!this.#isSettled(source, existing)) await this.#settle(namespace, name, signal);
   }
 
   /** Whether nothing is to be done, as far as the caches know. */
-  #isSettled(source: DeploymentRecord, existing: StoredProtector | undefined): boolean {
+  #isSettled(source: DeploymentRecord | undefined, existing: StoredProtector | undefined): boolean {
+    if (source === undefined)
+      return existing === undefined || (this.#dangling.has(existing.key) && !isReleased(existing));
     const wanted = this.#wantedFor(source);
     const isGuarded = source.finalizers.includes(finalizer);
     if (wanted === undefined) return existing === undefined && !isGuarded;
@@ -179,16 +175,20 @@ export class Generator {
   async #settle(namespace: string, name: string, signal: AbortSignal): Promise<void> {
     const stored = await this.#lifecycle.readGenerated(namespace, name, signal);
     const source = await this.#lifecycle.readSource(namespace, name, signal);
-    const wanted = source === undefined ? undefined : this.#wantedFor(source);
-    if (source !== undefined && wanted !== undefined) {
-      if (!(await this.#lifecycle.guard(source, stored !== undefined, signal))) return;
-      if (stored === undefined) await this.#lifecycle.create(wanted, name, signal);
-      else await this.#lifecycle.sync(stored, wanted, signal);
+    if (source === undefined) {
+      if (stored === undefined) return;
+      if (isReleased(stored)) await this.#lifecycle.release(stored, signal);
+      else this.#reportDangling(stored);
       return;
     }
-    if (source === undefined && (stored === undefined || !isReleased(stored))) return;
-    if (stored !== undefined) await this.#lifecycle.release(stored, signal);
-    if (source?.finalizers.includes(finalizer) === true) await this.#lifecycle.removeSourceFinalizer(source, signal);
+    const wanted = this.#wantedFor(source);
+    if (wanted === undefined) {
+      if (stored !== undefined) await this.#lifecycle.release(stored, signal);
+      if (source.finalizers.includes(finalizer)) await this.#lifecycle.removeSourceFinalizer(source, signal);
+    } else if (await this.#lifecycle.guard(source, stored !== undefined, signal)) {
+      if (stored === undefined) await this.#lifecycle.create(wanted, name, signal);
+      else await this.#lifecycle.sync(stored, wanted, signal);
+    }
   }
 
   #wantedFor(source: DeploymentRecord): WantedProtector | undefined {

@@ -139,10 +139,7 @@ export class ProtectorLifecycle {
 
   async #readProtector(namespace: string, name: string, signal: AbortSignal): Promise<StoredProtector | undefined> {
     const answer = await this.#read(resourcePath(podProtectors, { namespace, name }), signal);
-    if (answer === undefined) return undefined;
-    const read = readProtector(answer);
-    if (read.ok) return read.stored;
-    throw new KubeError("malformed", `PodProtector ${namespace}/${name} is unusable: ${read.reason}`);
+    return answer === undefined ? undefined : usable(answer, namespace, name);
   }
 
   async #read(path: string, signal: AbortSignal): Promise<unknown> {
@@ -202,12 +199,21 @@ export class ProtectorLifecycle {
         body: change.body,
         signal,
       });
-      const read = readProtector(answer);
-      // A DELETE that removes the object at once answers with a Status.
-      return read.ok ? read.stored : undefined;
+      return isStatus(answer) ? undefined : usable(answer, namespace, name);
     } catch (error) {
       if (isKubeError(error, "notFound")) return undefined;
       throw error;
     }
   }
+}
+
+function usable(answer: unknown, namespace: string, name: string): StoredProtector {
+  const read = readProtector(answer);
+  if (read.ok) return read.stored;
+  throw new KubeError("malformed", `PodProtector ${namespace}/${name} is unusable: ${read.reason}`);
+}
+
+/** A DELETE that removes the object at once answers with a Status instead of the object. */
+function isStatus(answer: unknown): boolean {
+  return typeof answer === "object" && answer !== null && "kind" in answer && answer.kind === "Status";
 }

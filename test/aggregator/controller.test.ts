@@ -98,6 +98,53 @@ test("a pod is counted at the moment it has been Ready for minReadySeconds, with
     assert.equal(core.count(statusWrite), 2);
   }));
 
+test("when the wall clock is set, all is counted anew within a minute, also when no pod changes", () =>
+  withRig(async (rig) => {
+    const hourMs = 3_600_000;
+    await rig.protect("web", { minReadySeconds: 30 });
+    await rig.pod("a");
+    const { logs } = await rig.start();
+    await rig.clock.advance(65_000);
+    /** The version of the cluster moves, and the next bookmark tells of it. */
+    const setClock = async (ms: number): Promise<void> => {
+      rig.clock.jumpWallClock(ms);
+      await rig.noise(rig.workerEngine);
+      await rig.clock.advance(65_000);
+    };
+    assert.equal(rig.available("web"), 1);
+    await setClock(-hourMs);
+    assert.equal(rig.available("web"), 0, "by this clock the pod becomes Ready in an hour");
+    await setClock(hourMs);
+    assert.equal(rig.available("web"), 1, "not only after the hour that was reckoned with");
+
+    await rig.protect("slow", { minReadySeconds: 600 });
+    await rig.pod("b", { labels: { app: "slow" } });
+    await setClock(hourMs);
+    assert.equal(rig.available("slow"), 1);
+    await setClock(-hourMs);
+    assert.equal(rig.available("slow"), 0, "counted too early by a clock that was fast");
+    assert.equal(logs.filter(({ message }) => message.includes("wall clock")).length, 4);
+  }));
+
+test("an unusable selector is reported when it appears, not at each status write of others", () =>
+  withRig(async (rig) => {
+    const broken = { matchExpressions: [{ key: "app", operator: "In", values: [] }] } as const;
+    await rig.protect("web", { selector: broken });
+    const { logs, metrics } = await rig.start();
+    const reports = (): number => logs.filter(({ message }) => message.includes("cannot be counted")).length;
+    for (let write = 0; write < 20; write++) {
+      await rig.addBucket("web", { podUID: `uid-${write}` });
+      await rig.clock.advance(1000);
+    }
+    assert.equal(reports(), 1);
+    assert.ok(metrics.value("aggregator_index_error", { namespace: "default", error: "Selector" }) >= 20);
+    await rig.select("web", { matchLabels: { app: "web" } });
+    await rig.clock.advance(1000);
+    await rig.select("web", broken);
+    await rig.clock.advance(1000);
+    assert.equal(reports(), 2);
+  }));
+
 test("only PodProtectors that the label selector picks are written", () =>
   withRig(async (rig) => {
     await rig.protect("web", {}, { labels: { team: "one" } });
@@ -164,11 +211,7 @@ test("an edited selector is counted anew, and only after a barrier", () =>
     await rig.clock.advance(5000);
     const before = rig.cell("web")?.aggregation;
     assert.equal(before?.availableReplicas, 1);
-    const { spec, ...rest } = rig.protector("web");
-    const body = JSON.parse(
-      JSON.stringify({ ...rest, spec: { ...spec, selector: { matchLabels: { app: "api" } } } }),
-    ) as unknown;
-    await rig.coreEngine.update(rig.protectorType, "default", "web", body);
+    await rig.select("web", { matchLabels: { app: "api" } });
     await rig.clock.advance(5000);
     const after = rig.cell("web")?.aggregation;
     assert.equal(after?.availableReplicas, 2);

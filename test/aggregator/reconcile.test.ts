@@ -227,9 +227,10 @@ test("a Go component that strips the extensions causes neither barriers nor writ
     assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, undefined, "the next write brings them back");
   }));
 
-test("a CRD that prunes the extensions is reported once per protector, and counting goes on", () =>
+test("a CRD that prunes the extensions is reported once for all protectors, and counting goes on", () =>
   withRig(async (rig) => {
-    await rig.protect("web");
+    for (const name of ["web", "api", "db"]) await rig.protect(name);
+    for (const app of ["api", "db"]) await rig.pod(app, { labels: { app } });
     await rig.pod("a");
     const { logs, worker } = await rig.start({ trigger: true });
     await rig.clock.advance(5000);

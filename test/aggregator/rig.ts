@@ -30,7 +30,7 @@ import { ClusterClient } from "./cluster-client.ts";
 
 export const cellID = "cell-1";
 
-export const defaultConfig: AggregatorConfig = {
+const defaultConfig: AggregatorConfig = {
   cellID,
   history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
   fenceDelayMs: 10_000,
@@ -113,6 +113,13 @@ export class Rig {
       metadata: { name, ...metadata },
       spec: { minAvailable: 1, minReadySeconds: 0, selector: { matchLabels: { app: name } }, ...spec },
     });
+  }
+
+  /** Edits the selector, as a person does. */
+  async select(name: string, selector: PodProtectorSpec["selector"]): Promise<void> {
+    const { spec, ...rest } = this.protector(name);
+    const body = JSON.parse(JSON.stringify({ ...rest, spec: { ...spec, selector } })) as unknown;
+    await this.coreEngine.update(this.protectorType, "default", name, body);
   }
 
   protector(name: string): PodProtector {

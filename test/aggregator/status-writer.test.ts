@@ -42,6 +42,12 @@ test("a conflict comes with the live object", async () => {
   assert.equal(outcome.kind === "conflict" && outcome.live?.resourceVersion, "12");
 });
 
+test("a refusal with 409 of an object that nobody has changed is a failure, or it would be tried again at once for ever", async () => {
+  const error = new KubeError("conflict", "an admission plug-in says 409");
+  const outcome = await writeStatus(scripted(error, storedProtector(10).protector), base, status, signal);
+  assert.deepEqual(outcome, { kind: "failed", error });
+});
+
 test("a lost answer after which the object has moved is a conflict, and one that changed nothing a failure", async () => {
   for (const kind of ["network", "timeout", "serverError"] satisfies KubeErrorKind[]) {
     const error = new KubeError(kind, kind);

@@ -14,7 +14,11 @@ const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ 
 const selector = { matchLabels: { app: "web" } };
 
 export const bodies = {
-  namespace: (name: string, labels: Labels = {}) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels } }),
+  namespace: (name: string, labels: Labels = {}) => ({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name, labels },
+  }),
 
   configMap: (name: string, data: Labels = {}, metadata: object = {}) => ({
     apiVersion: "v1",

@@ -21,10 +21,9 @@ type Run = ConformanceCase["run"];
 
 /** Cases of one theme by their sentences. */
 export function theme(name: string, sentences: Readonly<Record<string, Run>>): readonly ConformanceCase[] {
-  return Object.entries(sentences).map(([sentence, run]) => ({ name: `${name}: ${sentence}`, run, isExclusive: false }));
-}
-
-/** The same for cases that need the server for themselves. */
-export function exclusiveTheme(name: string, sentences: Readonly<Record<string, Run>>): readonly ConformanceCase[] {
-  return theme(name, sentences).map((one) => ({ ...one, isExclusive: true }));
+  return Object.entries(sentences).map(([sentence, run]) => ({
+    name: `${name}: ${sentence}`,
+    run,
+    isExclusive: false,
+  }));
 }

@@ -7,8 +7,9 @@ import { casesAtOnce, selectCases } from "./runner.ts";
 import { Scope } from "./scope.ts";
 
 test("the API double behaves like a real kube-apiserver", { timeout: 60_000 }, async (t) => {
-  const { target, unique, close } = await startDoubleTarget();
-  t.after(close);
+  const running = await startDoubleTarget();
+  t.after(() => running.close());
+  const { target, unique } = running;
   const cases = selectCases(conformanceCases, skippedCases, "double");
   const runAll = async (t: TestContext, isExclusive: boolean): Promise<void> => {
     const mine = cases.filter((one) => one.isExclusive === isExclusive);

@@ -1,7 +1,14 @@
 /** The client side of a target: requests and watches over HTTP, as any client sends them. The same for both targets. */
 import { Agent, request } from "undici";
 import { AnswerError } from "./expect.ts";
-import { type Answer, type Query, type RequestOptions, type UserName, type WatchEvent, type WatchStream } from "./target.ts";
+import {
+  type Answer,
+  type Query,
+  type RequestOptions,
+  type UserName,
+  type WatchEvent,
+  type WatchStream,
+} from "./target.ts";
 import { type Thing } from "./thing.ts";
 
 /** More than the cases that run at once keep open, their watches included. */
@@ -102,7 +109,7 @@ class LineStream implements WatchStream {
   async next(): Promise<WatchEvent> {
     const { done, value } = await this.#pull();
     if (done === true) throw new Error("the watch ended before the event that was expected");
-    return value as WatchEvent;
+    return value;
   }
 
   async until(isLast: (event: WatchEvent) => boolean): Promise<readonly WatchEvent[]> {
@@ -119,7 +126,7 @@ class LineStream implements WatchStream {
     for (;;) {
       const { done, value } = await this.#pull();
       if (done === true) return events;
-      events.push(value as WatchEvent);
+      events.push(value);
     }
   }
 

@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
+import { inspect, parseArgs } from "node:util";
 import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts";
 import { ProcessSet } from "../e2e/child-processes.ts";
 import { conformanceCases, skippedCases } from "./cases.ts";
@@ -32,13 +32,14 @@ async function main(): Promise<number> {
   const directory = mkdtempSync(path.join(os.tmpdir(), "podseidon-conformance-"));
   const processes = new ProcessSet();
   endWithThisProcess(processes, directory);
-  const { target, unique, close } = await startRealTarget({ assets, processes, directory });
+  const running = await startRealTarget({ assets, processes, directory });
   print("the API server is ready");
+  const { target, unique } = running;
   const outcomes = await runCases(mine, target, unique, ({ name, durationMs, error }) => {
     print(`${error === undefined ? "ok  " : "FAIL"} ${name} (${Math.round(durationMs)} ms)`);
-    if (error !== undefined) print(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    if (error !== undefined) print(inspect(error));
   });
-  await close();
+  await running.close();
   const failed = outcomes.filter(({ error }) => error !== undefined);
   if (failed.length > 0 || values.keep) print(`The logs are in ${directory}`);
   else rmSync(directory, { recursive: true, force: true });

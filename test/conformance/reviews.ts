@@ -4,6 +4,7 @@
  * a real API server needs about a second until a new configuration is in force.
  */
 import { once } from "node:events";
+import { type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { type AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
@@ -66,15 +67,23 @@ export async function startWebhookServer(): Promise<WebhookServer> {
     now: new Date(),
   });
   const handlers = new Map<string, ReviewHandler>();
-  const server = createServer({ cert: issued.certificate, key: issued.privateKey }, async (message, response) => {
+  const answer = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { request } = (await json(message)) as { readonly request: ReviewRequest };
     const url = new URL(message.url ?? "/", "https://webhook");
     const seen = { ...request, profile: url.pathname.slice(1), timeout: url.searchParams.get("timeout") };
     const handler = handlers.get(request.namespace ?? request.name ?? "");
-    const { httpCode = 200, ...answer } = (await handler?.(seen)) ?? { allowed: true };
+    const { httpCode = 200, ...decision } = (await handler?.(seen)) ?? { allowed: true };
     response.writeHead(httpCode, { "content-type": "application/json" });
-    const body = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid: request.uid, ...answer } };
+    const body = {
+      apiVersion: "admission.k8s.io/v1",
+      kind: "AdmissionReview",
+      response: { uid: request.uid, ...decision },
+    };
     response.end(httpCode === 200 ? JSON.stringify(body) : "no");
+  };
+  const server = createServer({ cert: issued.certificate, key: issued.privateKey }, (message, response) => {
+    // Whatever goes wrong here is what the API server must see: a webhook that breaks off.
+    answer(message, response).catch(() => response.destroy());
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -102,7 +111,7 @@ export type ReviewProfile =
   | "unreachable-ignore";
 
 export const profileLabel = "conformance.podseidon.test/reviews";
-export const configurationName = "conformance.podseidon.test";
+const configurationName = "conformance.podseidon.test";
 
 const pods = { apiGroups: [""], apiVersions: ["v1"], scope: "Namespaced" };
 const deletions = [
@@ -118,7 +127,7 @@ const writes = [
 const unreachableUrl = "https://127.0.0.1:1";
 
 /** A webhook of a configuration, called for the namespaces with the label of `profile`. */
-export function webhookFor(
+function webhookFor(
   server: { readonly url: string; readonly caBundle: string },
   profile: string,
   more: Readonly<Record<string, unknown>> = {},
@@ -150,7 +159,10 @@ export function reviewConfiguration(server: { readonly url: string; readonly caB
       of("writes", { rules: writes }),
       of("labelled", { objectSelector: { matchLabels: { reviewed: "true" } } }),
       of("twice"),
-      of("twice", { name: "again.conformance.podseidon.test", clientConfig: { url: `${server.url}/again`, caBundle: server.caBundle } }),
+      of("twice", {
+        name: "again.conformance.podseidon.test",
+        clientConfig: { url: `${server.url}/again`, caBundle: server.caBundle },
+      }),
       of("slow-fail", { timeoutSeconds: 1 }),
       of("slow-ignore", { timeoutSeconds: 1, failurePolicy: "Ignore" }),
       webhookFor(unreachable, "unreachable-fail"),

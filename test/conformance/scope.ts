@@ -11,7 +11,7 @@ import {
   type UniqueName,
   type WatchStream,
 } from "./target.ts";
-import { type Labels, meta, type Thing, versionOf } from "./thing.ts";
+import { type Labels, type Thing, versionOf } from "./thing.ts";
 
 const roots = {
   pods: "/api/v1",
@@ -78,7 +78,8 @@ export class Collection {
     return this.request("PATCH", name, { body, query, contentType: jsonPatchType });
   }
   delete(name: string, deleteOptions?: object, query: Query = {}): Promise<Answer> {
-    const body = deleteOptions === undefined ? undefined : { kind: "DeleteOptions", apiVersion: "v1", ...deleteOptions };
+    const body =
+      deleteOptions === undefined ? undefined : { kind: "DeleteOptions", apiVersion: "v1", ...deleteOptions };
     return this.request("DELETE", name, { body, query });
   }
   watch(query: Query = {}): Promise<WatchStream> {
@@ -136,7 +137,9 @@ export class Space {
   }
 
   /** Decides the reviews of this namespace; default: allowed. `decide` is called after the review is kept. */
-  review(decide: (request: ReviewRequest) => ReviewResponse | Promise<ReviewResponse> = () => ({ allowed: true })): void {
+  review(
+    decide: (request: ReviewRequest) => ReviewResponse | Promise<ReviewResponse> = () => ({ allowed: true }),
+  ): void {
     this.target.onReview(this.name, (request) => {
       this.#reviews.push(request);
       return decide(request);
@@ -173,13 +176,4 @@ export class Scope {
   cluster(root: string, resource: string): Collection {
     return new Collection(this.target, `${root}/${resource}`);
   }
-}
-
-/** `operation`, or `operation/subresource`, and the version that was asked about, relative to `known`: names for reading. */
-export function summary(reviews: readonly ReviewRequest[]): readonly string[] {
-  return reviews.map(({ operation, subResource, oldObject }) => {
-    const what = subResource === undefined ? operation : `${operation} ${subResource}`;
-    if (oldObject === null) return what;
-    return `${what} ${meta(oldObject).deletionTimestamp === undefined ? "live" : "terminating"}`;
-  });
 }

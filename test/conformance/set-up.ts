@@ -8,7 +8,7 @@ import { profileLabel, reviewConfiguration, type WebhookServer } from "./reviews
 import { eventually } from "./scope.ts";
 import { type Target, type UniqueName } from "./target.ts";
 
-export const podProtectorFile = fileURLToPath(new URL("../../manifests/base/crd/podprotectors.yaml", import.meta.url));
+const podProtectorFile = fileURLToPath(new URL("../../manifests/base/crd/podprotectors.yaml", import.meta.url));
 
 /** The rights of the user `fencer`: what an aggregator has in a worker cluster. */
 export const fencerRules = [
@@ -59,6 +59,9 @@ export async function prepare(target: Target, webhooks: WebhookServer, unique: U
   });
   await eventually("PodProtectors can be created", async () => {
     const path = `/apis/${podProtectorApi}/namespaces/${namespace}/podprotectors`;
-    return (await target.request("POST", path, { body: bodies.podProtector("probe"), query: { dryRun: "All" } })).code === 201;
+    return (
+      (await target.request("POST", path, { body: bodies.podProtector("probe"), query: { dryRun: "All" } })).code ===
+      201
+    );
   });
 }

@@ -11,11 +11,10 @@ import { reportPage } from "./report/page.ts";
 import { chartsOf, serviceResults } from "./results.ts";
 import { replicasOf, servicePlans } from "./scenario.ts";
 import { createLiveScreen, createPlainScreen, type Screen } from "./screen.ts";
-import { problemsOf } from "./statistics.ts";
+import { verdictOf } from "./statistics.ts";
 import { playWithout, playWithPodseidon, type StoryOptions } from "./story.ts";
-import { wrap } from "./view/state.ts";
-import { createStyle } from "./view/style.ts";
-import { resultTable } from "./view/table.ts";
+import { closingLines } from "./view/closing.ts";
+import { createStyle, type Style } from "./view/style.ts";
 import { type Podseidon } from "./world/podseidon.ts";
 
 const reportFile = fileURLToPath(new URL("../../demo-report.html", import.meta.url));
@@ -31,52 +30,41 @@ class Interrupted extends Error {
   }
 }
 
-function chooseScreen(clock: StoryOptions["clock"]): Screen {
+/** What the output can show. A dumb terminal and a file get ASCII without colour. */
+function chooseStyle(): Style {
   const { stdout, env } = process;
-  if (!stdout.isTTY || env["TERM"] === "dumb" || stdout.columns < columnsMin) return createPlainScreen(stdout, clock);
+  if (!stdout.isTTY || env["TERM"] === "dumb") return createStyle({ colour: false, utf8: false });
   const locale = env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "";
-  return createLiveScreen(stdout, clock, createStyle({ colour: stdout.hasColors(), utf8: /utf-?8/i.test(locale) }));
+  return createStyle({ colour: stdout.hasColors(), utf8: /utf-?8/i.test(locale) });
 }
 
-/** Plays everything; returns what is printed at the end and the exit code. */
-async function play(options: StoryOptions): Promise<{ lines: readonly string[]; exitCode: number }> {
+function chooseScreen(clock: StoryOptions["clock"], style: Style): Screen {
+  const { stdout, env } = process;
+  const isLive = stdout.isTTY && env["TERM"] !== "dumb" && stdout.columns >= columnsMin;
+  return isLive ? createLiveScreen(stdout, clock, style) : createPlainScreen(stdout, clock);
+}
+
+/** Plays everything and writes the report; returns what is printed at the end and the exit code. */
+async function play(options: StoryOptions, style: Style): Promise<{ lines: readonly string[]; exitCode: number }> {
   const { board } = options;
   const sizes = servicePlans.map((plan) => ({ name: plan.name, replicas: replicasOf(plan) }));
   const protectedRun = await playWithPodseidon(options);
   const bareRun = await playWithout(options, protectedRun.floors);
+  const { actResults: acts, refusal } = protectedRun;
   const services = serviceResults(sizes, protectedRun, bareRun);
-  const problems = problemsOf(services, protectedRun.actResults);
+  const verdict = verdictOf(services, acts);
   const charts = chartsOf(sizes, protectedRun, bareRun);
-  const date = new Date().toISOString().slice(0, 16).replace("T", " ");
-  const report = {
-    date: `${date} UTC`,
-    services,
-    charts,
-    acts: protectedRun.actResults,
-    problems,
-    remarks: board.remarks,
-  };
-  writeFileSync(reportFile, reportPage(report));
-  const verdict = problems.length === 0 ? ["Every floor held, and the everyday operations went through."] : problems;
-  const lines = [
-    "",
-    ...protectedRun.actResults.map(
-      ({ title, problem }) => `  ${problem === undefined ? "passed" : "FAILED"}  ${title}`,
-    ),
-    "",
-    ...resultTable(services),
-    "",
-    ...verdict.flatMap((text) => wrap(text, 76)).map((line) => `  ${line}`),
-    `  Open demo-report.html to see it over time. (${Math.round(board.elapsedMs() / 1000)} s)`,
-    "",
-  ];
-  return { lines, exitCode: problems.length === 0 ? 0 : 1 };
+  const date = `${new Date().toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  writeFileSync(reportFile, reportPage({ date, services, charts, verdict, refusal, remarks: board.remarks }));
+  const closing = { services, acts, verdict, refusal, elapsedMs: board.elapsedMs() };
+  return { lines: closingLines(closing, style), exitCode: verdict.exitCode };
 }
 
 async function main(): Promise<void> {
   const clock = createSystemClock();
   const controller = new AbortController();
-  const screen = chooseScreen(clock);
+  const style = chooseStyle();
+  const screen = chooseScreen(clock, style);
   let running: Podseidon | undefined;
   // Whatever ends this process: no child outlives it, and the terminal is as it was.
   process.on("exit", () => {
@@ -103,7 +91,7 @@ async function main(): Promise<void> {
   };
   screen.open(() => board.snapshot());
   try {
-    const { lines, exitCode } = await play(options);
+    const { lines, exitCode } = await play(options, style);
     screen.close();
     process.stdout.write(`${lines.join("\n")}\n`);
     process.exitCode = exitCode;

@@ -15,6 +15,7 @@ const protectedRun: RunResult = {
   deletions: new Map([["search", deletions]]),
   acts: [{ title: "The disaster", fromMs: 19_000, toMs: 25_000 }],
   actResults: [],
+  refusal: undefined,
   marks: [{ atMs: 21_000, text: "kill" }],
 };
 const bareRun: RunResult = {

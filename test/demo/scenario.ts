@@ -13,7 +13,10 @@ export interface ServicePlan {
   readonly shares: Readonly<Record<CellName, number>>;
 }
 
-/** Three sizes. Each Deployment has Kubernetes' own default of maxUnavailable, 25 %, from which the generator takes the floor. */
+/** Kubernetes' own default of maxUnavailable, from which the generator takes the floor. */
+export const maxUnavailablePercent = 25;
+
+/** Three sizes. */
 export const servicePlans: readonly ServicePlan[] = [
   { name: "search", shares: { "worker-1": 50, "worker-2": 40, "worker-3": 30 } },
   { name: "checkout", shares: { "worker-1": 18, "worker-2": 15, "worker-3": 12 } },
@@ -23,4 +26,10 @@ export const servicePlans: readonly ServicePlan[] = [
 /** Replicas over all workers. */
 export function replicasOf(plan: ServicePlan): number {
   return cellNames.reduce((sum, cell) => sum + plan.shares[cell], 0);
+}
+
+/** What the generator has to come to. The floors that are shown and judged by are read from the PodProtectors; this guards against a lost one. */
+export function expectedFloorOf(plan: ServicePlan): number {
+  const replicas = replicasOf(plan);
+  return replicas - Math.floor((replicas * maxUnavailablePercent) / 100);
 }

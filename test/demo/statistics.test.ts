@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { problemsOf, Series, type ServiceResult } from "./statistics.ts";
+import { Series, verdictOf, type ServiceResult } from "./statistics.ts";
 
 const result: ServiceResult = {
   name: "search",
@@ -28,18 +28,25 @@ test("a series without values has no lowest one", () => {
   assert.equal(new Series(100).lowest, undefined);
 });
 
-test("a run in which each service stood on its floor and each act went through has no problems", () => {
-  assert.deepEqual(problemsOf([result], [{ title: "Node drain", problem: undefined }]), []);
-});
-
-test("a service that fell under its floor is a problem, whatever happened without Podseidon", () => {
-  const [problem, ...others] = problemsOf([{ ...result, lowestWith: 8 }, result], []);
-  assert.equal(problem, "search fell to 8 available pods with Podseidon; its floor is 9");
-  assert.deepEqual(others, []);
-});
-
-test("an act that did not go through is a problem", () => {
-  assert.deepEqual(problemsOf([result], [{ title: "Node drain", problem: "2 pods are left" }]), [
-    "Node drain: 2 pods are left",
+test("a run that holds exits with 0 and says what was left with Podseidon and without", () => {
+  const { exitCode, sentences } = verdictOf(
+    [result, { ...result, lowestWithout: 9 }],
+    [{ title: "Node drain", problem: undefined }],
+  );
+  assert.equal(exitCode, 0);
+  assert.deepEqual(sentences, [
+    "With Podseidon every floor held: of 24 pods at least 18 stayed.",
+    "Without it 1 of 2 services fell under their floors: 9 pods were left.",
   ]);
+});
+
+test("a broken floor exits with 1, and so does an act that did not go through", () => {
+  assert.deepEqual(verdictOf([result, { ...result, name: "billing", lowestWith: 8 }], []), {
+    exitCode: 1,
+    sentences: ["billing fell to 8 available pods with Podseidon; its floor is 9"],
+  });
+  assert.deepEqual(verdictOf([result], [{ title: "Node drain", problem: "2 pods are left" }]), {
+    exitCode: 1,
+    sentences: ["Node drain: 2 pods are left"],
+  });
 });

@@ -66,7 +66,7 @@ export interface ActResult {
 }
 
 /** Everything that makes the run a failure, in sentences; empty = it holds. */
-export function problemsOf(services: readonly ServiceResult[], acts: readonly ActResult[]): readonly string[] {
+function problemsOf(services: readonly ServiceResult[], acts: readonly ActResult[]): readonly string[] {
   return [
     ...services
       .filter(({ lowestWith, floor }) => lowestWith < floor)
@@ -76,4 +76,26 @@ export function problemsOf(services: readonly ServiceResult[], acts: readonly Ac
       ),
     ...acts.flatMap(({ title, problem }) => (problem === undefined ? [] : [`${title}: ${problem}`])),
   ];
+}
+
+/** Whether the run holds, in sentences, and the exit code that says so: 1 when a floor was broken or an act did not go through. */
+export interface Verdict {
+  readonly exitCode: 0 | 1;
+  readonly sentences: readonly string[];
+}
+
+/** Judges a run by what was measured. */
+export function verdictOf(services: readonly ServiceResult[], acts: readonly ActResult[]): Verdict {
+  const problems = problemsOf(services, acts);
+  if (problems.length > 0) return { exitCode: 1, sentences: problems };
+  const sum = (value: (service: ServiceResult) => number): number =>
+    services.reduce((total, service) => total + value(service), 0);
+  const fell = services.filter(({ lowestWithout, floor }) => lowestWithout < floor).length;
+  return {
+    exitCode: 0,
+    sentences: [
+      `With Podseidon every floor held: of ${sum(({ replicas }) => replicas)} pods at least ${sum(({ lowestWith }) => lowestWith)} stayed.`,
+      `Without it ${fell} of ${services.length} services fell under their floors: ${sum(({ lowestWithout }) => lowestWithout)} pods were left.`,
+    ],
+  };
 }

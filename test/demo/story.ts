@@ -6,7 +6,7 @@ import { rollingUpdate } from "./acts/rolling-update.ts";
 import { type Stage, waitUntil } from "./acts/wait.ts";
 import { type Board, type RunRecord } from "./board.ts";
 import { type ActSpan, type ChartMark } from "./report/chart.ts";
-import { namespace, replicasOf, servicePlans } from "./scenario.ts";
+import { expectedFloorOf, namespace, replicasOf, servicePlans } from "./scenario.ts";
 import { type ActResult, type Deletions, type Point } from "./statistics.ts";
 import { type ApiServer, asObject, createWebhookClient, type KubeObject } from "../double/index.ts";
 import { type Clusters, installWebhook, startCore, startWorkers } from "./world/clusters.ts";
@@ -34,6 +34,8 @@ export interface RunResult {
   readonly acts: readonly ActSpan[];
   readonly actResults: readonly ActResult[];
   readonly marks: readonly ChartMark[];
+  /** What the runaway controller was told when it was refused; undefined = it never was. */
+  readonly refusal: string | undefined;
 }
 
 const podsReadyLimitMs = 15_000;
@@ -43,7 +45,7 @@ const quietMs = 5000;
 const disasterLimitMs = 16_000;
 /** Between acts: to see how the last one ended, and to read what comes. */
 const breathMs = 800;
-const readMs = 1500;
+const readMs = 3000;
 
 async function pause({ clock, signal }: Stage, delayMs: number): Promise<void> {
   await sleep(clock, delayMs, signal);
@@ -62,10 +64,15 @@ function resultOf(
     points: new Map(names.map((name) => [name, record.series.get(name)?.points ?? []])),
     lowest: new Map(names.map((name) => [name, record.series.get(name)?.lowest ?? 0])),
     deletions: new Map(names.map((name) => [name, runaway.deletionsOf(name)])),
+    refusal: runaway.lastRefusal,
     acts: [],
     actResults: [],
     marks: [],
   };
+}
+
+function leftText({ census }: RunRecord): string {
+  return servicePlans.map(({ name }) => `${name} ${census.total(name)}`).join(", ");
 }
 
 async function waitForPods(stage: Stage, record: RunRecord): Promise<void> {
@@ -86,11 +93,12 @@ async function waitForFloors(stage: Stage, core: ApiServer, record: RunRecord): 
       const floor = protector?.spec?.["minAvailable"];
       if (typeof floor === "number") record.floors.set(plan.name, floor);
       const { aggregatedAvailableReplicas } = asObject(protector?.status?.["summary"]);
-      return aggregatedAvailableReplicas === replicasOf(plan);
+      return floor === expectedFloorOf(plan) && aggregatedAvailableReplicas === replicasOf(plan);
     });
   if (await waitUntil(stage, countedLimitMs, counted)) return;
   const states = servicePlans.map(
-    ({ name }) => `${name}: ${JSON.stringify(protectorOf(name)?.status?.["summary"] ?? "no PodProtector")}`,
+    ({ name }) =>
+      `${name}: floor ${record.floors.get(name)}, ${JSON.stringify(protectorOf(name)?.status?.["summary"] ?? "not counted")}`,
   );
   throw new Error(`the PodProtectors did not count all pods within ${countedLimitMs / 1000} s (${states.join("; ")})`);
 }
@@ -139,7 +147,7 @@ async function playActs(
   board.tell("all processes of Podseidon are ready");
   await waitForFloors(stage, core, record);
   for (const cell of cells) await installWebhook(cell, webhookUrl);
-  board.tell("the PodProtectors are counted and the webhook is configured: the floors hold from now on");
+  board.tell("pods counted, webhook configured: the floors hold from now on");
   const startMs = board.elapsedMs();
   record.startRecording();
 
@@ -147,6 +155,7 @@ async function playActs(
   const actResults: ActResult[] = [];
   const act = async (title: string, words: string, play: () => Promise<string | undefined>): Promise<void> => {
     board.act(title, words);
+    record.counts.restart();
     const fromMs = board.elapsedMs();
     await pause(stage, readMs);
     const problem = await play();
@@ -166,10 +175,24 @@ async function playActs(
     () => drainNodes(stage, cells, record.census),
   );
 
-  const { runaway, fromMs, disasterMs, marks } = await disaster(stage, board, record, core, cells, podseidon);
-  const endMs = board.elapsedMs();
+  const { runaway, fromMs, disasterMs, endMs, marks, problem } = await disaster(
+    stage,
+    board,
+    record,
+    core,
+    cells,
+    podseidon,
+  );
   acts.push({ title: "The disaster", fromMs, toMs: endMs });
+  actResults.push({ title: "Acts 3 and 4: The disaster, and kill -9 in the middle of it", problem });
   return { ...resultOf(record, runaway, { startMs, endMs, disasterMs }), acts, actResults, marks };
+}
+
+interface DisasterResult extends Pick<RunResult, "disasterMs" | "endMs" | "marks"> {
+  readonly runaway: Runaway;
+  readonly fromMs: number;
+  /** Why the disaster proves nothing; undefined = it does. */
+  readonly problem: string | undefined;
 }
 
 async function disaster(
@@ -179,8 +202,9 @@ async function disaster(
   core: ApiServer,
   cells: Clusters["cells"],
   podseidon: Podseidon,
-): Promise<{ runaway: Runaway; fromMs: number; disasterMs: number; marks: readonly ChartMark[] }> {
+): Promise<DisasterResult> {
   const fromMs = board.elapsedMs();
+  record.counts.restart();
   const marks: ChartMark[] = [];
   board.act(
     "Act 3: The disaster",
@@ -196,7 +220,7 @@ async function disaster(
     killed = victim.kill();
     board.act(
       "Act 4: kill -9 in the middle of it",
-      `${victim.name} is killed with ${waiting} reviews under way. The other replica goes on; only what was recorded counts.`,
+      `${victim.name} is killed with ${waiting} reviews under way. The other goes on: each admission is recorded before it is answered, so none is forgotten.`,
     );
     board.tell(`${victim.name} (pid ${victim.pid}) is killed with -9, ${waiting} reviews are waiting`);
   });
@@ -205,15 +229,21 @@ async function disaster(
   eraseOwners([core, ...cells.map(({ server }) => server)].map(({ engine }) => engine));
   board.tell("all owners are gone; every pod is being deleted");
   runaway.start(cells);
+  let quiet = false;
   try {
-    await untilQuiet(stage, runaway, quietMs, disasterLimitMs);
+    quiet = await untilQuiet(stage, runaway, quietMs, disasterLimitMs);
   } finally {
     await runaway.stop();
     await killed;
   }
-  const left = servicePlans.map(({ name }) => `${name} ${record.census.total(name)}`);
-  board.tell(`nothing more is admitted; left: ${left.join(", ")}`);
-  return { runaway, fromMs, disasterMs, marks };
+  const endMs = board.elapsedMs();
+  board.tell(`nothing more is admitted; left: ${leftText(record)}`);
+  await pause(stage, readMs);
+  let problem: string | undefined;
+  if (killed === undefined) problem = "no deletion was admitted, though each floor leaves room for some";
+  else if (runaway.lastRefusal === undefined) problem = "no deletion was refused, so no floor was put to the test";
+  else if (!quiet) problem = `deletions are still being admitted after ${disasterLimitMs / 1000} s`;
+  return { runaway, fromMs, disasterMs, endMs, marks, problem };
 }
 
 /** The same disaster in new clusters of the same size, in which no webhook is configured. */
@@ -233,10 +263,11 @@ export async function playWithout(
   try {
     for (const { name, server } of workers.cells) record.census.follow(name, server.engine);
     await waitForPods(stage, record);
+    record.startRecording();
+    const startMs = board.elapsedMs();
     await pause(stage, readMs);
     const runaway = new Runaway(stage, () => undefined);
     const disasterMs = board.elapsedMs();
-    record.startRecording();
     eraseOwners(workers.cells.map(({ server }) => server.engine));
     board.tell("without Podseidon: all owners are gone; every pod is being deleted");
     runaway.start(workers.cells);
@@ -245,9 +276,8 @@ export async function playWithout(
     } finally {
       await runaway.stop();
     }
-    const left = servicePlans.map(({ name }) => `${name} ${record.census.total(name)}`);
-    board.tell(`left without Podseidon: ${left.join(", ")}`);
-    return resultOf(record, runaway, { startMs: disasterMs, endMs: board.elapsedMs(), disasterMs });
+    board.tell(`left without Podseidon: ${leftText(record)}`);
+    return resultOf(record, runaway, { startMs, endMs: board.elapsedMs(), disasterMs });
   } finally {
     await workers.close();
   }

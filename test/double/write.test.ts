@@ -131,7 +131,7 @@ test("a strategic merge patch is refused with 501", async () => {
   const { engine } = await createTestCluster();
   await engine.create(cm, "default", configMap("a"));
   const patch = { contentType: "application/strategic-merge-patch+json", body: {} };
-  await assert.rejects(engine.patch(cm, "default", "a", patch), refusal(501, "strategic-merge-patch"));
+  await assert.rejects(engine.patch(cm, "default", "a", patch), refusal(501, "strategic merge patches"));
 });
 
 test("a second object of a name, a missing namespace and a malformed name are refused", async () => {

@@ -129,6 +129,11 @@ export class Cluster {
     return this.token("admin");
   }
 
+  /** What ServiceAccounts of podseidon-system asked the API server for; see test/e2e/account-requests.ts. */
+  get auditLog(): string {
+    return this.#files.auditLog;
+  }
+
   /** A client with all rights. */
   get admin(): AdminClient {
     if (this.#admin === undefined) throw new Error(`cluster ${this.name} has not been started`);

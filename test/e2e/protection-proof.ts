@@ -36,6 +36,10 @@ const deployment = {
   },
 };
 
+function podProtectorsPath(namespace: string): string {
+  return `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors`;
+}
+
 export class ProtectionProof {
   readonly #context: CaseContext;
   readonly #installation: Installation;
@@ -125,6 +129,43 @@ export class ProtectionProof {
     return { fencedMs: Math.round(performance.now() - startMs) };
   }
 
+  /**
+   * A source that vanishes without being deleted leaves its protector in force, and an Event says so. On request the generator takes a
+   * cell out of the status, and lets the protector go.
+   */
+  async lostSource(): Promise<void> {
+    const { core, namespace } = this.#installation;
+    const lost = { ...deployment, metadata: { name: "lost" }, spec: { ...deployment.spec, replicas: 0 } };
+    await core.admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, lost);
+    const name = "deployment-lost";
+    const path = `${podProtectorsPath(namespace)}/${name}`;
+    const cellID = await waitFor(
+      "the generator protects the source, and the aggregator counts it",
+      limitMs,
+      async () => {
+        return (await core.admin.get<PodProtector>(path)).status?.cells[0]?.cellID;
+      },
+    );
+    await core.admin.mergePatch(path, { metadata: { annotations: { [annotations.removeCellOnce]: cellID } } });
+    await waitFor("the generator has taken the cell out", limitMs, async () => {
+      const { metadata } = await core.admin.get<PodProtector>(path);
+      return metadata.annotations?.[annotations.removeCellOnce] === undefined;
+    });
+    await core.loseObject(`deployments/${namespace}/lost`);
+    await waitFor("an Event tells of the lost source", limitMs, async () => {
+      const fieldSelector = `involvedObject.kind=PodProtector,involvedObject.name=${name},reason=Dangling`;
+      const events = await core.admin.get<ObjectList<object>>(`/api/v1/namespaces/${namespace}/events`, {
+        fieldSelector,
+      });
+      return events.items.length > 0;
+    });
+    assert.equal((await core.admin.request("GET", path)).code, 200, "the protector stays");
+    await core.admin.mergePatch(path, { metadata: { annotations: { [annotations.released]: "true" } } });
+    await waitFor("the released protector is gone", limitMs, async () => {
+      return (await core.admin.request("GET", path)).code === 404;
+    });
+  }
+
   /** The Deployment is deleted on purpose: its protector lets go, and the pods may follow. */
   async end(): Promise<void> {
     const { worker, namespace } = this.#installation;
@@ -146,8 +187,7 @@ export class ProtectionProof {
 
   async #protectors(): Promise<readonly PodProtector[]> {
     const { core, namespace } = this.#installation;
-    const path = `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors`;
-    return (await core.admin.get<ObjectList<PodProtector>>(path)).items;
+    return (await core.admin.get<ObjectList<PodProtector>>(podProtectorsPath(namespace))).items;
   }
 
   async #serving(): Promise<readonly Pod[]> {

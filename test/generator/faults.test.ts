@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError } from "../../src/kube/kube-client.ts";
+import { builtInResources } from "../double/index.ts";
 import { createCore, type Core, hasFinalizer, isInForce } from "./core-cluster.ts";
 import { type Fault } from "./engine-client.ts";
 
@@ -227,6 +228,24 @@ test("a standby writes nothing, and takes over at once with what it has seen", a
   await standby.stop();
 });
 
+test("a new leader whose watch of Deployments lags calls no protector dangling whose Deployment is there", async () => {
+  const core = await createCore();
+  const first = core.startGenerator();
+  const next = core.startGenerator({}, { standby: true });
+  await first.ready();
+  await next.ready();
+  next.client.lagMs = (path) => (path.includes("deployments") ? 30 * secondMs : 0);
+  await core.createDeployment("web");
+  await core.clock.advance(secondMs);
+  first.loseLeadership();
+  await next.lead();
+  await core.clock.advance(10 * secondMs);
+  assert.equal(next.actions("Dangling"), 0);
+  assert.deepEqual(core.events(), []);
+  await next.stop();
+  await first.stop();
+});
+
 test("two generators at once do everything right together", async () => {
   const core = await createCore();
   const protection = watchProtection(core);
@@ -315,6 +334,48 @@ test("a source that is created anew and adopts the protector between any two wri
     await adopter.stop();
     await releasing.stop();
   }
+});
+
+test("somebody who undoes every repair at once causes no storm of requests, and is outlasted", async () => {
+  const core = await createCore();
+  const generator = core.startGenerator();
+  await generator.ready();
+  await core.createDeployment("web");
+  await core.createProtector("mine");
+  await core.clock.advance(60 * secondMs);
+  let requests = 0;
+  let isUndoing = true;
+  generator.client.onRequest = () => void requests++;
+  core.engine.watch(
+    builtInResources.deployments,
+    "default",
+    {},
+    {
+      onEvent({ object }) {
+        if (isUndoing && hasFinalizer(object)) void core.patchDeployment("web", { metadata: { finalizers: null } });
+      },
+      onEnd() {},
+    },
+  );
+  const wish = { metadata: { annotations: { "podseidon.kubewharf.io/remove-cell-once": "a" } } };
+  core.engine.watch(
+    core.protectorType,
+    "default",
+    {},
+    {
+      onEvent({ object }) {
+        if (isUndoing && object.metadata.name === "mine") void core.patchProtector("mine", wish);
+      },
+      onEnd() {},
+    },
+  );
+  await core.clock.advance(60 * secondMs);
+  assert.ok(requests < 400, `${requests} requests in a minute`);
+  assert.ok(isInForce(core.protector("deployment-web")));
+  isUndoing = false;
+  await core.clock.advance(5 * secondMs);
+  assert.ok(hasFinalizer(core.deployment("web")));
+  await generator.stop();
 });
 
 test("a lagging watch causes no storm of requests", async () => {

@@ -16,6 +16,7 @@ export interface Manifest {
     readonly name: string;
     readonly namespace?: string;
     readonly labels?: Readonly<Record<string, string>>;
+    readonly finalizers?: readonly string[];
   };
 }
 
@@ -66,7 +67,10 @@ export interface Deployment extends Manifest {
         readonly securityContext: SecurityContext;
         readonly topologySpreadConstraints: readonly object[];
         readonly containers: readonly [Container];
-        readonly volumes?: readonly { readonly name: string; readonly secret: { readonly secretName: string; readonly defaultMode: number } }[];
+        readonly volumes?: readonly {
+          readonly name: string;
+          readonly secret: { readonly secretName: string; readonly defaultMode: number };
+        }[];
       };
     };
   };

@@ -5,6 +5,8 @@ import { test } from "node:test";
 import { parseEnv } from "node:util";
 import { roles } from "../../src/config/flag.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { type Deployment, onlyOne, render } from "../manifests/manifest-files.ts";
+import { unitCommandLine } from "./systemd.ts";
 
 const folder = path.join(import.meta.dirname, "../../manifests/systemd");
 const unit = readFileSync(path.join(folder, "podseidon@.service"), "utf8");
@@ -17,7 +19,7 @@ const setting = new Map(settings);
 
 function settingsOf(role: string) {
   const env = parseEnv(readFileSync(path.join(folder, `${role}.env`), "utf8"));
-  const argv = (setting.get("ExecStart") ?? "").replace("%i", role).split(" ").slice(1);
+  const argv = unitCommandLine(role).slice(1);
   const readFile = (): string => assert.fail("no example names a configuration file");
   const loaded = loadConfig({ argv, env, readFile, version: "" });
   if (loaded.kind !== "config") assert.fail(`${role}: ${loaded.kind === "error" ? loaded.message : loaded.kind}`);
@@ -34,6 +36,15 @@ for (const role of roles) {
     for (const name of Object.keys(settingsOf(role).env)) assert.match(name, /^PODSEIDON_FLAG_[A-Z_]+$/);
   });
 }
+
+test("the generator leaves Podseidon's own Deployments alone, as its manifest makes it do", () => {
+  const flag = "deployment-plugin-protection-selector";
+  const { containers } = onlyOne<Deployment>(render("base/generator"), "Deployment").spec.template.spec;
+  const argument = containers[0].args.find((arg) => arg.startsWith(`--${flag}=`));
+  const variable = settingsOf("generator").env[`PODSEIDON_FLAG_${flag.toUpperCase().replaceAll("-", "_")}`];
+  assert.equal(variable, "app.kubernetes.io/name!=podseidon");
+  assert.equal(argument, `--${flag}=${variable}`);
+});
 
 test("all four examples can run on one host: no two listen on the same port", () => {
   const ports = roles.flatMap((role) => {

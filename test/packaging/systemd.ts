@@ -12,6 +12,13 @@ export type UnitVerdict =
 
 const unitFile = path.join(import.meta.dirname, "../../manifests/systemd/podseidon@.service");
 
+/** The unit's ExecStart for a role, in words. Throws when the unit has not exactly one. */
+export function unitCommandLine(role: string): readonly string[] {
+  const [line, ...more] = [...readFileSync(unitFile, "utf8").matchAll(/^ExecStart=(.*)$/gm)].map((match) => match[1]);
+  if (line === undefined || more.length > 0) throw new Error(`${unitFile}: expected one ExecStart`);
+  return line.replaceAll("%i", role).split(" ");
+}
+
 /**
  * Runs `systemd-analyze verify` on a copy of the template unit, as instance `role`, whose ExecStart is `executable` (which must exist:
  * the tool checks that). Any output counts as a failure: the tool exits 0 on settings that it does not know.

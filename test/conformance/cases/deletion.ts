@@ -43,7 +43,10 @@ const plain = theme("delete", {
     const { configMaps } = await t.space();
     await configMaps.create(bodies.configMap("a"));
     const codes = (await Promise.all(Array.from({ length: 8 }, () => configMaps.delete("a")))).map(({ code }) => code);
-    assert.deepEqual(codes.sort(), [200, 404, 404, 404, 404, 404, 404, 404]);
+    assert.deepEqual(
+      codes.sort((a, b) => a - b),
+      [200, 404, 404, 404, 404, 404, 404, 404],
+    );
   },
 });
 
@@ -83,12 +86,22 @@ const held = theme("finalizers", {
     await configMaps.create(bodies.configMap("a", {}, { finalizers: [finalizer] }));
     ok(await configMaps.delete("a"));
     const answer = await configMaps.merge("a", { metadata: { finalizers: [finalizer, "a.b/c"] } });
-    refused(answer, 422, "Invalid", /^ConfigMap "a" is invalid: metadata\.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers \[\]string\{"a\.b\/c"\}$/);
+    refused(
+      answer,
+      422,
+      "Invalid",
+      /^ConfigMap "a" is invalid: metadata\.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers \[\]string\{"a\.b\/c"\}$/,
+    );
   },
   "must be qualified names on built-in types": async (t) => {
     const { configMaps } = await t.space();
     const answer = await configMaps.post(bodies.configMap("a", {}, { finalizers: ["plain"] }));
-    refused(answer, 422, "Invalid", /metadata\.finalizers: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified/);
+    refused(
+      answer,
+      422,
+      "Invalid",
+      /metadata\.finalizers\[0\]: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified/,
+    );
   },
   "do not stop other writes of an object that is being deleted": async (t) => {
     const { configMaps } = await t.space();
@@ -126,7 +139,9 @@ const guarded = theme("delete preconditions", {
   "that hold let the deletion through": async (t) => {
     const { configMaps } = await t.space();
     const created = await configMaps.create(bodies.configMap("a"));
-    ok(await configMaps.delete("a", { preconditions: { uid: meta(created).uid, resourceVersion: versionOf(created) } }));
+    ok(
+      await configMaps.delete("a", { preconditions: { uid: meta(created).uid, resourceVersion: versionOf(created) } }),
+    );
     assert.equal(await configMaps.has("a"), false);
   },
   "of a pod name it by its kind": async (t) => {
@@ -147,7 +162,10 @@ const guarded = theme("delete preconditions", {
 const propagation = theme("propagation policy", {
   "Orphan and Foreground mark the object with a finalizer of the garbage collector": async (t) => {
     const deployments = (await t.space()).of("deployments");
-    for (const [policy, name] of [["Orphan", "orphan"], ["Foreground", "foregroundDeletion"]] as const) {
+    for (const [policy, name] of [
+      ["Orphan", "orphan"],
+      ["Foreground", "foregroundDeletion"],
+    ] as const) {
       await deployments.create(bodies.deployment("a"));
       const marked = ok(await deployments.delete("a", { propagationPolicy: policy }), 200);
       assert.deepEqual(meta(marked).finalizers, [name]);
@@ -172,7 +190,12 @@ const propagation = theme("propagation policy", {
     const { configMaps } = await t.space();
     await configMaps.create(bodies.configMap("a"));
     const answer = await configMaps.delete("a", { propagationPolicy: "Sideways" });
-    refused(answer, 422, "Invalid", /propagationPolicy: Unsupported value: "Sideways": supported values: "Foreground", "Background", "Orphan", "nil"/);
+    refused(
+      answer,
+      422,
+      "Invalid",
+      /propagationPolicy: Unsupported value: "Sideways": supported values: "Foreground", "Background", "Orphan", "nil"/,
+    );
   },
 });
 
@@ -209,7 +232,10 @@ const collection = theme("deletecollection", {
     for (const name of ["a", "b"]) await space.livePod(name);
     ok(await space.pods.delete("", { gracePeriodSeconds: 7 }));
     const list = ok(await space.pods.list());
-    assert.deepEqual((list.items ?? []).map((pod) => meta(pod).deletionGracePeriodSeconds), [7, 7]);
+    assert.deepEqual(
+      (list.items ?? []).map((pod) => meta(pod).deletionGracePeriodSeconds),
+      [7, 7],
+    );
   },
 });
 

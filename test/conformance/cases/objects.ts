@@ -23,7 +23,12 @@ const creation = theme("create", {
   "refuses a name that is taken": async (t) => {
     const { configMaps } = await t.space();
     await configMaps.create(bodies.configMap("a"));
-    const status = refused(await configMaps.post(bodies.configMap("a")), 409, "AlreadyExists", 'configmaps "a" already exists');
+    const status = refused(
+      await configMaps.post(bodies.configMap("a")),
+      409,
+      "AlreadyExists",
+      'configmaps "a" already exists',
+    );
     assert.deepEqual(status.details, { name: "a", kind: "configmaps" });
   },
   "names the group where there is one": async (t) => {
@@ -45,27 +50,50 @@ const creation = theme("create", {
   "refuses an object without a name": async (t) => {
     const { configMaps } = await t.space();
     const answer = await configMaps.post({ apiVersion: "v1", kind: "ConfigMap", metadata: {} });
-    const status = refused(answer, 422, "Invalid", /^ConfigMap "" is invalid: metadata\.name: Required value: name or generateName is required$/);
+    const status = refused(
+      answer,
+      422,
+      "Invalid",
+      /^ConfigMap "" is invalid: metadata\.name: Required value: name or generateName is required$/,
+    );
     assert.deepEqual(status.details, {
       kind: "ConfigMap",
-      causes: [{ reason: "FieldValueRequired", message: "Required value: name or generateName is required", field: "metadata.name" }],
+      causes: [
+        {
+          reason: "FieldValueRequired",
+          message: "Required value: name or generateName is required",
+          field: "metadata.name",
+        },
+      ],
     });
   },
   "refuses a name that is no DNS subdomain": async (t) => {
     const { configMaps } = await t.space();
-    const status = refused(await configMaps.post(bodies.configMap("A_b")), 422, "Invalid", /^ConfigMap "A_b" is invalid: metadata\.name: Invalid value: "A_b": a lowercase RFC 1123 subdomain must consist of/);
-    assert.deepEqual(causes(status).map(({ reason, field }) => [reason, field]), [["FieldValueInvalid", "metadata.name"]]);
+    const status = refused(
+      await configMaps.post(bodies.configMap("A_b")),
+      422,
+      "Invalid",
+      /^ConfigMap "A_b" is invalid: metadata\.name: Invalid value: "A_b": a lowercase RFC 1123 subdomain must consist of/,
+    );
+    assert.deepEqual(
+      causes(status).map(({ reason, field }) => [reason, field]),
+      [["FieldValueInvalid", "metadata.name"]],
+    );
   },
   "refuses a resourceVersion": async (t) => {
     const { configMaps } = await t.space();
     const body = bodies.configMap("a", {}, { resourceVersion: "5" });
-    refused(await configMaps.post(body), 500, "", /resourceVersion should not be set on objects to be created/);
+    refused(await configMaps.post(body), 500, "", "resourceVersion should not be set on objects to be created");
   },
   "ignores the UID and times that a client sends": async (t) => {
     const { configMaps } = await t.space();
     const uid = "11111111-2222-4333-8444-555555555555";
     const created = await configMaps.create(
-      bodies.configMap("a", {}, { uid, creationTimestamp: "2001-01-01T00:00:00Z", deletionTimestamp: "2001-01-01T00:00:00Z", generation: 7 }),
+      bodies.configMap(
+        "a",
+        {},
+        { uid, creationTimestamp: "2001-01-01T00:00:00Z", deletionTimestamp: "2001-01-01T00:00:00Z", generation: 7 },
+      ),
     );
     assert.notEqual(meta(created).uid, uid);
     assert.ok((meta(created).creationTimestamp ?? "") > "2002");
@@ -74,7 +102,12 @@ const creation = theme("create", {
   "refuses a namespace that is not that of the path": async (t) => {
     const { configMaps } = await t.space();
     const answer = await configMaps.post(bodies.configMap("a", {}, { namespace: "other" }));
-    refused(answer, 400, "BadRequest", "the namespace of the provided object does not match the namespace sent on the request");
+    refused(
+      answer,
+      400,
+      "BadRequest",
+      "the namespace of the provided object does not match the namespace sent on the request",
+    );
   },
   "refuses a namespace that does not exist": async (t) => {
     const path = `/api/v1/namespaces/${t.unique("nowhere")}/configmaps`;
@@ -85,7 +118,12 @@ const creation = theme("create", {
   "refuses an object of another kind": async (t) => {
     const { configMaps } = await t.space();
     const answer = await configMaps.post({ ...bodies.configMap("a"), kind: "Secret" });
-    refused(answer, 400, "BadRequest", /Secret in version "v1" cannot be handled as a ConfigMap|does not match the expected/);
+    refused(
+      answer,
+      400,
+      "BadRequest",
+      /Secret in version "v1" cannot be handled as a ConfigMap|does not match the expected/,
+    );
   },
   "refuses labels that are no strings": async (t) => {
     const { configMaps } = await t.space();
@@ -95,7 +133,12 @@ const creation = theme("create", {
   "refuses label values that selectors could not name": async (t) => {
     const { configMaps } = await t.space();
     const answer = await configMaps.post(bodies.configMap("a", {}, { labels: { a: "b c" } }));
-    refused(answer, 422, "Invalid", /^ConfigMap "a" is invalid: metadata\.labels: Invalid value: "b c": a valid label must be an empty string or consist of/);
+    refused(
+      answer,
+      422,
+      "Invalid",
+      /^ConfigMap "a" is invalid: metadata\.labels: Invalid value: "b c": a valid label must be an empty string or consist of/,
+    );
   },
   "answers with the object's own version, and each write gets a higher one": async (t) => {
     const { configMaps } = await t.space();
@@ -137,7 +180,7 @@ const update = theme("update", {
     const { configMaps } = await t.space();
     const created = await configMaps.create(bodies.configMap("a"));
     const writes = ["1", "2", "3", "4"].map((k) => configMaps.put("a", withData(created, { k })));
-    const codes = (await Promise.all(writes)).map(({ code }) => code).sort();
+    const codes = (await Promise.all(writes)).map(({ code }) => code).sort((a, b) => a - b);
     assert.deepEqual(codes, [200, 409, 409, 409]);
   },
   "without a version overwrites a ConfigMap": async (t) => {
@@ -148,7 +191,8 @@ const update = theme("update", {
   "without a version is refused for a Lease": async (t) => {
     const leases = (await t.space()).of("leases");
     await leases.create(bodies.lease("a"));
-    const message = 'leases.coordination.k8s.io "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update';
+    const message =
+      'leases.coordination.k8s.io "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update';
     refused(await leases.put("a", bodies.lease("a")), 422, "Invalid", message);
   },
   "without a version is refused for a custom resource": async (t) => {
@@ -174,7 +218,12 @@ const update = theme("update", {
     const { configMaps } = await t.space();
     await configMaps.create(bodies.configMap("a"));
     const answer = await configMaps.put("a", bodies.configMap("a", {}, { uid: "zzz" }));
-    refused(answer, 409, "Conflict", /Precondition failed: UID in precondition: zzz, UID in object meta: [0-9a-f-]{36}$/);
+    refused(
+      answer,
+      409,
+      "Conflict",
+      /Precondition failed: UID in precondition: zzz, UID in object meta: [0-9a-f-]{36}$/,
+    );
   },
   "of a name that is not there is refused": async (t) => {
     const { configMaps } = await t.space();
@@ -230,7 +279,11 @@ const generation = theme("generation", {
     const space = await t.space();
     for (const [resource, body] of counted) {
       await space.of(resource).create(body);
-      assert.equal(meta(ok(await space.of(resource).merge("a", { metadata: { labels: { l: "2" } } }))).generation, 1, resource);
+      assert.equal(
+        meta(ok(await space.of(resource).merge("a", { metadata: { labels: { l: "2" } } }))).generation,
+        1,
+        resource,
+      );
     }
   },
   "stays when only annotations change, except for a Deployment": async (t) => {
@@ -251,7 +304,10 @@ const generation = theme("generation", {
   "of a client is ignored": async (t) => {
     const deployments = (await t.space()).of("deployments");
     await deployments.create({ ...bodies.deployment("a"), metadata: { name: "a", generation: 9 } });
-    assert.equal(meta(ok(await deployments.merge("a", { metadata: { generation: 12 }, spec: { replicas: 2 } }))).generation, 2);
+    assert.equal(
+      meta(ok(await deployments.merge("a", { metadata: { generation: 12 }, spec: { replicas: 2 } }))).generation,
+      2,
+    );
   },
 });
 

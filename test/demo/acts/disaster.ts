@@ -40,6 +40,7 @@ export class Runaway {
   readonly #stop = new AbortController();
   readonly #work: Promise<void>[] = [];
   #lastAdmittedMs = 0;
+  #lastRefusal: string | undefined;
 
   /** `onAdmitted` is called after each admitted deletion. */
   constructor(stage: Stage, onAdmitted: () => void) {
@@ -49,6 +50,11 @@ export class Runaway {
 
   deletionsOf(service: string): Deletions {
     return this.#counts.get(service) ?? { tried: 0, admitted: 0, refused: 0, unanswered: 0 };
+  }
+
+  /** What the last refused request was told; undefined = none was refused. */
+  get lastRefusal(): string | undefined {
+    return this.#lastRefusal;
   }
 
   /** Milliseconds since the last deletion was admitted. */
@@ -87,15 +93,17 @@ export class Runaway {
         return;
       } catch (error) {
         if (!isApiError(error)) throw error;
-        if (error.status.code === 429) counts.refused += 1;
-        else counts.unanswered += 1;
+        if (error.status.code === 429) {
+          counts.refused += 1;
+          this.#lastRefusal = error.status.message;
+        } else counts.unanswered += 1;
       }
       await sleep(clock, waitMs, this.#stop.signal);
     }
   }
 }
 
-/** Resolves when nothing has been admitted for `quietMs`, or after `limitMs`. */
-export async function untilQuiet(stage: Stage, runaway: Runaway, quietMs: number, limitMs: number): Promise<void> {
-  await waitUntil(stage, limitMs, () => runaway.quietMs() >= quietMs);
+/** Resolves to true when nothing has been admitted for `quietMs`, and to false after `limitMs`. */
+export async function untilQuiet(stage: Stage, runaway: Runaway, quietMs: number, limitMs: number): Promise<boolean> {
+  return await waitUntil(stage, limitMs, () => runaway.quietMs() >= quietMs);
 }

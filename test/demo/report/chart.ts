@@ -98,18 +98,22 @@ function marksOf({ marks }: ChartData, { x }: Scale): string {
     .join("");
 }
 
+function endOf(points: readonly Point[]): number {
+  return points.at(-1)?.last ?? 0;
+}
+
 /** Labels right of the lines, at their ends, moved apart where they would touch. */
 function labelsOf(data: ChartData, { y }: Scale): string {
   const wanted = [
-    { tone: "with", text: "with Podseidon", value: data.withPodseidon.at(-1)?.last ?? 0 },
-    { tone: "floor", text: `floor ${data.floor}`, value: data.floor },
-    { tone: "without", text: "without", value: data.withoutPodseidon.at(-1)?.last ?? 0 },
+    { tone: "with", text: "with Podseidon", value: endOf(data.withPodseidon) },
+    { tone: "floor", text: "floor", value: data.floor },
+    { tone: "without", text: "without", value: endOf(data.withoutPodseidon) },
   ].sort((a, b) => b.value - a.value || (a.tone === "floor" ? 1 : -1));
   let lastY = 0;
   return wanted
     .map(({ tone, text, value }) => {
       lastY = Math.max(y(value) + 4, lastY + 15);
-      return `<text class="label ${tone}" x="${width - right + 8}" y="${lastY}">${text}</text>`;
+      return `<text class="label ${tone}" x="${width - right + 8}" y="${lastY}">${text} ${value}</text>`;
     })
     .join("");
 }

@@ -16,7 +16,8 @@ const data: ReportData = {
     },
   ],
   charts: [sampleChart],
-  problems: [],
+  verdict: { exitCode: 0, sentences: ["Every floor held."] },
+  refusal: "PodProtector shop/<a> refuses",
   remarks: [{ atMs: 1500, text: "a <remark>" }],
 };
 
@@ -39,7 +40,13 @@ test("the page holds a chart and a row for each service, in light and dark", () 
 
 test("the page says that all floors held only when there is no problem", () => {
   assert.match(reportPage(data), /Every floor held/);
-  const broken = reportPage({ ...data, problems: ["search fell to 8"] });
+  assert.match(reportPage(data), /class="verdict">/);
+  const broken = reportPage({ ...data, verdict: { exitCode: 1, sentences: ["search fell to 8"] } });
   assert.doesNotMatch(broken, /Every floor held/);
-  assert.match(broken, /search fell to 8/);
+  assert.match(broken, /class="verdict broken"><p>search fell to 8/);
+});
+
+test("the page quotes what a refused request was told, and leaves that out when nothing was refused", () => {
+  assert.match(reportPage(data), /<blockquote>PodProtector shop\/&lt;a&gt; refuses</);
+  assert.doesNotMatch(reportPage({ ...data, refusal: undefined }), /<blockquote>/);
 });

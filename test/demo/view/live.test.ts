@@ -30,12 +30,14 @@ test("a frame of three services in three cells fits 80 columns and 24 rows, howe
   assert.ok(lines.length <= 24, `${lines.length} lines`);
   for (const line of lines) assert.ok(line.length < 80, `${line.length}: ${line}`);
   assert.match(lines.join("\n"), /generator up/);
+  assert.match(lines.at(-1) ?? "", /29\.0 s {2}a long remark/);
 });
 
 test("a larger terminal shows the newest remarks below", () => {
   const lines = renderFrame(fullState, { columns: 120, rows: 40 }, style);
   assert.ok(lines.length <= 40);
-  assert.match(lines.at(-1) ?? "", /29\.0 {2}a long remark/);
+  assert.match(lines.at(-1) ?? "", /29\.0 s {2}a long remark/);
+  assert.ok(lines.filter((line) => line.includes("a long remark")).length > 10);
 });
 
 test("a frame says how much is available, where the floor is and how low it went", () => {
@@ -85,7 +87,9 @@ test("each process is shown with its state, those of one role together", () => {
 });
 
 test("without processes the frame says that Podseidon is off", () => {
-  assert.match(renderFrame({ ...sampleState, roles: [] }, size, style).join("\n"), /Podseidon is off/);
+  const lines = renderFrame({ ...sampleState, roles: [] }, size, style);
+  assert.match(lines.join("\n"), /Podseidon is off/);
+  assert.match(lineWith(lines, "deletions"), /nobody is asked/);
 });
 
 test("reviews without answer are shown as soon as there are some", () => {

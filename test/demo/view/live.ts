@@ -66,7 +66,9 @@ function rolesLine(roles: readonly RoleView[], style: Style): string {
   return ` ${groups.join("   ")}`;
 }
 
-function reviewsLine({ admitted, refused, waiting, unanswered }: DemoState["reviews"], style: Style): string {
+function reviewsLine({ reviews, roles }: DemoState, style: Style): string {
+  if (roles.length === 0) return " deletions   nobody is asked, so each of them goes through";
+  const { admitted, refused, waiting, unanswered } = reviews;
   const numbers = [
     style.paint("good", `admitted ${admitted}`),
     style.paint("warn", `refused ${refused}`),
@@ -80,7 +82,7 @@ function reviewsLine({ admitted, refused, waiting, unanswered }: DemoState["revi
 export function renderFrame(state: DemoState, size: Size, style: Style): readonly string[] {
   const columns = Math.max(60, Math.min(size.columns - 1, columnsMax));
   const clock = `${secondsText(state.elapsedMs)} s `;
-  const title = " Podseidon: three worker clusters, one floor for each service";
+  const title = ` Podseidon: three worker clusters, one floor (${style.glyphs.floor}) for each service`;
   const words = wrap(state.act.words, columns - 2).slice(0, 2);
   const lines = [
     style.paint("strong", title.padEnd(columns - clock.length)) + style.paint("dim", clock),
@@ -89,13 +91,15 @@ export function renderFrame(state: DemoState, size: Size, style: Style): readonl
     ...[words[0] ?? "", words[1] ?? ""].map((line) => ` ${line}`),
     ...state.services.flatMap((service) => ["", ...serviceLines(service, columns, style)]),
     "",
-    reviewsLine(state.reviews, style),
+    reviewsLine(state, style),
     rolesLine(state.roles, style),
   ];
-  const room = Math.max(0, size.rows - lines.length - 1);
-  const remarks = state.remarks.slice(-room).map(({ atMs, text }) => {
-    const line = ` ${secondsText(atMs).padStart(5)}  ${text}`;
+  // On 24 rows there is room for one remark, the newest; with more rows a blank line stands before the first.
+  const room = Math.max(0, size.rows - lines.length);
+  if (room > 1) lines.push("");
+  const remarks = state.remarks.slice(-Math.max(1, room - 1)).map(({ atMs, text }) => {
+    const line = ` ${secondsText(atMs).padStart(5)} s  ${text}`;
     return style.paint("dim", line.length > columns ? `${line.slice(0, columns - 1)}>` : line);
   });
-  return [...lines, ...(room === 0 ? [] : remarks)].slice(0, size.rows);
+  return [...lines, ...remarks].slice(0, size.rows);
 }

@@ -15,6 +15,7 @@ import {
   type CellName,
   type ServicePlan,
   cellNames,
+  maxUnavailablePercent,
   namespace,
   nodeNames,
   replicasOf,
@@ -56,7 +57,10 @@ function deploymentOf(plan: ServicePlan, replicas: number, image: string): JsonO
     spec: {
       replicas,
       selector: { matchLabels: labels },
-      strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "25%", maxSurge: "25%" } },
+      strategy: {
+        type: "RollingUpdate",
+        rollingUpdate: { maxUnavailable: `${maxUnavailablePercent}%`, maxSurge: "25%" },
+      },
       template: { metadata: { labels }, spec: { containers: [{ name: "main", image: `${plan.name}:${image}` }] } },
     },
   };

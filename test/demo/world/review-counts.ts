@@ -31,6 +31,13 @@ export class ReviewCounts {
     };
   }
 
+  /** Begins to count at 0 again; what waits goes on waiting. */
+  restart(): void {
+    this.#admitted = 0;
+    this.#refused = 0;
+    this.#unanswered = 0;
+  }
+
   /** The same calls, counted. */
   count(call: CallWebhook): CallWebhook {
     return async (webhook, review, timeoutMs) => {

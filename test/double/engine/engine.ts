@@ -231,7 +231,7 @@ export class Engine {
 
   /** POST pods/binding: assigns the pod to a node. */
   bind(namespace: string, name: string, nodeName: string, options: RequestOptions = {}): Status {
-    return bindPod(this.#context, namespace, name, { target: { name: nodeName } }, writeOptions(options));
+    return bindPod(this.#context, namespace, name, nodeName, writeOptions(options));
   }
 
   getScale(type: ResourceType, namespace: string | undefined, name: string): JsonObject {

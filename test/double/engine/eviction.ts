@@ -8,7 +8,16 @@ import { decodeObject, nowSeconds } from "./metadata.ts";
 import { type JsonObject, type KubeObject, asArray, asNumber, asObject, asString, withFields } from "./object.ts";
 import { builtInResources as types } from "./resources.ts";
 import { compileLabelSelector } from "./selectors.ts";
-import { ApiError, type Status, badRequest, conflict, internalError, isApiError, success } from "./status.ts";
+import {
+  ApiError,
+  type Status,
+  badRequest,
+  conflict,
+  internalError,
+  isApiError,
+  plainError,
+  success,
+} from "./status.ts";
 import { type WriteContext, type WriteOptions, current, internalUpdate } from "./write.ts";
 
 const evictionKind = { group: "policy", version: "v1", kind: "Eviction" } as const;
@@ -129,16 +138,27 @@ function markDisrupted(context: WriteContext, pod: KubeObject): KubeObject {
   return withFields(pod, { status: { ...pod.status, conditions } });
 }
 
+/** The node that a Binding names. Throws 400 and 500, as the real server does for lack of a better code. */
+export function nodeOfBinding(name: string, body: JsonObject): string {
+  const { kind, name: nodeName } = asObject(body["target"]);
+  if (asObject(body["metadata"])["name"] !== name) {
+    throw badRequest("name in URL does not match name in Binding object");
+  }
+  if (kind !== undefined && kind !== "" && kind !== "Node") {
+    throw plainError(`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`);
+  }
+  if (typeof nodeName !== "string" || nodeName === "") throw plainError("target.name: Required value");
+  return nodeName;
+}
+
 /** POST pods/binding: assigns a pod to a node, as the scheduler does. Throws 404, and 409 when the pod has a node. */
 export function bindPod(
   context: WriteContext,
   namespace: string,
   name: string,
-  body: unknown,
+  nodeName: string,
   options: WriteOptions,
 ): Status {
-  const nodeName = asString(asObject(asObject(body)["target"])["name"]) ?? "";
-  if (nodeName === "") throw badRequest("Binding: target.name: Required value");
   const target = { type: types.pods, namespace, name };
   internalUpdate(
     context,

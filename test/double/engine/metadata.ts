@@ -1,7 +1,17 @@
 /** The rules of metadata that hold for every resource: names, immutable fields, timestamps, generation, managedFields. */
 import { type Clock } from "../../../src/util/clock.ts";
-import { type KubeObject, type Metadata, asObject, asString, isObject, jsonEquals, withMetadata } from "./object.ts";
-import { type ResourceType, apiVersionOf } from "./resources.ts";
+import {
+  type JsonObject,
+  type KubeObject,
+  type Metadata,
+  asObject,
+  asString,
+  isObject,
+  jsonEquals,
+  withMetadata,
+} from "./object.ts";
+import { type ResourceType, apiVersionOf, builtInResources } from "./resources.ts";
+import { dnsSubdomainProblems, validateAnnotations, validateFinalizers, validateLabels } from "./qualified-names.ts";
 import { desiredStateChanged } from "./strategy.ts";
 import { type FieldError, badRequest, invalid } from "./status.ts";
 
@@ -16,8 +26,24 @@ export function nowSeconds(clock: Clock): string {
   return formatSeconds(clock.epochMicros());
 }
 
-const dnsSubdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const nameLengthMax = 253;
+function jsonType(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "boolean" ? "bool" : typeof value;
+}
+
+/** What stops the server from reading `metadata` at all: maps of strings that are none. Undefined = nothing. */
+export function unreadableMetadata(type: ResourceType, metadata: JsonObject): string | undefined {
+  for (const field of ["labels", "annotations"]) {
+    const map = metadata[field] ?? {};
+    const path = type.custom ? `ObjectMeta.${field}` : `ObjectMeta.metadata.${field}`;
+    const say = (value: unknown, wanted: string): string =>
+      `json: cannot unmarshal ${jsonType(value)} into Go struct field ${path} of type ${wanted}`;
+    if (!isObject(map)) return say(map, "map[string]string");
+    const wrong = Object.values(map).find((value) => typeof value !== "string" && value !== null);
+    if (wrong !== undefined) return say(wrong, "string");
+  }
+  return undefined;
+}
 
 /** Checks that `body` is an object of this resource and has a usable shape. Throws 400. */
 export function decodeObject(type: ResourceType, body: unknown, namespace: string | undefined): KubeObject {
@@ -34,41 +60,53 @@ export function decodeObject(type: ResourceType, body: unknown, namespace: strin
   if (inBody !== undefined && inBody !== "" && inBody !== namespace) {
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
+  const why = unreadableMetadata(type, metadata);
+  if (why !== undefined) {
+    throw badRequest(`${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: ${why}`);
+  }
   const checked = { ...metadata, ...(namespace === undefined ? {} : { namespace }) } as unknown as Metadata;
   return { ...body, metadata: checked } as KubeObject;
 }
 
-function validateStringMap(field: string, value: unknown): FieldError[] {
-  if (value === undefined || (isObject(value) && Object.values(value).every((item) => typeof item === "string")))
-    return [];
-  return [
-    { field, reason: "FieldValueInvalid", detail: `Invalid value: ${JSON.stringify(value)}: must be a map of strings` },
-  ];
+/** The types whose validation goes beyond what every object's metadata must satisfy. */
+function isStrict(type: ResourceType): boolean {
+  return (type.group === "" || type.group === "apps") && type !== builtInResources.events;
 }
 
-/** Refuses malformed names, labels and annotations with 422. */
+/** Refuses malformed names, labels, annotations and finalizers with 422. */
 export function validateMetadata(type: ResourceType, object: KubeObject): void {
-  const { name, labels, annotations } = object.metadata;
-  const errors = [
-    ...validateStringMap("metadata.labels", labels),
-    ...validateStringMap("metadata.annotations", annotations),
+  const { name, labels = {}, annotations = {}, finalizers = [] } = object.metadata;
+  const errors: FieldError[] = [
+    ...dnsSubdomainProblems(name).map((why): FieldError => invalidField("metadata.name", name, why)),
+    ...validateLabels(labels),
+    ...validateAnnotations(annotations),
+    ...validateFinalizers(finalizers, isStrict(type)),
   ];
-  if (!dnsSubdomain.test(name) || name.length > nameLengthMax) {
-    const detail = `Invalid value: ${JSON.stringify(name)}: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`;
-    errors.push({ field: "metadata.name", reason: "FieldValueInvalid", detail });
-  }
   if (errors.length > 0) throw invalid(type, name, errors);
+}
+
+function invalidField(field: string, value: unknown, why: string): FieldError {
+  return { field, reason: "FieldValueInvalid", detail: `Invalid value: ${JSON.stringify(value)}: ${why}` };
+}
+
+/** Fields that a client may repeat, or leave out, but not set or change. */
+function checkImmutable(type: ResourceType, before: Metadata, after: Metadata): void {
+  const refuse = (field: "uid" | "deletionTimestamp" | "deletionGracePeriodSeconds"): void => {
+    const error = invalidField(`metadata.${field}`, after[field], "field is immutable");
+    throw invalid(type, before.name, [error]);
+  };
+  const uid = asString(after.uid) ?? "";
+  if (uid !== "" && uid !== before.uid) refuse("uid");
+  if (after.deletionTimestamp !== undefined && before.deletionTimestamp === undefined) refuse("deletionTimestamp");
+  const grace = after.deletionGracePeriodSeconds;
+  if (grace !== undefined && grace !== before.deletionGracePeriodSeconds) refuse("deletionGracePeriodSeconds");
 }
 
 /** An update keeps what clients cannot change, and is refused where it tries to change an identity. */
 export function updatedMetadata(type: ResourceType, old: KubeObject, next: KubeObject): KubeObject {
   const before = old.metadata;
   const after = next.metadata;
-  const uid = asString(after.uid);
-  if (uid !== undefined && uid !== "" && uid !== before.uid) {
-    const detail = `Invalid value: ${JSON.stringify(uid)}: field is immutable`;
-    throw invalid(type, before.name, [{ field: "metadata.uid", reason: "FieldValueInvalid", detail }]);
-  }
+  checkImmutable(type, before, after);
   const added = (after.finalizers ?? []).filter((name) => !(before.finalizers ?? []).includes(name));
   if (before.deletionTimestamp !== undefined && added.length > 0) {
     const detail = `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((name) => JSON.stringify(name)).join(", ")}}`;
@@ -91,7 +129,7 @@ export function updatedMetadata(type: ResourceType, old: KubeObject, next: KubeO
 export function nextGeneration(type: ResourceType, old: KubeObject, next: KubeObject): number | undefined {
   const generation = old.metadata.generation;
   if (!type.hasGeneration || generation === undefined) return generation;
-  return desiredStateChanged(old, next) ? generation + 1 : generation;
+  return desiredStateChanged(type, old, next) ? generation + 1 : generation;
 }
 
 // The server folds older entries together beyond this number.

@@ -72,7 +72,7 @@ export function deepFreeze<T>(value: T): T {
 }
 
 /** A copy without the keys whose value is undefined, as JSON has it. */
-export function withoutUndefined<T extends object>(value: T): T {
+function withoutUndefined<T extends object>(value: T): T {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 }
 

@@ -1,7 +1,8 @@
 /** JSON merge patch (RFC 7386) and JSON patch (RFC 6902). */
 import { type Operation, applyPatch } from "rfc6902";
 import { type JsonObject, isObject } from "./object.ts";
-import { ApiError, badRequest, notImplemented } from "./status.ts";
+import { type ResourceType } from "./resources.ts";
+import { ApiError, badRequest, notImplemented, unsupportedMediaType } from "./status.ts";
 
 export interface Patch {
   /** The media type, without parameters. */
@@ -36,16 +37,42 @@ function jsonPatch(target: JsonObject, operations: readonly unknown[]): unknown 
   throw new ApiError(422, "Invalid", `the server rejected our request due to an error in our request`, {});
 }
 
-/** The patched copy of `target`; nothing is changed in place. Throws 400, 422 (a failed JSON patch) and 501 (strategic and apply patches). */
-export function applyClientPatch(target: JsonObject, patch: Patch): JsonObject {
+function undecodable(body: unknown, wanted: string): ApiError {
+  const got = body === null ? "null" : Array.isArray(body) ? "array" : typeof body;
+  return badRequest(`error decoding patch: json: cannot unmarshal ${got} into Go value of type ${wanted}`);
+}
+
+function unknownType(type: ResourceType): ApiError {
+  // The route of a built-in resource refuses it before anything knows more than the number.
+  if (!type.custom) return unsupportedMediaType("415: Unsupported Media Type");
+  return unsupportedMediaType(
+    "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+  );
+}
+
+/**
+ * The patched copy of `target`; nothing is changed in place. Throws 400, 415, 422 (a failed JSON patch) and 501 (strategic patches of
+ * built-in types, apply).
+ */
+export function applyClientPatch(type: ResourceType, target: JsonObject, patch: Patch): JsonObject {
   let result: unknown;
-  if (patch.contentType === "application/merge-patch+json") {
-    if (!isObject(patch.body)) throw badRequest("the merge patch is not a JSON object");
-    result = mergePatch(target, patch.body);
-  } else if (patch.contentType === "application/json-patch+json") {
-    if (!Array.isArray(patch.body)) throw badRequest("the JSON patch is not an array of operations");
-    result = jsonPatch(target, patch.body);
-  } else throw notImplemented(`patches of type ${patch.contentType}`);
+  switch (patch.contentType) {
+    case "application/merge-patch+json":
+      if (!isObject(patch.body)) throw undecodable(patch.body, "map[string]interface {}");
+      result = mergePatch(target, patch.body);
+      break;
+    case "application/json-patch+json":
+      if (!Array.isArray(patch.body)) throw undecodable(patch.body, "[]handlers.jsonPatchOp");
+      result = jsonPatch(target, patch.body);
+      break;
+    case "application/strategic-merge-patch+json":
+      if (type.custom) throw unknownType(type);
+      throw notImplemented("strategic merge patches");
+    case "application/apply-patch+yaml":
+      throw notImplemented("server-side apply");
+    default:
+      throw unknownType(type);
+  }
   if (!isObject(result)) throw badRequest("the patched object is no object");
   return result;
 }

@@ -68,5 +68,10 @@ export async function patchScale(
   patch: Patch,
   options: WriteOptions,
 ): Promise<JsonObject> {
-  return await writeScale(context, target, applyClientPatch(scaleOf(current(context, target)), patch), options);
+  return await writeScale(
+    context,
+    target,
+    applyClientPatch(target.type, scaleOf(current(context, target)), patch),
+    options,
+  );
 }

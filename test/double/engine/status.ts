@@ -38,7 +38,7 @@ export class ApiError extends Error {
       metadata: {},
       status: "Failure",
       message,
-      reason,
+      ...(reason === "" ? {} : { reason }),
       ...(details === undefined ? {} : { details }),
       code,
     };
@@ -113,10 +113,16 @@ export function invalid(type: ResourceType, name: string, errors: readonly Field
   });
 }
 
-/** A refusal of the options of a list, watch or deletion. */
-export function invalidOptions(kind: "ListOptions" | "DeleteOptions", field: string, detail: string): ApiError {
+export type OptionsKind = "ListOptions" | "CreateOptions" | "UpdateOptions" | "PatchOptions" | "DeleteOptions";
+
+/** A refusal of the options of a request. */
+export function invalidOptions(kind: OptionsKind, field: string, detail: string): ApiError {
   const message = `${kind}.meta.k8s.io "" is invalid: ${field}: ${detail}`;
-  const reason = detail.startsWith("Forbidden") ? "FieldValueForbidden" : "FieldValueNotSupported";
+  const reason = detail.startsWith("Forbidden")
+    ? "FieldValueForbidden"
+    : detail.startsWith("Unsupported")
+      ? "FieldValueNotSupported"
+      : "FieldValueInvalid";
   return new ApiError(422, "Invalid", message, {
     group: "meta.k8s.io",
     kind,
@@ -146,7 +152,7 @@ export function forbidden(type: ResourceType, name: string, why: string): ApiErr
   return new ApiError(403, "Forbidden", `${subject} is forbidden: ${why}`, details);
 }
 
-export function expired(message: string): ApiError {
+function expired(message: string): ApiError {
   return new ApiError(410, "Expired", message);
 }
 
@@ -167,6 +173,15 @@ export function internalError(message: string): ApiError {
 
 export function methodNotAllowed(): ApiError {
   return new ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {});
+}
+
+/** An error that the server has no status for: its text, without a reason. */
+export function plainError(message: string): ApiError {
+  return new ApiError(500, "", message);
+}
+
+export function unsupportedMediaType(message: string): ApiError {
+  return new ApiError(415, "UnsupportedMediaType", message);
 }
 
 /** What the double does not imitate: a clear refusal instead of a wrong answer. */

@@ -120,7 +120,9 @@ export function statusUpdate(type: ResourceType, old: KubeObject, next: KubeObje
 }
 
 /** True when the desired state differs, which moves metadata.generation. */
-export function desiredStateChanged(old: KubeObject, next: KubeObject): boolean {
+export function desiredStateChanged(type: ResourceType, old: KubeObject, next: KubeObject): boolean {
+  // Alone among the workloads, a Deployment hands its annotations on to what it makes.
+  if (type === types.deployments && !jsonEquals(old.metadata.annotations, next.metadata.annotations)) return true;
   const { metadata: _m1, status: _s1, ...before } = old;
   const { metadata: _m2, status: _s2, ...after } = next;
   return !jsonEquals(before, after);

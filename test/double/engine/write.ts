@@ -9,12 +9,14 @@ import {
   nextGeneration,
   nowSeconds,
   stampManager,
+  unreadableMetadata,
   updatedMetadata,
   validateMetadata,
 } from "./metadata.ts";
 import {
   type JsonObject,
   type KubeObject,
+  asObject,
   asString,
   deepFreeze,
   jsonEquals,
@@ -24,7 +26,7 @@ import {
 import { type Patch, applyClientPatch } from "./patch.ts";
 import { type ResourceType, builtInResources, groupResource } from "./resources.ts";
 import {
-  type ApiError,
+  ApiError,
   type FieldError,
   alreadyExists,
   badRequest,
@@ -32,6 +34,7 @@ import {
   forbidden,
   invalid,
   notFound,
+  plainError,
 } from "./status.ts";
 import { type Store } from "./store.ts";
 import { applyDefaults, initialStatus, mainUpdate, statusUpdate, validateBuiltIn } from "./strategy.ts";
@@ -126,7 +129,7 @@ export async function createObject(
 ): Promise<KubeObject> {
   const decoded = decodeObject(type, body, namespace);
   if (asString(decoded.metadata.resourceVersion) !== undefined && decoded.metadata.resourceVersion !== "") {
-    throw badRequest("resourceVersion should not be set on objects to be created");
+    throw plainError("resourceVersion should not be set on objects to be created");
   }
   const name = newName(context, type, decoded.metadata as unknown as JsonObject);
   checkNamespace(context, type, namespace, name);
@@ -170,7 +173,9 @@ function completeUpdate(
   old: KubeObject,
   wanted: KubeObject,
 ): KubeObject {
-  const kept = updatedMetadata(type, old, wanted);
+  // The metadata that comes with a custom resource's status is not even looked at.
+  const ignoresMetadata = type.custom && subresource === "status";
+  const kept = updatedMetadata(type, old, ignoresMetadata ? { ...wanted, metadata: old.metadata } : wanted);
   const merged =
     subresource === "status" ? statusUpdate(type, old, kept) : mainUpdate(type, old, applyDefaults(type, kept));
   const pruned = context.schemaOf(type)?.prune(merged) ?? merged;
@@ -274,6 +279,15 @@ export async function updateObject(
   );
 }
 
+/** The refusal of a patch whose result the server cannot read; it names no object. */
+function unreadablePatch(result: JsonObject, why: string): ApiError {
+  const field = "patch";
+  const detail = `Invalid value: ${JSON.stringify(JSON.stringify(result))}: ${why}`;
+  return new ApiError(422, "Invalid", ` "" is invalid: ${field}: ${detail}`, {
+    causes: [{ reason: "FieldValueInvalid", message: detail, field }],
+  });
+}
+
 /** PATCH of an object or of its status; applied again to the newer state when it lost a race. */
 export async function patchObject(
   context: WriteContext,
@@ -287,7 +301,10 @@ export async function patchObject(
     target,
     subresource,
     (old) => {
-      const patched = decodeObject(target.type, applyClientPatch(old, patch), target.namespace);
+      const result = applyClientPatch(target.type, old, patch);
+      const why = unreadableMetadata(target.type, asObject(result["metadata"]));
+      if (why !== undefined) throw unreadablePatch(result, why);
+      const patched = decodeObject(target.type, result, target.namespace);
       if (patched.metadata.name !== target.name) throw wrongName(patched.metadata.name, target.name);
       checkVersion(target.type, old, asString(patched.metadata.resourceVersion));
       return patched;

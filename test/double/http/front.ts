@@ -4,7 +4,15 @@ import { type Clock, sleep } from "../../../src/util/clock.ts";
 import { type Caller } from "../engine/admission.ts";
 import { type Engine, systemAdmin } from "../engine/engine.ts";
 import { objectText } from "../engine/object.ts";
-import { ApiError, badRequest, internalError, isApiError, unauthorized } from "../engine/status.ts";
+import {
+  ApiError,
+  badRequest,
+  internalError,
+  isApiError,
+  notImplemented,
+  unauthorized,
+  unsupportedMediaType,
+} from "../engine/status.ts";
 import { type Watch, type WatchEvent } from "../engine/watch.ts";
 import { type Authorizer, type RestRequest, type RestResponse, errorResponse, handleRest } from "../rest/rest.ts";
 
@@ -34,11 +42,18 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function decodeBody(text: string, contentType: string): unknown {
+const unreadBodyTypes = ["application/yaml", "application/vnd.kubernetes.protobuf"];
+
+function decodeBody(method: string, text: string, contentType: string): unknown {
   if (text === "") return undefined;
-  if (!/(^$|[/+]json$)/.test(contentType)) {
-    const why = `the body of the request was in an unknown format - accepted media types include: application/json`;
-    throw new ApiError(415, "UnsupportedMediaType", why);
+  if (method === "PATCH") {
+    // What is no JSON is refused by its type, which depends on the resource.
+    if (!contentType.endsWith("json")) return undefined;
+  } else if (contentType !== "" && contentType !== "application/json") {
+    if (unreadBodyTypes.includes(contentType)) throw notImplemented(`bodies of type ${contentType}`);
+    throw unsupportedMediaType(
+      "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+    );
   }
   try {
     return JSON.parse(text) as unknown;
@@ -109,7 +124,7 @@ export class Front {
       path: url.pathname,
       query: url.searchParams,
       contentType,
-      body: decodeBody(text, contentType),
+      body: decodeBody(request.method ?? "GET", text, contentType),
       caller: this.#caller(request.headers),
       userAgent: (request.headers["user-agent"] ?? "").split(/[/ ]/)[0]!,
     };

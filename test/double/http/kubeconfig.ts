@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 
 /** The text of a kubeconfig (JSON, which is YAML) for `url`; `token` and `caPem` where the server wants them. */
-export function kubeconfigText(url: string, token: string | undefined, caPem: string | undefined): string {
+function kubeconfigText(url: string, token: string | undefined, caPem: string | undefined): string {
   const cluster = {
     server: url,
     ...(caPem === undefined ? {} : { "certificate-authority-data": Buffer.from(caPem).toString("base64") }),

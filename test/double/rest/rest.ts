@@ -4,11 +4,13 @@
  */
 import { type Caller } from "../engine/admission.ts";
 import { type Engine, type RequestOptions } from "../engine/engine.ts";
+import { nodeOfBinding } from "../engine/eviction.ts";
 import { type ListQuery, type ListResult } from "../engine/list.ts";
-import { type JsonObject, type KubeObject, asObject, asString, isObject, objectText } from "../engine/object.ts";
+import { type JsonObject, type KubeObject, asArray, asObject, isObject, objectText } from "../engine/object.ts";
 import { type ResourceType, apiVersionOf } from "../engine/resources.ts";
 import {
   type ApiError,
+  type OptionsKind,
   type Status,
   badRequest,
   forbidden,
@@ -124,15 +126,21 @@ function watchQuery(query: URLSearchParams): WatchQuery {
   };
 }
 
+const optionsKinds: Readonly<Record<string, OptionsKind>> = {
+  POST: "CreateOptions",
+  PUT: "UpdateOptions",
+  PATCH: "PatchOptions",
+  DELETE: "DeleteOptions",
+};
+
+function checkDryRun(kind: OptionsKind, dryRun: readonly unknown[]): void {
+  if (dryRun.every((value) => value === "All")) return;
+  throw invalidOptions(kind, "dryRun", `Unsupported value: ${JSON.stringify(dryRun)}: supported values: "All"`);
+}
+
 function requestOptions(request: RestRequest): RequestOptions {
   const dryRun = request.query.getAll("dryRun");
-  if (dryRun.some((value) => value !== "All")) {
-    throw invalidOptions(
-      "DeleteOptions",
-      "dryRun",
-      `Unsupported value: ${JSON.stringify(dryRun)}: supported values: "All"`,
-    );
-  }
+  checkDryRun(optionsKinds[request.method] ?? "ListOptions", dryRun);
   const fieldManager = request.query.get("fieldManager") ?? (request.userAgent === "" ? "unknown" : request.userAgent);
   return { caller: request.caller, dryRun: dryRun.length > 0, fieldManager };
 }
@@ -144,12 +152,29 @@ function deleteOptionsOf(request: RestRequest): JsonObject {
   const graceSeconds = count(request.query, "gracePeriodSeconds");
   const propagationPolicy = request.query.get("propagationPolicy");
   const orphanDependents = flag(request.query, "orphanDependents");
-  return {
+  const options: JsonObject = {
     ...body,
     ...(graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds }),
     ...(propagationPolicy === null ? {} : { propagationPolicy }),
     ...(orphanDependents === undefined ? {} : { orphanDependents }),
   };
+  checkDeleteOptions(options);
+  return options;
+}
+
+const propagationPolicies = ["Foreground", "Background", "Orphan"];
+
+function checkDeleteOptions({ propagationPolicy: policy, orphanDependents, dryRun }: JsonObject): void {
+  checkDryRun("DeleteOptions", asArray(dryRun));
+  if (policy === undefined || policy === null) return;
+  const shown = JSON.stringify(policy);
+  if (orphanDependents !== undefined) {
+    const detail = `Invalid value: ${shown}: orphanDependents and deletionPropagation cannot be both set`;
+    throw invalidOptions("DeleteOptions", "propagationPolicy", detail);
+  }
+  if (propagationPolicies.some((known) => known === policy)) return;
+  const detail = `Unsupported value: ${shown}: supported values: "Foreground", "Background", "Orphan", "nil"`;
+  throw invalidOptions("DeleteOptions", "propagationPolicy", detail);
 }
 
 function authorize(authorizer: Authorizer | undefined, request: RestRequest, route: Route): void {
@@ -177,7 +202,7 @@ async function onSubresource(engine: Engine, request: RestRequest, route: Route,
   } else if (subresource === "eviction" && type.subresources.includes("eviction") && verb === "create") {
     return answer(201, await engine.evict(namespace!, name, asObject(request.body), options));
   } else if (subresource === "binding" && type.subresources.includes("binding") && verb === "create") {
-    const nodeName = asString(asObject(asObject(request.body)["target"])["name"]) ?? "";
+    const nodeName = nodeOfBinding(name, asObject(request.body));
     return answer(201, engine.bind(namespace!, name, nodeName, options));
   }
   throw notImplemented(`${verb} of ${type.resource}/${subresource ?? ""}`);

@@ -63,7 +63,6 @@ async function massDeletion(context: CaseContext, options: ProtectedPodsOptions)
     0,
     `answers that are neither a deletion nor a refusal: ${JSON.stringify(attempts.find(({ code }) => code !== 200 && code !== 429))}`,
   );
-  if (available.serving > floor) { const b = (await fleet.protector("web")).status?.cells.flatMap((c) => c.admissionHistory?.buckets ?? []) ?? []; context.say("BUCKETS " + JSON.stringify(b)); context.say("SLOW " + JSON.stringify(attempts.filter((a) => a.code === 429).sort((x, y) => y.latencyMs - x.latencyMs).slice(0, 4).map((a) => [a.name, Math.round(a.latencyMs), a.message]))); for (const w of fleet.webhooks) context.say((await (await fetch(`http://127.0.0.1:${w.ports.metrics}/metrics`)).text()).split("\n").filter((l) => /^webhook_(request_count|status_write)/.test(l)).join("\n")); }
   const comebackMs = await useAllQuota(fleet, available, { names, attempts, floor });
   if (options.laggingWebhook !== true) assert.equal(figures.deleted, 2 * podsPerCell - floor);
   assert.equal(available.serving, floor);

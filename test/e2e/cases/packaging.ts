@@ -1,6 +1,5 @@
 /** The image's root file system and the systemd unit run the built file, as the manifests do, against a real API server. */
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { chownSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,7 +7,9 @@ import { parseEnv } from "node:util";
 import { assembleImageRoot, type ImageRoot } from "../../../scripts/image-root.ts";
 import { manifestsFolder } from "../../manifests/manifest-files.ts";
 import { type ChrootRun, runInChroot } from "../../packaging/chroot.ts";
-import { verifySystemdUnit } from "../../packaging/systemd.ts";
+import { sha256 } from "../../packaging/sha256.ts";
+import { unitCommandLine, verifySystemdUnit } from "../../packaging/systemd.ts";
+import { type ManagedProcess } from "../child-processes.ts";
 import { type Cluster } from "../cluster.ts";
 import {
   choosePorts,
@@ -65,10 +66,6 @@ async function run(context: CaseContext): Promise<Figures> {
   const systemd = await runSystemd(context, core, path.join(folder, "tls"));
   await removeOverlay(context, core, folder);
   return { sha256: builtSum.slice(0, 12), image, ...systemd };
-}
-
-function sha256(file: string): string {
-  return createHash("sha256").update(readFileSync(file)).digest("hex");
 }
 
 /** Why a chroot cannot be used here; undefined when it can. */
@@ -177,12 +174,34 @@ async function runSystemd(context: CaseContext, core: Cluster, tls: string): Pro
   }
   const systemdAnalyze = [...verdicts].join(", ");
   if (verdicts.has("tool-missing")) context.say("the unit was NOT checked: this host has no systemd-analyze");
-  await Promise.all(roles.map((role) => runUnit(context, core, role, tls)));
+  const ports = new Map<string, string>();
+  const units: RunningUnit[] = [];
+  for (const role of roles) units.push(await startUnit(context, core, { role, tls, ports }));
+  // All at once, as on one host: two that listen on the same port could not.
+  await Promise.all(units.map((unit) => unitIsReady(unit)));
+  for (const { role, process } of units) {
+    assert.deepEqual(await process.stop(stopGraceMs), { code: 0, signal: null }, `unit ${role}`);
+    assert.doesNotMatch(process.log(), /forbidden|\b403\b/i, `unit ${role}`);
+  }
   return { systemdAnalyze, unitRoles: roles.length };
 }
 
-/** Runs the unit's command line with the role's example environment file, until it is ready, and stops it. */
-async function runUnit(context: CaseContext, core: Cluster, role: string, tls: string): Promise<void> {
+interface RunningUnit {
+  readonly role: string;
+  readonly process: ManagedProcess;
+  readonly healthPort: number;
+}
+
+interface UnitOptions {
+  readonly role: string;
+  /** Folder with the certificate. */
+  readonly tls: string;
+  /** Ports of the examples to those that take their place: one for one, so that a clash stays a clash. */
+  readonly ports: Map<string, string>;
+}
+
+/** Starts the unit's command line with the role's example environment file. */
+async function startUnit(context: CaseContext, core: Cluster, { role, tls, ports }: UnitOptions): Promise<RunningUnit> {
   const example = parseEnv(readFileSync(path.join(manifestsFolder, "systemd", `${role}.env`), "utf8"));
   const folder = path.join(context.directory, "systemd", role);
   mkdirSync(folder, { recursive: true });
@@ -192,23 +211,23 @@ async function runUnit(context: CaseContext, core: Cluster, role: string, tls: s
   for (const name of ["tls.crt", "tls.key"]) copyFileSync(path.join(tls, name), path.join(folder, name));
   const env: Record<string, string> = {};
   for (const [name, value = ""] of Object.entries(example)) {
-    const [port = 0] = name.endsWith("_PORT") ? await freePorts(1) : [];
-    env[name] = name.endsWith("_PORT") ? String(port) : value.replaceAll("/etc/podseidon", folder);
-    if (env[name] !== value) context.say(`substituted in the unit, ${role}: ${name} ${value} -> ${env[name]}`);
+    if (name.endsWith("_PORT") && !ports.has(value)) ports.set(value, String((await freePorts(1))[0]));
+    const moved = name.endsWith("_PORT") ? ports.get(value) : value.replaceAll("/etc/podseidon", folder);
+    env[name] = moved ?? value;
+    if (moved !== value) context.say(`substituted in the unit, ${role}: ${name} ${value} -> ${moved}`);
   }
-  const unit = context.processes.start({
-    name: `unit ${role}`,
-    command: executable,
-    args: [`--role=${role}`],
-    env,
-    logFile: path.join(folder, "log"),
-  });
+  const [installed, ...args] = unitCommandLine(role);
+  context.say(`substituted in the unit, ${role}: ${installed} -> dist/podseidon`);
+  const logFile = path.join(folder, "log");
+  const process = context.processes.start({ name: `unit ${role}`, command: executable, args, env, logFile });
+  return { role, process, healthPort: Number(env["PODSEIDON_FLAG_HEALTHZ_PORT"]) };
+}
+
+async function unitIsReady({ role, process, healthPort }: RunningUnit): Promise<void> {
   await waitFor(`the unit of ${role} is ready`, runLimitMs, async () => {
-    if (unit.exit() !== undefined) throw new GiveUp(`the unit of ${role} ended:\n${unit.log()}`);
-    return isReadyOnLoopback(Number(env["PODSEIDON_FLAG_HEALTHZ_PORT"]));
+    if (process.exit() !== undefined) throw new GiveUp(`the unit of ${role} ended:\n${process.log()}`);
+    return isReadyOnLoopback(healthPort);
   });
-  assert.deepEqual(await unit.stop(stopGraceMs), { code: 0, signal: null }, `unit ${role}`);
-  assert.doesNotMatch(unit.log(), /forbidden|\b403\b/i, `unit ${role}`);
 }
 
 /** The examples leave the health server on its default address, ::1, which is 127.0.0.1 where the host has no IPv6. */

@@ -1,0 +1,44 @@
+/**
+ * Limits how often one object is worked on. Each change that the generator makes is answered by events; when somebody else undoes it each
+ * time (a tool that enforces an empty list of finalizers, an admission plug-in that refuses with 409), work and events would chase each
+ * other as fast as the server answers.
+ */
+
+/** No life of a Deployment needs more turns at once: its creation takes one to three, each edit one, its end one. */
+const burstTurns = 20;
+/** Then the pace of a dispute that nobody wins: three or four requests every two seconds. */
+const turnMs = 2000;
+
+interface Account {
+  /** Turns spent, of which one is given back every `turnMs`. */
+  spent: number;
+  atMs: number;
+}
+
+export class Pacer {
+  /** In the order of the last turn; freed when all turns have been given back. */
+  readonly #accounts = new Map<string, Account>();
+
+  /** Takes a turn for `key` and answers 0, or answers after how many milliseconds to ask again. */
+  take(key: string, nowMs: number): number {
+    this.#forget(nowMs);
+    const account = this.#accounts.get(key) ?? { spent: 0, atMs: nowMs };
+    const spent = Math.max(0, account.spent - (nowMs - account.atMs) / turnMs);
+    if (spent > burstTurns - 1) return (spent - (burstTurns - 1)) * turnMs;
+    this.#accounts.delete(key);
+    this.#accounts.set(key, { spent: spent + 1, atMs: nowMs });
+    return 0;
+  }
+
+  /** Keys that are remembered. */
+  get size(): number {
+    return this.#accounts.size;
+  }
+
+  #forget(nowMs: number): void {
+    for (const [key, { atMs }] of this.#accounts) {
+      if (nowMs - atMs < burstTurns * turnMs) return;
+      this.#accounts.delete(key);
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Pacer } from "../../src/generator/pacer.ts";
+
+/** Turns taken by one that asks again whenever it is told to, until `untilMs`. */
+function turnsUntil(pacer: Pacer, key: string, fromMs: number, untilMs: number): number {
+  let turns = 0;
+  let nowMs = fromMs;
+  while (nowMs < untilMs) {
+    const waitMs = pacer.take(key, nowMs);
+    if (waitMs === 0) turns += 1;
+    nowMs += Math.max(waitMs, 1);
+  }
+  return turns;
+}
+
+test("twenty turns come at once, further ones every two seconds", () => {
+  const pacer = new Pacer();
+  assert.equal(turnsUntil(pacer, "a", 0, 1000), 20);
+  assert.equal(turnsUntil(pacer, "a", 1000, 101_000), 50);
+});
+
+test("the answer is when the next turn is there, to the point", () => {
+  const pacer = new Pacer();
+  for (let turn = 0; turn < 20; turn++) assert.equal(pacer.take("a", 500), 0);
+  assert.equal(pacer.take("a", 500), 2000);
+  assert.equal(pacer.take("a", 2000), 500);
+  assert.equal(pacer.take("a", 2500), 0);
+  assert.equal(pacer.take("a", 2500), 2000);
+});
+
+test("who keeps within the pace never waits, and objects do not disturb each other", () => {
+  const pacer = new Pacer();
+  turnsUntil(pacer, "busy", 0, 100_000);
+  for (let nowMs = 0; nowMs < 400_000; nowMs += 2000) assert.equal(pacer.take("calm", nowMs), 0);
+});
+
+test("what has been quiet for 40 seconds is forgotten", () => {
+  const pacer = new Pacer();
+  for (let key = 0; key < 1000; key++) pacer.take(`${key}`, 0);
+  assert.equal(pacer.size, 1000);
+  turnsUntil(pacer, "busy", 0, 39_000);
+  pacer.take("other", 40_000);
+  assert.equal(pacer.size, 2);
+});
