@@ -4,17 +4,19 @@ import { type ResourceVersion } from "../api/resource-version.ts";
 import { type Snapshot } from "../core/snapshot.ts";
 import { digestOfUID } from "../core/uid-digest.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
-import { type EpochMicros } from "../util/clock.ts";
+import { type Clock, type EpochMicros } from "../util/clock.ts";
 
 export class CellPods {
   readonly #informer: Informer<PodRecord>;
+  readonly #clock: Pick<Clock, "epochMicros">;
   readonly #byUID = new Map<string, PodRecord>();
   /** Built when the first packed bucket asks: most cells never have one, and hashing 100,000 UIDs takes a tenth of a second. */
   #uidByDigest: Map<string, string> | undefined;
   #lastEventTime: EpochMicros | undefined;
 
-  constructor(informer: Informer<PodRecord>) {
+  constructor(informer: Informer<PodRecord>, clock: Pick<Clock, "epochMicros">) {
     this.#informer = informer;
+    this.#clock = clock;
   }
 
   /** Applies an event of the informer. */
@@ -30,9 +32,13 @@ export class CellPods {
     if (pod.eventTime !== undefined) this.covers(pod.eventTime);
   }
 
-  /** Everything up to `time` is certainly in the snapshot. */
+  /** Everything up to `time`, but at most until now, is in the snapshot. Annotations of pods can claim any time. */
   covers(time: EpochMicros): void {
-    if (this.#lastEventTime === undefined || time > this.#lastEventTime) this.#lastEventTime = time;
+    const now = this.#clock.epochMicros();
+    const before = this.#lastEventTime;
+    const covered = Math.min(time, now) as EpochMicros;
+    // What lies ahead was taken from a clock that has been set back since.
+    if (before === undefined || covered > before || before > now) this.#lastEventTime = covered;
   }
 
   /** Undefined until the initial list is complete. */

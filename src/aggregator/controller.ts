@@ -96,7 +96,7 @@ export class Aggregator {
     this.#fencesPrunedAtMs = deps.clock.monotonicMs();
     this.#wallClockSteps = new WallClockSteps(deps.clock);
     this.pruning = new PruningReport({ ...deps, writes: deps.metrics.extensionsPruned });
-    this.cellPods = new CellPods(deps.pods);
+    this.cellPods = new CellPods(deps.pods, deps.clock);
     this.fences = new FenceRegistry(config.fenceDelayMs, config.settleWindowMs);
     this.fencer = new Fencer({
       client: deps.worker,

@@ -2,8 +2,8 @@
  * Sends fences (design 2.3): a merge patch on pods/status that gives the pod a unique annotation value and so a new version, after which a
  * deletion in flight at an older version must be reviewed again. The right to `patch pods/status` is enough; nothing else changes.
  */
-import { type PodRecord } from "../api/pod.ts";
-import { parseResourceVersion } from "../api/resource-version.ts";
+import { type PodRecord, readAnnotations } from "../api/pod.ts";
+import { parseResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
 import { type FenceRegistry } from "../core/fence-registry.ts";
 import { isKubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
@@ -27,7 +27,7 @@ export interface FencerOptions {
   readonly clock: Clock;
   readonly rng: Rng;
   readonly logger: Logger;
-  /** Labelled by result: sent, forbidden, replaced, failed. */
+  /** Labelled by result: sent, forbidden, replaced, stripped, failed. */
   readonly fences: Counter;
   /** What is known of the pod's fence has changed: answered, failed or refused. */
   readonly onAnswered: (podUID: string) => void;
@@ -70,20 +70,29 @@ export class Fencer {
   async #send(pod: PodRecord, signal: AbortSignal): Promise<void> {
     const { client, registry, clock, rng, logger, fences } = this.#options;
     const sentAtMs = clock.monotonicMs();
+    // The value is unique, because a patch that changes nothing moves nothing and proves nothing (scenario 23).
+    const value = randomHex(rng, 16);
     registry.sending(pod.uid, sentAtMs);
     try {
       const answer = await client.request({
         method: "PATCH",
         path: resourcePath(pods, { namespace: pod.namespace, name: pod.name, subresource: "status" }),
         contentType: "application/merge-patch+json",
-        // The value is unique, because a patch that changes nothing moves nothing and proves nothing (scenario 23).
-        body: { metadata: { uid: pod.uid, annotations: { [annotations.fence]: randomHex(rng, 16) } } },
+        body: { metadata: { uid: pod.uid, annotations: { [annotations.fence]: value } } },
         signal,
       });
-      const version = versionOf(answer);
-      if (version === undefined) registry.failed(pod.uid);
-      else registry.answered(pod.uid, sentAtMs, version);
-      fences.inc({ result: version === undefined ? "failed" : "sent" });
+      const fenced = readFenced(answer);
+      if (fenced === undefined) {
+        registry.failed(pod.uid);
+        fences.inc({ result: "failed" });
+      } else if (fenced.value === value) {
+        registry.answered(pod.uid, sentAtMs, fenced.version);
+        fences.inc({ result: "sent" });
+      } else {
+        registry.refused(pod.uid);
+        fences.inc({ result: "stripped" });
+        logger.verbose(2, "something removes the annotation of fences, using the settle window", { pod: pod.key });
+      }
     } catch (error) {
       if (isKubeError(error, "forbidden")) {
         registry.refused(pod.uid);
@@ -91,7 +100,9 @@ export class Fencer {
         logger.verbose(2, "not allowed to fence pods, using the settle window", { pod: pod.key, err: error });
         return;
       }
-      registry.failed(pod.uid);
+      // "invalid": the pod was replaced, which the snapshot will show, or a policy refuses the patch, which it would do again.
+      if (isKubeError(error, "invalid")) registry.refused(pod.uid);
+      else registry.failed(pod.uid);
       const replaced = isKubeError(error, "notFound", "invalid", "conflict");
       fences.inc({ result: replaced ? "replaced" : "failed" });
       if (!replaced && !signal.aborted) logger.warn("cannot fence a pod", { pod: pod.key, err: error });
@@ -99,9 +110,12 @@ export class Fencer {
   }
 }
 
-function versionOf(answer: unknown): ReturnType<typeof parseResourceVersion> {
-  if (typeof answer !== "object" || answer === null) return undefined;
-  const metadata: unknown = (answer as { metadata?: unknown }).metadata;
-  if (typeof metadata !== "object" || metadata === null) return undefined;
-  return parseResourceVersion((metadata as { resourceVersion?: unknown }).resourceVersion);
+/** The version of the pod that the patch returned, and the value of the fence in it. */
+function readFenced(
+  answer: unknown,
+): { readonly version: ResourceVersion; readonly value: string | undefined } | undefined {
+  const metadata = (answer as { readonly metadata?: { readonly resourceVersion?: unknown } } | null | undefined)
+    ?.metadata;
+  const version = parseResourceVersion(metadata?.resourceVersion);
+  return version === undefined ? undefined : { version, value: readAnnotations(answer)[annotations.fence] };
 }

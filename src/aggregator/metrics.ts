@@ -54,7 +54,7 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
     ),
     fences: metrics.counter(
       "aggregator_fence_total",
-      "Fences sent to pods, by result: sent, forbidden, replaced, failed",
+      "Fences sent to pods, by result: sent, forbidden, replaced, stripped, failed",
       ["result"],
     ),
     historyResets: metrics.counter(

@@ -91,10 +91,12 @@ function cellOf(
 ): CellStatus & { readonly aggregation: Aggregation } {
   const { counts } = input.census;
   const before = parseTime(recorded?.lastEventTime);
+  // A recorded time of the future was a mistake of somebody (a clock that was fast); nothing would ever be newer.
+  const isBeforeUsable = before !== undefined && before <= input.now;
   const covered =
-    input.lastEventTime !== undefined && (before === undefined || input.lastEventTime > before)
-      ? input.lastEventTime
-      : before;
+    isBeforeUsable && (input.lastEventTime === undefined || input.lastEventTime <= before)
+      ? before
+      : input.lastEventTime;
   return {
     ...input.cell,
     cellID: input.cellID,

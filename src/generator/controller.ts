@@ -28,6 +28,7 @@ import { createWorkQueue, type Outcome, type WorkQueue } from "../work-queue/ind
 
 import { driftPatch } from "./drift.ts";
 import { type GeneratorAction, type GeneratorMetrics } from "./metrics.ts";
+import { Pacer } from "./pacer.ts";
 import { ProtectorLifecycle } from "./protector-lifecycle.ts";
 import { removeCells } from "./remove-cells.ts";
 
@@ -53,10 +54,13 @@ export interface GeneratorDependencies {
   readonly metrics: GeneratorMetrics;
 }
 
+type Work = (signal: AbortSignal) => Promise<void>;
+
 export class Generator {
   readonly #config: GeneratorConfig;
   readonly #deps: GeneratorDependencies;
   readonly #lifecycle: ProtectorLifecycle;
+  readonly #pacer = new Pacer();
   readonly #protectionSelector: CompiledSelector;
   /** Protectors reported as dangling by this process, so that each is reported once. */
   readonly #dangling = new Set<string>();
@@ -129,15 +133,14 @@ export class Generator {
   }
 
   async #process(key: string, signal: AbortSignal): Promise<Outcome> {
-    const slash = key.indexOf("/");
-    const objectKey = key.slice(slash + 1);
+    const work = key.startsWith("cells/")
+      ? this.#dueRemoval(key.slice("cells/".length))
+      : this.#dueSettlement(key.slice("source/".length));
+    if (work === undefined) return { kind: "done" };
+    const waitMs = this.#pacer.take(key, this.#deps.clock.monotonicMs());
+    if (waitMs > 0) return { kind: "done", requeueAfterMs: waitMs };
     try {
-      if (key.startsWith("cells/")) {
-        const stored = this.#deps.protectors.get(objectKey);
-        if (stored !== undefined) await removeCells(this.#deps.core, stored, signal);
-      } else {
-        await this.#reconcileSource(objectKey, signal);
-      }
+      await work(signal);
       return { kind: "done" };
     } catch (error) {
       if (isKubeError(error, "conflict")) return { kind: "conflict" };
@@ -146,22 +149,28 @@ export class Generator {
     }
   }
 
-  async #reconcileSource(key: string, signal: AbortSignal): Promise<void> {
+  /** The cells that a protector wants to be rid of; undefined when the protector has gone. */
+  #dueRemoval(key: string): Work | undefined {
+    const stored = this.#deps.protectors.get(key);
+    return stored === undefined ? undefined : (signal) => removeCells(this.#deps.core, stored, signal);
+  }
+
+  /** Undefined when nothing is to be done, as far as the caches know. */
+  #dueSettlement(key: string): Work | undefined {
     const [namespace, name] = key.split("/") as [string, string];
     const source = this.#deps.deployments.get(key);
     const stored = this.#deps.protectors.get(`${namespace}/${protectorNameOf(name)}`);
     const existing = stored !== undefined && isGeneratedFor(stored.protector, name) ? stored : undefined;
     if (source !== undefined && existing !== undefined) this.#dangling.delete(existing.key);
-    if (!this.#isSettled(source, existing)) await this.#settle(namespace, name, signal);
+    return this.#isSettled(source, existing) ? undefined : (signal) => this.#settle(namespace, name, signal);
   }
 
-  /** Whether nothing is to be done, as far as the caches know. */
   #isSettled(source: DeploymentRecord | undefined, existing: StoredProtector | undefined): boolean {
-    if (source === undefined)
-      return existing === undefined || (this.#dangling.has(existing.key) && !isReleased(existing));
+    const isGone = existing === undefined || isLetGo(existing);
+    if (source === undefined) return isGone || (this.#dangling.has(existing.key) && !isReleased(existing));
     const wanted = this.#wantedFor(source);
     const isGuarded = source.finalizers.includes(finalizer);
-    if (wanted === undefined) return existing === undefined && !isGuarded;
+    if (wanted === undefined) return isGone && !isGuarded;
     // A terminating source accepts no finalizer.
     if (existing === undefined) return source.isTerminating && !isGuarded;
     return (isGuarded || source.isTerminating) && driftPatch(existing.protector, wanted) === undefined;
@@ -224,6 +233,12 @@ export class Generator {
     });
     this.#deps.logger.verbose(3, "generator action", { action, namespace: object.namespace, name: object.name });
   }
+}
+
+/** Only finalizers of others keep it. */
+function isLetGo(stored: StoredProtector): boolean {
+  const { deletionTimestamp, finalizers = [] } = stored.protector.metadata;
+  return isReleased(stored) && deletionTimestamp !== undefined && !finalizers.includes(finalizer);
 }
 
 /** A released protector whose source is gone: its end was begun by a generator, or is the wish of a person. */

@@ -22,7 +22,10 @@ export function driftPatch(actual: PodProtector, wanted: WantedProtector): Recor
     const others = ownerReferences.filter(
       (reference) => reference.kind !== owner.kind || reference.name !== owner.name,
     );
-    metadata["ownerReferences"] = [...others, owner];
+    // An API server accepts only one owner that controls; any owner is enough for the garbage collector.
+    const { controller: _, ...plainOwner } = owner;
+    const isControlled = others.some((reference) => reference.controller === true);
+    metadata["ownerReferences"] = [...others, isControlled ? plainOwner : owner];
   }
   if (actual.metadata.annotations?.[annotations.released] !== undefined)
     metadata["annotations"] = { [annotations.released]: null };

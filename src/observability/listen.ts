@@ -64,7 +64,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const server = createAdaptorServer({
     // Neither listener speaks HTTP/2.
     fetch: (request, bindings) => options.fetch(request, bindings as HttpBindings),
-    overrideGlobalObjects: false,
     ...(certificate === undefined
       ? { createServer: http.createServer, serverOptions: timeouts }
       : {

@@ -33,6 +33,8 @@ export interface UpdateTriggerDependencies {
 
 /** Least time between two touches that were asked for: a storm of barriers must not become a storm of writes. */
 const touchSpacingMs = 200;
+/** Least time between two lines about failures that follow each other: touches come every second, and a missing right stays missing. */
+const warningSpacingMs = 60_000;
 
 export class UpdateTrigger {
   readonly #config: UpdateTriggerConfig;
@@ -42,6 +44,8 @@ export class UpdateTrigger {
   /** A touch was asked for while another was under way, which may come too early for it. */
   #isWanted = false;
   #lastTouchMs = -Infinity;
+  /** Of the failures since the last success. */
+  #lastWarningMs = -Infinity;
 
   constructor(config: UpdateTriggerConfig, deps: UpdateTriggerDependencies) {
     this.#config = config;
@@ -71,12 +75,18 @@ export class UpdateTrigger {
 
   async #spin(signal: AbortSignal): Promise<void> {
     try {
-      if (await this.#update(signal)) return;
-      await this.#create(signal);
+      if (!(await this.#update(signal))) await this.#create(signal);
+      this.#lastWarningMs = -Infinity;
     } catch (error) {
-      if (!signal.aborted)
-        this.#deps.logger.warn("cannot touch the update-trigger pod", { pod: this.#key, err: error });
+      if (!signal.aborted) this.#warn(error);
     }
+  }
+
+  #warn(err: unknown): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (nowMs - this.#lastWarningMs < warningSpacingMs) return;
+    this.#lastWarningMs = nowMs;
+    this.#deps.logger.warn("cannot touch the update-trigger pod", { pod: this.#key, err });
   }
 
   get #key(): string {

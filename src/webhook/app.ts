@@ -2,7 +2,8 @@
  * The HTTP surface: `POST <prefix>/{cell}` with an AdmissionReview. The cell is exactly one path segment, percent-decoded. Every body gets a
  * well-formed answer, whatever it holds; an unexpected error is answered too, and logged.
  */
-import { Hono, type Context } from "hono";
+import { type HttpBindings } from "@hono/node-server";
+import { Hono, type Context, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { parseDurationMs } from "../config/duration.ts";
 import { type Clock } from "../util/clock.ts";
@@ -40,7 +41,7 @@ export function createWebhookApp(options: AppOptions): Hono {
     metrics.httpError(context.req.param("cell") ?? "", "ReadBody");
     return context.json(malformedAnswer("", 413, `the body is larger than ${bodyBytesMax} bytes`), 413);
   };
-  app.post(route, bodyLimit({ maxSize: bodyBytesMax, onError: onTooLarge }), (context) => review(context, options));
+  app.post(route, limitBody(onTooLarge), (context) => review(context, options));
   app.all(route, (context) => context.text("Method Not Allowed\n", 405, { Allow: "POST" }));
   app.notFound((context) => context.text("404 page not found\n", 404));
   app.onError((error, context) => {
@@ -53,6 +54,22 @@ export function createWebhookApp(options: AppOptions): Hono {
     );
   });
   return app;
+}
+
+/**
+ * API servers say how long a review is. Then the length is enough, because Node's parser takes no more than that; to look at the body instead makes a
+ * web stream of it, which costs as much as all the rest of a review (measured: 280 against 160 µs of CPU).
+ */
+function limitBody(onTooLarge: (context: Context) => Response): MiddlewareHandler {
+  const limitStream = bodyLimit({ maxSize: bodyBytesMax, onError: onTooLarge });
+  return async (context, next) => {
+    const length = context.req.header("content-length");
+    if (length === undefined || context.req.header("transfer-encoding") !== undefined) {
+      return limitStream(context, next);
+    }
+    if (Number(length) <= bodyBytesMax) return next();
+    return onTooLarge(context);
+  };
 }
 
 async function review(context: Context, { handler, clock, metrics, logger }: AppOptions): Promise<Response> {
@@ -72,7 +89,7 @@ async function review(context: Context, { handler, clock, metrics, logger }: App
   const decision = await handler(request, {
     cellID,
     deadlineMonotonicMs: arrivedMs + timeoutMs(context.req.query("timeout")),
-    signal: context.req.raw.signal,
+    signal: signalOfCaller(context),
   });
   if (logger.isVerbose(4)) {
     const { namespace, name, uid, operation } = request;
@@ -81,6 +98,20 @@ async function review(context: Context, { handler, clock, metrics, logger }: App
   if (decision.kind !== "error") return context.json(answer(request.uid, decision));
   logger.error("HTTP error", { cell: cellID, requestUid: request.uid, tag: decision.tag, reason: decision.message });
   return context.json(internalErrorStatus(`server internal error: ${decision.message}`), 500);
+}
+
+/**
+ * Aborts when the caller has gone. The web Request has a signal as well, but asking for it makes the server build the whole Request, which
+ * takes longer than the rest of a review; without a socket there is only that one.
+ */
+function signalOfCaller(context: Context): AbortSignal {
+  const outgoing = (context.env as Partial<HttpBindings> | undefined)?.outgoing;
+  if (outgoing === undefined) return context.req.raw.signal;
+  const controller = new AbortController();
+  outgoing.once("close", () => {
+    if (!outgoing.writableFinished) controller.abort();
+  });
+  return controller.signal;
 }
 
 type Body =

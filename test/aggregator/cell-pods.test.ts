@@ -7,6 +7,7 @@ import { CellPods } from "../../src/aggregator/cell-pods.ts";
 import { digestOfUID } from "../../src/core/uid-digest.ts";
 import { type Informer } from "../../src/kube/informer.ts";
 import { type EpochMicros } from "../../src/util/clock.ts";
+import { createVirtualClock } from "../support/virtual-clock.ts";
 
 function pod(name: string, uid: string, created = "2026-01-01T00:00:00Z"): PodRecord {
   return readPod({ metadata: { name, namespace: "default", uid, resourceVersion: "5", creationTimestamp: created } })!;
@@ -16,8 +17,9 @@ function pod(name: string, uid: string, created = "2026-01-01T00:00:00Z"): PodRe
 function bench() {
   let version: ResourceVersion | undefined = parseResourceVersion("9");
   const informer: Partial<Informer<PodRecord>> = { version: () => version, get: () => undefined };
-  const cellPods = new CellPods(informer as Informer<PodRecord>);
-  return { cellPods, setVersion: (next: ResourceVersion | undefined) => void (version = next) };
+  const clock = createVirtualClock();
+  const cellPods = new CellPods(informer as Informer<PodRecord>, clock);
+  return { cellPods, clock, setVersion: (next: ResourceVersion | undefined) => void (version = next) };
 }
 
 test("there is no snapshot before the list is complete", () => {
@@ -60,11 +62,20 @@ test("a pod that replaces another under its name is found by its own UID only", 
 test("the newest covered moment only moves forward", () => {
   const { cellPods } = bench();
   assert.equal(cellPods.lastEventTime, undefined);
-  cellPods.apply({ type: "added", object: pod("a", "uid-a", "2026-01-01T00:00:05Z") });
-  cellPods.apply({ type: "added", object: pod("b", "uid-b", "2026-01-01T00:00:03Z") });
-  assert.equal(cellPods.lastEventTime, parseTime("2026-01-01T00:00:05Z"));
+  cellPods.apply({ type: "added", object: pod("a", "uid-a", "2025-12-31T00:00:05Z") });
+  cellPods.apply({ type: "added", object: pod("b", "uid-b", "2025-12-31T00:00:03Z") });
+  assert.equal(cellPods.lastEventTime, parseTime("2025-12-31T00:00:05Z"));
   cellPods.covers(1 as EpochMicros);
-  assert.equal(cellPods.lastEventTime, parseTime("2026-01-01T00:00:05Z"));
-  cellPods.covers(parseTime("2026-01-01T00:00:09Z")!);
-  assert.equal(cellPods.lastEventTime, parseTime("2026-01-01T00:00:09Z"));
+  assert.equal(cellPods.lastEventTime, parseTime("2025-12-31T00:00:05Z"));
+  cellPods.covers(parseTime("2025-12-31T00:00:09Z")!);
+  assert.equal(cellPods.lastEventTime, parseTime("2025-12-31T00:00:09Z"));
+});
+
+test("what claims to be of the future covers no more than the present", () => {
+  const { cellPods, clock } = bench();
+  cellPods.apply({ type: "added", object: pod("a", "uid-a", "9999-12-31T23:59:59-23:59") });
+  assert.equal(cellPods.lastEventTime, parseTime("2026-01-01T00:00:00Z"));
+  clock.jumpWallClock(-60_000);
+  cellPods.apply({ type: "added", object: pod("b", "uid-b", "2025-12-31T23:58:00Z") });
+  assert.equal(cellPods.lastEventTime, parseTime("2025-12-31T23:58:00Z"), "also when the present goes back");
 });

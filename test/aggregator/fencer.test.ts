@@ -20,7 +20,10 @@ function bench() {
   const registry = new FenceRegistry(10_000, 75_000);
   const metrics = createCountingMetrics();
   const answered: string[] = [];
-  client.onRequest = () => ({ metadata: { resourceVersion: "9" } });
+  client.onRequest = ({ body }) => {
+    const { annotations } = (body as { metadata: { annotations: object } }).metadata;
+    return { metadata: { resourceVersion: "9", annotations: { others: "x", ...annotations } } };
+  };
   const fencer = new Fencer({
     client,
     registry,
@@ -90,7 +93,7 @@ test("every answer ends the flight: lost, replaced, forbidden and nonsense prove
     ["serverError", "failed", false],
     ["nonsense", "failed", false],
     ["notFound", "replaced", false],
-    ["invalid", "replaced", false],
+    ["invalid", "replaced", true],
     ["conflict", "replaced", false],
     ["forbidden", "forbidden", true],
   ];
@@ -107,6 +110,19 @@ test("every answer ends the flight: lost, replaced, forbidden and nonsense prove
     assert.equal(registry.isForbidden("uid-a"), forbidden, kind);
     assert.deepEqual(answered, ["uid-a"], kind);
     if (!forbidden) assert.equal(registry.nextSendMs("uid-a"), 10_000, kind);
+  }
+});
+
+test("a patch whose annotation somebody takes away moves nothing: it proves nothing, and the pod uses the window", async () => {
+  for (const annotations of [undefined, {}, { "podseidon.kubewharf.io/fence": "an older value" }]) {
+    const { clock, client, registry, fencer, answered, leadership, result } = bench();
+    client.onRequest = () => ({ metadata: { resourceVersion: "5", annotations } });
+    fencer.request(podNamed("a"), leadership.signal);
+    await clock.advance(100);
+    assert.equal(registry.fenceOf("uid-a"), undefined);
+    assert.equal(registry.isForbidden("uid-a"), true);
+    assert.equal(result("stripped"), 1);
+    assert.deepEqual(answered, ["uid-a"]);
   }
 });
 

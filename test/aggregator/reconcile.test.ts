@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { parseTime } from "../../src/api/micro-time.ts";
 import { compareResourceVersions, parseResourceVersion } from "../../src/api/resource-version.ts";
 import { KubeError } from "../../src/kube/kube-client.ts";
 import { upstreamPodProtectorCrd } from "../double/index.ts";
@@ -107,6 +108,27 @@ test("where fencing is forbidden the bucket settles by the window and a barrier 
     assert.equal(worker.count(fencePatch), 1);
   }));
 
+test("where an admission plug-in refuses or strips fences the bucket settles by the window, not by the patch", async () => {
+  for (const isStripped of [false, true]) {
+    await withRig(async (rig) => {
+      const { worker } = await counted(rig, { trigger: true });
+      worker.onRequest = (request, what) => {
+        if (!fencePatch.test(what)) return undefined;
+        if (!isStripped) return new KubeError("invalid", "denied by a policy");
+        // Nothing is left of the patch, and the API server answers 200 with the pod as it was.
+        const { metadata } = request.body as { metadata: { annotations?: object } };
+        delete metadata.annotations;
+        return undefined;
+      };
+      await rig.admit("web", "a");
+      await rig.clock.advance(74_900);
+      assert.equal(rig.buckets("web").length, 1);
+      await rig.clock.advance(5000);
+      assert.deepEqual(rig.buckets("web"), []);
+    });
+  }
+});
+
 test("an eviction's bucket settles by the window, with one barrier", () =>
   withRig(async (rig) => {
     const { worker, metrics } = await counted(rig, { trigger: true });
@@ -144,6 +166,19 @@ test("a repeated review starts the wait anew", () =>
     await rig.clock.advance(5000);
     assert.deepEqual(rig.buckets("web"), []);
     assert.equal(worker.count(fencePatch), 0);
+  }));
+
+test("a pod that claims a time of the far future stops nothing", () =>
+  withRig(async (rig) => {
+    await counted(rig);
+    const times = { "podseidon.kubewharf.io/update-trigger-time": "9999-12-31T23:59:59-23:59" };
+    const body = { metadata: { annotations: times } };
+    await rig.workerEngine.patch(types.pods, "default", "a", { contentType: "application/merge-patch+json", body });
+    await rig.removePod("b");
+    await rig.clock.advance(2000);
+    assert.equal(rig.available("web"), 2);
+    const covered = parseTime(rig.cell("web")?.aggregation?.lastEventTime);
+    assert.ok(covered !== undefined && covered <= rig.clock.epochMicros());
   }));
 
 test("a conflict is answered by a live GET and a retry at once", () =>

@@ -27,3 +27,8 @@ export function theme(name: string, sentences: Readonly<Record<string, Run>>): r
     isExclusive: false,
   }));
 }
+
+/** The same for cases that need the server for themselves. */
+export function exclusiveTheme(name: string, sentences: Readonly<Record<string, Run>>): readonly ConformanceCase[] {
+  return theme(name, sentences).map((one) => ({ ...one, isExclusive: true }));
+}

@@ -1,10 +1,12 @@
 /** All cases, and those that one of the targets does not run. */
 import { type ConformanceCase, type SkippedCase } from "./case.ts";
 import { deletionCases } from "./cases/deletion.ts";
+import { listCases } from "./cases/lists.ts";
 import { objectCases } from "./cases/objects.ts";
 import { patchCases } from "./cases/patches.ts";
 import { podCases } from "./cases/pods.ts";
 import { statusCases } from "./cases/status.ts";
+import { watchCases } from "./cases/watches.ts";
 
 export const conformanceCases: readonly ConformanceCase[] = [
   ...objectCases,
@@ -12,6 +14,8 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...statusCases,
   ...deletionCases,
   ...podCases,
+  ...listCases,
+  ...watchCases,
 ];
 
 /** A case is missing on one side only for a reason that stands here. */

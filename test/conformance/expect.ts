@@ -1,7 +1,7 @@
 /** What cases say about answers. Every failure shows the whole answer. */
 import assert from "node:assert/strict";
-import { type Answer } from "./target.ts";
-import { type StatusCause, type Thing } from "./thing.ts";
+import { type Answer, type WatchEvent } from "./target.ts";
+import { meta, type StatusCause, type Thing } from "./thing.ts";
 
 /** An answer other than the one that was needed to go on. */
 export class AnswerError extends Error {
@@ -39,4 +39,9 @@ export function refused(answer: Answer, code: number, reason: string, message: s
 /** The causes of a refusal. */
 export function causes(status: Thing): readonly StatusCause[] {
   return status.details?.causes ?? [];
+}
+
+/** `TYPE name` of each event. */
+export function lines(events: readonly WatchEvent[]): readonly string[] {
+  return events.map((event) => (event.type === "BOOKMARK" ? "BOOKMARK" : `${event.type} ${meta(event.object).name}`));
 }

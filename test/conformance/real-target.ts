@@ -45,7 +45,11 @@ export async function startRealTarget(environment: RealEnvironment): Promise<Run
     watch: (path, query) => client.watch(path, query),
     onReview: (namespace, handler) => webhooks.onReview(namespace, handler),
     webhook: webhooks,
-    forgetHistory: () => compact(`http://127.0.0.1:${etcdPort}`),
+    async forgetHistory() {
+      await compact(`http://127.0.0.1:${etcdPort}`);
+      // The watch cache remembers what etcd has forgotten.
+      await cluster.restartApiServer();
+    },
   };
   const unique = uniqueNames("");
   await grantFencer(target);

@@ -78,8 +78,11 @@ describe("a write", () => {
   });
 
   test("keeps a lastEventTime that is newer than the snapshot's", () => {
-    const result = plan({ cell: cell(counts(3, { lastEventTime: timeText(60) })), settlement: oneSettled });
-    assert.equal(result.kind === "write" && result.cell.aggregation.lastEventTime, timeText(60));
+    const result = plan({ cell: cell(counts(3, { lastEventTime: timeText(45) })), settlement: oneSettled });
+    assert.equal(result.kind === "write" && result.cell.aggregation.lastEventTime, timeText(45));
+    const ofTheFuture = cell(counts(3, { lastEventTime: "9999-12-31T23:59:59-23:59" }));
+    const repaired = plan({ cell: ofTheFuture, settlement: oneSettled });
+    assert.equal(repaired.kind === "write" && repaired.cell.aggregation.lastEventTime, timeText(40));
     const without = plan({ settlement: oneSettled, lastEventTime: undefined });
     assert.equal(without.kind === "write" && "lastEventTime" in without.cell.aggregation, false);
   });

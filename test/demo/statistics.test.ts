@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Series, verdictOf, type ServiceResult } from "./statistics.ts";
+import { disasterProblem, Series, verdictOf, type ServiceResult } from "./statistics.ts";
 
 const result: ServiceResult = {
   name: "search",
@@ -49,4 +49,15 @@ test("a broken floor exits with 1, and so does an act that did not go through", 
     exitCode: 1,
     sentences: ["Node drain: 2 pods are left"],
   });
+});
+
+test("the disaster counts only when some deletions were admitted, others refused, and all services stand on their floors", () => {
+  const { deletions } = result;
+  const problem = (left: number, changes: Partial<typeof deletions>, isQuiet = true): string | undefined =>
+    disasterProblem([{ left, floor: 9, deletions: { ...deletions, ...changes } }], isQuiet);
+  assert.equal(problem(9, {}), undefined);
+  assert.match(problem(8, {}) ?? "", /under its floor/);
+  assert.match(problem(9, { admitted: 0 }) ?? "", /no deletion was admitted/);
+  assert.match(problem(9, { refused: 0 }) ?? "", /no deletion was refused/);
+  assert.match(problem(9, {}, false) ?? "", /still being admitted/);
 });

@@ -99,3 +99,16 @@ export function verdictOf(services: readonly ServiceResult[], acts: readonly Act
     ],
   };
 }
+
+/** Why the disaster is lost, or proves nothing; undefined = the floors were put to the test and stand. `isQuiet`: nothing is admitted any more. */
+export function disasterProblem(
+  services: readonly { readonly left: number; readonly floor: number; readonly deletions: Deletions }[],
+  isQuiet: boolean,
+): string | undefined {
+  if (services.some(({ left, floor }) => left < floor)) return "a service was left under its floor";
+  if (services.every(({ deletions }) => deletions.admitted === 0))
+    return "no deletion was admitted, though each floor leaves room for some";
+  if (services.every(({ deletions }) => deletions.refused === 0))
+    return "no deletion was refused, so no floor was put to the test";
+  return isQuiet ? undefined : "deletions were still being admitted when the time was over";
+}

@@ -7,7 +7,7 @@ import { type Stage, waitUntil } from "./acts/wait.ts";
 import { type Board, type RunRecord } from "./board.ts";
 import { type ActSpan, type ChartMark } from "./report/chart.ts";
 import { expectedFloorOf, namespace, replicasOf, servicePlans } from "./scenario.ts";
-import { type ActResult, type Deletions, type Point } from "./statistics.ts";
+import { type ActResult, type Deletions, disasterProblem, type Point } from "./statistics.ts";
 import { type ApiServer, asObject, createWebhookClient, type KubeObject } from "../double/index.ts";
 import { type Clusters, installWebhook, startCore, startWorkers } from "./world/clusters.ts";
 import { type Podseidon, startPodseidon } from "./world/podseidon.ts";
@@ -229,9 +229,9 @@ async function disaster(
   eraseOwners([core, ...cells.map(({ server }) => server)].map(({ engine }) => engine));
   board.tell("all owners are gone; every pod is being deleted");
   runaway.start(cells);
-  let quiet = false;
+  let isQuiet = false;
   try {
-    quiet = await untilQuiet(stage, runaway, quietMs, disasterLimitMs);
+    isQuiet = await untilQuiet(stage, runaway, quietMs, disasterLimitMs);
   } finally {
     await runaway.stop();
     await killed;
@@ -239,10 +239,12 @@ async function disaster(
   const endMs = board.elapsedMs();
   board.tell(`nothing more is admitted; left: ${leftText(record)}`);
   await pause(stage, readMs);
-  let problem: string | undefined;
-  if (killed === undefined) problem = "no deletion was admitted, though each floor leaves room for some";
-  else if (runaway.lastRefusal === undefined) problem = "no deletion was refused, so no floor was put to the test";
-  else if (!quiet) problem = `deletions are still being admitted after ${disasterLimitMs / 1000} s`;
+  const services = servicePlans.map(({ name }) => ({
+    left: record.census.total(name),
+    floor: record.floors.get(name) ?? 0,
+    deletions: runaway.deletionsOf(name),
+  }));
+  const problem = disasterProblem(services, isQuiet);
   return { runaway, fromMs, disasterMs, endMs, marks, problem };
 }
 

@@ -108,6 +108,6 @@ test("field selectors know names, namespaces, and a pod's node and phase", async
   }
   assert.throws(
     () => engine.list(types.pods, undefined, { fieldSelector: "spec.x=1" }),
-    refusal(400, '"spec.x" is not a known field selector'),
+    refusal(400, "field label not supported: spec.x"),
   );
 });

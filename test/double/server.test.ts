@@ -102,13 +102,20 @@ test("after a stop and a start the same state is served at the same address", { 
   assert.equal((await send(server, "GET", `${pods}/a`)).code, 200);
 });
 
+test("without an authorizer, requests without a known token get 401", { timeout }, async (t) => {
+  const server = await serve(t, { tokens: { secret: { username: "jane", groups: [] } } });
+  assert.equal((await send(server, "GET", pods)).code, 401);
+  assert.equal((await send(server, "GET", pods, undefined, { authorization: "Bearer other" })).code, 401);
+  assert.equal((await send(server, "GET", pods, undefined, { authorization: "Bearer secret" })).code, 200);
+});
+
 test("unknown tokens get 401, and the authorizer's no is a 403 in the server's words", { timeout }, async (t) => {
   const server = await serve(t, {
     tokens: { secret: { username: "jane", groups: [] } },
-    authorizer: (_user, verb, _group, resource, subresource) =>
-      !(verb === "patch" && resource === "pods" && subresource === "status"),
+    authorizer: (user, verb, _group, resource, subresource) =>
+      user.username === "jane" && !(verb === "patch" && resource === "pods" && subresource === "status"),
   });
-  assert.equal((await send(server, "GET", pods)).code, 401);
+  assert.equal((await send(server, "GET", pods, undefined, { authorization: "Bearer other" })).code, 401);
   const headers = { authorization: "Bearer secret", "content-type": "application/merge-patch+json" };
   assert.equal((await send(server, "GET", pods, undefined, headers)).code, 200);
   const refused = await send(server, "PATCH", `${pods}/a/status`, {}, headers);

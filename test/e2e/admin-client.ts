@@ -27,6 +27,7 @@ export interface ObjectMeta {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly deletionTimestamp?: string;
+  readonly deletionGracePeriodSeconds?: number;
 }
 
 export interface KubeObject {

@@ -63,9 +63,11 @@ export function startKubelet(options: KubeletOptions): Kubelet {
   };
 
   const reconcile = async (pod: Pod): Promise<void> => {
-    const { name, namespace = "", uid, deletionTimestamp } = pod.metadata;
+    const { name, namespace = "", uid, deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
     const path = podPath(namespace, name);
     if (deletionTimestamp !== undefined) {
+      // Without a grace period the API server removes the pod in the same request.
+      if (deletionGracePeriodSeconds === 0) return;
       if (terminationDelayMs !== "never") await act(pod, "confirm", terminationDelayMs, () => confirm(pod, path));
     } else if (pod.spec.nodeName === undefined) {
       if (bindTo === undefined) return;

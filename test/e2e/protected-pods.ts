@@ -1,9 +1,10 @@
 /** What most cases begin with: a fleet, Ready pods in each worker, and one PodProtector over all of them. */
 import { AvailableWatch } from "./available.ts";
+import { type Cluster } from "./cluster.ts";
 import { deletePods, type DeletionAttempt } from "./deletions.ts";
 import { type Fleet, type FleetOptions, startFleet } from "./fleet.ts";
 import { startKubelet } from "./kubelet.ts";
-import { createPods } from "./pods.ts";
+import { createNamespace, createPods } from "./pods.ts";
 import { type CaseContext } from "./runner.ts";
 
 export interface ProtectedPodsOptions extends FleetOptions {
@@ -41,20 +42,53 @@ export async function startProtectedPods(context: CaseContext, options: Protecte
   return { fleet, available, names };
 }
 
+export interface WaveOptions {
+  readonly names: readonly string[];
+  readonly inFlightPerCell: number;
+  /** Default: the pods' own 30 s, which the fake kubelet ends at once. 0 = as `kubectl delete --force`. */
+  readonly gracePeriodSeconds?: number;
+}
+
 /** Deletes pods of these names, at once, in all workers together. */
-export async function deleteEverywhere(
-  fleet: Fleet,
-  names: readonly string[],
-  inFlightPerCell: number,
-): Promise<readonly DeletionAttempt[]> {
-  const attempts = fleet.workers.map(({ cluster }) =>
-    deletePods(cluster.admin, {
-      namespace: fleet.namespace,
-      names,
-      concurrency: inFlightPerCell,
-      how: "delete",
-      gracePeriodSeconds: 0,
-    }),
+export async function deleteEverywhere(fleet: Fleet, wave: WaveOptions): Promise<readonly DeletionAttempt[]> {
+  return deleteIn(
+    fleet.workers.map(({ cluster }) => cluster),
+    fleet.namespace,
+    wave,
   );
-  return (await Promise.all(attempts)).flat();
+}
+
+/** The same without a fleet: what a wave costs in these clusters, in a namespace whose deletions nobody reviews. */
+export async function deleteBare(
+  context: CaseContext,
+  clusters: readonly Cluster[],
+  wave: Omit<WaveOptions, "names"> & { readonly podsPerCell: number },
+): Promise<readonly DeletionAttempt[]> {
+  const namespace = `${context.namespace}-bare`;
+  let names: readonly string[] = [];
+  for (const { admin } of clusters) {
+    await createNamespace(admin, namespace);
+    names = await createPods(admin, { namespace, count: wave.podsPerCell, namePrefix: "web", labels: webLabels });
+  }
+  const kubelets = clusters.map(({ admin }) => startKubelet({ admin, namespace, readyDelayMs: "never" }));
+  try {
+    return await deleteIn(clusters, namespace, { ...wave, names });
+  } finally {
+    await Promise.all(kubelets.map((kubelet) => kubelet.stop()));
+  }
+}
+
+async function deleteIn(
+  clusters: readonly Cluster[],
+  namespace: string,
+  { names, inFlightPerCell, gracePeriodSeconds }: WaveOptions,
+): Promise<readonly DeletionAttempt[]> {
+  const wave = {
+    namespace,
+    names,
+    concurrency: inFlightPerCell,
+    how: "delete",
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+  } as const;
+  return (await Promise.all(clusters.map(({ admin }) => deletePods(admin, wave)))).flat();
 }

@@ -139,17 +139,18 @@ export class ProtectionProof {
     await core.admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, lost);
     const name = "deployment-lost";
     const path = `${podProtectorsPath(namespace)}/${name}`;
-    const cellID = await waitFor(
-      "the generator protects the source, and the aggregator counts it",
-      limitMs,
-      async () => {
-        return (await core.admin.get<PodProtector>(path)).status?.cells[0]?.cellID;
-      },
-    );
-    await core.admin.mergePatch(path, { metadata: { annotations: { [annotations.removeCellOnce]: cellID } } });
+    await waitFor("the generator protects the source", limitMs, async () => {
+      return (await core.admin.request("GET", path)).code === 200;
+    });
+    // A cluster that was taken out of the fleet leaves its cell behind.
+    const cells = [{ cellID: "gone", aggregation: { totalReplicas: 1, availableReplicas: 1 } }];
+    const summary = { totalReplicas: 1, aggregatedAvailableReplicas: 1, estimatedAvailableReplicas: 1 };
+    await core.admin.mergePatch(`${path}/status`, { status: { cells, summary } });
+    await core.admin.mergePatch(path, { metadata: { annotations: { [annotations.removeCellOnce]: "gone" } } });
     await waitFor("the generator has taken the cell out", limitMs, async () => {
-      const { metadata } = await core.admin.get<PodProtector>(path);
-      return metadata.annotations?.[annotations.removeCellOnce] === undefined;
+      const { metadata, status } = await core.admin.get<PodProtector>(path);
+      const isThere = status?.cells.some(({ cellID }) => cellID === "gone") ?? false;
+      return !isThere && metadata.annotations?.[annotations.removeCellOnce] === undefined;
     });
     await core.loseObject(`deployments/${namespace}/lost`);
     await waitFor("an Event tells of the lost source", limitMs, async () => {

@@ -274,6 +274,28 @@ test("a hand-made protector with copied labels is neither changed nor deleted no
   await generator.stop();
 });
 
+test("a protector that others hold with a finalizer is let go once, and does not hold up its Deployment", async () => {
+  const { core, generator } = await start();
+  await core.createDeployment("web");
+  await core.clock.advance(secondMs);
+  const { finalizers = [] } = core.protector("deployment-web")!.metadata;
+  await core.patchProtector("deployment-web", { metadata: { finalizers: [...finalizers, "other.example/x"] } });
+  await core.deleteDeployment("web");
+  await core.clock.advance(secondMs);
+  assert.equal(core.deployment("web"), undefined);
+  assert.deepEqual(core.protector("deployment-web")?.metadata.finalizers, ["other.example/x"]);
+  let requests = 0;
+  generator.client.onRequest = () => void requests++;
+  for (let touch = 0; touch < 5; touch++) {
+    await core.patchProtector("deployment-web", { metadata: { labels: { touch: String(touch) } } });
+    await core.clock.advance(secondMs);
+  }
+  assert.equal(requests, 0);
+  assert.equal(generator.actions("Delete"), 1);
+  assert.equal(generator.actions("Dangling"), 0);
+  await generator.stop();
+});
+
 test("a Deployment with the longest name is protected and let go like any other", async () => {
   const { core, generator } = await start();
   const name = `w${"x".repeat(250)}`;

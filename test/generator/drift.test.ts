@@ -105,6 +105,23 @@ test("a selector change replaces labels and expressions instead of merging them"
   await generator.stop();
 });
 
+test("where others already are the controlling owner, ours is added as a plain one: an API server accepts only one", async () => {
+  const { core, generator } = await withProtector();
+  const [ours] = core.protector("deployment-web")!.metadata.ownerReferences!;
+  const theirs = { apiVersion: "example.com/v1", kind: "App", name: "web", uid: "u-app", controller: true };
+  await core.patchProtector("deployment-web", { metadata: { ownerReferences: [theirs] }, spec: { minAvailable: 1 } });
+  await core.clock.advance(1_000);
+  const protector = core.protector("deployment-web")!;
+  const { controller: _, ...plain } = ours!;
+  assert.deepEqual(protector.metadata.ownerReferences, [theirs, plain]);
+  assert.equal(protector.spec?.["minAvailable"], 8, "nothing else is held up by it");
+  const writes = generator.client.writes.length;
+  await core.patchProtector("deployment-web", { metadata: { labels: { touched: "yes" } } });
+  await core.clock.advance(1_000);
+  assert.equal(generator.client.writes.length, writes);
+  await generator.stop();
+});
+
 test("what people tune and what others add is kept", async () => {
   const { core, generator } = await withProtector();
   const tuned = {

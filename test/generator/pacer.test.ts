@@ -14,32 +14,32 @@ function turnsUntil(pacer: Pacer, key: string, fromMs: number, untilMs: number):
   return turns;
 }
 
-test("twenty turns come at once, further ones every two seconds", () => {
+test("thirty turns come at once, further ones every second", () => {
   const pacer = new Pacer();
-  assert.equal(turnsUntil(pacer, "a", 0, 1000), 20);
-  assert.equal(turnsUntil(pacer, "a", 1000, 101_000), 50);
+  assert.equal(turnsUntil(pacer, "a", 0, 900), 30);
+  assert.equal(turnsUntil(pacer, "a", 900, 100_500), 100);
 });
 
 test("the answer is when the next turn is there, to the point", () => {
   const pacer = new Pacer();
-  for (let turn = 0; turn < 20; turn++) assert.equal(pacer.take("a", 500), 0);
-  assert.equal(pacer.take("a", 500), 2000);
-  assert.equal(pacer.take("a", 2000), 500);
-  assert.equal(pacer.take("a", 2500), 0);
-  assert.equal(pacer.take("a", 2500), 2000);
+  for (let turn = 0; turn < 30; turn++) assert.equal(pacer.take("a", 500), 0);
+  assert.equal(pacer.take("a", 500), 1000);
+  assert.equal(pacer.take("a", 1250), 250);
+  assert.equal(pacer.take("a", 1500), 0);
+  assert.equal(pacer.take("a", 1500), 1000);
 });
 
 test("who keeps within the pace never waits, and objects do not disturb each other", () => {
   const pacer = new Pacer();
   turnsUntil(pacer, "busy", 0, 100_000);
-  for (let nowMs = 0; nowMs < 400_000; nowMs += 2000) assert.equal(pacer.take("calm", nowMs), 0);
+  for (let nowMs = 0; nowMs < 400_000; nowMs += 1000) assert.equal(pacer.take("calm", nowMs), 0);
 });
 
-test("what has been quiet for 40 seconds is forgotten", () => {
+test("what has been quiet for 30 seconds is forgotten", () => {
   const pacer = new Pacer();
   for (let key = 0; key < 1000; key++) pacer.take(`${key}`, 0);
   assert.equal(pacer.size, 1000);
-  turnsUntil(pacer, "busy", 0, 39_000);
-  pacer.take("other", 40_000);
+  turnsUntil(pacer, "busy", 0, 29_000);
+  pacer.take("other", 30_000);
   assert.equal(pacer.size, 2);
 });

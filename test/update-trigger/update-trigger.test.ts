@@ -96,8 +96,28 @@ test("a failure is counted, logged and tried again in the next period", async ()
   const done = running();
   await clock.advance(10_000);
   assert.equal(spins("update", "forbidden"), 2);
-  assert.equal(warnings.length, 2);
+  assert.equal(warnings.length, 1);
   assert.equal(warnings[0]?.["pod"], "default/dummy");
+  life.abort();
+  await done;
+});
+
+test("failures that follow each other are logged once a minute, and the first after a success at once", async () => {
+  const { clock, client, life, running, spins, warnings } = bench({ updateFrequencyMs: 1000 });
+  let isBroken = true;
+  client.onRequest = () => {
+    if (isBroken) throw new KubeError("forbidden", "no");
+    return {};
+  };
+  const done = running();
+  await clock.advance(150_500);
+  assert.equal(spins("update", "forbidden"), 151);
+  assert.equal(warnings.length, 3);
+  isBroken = false;
+  await clock.advance(1000);
+  isBroken = true;
+  await clock.advance(1000);
+  assert.equal(warnings.length, 4);
   life.abort();
   await done;
 });

@@ -37,7 +37,7 @@ svg { display: block; width: 100%; height: auto; font: 12px system-ui, sans-seri
 .label { font-weight: 600; } .label.with { fill: var(--with); } .label.without { fill: var(--without); } .label.floor { fill: var(--floor); }
 .scroll { overflow-x: auto; }
 blockquote { margin: .6rem 0; max-width: 46rem; padding: .7rem 1rem; background: var(--panel); overflow-wrap: anywhere; }
- table { border-collapse: collapse; margin-top: .5rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; margin-top: .5rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .35rem .9rem; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; } th { color: var(--soft); font-weight: 500; font-size: .9rem; }
 td.with { color: var(--with); font-weight: 600; } td.without { color: var(--without); font-weight: 600; }

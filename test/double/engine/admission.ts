@@ -122,6 +122,18 @@ function denial(name: string, status: JsonObject): ApiError {
   return new ApiError(Math.max(code, 400), reason, text, details);
 }
 
+function tooLate(webhook: JsonObject, timeoutMs: number): Error {
+  const { url } = asObject(webhook["clientConfig"]);
+  const call = typeof url === "string" ? `Post "${url}?timeout=${timeoutMs / 1000}s": ` : "";
+  return new Error(`${call}context deadline exceeded`);
+}
+
+/** What a webhook that gave no valid answer means for the request. */
+function fail(webhook: JsonObject, name: string, why: string): void {
+  if ((asString(webhook["failurePolicy"]) ?? "Fail") === "Ignore") return;
+  throw internalError(`failed calling webhook ${JSON.stringify(name)}: ${why}`);
+}
+
 export class Admission {
   readonly #environment: AdmissionEnvironment;
 
@@ -167,13 +179,19 @@ export class Admission {
     let answer: JsonObject;
     try {
       answer = asObject(asObject(await this.#call(webhook, reviewOf(attributes, uid), timeoutMs))["response"]);
-      if (answer["uid"] !== uid) {
-        throw new Error(`expected response.uid ${JSON.stringify(uid)}, got ${JSON.stringify(answer["uid"] ?? "")}`);
-      }
     } catch (error) {
-      if ((asString(webhook["failurePolicy"]) ?? "Fail") === "Ignore") return;
       const why = error instanceof Error ? error.message : String(error);
-      throw internalError(`failed calling webhook ${JSON.stringify(name)}: failed to call webhook: ${why}`);
+      fail(webhook, name, `failed to call webhook: ${why}`);
+      return;
+    }
+    if (answer["uid"] !== uid) {
+      const got = JSON.stringify(answer["uid"] ?? "");
+      fail(
+        webhook,
+        name,
+        `received invalid webhook response: expected response.uid=${JSON.stringify(uid)}, got ${got}`,
+      );
+      return;
     }
     if (answer["allowed"] !== true) throw denial(name, asObject(answer["status"]));
   }
@@ -181,7 +199,7 @@ export class Admission {
   /** The injected call, given up at the deadline by the engine's own clock. */
   async #call(webhook: JsonObject, review: JsonObject, timeoutMs: number): Promise<unknown> {
     return await new Promise((resolve, reject) => {
-      const timer = this.#environment.clock.setTimer(timeoutMs, () => reject(new Error("context deadline exceeded")));
+      const timer = this.#environment.clock.setTimer(timeoutMs, () => reject(tooLate(webhook, timeoutMs)));
       this.#environment.callWebhook(webhook, review, timeoutMs).then(
         (answer) => {
           timer.cancel();
@@ -196,7 +214,8 @@ export class Admission {
   }
 }
 
-/** The options object of a review: `CreateOptions`, `UpdateOptions`, `PatchOptions` or `DeleteOptions`. */
-export function reviewOptions(kind: string, options: JsonObject = {}): JsonObject {
-  return { kind, apiVersion: apiVersionOf({ group: "meta.k8s.io", version: "v1" }), ...options };
+/** The options object of a review: `CreateOptions`, `UpdateOptions` or `DeleteOptions`. */
+export function reviewOptions(kind: string, options: JsonObject, dryRun: boolean): JsonObject {
+  const apiVersion = apiVersionOf({ group: "meta.k8s.io", version: "v1" });
+  return { kind, apiVersion, ...options, ...(dryRun ? { dryRun: ["All"] } : {}) };
 }

@@ -38,7 +38,8 @@ export interface DeleteResult {
 // A pod that is changed faster than it can be reviewed would keep us here for ever; the real server ends with its request timeout.
 const attemptsMax = 100;
 
-function checkPreconditions(target: Target, object: KubeObject, options: JsonObject): void {
+/** Refuses an object other than the one that `options.preconditions` name. Throws 409. */
+export function checkPreconditions(target: Target, object: KubeObject, options: JsonObject): void {
   const { uid, resourceVersion } = asObject(options["preconditions"]);
   const { metadata } = object;
   const refuse = (what: string, wanted: unknown, found: string, happened: string): ApiError => {
@@ -150,7 +151,7 @@ async function review(
     oldObject: object,
     caller: request.caller,
     dryRun: request.dryRun,
-    options: reviewOptions("DeleteOptions", { ...options, ...(request.dryRun ? { dryRun: ["All"] } : {}) }),
+    options: reviewOptions("DeleteOptions", options, request.dryRun),
   });
 }
 
@@ -196,8 +197,8 @@ export async function deleteObject(
   throw conflict(type, name);
 }
 
-/** Our own mark moved the version that a precondition may name. */
-function afterOwnMark(options: JsonObject, marked: KubeObject): JsonObject {
+/** The options for what comes after our own mark, which moved the version that a precondition may name. */
+export function afterOwnMark(options: JsonObject, marked: KubeObject): JsonObject {
   const preconditions = asObject(options["preconditions"]);
   if (preconditions["resourceVersion"] === undefined) return options;
   return { ...options, preconditions: { ...preconditions, resourceVersion: marked.metadata.resourceVersion } };

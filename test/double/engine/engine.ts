@@ -8,12 +8,12 @@ import { Admission, type CallWebhook, type Caller } from "./admission.ts";
 import { CustomResources } from "./crd.ts";
 import { deleteAnswer, deleteObject, deleteObjects } from "./delete.ts";
 import { bindPod, evictPod } from "./eviction.ts";
-import { type ListQuery, type ListResult, listObjects } from "./list.ts";
+import { type ListQuery, type ListResult, listObjects, parseVersion } from "./list.ts";
 import { type JsonObject, type KubeObject, isObject } from "./object.ts";
 import { type Patch } from "./patch.ts";
 import { ResourceRegistry, type ResourceType, apiVersionOf, builtInResources as types } from "./resources.ts";
 import { patchScale, scaleOf, updateScale } from "./scale.ts";
-import { type Status, badRequest, notImplemented } from "./status.ts";
+import { type Status, badRequest, notImplemented, tooLargeVersion } from "./status.ts";
 import { Store } from "./store.ts";
 import { type Watch, type WatchQuery, type WatchSink, openWatch } from "./watch.ts";
 import {
@@ -121,7 +121,10 @@ export class Engine {
     return this.registry.all().find((type) => `${type.resource}.${type.group}` === name)!;
   }
 
-  get(type: ResourceType, namespace: string | undefined, name: string): KubeObject {
+  /** The object, never older than `resourceVersion`. Throws 404, and 504 for a version that is not there yet. */
+  get(type: ResourceType, namespace: string | undefined, name: string, resourceVersion?: string): KubeObject {
+    const version = parseVersion(resourceVersion) ?? 0;
+    if (version > this.#store.revision) throw tooLargeVersion(version, this.#store.revision);
     return current(this.#context, { type, namespace, name });
   }
 

@@ -3,9 +3,18 @@
  * condition and deletes by name, without DELETE admission and without preconditions of its own.
  */
 import { reviewOptions } from "./admission.ts";
-import { deleteObject } from "./delete.ts";
+import { afterOwnMark, checkPreconditions, deleteObject } from "./delete.ts";
 import { decodeObject, nowSeconds } from "./metadata.ts";
-import { type JsonObject, type KubeObject, asArray, asNumber, asObject, asString, withFields } from "./object.ts";
+import {
+  type JsonObject,
+  type KubeObject,
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  isObject,
+  withFields,
+} from "./object.ts";
 import { builtInResources as types } from "./resources.ts";
 import { compileLabelSelector } from "./selectors.ts";
 import {
@@ -88,8 +97,10 @@ export async function evictPod(
   options: WriteOptions,
 ): Promise<Status> {
   const type = { ...types.pods, ...evictionKind };
-  const eviction = decodeObject(type, body, namespace);
-  if (eviction.metadata.name !== undefined && eviction.metadata.name !== name) {
+  // The former version of the same kind is still read.
+  const isFormer = isObject(body) && body["apiVersion"] === "policy/v1beta1";
+  const eviction = decodeObject(type, isFormer ? { ...body, apiVersion: "policy/v1" } : body, namespace);
+  if (eviction.metadata.name !== name) {
     throw badRequest("name in URL does not match name in Eviction object");
   }
   const deleteOptions = asObject(eviction["deleteOptions"]);
@@ -104,21 +115,20 @@ export async function evictPod(
     object: eviction,
     caller: options.caller,
     dryRun: options.dryRun,
-    options: reviewOptions("CreateOptions"),
+    options: reviewOptions("CreateOptions", {}, options.dryRun),
   });
   const target = { type: types.pods, namespace, name };
   const pod = current(context, target);
+  let wanted = deleteOptions;
   if (!dryRun) {
     takeDisruption(context, pod, options);
-    internalUpdate(context, target, "status", (old) => markDisrupted(context, old), options);
+    const mark = (old: KubeObject): KubeObject => {
+      checkPreconditions(target, old, deleteOptions);
+      return markDisrupted(context, old);
+    };
+    wanted = afterOwnMark(deleteOptions, internalUpdate(context, target, "status", mark, options));
   }
-  const { resourceVersion: _, ...preconditions } = asObject(deleteOptions["preconditions"]);
-  const request = {
-    caller: options.caller,
-    dryRun,
-    reviewName: undefined,
-    options: { ...deleteOptions, preconditions },
-  };
+  const request = { caller: options.caller, dryRun, reviewName: undefined, options: wanted };
   try {
     await deleteObject(context, target, request);
   } catch (error) {

@@ -2,7 +2,7 @@
 import { type KubeObject } from "./object.ts";
 import { type ResourceType } from "./resources.ts";
 import { parseFieldSelector, parseLabelSelector } from "./selectors.ts";
-import { ApiError, badRequest, invalidListOptions, tooLargeVersion } from "./status.ts";
+import { badRequest, expiredList, expiredPage, invalidListOptions, plainError, tooLargeVersion } from "./status.ts";
 import { type Store } from "./store.ts";
 
 /** The query of a list or watch, as texts; absent = not sent. */
@@ -38,14 +38,16 @@ export function compileSelection(type: ResourceType, namespace: string | undefin
     (fields === undefined || fields(object));
 }
 
-/** A resourceVersion parameter as a number; undefined when not sent. Throws 400. */
+/** A resourceVersion parameter as a number; undefined when not sent. Throws 500, which is what a GET and a watch answer. */
 export function parseVersion(text: string | undefined): number | undefined {
   if (text === undefined || text === "") return undefined;
-  if (!/^\d{1,15}$/.test(text))
-    throw badRequest(
-      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
-    );
+  if (!/^\d{1,15}$/.test(text)) throw plainError(versionProblem(text));
   return Number(text);
+}
+
+function versionProblem(text: string): string {
+  const shown = JSON.stringify(text);
+  return `resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`;
 }
 
 interface ContinueToken {
@@ -53,6 +55,9 @@ interface ContinueToken {
   /** The last key of the page before. */
   readonly after: string;
 }
+
+/** In a token: go on in whatever the present state is then. */
+const presentRevision = -1;
 
 function encodeToken(token: ContinueToken): string {
   return Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: token.revision, start: token.after })).toString(
@@ -73,7 +78,9 @@ function decodeToken(text: string): ContinueToken {
 
 /** The revision that the list is to be taken from, and where it starts. */
 function startOf(store: Store, query: ListQuery): ContinueToken {
-  const version = parseVersion(query.resourceVersion);
+  const text = query.resourceVersion ?? "";
+  if (!/^\d{0,15}$/.test(text)) throw badRequest(`invalid resource version: ${versionProblem(text)}`);
+  const version = parseVersion(text);
   const match = query.resourceVersionMatch;
   if (query.continueToken !== undefined && query.continueToken !== "") {
     if (match !== undefined && match !== "") {
@@ -84,7 +91,8 @@ function startOf(store: Store, query: ListQuery): ContinueToken {
     }
     if (version !== undefined && version !== 0)
       throw badRequest("specifying resource version is not allowed when using continue");
-    return decodeToken(query.continueToken);
+    const token = decodeToken(query.continueToken);
+    return token.revision === presentRevision ? { ...token, revision: store.revision } : token;
   }
   if (match !== undefined && match !== "") {
     if (version === undefined) {
@@ -123,13 +131,7 @@ export function listObjects(
   const start = startOf(store, query);
   const snapshot = store.snapshot(type, start.revision);
   if (snapshot === undefined) {
-    throw query.continueToken === undefined
-      ? new ApiError(410, "Expired", "The resourceVersion for the provided list is too old.")
-      : new ApiError(
-          410,
-          "Expired",
-          "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
-        );
+    throw start.after === "" ? expiredList() : expiredPage(encodeToken({ ...start, revision: presentRevision }));
   }
   const selected = snapshot.filter(([key, object]) => key > start.after && selects(object));
   // A list at version 0 comes from the watch cache, which knows no pages.

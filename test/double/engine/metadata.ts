@@ -4,6 +4,7 @@ import {
   type JsonObject,
   type KubeObject,
   type Metadata,
+  type OwnerReference,
   asObject,
   asString,
   isObject,
@@ -45,16 +46,38 @@ export function unreadableMetadata(type: ResourceType, metadata: JsonObject): st
   return undefined;
 }
 
-/** Checks that `body` is an object of this resource and has a usable shape. Throws 400. */
-export function decodeObject(type: ResourceType, body: unknown, namespace: string | undefined): KubeObject {
-  if (!isObject(body)) throw badRequest("the object provided is unrecognized (must be of type " + type.kind + ")");
-  const { apiVersion, kind } = body;
-  if (kind !== type.kind || apiVersion !== apiVersionOf(type)) {
-    const expected = `${apiVersionOf(type)}, Kind=${type.kind}`;
-    throw badRequest(
-      `the API version in the data (${String(apiVersion)}, Kind=${String(kind)}) does not match the expected API version (${expected})`,
-    );
+/** `body` with its apiVersion and kind, which may be left out for built-in types. Throws 400, and 422 for a custom resource of another kind. */
+function checkType(type: ResourceType, body: JsonObject): JsonObject {
+  const { apiVersion = "", kind = "" } = body;
+  const expected = apiVersionOf(type);
+  if (kind === type.kind && apiVersion === expected) return body;
+  if (type.custom) {
+    if (kind === "") {
+      throw badRequest(
+        `the object provided is unrecognized (must be of type ${type.kind}): Object 'Kind' is missing in '${JSON.stringify(body)}'`,
+      );
+    }
+    if (apiVersion !== expected) {
+      throw badRequest(
+        `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`,
+      );
+    }
+    const error = invalidField("kind", kind, `must be ${type.kind}`);
+    throw invalid({ ...type, kind: String(kind) }, asString(asObject(body["metadata"])["name"]) ?? "", [error]);
   }
+  if ((kind === "" || kind === type.kind) && (apiVersion === "" || apiVersion === expected)) {
+    return { ...body, apiVersion: expected, kind: type.kind };
+  }
+  const version = String(apiVersion).split("/").at(-1);
+  throw badRequest(
+    `${String(kind)} in version ${JSON.stringify(version)} cannot be handled as a ${type.kind}: no such conversion`,
+  );
+}
+
+/** Checks that `body` is an object of this resource and has a usable shape. Throws 400, and 422 for a custom resource of another kind. */
+export function decodeObject(type: ResourceType, body: unknown, namespace: string | undefined): KubeObject {
+  if (!isObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${type.kind})`);
+  const typed = checkType(type, body);
   const metadata = asObject(body["metadata"]);
   const inBody = asString(metadata["namespace"]);
   if (inBody !== undefined && inBody !== "" && inBody !== namespace) {
@@ -65,7 +88,7 @@ export function decodeObject(type: ResourceType, body: unknown, namespace: strin
     throw badRequest(`${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: ${why}`);
   }
   const checked = { ...metadata, ...(namespace === undefined ? {} : { namespace }) } as unknown as Metadata;
-  return { ...body, metadata: checked } as KubeObject;
+  return { ...typed, metadata: checked } as KubeObject;
 }
 
 /** The types whose validation goes beyond what every object's metadata must satisfy. */
@@ -75,14 +98,29 @@ function isStrict(type: ResourceType): boolean {
 
 /** Refuses malformed names, labels, annotations and finalizers with 422. */
 export function validateMetadata(type: ResourceType, object: KubeObject): void {
-  const { name, labels = {}, annotations = {}, finalizers = [] } = object.metadata;
+  const { name, labels = {}, annotations = {}, ownerReferences = [], finalizers = [] } = object.metadata;
   const errors: FieldError[] = [
     ...dnsSubdomainProblems(name).map((why): FieldError => invalidField("metadata.name", name, why)),
     ...validateLabels(labels),
     ...validateAnnotations(annotations),
+    ...validateOwners(ownerReferences),
     ...validateFinalizers(finalizers, isStrict(type)),
   ];
   if (errors.length > 0) throw invalid(type, name, errors);
+}
+
+function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
+  const field = "metadata.ownerReferences";
+  const errors = owners.flatMap((owner) => {
+    const missing = (["apiVersion", "kind", "name", "uid"] as const).filter((key) => (owner[key] ?? "") === "");
+    return missing.map((key) =>
+      invalidField(`${field}.${key}`, "", `${key === "apiVersion" ? "version " : ""}must not be empty`),
+    );
+  });
+  const [first, second] = owners.filter(({ controller }) => controller === true);
+  if (first === undefined || second === undefined) return errors;
+  const why = `Only one reference can have Controller set to true. Found "true" in references for ${first.kind}/${first.name} and ${second.kind}/${second.name}`;
+  return [...errors, invalidField(field, owners, why)];
 }
 
 function invalidField(field: string, value: unknown, why: string): FieldError {
@@ -135,6 +173,10 @@ export function nextGeneration(type: ResourceType, old: KubeObject, next: KubeOb
 // The server folds older entries together beyond this number.
 const managersMax = 10;
 
+function managerOrder({ time, manager, apiVersion, subresource = "" }: JsonObject): string {
+  return [time, manager, apiVersion, subresource].map(String).join("\0");
+}
+
 /** managedFields with the entry of this writer moved to `time`. The fields themselves are not tracked. */
 export function stampManager(
   type: ResourceType,
@@ -156,5 +198,6 @@ export function stampManager(
   const others = (object.metadata.managedFields ?? []).filter(
     ({ time: _time, ...other }) => !jsonEquals(other, identity),
   );
-  return withMetadata(object, { managedFields: [...others.slice(1 - managersMax), entry] });
+  const kept = [...others.slice(1 - managersMax), entry];
+  return withMetadata(object, { managedFields: kept.toSorted((a, b) => (managerOrder(a) < managerOrder(b) ? -1 : 1)) });
 }

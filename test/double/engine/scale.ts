@@ -10,7 +10,7 @@ import {
   withMetadata,
 } from "./object.ts";
 import { type Patch, applyClientPatch } from "./patch.ts";
-import { badRequest } from "./status.ts";
+import { badRequest, invalid } from "./status.ts";
 import { type Target, type WriteContext, type WriteOptions, current, updateObject } from "./write.ts";
 
 function selectorText(selector: unknown): string {
@@ -44,7 +44,17 @@ async function writeScale(
   options: WriteOptions,
 ): Promise<JsonObject> {
   const replicas = asNumber(asObject(asObject(scale)["spec"])["replicas"]) ?? 0;
-  if (!isObject(scale) || scale["kind"] !== "Scale") throw badRequest("the object provided is no Scale");
+  if (!isObject(scale) || scale["kind"] !== "Scale") {
+    const { kind, apiVersion } = asObject(scale);
+    throw badRequest(
+      `${String(kind)} in version ${JSON.stringify(apiVersion)} cannot be handled as a Scale: no such conversion`,
+    );
+  }
+  if (replicas < 0) {
+    const detail = `Invalid value: ${replicas}: must be greater than or equal to 0`;
+    const type = { ...target.type, group: "autoscaling", kind: "Scale" };
+    throw invalid(type, target.name, [{ field: "spec.replicas", reason: "FieldValueInvalid", detail }]);
+  }
   const resourceVersion = asString(asObject(scale["metadata"])["resourceVersion"]);
   const old = current(context, target);
   const wanted = withMetadata(withFields(old, { spec: { ...old.spec, replicas } }), { resourceVersion });

@@ -88,7 +88,11 @@ const podFields: Readonly<Record<string, (object: KubeObject) => string>> = {
   "spec.nodeName": (object) => asString(object.spec?.["nodeName"]) ?? "",
   "spec.restartPolicy": (object) => asString(object.spec?.["restartPolicy"]) ?? "",
   "spec.serviceAccountName": (object) => asString(object.spec?.["serviceAccountName"]) ?? "",
+  "spec.schedulerName": (object) => asString(object.spec?.["schedulerName"]) ?? "",
+  "spec.hostNetwork": (object) => String(object.spec?.["hostNetwork"] === true),
   "status.phase": (object) => asString(object.status?.["phase"]) ?? "",
+  "status.podIP": (object) => asString(object.status?.["podIP"]) ?? "",
+  "status.nominatedNodeName": (object) => asString(object.status?.["nominatedNodeName"]) ?? "",
 };
 const eventFields: Readonly<Record<string, (object: KubeObject) => string>> = {
   ...commonFields,
@@ -96,6 +100,10 @@ const eventFields: Readonly<Record<string, (object: KubeObject) => string>> = {
   "involvedObject.name": (object) => asString(asObject(object["involvedObject"])["name"]) ?? "",
   "involvedObject.namespace": (object) => asString(asObject(object["involvedObject"])["namespace"]) ?? "",
   "involvedObject.uid": (object) => asString(asObject(object["involvedObject"])["uid"]) ?? "",
+  "involvedObject.apiVersion": (object) => asString(asObject(object["involvedObject"])["apiVersion"]) ?? "",
+  "involvedObject.fieldPath": (object) => asString(asObject(object["involvedObject"])["fieldPath"]) ?? "",
+  reportingComponent: (object) => asString(object["reportingComponent"]) ?? "",
+  source: (object) => asString(asObject(object["source"])["component"]) ?? "",
   reason: (object) => asString(object["reason"]) ?? "",
   type: (object) => asString(object["type"]) ?? "",
 };
@@ -106,7 +114,8 @@ function fieldsOf(type: ResourceType): Readonly<Record<string, (object: KubeObje
   return commonFields;
 }
 
-function unknownField(fields: Readonly<Record<string, unknown>>, field: string): ApiError {
+function unknownField(type: ResourceType, fields: Readonly<Record<string, unknown>>, field: string): ApiError {
+  if (fields !== commonFields || type.custom) return badRequest(`field label not supported: ${field}`);
   const known = Object.keys(fields).map((name) => JSON.stringify(name));
   return badRequest(`${JSON.stringify(field)} is not a known field selector: only ${known.join(", ")}`);
 }
@@ -115,11 +124,12 @@ function unknownField(fields: Readonly<Record<string, unknown>>, field: string):
 export function parseFieldSelector(type: ResourceType, text: string | undefined): FieldMatch | undefined {
   if (text === undefined || text === "") return undefined;
   const fields = fieldsOf(type);
-  const matches = text.split(",").map((term): FieldMatch => {
+  const terms = text.split(",").filter((term) => term !== "");
+  const matches = terms.map((term): FieldMatch => {
     const parts = /^([^=!]+)(==|=|!=)(.*)$/.exec(term);
     if (parts === null) throw badRequest(`invalid selector: '${term}'; can't understand '${term}'`);
     const read = Object.hasOwn(fields, parts[1]!) ? fields[parts[1]!] : undefined;
-    if (read === undefined) throw unknownField(fields, parts[1]!);
+    if (read === undefined) throw unknownField(type, fields, parts[1]!);
     return (object) => (read(object) === parts[3]) === (parts[2] !== "!=");
   });
   return (object) => matches.every((match) => match(object));

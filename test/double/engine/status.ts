@@ -30,12 +30,12 @@ export interface Status {
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: Status;
-  constructor(code: number, reason: string, message: string, details?: StatusDetails) {
+  constructor(code: number, reason: string, message: string, details?: StatusDetails, metadata: JsonObject = {}) {
     super(message);
     this.status = {
       kind: "Status",
       apiVersion: "v1",
-      metadata: {},
+      metadata,
       status: "Failure",
       message,
       ...(reason === "" ? {} : { reason }),
@@ -142,18 +142,36 @@ export function unauthorized(): ApiError {
   return new ApiError(401, "Unauthorized", "Unauthorized");
 }
 
-export function forbidden(type: ResourceType, name: string, why: string): ApiError {
+export function forbidden(
+  type: ResourceType,
+  name: string,
+  why: string,
+  causes: readonly StatusCause[] = [],
+): ApiError {
   const subject = name === "" ? groupResource(type) : `${groupResource(type)} "${name}"`;
   const details = {
     ...(name === "" ? {} : { name }),
     ...(type.group === "" ? {} : { group: type.group }),
     kind: type.resource,
+    ...(causes.length === 0 ? {} : { causes }),
   };
   return new ApiError(403, "Forbidden", `${subject} is forbidden: ${why}`, details);
 }
 
-function expired(message: string): ApiError {
-  return new ApiError(410, "Expired", message);
+function expired(message: string, metadata: JsonObject = {}): ApiError {
+  return new ApiError(410, "Expired", message, undefined, metadata);
+}
+
+/** The state of a list is no longer kept. */
+export function expiredList(): ApiError {
+  return expired("The resourceVersion for the provided list is too old.");
+}
+
+/** The same for the next page; `continueToken` goes on from there, in the present state. */
+export function expiredPage(continueToken: string): ApiError {
+  const message =
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+  return expired(message, { continue: continueToken });
 }
 
 export function tooOldVersion(requested: number, oldest: number): ApiError {

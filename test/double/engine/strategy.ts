@@ -153,6 +153,9 @@ function validatePod(object: KubeObject, old: KubeObject | undefined): FieldErro
 function validateWorkload(object: KubeObject, old: KubeObject | undefined): FieldError[] {
   const { selector, template, replicas } = asObject(object.spec);
   if (selector === undefined) return [required("spec.selector")];
+  if (jsonEquals(selector, {})) {
+    return [wrong("spec.selector", selector, `empty selector is invalid for ${object.kind.toLowerCase()}`)];
+  }
   const labels = asObject(asObject(asObject(template)["metadata"])["labels"]) as Record<string, string>;
   if (!compileLabelSelector(selector)(labels)) {
     return [wrong("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")];
@@ -183,6 +186,38 @@ function validateWebhooks(object: KubeObject): FieldError[] {
   return errors;
 }
 
+const microTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)$/;
+
+/** A time of a Lease that the server cannot read, in its words; undefined = none. */
+export function unreadableTime(type: ResourceType, object: KubeObject): string | undefined {
+  if (type !== types.leases) return undefined;
+  const { acquireTime, renewTime } = asObject(object.spec);
+  for (const time of [acquireTime, renewTime]) {
+    if (typeof time !== "string" || microTime.test(time)) continue;
+    return `parsing time ${JSON.stringify(time)} as "2006-01-02T15:04:05.000000Z07:00": cannot parse`;
+  }
+  return undefined;
+}
+
+function validateLease(object: KubeObject): FieldError[] {
+  const { leaseDurationSeconds: seconds, leaseTransitions: transitions } = asObject(object.spec);
+  const errors: FieldError[] = [];
+  if (typeof seconds === "number" && seconds <= 0) {
+    errors.push(wrong("spec.leaseDurationSeconds", seconds, "must be greater than 0"));
+  }
+  if (typeof transitions === "number" && transitions < 0) {
+    errors.push(wrong("spec.leaseTransitions", transitions, "must be greater than or equal to 0"));
+  }
+  return errors;
+}
+
+function validateEvent(object: KubeObject): FieldError[] {
+  const namespace = asString(asObject(object["involvedObject"])["namespace"]) ?? "";
+  // Events of what has no namespace are kept in this one.
+  if ((namespace === "" ? "default" : namespace) === object.metadata.namespace) return [];
+  return [wrong("involvedObject.namespace", namespace, "does not match event.namespace")];
+}
+
 /** The rules of the real server that a mistake of ours would meet; not its whole validation. */
 export function validateBuiltIn(
   type: ResourceType,
@@ -198,6 +233,10 @@ export function validateBuiltIn(
       return validateWorkload(object, old);
     case types.validatingWebhookConfigurations:
       return validateWebhooks(object);
+    case types.leases:
+      return validateLease(object);
+    case types.events:
+      return validateEvent(object);
     default:
       return [];
   }

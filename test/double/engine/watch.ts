@@ -168,7 +168,6 @@ function bookmarkEvent(type: ResourceType, revision: number, endsInitialEvents: 
   const annotations = { "k8s.io/initial-events-end": "true" };
   const metadata = {
     resourceVersion: String(revision),
-    creationTimestamp: null,
     ...(endsInitialEvents ? { annotations } : {}),
   };
   return { type: "BOOKMARK", object: { kind: type.kind, apiVersion: apiVersionOf(type), metadata } };
@@ -176,7 +175,8 @@ function bookmarkEvent(type: ResourceType, revision: number, endsInitialEvents: 
 
 /**
  * Opens a watch. Events may arrive before this returns. `lagMs` delays every change and bookmark by that much, as a slow connection does.
- * Throws 400, 422 and 504; a version that has left the history window is answered by an ERROR event, as the real server does.
+ * Throws 400, 422 and 500; a version that has left the history window, or is not there yet, is answered by an ERROR event, as the real
+ * server does.
  */
 export function openWatch(
   environment: WatchEnvironment,
@@ -192,7 +192,10 @@ export function openWatch(
   const version = parseVersion(query.resourceVersion) ?? 0;
   const watch = new OpenWatch(environment, type, sink, lagMs);
   if (query.sendInitialEvents === true) {
-    if (version > store.revision) throw tooLargeVersion(version, store.revision);
+    if (version > store.revision) {
+      watch.refuse(tooLargeVersion(version, store.revision).status);
+      return watch;
+    }
     const end = query.allowWatchBookmarks === true ? [bookmarkEvent(type, store.revision, true)] : [];
     watch.open(selects, query, [...initialEvents(environment, type, selects), ...end], store.revision);
     return watch;
@@ -200,7 +203,9 @@ export function openWatch(
   if (version === 0) {
     // With sendInitialEvents=false the watch starts "any time now", without the present state.
     const first = query.sendInitialEvents === false ? [] : initialEvents(environment, type, selects);
-    watch.open(selects, query, first, store.revision);
+    // Here the watch cache says where the present state ends, asked or not.
+    const saysEnd = query.sendInitialEvents === undefined && query.allowWatchBookmarks === true;
+    watch.open(selects, query, saysEnd ? [...first, bookmarkEvent(type, store.revision, true)] : first, store.revision);
     return watch;
   }
   const changes = store.changesAfter(type, version);

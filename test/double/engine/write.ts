@@ -37,7 +37,7 @@ import {
   plainError,
 } from "./status.ts";
 import { type Store } from "./store.ts";
-import { applyDefaults, initialStatus, mainUpdate, statusUpdate, validateBuiltIn } from "./strategy.ts";
+import { applyDefaults, initialStatus, mainUpdate, statusUpdate, unreadableTime, validateBuiltIn } from "./strategy.ts";
 
 /** What every write needs; made once per cluster. */
 export interface WriteContext {
@@ -94,6 +94,10 @@ export function current(context: WriteContext, target: Target): KubeObject {
 }
 
 function checkFields(context: WriteContext, type: ResourceType, object: KubeObject, old: KubeObject | undefined): void {
+  const unreadable = unreadableTime(type, object);
+  if (unreadable !== undefined) {
+    throw badRequest(`${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: ${unreadable}`);
+  }
   validateMetadata(type, object);
   const schema = context.schemaOf(type);
   const errors: readonly FieldError[] = schema?.validate(object) ?? validateBuiltIn(type, object, old);
@@ -106,7 +110,9 @@ function checkNamespace(context: WriteContext, type: ResourceType, namespace: st
   if (found === undefined) throw notFound(builtInResources.namespaces, namespace);
   if (found.metadata.deletionTimestamp !== undefined) {
     const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
-    throw forbidden(type, name, why);
+    const field = "metadata.namespace";
+    const message = `namespace ${namespace} is being terminated`;
+    throw forbidden(type, name, why, [{ reason: "NamespaceTerminating", message, field }]);
   }
 }
 
@@ -156,7 +162,7 @@ export async function createObject(
     object,
     caller: options.caller,
     dryRun: options.dryRun,
-    options: reviewOptions("CreateOptions", { fieldManager: options.fieldManager }),
+    options: reviewOptions("CreateOptions", { fieldManager: options.fieldManager }, options.dryRun),
   });
   checkNamespace(context, type, namespace, name);
   if (context.store.get(type, objectKey(namespace, name)) !== undefined) throw alreadyExists(type, name);
@@ -212,7 +218,7 @@ async function guaranteedUpdate(
       oldObject: old,
       caller: options.caller,
       dryRun: options.dryRun,
-      options: reviewOptions("UpdateOptions", { fieldManager: options.fieldManager }),
+      options: reviewOptions("UpdateOptions", { fieldManager: options.fieldManager }, options.dryRun),
     });
     if (context.store.get(type, objectKey(namespace, name)) !== old) continue;
     if (!changed) return old;

@@ -79,6 +79,9 @@ function headerValues(headers: IncomingHttpHeaders, name: string): string[] {
   return value === undefined ? [] : Array.isArray(value) ? value : value.split(",").map((item) => item.trim());
 }
 
+/** Whoever sends no credentials, where an authorizer can judge it; without one, such a request is refused. */
+const anonymous: Caller = { username: "system:anonymous", groups: ["system:unauthenticated"] };
+
 export class Front {
   /** Delay before each request is handled, in milliseconds. */
   latencyMs = 0;
@@ -142,6 +145,7 @@ export class Front {
     const { tokens } = this.#options;
     if (tokens === undefined) return systemAdmin;
     const token = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1];
+    if (token === undefined && this.#options.authorizer !== undefined) return anonymous;
     if (token === undefined || !Object.hasOwn(tokens, token)) throw unauthorized();
     return tokens[token]!;
   }

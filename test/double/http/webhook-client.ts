@@ -39,6 +39,12 @@ interface Post {
 /** The other side closed an idle connection just as it was used again. */
 class StaleConnectionError extends Error {}
 
+/** The real server's words for an answer that is no 200. */
+function explain(statusCode: number | undefined): string {
+  if (statusCode === 404) return "the server could not find the requested resource";
+  return 'an error on the server ("unknown") has prevented the request from succeeding';
+}
+
 async function post(call: Post): Promise<string> {
   const { url, body, timeoutMs, ca, servername } = call;
   return await new Promise((resolve, reject) => {
@@ -65,16 +71,13 @@ async function post(call: Post): Promise<string> {
       });
       response.on("error", reject);
       response.on("end", () => {
-        const answer = Buffer.concat(chunks).toString();
-        if (response.statusCode === 200) resolve(answer);
-        else
-          reject(
-            new Error(`an error on the server (${JSON.stringify(answer)}) has prevented the request from succeeding`),
-          );
+        if (response.statusCode === 200) resolve(Buffer.concat(chunks).toString());
+        else reject(new Error(explain(response.statusCode)));
       });
     });
     outgoing.on("error", (error: NodeJS.ErrnoException) => {
-      const message = `Post ${JSON.stringify(url.href)}: ${error.message}`;
+      const why = error.code === "ECONNREFUSED" ? `dial tcp ${url.host}: connect: connection refused` : error.message;
+      const message = `Post ${JSON.stringify(url.href)}: ${why}`;
       const stale = outgoing.reusedSocket && error.code === "ECONNRESET";
       reject(stale ? new StaleConnectionError(message) : new Error(message));
     });

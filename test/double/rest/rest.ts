@@ -16,6 +16,8 @@ import {
   forbidden,
   isApiError,
   invalidOptions,
+  methodNotAllowed,
+  noSuchResource,
   notImplemented,
 } from "../engine/status.ts";
 import { type Watch, type WatchQuery, type WatchSink } from "../engine/watch.ts";
@@ -88,9 +90,17 @@ function listText(type: ResourceType, list: ListResult): string {
     ...(list.continueToken === undefined ? {} : { continue: list.continueToken }),
     ...(list.remainingItemCount === undefined ? {} : { remainingItemCount: list.remainingItemCount }),
   };
-  const head = JSON.stringify({ kind: `${type.kind}List`, apiVersion: apiVersionOf(type), metadata });
+  const kind = `${type.kind}List`;
+  const apiVersion = apiVersionOf(type);
+  if (type.custom) {
+    // Here the server sorts the fields, and sends an empty continue token when there is no more.
+    const items = list.items.map(objectText).join(",");
+    const tail = JSON.stringify({ kind, metadata: { continue: "", ...metadata } }).slice(1);
+    return `{"apiVersion":${JSON.stringify(apiVersion)},"items":[${items}],${tail}`;
+  }
+  const head = JSON.stringify({ kind, apiVersion, metadata });
   const typeText = `{"apiVersion":${JSON.stringify(apiVersionOf(type))},"kind":${JSON.stringify(type.kind)},`;
-  const items = list.items.map((item) => (type.custom ? objectText(item) : itemText(item, typeText)));
+  const items = list.items.map((item) => itemText(item, typeText));
   return `${head.slice(0, -1)},"items":[${items.join(",")}]}`;
 }
 
@@ -102,7 +112,7 @@ function flag(query: URLSearchParams, name: string): boolean | undefined {
 function count(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null || text === "") return undefined;
-  if (!/^\d{1,15}$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  if (!/^-?\d{1,15}$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
   return Number(text);
 }
 
@@ -205,7 +215,24 @@ async function onSubresource(engine: Engine, request: RestRequest, route: Route,
     const nodeName = nodeOfBinding(name, asObject(request.body));
     return answer(201, engine.bind(namespace!, name, nodeName, options));
   }
-  throw notImplemented(`${verb} of ${type.resource}/${subresource ?? ""}`);
+  return refuseSubresource(route);
+}
+
+/** Subresources of the real server that the double leaves out. */
+const leftOut: Readonly<Record<string, readonly string[]>> = {
+  pods: ["attach", "ephemeralcontainers", "exec", "log", "portforward", "proxy", "resize"],
+  nodes: ["proxy"],
+  namespaces: ["finalize"],
+  serviceaccounts: ["token"],
+  services: ["proxy"],
+};
+
+function refuseSubresource({ verb, type, subresource = "" }: Route): never {
+  if (!type.custom && leftOut[type.resource]?.includes(subresource) === true) {
+    throw notImplemented(`${verb} of ${type.resource}/${subresource}`);
+  }
+  const exists = type.subresources.includes(subresource) || (subresource === "status" && type.hasStatus);
+  throw exists ? methodNotAllowed() : noSuchResource();
 }
 
 async function onObject(engine: Engine, request: RestRequest, route: Route, name: string): Promise<RestResponse> {
@@ -213,7 +240,7 @@ async function onObject(engine: Engine, request: RestRequest, route: Route, name
   const options = requestOptions(request);
   switch (verb) {
     case "get":
-      return json(200, objectText(engine.get(type, namespace, name)));
+      return json(200, objectText(engine.get(type, namespace, name, request.query.get("resourceVersion") ?? "")));
     case "update":
       return answer(200, await engine.update(type, namespace, name, request.body, options));
     case "patch": {
@@ -270,8 +297,6 @@ export async function handleRest(
     const route = parseRoute(engine.registry, request.method, request.path, watch);
     authorize(authorizer, request, route);
     if (route.name === undefined) return await onCollection(engine, request, route);
-    // A watch of one name is a list with a field selector in clients of today.
-    if (watch) throw notImplemented("watches of a single object by its path");
     if (route.subresource !== undefined) return await onSubresource(engine, request, route, route.name);
     return await onObject(engine, request, route, route.name);
   } catch (error) {

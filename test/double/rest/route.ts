@@ -1,6 +1,6 @@
 /** What a method and path of the Kubernetes API mean, and the verb that authorization knows it by. */
 import { type ResourceRegistry, type ResourceType } from "../engine/resources.ts";
-import { methodNotAllowed, noSuchResource } from "../engine/status.ts";
+import { methodNotAllowed, noSuchResource, notImplemented } from "../engine/status.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection";
 
@@ -41,6 +41,7 @@ export function parseRoute(registry: ResourceRegistry, method: string, path: str
   const [group, version] = parts[0] === "api" ? ["", parts[1]] : [parts[1], parts[2]];
   if ((parts[0] !== "api" && parts[0] !== "apis") || group === undefined || version === undefined)
     throw noSuchResource();
+  if (rest[0] === "watch") throw notImplemented("the former paths of watches");
   // A namespace is an object of its own, and the scope of what follows it.
   const scoped = rest[0] === "namespaces" && rest.length > 2 && !["status", "finalize"].includes(rest[2]!);
   const namespace = scoped ? rest[1] : undefined;

@@ -1,26 +1,34 @@
 /** The floor over two clusters under a mass deletion: the promise of the product on real API servers. */
 import assert from "node:assert/strict";
+import { loadavg } from "node:os";
 import { type AvailableWatch } from "../available.ts";
 import { type DeletionAttempt, deletionFigures } from "../deletions.ts";
 import { type Fleet } from "../fleet.ts";
-import { deleteEverywhere, type ProtectedPodsOptions, startProtectedPods } from "../protected-pods.ts";
+import { deleteBare, deleteEverywhere, type ProtectedPodsOptions, startProtectedPods } from "../protected-pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { waitFor } from "../wait.ts";
 
 const second = 1_000;
 const inFlightPerCell = 48;
 const large = { podsPerCell: 300, floor: 500 } as const;
+/** Pods of each cell in the wave that is measured without a webhook: as many as Podseidon admits. */
+const barePodsPerCell = 50;
 
 export const floorCases: readonly E2eCase[] = [
   {
     name: "floor: 2 x 300 pods, floor 500, 96 deletions in flight, two webhook replicas: exactly 500 are left",
     timeLimitMs: 180 * second,
-    run: (context) => massDeletion(context, large),
+    run: (context) => massDeletion(context, { ...large, isMeasured: true }),
   },
   {
     name: "floor: the same with the aggregators' connections 3 s late: exactly 500 are left",
     timeLimitMs: 180 * second,
     run: (context) => massDeletion(context, { ...large, laggingAggregators: true }),
+  },
+  {
+    name: "floor: the same without a grace period, so that each deletion is reviewed at least twice: exactly 500 are left",
+    timeLimitMs: 180 * second,
+    run: (context) => massDeletion(context, { ...large, isMeasured: true, gracePeriodSeconds: 0 }),
   },
   {
     name: "floor: one of two webhook replicas is 300 ms away from the core: its writes conflict, and exactly 150 of 200 are left",
@@ -34,21 +42,29 @@ export const floorCases: readonly E2eCase[] = [
   },
 ];
 
-/** The late replica may refuse the repeated review of a pod that the other one has admitted, so some quota is used only after it came back. */
 async function lateReplica(context: CaseContext): Promise<Figures> {
   const figures = await massDeletion(context, { podsPerCell: 100, floor: 150, laggingWebhook: true });
   assert.ok(Number(figures["conflicts"]) > 0, "two replicas that write one object must conflict now and then");
   return figures;
 }
 
-async function massDeletion(context: CaseContext, options: ProtectedPodsOptions): Promise<Figures> {
-  const { floor, podsPerCell } = options;
+interface MassDeletionOptions extends ProtectedPodsOptions {
+  readonly gracePeriodSeconds?: 0;
+  /** Measure the same in a namespace that nobody protects, too. */
+  readonly isMeasured?: boolean;
+}
+
+async function massDeletion(context: CaseContext, options: MassDeletionOptions): Promise<Figures> {
+  const { floor, podsPerCell, isMeasured = false, gracePeriodSeconds } = options;
+  const how = { inFlightPerCell, ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }) };
   const { fleet, available, names } = await startProtectedPods(context, { ...options, generator: false });
+  const bare = isMeasured ? await measureBare(context, fleet, how) : {};
   for (const { proxy } of fleet.workers) proxy?.setDelay(3 * second);
   fleet.coreProxy?.setDelay(300);
-  const writesBefore = await statusWrites(fleet);
-  const attempts = await deleteEverywhere(fleet, names, inFlightPerCell);
-  const writes = difference(await statusWrites(fleet), writesBefore);
+  const before = await counts(fleet);
+  const attempts = await deleteEverywhere(fleet, { ...how, names });
+  const after = await counts(fleet);
+  const load = round(loadavg()[0] ?? 0);
   const figures = deletionFigures(attempts);
   for (const { proxy } of fleet.workers) proxy?.setDelay(0);
   fleet.coreProxy?.setDelay(0);
@@ -58,31 +74,46 @@ async function massDeletion(context: CaseContext, options: ProtectedPodsOptions)
     10 * second,
     () => available.serving === 2 * podsPerCell - figures.deleted,
   );
-  assert.equal(
-    figures.otherwise,
-    0,
-    `answers that are neither a deletion nor a refusal: ${JSON.stringify(attempts.find(({ code }) => code !== 200 && code !== 429))}`,
-  );
+  const odd = attempts.find(({ code }) => code !== 200 && code !== 429);
+  assert.equal(odd, undefined, "an answer that is neither a deletion nor a refusal");
+  // A graceful deletion is reviewed once, so each reservation is used. See useAllQuota for the others.
+  if (gracePeriodSeconds === undefined) assert.equal(figures.deleted, 2 * podsPerCell - floor);
   const comebackMs = await useAllQuota(fleet, available, { names, attempts, floor });
-  if (options.laggingWebhook !== true) assert.equal(figures.deleted, 2 * podsPerCell - floor);
   assert.equal(available.serving, floor);
   assert.equal(available.minimum, floor);
   await fleet.waitCounted("web", floor);
   await fleet.waitSettled("web", 30 * second);
   // A second wave finds nothing to take.
-  const again = deletionFigures(await deleteEverywhere(fleet, names.slice(0, 50), inFlightPerCell));
+  const again = deletionFigures(await deleteEverywhere(fleet, { ...how, names: names.slice(-50) }));
   assert.equal(again.deleted, 0);
   assert.equal(available.minimum, floor);
-  assert.ok(writes.written > 0, "each admitted deletion stands in a status write");
+  const written = after.written - before.written;
+  const conflicts = after.conflicts - before.conflicts;
+  assert.ok(written > 0, "each admitted deletion stands in a status write");
   return {
     ...figures,
     left: available.serving,
     comebackMs,
-    statusWrites: writes.written,
-    writesPerDeletion: round(writes.written / figures.deleted),
-    conflicts: writes.conflicts,
-    conflictPercent: round((100 * writes.conflicts) / (writes.written + writes.conflicts)),
+    admittedReviews: after.admitted - before.admitted,
+    statusWrites: written,
+    writesPerDeletion: round(written / figures.deleted),
+    conflicts,
+    conflictPercent: round((100 * conflicts) / (written + conflicts)),
+    ...bare,
+    load,
   };
+}
+
+/** What as many deletions as Podseidon will admit take in the same clusters without a review. */
+async function measureBare(
+  context: CaseContext,
+  fleet: Fleet,
+  how: { readonly inFlightPerCell: number; readonly gracePeriodSeconds?: number },
+): Promise<Figures> {
+  const clusters = fleet.workers.map(({ cluster }) => cluster);
+  const attempts = await deleteBare(context, clusters, { ...how, podsPerCell: barePodsPerCell });
+  const { p50Ms, p99Ms } = deletionFigures(attempts);
+  return { bareP50Ms: p50Ms, bareP99Ms: p99Ms };
 }
 
 async function killed(context: CaseContext): Promise<Figures> {
@@ -91,7 +122,7 @@ async function killed(context: CaseContext): Promise<Figures> {
   const [webhook] = fleet.webhooks;
   const [aggregator] = fleet.aggregators;
   assert.ok(webhook !== undefined && aggregator !== undefined && fleet.generator !== undefined);
-  const deleting = deleteEverywhere(fleet, names, inFlightPerCell);
+  const deleting = deleteEverywhere(fleet, { names, inFlightPerCell });
   await waitFor("thirty pods are gone", 30 * second, () => available.serving <= 2 * podsPerCell - 30);
   await Promise.all([webhook.kill(), aggregator.kill(), fleet.generator.kill()]);
   const atKill = available.serving;
@@ -116,7 +147,14 @@ async function killed(context: CaseContext): Promise<Figures> {
   };
 }
 
-/** A patient caller: deletes again whenever there is quota, until the floor is reached. Resolves to how long that took. */
+/**
+ * A patient caller: deletes again whenever there is quota, until the floor is reached. Resolves to how long that took.
+ *
+ * Why the first wave may end above the floor: a reservation that no deletion uses comes back only when the aggregator settles it. Two
+ * things make such reservations here. A replica that was killed had admitted deletions that it never answered. And a deletion without a grace period
+ * is reviewed a second time, mostly at the version before it (the API server's cache is late): when the pod was seen terminating
+ * meanwhile, its bucket is settled already, so the review reserves for a pod that is as good as gone, until the next aggregation.
+ */
 async function useAllQuota(
   fleet: Fleet,
   available: AvailableWatch,
@@ -130,24 +168,18 @@ async function useAllQuota(
     if ((status?.summary.estimatedAvailableReplicas ?? 0) <= so.floor) return false;
     const gone = new Set(attempts.filter(({ code }) => code === 200).map(({ name }) => name));
     const left = so.names.filter((name) => !gone.has(name)).slice(0, 30);
-    attempts.push(...(await deleteEverywhere(fleet, left, inFlightPerCell)));
+    attempts.push(...(await deleteEverywhere(fleet, { names: left, inFlightPerCell })));
     return false;
   });
   return Math.round(performance.now() - startMs);
 }
 
-async function statusWrites(fleet: Fleet): Promise<{ written: number; conflicts: number }> {
+async function counts(fleet: Fleet): Promise<{ written: number; conflicts: number; admitted: number }> {
   return {
     written: await fleet.webhookCount("webhook_status_write_total", { result: "written" }),
     conflicts: await fleet.webhookCount("webhook_status_write_total", { result: "conflict" }),
+    admitted: await fleet.webhookCount("webhook_request_count", { status: "AdmittedAll" }),
   };
-}
-
-function difference(
-  after: { written: number; conflicts: number },
-  before: { written: number; conflicts: number },
-): { written: number; conflicts: number } {
-  return { written: after.written - before.written, conflicts: after.conflicts - before.conflicts };
 }
 
 function round(value: number): number {

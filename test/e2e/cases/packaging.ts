@@ -174,7 +174,7 @@ async function runSystemd(context: CaseContext, core: Cluster, tls: string): Pro
   }
   const systemdAnalyze = [...verdicts].join(", ");
   if (verdicts.has("tool-missing")) context.say("the unit was NOT checked: this host has no systemd-analyze");
-  const ports = new Map<string, string>();
+  const ports = await otherPorts();
   const units: RunningUnit[] = [];
   for (const role of roles) units.push(await startUnit(context, core, { role, tls, ports }));
   // All at once, as on one host: two that listen on the same port could not.
@@ -197,12 +197,24 @@ interface UnitOptions {
   /** Folder with the certificate. */
   readonly tls: string;
   /** Ports of the examples to those that take their place: one for one, so that a clash stays a clash. */
-  readonly ports: Map<string, string>;
+  readonly ports: ReadonlyMap<string, string>;
+}
+
+function exampleOf(role: string): Readonly<Record<string, string | undefined>> {
+  return parseEnv(readFileSync(path.join(manifestsFolder, "systemd", `${role}.env`), "utf8"));
+}
+
+/** A free port for each one that the examples name. */
+async function otherPorts(): Promise<ReadonlyMap<string, string>> {
+  const settings = roles.flatMap((role) => Object.entries(exampleOf(role)));
+  const named = settings.flatMap(([name, value]) => (name.endsWith("_PORT") && value !== undefined ? [value] : []));
+  const distinct = [...new Set(named)];
+  const free = await freePorts(distinct.length);
+  return new Map(distinct.map((port, index) => [port, String(free[index])]));
 }
 
 /** Starts the unit's command line with the role's example environment file. */
 async function startUnit(context: CaseContext, core: Cluster, { role, tls, ports }: UnitOptions): Promise<RunningUnit> {
-  const example = parseEnv(readFileSync(path.join(manifestsFolder, "systemd", `${role}.env`), "utf8"));
   const folder = path.join(context.directory, "systemd", role);
   mkdirSync(folder, { recursive: true });
   const token = await core.serviceAccountToken(systemNamespace, `podseidon-${role}`);
@@ -210,8 +222,7 @@ async function startUnit(context: CaseContext, core: Cluster, { role, tls, ports
   for (const name of ["core.kubeconfig", "worker.kubeconfig"]) copyFileSync(kubeconfig, path.join(folder, name));
   for (const name of ["tls.crt", "tls.key"]) copyFileSync(path.join(tls, name), path.join(folder, name));
   const env: Record<string, string> = {};
-  for (const [name, value = ""] of Object.entries(example)) {
-    if (name.endsWith("_PORT") && !ports.has(value)) ports.set(value, String((await freePorts(1))[0]));
+  for (const [name, value = ""] of Object.entries(exampleOf(role))) {
     const moved = name.endsWith("_PORT") ? ports.get(value) : value.replaceAll("/etc/podseidon", folder);
     env[name] = moved ?? value;
     if (moved !== value) context.say(`substituted in the unit, ${role}: ${name} ${value} -> ${moved}`);

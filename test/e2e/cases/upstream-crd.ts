@@ -27,7 +27,7 @@ async function pruned(context: CaseContext): Promise<Figures> {
   const options = { podsPerCell, floor, crd: upstreamCrd, generator: false };
   const { fleet, available, names } = await startProtectedPods(context, options);
 
-  const attempts = await deleteEverywhere(fleet, names, 10);
+  const attempts = await deleteEverywhere(fleet, { names, inFlightPerCell: 10 });
   const figures = deletionFigures(attempts);
   await waitFor("the quota is used", 10 * second, () => available.serving === floor);
   await fleet.waitCounted("web", floor);
@@ -37,7 +37,7 @@ async function pruned(context: CaseContext): Promise<Figures> {
     status?.cells.every(({ aggregation }) => aggregation?.countedSpec === undefined),
     "this CRD drops nothing, so the case proves nothing",
   );
-  const again = deletionFigures(await deleteEverywhere(fleet, names.slice(10, 30), 10));
+  const again = deletionFigures(await deleteEverywhere(fleet, { names: names.slice(10, 30), inFlightPerCell: 10 }));
   assert.equal(again.deleted, 0);
   assert.equal(available.minimum, floor);
 

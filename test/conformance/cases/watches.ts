@@ -1,0 +1,259 @@
+/** Watches: resuming, selection, the initial state, bookmarks, and what is too old. */
+import assert from "node:assert/strict";
+import { bodies } from "../bodies.ts";
+import { exclusiveTheme, theme } from "../case.ts";
+import { lines, ok, refused } from "../expect.ts";
+import { type Collection, type Space } from "../scope.ts";
+import { type Query, type WatchEvent } from "../target.ts";
+import { compareVersions, meta, names, versionOf } from "../thing.ts";
+
+const isBookmark = ({ type }: WatchEvent): boolean => type === "BOOKMARK";
+const initial: Query = { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: true };
+const labels = { app: "web" };
+
+/** Everything that comes within the second that the server lets the watch live. */
+async function briefly(collection: Collection, query: Query): Promise<readonly WatchEvent[]> {
+  const stream = await collection.watch({ ...query, timeoutSeconds: 1 });
+  return await stream.rest();
+}
+
+/** A ConfigMap "a" and what happens after its creation; the version of the creation. */
+async function history({ configMaps }: Space): Promise<string> {
+  const created = await configMaps.create(bodies.configMap("a", {}, { labels }));
+  await configMaps.create(bodies.configMap("b", {}, { labels }));
+  ok(await configMaps.merge("a", { data: { k: "1" } }));
+  ok(await configMaps.merge("a", { metadata: { labels: { app: "db" } } }));
+  ok(await configMaps.merge("a", { metadata: { labels } }));
+  ok(await configMaps.delete("b"));
+  return versionOf(created);
+}
+
+const resumed = theme("watch", {
+  "from a version shows every later change in order": async (t) => {
+    const space = await t.space();
+    const resourceVersion = await history(space);
+    const events = await briefly(space.configMaps, { resourceVersion });
+    assert.deepEqual(lines(events), ["ADDED b", "MODIFIED a", "MODIFIED a", "MODIFIED a", "DELETED b"]);
+    const versions = events.map(({ object }) => versionOf(object));
+    for (const [index, version] of versions.slice(1).entries()) {
+      assert.ok(compareVersions(versions[index]!, version) < 0, versions.join(" "));
+    }
+  },
+  "from any version on the way shows exactly the rest": async (t) => {
+    const space = await t.space();
+    const resourceVersion = await history(space);
+    const all = await briefly(space.configMaps, { resourceVersion });
+    const halfway = versionOf(all[2]!.object);
+    assert.deepEqual(await briefly(space.configMaps, { resourceVersion: halfway }), all.slice(3));
+  },
+  "shows changes as they happen, with the same versions as the answers to the writers": async (t) => {
+    const { configMaps } = await t.space();
+    const stream = await configMaps.watch({ resourceVersion: await configMaps.version() });
+    const created = await configMaps.create(bodies.configMap("a"));
+    const patched = ok(await configMaps.merge("a", { data: { k: "1" } }));
+    ok(await configMaps.delete("a"));
+    const events = await stream.until(({ type }) => type === "DELETED");
+    stream.close();
+    assert.deepEqual(lines(events), ["ADDED a", "MODIFIED a", "DELETED a"]);
+    assert.deepEqual(
+      events.slice(0, 2).map(({ object }) => versionOf(object)),
+      [created, patched].map(versionOf),
+    );
+    assert.ok(compareVersions(versionOf(patched), versionOf(events[2]!.object)) < 0);
+    assert.equal(meta(events[2]!.object).uid, meta(created).uid);
+  },
+  "of items names their kind and apiVersion": async (t) => {
+    const space = await t.space();
+    const [event] = await briefly(space.configMaps, { resourceVersion: await history(space) });
+    assert.deepEqual([event?.object.kind, event?.object.apiVersion], ["ConfigMap", "v1"]);
+  },
+  "does not show writes that change nothing": async (t) => {
+    const { configMaps } = await t.space();
+    const created = await configMaps.create(bodies.configMap("a", { k: "1" }));
+    ok(await configMaps.merge("a", { data: { k: "1" } }));
+    ok(await configMaps.merge("a", { data: { k: "2" } }, { dryRun: "All" }));
+    assert.deepEqual(await briefly(configMaps, { resourceVersion: versionOf(created) }), []);
+  },
+  "with a label selector shows objects coming and going": async (t) => {
+    const space = await t.space();
+    const resourceVersion = await history(space);
+    const events = await briefly(space.configMaps, { resourceVersion, labelSelector: "app=web" });
+    assert.deepEqual(lines(events), ["ADDED b", "MODIFIED a", "DELETED a", "ADDED a", "DELETED b"]);
+    // What left the selection comes in its last selected state, at the version of the change.
+    assert.deepEqual(meta(events[2]!.object).labels, labels);
+    assert.ok(compareVersions(versionOf(events[1]!.object), versionOf(events[2]!.object)) < 0);
+    const others = await briefly(space.configMaps, { resourceVersion, labelSelector: "app=db" });
+    assert.deepEqual(lines(others), ["ADDED a", "DELETED a"]);
+  },
+  "with a field selector shows only that object": async (t) => {
+    const space = await t.space();
+    const resourceVersion = await history(space);
+    const events = await briefly(space.configMaps, { resourceVersion, fieldSelector: "metadata.name=b" });
+    assert.deepEqual(lines(events), ["ADDED b", "DELETED b"]);
+  },
+  "of one namespace does not show another's": async (t) => {
+    const [space, other] = [await t.space(), await t.space()];
+    const resourceVersion = await space.configMaps.version();
+    await history(other);
+    assert.deepEqual(await briefly(space.configMaps, { resourceVersion }), []);
+  },
+  "of a pod's deletion shows the mark, the confirmation and the end": async (t) => {
+    const space = await t.space();
+    const { pods } = space;
+    const created = await space.livePod("a", { finalizers: ["a.b/c"] });
+    ok(await pods.delete("a", { gracePeriodSeconds: 5 }));
+    ok(await pods.delete("a", { gracePeriodSeconds: 0 }));
+    ok(await pods.merge("a", { metadata: { finalizers: null } }));
+    const events = await briefly(pods, { resourceVersion: versionOf(created) });
+    assert.deepEqual(lines(events), ["MODIFIED a", "MODIFIED a", "DELETED a"]);
+    assert.deepEqual(
+      events.map(({ object }) => meta(object).deletionGracePeriodSeconds),
+      [5, 0, 0],
+    );
+  },
+  "ends at its timeout": async (t) => {
+    const { configMaps } = await t.space();
+    const startMs = performance.now();
+    assert.deepEqual(await briefly(configMaps, { resourceVersion: await configMaps.version() }), []);
+    assert.ok(performance.now() - startMs >= 900);
+  },
+  "refuses a version that is no number": async (t) => {
+    const { configMaps } = await t.space();
+    const answer = await configMaps.list({ watch: true, resourceVersion: "x" });
+    refused(answer, 500, "", /^resourceVersion: Invalid value: "x"/);
+  },
+  "refuses selectors that cannot be read": async (t) => {
+    const { configMaps } = await t.space();
+    refused(await configMaps.list({ watch: true, labelSelector: "a b" }), 400, "BadRequest", /./);
+    refused(await configMaps.list({ watch: true, fieldSelector: "spec.x=1" }), 400, "BadRequest", /spec\.x/);
+  },
+  "of one object by its path is a read of it": async (t) => {
+    const { configMaps } = await t.space();
+    const created = await configMaps.create(bodies.configMap("a"));
+    assert.deepEqual(ok(await configMaps.get("a", { watch: true, timeoutSeconds: 1 })), created);
+  },
+});
+
+const state = theme("watch of the initial state", {
+  "without a version, or at 0, begins with what is there": async (t) => {
+    const space = await t.space();
+    await history(space);
+    assert.deepEqual(lines(await briefly(space.configMaps, {})), ["ADDED a"]);
+    assert.deepEqual(lines(await briefly(space.configMaps, { resourceVersion: 0 })), ["ADDED a"]);
+  },
+  "with bookmarks says where it ends, asked or not": async (t) => {
+    const space = await t.space();
+    await history(space);
+    for (const query of [{}, { resourceVersion: 0 }]) {
+      const events = await briefly(space.configMaps, { ...query, allowWatchBookmarks: true });
+      assert.deepEqual(lines(events), ["ADDED a", "BOOKMARK"]);
+      assert.deepEqual(meta(events[1]!.object).annotations, { "k8s.io/initial-events-end": "true" });
+    }
+  },
+  "by sendInitialEvents ends with a bookmark at a version that covers every write before": async (t) => {
+    const space = await t.space();
+    await history(space);
+    const last = await space.of("leases").create(bodies.lease("last"));
+    const stream = await space.configMaps.watch(initial);
+    const events = await stream.until(isBookmark);
+    assert.deepEqual(lines(events), ["ADDED a", "BOOKMARK"]);
+    const bookmark = events.at(-1)!.object;
+    assert.deepEqual([bookmark.kind, bookmark.apiVersion], ["ConfigMap", "v1"]);
+    assert.deepEqual(meta(bookmark).annotations, { "k8s.io/initial-events-end": "true" });
+    assert.ok(compareVersions(versionOf(bookmark), versionOf(last)) >= 0);
+    ok(await space.configMaps.delete("a"));
+    assert.deepEqual(lines([await stream.next()]), ["DELETED a"]);
+    stream.close();
+  },
+  "of nothing is the bookmark alone": async (t) => {
+    const space = await t.space();
+    const stream = await space.of("podprotectors").watch(initial);
+    assert.deepEqual(lines(await stream.until(isBookmark)), ["BOOKMARK"]);
+    stream.close();
+  },
+  "is selected by labels as well": async (t) => {
+    const space = await t.space();
+    await history(space);
+    const stream = await space.configMaps.watch({ ...initial, labelSelector: "app=none" });
+    assert.deepEqual(lines(await stream.until(isBookmark)), ["BOOKMARK"]);
+    stream.close();
+  },
+  "at a version is not older than it": async (t) => {
+    const { configMaps } = await t.space();
+    const created = await configMaps.create(bodies.configMap("a"));
+    const stream = await configMaps.watch({ ...initial, resourceVersion: versionOf(created) });
+    assert.deepEqual(lines(await stream.until(isBookmark)), ["ADDED a", "BOOKMARK"]);
+    stream.close();
+  },
+  "without bookmarks does not say where it ends": async (t) => {
+    const space = await t.space();
+    await history(space);
+    const events = await briefly(space.configMaps, { ...initial, allowWatchBookmarks: false });
+    assert.deepEqual(lines(events), ["ADDED a"]);
+  },
+  "is left out by sendInitialEvents=false": async (t) => {
+    const space = await t.space();
+    await history(space);
+    const none = await briefly(space.configMaps, { ...initial, allowWatchBookmarks: false, sendInitialEvents: false });
+    assert.deepEqual(none, []);
+  },
+  "of a version that is not there yet ends with an error in the stream": async (t) => {
+    const { configMaps } = await t.space();
+    const resourceVersion = String(BigInt(await configMaps.version()) + 1_000_000n);
+    const events = await briefly(configMaps, { ...initial, resourceVersion });
+    assert.deepEqual(
+      events.map(({ type, object }) => [type, object.code, object.reason]),
+      [["ERROR", 504, "Timeout"]],
+    );
+    assert.equal(events[0]?.object.details?.causes?.[0]?.reason, "ResourceVersionTooLarge");
+  },
+  "needs the match NotOlderThan, which nothing else may have": async (t) => {
+    const { configMaps } = await t.space();
+    const needs = /sendInitialEvents requires setting resourceVersionMatch to NotOlderThan/;
+    for (const resourceVersionMatch of ["", "Exact"]) {
+      const query = { watch: true, sendInitialEvents: true, resourceVersionMatch };
+      refused(await configMaps.list(query), 422, "Invalid", needs);
+    }
+    const alone = /resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided/;
+    refused(await configMaps.list({ watch: true, resourceVersionMatch: "NotOlderThan" }), 422, "Invalid", alone);
+  },
+});
+
+const lost = exclusiveTheme("history loss", {
+  "ends a watch of an older version with 410 in the stream, and lists of it with 410": async (t) => {
+    const { configMaps } = await t.space();
+    const resourceVersion = versionOf(await configMaps.create(bodies.configMap("a")));
+    await configMaps.create(bodies.configMap("b"));
+    await configMaps.create(bodies.configMap("c"));
+    const token = ok(await configMaps.list({ limit: 1 })).metadata!.continue!;
+    await configMaps.create(bodies.configMap("d"));
+    await t.target.forgetHistory();
+
+    for (const version of [resourceVersion, "1"]) {
+      const events = await briefly(configMaps, { resourceVersion: version });
+      assert.deepEqual(
+        events.map(({ type, object }) => [type, object.code, object.reason]),
+        [["ERROR", 410, "Expired"]],
+      );
+      assert.match(events[0]?.object.message ?? "", /^too old resource version: \d+ \(\d+\)$/);
+    }
+    const tooOld = "The resourceVersion for the provided list is too old.";
+    for (const query of [{ resourceVersionMatch: "Exact" }, { limit: 1 }]) {
+      refused(await configMaps.list({ resourceVersion, ...query }), 410, "Expired", tooOld);
+    }
+    assert.deepEqual(names(ok(await configMaps.list({ resourceVersion }))), ["a", "b", "c", "d"]);
+    assert.deepEqual(await briefly(configMaps, { resourceVersion: await configMaps.version() }), []);
+
+    const expired = await configMaps.list({ limit: 1, continue: token });
+    assert.deepEqual([expired.code, expired.body.reason], [410, "Expired"]);
+    assert.match(
+      expired.body.message ?? "",
+      /^The provided continue parameter is too old to display a consistent list result\./,
+    );
+    // The token of the refusal goes on in the present state, which is not that of the first page.
+    const rest = ok(await configMaps.list({ continue: meta(expired.body).continue! }));
+    assert.deepEqual(names(rest), ["b", "c", "d"]);
+  },
+});
+
+export const watchCases = [...resumed, ...state, ...lost];
