@@ -6,13 +6,17 @@ import { type EpochMicros } from "../util/clock.ts";
 
 const rfc3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/;
 
+/** RFC 3339 years have four digits; a zone can move a time beyond them, and then it could not be written again. */
+const earliestMs = Date.parse("0000-01-01T00:00:00Z");
+const latestMs = Date.parse("9999-12-31T23:59:59Z");
+
 /** Reads an RFC 3339 time with up to nine fractional digits (finer than microseconds is cut); undefined when it is none. */
 export function parseTime(text: unknown): EpochMicros | undefined {
   if (typeof text !== "string") return undefined;
   const match = rfc3339.exec(text);
   if (match === null) return undefined;
   const wholeMs = Date.parse(`${match[1]}${match[3]}`);
-  if (Number.isNaN(wholeMs)) return undefined;
+  if (!(wholeMs >= earliestMs && wholeMs <= latestMs)) return undefined;
   const micros = Number((match[2] ?? "").padEnd(6, "0").slice(0, 6));
   return (wholeMs * 1000 + micros) as EpochMicros;
 }

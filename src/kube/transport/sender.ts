@@ -56,6 +56,8 @@ export function createSender(
         headers: headersOf(request, config.userAgent, credentials.headers),
         body: request.body === undefined ? null : JSON.stringify(request.body),
         signal: deadline.signal,
+        // Otherwise undici closes the connection after each DELETE, because some servers do not expect its body.
+        reset: false,
       });
       metrics.attempt(request.method, response.statusCode, seconds());
       return response;

@@ -63,6 +63,14 @@ test("200 calls at once use at most 16 connections, and 200 calls in turn one or
   assert.equal(server.requests.length, 400);
 });
 
+test("deletions with preconditions keep their connection", async (t) => {
+  const server = await startLoopbackServer(t, (_request, response) => sendJson(response, 200, { kind: "Status" }));
+  const { client } = await connect(t, server.port);
+  const body = { preconditions: { uid: "u" } };
+  for (let call = 0; call < 10; call++) await client.request({ method: "DELETE", path: "/api/v1/pods/a", body });
+  assert.ok(server.accepted <= 2, `${server.accepted} connections`);
+});
+
 test("a request carries path, query, body, content type and user agent", async (t) => {
   const server = await startLoopbackServer(t, (_request, response) => sendJson(response, 200, { kind: "Pod" }));
   const { client, metrics, host } = await connect(t, server.port, { master: `127.0.0.1:${server.port}/prefix/` });
