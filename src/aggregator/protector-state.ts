@@ -2,7 +2,7 @@
  * What the aggregator keeps per PodProtector: its newest known object, when its buckets were first seen, and what we wrote. The newest of
  * {informer, own last write, live GET} is the base of the next write, so that an aggregator does not conflict with itself.
  */
-import { compareResourceVersions } from "../api/resource-version.ts";
+import { compareResourceVersions, type ResourceVersion } from "../api/resource-version.ts";
 import { type CellStatus } from "../api/v1alpha1/pod-protector.ts";
 import { BucketWatch } from "../core/bucket-watch.ts";
 import { CellMemory } from "../core/cell-memory.ts";
@@ -64,11 +64,15 @@ export class ProtectorState {
     }
   }
 
-  /** The answer of a live GET: certainly newer than anything we wrote before, so a lower version means a restored core. */
-  readLive(stored: StoredProtector, nowMs: number): void {
-    const wentBack = compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) < 0;
+  /**
+   * The answer of a live GET. It is not older than `knownVersion`, known before the GET was sent, so a lower version means a restored core.
+   * The watch may have delivered newer versions while the answer was on its way; then the newest one stays.
+   */
+  readLive(stored: StoredProtector, knownVersion: ResourceVersion, nowMs: number): void {
+    const wentBack = compareResourceVersions(stored.resourceVersion, knownVersion) < 0;
     if (wentBack) this.memory.restored(nowMs);
-    this.#newest = stored;
+    if (wentBack || compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) > 0)
+      this.#newest = stored;
     const aggregation = this.cell()?.aggregation;
     // As after a relist; a cell that still has no counts at all needs no new barrier, or cells that start together would hold each other up.
     if (aggregation !== undefined) this.memory.firstCountsDone();
@@ -78,8 +82,9 @@ export class ProtectorState {
     this.needsLiveRead = false;
   }
 
-  /** Our write was accepted as this object. */
+  /** Our write was accepted as this object. The watch may have delivered it already, and newer ones. */
   wrote(stored: StoredProtector, nowMs: number): void {
+    if (compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) <= 0) return;
     this.#newest = stored;
     // The write was a compare-and-swap on what had been observed, so nothing was missed in between.
     this.#observe(nowMs, true);

@@ -37,11 +37,8 @@ export async function reconcileProtector(
 ): Promise<Pass> {
   const { deps, config, cellPods } = aggregator;
   if (state.needsLiveRead) {
-    const { namespace, name } = state.newest.protector.metadata;
-    const live = await getLive(deps.core, namespace, name, signal);
-    if (live.kind === "failed") return { ...idle, outcome: live };
-    if (!isSameObject(live.stored, state)) return { ...idle, outcome: { kind: "done" } };
-    state.readLive(live.stored, deps.clock.monotonicMs());
+    const end = await readLive(aggregator, state, signal);
+    if (end !== undefined) return { ...idle, outcome: end };
   }
 
   // Version, barrier and time are read before the counts, so that counts are never newer than they claim.
@@ -103,6 +100,28 @@ export async function reconcileProtector(
   }
 }
 
+/** Reads the object live; the outcome of the whole pass when that is its end. */
+async function readLive(
+  { deps }: Aggregator,
+  state: ProtectorState,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const { resourceVersion: knownVersion, protector } = state.newest;
+  const { namespace, name } = protector.metadata;
+  const live = await getLive(deps.core, namespace, name, signal);
+  if (live.kind === "failed") return live;
+  // Gone or replaced: the watch will say so.
+  if (!isSameObject(live.stored, state)) return { kind: "done" };
+  state.readLive(live.stored, knownVersion, deps.clock.monotonicMs());
+  return undefined;
+}
+
+/** Whether the CRD dropped the extension fields of what was written. */
+function isPruned({ protector }: StoredProtector, cellID: string): boolean {
+  const written = protector.status?.cells.find((cell) => cell.cellID === cellID);
+  return written?.aggregation?.countedSpec === undefined;
+}
+
 async function write(
   aggregator: Aggregator,
   state: ProtectorState,
@@ -120,12 +139,12 @@ async function write(
       state.memory.wrote(cell.aggregation);
       state.wrote(outcome.stored, clock.monotonicMs());
       for (const [reason, weight] of settlement.settled) metrics.settled.inc({ reason }, weight);
-      if (state.cell()?.aggregation?.countedSpec === undefined) aggregator.pruning.pruned(state.newest.key);
+      if (isPruned(outcome.stored, cell.cellID)) aggregator.pruning.pruned(outcome.stored.key);
       return { kind: "done" };
     case "conflict":
       // Gone or replaced: the watch will say so.
       if (!isSameObject(outcome.live, state)) return { kind: "done" };
-      state.readLive(outcome.live, clock.monotonicMs());
+      state.readLive(outcome.live, base.resourceVersion, clock.monotonicMs());
       return { kind: "conflict" };
     case "failed":
       return outcome;

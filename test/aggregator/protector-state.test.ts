@@ -22,7 +22,7 @@ test("the newest of watch, own write and live read is the base, and late events 
   state.watched(storedProtector(20), false, 3);
   state.watched(storedProtector(25), false, 4);
   assert.equal(state.newest.resourceVersion, "25");
-  state.readLive(storedProtector(30), 5);
+  state.readLive(storedProtector(30), state.newest.resourceVersion, 5);
   state.watched(storedProtector(28), false, 6);
   assert.equal(state.newest.resourceVersion, "30");
   assert.equal(state.memory.restoredSinceMs, undefined);
@@ -37,15 +37,33 @@ test("an event that goes back means that the core was restored, and becomes the 
 
 test("a live read that goes back, or that lacks our own counts, means the same", () => {
   const older = new ProtectorState(storedProtector(10), "cell-1", 0);
-  older.readLive(storedProtector(9), 7);
+  older.readLive(storedProtector(9), older.newest.resourceVersion, 7);
   assert.equal(older.memory.restoredSinceMs, 7);
   assert.equal(older.newest.resourceVersion, "9");
 
   const advanced = new ProtectorState(storedProtector(10), "cell-1", 0);
   advanced.memory.wrote(counts("100"));
   advanced.wrote(storedProtector(11, { aggregation: counts("100") }), 1);
-  advanced.readLive(storedProtector(50, { aggregation: counts("90") }), 7);
+  advanced.readLive(storedProtector(50, { aggregation: counts("90") }), advanced.newest.resourceVersion, 7);
   assert.equal(advanced.memory.restoredSinceMs, 7);
+});
+
+test("a live read that the watch has overtaken while it was under way is no restored core", () => {
+  const state = new ProtectorState(storedProtector(10), "cell-1", 0);
+  const known = state.newest.resourceVersion;
+  // Our PUT over version 10 got 409, the GET read version 11; before its answer is handled the watch delivers 12.
+  state.watched(storedProtector(12), false, 5);
+  state.readLive(storedProtector(11), known, 6);
+  assert.equal(state.memory.restoredSinceMs, undefined);
+  assert.equal(state.newest.resourceVersion, "12");
+});
+
+test("the answer of an own write that the watch has overtaken does not bring the past back", () => {
+  const state = new ProtectorState(storedProtector(10), "cell-1", 0);
+  state.watched(storedProtector(12, { buckets: [eviction] }), false, 5);
+  state.wrote(storedProtector(11), 6);
+  assert.equal(state.newest.resourceVersion, "12");
+  assert.equal(state.watch.single("uid-a").sinceMs, 5);
 });
 
 test("buckets are seen from the first version that has them, also over own writes", () => {
@@ -63,7 +81,7 @@ test("after a relist packed pods wait anew, and a live read is due", () => {
   assert.equal(state.needsLiveRead, true);
   assert.equal(state.watch.single("uid-a").sinceMs, 100);
   assert.equal(state.watch.packed(digest).sinceMs, 500);
-  state.readLive(storedProtector(10, { buckets: [eviction, packed] }), 600);
+  state.readLive(storedProtector(10, { buckets: [eviction, packed] }), state.newest.resourceVersion, 600);
   assert.equal(state.needsLiveRead, false);
 });
 
@@ -79,9 +97,13 @@ test("a cell that nobody has counted wants its first counts from the event on, u
   state.watched(storedProtector(11, { buckets: [eviction] }), false, 100);
   state.noteSpec("spec", 100);
   assert.equal(state.memory.firstCountsSince("spec", 150), 0);
-  state.readLive(storedProtector(12), 160);
+  state.readLive(storedProtector(12), state.newest.resourceVersion, 160);
   assert.equal(state.memory.firstCountsSince("spec", 170), 0);
-  state.readLive(storedProtector(13, { aggregation: { totalReplicas: 1, availableReplicas: 1 } }), 180);
+  state.readLive(
+    storedProtector(13, { aggregation: { totalReplicas: 1, availableReplicas: 1 } }),
+    state.newest.resourceVersion,
+    180,
+  );
   assert.equal(state.memory.firstCountsSince("spec", 190), 190);
 });
 
