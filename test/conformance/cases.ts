@@ -1,10 +1,14 @@
 /** All cases, and those that one of the targets does not run. */
 import { type ConformanceCase, type SkippedCase } from "./case.ts";
 import { deletionCases } from "./cases/deletion.ts";
+import { evictionCases } from "./cases/evictions.ts";
 import { listCases } from "./cases/lists.ts";
 import { objectCases } from "./cases/objects.ts";
 import { patchCases } from "./cases/patches.ts";
 import { podCases } from "./cases/pods.ts";
+import { resourceCases } from "./cases/resources.ts";
+import { reviewCases } from "./cases/reviews.ts";
+import { serverCases } from "./cases/server.ts";
 import { statusCases } from "./cases/status.ts";
 import { watchCases } from "./cases/watches.ts";
 
@@ -16,6 +20,10 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...podCases,
   ...listCases,
   ...watchCases,
+  ...reviewCases,
+  ...evictionCases,
+  ...resourceCases,
+  ...serverCases,
 ];
 
 /** A case is missing on one side only for a reason that stands here. */

@@ -11,7 +11,7 @@ import {
   type UniqueName,
   type WatchStream,
 } from "./target.ts";
-import { type Labels, type Thing, versionOf } from "./thing.ts";
+import { type Labels, meta, type Thing, versionOf } from "./thing.ts";
 
 const roots = {
   pods: "/api/v1",
@@ -176,4 +176,13 @@ export class Scope {
   cluster(root: string, resource: string): Collection {
     return new Collection(this.target, `${root}/${resource}`);
   }
+}
+
+/** `operation`, or `operation/subresource`, and the version that was asked about, relative to `known`: names for reading. */
+export function summary(reviews: readonly ReviewRequest[]): readonly string[] {
+  return reviews.map(({ operation, subResource, oldObject }) => {
+    const what = subResource === undefined ? operation : `${operation} ${subResource}`;
+    if (oldObject === null) return what;
+    return `${what} ${meta(oldObject).deletionTimestamp === undefined ? "live" : "terminating"}`;
+  });
 }

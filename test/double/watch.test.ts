@@ -47,8 +47,9 @@ test("a WatchList ends its initial events with an annotated bookmark at the list
 
 test("an idle watch gets a bookmark once a minute, at the cluster's revision, only when it asked", async () => {
   const { engine, clock } = await createTestCluster();
-  const asked = record(engine, cm, { allowWatchBookmarks: true });
-  const silent = record(engine, cm, {});
+  const resourceVersion = String(engine.revision);
+  const asked = record(engine, cm, { allowWatchBookmarks: true, resourceVersion });
+  const silent = record(engine, cm, { resourceVersion });
   await engine.create(types.secrets, "default", { apiVersion: "v1", kind: "Secret", metadata: { name: "s" } });
   await clock.advance(59_999);
   assert.deepEqual(asked.lines(), []);
@@ -106,7 +107,11 @@ test("a lagging watch delivers late, in order, and a lowered lag lets nothing ov
 
 test("a watch ends at timeoutSeconds and leaves no timer behind", async () => {
   const { engine, clock } = await createTestCluster();
-  const watch = record(engine, cm, { timeoutSeconds: 5, allowWatchBookmarks: true });
+  const watch = record(engine, cm, {
+    timeoutSeconds: 5,
+    allowWatchBookmarks: true,
+    resourceVersion: String(engine.revision),
+  });
   await clock.advance(5000);
   assert.equal(watch.ended(), true);
   await engine.create(cm, "default", configMap("a"));
@@ -116,7 +121,7 @@ test("a watch ends at timeoutSeconds and leaves no timer behind", async () => {
 
 test("a closed watch is told nothing more", async () => {
   const { engine, clock } = await createTestCluster();
-  const watch = record(engine, cm, { allowWatchBookmarks: true }, () => 100);
+  const watch = record(engine, cm, { allowWatchBookmarks: true, resourceVersion: String(engine.revision) }, () => 100);
   await engine.create(cm, "default", configMap("a"));
   watch.close();
   await clock.advance(200_000);

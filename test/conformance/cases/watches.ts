@@ -146,7 +146,9 @@ const state = theme("watch of the initial state", {
     await history(space);
     for (const query of [{}, { resourceVersion: 0 }]) {
       const events = await briefly(space.configMaps, { ...query, allowWatchBookmarks: true });
-      assert.deepEqual(lines(events), ["ADDED a", "BOOKMARK"]);
+      // Another bookmark may come shortly before the end.
+      assert.deepEqual(lines(events.slice(0, 2)), ["ADDED a", "BOOKMARK"]);
+      assert.ok(events.slice(1).every(isBookmark));
       assert.deepEqual(meta(events[1]!.object).annotations, { "k8s.io/initial-events-end": "true" });
     }
   },

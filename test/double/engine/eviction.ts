@@ -17,16 +17,7 @@ import {
 } from "./object.ts";
 import { builtInResources as types } from "./resources.ts";
 import { compileLabelSelector } from "./selectors.ts";
-import {
-  ApiError,
-  type Status,
-  badRequest,
-  conflict,
-  internalError,
-  isApiError,
-  plainError,
-  success,
-} from "./status.ts";
+import { ApiError, type Status, badRequest, conflict, isApiError, plainError, success } from "./status.ts";
 import { type WriteContext, type WriteOptions, current, internalUpdate } from "./write.ts";
 
 const evictionKind = { group: "policy", version: "v1", kind: "Eviction" } as const;
@@ -56,6 +47,19 @@ function budgetRefusal(message: string): ApiError {
   });
 }
 
+function isReady(pod: KubeObject): boolean {
+  return asArray(pod.status?.["conditions"])
+    .map(asObject)
+    .some(({ type, status }) => type === "Ready" && status === "True");
+}
+
+/** True when the budget lets a pod go that is not ready, at no cost. */
+function sparesUnready(policy: unknown, status: JsonObject): boolean {
+  if (policy === "AlwaysAllow") return true;
+  const desired = asNumber(status["desiredHealthy"]) ?? 0;
+  return desired > 0 && (asNumber(status["currentHealthy"]) ?? 0) >= desired;
+}
+
 /** Takes one disruption from the pod's budget, from the status that somebody else computes. Throws 429 when there is none. */
 function takeDisruption(context: WriteContext, pod: KubeObject, options: WriteOptions): void {
   // A pod that does not serve costs no availability.
@@ -64,11 +68,12 @@ function takeDisruption(context: WriteContext, pod: KubeObject, options: WriteOp
   const [budget, second] = budgetsOf(context, pod);
   if (budget === undefined) return;
   if (second !== undefined) {
-    throw internalError(
+    throw plainError(
       "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
     );
   }
   const status = asObject(budget.status);
+  if (!isReady(pod) && sparesUnready(budget.spec?.["unhealthyPodEvictionPolicy"], status)) return;
   const { name, namespace, generation } = budget.metadata;
   if ((asNumber(status["observedGeneration"]) ?? 0) < (generation ?? 0)) {
     throw budgetRefusal(`The disruption budget ${name} is still being processed by the server.`);
