@@ -9,7 +9,7 @@ NODE := node scripts/n.mjs
 SETUP := node_modules/.package-lock.json
 # A test file that takes longer than this hangs; the slowest needs seconds.
 TEST_TIMEOUT_MS := 120000
-ALL_TESTS := test/!(e2e)/**/*.test.ts
+ALL_TESTS := test/**/*.test.ts
 
 # Runs one of the programs below test/: $(call run,test/demo/main.ts). ARGS="…" is passed on.
 run = @test -f $(1) || { echo "make $@: $(1) is not there yet" >&2; exit 1; }; exec $(NODE) $(1) $(ARGS)
