@@ -31,8 +31,9 @@ check: $(SETUP) ## Types, lint, format, import direction, dead code, repository 
 build: $(SETUP) ## Build dist/podseidon, one file that runs without node_modules
 	@$(NODE) scripts/build.ts
 
-e2e: dist/podseidon ## Prove it on real API servers (etcd, kube-apiserver), with dist/podseidon
-	$(call run,test/e2e/main.ts)
+e2e: dist/podseidon ## Prove dist/podseidon on real API servers, and the double against one; ARGS="--case=TEXT --keep"
+	@$(NODE) test/e2e/main.ts $(ARGS)
+	@$(if $(ARGS),,$(NODE) test/conformance/real.ts)
 
 sim: $(SETUP) ## Live random worlds and look for a broken floor; MINUTES=30, SEED=7 with MINUTES=0 replays one
 	$(call run,test/sim/main.ts)

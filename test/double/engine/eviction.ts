@@ -60,6 +60,12 @@ function sparesUnready(policy: unknown, status: JsonObject): boolean {
   return desired > 0 && (asNumber(status["currentHealthy"]) ?? 0) >= desired;
 }
 
+function whyNot(status: JsonObject): string {
+  const [desired, healthy] = [asNumber(status["desiredHealthy"]) ?? 0, asNumber(status["currentHealthy"]) ?? 0];
+  if (healthy > desired) return "does not allow evicting pods currently";
+  return `needs ${desired} healthy pods and has ${healthy} currently`;
+}
+
 /** Takes one disruption from the pod's budget, from the status that somebody else computes. Throws 429 when there is none. */
 function takeDisruption(context: WriteContext, pod: KubeObject, options: WriteOptions): void {
   // A pod that does not serve costs no availability.
@@ -80,8 +86,7 @@ function takeDisruption(context: WriteContext, pod: KubeObject, options: WriteOp
   }
   const allowed = asNumber(status["disruptionsAllowed"]) ?? 0;
   if (allowed <= 0) {
-    const needs = `needs ${String(status["desiredHealthy"])} healthy pods and has ${String(status["currentHealthy"])} currently`;
-    throw budgetRefusal(`The disruption budget ${name} ${needs}`);
+    throw budgetRefusal(`The disruption budget ${name} ${whyNot(status)}`);
   }
   const disruptedPods = { ...asObject(status["disruptedPods"]), [pod.metadata.name]: nowSeconds(context.clock) };
   internalUpdate(
