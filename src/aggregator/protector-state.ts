@@ -60,6 +60,7 @@ export class ProtectorState {
       this.#observe(nowMs, false);
     } else if (compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) > 0) {
       this.#newest = stored;
+      this.memory.checkRestored(this.cell()?.aggregation, nowMs);
       this.#observe(nowMs, true);
     }
   }

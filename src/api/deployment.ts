@@ -1,6 +1,7 @@
 /** What Podseidon needs to know of a Deployment: the fields that decide about its PodProtector, without the pod template. */
 import * as v from "valibot";
 import { parseResourceVersion, type ResourceVersion } from "./resource-version.ts";
+import { stringMap } from "./string-map.ts";
 import { type LabelSelector } from "./v1alpha1/pod-protector.ts";
 
 /** An absolute number, or a percentage such as "25%". */
@@ -37,14 +38,14 @@ const deployment = v.object({
     uid: v.string(),
     resourceVersion: v.string(),
     deletionTimestamp: v.optional(v.string()),
-    labels: v.optional(v.record(v.string(), v.string()), {}),
+    labels: v.optional(stringMap, {}),
     finalizers: v.optional(v.array(v.string()), []),
   }),
   spec: v.object({
     replicas: v.optional(v.number()),
     minReadySeconds: v.optional(v.number(), 0),
     selector: v.object({
-      matchLabels: v.optional(v.record(v.string(), v.string())),
+      matchLabels: v.optional(stringMap),
       matchExpressions: v.optional(
         v.array(
           v.object({

@@ -4,6 +4,7 @@
  */
 import { FAILSAFE_SCHEMA, load, YAMLException } from "js-yaml";
 import * as v from "valibot";
+import { stringMap } from "../api/string-map.ts";
 import { flagNames, isFlagName, type FlagName } from "./flag-table.ts";
 import { Problem, unknownName } from "./problem.ts";
 import { quote, type FlagInput } from "./value-type.ts";
@@ -11,7 +12,7 @@ import { quote, type FlagInput } from "./value-type.ts";
 /** The limit of a ConfigMap, where such a file usually comes from. */
 const fileLengthMax = 1024 * 1024;
 
-const valueSchema = v.union([v.string(), v.array(v.string()), v.record(v.string(), v.string())]);
+const valueSchema = v.union([v.string(), v.array(v.string()), stringMap]);
 const fileSchema = v.record(v.string(), v.unknown());
 
 /** `readFile` returns the text or throws. */

@@ -5,6 +5,7 @@
 import { compareResourceVersions, parseResourceVersion } from "../api/resource-version.ts";
 import { parseTime } from "../api/micro-time.ts";
 import { type Aggregation } from "../api/v1alpha1/pod-protector.ts";
+import { isRecountedSince } from "./recount.ts";
 
 export class CellMemory {
   #written: Aggregation | undefined;
@@ -39,13 +40,14 @@ export class CellMemory {
   }
 
   /**
-   * Looks at a state that is certainly newer than our last write (a live GET, or an event that went backwards). When its recorded version
-   * is below what we wrote, the core was restored from an older state.
+   * Looks at a state that is certainly newer than our last write (a live GET, or an event above it). When its recorded version is below
+   * what we wrote, the core was restored from an older state, or another aggregator has recounted.
    */
   checkRestored(recorded: Aggregation | undefined, nowMs: number): boolean {
     const own = parseResourceVersion(this.#written?.resourceVersion);
     const theirs = parseResourceVersion(recorded?.resourceVersion);
     if (own === undefined || theirs === undefined || compareResourceVersions(theirs, own) >= 0) return false;
+    if (isRecountedSince(this.#written, recorded)) return false;
     this.restored(nowMs);
     return true;
   }

@@ -50,7 +50,7 @@ export function planCell(input: CellPlanInput): CellPlan {
   if (restoredSinceMs !== undefined) {
     const fromMs = restoredSinceMs + input.settleWindowMs;
     if (input.nowMs < fromMs || snapshot.barrierSentAtMs < fromMs) return { kind: "barrier", fromMs };
-    return { kind: "write", cell: cellOf(input, recorded) };
+    return { kind: "write", cell: cellOf(input, recorded, true) };
   }
 
   const recordedVersion = parseResourceVersion(recorded?.resourceVersion);
@@ -85,9 +85,17 @@ export function haveSameCounts(recorded: Aggregation | undefined, counts: PodCou
   );
 }
 
+/** Whether the recorded version is above the snapshot's: it belongs to a former history of the worker. */
+function overrules({ cell, snapshot }: CellPlanInput): boolean {
+  const recordedVersion = parseResourceVersion(cell?.aggregation?.resourceVersion);
+  return recordedVersion !== undefined && compareResourceVersions(snapshot.version, recordedVersion) < 0;
+}
+
+/** `isRecount`: written whatever is recorded. */
 function cellOf(
   input: CellPlanInput,
   recorded: Aggregation | undefined,
+  isRecount = overrules(input),
 ): CellStatus & { readonly aggregation: Aggregation } {
   const { counts } = input.census;
   const before = parseTime(recorded?.lastEventTime);
@@ -97,6 +105,7 @@ function cellOf(
     isBeforeUsable && (input.lastEventTime === undefined || input.lastEventTime <= before)
       ? before
       : input.lastEventTime;
+  const recountedAt = isRecount ? formatMicroTime(input.now) : recorded?.recountedAt;
   return {
     ...input.cell,
     cellID: input.cellID,
@@ -106,6 +115,7 @@ function cellOf(
       resourceVersion: input.snapshot.version,
       countedAt: formatMicroTime(input.now),
       countedSpec: input.countedSpec,
+      ...(recountedAt === undefined ? {} : { recountedAt }),
     },
     admissionHistory: input.settlement.buckets.length === 0 ? {} : { buckets: input.settlement.buckets },
   };

@@ -3,16 +3,14 @@
  * next write, so that a hot PodProtector does not conflict with itself.
  *
  * A live GET is a quorum read, so it always replaces what was remembered. When it shows a lower version than was known before it was sent,
- * under the same UID, the core was restored from a backup: counts at or below the highest worker version seen are then "not there" (design 2.5),
- * until newer ones arrive. A watch that goes backwards proves nothing, because a relist may come from a lagging server; it only asks for
+ * under the same UID, the core was restored from a backup. The same has happened when a newer state has counts of a lower worker version, even
+ * if the object was written since. Counts at or below the highest worker version seen are then "not there" (design 2.5), until newer ones
+ * arrive, or a recount (core/recount.ts). A watch that goes backwards proves nothing, because a relist may come from a lagging server; it only asks for
  * a live GET. One entry per object of the watch, so the memory is bounded by the informer's.
  */
-import {
-  compareResourceVersions,
-  newerResourceVersion,
-  parseResourceVersion,
-  type ResourceVersion,
-} from "../api/resource-version.ts";
+import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
+import { type Aggregation } from "../api/v1alpha1/pod-protector.ts";
+import { isRecountedSince } from "../core/recount.ts";
 import { type ProtectorView } from "./protector-view.ts";
 
 interface Entry {
@@ -21,11 +19,14 @@ interface Entry {
   watchedVersion: ResourceVersion;
   /** `newest` may be wrong: read the object live before judging by it. */
   isDoubtful: boolean;
-  /** By cell: counts at or below this worker version are not there. */
-  countsLostUpTo: Map<string, ResourceVersion>;
+  /** By cell, what was known when a restore was seen: counts at or below that worker version are not there. */
+  lost: Map<string, KnownCounts>;
 }
 
-const nothingLost: ReadonlyMap<string, ResourceVersion> = new Map();
+interface KnownCounts {
+  readonly version: ResourceVersion;
+  readonly aggregation: Aggregation;
+}
 
 export class NewestStates {
   readonly #entries = new Map<string, Entry>();
@@ -40,7 +41,8 @@ export class NewestStates {
   }
 
   countsLostUpTo(key: string): ReadonlyMap<string, ResourceVersion> {
-    return this.#entries.get(key)?.countsLostUpTo ?? nothingLost;
+    const lost = this.#entries.get(key)?.lost ?? new Map<string, KnownCounts>();
+    return new Map([...lost].map(([cellID, { version }]) => [cellID, version]));
   }
 
   /** The watch has delivered this state. */
@@ -51,7 +53,7 @@ export class NewestStates {
         newest: view,
         watchedVersion: view.resourceVersion,
         isDoubtful: false,
-        countsLostUpTo: new Map(),
+        lost: new Map(),
       });
       return;
     }
@@ -84,17 +86,13 @@ export class NewestStates {
     if (entry === undefined) return false;
     entry.isDoubtful = false;
     if (view.uid !== known.uid) {
-      entry.countsLostUpTo.clear();
+      entry.lost.clear();
       entry.newest = view;
       return false;
     }
     const isRestored = isNewer(known, view);
     if (isRestored) {
-      for (const cell of known.protector.status?.cells ?? []) {
-        const version = parseResourceVersion(cell.aggregation?.resourceVersion);
-        if (version === undefined) continue;
-        entry.countsLostUpTo.set(cell.cellID, newerResourceVersion(version, entry.countsLostUpTo.get(cell.cellID)));
-      }
+      for (const [cellID, counts] of countsOf(known)) lose(entry, cellID, counts);
       entry.watchedVersion = view.resourceVersion;
       replace(entry, view);
     } else if (entry.newest === known || isNewer(view, entry.newest)) {
@@ -110,12 +108,37 @@ function isNewer(a: ProtectorView, b: ProtectorView): boolean {
 }
 
 function replace(entry: Entry, view: ProtectorView): void {
+  const known = countsOf(entry.newest);
   entry.newest = view;
-  if (entry.countsLostUpTo.size === 0) return;
-  for (const cell of view.protector.status?.cells ?? []) {
-    const version = parseResourceVersion(cell.aggregation?.resourceVersion);
-    const lostUpTo = entry.countsLostUpTo.get(cell.cellID);
-    if (version === undefined || lostUpTo === undefined) continue;
-    if (compareResourceVersions(version, lostUpTo) > 0) entry.countsLostUpTo.delete(cell.cellID);
+  for (const [cellID, counts] of countsOf(view)) {
+    const lost = entry.lost.get(cellID);
+    if (lost !== undefined && isLaterCount(lost, counts)) entry.lost.delete(cellID);
+    const before = known.get(cellID);
+    if (before !== undefined && before.version !== counts.version && !isLaterCount(before, counts))
+      lose(entry, cellID, before);
   }
+}
+
+/** Remembers the later one of what is known to be lost. */
+function lose(entry: Entry, cellID: string, counts: KnownCounts): void {
+  const lost = entry.lost.get(cellID);
+  if (lost === undefined || isLaterCount(lost, counts)) entry.lost.set(cellID, counts);
+}
+
+/** Whether `counts` were written knowing of `known`, or without need to. */
+function isLaterCount(known: KnownCounts, counts: KnownCounts): boolean {
+  return (
+    compareResourceVersions(counts.version, known.version) > 0 ||
+    isRecountedSince(known.aggregation, counts.aggregation)
+  );
+}
+
+/** By cell; without those that a Go aggregator counted. */
+function countsOf(view: ProtectorView): Map<string, KnownCounts> {
+  const counts = new Map<string, KnownCounts>();
+  for (const { cellID, aggregation } of view.protector.status?.cells ?? []) {
+    const version = parseResourceVersion(aggregation?.resourceVersion);
+    if (aggregation !== undefined && version !== undefined) counts.set(cellID, { version, aggregation });
+  }
+  return counts;
 }

@@ -2,6 +2,7 @@
  * A PodProtector as the webhook uses it: the object with its selectors compiled. An object whose spec cannot be understood has no view; what then
  * stays in force is protector-directory.ts's to decide.
  */
+import { isDeepStrictEqual } from "node:util";
 import { type Labels } from "../api/pod.ts";
 import { parseResourceVersion } from "../api/resource-version.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
@@ -18,7 +19,6 @@ export interface ProtectorView extends StoredProtector {
 }
 
 interface CompiledSpec {
-  readonly generation: number | undefined;
   /** Which pods are counted. */
   readonly counting: CompiledSelector;
   /** Which of the counted pods are protected; undefined = all. */
@@ -55,12 +55,12 @@ export function decodeWatched(raw: unknown): WatchedProtector | undefined {
   return resourceVersion === undefined ? undefined : { key: `${namespace}/${name}`, uid, resourceVersion, content };
 }
 
-/** Compiles the selectors, or takes them from `previous` when the generation says that the spec is the same. */
+/** Compiles the selectors, or takes them from `previous` when the spec is the same. */
 export function viewOf(stored: StoredProtector, previous: ProtectorView | undefined): ReadView {
   const { metadata } = stored.protector;
   const isReleased = Object.hasOwn(metadata.annotations ?? {}, annotations.released);
-  const { generation } = metadata;
-  if (generation !== undefined && previous?.uid === stored.uid && previous.spec.generation === generation) {
+  // An equal generation is no proof: after a restore of the core the same number is given to another edit.
+  if (previous?.uid === stored.uid && isDeepStrictEqual(previous.protector.spec, stored.protector.spec)) {
     return { ok: true, view: { ...stored, spec: previous.spec, isReleased } };
   }
   const { selector, aggregationSelector, minReadySeconds } = stored.protector.spec;
@@ -69,7 +69,6 @@ export function viewOf(stored: StoredProtector, previous: ProtectorView | undefi
   const counting = compileSelector(aggregationSelector ?? selector);
   if (!counting.ok) return { ok: false, reason: `spec.aggregationSelector: ${counting.reason}` };
   const spec: CompiledSpec = {
-    generation,
     counting: counting.selector,
     protecting: aggregationSelector === undefined ? undefined : protecting.selector,
     countedSpec: countedSpec(stored.uid, formatSelector(counting.selector), minReadySeconds),

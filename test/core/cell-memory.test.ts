@@ -86,3 +86,11 @@ function stripVersion(aggregation: Aggregation): Aggregation {
   const { resourceVersion: _, ...rest } = aggregation;
   return rest;
 }
+
+test("a version below our own is no restore when another aggregator has recounted", () => {
+  const memory = new CellMemory();
+  memory.wrote(own);
+  const recounted = { ...own, resourceVersion: "1", recountedAt: "2026-01-01T00:00:00.000000Z" };
+  assert.equal(memory.checkRestored(recounted, 7), false);
+  assert.equal(memory.checkRestored({ ...own, resourceVersion: "1" }, 7), true);
+});

@@ -196,3 +196,31 @@ test("counts are the same when all six are; what Go leaves out is 0", () => {
   assert.equal(haveSameCounts(undefined, zero), false);
   for (const field of Object.keys(zero)) assert.equal(haveSameCounts(counts(0), { ...zero, [field]: 1 }), false, field);
 });
+
+describe("the mark of a recount", () => {
+  const aggregationOf = (result: CellPlan) => (result.kind === "write" ? result.cell.aggregation : undefined);
+  const marked = { recountedAt: timeText(7) };
+
+  test("is kept by ordinary writes, and not made by them", () => {
+    const census = censusOf(["x", "y"]);
+    assert.equal(aggregationOf(plan({ census }))?.recountedAt, undefined);
+    assert.equal(aggregationOf(plan({ census, cell: cell(counts(3, marked)) }))?.recountedAt, timeText(7));
+  });
+
+  test("is set by the write after a restore of the core", () => {
+    const memory = new CellMemory();
+    memory.restored(0);
+    const result = plan({ memory, cell: cell(counts(3, marked)), snapshot: seen(100, 75_000), nowMs: 76_000 });
+    assert.equal(aggregationOf(result)?.recountedAt, timeText(50));
+  });
+
+  test("is set by the write after a reset of the worker's history", () => {
+    const memory = new CellMemory();
+    const recorded = counts(3, { resourceVersion: "900" });
+    memory.workerReset(recorded);
+    const input = { memory, cell: cell(recorded), nowMs: 1000 };
+    assert.equal(plan({ ...input, snapshot: seen(100) }).kind, "barrier");
+    const result = plan({ ...input, snapshot: seen(100, 1001), nowMs: 2000 });
+    assert.equal(aggregationOf(result)?.recountedAt, timeText(50));
+  });
+});

@@ -66,6 +66,7 @@ const extendedStatus: PodProtectorStatus = {
         initializedReplicas: 3,
         resourceVersion: "123",
         countedAt: time,
+        recountedAt: time,
         countedSpec: "abc",
       },
       admissionHistory: {

@@ -65,6 +65,7 @@ const statusFields: Fields<PodProtectorStatus> = {
       lastEventTime: "leaf",
       resourceVersion: "leaf",
       countedAt: "leaf",
+      recountedAt: "leaf",
       countedSpec: "leaf",
     },
     admissionHistory: {

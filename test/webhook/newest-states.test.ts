@@ -81,6 +81,36 @@ describe("newest states", () => {
     assert.deepEqual([...states.countsLostUpTo(key)], [["c2", "70"]]);
   });
 
+  it("lift it when the aggregator has recounted, although the versions of a restored worker begin below", () => {
+    const states = new NewestStates();
+    const known = view(50, [cell("c1", 100, { resourceVersion: "900" })]);
+    states.watched(known);
+    states.readLive(view(40, [cell("c1", 100, { resourceVersion: "300" })]), known);
+    states.watched(view(41, [cell("c1", 99, { resourceVersion: "301" })]));
+    assert.equal(states.countsLostUpTo(key).size, 1);
+    states.watched(view(42, [cell("c1", 99, { resourceVersion: "302", recountedAt: "2026-01-01T00:00:00.000000Z" })]));
+    assert.equal(states.countsLostUpTo(key).size, 0);
+  });
+
+  it("see a restored core by counts of a lower worker version, although the object was written since", () => {
+    const states = new NewestStates();
+    states.watched(view(50, [cell("c1", 2, { resourceVersion: "600" })]));
+    states.watched(view(1051, [cell("c1", 3, { resourceVersion: "500" })]));
+    assert.deepEqual([...states.countsLostUpTo(key)], [["c1", "600"]]);
+    assert.equal(states.get(key)?.resourceVersion, "1051");
+  });
+
+  it("take lower counts that the aggregator marked as a recount", () => {
+    const states = new NewestStates();
+    const mark = (second: number): Json => ({ recountedAt: `2026-01-01T00:00:0${second}.000000Z` });
+    states.watched(view(50, [cell("c1", 2, { resourceVersion: "600", ...mark(1) })]));
+    states.watched(view(51, [cell("c1", 3, { resourceVersion: "500", ...mark(2) })]));
+    assert.equal(states.countsLostUpTo(key).size, 0);
+    // A backup from before the second recount.
+    states.watched(view(52, [cell("c1", 4, { resourceVersion: "490", ...mark(1) })]));
+    assert.deepEqual([...states.countsLostUpTo(key)], [["c1", "500"]]);
+  });
+
   it("only doubt when the watch goes backwards, because a relist may come from a lagging server", () => {
     const states = new NewestStates();
     states.watched(view(50, [cell("c1", 100)]));

@@ -4,9 +4,9 @@
  */
 import * as v from "valibot";
 import { type PodProtector } from "./pod-protector.ts";
+import { stringMap } from "../string-map.ts";
 import { apiVersion } from "./names.ts";
 
-const stringMap = v.record(v.string(), v.string());
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 const requirement = v.looseObject({
@@ -37,6 +37,7 @@ const aggregation = v.looseObject({
   lastEventTime: v.optional(v.string()),
   resourceVersion: v.optional(v.string()),
   countedAt: v.optional(v.string()),
+  recountedAt: v.optional(v.string()),
   countedSpec: v.optional(v.string()),
 });
 const cell = v.looseObject({

@@ -93,6 +93,8 @@ export interface Aggregation {
   readonly resourceVersion?: string;
   /** Extension: MicroTime of the aggregator's clock at counting. */
   readonly countedAt?: string;
+  /** Extension: MicroTime of the last counting that did not look at the recorded version, see core/recount.ts. */
+  readonly recountedAt?: string;
   /** Extension: hash of what was counted, see core/counted-spec.ts. */
   readonly countedSpec?: string;
 }

@@ -88,7 +88,7 @@ async function dropped({ namespace }: CaseContext, admin: AdminClient): Promise<
   await waitFor("upstream's CRD drops fields", changeLimitMs, async () => (await kept()).length < sent.length);
   const left = await kept();
   const extension =
-    /(^|\.)(resourceVersion|countedAt|countedSpec|podResourceVersion|podUIDDigests|initializedReplicas|aggregatedInitialized)$|^conditions/;
+    /(^|\.)(resourceVersion|countedAt|recountedAt|countedSpec|podResourceVersion|podUIDDigests|initializedReplicas|aggregatedInitialized)$|^conditions/;
   assert.deepEqual(
     left,
     sent.filter((field) => !extension.test(field)),
