@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import { it, type TestContext } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 
 const main = path.join(import.meta.dirname, "../src/main.ts");
 /** Far above what a start takes on a busy machine; a process that hangs must not hang the tests. */
@@ -68,6 +70,23 @@ it("a closed reader of stdout is no error", async (t) => {
   assert.deepEqual([code, stderr], [0, ""]);
 });
 
+/** A disk without room: every write fails with ENOSPC. Linux only, like the images. */
+function fullDisk(t: TestContext): number {
+  const file = openSync("/dev/full", "w");
+  t.after(() => closeSync(file));
+  return file;
+}
+
+it("output that cannot be written ends with exit code 1 and one plain line", async (t) => {
+  const child = spawn(process.execPath, [main, "--help"], { env: {}, stdio: ["ignore", fullDisk(t), "pipe"] });
+  t.after(() => child.kill("SIGKILL"));
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
+  const [code] = (await once(child, "close", { signal: AbortSignal.timeout(patienceMs) })) as [number | null];
+  assert.equal(stderr, "podseidon: cannot write to stdout: ENOSPC: no space left on device, write\n");
+  assert.equal(code, 1);
+});
+
 it("--print-config prints the effective settings", async (t) => {
   const { code, stdout } = await start(t, ["--role=webhook", "--print-config"], { PODSEIDON_FLAG_KLOG_V: "4" }).ended;
   assert.match(stdout, /^klog-v: 4 {2}# env PODSEIDON_FLAG_KLOG_V$/m);
@@ -79,6 +98,7 @@ it("every source of mistakes ends with exit code 2 and one line on stderr", asyn
     [["--role=webhok"], {}],
     [["--role=webhook", "--webhook-prot=1"], {}],
     [["--role=webhook", "--config=/does/not/exist"], {}],
+    [["--role=webhook", "--config=/dev/zero"], {}],
     [["--role=webhook"], { PODSEIDON_FLAG_WEBHOOK_PORT: "tcp://10.0.0.1:80" }],
     [["positional"], {}],
     [[], {}],
@@ -152,6 +172,30 @@ it("all roles in one process live without an API server, are not ready, and stop
 });
 
 const lonelyWebhook = ["--role=webhook", "--core-kube-master=http://127.0.0.1:1", "--webhook-port=0", ...freePorts];
+
+it("a log that cannot be written does not end a role", async (t) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  const argv = [...lonelyWebhook, "--klog-v=10"].map((flag) =>
+    flag === "--healthz-port=0" ? `--healthz-port=${port}` : flag,
+  );
+  const child = spawn(process.execPath, [main, "--healthz-bind-addr=127.0.0.1", ...argv], {
+    env: {},
+    stdio: ["ignore", "ignore", fullDisk(t)],
+  });
+  t.after(() => child.kill("SIGKILL"));
+  const ended = once(child, "exit", { signal: AbortSignal.timeout(patienceMs) });
+  const isLive = () =>
+    fetch(`http://127.0.0.1:${port}/livez`).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  while (child.exitCode === null && !(await isLive())) await pause(20);
+  child.kill("SIGTERM");
+  assert.deepEqual(await ended, [0, null]);
+});
 
 it("a second signal ends the process at once", async (t) => {
   const { child, ended, logged } = start(t, lonelyWebhook);

@@ -38,7 +38,7 @@ export interface Informer<T extends Stored> {
   /** True once the handlers have processed the whole initial list; stays true afterwards. */
   hasSynced(): boolean;
   version(): ResourceVersion | undefined;
-  /** Milliseconds since the server was last heard of (event, bookmark or list); Infinity before the first list. */
+  /** Milliseconds since news of the objects last came (event, bookmark or complete list, not headers or half a list); Infinity before the first list. */
   silentMs(): number;
   /** The last failure while it lasts, for people: "cannot list pods: 403 Forbidden …". */
   lastError(): string | undefined;

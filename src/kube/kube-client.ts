@@ -14,21 +14,29 @@ export interface KubeRequest {
   readonly body?: unknown;
   /** Content type of `body`; default application/json. */
   readonly contentType?: "application/json" | "application/merge-patch+json" | "application/json-patch+json";
+  /** Prefers an answer in protobuf: only for pods, and only the fields that protobuf/ reads arrive. Servers may answer in JSON all the same. */
+  readonly preferProtobuf?: boolean;
   /** Deadline of the whole request in milliseconds, waiting for the rate limit included; default 30 000. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
+/** The bytes of a watch. */
+export interface ByteStream extends AsyncIterable<Uint8Array> {
+  /** Set when the server sends protobuf frames; else it is lines of JSON. */
+  readonly encoding?: "protobuf";
+}
+
 export interface KubeClient {
   /** Name for logs and metrics: "core", "worker" or "worker-<cell>". */
   readonly cluster: string;
-  /** Resolves to the decoded JSON body of a 2xx answer. Throws KubeError. */
+  /** Resolves to the decoded body of a 2xx answer, in the shape of its JSON. Throws KubeError. */
   request(request: KubeRequest): Promise<unknown>;
   /**
    * Opens a stream (a watch). Resolves when the 2xx header has arrived; the chunks follow and the iteration throws KubeError when the
    * connection breaks, when `idleTimeoutMs` pass without a byte, or when the signal aborts. Not subject to `timeoutMs` after the header.
    */
-  stream(request: KubeRequest, idleTimeoutMs: number): Promise<AsyncIterable<Uint8Array>>;
+  stream(request: KubeRequest, idleTimeoutMs: number): Promise<ByteStream>;
   /** Closes all connections. */
   close(): Promise<void>;
 }

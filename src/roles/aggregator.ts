@@ -121,6 +121,7 @@ function createPodInformer(
     resource: pods,
     namespace,
     ...selectorQuery(runtime.config.aggregator.podSelector),
+    preferProtobuf: true,
     decode: (raw) => readPod(raw, intern),
     clock,
     rng,

@@ -26,6 +26,7 @@ it("a bind address is an IP address, a host name or nothing", () => {
 it("a master is an http or https URL or nothing", () => {
   good(masterUrlProblem, "", "https://10.0.0.1:6443", "http://localhost:8080/prefix");
   bad(masterUrlProblem, "10.0.0.1:6443", "ftp://a", "https:/a", "https://");
+  bad(masterUrlProblem, "https://a/x?token=abc", "https://a?", "https://a/#x", "https://a#");
 });
 
 it("a path prefix begins with a slash and does not end with one", () => {
@@ -40,6 +41,9 @@ it("a cell ID is one segment of a path and one item of a list", () => {
 
 it("passwords in URLs are masked and everything else stays", () => {
   assert.equal(maskPasswords("a=https://u:p@h:1/x,b=http://h/"), "a=https://***@h:1/x,b=http://h/");
+  assert.equal(maskPasswords('"https://h/x?token=abc" has'), '"https://h/x?***" has');
+  assert.equal(maskPasswords("a=https://h#abc,b=http://h/"), "a=https://h#***,b=http://h/");
+  assert.equal(maskPasswords("klog-v? #1"), "klog-v? #1");
   assert.equal(maskPasswords("mail@example.com"), "mail@example.com");
 });
 

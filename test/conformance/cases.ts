@@ -10,11 +10,13 @@ import { resourceCases } from "./cases/resources.ts";
 import { reviewCases } from "./cases/reviews.ts";
 import { serverCases } from "./cases/server.ts";
 import { statusCases } from "./cases/status.ts";
+import { strategicPatchCases } from "./cases/strategic-patches.ts";
 import { watchCases } from "./cases/watches.ts";
 
 export const conformanceCases: readonly ConformanceCase[] = [
   ...objectCases,
   ...patchCases,
+  ...strategicPatchCases,
   ...statusCases,
   ...deletionCases,
   ...podCases,

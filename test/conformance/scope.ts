@@ -44,6 +44,7 @@ export async function eventually(what: string, probe: () => Promise<boolean>): P
 
 const mergeType = "application/merge-patch+json";
 const jsonPatchType = "application/json-patch+json";
+const strategicType = "application/strategic-merge-patch+json";
 
 /** The objects of one resource in one namespace. `name` may go on with a subresource: `a/status`. */
 export class Collection {
@@ -76,6 +77,9 @@ export class Collection {
   }
   jsonPatch(name: string, body: unknown, query: Query = {}): Promise<Answer> {
     return this.request("PATCH", name, { body, query, contentType: jsonPatchType });
+  }
+  strategic(name: string, body: unknown, query: Query = {}): Promise<Answer> {
+    return this.request("PATCH", name, { body, query, contentType: strategicType });
   }
   delete(name: string, deleteOptions?: object, query: Query = {}): Promise<Answer> {
     const body =

@@ -1,13 +1,14 @@
 /** Starts an API double that listens on loopback, so that real processes can talk to it. */
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { type AddressInfo } from "node:net";
+import { type AddressInfo, type Socket } from "node:net";
 import { type Clock } from "../../src/util/clock.ts";
 import { createSystemClock } from "../../src/util/system-clock.ts";
 import { type Rng, createSystemRng } from "../../src/util/rng.ts";
 import { type CallWebhook, type Caller } from "./engine/admission.ts";
 import { Engine } from "./engine/engine.ts";
 import { type JsonObject } from "./engine/object.ts";
+import { type FaultScript } from "./http/faults.ts";
 import { Front } from "./http/front.ts";
 import { writeKubeconfigFile } from "./http/kubeconfig.ts";
 import { type ResolveService, createWebhookClient } from "./http/webhook-client.ts";
@@ -35,18 +36,19 @@ export interface ApiServerOptions {
   readonly webhookConfigurations?: readonly JsonObject[];
   readonly historyChangesMax?: number;
   readonly bookmarkPeriodMs?: number;
+  /** What goes wrong, and when; default: nothing. */
+  readonly faults?: FaultScript;
 }
 
 export interface ApiServer {
   readonly url: string;
   readonly engine: Engine;
-  /** Milliseconds that each request waits before it is handled. */
-  setLatencyMs(latencyMs: number): void;
-  /** Milliseconds by which every watch event and bookmark is late. */
-  setWatchLagMs(lagMs: number): void;
+  /** What goes wrong from now on; undefined = nothing. The script's numbers begin anew. */
+  setFaults(script: FaultScript | undefined): void;
   /** Resets the connections of all watches. */
   dropWatches(): void;
   readonly openWatches: number;
+  readonly openConnections: number;
   /** Stops listening and resets all connections; the engine keeps its state. */
   stop(): Promise<void>;
   /** Listens again on the same port. */
@@ -92,21 +94,29 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   for (const crd of options.crds ?? [permissivePodProtectorCrd()]) await engine.installCrd(crd);
 
   const front = new Front({ engine, clock, tokens: options.tokens, authorizer: options.authorizer });
+  front.setFaults(options.faults);
   const handle = (request: IncomingMessage, response: ServerResponse): void => void front.handle(request, response);
   const server: Server =
     tls === undefined ? createHttpServer(handle) : createHttpsServer({ cert: tls.cert, key: tls.key }, handle);
   // Watches of clients stay open for an hour; Node's default would cut slow requests.
   server.requestTimeout = 0;
+  const connections = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    connections.add(socket);
+    socket.on("close", () => connections.delete(socket));
+  });
   const port = await listen(server, options.port ?? 0);
   const url = `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`;
   return {
     url,
     engine,
-    setLatencyMs: (latencyMs) => void (front.latencyMs = latencyMs),
-    setWatchLagMs: (lagMs) => void (front.watchLagMs = lagMs),
+    setFaults: (script) => front.setFaults(script),
     dropWatches: () => front.dropWatches(),
     get openWatches() {
       return front.openWatches;
+    },
+    get openConnections() {
+      return connections.size;
     },
     stop: () => stopListening(server),
     start: async () => void (await listen(server, port)),

@@ -127,11 +127,11 @@ test("a JSON patch is applied, and refused as a whole when a test in it fails", 
   );
 });
 
-test("a strategic merge patch is refused with 501", async () => {
+test("a server-side apply is refused with 501", async () => {
   const { engine } = await createTestCluster();
   await engine.create(cm, "default", configMap("a"));
-  const patch = { contentType: "application/strategic-merge-patch+json", body: {} };
-  await assert.rejects(engine.patch(cm, "default", "a", patch), refusal(501, "strategic merge patches"));
+  const patch = { contentType: "application/apply-patch+yaml", body: {} };
+  await assert.rejects(engine.patch(cm, "default", "a", patch), refusal(501, "server-side apply"));
 });
 
 test("a second object of a name, a missing namespace and a malformed name are refused", async () => {

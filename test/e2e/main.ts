@@ -19,6 +19,7 @@ import { floorCases } from "./cases/floor.ts";
 import { harnessCases } from "./cases/harness.ts";
 import { manifestCases } from "./cases/manifests.ts";
 import { oneProcessCases } from "./cases/one-process.ts";
+import { protobufCases } from "./cases/protobuf.ts";
 import { recoveryCases } from "./cases/recovery.ts";
 import { upstreamCrdCases } from "./cases/upstream-crd.ts";
 import { ProcessSet } from "./child-processes.ts";
@@ -33,6 +34,7 @@ const cases: readonly E2eCase[] = [
   ...evictionCases,
   ...fencingCases,
   ...manifestCases,
+  ...protobufCases,
   ...recoveryCases,
   ...oneProcessCases,
   ...upstreamCrdCases,

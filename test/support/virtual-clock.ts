@@ -12,6 +12,8 @@ export interface VirtualClock extends Clock {
   jumpWallClock(ms: number): void;
   /** Timers that have neither fired nor been cancelled: a leak test expects 0. */
   readonly pendingTimers: number;
+  /** Milliseconds until the next timer fires; undefined without timers. */
+  readonly nextTimerInMs: number | undefined;
 }
 
 interface PendingTimer {
@@ -75,6 +77,9 @@ export function createVirtualClock({ epochMs = Date.UTC(2026, 0, 1) } = {}): Vir
     },
     get pendingTimers() {
       return timers.length;
+    },
+    get nextTimerInMs() {
+      return timers[0] === undefined ? undefined : Math.max(0, timers[0].dueMs - nowMs);
     },
   };
 }

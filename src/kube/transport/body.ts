@@ -4,8 +4,8 @@ import { KubeError } from "../kube-client.ts";
 import { type Deadline } from "./deadline.ts";
 import { networkError } from "./kube-errors.ts";
 
-/** The whole body as text. Throws KubeError: "malformed" beyond `bytesMax`, else what ended the reading. */
-export async function readText(body: Readable, bytesMax: number, what: string, deadline: Deadline): Promise<string> {
+/** The whole body. Throws KubeError: "malformed" beyond `bytesMax`, else what ended the reading. */
+export async function readBytes(body: Readable, bytesMax: number, what: string, deadline: Deadline): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of readChunks(body, what, deadline)) {
@@ -13,7 +13,7 @@ export async function readText(body: Readable, bytesMax: number, what: string, d
     if (bytes > bytesMax) throw new KubeError("malformed", `${what}: the answer is larger than ${bytesMax} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
 }
 
 /** The chunks of a stream as they come; each one is a sign of life. Drops the deadline's timer at the end. */

@@ -3,13 +3,14 @@ import { type Clock, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
 import { type Rng, uniform } from "../../util/rng.ts";
-import { isKubeError, KubeError, type KubeClient, type KubeRequest } from "../kube-client.ts";
-import { readStream, readText } from "./body.ts";
+import { isKubeError, type KubeClient, type KubeError, type KubeRequest } from "../kube-client.ts";
+import { isProtobuf } from "../protobuf/index.ts";
+import { decodeAnswer } from "./answer.ts";
+import { readBytes, readStream } from "./body.ts";
 import { createClientMetrics, type ClientMetrics } from "./client-metrics.ts";
 import { type ClusterConfig } from "./cluster-config.ts";
 import { createCredentialSource } from "./credentials.ts";
 import { createDeadline, type Deadline } from "./deadline.ts";
-import { parseJson } from "./kube-errors.ts";
 import { createSender, nameOf, type Sender } from "./sender.ts";
 
 export interface KubeClientDeps {
@@ -60,7 +61,10 @@ export async function createKubeClient(
       try {
         const response = await sender.send(request, deadline, true);
         deadline.extend(idleTimeoutMs);
-        return readStream(response.body, nameOf(request), deadline);
+        const chunks = readStream(response.body, nameOf(request), deadline);
+        return isProtobuf(response.headers["content-type"])
+          ? Object.assign(chunks, { encoding: "protobuf" as const })
+          : chunks;
       } catch (error) {
         deadline.clear();
         throw error;
@@ -80,10 +84,9 @@ async function requestWithRetries(
   const retries = { network: 0, busy: 0 };
   for (;;) {
     try {
-      const response = await sender.send(request, deadline, false);
-      const value = parseJson(await readText(response.body, bodyBytesMax, nameOf(request), deadline));
-      if (value === undefined) throw new KubeError("malformed", `${nameOf(request)}: the answer is not JSON`);
-      return value;
+      const { statusCode: code, headers, body } = await sender.send(request, deadline, false);
+      const bytes = await readBytes(body, bodyBytesMax, nameOf(request), deadline);
+      return decodeAnswer(nameOf(request), { code, headers, body: bytes });
     } catch (error) {
       const delayMs = retryDelayMs(error, request, retries);
       if (delayMs === undefined) throw error;

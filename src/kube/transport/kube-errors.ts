@@ -26,9 +26,15 @@ function parseStatus(value: unknown): KubeStatus | undefined {
   };
 }
 
-/** `what` names the request: "GET /api/v1/pods". `body` is the text of the answer. */
-export function errorOfResponse(what: string, code: number, body: string, retryAfter: unknown): KubeError {
-  const status = parseStatus(parseJson(body));
+/** `what` names the request: "GET /api/v1/pods". `body` is the text of the answer, `object` what it holds. */
+export function errorOfResponse(
+  what: string,
+  code: number,
+  body: string,
+  retryAfter: unknown,
+  object: unknown = parseJson(body),
+): KubeError {
+  const status = parseStatus(object);
   // Not every answer comes from the API server; a proxy's page is cut to what fits into a log line.
   const message = status?.message ?? body.slice(0, 200).replaceAll(/\s+/g, " ");
   const reason = status?.reason === undefined ? "" : ` ${status.reason}`;

@@ -1,15 +1,17 @@
-/** Sends one request and returns its 2xx header: rate limit, credentials with one refresh after a 401, classification of failures. */
+/** Sends one request and returns its 2xx header: rate limit, credentials with one refresh after a 401, JSON where protobuf is refused, classification of failures. */
 import { request as send, type Dispatcher } from "undici";
 import { type Clock } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { KubeError, type KubeRequest } from "../kube-client.ts";
-import { readText } from "./body.ts";
+import { mediaType } from "../protobuf/index.ts";
+import { errorOfAnswer } from "./answer.ts";
+import { readBytes } from "./body.ts";
 import { type ClientMetrics } from "./client-metrics.ts";
 import { type ClusterConfig } from "./cluster-config.ts";
 import { createConnections } from "./connections.ts";
 import { type CredentialSource, type Credentials, type HeaderValues } from "./credentials.ts";
 import { type Deadline } from "./deadline.ts";
-import { errorOfResponse, networkError } from "./kube-errors.ts";
+import { networkError } from "./kube-errors.ts";
 import { createTokenBucket } from "./token-bucket.ts";
 
 export interface Sender {
@@ -18,6 +20,9 @@ export interface Sender {
   destroy(): Promise<void>;
 }
 
+const jsonType = "application/json";
+/** A server without protobuf for a resource (custom resources have none) answers in JSON. */
+const eitherType = `${mediaType},${jsonType}`;
 /** A Status with its causes. */
 const errorBodyBytesMax = 64 * 1024;
 
@@ -30,6 +35,8 @@ export function createSender(
   const { clock, logger } = deps;
   const connections = createConnections((err) => logger.warn("Cannot close old connections", { err }));
   const bucket = createTokenBucket(config, clock);
+  /** Kept until this process ends: a server that learns protobuf later goes on with JSON, which is slower and otherwise the same. */
+  let protobufRefused = false;
 
   async function limitRate(request: KubeRequest, deadline: Deadline): Promise<void> {
     const startedMs = clock.monotonicMs();
@@ -45,6 +52,7 @@ export function createSender(
     credentials: Credentials,
     deadline: Deadline,
     streaming: boolean,
+    accept: string,
   ): Promise<Dispatcher.ResponseData> {
     const { requests, streams } = connections.of(credentials);
     const startedMs = clock.monotonicMs();
@@ -53,7 +61,7 @@ export function createSender(
       const response = await send(`${credentials.server}${request.path}${queryText(request)}`, {
         dispatcher: streaming ? streams : requests,
         method: request.method,
-        headers: headersOf(request, config.userAgent, credentials.headers),
+        headers: headersOf(request, accept, config.userAgent, credentials.headers),
         body: request.body === undefined ? null : JSON.stringify(request.body),
         signal: deadline.signal,
         // Otherwise undici closes the connection after each DELETE, because some servers do not expect its body.
@@ -70,16 +78,24 @@ export function createSender(
   return {
     async send(request, deadline, streaming) {
       await limitRate(request, deadline);
-      for (let refreshed = false; ; refreshed = true) {
+      for (let refreshed = false; ;) {
         // An exec plugin may hang.
         const credentials = await deadline.race(source.current());
-        const response = await attempt(request, credentials, deadline, streaming);
-        if (response.statusCode >= 200 && response.statusCode < 300) return response;
-        const body = await readText(response.body, errorBodyBytesMax, nameOf(request), deadline);
-        const error = errorOfResponse(nameOf(request), response.statusCode, body, response.headers["retry-after"]);
-        if (error.kind !== "unauthorized" || refreshed) throw error;
-        if (!(await deadline.race(source.refresh(credentials)))) throw error;
-        metrics.retried(request.method, response.statusCode);
+        const protobuf = request.preferProtobuf === true && !protobufRefused;
+        const response = await attempt(request, credentials, deadline, streaming, protobuf ? eitherType : jsonType);
+        const { statusCode: code, headers } = response;
+        if (code >= 200 && code < 300) return response;
+        const body = await readBytes(response.body, errorBodyBytesMax, nameOf(request), deadline);
+        const error = errorOfAnswer(nameOf(request), { code, headers, body });
+        if (protobuf && isRefusalOfType(code)) {
+          protobufRefused = true;
+          logger.info("The server refuses protobuf, going on with JSON", { err: error });
+        } else {
+          if (error.kind !== "unauthorized" || refreshed) throw error;
+          if (!(await deadline.race(source.refresh(credentials)))) throw error;
+          refreshed = true;
+        }
+        metrics.retried(request.method, code);
       }
     },
     destroy: () => connections.destroy(),
@@ -99,14 +115,20 @@ function queryText(request: KubeRequest): string {
   return query.size === 0 ? "" : `?${query.toString()}`;
 }
 
+/** 406 Not Acceptable, 415 Unsupported Media Type: some proxies are strict. */
+function isRefusalOfType(code: number): boolean {
+  return code === 406 || code === 415;
+}
+
 function headersOf(
   request: KubeRequest,
+  accept: string,
   userAgent: string,
   credentials: HeaderValues,
 ): Record<string, string | string[]> {
   return {
     ...(credentials as Record<string, string | string[]>),
-    accept: "application/json",
+    accept,
     "user-agent": userAgent,
     ...(request.body !== undefined && { "content-type": request.contentType ?? "application/json" }),
   };

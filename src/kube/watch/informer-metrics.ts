@@ -11,7 +11,7 @@ export function createInformerMetrics(metrics: Metrics, labels: Labels, silentMs
   const names = ["cluster", "informer"];
   const silence = metrics.gauge(
     "kube_informer_watch_silence_seconds",
-    "Seconds since the API server was last heard of; +Inf before the first list",
+    "Seconds since news of the objects last came (event, bookmark, list); +Inf before the first list",
     names,
   );
   metrics.onScrape(() => silence.set(labels, silentMs() / 1000));

@@ -9,6 +9,8 @@ export interface ListScope {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
+  /** As in KubeRequest. */
+  readonly preferProtobuf?: boolean;
 }
 
 /** client-go's page: a few MiB of pods, so neither side holds much at once. */
@@ -40,6 +42,7 @@ export async function listAll(
         limit: pageSize,
         continue: continueToken,
       },
+      ...(scope.preferProtobuf !== undefined && { preferProtobuf: scope.preferProtobuf }),
       ...(options.signal !== undefined && { signal: options.signal }),
     });
     const list = decodeList(body, path);

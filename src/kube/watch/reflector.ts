@@ -29,7 +29,7 @@ export interface InformerOptions<T extends Stored> extends ListScope {
 const watchSeconds = { low: 261, high: 319 };
 /** kube-apiserver sends a bookmark about once a minute: two missing ones and half a minute of grace mean a dead connection. */
 const idleTimeoutMs = 150_000;
-/** A watch that ends sooner and empty is no clean end but a server or proxy in trouble (client-go has the same rule). */
+/** A watch that ends sooner and brought nothing new is no clean end but a server or proxy in trouble (client-go has nearly the same rule). */
 const shortWatchMs = 1_000;
 
 /**
@@ -99,6 +99,7 @@ class Reflector<T extends Stored> implements Informer<T> {
   }
 
   relist(): void {
+    if (this.#relistRequested) return; // its list has not begun yet
     this.#relistRequested = true;
     this.#interrupt.abort();
   }
@@ -124,6 +125,8 @@ class Reflector<T extends Stored> implements Informer<T> {
   /** Runs one phase, waits if its ending asks for that, and returns the next one. */
   async #step(state: State): Promise<State> {
     this.#interrupt = new AbortController();
+    // It may have been asked for since the last phase ended.
+    if (this.#relistRequested) return this.#startRelist();
     const ending = await this.#runPhase(state);
     if (this.#cache.stopped) return state;
     if (this.#relistRequested) return this.#startRelist();
@@ -138,11 +141,11 @@ class Reflector<T extends Stored> implements Informer<T> {
   }
 
   async #startRelist(): Promise<State> {
-    this.#relistRequested = false;
     this.#metrics.relist("requested");
-    // Asked for again and again, it must not become a loop without a pause.
+    // Asked for again and again, it must not become a loop without a pause; what is asked for during the pause gets the same list.
     this.#interrupt = new AbortController();
     await this.#wait(0);
+    this.#relistRequested = false;
     return { phase: "list", method: this.#preferred };
   }
 
@@ -161,14 +164,15 @@ class Reflector<T extends Stored> implements Informer<T> {
     try {
       const version = await listAll(client, this.#options, (raw) => this.#cache.stage(objects, raw), {
         signal: this.#interrupt.signal,
-        onPage: () => this.#heard(),
+        onPage: () => this.#answered(),
       });
       if (this.#interrupted()) return { type: "ended", resumeFrom: undefined, short: false };
+      this.#heard();
       this.#cache.replace(objects, version);
       return { type: "ended", resumeFrom: version, short: false };
     } catch (error) {
       if (!isKubeError(error)) throw error; // a mistake in a handler or here ends the process
-      return { type: "failed", resumeFrom: undefined, error };
+      return { type: "failed", resumeFrom: undefined, error, begun: false };
     }
   }
 
@@ -177,32 +181,44 @@ class Reflector<T extends Stored> implements Informer<T> {
     const { client, clock } = this.#options;
     const startedMs = clock.monotonicMs();
     let staged = from === undefined ? new Map<string, T>() : undefined;
-    let frames = 0;
+    const versionBefore = this.#cache.version;
+    let begun = false;
     const resumeFrom = (): ResourceVersion | undefined => (staged === undefined ? this.#cache.version : undefined);
     try {
-      const request = { method: "GET", path: this.#path, query: this.#watchQuery(from) } as const;
-      const chunks = await client.stream({ ...request, signal: this.#interrupt.signal }, idleTimeoutMs);
-      this.#heard();
+      const chunks = await client.stream(
+        {
+          method: "GET",
+          path: this.#path,
+          query: this.#watchQuery(from),
+          preferProtobuf: this.#options.preferProtobuf ?? false,
+          signal: this.#interrupt.signal,
+        },
+        idleTimeoutMs,
+      );
+      this.#answered();
       for await (const frame of readFrames(chunks, `WATCH ${this.#path}`)) {
         if (this.#interrupted()) break;
-        frames++;
-        this.#heard();
-        if (staged === undefined) this.#cache.apply(frame);
-        else if (frame.type !== "bookmark") this.#cache.stageFrame(staged, frame);
+        begun = true;
+        if (staged === undefined) {
+          this.#heard();
+          this.#cache.apply(frame);
+        } else if (frame.type !== "bookmark") this.#cache.stageFrame(staged, frame);
         else if (frame.initialEventsEnd) {
           const objects = staged;
           staged = undefined;
+          this.#heard();
           this.#cache.replace(objects, frame.version);
         }
       }
+      const isLate = clock.monotonicMs() - startedMs >= shortWatchMs;
       return {
         type: "ended",
         resumeFrom: resumeFrom(),
-        short: frames === 0 && clock.monotonicMs() - startedMs < shortWatchMs,
+        short: !isLate && this.#cache.version === versionBefore,
       };
     } catch (error) {
       if (!isKubeError(error)) throw error; // a mistake in a handler or here ends the process
-      return { type: "failed", resumeFrom: resumeFrom(), error };
+      return { type: "failed", resumeFrom: resumeFrom(), error, begun };
     }
   }
 
@@ -225,7 +241,12 @@ class Reflector<T extends Stored> implements Informer<T> {
     return this.#cache.stopped || this.#relistRequested;
   }
 
-  /** The server answered well. */
+  /** The server answered well, which is no news of the objects yet: something between it and us may swallow what follows. */
+  #answered(): void {
+    this.#lastError = undefined;
+  }
+
+  /** The store is as new as what the server just sent. */
   #heard(): void {
     this.#lastError = undefined;
     this.#lastHeardMs = this.#options.clock.monotonicMs();

@@ -20,9 +20,16 @@ export type State =
 
 /** How a phase ended. `resumeFrom`: the store holds everything up to this version; undefined = the initial objects are incomplete. */
 export type Ending =
-  /** The list is complete, or the server ended the stream in good order. `short`: within a second and without a frame. */
-  | { readonly type: "ended"; readonly resumeFrom: ResourceVersion | undefined; readonly short: boolean }
-  | { readonly type: "failed"; readonly resumeFrom: ResourceVersion | undefined; readonly error: KubeError };
+  /** The list is complete, or the server ended the stream in good order. `short`: within a second and without anything new. */
+  { readonly type: "ended"; readonly resumeFrom: ResourceVersion | undefined; readonly short: boolean } | Failure;
+
+interface Failure {
+  readonly type: "failed";
+  readonly resumeFrom: ResourceVersion | undefined;
+  readonly error: KubeError;
+  /** At least one frame of the stream had arrived. */
+  readonly begun: boolean;
+}
 
 export interface Step {
   readonly next: State;
@@ -44,21 +51,21 @@ export function nextStep(state: State, ending: Ending, preferred: ListMethod): S
       return { next: { phase: "watch", from: ending.resumeFrom }, backoff: ending.short };
     case "failed":
       return ending.resumeFrom === undefined
-        ? afterFailedList(state, ending.error, preferred)
+        ? afterFailedList(state, ending, preferred)
         : afterFailedWatch(state, ending.resumeFrom, ending.error, preferred);
     default:
       return assertNever(ending);
   }
 }
 
-function afterFailedList(state: State, error: KubeError, preferred: ListMethod): Step {
+function afterFailedList(state: State, { error, begun }: Failure, preferred: ListMethod): Step {
   const waitMsMin = error.retryAfterMs ?? 0;
   const streamed = state.phase === "list" && state.method === "watchList";
   if (streamed && error.kind === "invalid") {
     return { next: { phase: "list", method: "pages" }, backoff: false, watchListRefused: true };
   }
-  // Silence in the middle of a WatchList is answered like one that ends without its end mark.
-  const method = streamed && error.kind === "timeout" ? "pages" : preferred;
+  // A WatchList that breaks off or falls silent is answered like one that ends without its end mark: something on the way may cut streams.
+  const method = streamed && (begun || error.kind === "timeout") ? "pages" : preferred;
   return { next: { phase: "list", method }, backoff: true, waitMsMin };
 }
 

@@ -1,6 +1,7 @@
-/** Reads the frames of a watch: one JSON object per line. A line that is too long or no watch event means that the stream is corrupt. */
+/** Reads the frames of a watch: lines of JSON or protobuf. One that is too long or no watch event means that the stream is corrupt. */
 import { parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
-import { KubeError } from "../kube-client.ts";
+import { type ByteStream, KubeError } from "../kube-client.ts";
+import { decodeWatchEvent, initialEventsEndAnnotation, splitFrames } from "../protobuf/index.ts";
 import { errorOfStatus } from "../transport/kube-errors.ts";
 
 export type WatchFrame =
@@ -12,15 +13,15 @@ export type WatchFrame =
 const lineBytesMax = 16 * 1024 * 1024;
 
 const newline = 0x0a;
-const initialEventsEndAnnotation = "k8s.io/initial-events-end";
 
 /** The frames of each chunk in turn. Throws KubeError: "malformed" for a corrupt stream, and what an ERROR event says. `what` names the watch. */
-export async function* readFrames(
-  chunks: AsyncIterable<Uint8Array>,
-  what: string,
-): AsyncGenerator<WatchFrame, void, undefined> {
+export async function* readFrames(chunks: ByteStream, what: string): AsyncGenerator<WatchFrame, void, undefined> {
+  if (chunks.encoding === "protobuf") {
+    for await (const frame of splitFrames(chunks, what)) yield frameOf(decodeWatchEvent(frame, what), what);
+    return;
+  }
   for await (const line of splitLines(chunks, what)) {
-    if (line.length > 0) yield parseFrame(line, what);
+    if (line.length > 0) yield frameOf(parseLine(line, what), what);
   }
 }
 
@@ -48,13 +49,17 @@ export async function* splitLines(
   }
 }
 
-function parseFrame(line: string, what: string): WatchFrame {
-  let event: { readonly type?: unknown; readonly object?: unknown } | null;
+type RawEvent = { readonly type?: unknown; readonly object?: unknown } | null;
+
+function parseLine(line: string, what: string): RawEvent {
   try {
-    event = JSON.parse(line) as typeof event;
+    return JSON.parse(line) as RawEvent;
   } catch (error) {
     throw new KubeError("malformed", `${what}: a line is not JSON`, { cause: error });
   }
+}
+
+function frameOf(event: RawEvent, what: string): WatchFrame {
   const object = event?.object as RawObject | null | undefined;
   switch (event?.type) {
     case "ADDED":

@@ -74,6 +74,12 @@ function checkType(type: ResourceType, body: JsonObject): JsonObject {
   );
 }
 
+const leftOutWhenEmpty: readonly string[] = ["labels", "annotations", "ownerReferences", "finalizers"];
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
 /** Checks that `body` is an object of this resource and has a usable shape. Throws 400, and 422 for a custom resource of another kind. */
 export function decodeObject(type: ResourceType, body: unknown, namespace: string | undefined): KubeObject {
   if (!isObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${type.kind})`);
@@ -87,7 +93,8 @@ export function decodeObject(type: ResourceType, body: unknown, namespace: strin
   if (why !== undefined) {
     throw badRequest(`${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: ${why}`);
   }
-  const checked = { ...metadata, ...(namespace === undefined ? {} : { namespace }) } as unknown as Metadata;
+  const kept = Object.entries(metadata).filter(([key, value]) => !(leftOutWhenEmpty.includes(key) && isEmpty(value)));
+  const checked = { ...Object.fromEntries(kept), ...(namespace === undefined ? {} : { namespace }) } as Metadata;
   return { ...typed, metadata: checked } as KubeObject;
 }
 

@@ -1,8 +1,9 @@
-/** JSON merge patch (RFC 7386) and JSON patch (RFC 6902). */
+/** The patches that clients send: JSON merge patch (RFC 7386), JSON patch (RFC 6902) and, for built-in types, strategic merge patch. */
 import { type Operation, applyPatch } from "rfc6902";
 import { type JsonObject, isObject } from "./object.ts";
 import { type ResourceType } from "./resources.ts";
 import { ApiError, badRequest, notImplemented, unsupportedMediaType } from "./status.ts";
+import { strategicMerge } from "./strategic-merge/merge.ts";
 
 export interface Patch {
   /** The media type, without parameters. */
@@ -51,8 +52,8 @@ function unknownType(type: ResourceType): ApiError {
 }
 
 /**
- * The patched copy of `target`; nothing is changed in place. Throws 400, 415, 422 (a failed JSON patch) and 501 (strategic patches of
- * built-in types, apply).
+ * The patched copy of `target`; nothing is changed in place. Throws 400, 415, 422 (a failed JSON patch), 500 (a strategic patch
+ * without a merge key) and 501 (apply).
  */
 export function applyClientPatch(type: ResourceType, target: JsonObject, patch: Patch): JsonObject {
   let result: unknown;
@@ -67,7 +68,9 @@ export function applyClientPatch(type: ResourceType, target: JsonObject, patch: 
       break;
     case "application/strategic-merge-patch+json":
       if (type.custom) throw unknownType(type);
-      throw notImplemented("strategic merge patches");
+      if (!isObject(patch.body)) throw undecodable(patch.body, "map[string]interface {}");
+      result = strategicMerge(target, patch.body);
+      break;
     case "application/apply-patch+yaml":
       throw notImplemented("server-side apply");
     default:

@@ -63,6 +63,9 @@ export function applyDefaults(type: ResourceType, object: KubeObject): KubeObjec
         updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 0 } },
         revisionHistoryLimit: 10,
       });
+    case types.configMaps:
+    case types.secrets:
+      return jsonEquals(object["data"], {}) ? withFields(object, { data: undefined }) : object;
     case types.namespaces:
       return withMetadata(withSpecDefaults(object, { finalizers: ["kubernetes"] }), {
         labels: { ...object.metadata.labels, "kubernetes.io/metadata.name": object.metadata.name },

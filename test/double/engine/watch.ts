@@ -42,6 +42,8 @@ export interface WatchEnvironment {
 
 // The server's default: a random time from 30 to 60 minutes, so that clients do not all come back at once.
 const timeoutSecondsMin = 1800;
+// This long before its timeout a watch gets its last bookmark, so that its client can go on from there.
+const lastBookmarkBeforeEndMs = 2000;
 
 function initialEvents(environment: WatchEnvironment, type: ResourceType, selects: Selects): WatchEvent[] {
   const { items } = listObjects(environment.store, type, undefined, {});
@@ -100,13 +102,14 @@ class OpenWatch implements Watch {
     const { store, clock, rng } = this.#environment;
     for (const event of first) this.#send(event, 0);
     const seconds = query.timeoutSeconds ?? uniform(rng, timeoutSecondsMin, 2 * timeoutSecondsMin);
+    const endMs = clock.monotonicMs() + seconds * 1000;
     this.#deadline = clock.setTimer(seconds * 1000, () => this.#end());
     this.#unsubscribe = store.subscribe(this.#type, (change) => {
       if (change.revision <= after) return;
       const event = eventOf(change, selects);
       if (event !== undefined) this.#send(event, this.#lagMs());
     });
-    if (query.allowWatchBookmarks === true) this.#scheduleBookmark();
+    if (query.allowWatchBookmarks === true) this.#scheduleBookmark(endMs - lastBookmarkBeforeEndMs);
   }
 
   /** Everything in `first`, then the end: a watch that cannot be served. */
@@ -117,11 +120,14 @@ class OpenWatch implements Watch {
     });
   }
 
-  #scheduleBookmark(): void {
+  /** Once a period, and for the last time at `lastMs` of the monotonic clock. */
+  #scheduleBookmark(lastMs: number): void {
     const { clock, store, bookmarkPeriodMs } = this.#environment;
-    this.#bookmark = clock.setTimer(bookmarkPeriodMs, () => {
+    const delayMs = Math.min(bookmarkPeriodMs, lastMs - clock.monotonicMs());
+    if (delayMs <= 0) return;
+    this.#bookmark = clock.setTimer(delayMs, () => {
       this.#send(bookmarkEvent(this.#type, store.revision, false), this.#lagMs());
-      this.#scheduleBookmark();
+      this.#scheduleBookmark(lastMs);
     });
   }
 

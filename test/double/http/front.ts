@@ -1,6 +1,6 @@
 /** The HTTP front of an engine: decodes requests, authenticates, writes answers and streams watches. Knows no listener. */
 import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import { type Clock, sleep } from "../../../src/util/clock.ts";
+import { type Clock } from "../../../src/util/clock.ts";
 import { type Caller } from "../engine/admission.ts";
 import { type Engine, systemAdmin } from "../engine/engine.ts";
 import { objectText } from "../engine/object.ts";
@@ -15,6 +15,9 @@ import {
 } from "../engine/status.ts";
 import { type Watch, type WatchEvent } from "../engine/watch.ts";
 import { type Authorizer, type RestRequest, type RestResponse, errorResponse, handleRest } from "../rest/rest.ts";
+import { type Fault, type FaultScript, Faults, isWatch } from "./faults.ts";
+import { answerWith } from "./faulty-answers.ts";
+import { corrupted, createLineWriter, resetConnection, truncated } from "./faulty-stream.ts";
 
 export interface FrontOptions {
   readonly engine: Engine;
@@ -79,15 +82,17 @@ function headerValues(headers: IncomingHttpHeaders, name: string): string[] {
   return value === undefined ? [] : Array.isArray(value) ? value : value.split(",").map((item) => item.trim());
 }
 
+/** True when the fault comes before the header, and the request is not executed. */
+function isBeforeAnswer(fault: { readonly afterEvents?: number }, request: IncomingMessage): boolean {
+  return fault.afterEvents === undefined || !isWatch(new URL(request.url ?? "/", "http://double").searchParams);
+}
+
 /** Whoever sends no credentials, where an authorizer can judge it; without one, such a request is refused. */
 const anonymous: Caller = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
 export class Front {
-  /** Delay before each request is handled, in milliseconds. */
-  latencyMs = 0;
-  /** Delay of every watch event and bookmark, in milliseconds. */
-  watchLagMs = 0;
   readonly #options: FrontOptions;
+  #faults: Faults | undefined;
   readonly #watches = new Map<ServerResponse, Watch>();
 
   constructor(options: FrontOptions) {
@@ -104,10 +109,20 @@ export class Front {
     for (const response of this.#watches.keys()) response.destroy();
   }
 
+  /** What goes wrong from now on; undefined = nothing. Its counts begin anew. */
+  setFaults(script: FaultScript | undefined): void {
+    this.#faults = script === undefined ? undefined : new Faults(script);
+  }
+
   /** Answers one request. Never rejects. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      this.#send(response, await this.#answer(request));
+      const fault = this.#faults?.next(request);
+      if (fault?.type === "reset" && isBeforeAnswer(fault, request)) return resetConnection(request.socket);
+      if (fault?.type === "stall" && isBeforeAnswer(fault, request)) return;
+      const answer = await this.#answer(request, fault);
+      if (fault?.type === "loseResponse") return resetConnection(request.socket);
+      this.#send(response, answer, fault);
     } catch (error) {
       const known = isApiError(error) ? error : internalError(error instanceof Error ? error.message : String(error));
       // A peer that has gone cannot be told.
@@ -116,11 +131,10 @@ export class Front {
     }
   }
 
-  async #answer(request: IncomingMessage): Promise<RestResponse> {
+  async #answer(request: IncomingMessage, fault: Fault | undefined): Promise<RestResponse> {
     const url = new URL(request.url ?? "/", "http://double");
     const contentType = (request.headers["content-type"] ?? "").split(";")[0]!.trim();
     const text = await readBody(request);
-    if (this.latencyMs > 0) await sleep(this.#options.clock, this.latencyMs);
     checkAccept(request.headers.accept);
     const rest: RestRequest = {
       method: request.method ?? "GET",
@@ -131,7 +145,9 @@ export class Front {
       caller: this.#caller(request.headers),
       userAgent: (request.headers["user-agent"] ?? "").split(/[/ ]/)[0]!,
     };
-    return await handleRest(this.#options.engine, this.#options.authorizer, rest);
+    const { engine, clock, authorizer } = this.#options;
+    const handle = (asked: RestRequest): Promise<RestResponse> => handleRest(engine, authorizer, asked);
+    return await answerWith(fault, rest, { clock, revision: engine.revision, handle });
   }
 
   #caller(headers: IncomingHttpHeaders): Caller {
@@ -150,32 +166,40 @@ export class Front {
     return tokens[token]!;
   }
 
-  #send(response: ServerResponse, answer: RestResponse): void {
+  #send(response: ServerResponse, answer: RestResponse, fault?: Fault): void {
     switch (answer.kind) {
       case "watch":
-        this.#stream(response, answer.open);
+        this.#stream(response, answer.open, fault);
         return;
       case "text":
         response.writeHead(answer.code, { "content-type": "text/plain; charset=utf-8" }).end(answer.text);
         return;
       case "json": {
+        const change =
+          fault?.type === "corrupt" ? corrupted : fault?.type === "truncate" ? truncated : (text: string) => text;
         const retryAfter =
           answer.retryAfterSeconds === undefined ? {} : { "retry-after": String(answer.retryAfterSeconds) };
-        response.writeHead(answer.code, { "content-type": "application/json", ...retryAfter }).end(answer.text);
+        response.writeHead(answer.code, { "content-type": "application/json", ...retryAfter }).end(change(answer.text));
       }
     }
   }
 
-  #stream(response: ServerResponse, open: Extract<RestResponse, { kind: "watch" }>["open"]): void {
+  #stream(
+    response: ServerResponse,
+    open: Extract<RestResponse, { kind: "watch" }>["open"],
+    fault: Fault | undefined,
+  ): void {
     response.setHeader("content-type", "application/json");
+    const lines = createLineWriter(response, fault);
     const sink = {
       onEvent: (event: WatchEvent): void => {
-        response.write(eventText(event));
+        lines.write(eventText(event));
         if (response.writableLength > unreadBytesMax) response.destroy();
       },
-      onEnd: (): void => void response.end(),
+      onEnd: (): void => lines.end(),
     };
-    const watch = open(sink, () => this.watchLagMs);
+    const lagMs = fault?.type === "watchLag" ? fault.lagMs : 0;
+    const watch = open(sink, () => lagMs);
     this.#watches.set(response, watch);
     response.on("close", () => {
       watch.close();

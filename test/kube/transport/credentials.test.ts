@@ -1,11 +1,12 @@
 import "reflect-metadata";
 import assert from "node:assert/strict";
 import { type webcrypto } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type TLSSocket } from "node:tls";
 import test from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import {
   X509CertificateGenerator,
   type X509Certificate,
@@ -94,6 +95,122 @@ test("an exec plugin is run with its description, and its token is used", async 
   assert.deepEqual(await headersFor(t, { exec }), {
     authorization: "Bearer ExecCredential-client.authentication.k8s.io/v1",
   });
+});
+
+/** A plugin that answers at once with `token`, which expires immediately, until the file `hang` exists; then it writes its process ID there and hangs. */
+function hangingPlugin(folder: string) {
+  const hang = path.join(folder, "hang");
+  const script = `
+    const { existsSync, writeFileSync } = require("node:fs");
+    if (existsSync(${JSON.stringify(hang)})) { writeFileSync(${JSON.stringify(hang)}, String(process.pid)); setInterval(() => {}, 1000); }
+    else console.log(JSON.stringify({ status: { token: "token", expirationTimestamp: "2000-01-01T00:00:00Z" } }));`;
+  return { hang, exec: { command: process.execPath, args: ["-e", script] } };
+}
+
+/** Waits for what another process does. */
+async function until(condition: () => boolean): Promise<void> {
+  for (let attempt = 0; !condition(); attempt++) {
+    assert.ok(attempt < 2_000, "nothing happened for 20 s");
+    await pause(10);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+test("an exec plugin that hangs at the start is killed after 30 s and named", async (t) => {
+  const folder = temporaryFolder(t);
+  const { hang, exec } = hangingPlugin(folder);
+  writeFileSync(hang, "");
+  const kubeConfigPath = writeKubeConfig(folder, { server: "http://127.0.0.1:1" }, { exec });
+  const clock = createVirtualClock();
+  const failed = assert.rejects(
+    createCredentialSource({ ...flags, kubeConfigPath }, { clock, logger: silentLogger }),
+    (error) => {
+      assert.ok(error instanceof StartError);
+      const reason = `no credentials within 30 s: the credential plugin "${process.execPath}" does not end`;
+      assert.equal(error.message, `kubeconfig "${kubeConfigPath}": ${reason}`);
+      return true;
+    },
+  );
+  await until(() => readFileSync(hang, "utf8") !== "");
+  await clock.advance(30_000);
+  await failed;
+  await until(() => !isAlive(Number(readFileSync(hang, "utf8"))));
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test("while an exec plugin hangs, requests go on with the old credentials after a second, and one warning names the plugin", async (t) => {
+  const folder = temporaryFolder(t);
+  const { hang, exec } = hangingPlugin(folder);
+  const kubeConfigPath = writeKubeConfig(folder, { server: "http://127.0.0.1:1" }, { exec });
+  const clock = createVirtualClock();
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (_: string, fields = {}) => void warnings.push(String(fields["err"])) };
+  const source = await createCredentialSource({ ...flags, kubeConfigPath }, { clock, logger });
+  const old = (await source.current()).headers;
+  await clock.advance(10_000);
+  writeFileSync(hang, "");
+  let served = 0;
+  const use = async (): Promise<void> => {
+    assert.equal((await source.current()).headers, old);
+    served++;
+  };
+  const waiting = [use(), use()];
+  await until(() => readFileSync(hang, "utf8") !== "");
+  await clock.advance(999);
+  assert.equal(served, 0);
+  await clock.advance(1);
+  await Promise.all(waiting);
+  await use();
+  await clock.advance(29_000);
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? "", /no credentials within 30 s: the credential plugin ".*" does not end/);
+  await until(() => !isAlive(Number(readFileSync(hang, "utf8"))));
+  rmSync(hang);
+  await clock.advance(10_000);
+  assert.notEqual((await source.current()).headers, old, "the plugin has recovered");
+});
+
+test("a plugin that fails is named with its exit code and the first words on its stderr", async (t) => {
+  const fails = (script: string): Promise<unknown> =>
+    headersFor(t, { exec: { command: process.execPath, args: ["-e", script] } });
+  const plugin = `credential plugin "${process.execPath}"`;
+  const cases: readonly [string, string][] = [
+    ["process.exit(3)", `${plugin} ended with exit code 3 and no message`],
+    ['console.error("\\nno login\\nmore"); process.exit(1)', `${plugin} ended with exit code 1: no login`],
+    ['process.kill(process.pid, "SIGTERM")', `${plugin} ended with SIGTERM and no message`],
+    ['console.log("token")', `${plugin} printed no ExecCredential with a status`],
+    ["console.log('{}')", `${plugin} printed no ExecCredential with a status`],
+    ['console.log("x".repeat(2 ** 20 + 1))', `${plugin} printed more than 1048576 characters`],
+  ];
+  for (const [script, reason] of cases) {
+    await assert.rejects(fails(script), (error: Error) => error.message.endsWith(`: the ${reason}`), reason);
+  }
+  await assert.rejects(headersFor(t, { exec: { command: "/nowhere/plugin" } }), {
+    message: /: the credential plugin "\/nowhere\/plugin" cannot be started: spawn \/nowhere\/plugin ENOENT$/,
+  });
+});
+
+test("credentials are loaded again after a refresh that could not read the kubeconfig", async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(path.join(folder, "token"), "first");
+  const kubeConfigPath = writeKubeConfig(folder, { server: "http://127.0.0.1:1" }, { tokenFile: "token" });
+  const kubeConfig = readFileSync(kubeConfigPath);
+  const clock = createVirtualClock();
+  const source = await createCredentialSource({ ...flags, kubeConfigPath }, { clock, logger: silentLogger });
+  const first = await source.current();
+  rmSync(kubeConfigPath);
+  assert.equal(await source.refresh(first), false);
+  writeFileSync(kubeConfigPath, kubeConfig);
+  writeFileSync(path.join(folder, "token"), "second");
+  await clock.advance(10_000);
+  assert.deepEqual((await source.current()).headers, { authorization: "Bearer second" });
 });
 
 test("a rotated token file is read again after 10 s, and the old token is kept while the file is missing", async (t) => {
@@ -266,7 +383,14 @@ test("what cannot be used is named in one line", async (t) => {
   };
   const cases: readonly [string, () => Partial<ClusterConfig>, RegExp][] = [
     ["missing file", () => ({ kubeConfigPath: "/nowhere/config" }), /cannot read "\/nowhere\/config": no such file/],
-    ["a folder", () => ({ kubeConfigPath: folder }), /cannot read|it is a directory|EISDIR/],
+    ["a folder", () => ({ kubeConfigPath: folder }), /^kubeconfig ".*": it is a directory$/],
+    ["a device", () => ({ kubeConfigPath: "/dev/zero" }), /^kubeconfig "\/dev\/zero": it is not a regular file$/],
+    ["a long file", () => ({ kubeConfigPath: write(folder, "#".repeat(2 ** 22 + 1)) }), /has more than 4194304 bytes/],
+    [
+      "a device as token file",
+      () => ({ kubeConfigPath: writeKubeConfig(folder, https, { tokenFile: "/dev/zero" }) }),
+      /the token file "\/dev\/zero" cannot be used: it is not a regular file/,
+    ],
     ["empty file", () => ({ kubeConfigPath: write(folder, "") }), /the input is empty/],
     ["not a mapping", () => ({ kubeConfigPath: write(folder, "text") }), /not a YAML mapping/],
     ["not YAML", () => ({ kubeConfigPath: write(folder, "a: [b\nc: d") }), /^kubeconfig ".*config"/],

@@ -164,15 +164,15 @@ test("a page that comes too late starts the list anew", async (t) => {
   assert.equal(client.streams.length, 1);
 });
 
-test("a WatchList that ends or falls silent before its end mark is followed by a paged list", async (t) => {
-  for (const finish of ["end", "timeout"] as const) {
+test("a WatchList that ends, breaks or falls silent before its end mark is followed by a paged list", async (t) => {
+  for (const finish of ["end", "timeout", "network", "malformed"] as const) {
     const { client, takeLog, informer, passBackoff } = start(t, (scripted) => {
       scripted.onRequest = () => ({ metadata: { resourceVersion: "30" }, items: null });
     });
     await drainMicrotasks();
     client.stream0().send(added(thing("a", 3)));
     if (finish === "end") client.stream0().end();
-    else client.stream0().fail("timeout");
+    else client.stream0().fail(finish);
     await drainMicrotasks();
     assert.match(informer.lastError() ?? "", /^cannot list things: /);
     assert.equal(informer.hasSynced(), false);
@@ -180,6 +180,19 @@ test("a WatchList that ends or falls silent before its end mark is followed by a
     assert.deepEqual(takeLog(), ["progress 30", "listed first"], "an empty list is a list");
     assert.equal(informer.lastError(), undefined);
   }
+});
+
+test("a WatchList that does not come about is tried again as such", async (t) => {
+  const { client, passBackoff } = start(t, (scripted) => {
+    scripted.onStream = () => {
+      throw new KubeError("network", "refused");
+    };
+  });
+  await drainMicrotasks();
+  client.onStream = () => undefined;
+  await passBackoff();
+  assert.equal(client.requests.length, 0);
+  assert.equal(client.stream0().request.query?.["sendInitialEvents"], true);
 });
 
 test("a failed first list is tried again with growing pauses, and never counts as synced", async (t) => {

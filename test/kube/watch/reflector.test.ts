@@ -7,6 +7,7 @@ import { createVirtualClock, drainMicrotasks } from "../../support/virtual-clock
 import { createCountingMetrics } from "../counting-metrics.ts";
 import { createScriptedKubeClient } from "../scripted-kube-client.ts";
 import {
+  errorEvent,
   thing,
   decode,
   bookmark,
@@ -203,6 +204,57 @@ test("the silence grows until the next frame, and is a gauge", async (t) => {
   client.stream0().send(bookmark(11));
   await drainMicrotasks();
   assert.equal(gauge(), 0);
+});
+
+test("neither the header of a watch nor half of a new list makes the store look fresh", async (t) => {
+  const { client, clock, informer, passBackoff } = await startSynced(t, thing("a", 3));
+  await clock.advance(100_000);
+  client.stream0().fail("network");
+  await passBackoff();
+  assert.equal(client.streams.length, 2);
+  assert.equal(informer.lastError(), undefined);
+  assert.equal(informer.silentMs(), 131_000);
+  client.stream0().send(errorEvent(410, "Expired"));
+  await passBackoff();
+  client.stream0().send(added(thing("a", 3)), added(thing("b", 12)));
+  await clock.advance(1_000);
+  assert.equal(informer.silentMs(), 163_000);
+  client.stream0().send(bookmark(20, true));
+  await drainMicrotasks();
+  assert.equal(informer.silentMs(), 0);
+});
+
+test("relist() between two phases is not forgotten until the next event", async (t) => {
+  const { client, informer, passBackoff } = await startSynced(t, thing("a", 3));
+  await passBackoff();
+  client.stream0().end();
+  // The reader of the ended stream needs some turns of the promise queue; one of these is the moment between the phases.
+  for (let turn = 0; turn < 40 && client.streams.length === 1; turn++) await Promise.resolve();
+  assert.equal(client.streams.length, 2);
+  for (let turns = 0; turns < 40; turns++) {
+    const streams: number = client.streams.length;
+    client.stream0().send(bookmark(100 + turns));
+    client.stream0().end();
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+    informer.relist();
+    await passBackoff();
+    assert.equal(client.stream0().request.query?.["sendInitialEvents"], true, `after ${turns} turns`);
+    assert.ok(client.streams.length - streams <= 2);
+    client.stream0().send(added(thing("a", 3)), bookmark(100 + turns, true));
+    await passBackoff();
+  }
+});
+
+test("relist() again during the pause before the list is answered by that list", async (t) => {
+  const { client, clock, informer, relists, passBackoff } = await startSynced(t, thing("a", 3));
+  informer.relist();
+  await drainMicrotasks();
+  informer.relist();
+  await drainMicrotasks();
+  assert.equal(clock.pendingTimers, 1, "the pause goes on");
+  await passBackoff();
+  assert.equal(client.streams.length, 2);
+  assert.equal(relists("requested"), 1);
 });
 
 test("a thousand reconnects leave no timer and no open stream behind", async (t) => {

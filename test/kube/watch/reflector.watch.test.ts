@@ -33,6 +33,21 @@ test("a watch that ends at once and empty is not opened again without a pause", 
   assert.ok(more >= 2 && more < 20, `${more} watches in a minute`);
 });
 
+test("a watch that ends at once with nothing but repeated events is not opened again without a pause", async (t) => {
+  const { client, clock } = await startSynced(t, thing("a", 3));
+  client.onStream = () => {
+    queueMicrotask(() => {
+      client.stream0().send(modified(thing("a", 9)), bookmark(10));
+      client.stream0().end();
+    });
+  };
+  await clock.advance(5_000);
+  client.stream0().end();
+  await clock.advance(60_000);
+  const watches = client.streams.length - 1;
+  assert.ok(watches >= 2 && watches < 20, `${watches} watches in a minute`);
+});
+
 test("a broken connection is resumed from the last version after a pause", async (t) => {
   for (const kind of ["network", "serverError", "timeout", "unauthorized", "forbidden", "tooManyRequests"] as const) {
     const { client, informer, passBackoff, log } = await startSynced(t, thing("a", 3));

@@ -31,7 +31,7 @@ test("a failed list is always followed by a list, with a pause unless another me
     for (const state of lists) {
       const step: Step = nextStep(
         state,
-        { type: "failed", resumeFrom: undefined, error: new KubeError(kind, "") },
+        { type: "failed", resumeFrom: undefined, error: new KubeError(kind, ""), begun: false },
         "watchList",
       );
       const refused: boolean = state === streaming && kind === "invalid";
@@ -47,7 +47,11 @@ test("a failed watch goes on from its version after a pause, except where the ve
   const relisting = new Set<KubeErrorKind>(["gone", "notFound", "invalid"]);
   for (const kind of kinds) {
     for (const state of [streaming, watching]) {
-      const step: Step = nextStep(state, { type: "failed", resumeFrom: at, error: new KubeError(kind, "") }, "pages");
+      const step: Step = nextStep(
+        state,
+        { type: "failed", resumeFrom: at, error: new KubeError(kind, ""), begun: false },
+        "pages",
+      );
       assert.equal(step.backoff, true, kind);
       assert.equal(step.next.phase, relisting.has(kind) ? "list" : "watch", kind);
       assert.equal(step.relistReason, relisting.has(kind) ? kind : undefined, kind);
@@ -60,11 +64,11 @@ test("a failed watch goes on from its version after a pause, except where the ve
 test("a stream that is corrupt at another version than before is resumed again", () => {
   const error = new KubeError("malformed", "");
   const later = parseResourceVersion("11")!;
-  const first = nextStep(watching, { type: "failed", resumeFrom: at, error }, "watchList");
+  const first = nextStep(watching, { type: "failed", resumeFrom: at, error, begun: true }, "watchList");
   assert.deepEqual(first.next, { phase: "watch", from: at, corruptFrom: at });
-  const second = nextStep(first.next, { type: "failed", resumeFrom: later, error }, "watchList");
+  const second = nextStep(first.next, { type: "failed", resumeFrom: later, error, begun: true }, "watchList");
   assert.deepEqual(second.next, { phase: "watch", from: later, corruptFrom: later });
-  const third = nextStep(second.next, { type: "failed", resumeFrom: later, error }, "watchList");
+  const third = nextStep(second.next, { type: "failed", resumeFrom: later, error, begun: true }, "watchList");
   assert.equal(third.relistReason, "corrupt");
 });
 
