@@ -48,6 +48,8 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
 
 /** Folders that see neither the world nor the clock may use only these parts of Node: they compute and nothing else. */
 const pureFolders = new Set(["util", "api", "core", "label-index", "retry-batch", "work-queue"]);
+/** The parts of util/ that are the way to the machine. */
+const machineFiles = new Set(["src/util/regular-file.ts", "src/util/system-clock.ts"]);
 const pureBuiltins = new Set(["node:assert", "node:assert/strict", "node:buffer", "node:crypto", "node:util"]);
 
 const folderOf = (file: string): string => file.split("/")[1] ?? "";
@@ -60,7 +62,7 @@ const packageOf = (specifier: string): string =>
 
 function judgeLibrary(file: string, specifier: string): string | undefined {
   if (specifier.startsWith("node:")) {
-    const isPure = pureFolders.has(folderOf(file)) && file !== "src/util/system-clock.ts";
+    const isPure = pureFolders.has(folderOf(file)) && !machineFiles.has(file);
     return isPure && !pureBuiltins.has(specifier)
       ? `${specifier} in ${folderOf(file)}/, which only computes`
       : undefined;

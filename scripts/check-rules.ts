@@ -28,9 +28,14 @@ const bannedApis: readonly BannedApi[] = [
   },
   { pattern: /\bprocess\.env\b/g, homes: ["src/config/", "src/main.ts"], instead: "read configuration in src/config" },
   {
-    pattern: /\bprocess\.(?:exit|abort|kill)\b/g,
+    pattern: /\bprocess\.(?:exit|abort)\b/g,
     homes: ["src/main.ts"],
     instead: "return or throw; main.ts ends the process",
+  },
+  {
+    pattern: /\bprocess\.kill\b/g,
+    homes: ["src/main.ts", "src/kube/transport/exec-plugin.ts"],
+    instead: "return or throw; only plugins are processes of ours",
   },
   {
     pattern: /^(?:export )?(?:let|var)\b/gm,

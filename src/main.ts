@@ -2,7 +2,6 @@
  * The program `podseidon`: reads the settings, puts the selected roles together and runs them as one process. Exit codes: 0 done or
  * stopped as asked, 1 could not start or stop, 2 bad settings, 70 a bug (EX_SOFTWARE), 130 and 143 a second signal.
  */
-import { readFileSync } from "node:fs";
 import packageJson from "../package.json" with { type: "json" };
 import { changedSettings, loadConfig, type Config, type Effective, type Role } from "./config/index.ts";
 import { runProcess, StartError, type Component } from "./lifecycle/index.ts";
@@ -12,6 +11,7 @@ import type { Runtime } from "./roles/runtime.ts";
 import { assertNever } from "./util/assert.ts";
 import { type Logger } from "./util/logger.ts";
 import { createSystemRng } from "./util/rng.ts";
+import { readRegularFile } from "./util/regular-file.ts";
 import { createSystemClock } from "./util/system-clock.ts";
 
 /** Put in by the build; absent when the sources run as they are. */
@@ -27,12 +27,12 @@ const serviceGraceMs = 1000;
 const clock = createSystemClock();
 
 async function main(): Promise<void> {
-  ignoreClosedReaders();
+  surviveLostOutput();
   const crash = installCrashHandler();
   const loaded = loadConfig({
     argv: process.argv.slice(2),
     env: process.env,
-    readFile: (path) => readFileSync(path, "utf8"),
+    readFile: readRegularFile,
     version: `${version}\n`,
   });
   switch (loaded.kind) {
@@ -142,13 +142,17 @@ function installCrashHandler(): CrashHandler {
   return handler;
 }
 
-/** `podseidon --help | head` closes our output; that is no error. A lost log reader must not stop a webhook either. */
-function ignoreClosedReaders(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-    });
-  }
+/**
+ * A log that cannot be written (a reader that has gone, a full disk) must not stop a webhook, and there is nobody left to tell. Only --help and
+ * the like write to stdout: `podseidon --help | head` closes it, which is no error; anything else is.
+ */
+function surviveLostOutput(): void {
+  process.stderr.on("error", () => {});
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") return;
+    complain(`cannot write to stdout: ${error.message}`);
+    process.exitCode = 1;
+  });
 }
 
 /** One line on stderr. */

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
+import { text } from "node:stream/consumers";
 import { it, type TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -80,9 +81,9 @@ function fullDisk(t: TestContext): number {
 it("output that cannot be written ends with exit code 1 and one plain line", async (t) => {
   const child = spawn(process.execPath, [main, "--help"], { env: {}, stdio: ["ignore", fullDisk(t), "pipe"] });
   t.after(() => child.kill("SIGKILL"));
-  let stderr = "";
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
-  const [code] = (await once(child, "close", { signal: AbortSignal.timeout(patienceMs) })) as [number | null];
+  const ended = once(child, "close", { signal: AbortSignal.timeout(patienceMs) });
+  const stderr = await text(child.stderr!);
+  const [code] = (await ended) as [number | null];
   assert.equal(stderr, "podseidon: cannot write to stdout: ENOSPC: no space left on device, write\n");
   assert.equal(code, 1);
 });

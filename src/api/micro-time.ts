@@ -10,14 +10,21 @@ const rfc3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d
 const earliestMs = Date.parse("0000-01-01T00:00:00Z");
 const latestMs = Date.parse("9999-12-31T23:59:59Z");
 
-/** Reads an RFC 3339 time with up to nine fractional digits (finer than microseconds is cut); undefined when it is none. */
-export function parseTime(text: unknown): EpochMicros | undefined {
-  if (typeof text !== "string") return undefined;
-  const match = rfc3339.exec(text);
+/**
+ * Reads an RFC 3339 time with up to nine fractional digits (finer than microseconds is cut), or a Date, which is how times come out of
+ * protobuf; undefined when it is none.
+ */
+export function parseTime(time: unknown): EpochMicros | undefined {
+  if (time instanceof Date) return microsOf(time.getTime(), 0);
+  if (typeof time !== "string") return undefined;
+  const match = rfc3339.exec(time);
   if (match === null) return undefined;
-  const wholeMs = Date.parse(`${match[1]}${match[3]}`);
-  if (!(wholeMs >= earliestMs && wholeMs <= latestMs)) return undefined;
   const micros = Number((match[2] ?? "").padEnd(6, "0").slice(0, 6));
+  return microsOf(Date.parse(`${match[1]}${match[3]}`), micros);
+}
+
+function microsOf(wholeMs: number, micros: number): EpochMicros | undefined {
+  if (!(wholeMs >= earliestMs && wholeMs <= latestMs)) return undefined;
   return (wholeMs * 1000 + micros) as EpochMicros;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What Podseidon needs to know of a pod, as a flat record, and how to read it from the JSON of a list, watch or review. Pod objects of
+ * What Podseidon needs to know of a pod, as a flat record, and how to read it from the object of a list, watch or review. Pod objects of
  * several kilobytes become a few hundred bytes; label sets can be shared by the caller through `intern`.
  */
 import { type EpochMicros } from "../util/clock.ts";
@@ -39,7 +39,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 const noLabels: Labels = Object.freeze({});
 
-/** Reads a v1 Pod. Undefined when it lacks a name, namespace, UID or a usable resourceVersion. Never throws. */
+/** Reads a v1 Pod as JSON or protobuf gave it. Undefined when it lacks a name, namespace, UID or a usable resourceVersion. Never throws. */
 export function readPod(raw: unknown, intern: (labels: Labels) => Labels = (labels) => labels): PodRecord | undefined {
   const metadata = object(object(raw)?.["metadata"]);
   const name = metadata?.["name"];
@@ -52,6 +52,7 @@ export function readPod(raw: unknown, intern: (labels: Labels) => Labels = (labe
 
   const status = object(object(raw)?.["status"]);
   const phase = status?.["phase"];
+  const deletion = metadata["deletionTimestamp"];
   const conditions = readConditions(status);
   return {
     key: `${namespace}/${name}`,
@@ -60,7 +61,7 @@ export function readPod(raw: unknown, intern: (labels: Labels) => Labels = (labe
     uid,
     resourceVersion,
     labels: intern(readStringMap(metadata["labels"])),
-    terminating: typeof metadata["deletionTimestamp"] === "string",
+    terminating: typeof deletion === "string" || deletion instanceof Date,
     terminal: phase === "Failed" || phase === "Succeeded",
     scheduled: conditions.scheduled,
     initialized: conditions.initialized,

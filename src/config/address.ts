@@ -11,9 +11,10 @@ export function bindAddressProblem(text: string): string | undefined {
 export function masterUrlProblem(text: string): string | undefined {
   if (text === "") return undefined;
   const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) && /^https?:\/\//.test(text)
-    ? undefined
-    : "is not an http or https URL";
+  if (url === null || !/^https?:$/.test(url.protocol) || !/^https?:\/\//.test(text))
+    return "is not an http or https URL";
+  // They would not be sent, and a token there would show up in logs.
+  return /[?#]/.test(text) ? "has a query or a fragment, which an API server does not take" : undefined;
 }
 
 /** "" or a path that can stand before `/{cell}`. */
@@ -26,9 +27,9 @@ export function cellIdProblem(text: string): string | undefined {
   return /^[^\s/,=?#%\u0000-\u001f\u007f]{1,253}$/.test(text) ? undefined : "is not a cell ID";
 }
 
-/** The text with the user and password of URLs masked. */
+/** The text with the user and password, the query and the fragment of URLs masked. */
 export function maskPasswords(text: string): string {
-  return text.replace(/(:\/\/)[^/@\s,]+@/g, "$1***@");
+  return text.replace(/(:\/\/)[^/@\s,]+@/g, "$1***@").replace(/(:\/\/[^\s",?#]*[?#])[^\s",]+/g, "$1***");
 }
 
 /** True when listening there means listening on every address. */

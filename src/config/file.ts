@@ -10,18 +10,18 @@ import { Problem, unknownName } from "./problem.ts";
 import { quote, type FlagInput } from "./value-type.ts";
 
 /** The limit of a ConfigMap, where such a file usually comes from. */
-const fileLengthMax = 1024 * 1024;
+const fileBytesMax = 1024 * 1024;
+
+export type ReadFile = (path: string, bytesMax: number) => string;
 
 const valueSchema = v.union([v.string(), v.array(v.string()), stringMap]);
 const fileSchema = v.record(v.string(), v.unknown());
 
-/** `readFile` returns the text or throws. */
-export function readConfigFile(path: string, readFile: (path: string) => string): Map<FlagName, FlagInput> | Problem {
+/** `readFile` returns the text or throws, also when the file is longer than it is told. */
+export function readConfigFile(path: string, readFile: ReadFile): Map<FlagName, FlagInput> | Problem {
   let document: unknown;
   try {
-    const text = readFile(path);
-    if (text.length > fileLengthMax)
-      return new Problem(`file ${quote(path)} is longer than ${fileLengthMax} characters`);
+    const text = readFile(path, fileBytesMax);
     if (text.replace(/^\s*#.*$/gm, "").trim() === "") return new Map();
     document = load(text, { schema: FAILSAFE_SCHEMA });
   } catch (error) {

@@ -7,7 +7,7 @@ import { combinationProblem } from "./combinations.ts";
 import { buildConfig, type Config } from "./config.ts";
 import { printConfig, type Effective, type Setting } from "./effective.ts";
 import { environmentName, readEnvironment } from "./environment.ts";
-import { readConfigFile } from "./file.ts";
+import { readConfigFile, type ReadFile } from "./file.ts";
 import { type Role } from "./flag.ts";
 import { flagNames, flags, isUsedBy, type FlagName, type FlagValues } from "./flag-table.ts";
 import { helpText } from "./help.ts";
@@ -18,8 +18,8 @@ export interface LoadInput {
   /** Arguments after the program's name. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Returns the text of a file; throws when it cannot. */
-  readonly readFile: (path: string) => string;
+  /** Returns the text of a file; throws when it cannot or when the file is too long. */
+  readonly readFile: ReadFile;
   /** What --version prints. */
   readonly version: string;
 }

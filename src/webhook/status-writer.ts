@@ -16,6 +16,7 @@ import { type StatusWriteResult } from "./metrics.ts";
 import { type NewestStates } from "./newest-states.ts";
 import { isCounted, type ProtectorView, readView } from "./protector-view.ts";
 import { createWritePacer, type WritePacer } from "./write-pacer.ts";
+import { WriteTroubles } from "./write-troubles.ts";
 
 /** What became of one deletion of a batch. */
 export type ReservationResult =
@@ -58,13 +59,14 @@ export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #cores: ReadonlyMap<string, WriterCore>;
   readonly #pacer: WritePacer;
-  readonly #troubles = new Map<string, string>();
+  readonly #troubles: WriteTroubles;
   readonly #prunedCores = new Set<string>();
 
   constructor(options: StatusWriterOptions) {
     this.#options = options;
     this.#cores = new Map(options.cores.map((core) => [core.name, core]));
     this.#pacer = createWritePacer(options.clock);
+    this.#troubles = new WriteTroubles(options.clock, options.logger);
   }
 
   /** `key` as of `writerKey`; newest first, because the first ones win when quota is short. Rejects only for programmer errors. */
@@ -85,7 +87,7 @@ export class StatusWriter {
 
   /** The last failure of the core while it lasts, for people. */
   trouble(core: string): string | undefined {
-    return this.#troubles.get(core);
+    return this.#troubles.last(core);
   }
 
   #locate(key: string): { readonly core: WriterCore; readonly objectKey: string } {
@@ -147,10 +149,10 @@ export class StatusWriter {
   ): Promise<void> {
     const { namespace, name } = base.protector.metadata;
     const body = { ...base.protector, status };
-    this.#pacer.wrote(core, writerKey(core, base.key), JSON.stringify(body).length);
     const path = resourcePath(podProtectors, { namespace, name, subresource: "status" });
-    const answer = await this.#put(client, path, body);
-    this.#troubles.delete(core);
+    const charge = (): void => this.#pacer.wrote(core, writerKey(core, base.key), JSON.stringify(body).length);
+    const answer = await this.#put(client, path, body, charge);
+    this.#troubles.recovered(core);
     const read = readView(answer, base);
     if (!read.ok) {
       // Accepted, whatever the answer looks like; the next batch reads the object.
@@ -161,14 +163,18 @@ export class StatusWriter {
     if (lostVersions(status, read.view.protector.status)) this.#reportPruned(core);
   }
 
-  async #put(client: KubeClient, path: string, body: unknown): Promise<unknown> {
+  /** Calls `charge` unless the write has certainly not been stored. */
+  async #put(client: KubeClient, path: string, body: unknown, charge: () => void): Promise<unknown> {
     const { onWrite } = this.#options;
     try {
       const answer = await client.request({ method: "PUT", path, body, timeoutMs: requestTimeoutMs });
+      charge();
       onWrite("written");
       return answer;
     } catch (error) {
-      onWrite(isKubeError(error, "conflict") ? "conflict" : "failed");
+      const isConflict = isKubeError(error, "conflict");
+      if (!isConflict) charge();
+      onWrite(isConflict ? "conflict" : "failed");
       throw error;
     }
   }
@@ -179,7 +185,7 @@ export class StatusWriter {
     error: KubeError,
     deletions: readonly Deletion[],
   ): ExecuteOutcome<ReservationResult> {
-    const { kind, message } = error;
+    const { kind } = error;
     core.states.doubt(objectKey);
     this.#options.logger.verbose(2, "A status write did not go through", {
       core: core.name,
@@ -188,7 +194,7 @@ export class StatusWriter {
     });
     if (kind === "conflict") return this.#retry();
     if (kind === "notFound") return all(deletions, { kind: "vanished" });
-    this.#troubles.set(core.name, message);
+    this.#troubles.failed(core.name, error);
     switch (kind) {
       case "tooManyRequests":
         return this.#retry(error.retryAfterMs);

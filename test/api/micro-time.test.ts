@@ -24,6 +24,14 @@ test("Kubernetes' Time, Go's nanoseconds and other zones are read", () => {
   assert.equal(parseTime("1969-12-31T23:30:00.000001-00:30"), 1);
 });
 
+test("a Date, which is how protobuf gives times, is read within the same years", () => {
+  const texts = ["0000-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "2026-01-01T00:00:00.123Z", "9999-12-31T23:59:59Z"];
+  for (const text of texts) assert.equal(parseTime(new Date(text)), parseTime(text));
+  for (const ms of [Number.NaN, 9e15, Date.parse("9999-12-31T23:59:59Z") + 1, Date.parse("0000-01-01T00:00:00Z") - 1]) {
+    assert.equal(parseTime(new Date(ms)), undefined);
+  }
+});
+
 test("anything else is no time", () => {
   const others = [
     "",

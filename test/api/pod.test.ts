@@ -53,6 +53,8 @@ test("Failed and Succeeded are terminal, a deletionTimestamp is terminating", ()
   assert.equal(readPod(podWith({}, { phase: "Failed" }))?.terminal, true);
   assert.equal(readPod(podWith({}, { phase: "Succeeded" }))?.terminal, true);
   assert.equal(readPod(podWith({ deletionTimestamp: "2026-01-01T00:00:00Z" }))?.terminating, true);
+  assert.equal(readPod(podWith({ deletionTimestamp: new Date(0) }))?.terminating, true);
+  assert.equal(readPod(podWith({ deletionTimestamp: null }))?.terminating, false);
 });
 
 test("what lacks a name, namespace, UID or version is no pod, and nothing makes it throw", () => {

@@ -3,7 +3,7 @@ export interface Row {
   readonly what: string;
   readonly figure: string;
   readonly comparedWith: string;
-  /** How many times as fast as what it is compared with, in this run. */
+  /** How many times as fast as what it is compared with, in this run; where it says CPU, by CPU time. */
   readonly ratio: number;
 }
 

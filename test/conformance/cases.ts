@@ -11,6 +11,8 @@ import { reviewCases } from "./cases/reviews.ts";
 import { serverCases } from "./cases/server.ts";
 import { statusCases } from "./cases/status.ts";
 import { strategicPatchCases } from "./cases/strategic-patches.ts";
+import { tableCases } from "./cases/tables.ts";
+import { warningCases } from "./cases/warnings.ts";
 import { watchCases } from "./cases/watches.ts";
 
 export const conformanceCases: readonly ConformanceCase[] = [
@@ -25,6 +27,8 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...reviewCases,
   ...evictionCases,
   ...resourceCases,
+  ...tableCases,
+  ...warningCases,
   ...serverCases,
 ];
 

@@ -36,7 +36,7 @@ export async function startDoubleTarget(): Promise<RunningTarget> {
   const target: Target = {
     name: "double",
     request: (method, path, options) => client.request(method, path, options),
-    watch: (path, query) => client.watch(path, query),
+    watch: (path, query, accept) => client.watch(path, query, accept),
     onReview: (namespace, handler) => webhooks.onReview(namespace, handler),
     webhook: webhooks,
     async forgetHistory() {

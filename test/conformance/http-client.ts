@@ -62,13 +62,13 @@ export class HttpClient {
     return { code: response.statusCode, body: decode(text), text, headers: response.headers };
   }
 
-  async watch(path: string, query: Query): Promise<WatchStream> {
+  async watch(path: string, query: Query, accept = "application/json"): Promise<WatchStream> {
     const abort = new AbortController();
     const response = await request(this.#options.url + path, {
       dispatcher: this.#agent,
       method: "GET",
       query: { watch: true, ...query },
-      headers: { ...this.#authorization("admin"), accept: "application/json" },
+      headers: { ...this.#authorization("admin"), accept },
       headersTimeout: requestTimeoutMs,
       bodyTimeout: requestTimeoutMs,
       signal: abort.signal,

@@ -42,7 +42,7 @@ export async function startRealTarget(environment: RealEnvironment): Promise<Run
   const target: Target = {
     name: "real",
     request: (method, path, options) => client.request(method, path, options),
-    watch: (path, query) => client.watch(path, query),
+    watch: (path, query, accept) => client.watch(path, query, accept),
     onReview: (namespace, handler) => webhooks.onReview(namespace, handler),
     webhook: webhooks,
     async forgetHistory() {

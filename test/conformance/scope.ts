@@ -44,6 +44,7 @@ export async function eventually(what: string, probe: () => Promise<boolean>): P
 
 const mergeType = "application/merge-patch+json";
 const jsonPatchType = "application/json-patch+json";
+const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 const strategicType = "application/strategic-merge-patch+json";
 
 /** The objects of one resource in one namespace. `name` may go on with a subresource: `a/status`. */
@@ -81,6 +82,10 @@ export class Collection {
   strategic(name: string, body: unknown, query: Query = {}): Promise<Answer> {
     return this.request("PATCH", name, { body, query, contentType: strategicType });
   }
+  /** A read as the table that kubectl asks for; `name` may be empty for a list. */
+  table(name: string, query: Query = {}): Promise<Answer> {
+    return this.request("GET", name, { query, accept: tableType });
+  }
   delete(name: string, deleteOptions?: object, query: Query = {}): Promise<Answer> {
     const body =
       deleteOptions === undefined ? undefined : { kind: "DeleteOptions", apiVersion: "v1", ...deleteOptions };
@@ -88,6 +93,9 @@ export class Collection {
   }
   watch(query: Query = {}): Promise<WatchStream> {
     return this.target.watch(this.path, query);
+  }
+  tableWatch(query: Query = {}): Promise<WatchStream> {
+    return this.target.watch(this.path, query, tableType);
   }
 
   /** Creates what must be creatable and returns it. */

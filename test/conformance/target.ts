@@ -54,7 +54,7 @@ export interface Target {
   readonly name: TargetName;
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
   /** A refused watch throws AnswerError. */
-  watch(path: string, query: Query): Promise<WatchStream>;
+  watch(path: string, query: Query, accept?: string): Promise<WatchStream>;
   /** From now on the reviews of this namespace go to `handler`; without one they are allowed. */
   onReview(namespace: string, handler: ReviewHandler): void;
   /** The address and authority of the webhook server, for configurations of a case's own. */

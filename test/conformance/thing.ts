@@ -89,6 +89,13 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number;
 }
 
+export interface ColumnDefinition {
+  readonly name: string;
+  readonly type: string;
+  readonly format: string;
+  readonly priority: number;
+}
+
 interface ApiResource {
   readonly name: string;
   readonly singularName: string;
@@ -98,6 +105,7 @@ interface ApiResource {
   readonly version?: string;
   readonly verbs: readonly string[];
   readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
 }
 
 export interface Thing {
@@ -117,6 +125,9 @@ export interface Thing {
   readonly count?: number;
   readonly type?: string;
   readonly involvedObject?: unknown;
+  // Table
+  readonly columnDefinitions?: readonly ColumnDefinition[] | null;
+  readonly rows?: readonly { readonly cells: readonly unknown[]; readonly object?: Thing | null }[];
   // Discovery
   readonly resources?: readonly ApiResource[];
   readonly groups?: readonly { readonly name: string; readonly preferredVersion: { readonly groupVersion: string } }[];

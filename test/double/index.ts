@@ -21,7 +21,7 @@
  * Delays and lags pass on the injected clock. `dropWatches`, `stop` and `start` break and restart the server as a whole.
  *
  * What it does not imitate is answered with 501 NotImplemented. Known limits: CEL rules of CRDs are not evaluated, fields of built-in
- * types are neither pruned nor fully validated, strategic merge patches and apply are refused, namespaces are never emptied.
+ * types are neither pruned nor fully validated, server-side apply is refused, namespaces are never emptied.
  */
 export { type ApiServer, startApiServer } from "./server.ts";
 export { type Fault, type FaultScript } from "./http/faults.ts";
@@ -33,5 +33,5 @@ export { isApiError } from "./engine/status.ts";
 export { type WatchEvent } from "./engine/watch.ts";
 export { type Authorizer, handleRest } from "./rest/rest.ts";
 export { createWebhookClient } from "./http/webhook-client.ts";
-export { type Controllers, startControllers } from "./controllers/index.ts";
+export { type ControllerOptions, type Controllers, startControllers } from "./controllers/index.ts";
 export { permissivePodProtectorCrd, upstreamPodProtectorCrd } from "./pod-protector-crd.ts";

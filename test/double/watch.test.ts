@@ -115,8 +115,20 @@ test("a watch ends at timeoutSeconds and leaves no timer behind", async () => {
   await clock.advance(5000);
   assert.equal(watch.ended(), true);
   await engine.create(cm, "default", configMap("a"));
-  assert.deepEqual(watch.lines(), []);
+  assert.deepEqual(watch.lines(), [`BOOKMARK ${engine.revision - 1}`]);
   assert.equal(clock.pendingTimers, 0);
+});
+
+test("the last bookmark of a watch comes 2 s before its timeout", async () => {
+  const { engine, clock } = await createTestCluster({ bookmarkPeriodMs: 60_000 });
+  const resourceVersion = String(engine.revision);
+  const watch = record(engine, cm, { timeoutSeconds: 62 + 60, allowWatchBookmarks: true, resourceVersion });
+  await clock.advance(60_000 + 59_999);
+  assert.equal(watch.lines().length, 1);
+  await clock.advance(1);
+  assert.equal(watch.lines().length, 2);
+  await clock.advance(2000);
+  assert.deepEqual([watch.lines().length, watch.ended()], [2, true]);
 });
 
 test("a closed watch is told nothing more", async () => {

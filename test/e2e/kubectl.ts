@@ -1,10 +1,10 @@
-/** Runs kubectl against a test cluster, as a person would. */
-import { spawn } from "node:child_process";
+/** Runs kubectl against a test cluster or the API double, as a person would. */
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
+import { type Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { type ProcessSet } from "./child-processes.ts";
-import { type Cluster } from "./cluster.ts";
 
 export interface KubectlResult {
   readonly code: number;
@@ -12,18 +12,28 @@ export interface KubectlResult {
   readonly stderr: string;
 }
 
+/** An API server as kubectl needs it: a Cluster is one. */
+export interface KubectlTarget {
+  /** For kubectl's own files. */
+  readonly directory: string;
+  kubeconfigPath(user: string): string;
+}
+
 export interface KubectlOptions {
   readonly kubectl: string;
   readonly processes: ProcessSet;
-  readonly cluster: Cluster;
+  readonly cluster: KubectlTarget;
   /** Default admin. */
   readonly user?: string;
   /** Default two minutes; a kubectl that takes longer is killed and its code is -1. */
   readonly timeoutMs?: number;
 }
 
-/** Resolves whatever the exit code is. */
-export async function kubectl(options: KubectlOptions, ...args: readonly string[]): Promise<KubectlResult> {
+/** Starts kubectl with its output as texts; it ends with the set of processes, or after the time limit. */
+export function startKubectl(
+  options: KubectlOptions,
+  ...args: readonly string[]
+): ChildProcessByStdio<null, Readable, Readable> {
   const { cluster, user = "admin", timeoutMs = 120_000 } = options;
   const home = path.join(cluster.directory, "kubectl");
   mkdirSync(home, { recursive: true });
@@ -35,6 +45,12 @@ export async function kubectl(options: KubectlOptions, ...args: readonly string[
     killSignal: "SIGKILL",
   });
   options.processes.track(child);
+  return child;
+}
+
+/** Resolves whatever the exit code is. */
+export async function kubectl(options: KubectlOptions, ...args: readonly string[]): Promise<KubectlResult> {
+  const child = startKubectl(options, ...args);
   const exit = new Promise<number>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code) => resolve(code ?? -1));

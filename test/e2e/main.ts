@@ -17,6 +17,7 @@ import { evictionCases } from "./cases/evictions.ts";
 import { fencingCases } from "./cases/fencing.ts";
 import { floorCases } from "./cases/floor.ts";
 import { harnessCases } from "./cases/harness.ts";
+import { kubectlOnDoubleCases } from "./cases/kubectl-on-double.ts";
 import { manifestCases } from "./cases/manifests.ts";
 import { oneProcessCases } from "./cases/one-process.ts";
 import { protobufCases } from "./cases/protobuf.ts";
@@ -38,6 +39,7 @@ const cases: readonly E2eCase[] = [
   ...recoveryCases,
   ...oneProcessCases,
   ...upstreamCrdCases,
+  ...kubectlOnDoubleCases,
 ];
 
 const clusters: readonly ClusterOptions[] = [

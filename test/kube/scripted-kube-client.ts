@@ -22,7 +22,11 @@ export class ScriptedStream {
   }
 
   sendText(text: string): void {
-    this.#push(Buffer.from(text));
+    this.sendBytes(Buffer.from(text));
+  }
+
+  sendBytes(bytes: Uint8Array): void {
+    this.#push(bytes);
   }
 
   end(): void {
@@ -62,6 +66,8 @@ export interface ScriptedKubeClient extends KubeClient {
   onRequest: (request: KubeRequest) => unknown;
   /** Throws to refuse a stream. */
   onStream: (request: KubeRequest) => void;
+  /** Of the streams that are opened from now on; "json" at first. */
+  encoding: "json" | "protobuf";
 }
 
 export function createScriptedKubeClient(): ScriptedKubeClient {
@@ -80,6 +86,7 @@ export function createScriptedKubeClient(): ScriptedKubeClient {
       throw new KubeError("notFound", `nothing scripted for ${request.method} ${request.path}`);
     },
     onStream: () => undefined,
+    encoding: "json",
     async request(request) {
       requests.push(request);
       return this.onRequest(request);
@@ -88,7 +95,8 @@ export function createScriptedKubeClient(): ScriptedKubeClient {
       this.onStream(request);
       const stream = new ScriptedStream(request, idleTimeoutMs);
       streams.push(stream);
-      return stream.chunks();
+      const chunks = stream.chunks();
+      return this.encoding === "json" ? chunks : Object.assign(chunks, { encoding: this.encoding });
     },
     close: async () => {},
   };

@@ -47,9 +47,11 @@ describe("write pacer", () => {
     for (const object of objects) pacer.wrote("core", object, 30_000);
     assert.equal(pacer.delayMs("core", "core/ns/small"), 1_000);
     assert.equal(pacer.delayMs("core", "core/ns/w0"), 10_000, "who was written pays for the burst");
+    pacer.wrote("core", "core/ns/small", 2_000);
+    assert.equal(pacer.delayMs("core", "core/ns/small"), 2_000, "the less the smaller it is");
     await clock.advance(9_500);
     assert.equal(pacer.delayMs("core", "core/ns/w0"), 1_000, "but is like the idle ones 10 s later");
-    await clock.advance(5_500);
+    await clock.advance(5_300);
     assert.equal(pacer.delayMs("core", "core/ns/small"), 0, "30 MB have found room in 15 s");
   });
 

@@ -210,11 +210,24 @@ export class Elector {
     this.#metrics.event("lost");
     const endMs = this.clock.monotonicMs() + this.config.renewDeadlineMs;
     try {
-      await this.#write(released(this.clock.epochMicros(), observed.record), endMs);
+      await this.#writeRelease(observed.record, endMs);
       this.logger.info("Released the Lease", { identity: this.identity });
     } catch (error) {
       if (!isKubeError(error)) throw error;
       this.logger.warn("Cannot release the Lease; its time will run out", { err: error });
+    }
+  }
+
+  async #writeRelease(record: LeaseRecord, endMs: number): Promise<void> {
+    try {
+      await this.#write(released(this.clock.epochMicros(), record), endMs);
+    } catch (error) {
+      if (!isKubeError(error, "conflict")) throw error;
+      // The answer to our own last renewal may have been lost, or somebody touched a label.
+      const lease = decodeLease(await this.#request("GET", undefined, endMs, undefined));
+      if (lease.record.holderIdentity !== this.identity) throw error;
+      this.#observe(lease);
+      await this.#write(released(this.clock.epochMicros(), lease.record), endMs);
     }
   }
 }

@@ -6,7 +6,7 @@ import { type Rng, uniform } from "../../util/rng.ts";
 import { isKubeError, type KubeClient, type KubeError, type KubeRequest } from "../kube-client.ts";
 import { isProtobuf } from "../protobuf/index.ts";
 import { decodeAnswer } from "./answer.ts";
-import { readBytes, readStream } from "./body.ts";
+import { readStream, readWhole } from "./body.ts";
 import { createClientMetrics, type ClientMetrics } from "./client-metrics.ts";
 import { type ClusterConfig } from "./cluster-config.ts";
 import { createCredentialSource } from "./credentials.ts";
@@ -22,8 +22,6 @@ export interface KubeClientDeps {
 
 /** Longer than any write that etcd is expected to finish, and shorter than the API server's own limits of 34 s and 60 s. */
 const timeoutMsDefault = 30_000;
-/** A page of 500 objects at 256 KiB each; an answer beyond that is a mistake. */
-const bodyBytesMax = 128 * 1024 * 1024;
 /** The server said "later" twice and still is not ready: that is for the caller's own backoff. */
 const busyRetriesMax = 2;
 /** One closed keep-alive connection is normal; twice in a row means that the server is away. */
@@ -85,7 +83,7 @@ async function requestWithRetries(
   for (;;) {
     try {
       const { statusCode: code, headers, body } = await sender.send(request, deadline, false);
-      const bytes = await readBytes(body, bodyBytesMax, nameOf(request), deadline);
+      const bytes = await readWhole(body, nameOf(request), deadline);
       return decodeAnswer(nameOf(request), { code, headers, body: bytes });
     } catch (error) {
       const delayMs = retryDelayMs(error, request, retries);

@@ -1,5 +1,5 @@
 /** The connections of one cluster: one pool for requests and one for watches, made anew when the TLS material was rotated. */
-import { Agent, ProxyAgent, type Dispatcher } from "undici";
+import { Agent, errors, ProxyAgent, type Dispatcher } from "undici";
 import { type Credentials } from "./credentials.ts";
 
 /** kube-apiserver reads up to 16 of our requests at once; more would only queue in its fair queuing. */
@@ -11,23 +11,37 @@ const tcpProbeDelayMs = 30_000;
 /** Longer than any handshake on a working network; three attempts fit into a request's default deadline of 30 s. */
 const connectTimeoutMs = 10_000;
 
+/** A page of 500 objects at 256 KiB each; an answer beyond that is a mistake. */
+const bodyBytesMax = 128 * 1024 * 1024;
+
+interface Target {
+  readonly requests: Dispatcher;
+  readonly streams: Dispatcher;
+  /** Scheme, host and port of the server, and what its URL has before the paths of the API: parsed once, not for each request. */
+  readonly origin: string;
+  readonly pathPrefix: string;
+}
+
 export interface Connections {
-  /** For requests and for streams, valid for these credentials. */
-  of(credentials: Credentials): { readonly requests: Dispatcher; readonly streams: Dispatcher };
+  /** For requests (with bodies of at most 128 MiB, see isTooLarge) and for streams, valid for these credentials. */
+  of(credentials: Credentials): Target;
   /** Breaks everything off. */
   destroy(): Promise<void>;
 }
 
 export function createConnections(onCloseError: (error: unknown) => void): Connections {
-  let open: { readonly key: string; readonly requests: Dispatcher; readonly streams: Dispatcher } | undefined;
+  let open: (Target & { readonly key: string }) | undefined;
   return {
     of(credentials) {
       if (open?.key === credentials.connectionKey) return open;
       // What runs on the old connections may finish: close() waits for it.
       if (open !== undefined) Promise.all([open.requests.close(), open.streams.close()]).catch(onCloseError);
+      const { origin, pathname } = new URL(credentials.server);
       open = {
         key: credentials.connectionKey,
-        requests: createDispatcher(credentials, { connections: requestSockets }),
+        origin,
+        pathPrefix: pathname.replace(/\/$/, ""),
+        requests: createDispatcher(credentials, { connections: requestSockets, maxResponseSize: bodyBytesMax }),
         // Each watch holds its own connection for minutes; their number is that of the informers. None is used again (that is what no
         // pipelining means): the next watch may land on another replica, and a sick one does not keep its watchers.
         streams: createDispatcher(credentials, { connections: null, pipelining: 0 }),
@@ -40,9 +54,14 @@ export function createConnections(onCloseError: (error: unknown) => void): Conne
   };
 }
 
+/** True for the error of reading a body that is larger than 128 MiB. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof errors.ResponseExceededMaxSizeError;
+}
+
 function createDispatcher(
   credentials: Credentials,
-  pool: { readonly connections: number | null; readonly pipelining?: number },
+  pool: { readonly connections: number | null; readonly pipelining?: number; readonly maxResponseSize?: number },
 ): Dispatcher {
   const { tls, proxyUrl } = credentials;
   const connect = { keepAlive: true, keepAliveInitialDelay: tcpProbeDelayMs, timeout: connectTimeoutMs };

@@ -3,12 +3,12 @@
  * after a 401.
  */
 import { createHash, X509Certificate } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { type RequestOptions } from "node:https";
 import { createSecureContext } from "node:tls";
 import { StartError } from "../../lifecycle/component.ts";
-import { type Clock } from "../../util/clock.ts";
+import { type Clock, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
+import { readRegularFile } from "../../util/regular-file.ts";
 import { type ClusterConfig } from "./cluster-config.ts";
 import { loadKubeConfig, startErrorOf, type Impersonation, type LoadedKubeConfig } from "./kube-config.ts";
 
@@ -34,8 +34,8 @@ export interface Credentials {
 }
 
 export interface CredentialSource {
-  /** The credentials, read again when they are older than 10 s. Keeps the last good ones while a file cannot be read. */
-  current(): Promise<Credentials>;
+  /** The credentials, read again when they are older than 10 s. Keeps the last good ones when that fails or takes longer than 1 s. */
+  current(): Credentials | Promise<Credentials>;
   /** `rejected` were answered with 401: loads everything anew. False when that failed or was done a moment ago, so that a retry has no prospect. */
   refresh(rejected: Credentials): Promise<boolean>;
 }
@@ -44,8 +44,17 @@ export interface CredentialSource {
 const rereadAfterMs = 10_000;
 /** Somebody without rights must not make us read the kubeconfig and run the exec plugin at each request. */
 const refreshIntervalMs = 1_000;
+/** An exec plugin that asks a cloud answers in a second or two; one that needs longer than a request may take hangs. */
+const loadTimeoutMs = 30_000;
+/**
+ * How long requests wait for new credentials while there are old ones. Plugins report an end a little before the true one, so going on is
+ * better than letting the reviews that wait for a status write (4 s) fail.
+ */
+const patienceMs = 1_000;
+/** API servers read headers of up to 1 MB. */
+const tokenBytesMax = 1024 * 1024;
 
-/** Loads the credentials once. Throws a StartError that names the file when that fails. */
+/** Loads the credentials once. Throws a StartError that names the file or the plugin when that fails or takes longer than 30 s. */
 export async function createCredentialSource(
   config: ClusterConfig,
   deps: { readonly clock: Clock; readonly logger: Logger },
@@ -53,54 +62,67 @@ export async function createCredentialSource(
 ): Promise<CredentialSource> {
   const { clock, logger } = deps;
   let loaded = loadKubeConfig(config, inClusterRoot);
-  let credentials = await read(loaded, clock.monotonicMs());
-  let running: Promise<void> | undefined;
+  let credentials = await read(loaded, clock);
+  let running: Reload | undefined;
   let lastRefreshMs = Number.NEGATIVE_INFINITY;
 
+  async function load(whole: boolean): Promise<void> {
+    try {
+      const next = whole ? loadKubeConfig(config, inClusterRoot) : loaded;
+      credentials = await read(next, clock);
+      loaded = next;
+    } catch (error) {
+      logger.warn("Cannot read the credentials again, going on with the old ones", { err: error });
+      credentials = { ...credentials, loadedAtMs: clock.monotonicMs() };
+    }
+  }
+
   /** One load at a time for all requests that ask for it. */
-  function reload(whole: boolean): Promise<void> {
-    running ??= (async () => {
-      try {
-        const next = whole ? loadKubeConfig(config, inClusterRoot) : loaded;
-        credentials = await read(next, clock.monotonicMs());
-        loaded = next;
-      } catch (error) {
-        logger.warn("Cannot read the credentials again, going on with the old ones", { err: error });
-        credentials = { ...credentials, loadedAtMs: clock.monotonicMs() };
-      } finally {
-        running = undefined;
-      }
-    })();
+  function reload(whole: boolean): Reload {
+    if (running !== undefined) return running;
+    const over = new AbortController();
+    // `finally` comes after the assignment below, also when the load fails at once.
+    const ended = load(whole).finally(() => {
+      running = undefined;
+      over.abort();
+    });
+    running = { ended, endedOrSlow: Promise.race([ended, sleep(clock, patienceMs, over.signal)]) };
     return running;
   }
 
   return {
-    async current() {
-      if (clock.monotonicMs() - credentials.loadedAtMs >= rereadAfterMs) await reload(false);
-      return credentials;
+    current() {
+      // No promise where none is needed: this is on the way of every request.
+      if (clock.monotonicMs() - credentials.loadedAtMs < rereadAfterMs) return credentials;
+      return reload(false).endedOrSlow.then(() => credentials);
     },
     async refresh(rejected) {
       // Another request may have asked for it already.
-      await running;
+      await running?.ended;
       if (rejected.headers === credentials.headers && clock.monotonicMs() - lastRefreshMs >= refreshIntervalMs) {
         lastRefreshMs = clock.monotonicMs();
-        await reload(true);
+        await reload(true).ended;
       }
       return rejected.headers !== credentials.headers;
     },
   };
 }
 
-async function read(loaded: LoadedKubeConfig, nowMs: number): Promise<Credentials> {
+interface Reload {
+  readonly ended: Promise<void>;
+  /** Resolves `patienceMs` after the beginning at the latest. */
+  readonly endedOrSlow: Promise<void>;
+}
+
+async function read(loaded: LoadedKubeConfig, clock: Clock): Promise<Credentials> {
   const options: RequestOptions & TlsMaterial = {};
   let token: string | undefined;
   try {
-    await loaded.kubeConfig.applyToHTTPSOptions(options);
-    if (loaded.tokenFile !== undefined) token = (await readFile(loaded.tokenFile, "utf8")).trim();
+    await applyInTime(loaded, options, clock);
+    if (loaded.tokenFile !== undefined) token = readToken(loaded.tokenFile);
   } catch (error) {
     throw startErrorOf(loaded.origin, error);
   }
-  if (token === "") throw new StartError(`${loaded.origin}: the token file "${loaded.tokenFile}" is empty`);
   const tls = tlsOf(options);
   checkTls(tls, loaded.origin);
   const headers: Record<string, string | readonly string[]> = impersonationHeaders(loaded.impersonation);
@@ -110,7 +132,35 @@ async function read(loaded: LoadedKubeConfig, nowMs: number): Promise<Credential
   const connectionKey = createHash("sha256")
     .update(JSON.stringify([server, proxyUrl, tls]))
     .digest("base64");
-  return { server, proxyUrl, tls, connectionKey, headers, loadedAtMs: nowMs };
+  return { server, proxyUrl, tls, connectionKey, headers, loadedAtMs: clock.monotonicMs() };
+}
+
+/** client-node's own part, which may run a plugin or ask a server. */
+async function applyInTime(loaded: LoadedKubeConfig, options: RequestOptions, clock: Clock): Promise<void> {
+  const { promise: timedOut, reject } = Promise.withResolvers<never>();
+  const timer = clock.setTimer(loadTimeoutMs, () => {
+    const command = loaded.plugin.kill();
+    const culprit = command === undefined ? "" : `: the credential plugin "${command}" does not end`;
+    reject(new Error(`no credentials within ${loadTimeoutMs / 1000} s${culprit}`));
+  });
+  try {
+    await Promise.race([loaded.kubeConfig.applyToHTTPSOptions(options), timedOut]);
+  } finally {
+    timer.cancel();
+  }
+}
+
+function readToken(file: string): string {
+  let token: string;
+  try {
+    token = readRegularFile(file, tokenBytesMax).trim();
+  } catch (error) {
+    // An error of the system names the file by itself.
+    if ((error as NodeJS.ErrnoException).code !== undefined) throw error;
+    throw new Error(`the token file "${file}" cannot be used: ${(error as Error).message}`, { cause: error });
+  }
+  if (token === "") throw new Error(`the token file "${file}" is empty`);
+  return token;
 }
 
 function tlsOf(options: TlsMaterial): TlsMaterial {

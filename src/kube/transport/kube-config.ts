@@ -3,12 +3,16 @@
  * standard `tokenFile`, `as-uid` and `as-groups`, leaves the line break at the end of an in-cluster token, tells exec
  * plugins nothing (KUBERNETES_EXEC_INFO), ignores the cluster's CA when there is no user, and refuses http servers.
  */
-import { readFileSync } from "node:fs";
 import path from "node:path";
 import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import { load } from "js-yaml";
 import { StartError } from "../../lifecycle/component.ts";
+import { readRegularFile } from "../../util/regular-file.ts";
 import { type ClusterConfig } from "./cluster-config.ts";
+import { superviseExecPlugin, type ExecPlugin } from "./exec-plugin.ts";
+
+/** Ten times what a kubeconfig of 100 clusters with certificates inside takes. */
+const kubeConfigBytesMax = 4 * 1024 * 1024;
 
 export interface Impersonation {
   readonly username: string;
@@ -24,6 +28,8 @@ export interface LoadedKubeConfig {
   /** File that holds the bearer token and is read again when it is rotated. */
   readonly tokenFile: string | undefined;
   readonly impersonation: Impersonation | undefined;
+  /** Runs when `kubeConfig` needs new credentials and the user has one. */
+  readonly plugin: ExecPlugin;
   /** For messages: `kubeconfig "/path"` or `in-cluster configuration`. */
   readonly origin: string;
 }
@@ -61,7 +67,7 @@ export function startErrorOf(origin: string, error: unknown): StartError {
     EACCES: "permission denied",
     EISDIR: "it is a directory",
   };
-  const firstLine = message.split("\n", 1)[0];
+  const firstLine = message.trim().split("\n", 1)[0] || "failed without saying why";
   if (file === undefined || code === undefined) return new StartError(`${origin}: ${firstLine}`, { cause: error });
   return new StartError(`${origin}: cannot read "${file}": ${reasons[code] ?? firstLine}`, { cause: error });
 }
@@ -69,7 +75,7 @@ export function startErrorOf(origin: string, error: unknown): StartError {
 function loadFrom(config: ClusterConfig, inClusterRoot: string): { kubeConfig: KubeConfig; rawUser: RawUser } {
   const kubeConfig = new KubeConfig();
   if (config.kubeConfigPath !== "") {
-    const text = readFileSync(config.kubeConfigPath, "utf8");
+    const text = readRegularFile(config.kubeConfigPath, kubeConfigBytesMax);
     const document = load(text);
     if (typeof document !== "object" || document === null) throw new Error("it is not a YAML mapping");
     kubeConfig.loadFromString(text);
@@ -136,6 +142,7 @@ function complete(kubeConfig: KubeConfig, rawUser: RawUser, config: ClusterConfi
     proxyUrl: proxyUrl(cluster.proxyUrl),
     tokenFile,
     impersonation: impersonationOf(config, rawUser),
+    plugin: superviseExecPlugin(kubeConfig),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Sends one request and returns its 2xx header: rate limit, credentials with one refresh after a 401, JSON where protobuf is refused, classification of failures. */
-import { request as send, type Dispatcher } from "undici";
+import { type Dispatcher } from "undici";
 import { type Clock } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { KubeError, type KubeRequest } from "../kube-client.ts";
@@ -34,18 +34,9 @@ export function createSender(
 ): Sender {
   const { clock, logger } = deps;
   const connections = createConnections((err) => logger.warn("Cannot close old connections", { err }));
-  const bucket = createTokenBucket(config, clock);
+  const limitRate = createRateLimit(config, clock, metrics);
   /** Kept until this process ends: a server that learns protobuf later goes on with JSON, which is slower and otherwise the same. */
   let protobufRefused = false;
-
-  async function limitRate(request: KubeRequest, deadline: Deadline): Promise<void> {
-    const startedMs = clock.monotonicMs();
-    const taken = await bucket.take(deadline.remainingMs(), deadline.signal);
-    metrics.rateLimited(request.method, (clock.monotonicMs() - startedMs) / 1000);
-    if (taken) return;
-    const limit = `the client-side limit of ${config.qps} requests/s leaves no room in time`;
-    throw deadline.error() ?? new KubeError("timeout", `${nameOf(request)}: ${limit}`);
-  }
 
   async function attempt(
     request: KubeRequest,
@@ -54,16 +45,20 @@ export function createSender(
     streaming: boolean,
     accept: string,
   ): Promise<Dispatcher.ResponseData> {
-    const { requests, streams } = connections.of(credentials);
+    // The emitter tells of what is still to come.
+    const ended = deadline.error();
+    if (ended !== undefined) throw ended;
+    const { requests, streams, origin, pathPrefix } = connections.of(credentials);
     const startedMs = clock.monotonicMs();
     const seconds = (): number => (clock.monotonicMs() - startedMs) / 1000;
     try {
-      const response = await send(`${credentials.server}${request.path}${queryText(request)}`, {
-        dispatcher: streaming ? streams : requests,
+      const response = await (streaming ? streams : requests).request({
+        origin,
+        path: `${pathPrefix}${request.path}${queryText(request)}`,
         method: request.method,
         headers: headersOf(request, accept, config.userAgent, credentials.headers),
         body: request.body === undefined ? null : JSON.stringify(request.body),
-        signal: deadline.signal,
+        signal: deadline.emitter,
         // Otherwise undici closes the connection after each DELETE, because some servers do not expect its body.
         reset: false,
       });
@@ -79,8 +74,9 @@ export function createSender(
     async send(request, deadline, streaming) {
       await limitRate(request, deadline);
       for (let refreshed = false; ;) {
+        const current = source.current();
         // An exec plugin may hang.
-        const credentials = await deadline.race(source.current());
+        const credentials = current instanceof Promise ? await deadline.race(current) : current;
         const protobuf = request.preferProtobuf === true && !protobufRefused;
         const response = await attempt(request, credentials, deadline, streaming, protobuf ? eitherType : jsonType);
         const { statusCode: code, headers } = response;
@@ -102,14 +98,38 @@ export function createSender(
   };
 }
 
+/** Resolves when the request may go out; throws KubeError when that is not in time. */
+function createRateLimit(
+  config: ClusterConfig,
+  clock: Clock,
+  metrics: ClientMetrics,
+): (request: KubeRequest, deadline: Deadline) => Promise<void> {
+  const bucket = createTokenBucket(config, clock);
+  return async (request, deadline) => {
+    const ended = deadline.error();
+    if (ended !== undefined) throw ended;
+    if (bucket.takeNow()) {
+      metrics.rateLimited(request.method, 0);
+      return;
+    }
+    const startedMs = clock.monotonicMs();
+    const taken = await bucket.take(deadline.remainingMs(), deadline.signal);
+    metrics.rateLimited(request.method, (clock.monotonicMs() - startedMs) / 1000);
+    if (taken) return;
+    const limit = `the client-side limit of ${config.qps} requests/s leaves no room in time`;
+    throw deadline.error() ?? new KubeError("timeout", `${nameOf(request)}: ${limit}`);
+  };
+}
+
 /** Names the request in errors. */
 export function nameOf(request: KubeRequest): string {
   return `${request.method} ${request.path}`;
 }
 
 function queryText(request: KubeRequest): string {
+  if (request.query === undefined) return "";
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(request.query ?? {})) {
+  for (const [name, value] of Object.entries(request.query)) {
     if (value !== undefined) query.set(name, String(value));
   }
   return query.size === 0 ? "" : `?${query.toString()}`;

@@ -2,6 +2,8 @@
 import { type Clock, sleep } from "../../util/clock.ts";
 
 export interface TokenBucket {
+  /** Takes a token if that needs no waiting. */
+  takeNow(): boolean;
   /**
    * Takes a token, waiting up to `waitMsMax` for it. Returns false, without waiting and without taking one, when that would be too
    * short, and false when `signal` aborts meanwhile.
@@ -11,12 +13,21 @@ export interface TokenBucket {
 
 /** `qps` tokens a second are added, up to `burst` (at least 1). A `qps` of 0 or less does not limit at all. */
 export function createTokenBucket(config: { readonly qps: number; readonly burst: number }, clock: Clock): TokenBucket {
-  if (config.qps <= 0) return { take: (_waitMsMax, signal) => Promise.resolve(signal?.aborted !== true) };
+  if (config.qps <= 0) {
+    return { takeNow: () => true, take: (_waitMsMax, signal) => Promise.resolve(signal?.aborted !== true) };
+  }
   const intervalMs = 1000 / config.qps;
   const toleranceMs = (Math.max(1, config.burst) - 1) * intervalMs;
   /** When the bucket will be full again: one number instead of a token count and a time of filling. */
   let fullAtMs = Number.NEGATIVE_INFINITY;
   return {
+    takeNow() {
+      const nowMs = clock.monotonicMs();
+      const startMs = Math.max(fullAtMs, nowMs);
+      if (startMs - toleranceMs > nowMs) return false;
+      fullAtMs = startMs + intervalMs;
+      return true;
+    },
     async take(waitMsMax, signal) {
       if (signal?.aborted ?? false) return false;
       const nowMs = clock.monotonicMs();

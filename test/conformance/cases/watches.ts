@@ -46,6 +46,15 @@ const resumed = theme("watch", {
     const halfway = versionOf(all[2]!.object);
     assert.deepEqual(await briefly(space.configMaps, { resourceVersion: halfway }), all.slice(3));
   },
+  "with bookmarks sends one shortly before its timeout": async (t) => {
+    const { configMaps } = await t.space();
+    const created = await configMaps.create(bodies.configMap("a"));
+    const query = { resourceVersion: versionOf(created), allowWatchBookmarks: true, timeoutSeconds: 5 };
+    const events = await (await configMaps.watch(query)).rest();
+    assert.ok(events.length > 0 && events.every(isBookmark), lines(events).join(" "));
+    const last = versionOf(events.at(-1)!.object);
+    assert.ok(compareVersions(versionOf(created), last) <= 0);
+  },
   "shows changes as they happen, with the same versions as the answers to the writers": async (t) => {
     const { configMaps } = await t.space();
     const stream = await configMaps.watch({ resourceVersion: await configMaps.version() });

@@ -33,6 +33,8 @@ export interface AdmissionAttributes {
   readonly caller: Caller;
   readonly dryRun: boolean;
   readonly options: JsonObject;
+  /** Takes the warnings of the webhooks. */
+  readonly warn: (text: string) => void;
 }
 
 /**
@@ -193,6 +195,7 @@ export class Admission {
       );
       return;
     }
+    for (const warning of asArray(answer["warnings"])) attributes.warn(String(warning));
     if (answer["allowed"] !== true) throw denial(name, asObject(answer["status"]));
   }
 

@@ -6,28 +6,31 @@ import { Ajv, type ErrorObject } from "ajv";
 import { type JsonObject, type KubeObject, asArray, asObject, isObject } from "./object.ts";
 import { type FieldError } from "./status.ts";
 
-function pruneValue(schema: JsonObject, value: unknown): unknown {
+/** `drop` is told the path of each field that the schema does not know. */
+function pruneValue(schema: JsonObject, value: unknown, path: string, drop: (path: string) => void): unknown {
   if (Array.isArray(value)) {
     const items = schema["items"];
-    return isObject(items) ? value.map((item) => pruneValue(items, item)) : value;
+    return isObject(items) ? value.map((item, at) => pruneValue(items, item, `${path}[${at}]`, drop)) : value;
   }
   if (!isObject(value)) return value;
   const properties = asObject(schema["properties"]);
   const additional = schema["additionalProperties"];
   const kept: Record<string, unknown> = {};
+  const below = (key: string): string => (path === "" ? key : `${path}.${key}`);
   for (const [key, field] of Object.entries(value)) {
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
     if (isObject(property)) {
       // The server drops a null where the schema has a default and no null; elsewhere validation speaks.
       if (field === null && property["nullable"] !== true && property["default"] !== undefined) continue;
-      kept[key] = pruneValue(property, field);
-    } else if (isObject(additional)) kept[key] = pruneValue(additional, field);
+      kept[key] = pruneValue(property, field, below(key), drop);
+    } else if (isObject(additional)) kept[key] = pruneValue(additional, field, below(key), drop);
     else if (additional === true || schema["x-kubernetes-preserve-unknown-fields"] === true) kept[key] = field;
+    else drop(below(key));
   }
   for (const [key, property] of Object.entries(properties)) {
     const fallback = asObject(property)["default"];
     if (fallback !== undefined && !Object.hasOwn(kept, key))
-      kept[key] = pruneValue(asObject(property), structuredClone(fallback));
+      kept[key] = pruneValue(asObject(property), structuredClone(fallback), below(key), drop);
   }
   return kept;
 }
@@ -76,8 +79,8 @@ function fieldError(error: ErrorObject): FieldError {
 }
 
 export interface CustomSchema {
-  /** Drops unknown fields and fills in defaults; apiVersion, kind and metadata stay. */
-  prune(object: KubeObject): KubeObject;
+  /** Drops unknown fields, whose paths it tells, and fills in defaults; apiVersion, kind and metadata stay. */
+  prune(object: KubeObject): { readonly pruned: KubeObject; readonly dropped: readonly string[] };
   validate(object: KubeObject): readonly FieldError[];
 }
 
@@ -94,8 +97,9 @@ export function compileCustomSchema(schema: JsonObject): CustomSchema {
   return {
     prune(object) {
       const { apiVersion, kind, metadata, ...rest } = object;
-      const pruned = preserves ? rest : asObject(pruneValue(root, rest));
-      return { ...pruned, apiVersion, kind, metadata };
+      const dropped: string[] = [];
+      const kept = preserves ? rest : asObject(pruneValue(root, rest, "", (path) => dropped.push(path)));
+      return { pruned: { ...kept, apiVersion, kind, metadata }, dropped };
     },
     validate(object) {
       return validate(object) ? [] : (validate.errors ?? []).map(fieldError);

@@ -52,6 +52,8 @@ function compile(crd: KubeObject): Served {
       singular: asString(names["singular"]) ?? kind.toLowerCase(),
       kind,
       shortNames: asArray(names["shortNames"]).map(String),
+      categories: asArray(names["categories"]).map(String),
+      printerColumns: asArray(version["additionalPrinterColumns"]).map(asObject),
       namespaced: scope === "Namespaced",
     },
     subresources["status"] !== undefined,

@@ -23,6 +23,8 @@ import { type Target, type WriteContext, commit, remove } from "./write.ts";
 export interface DeleteRequest {
   readonly caller: Caller;
   readonly dryRun: boolean;
+  /** Takes the warnings of the webhooks. */
+  readonly warn: (text: string) => void;
   /** meta/v1 DeleteOptions, as far as sent. */
   readonly options: JsonObject;
   /** Undefined = no admission: the second half of an eviction. */
@@ -151,6 +153,7 @@ async function review(
     oldObject: object,
     caller: request.caller,
     dryRun: request.dryRun,
+    warn: request.warn,
     options: reviewOptions("DeleteOptions", options, request.dryRun),
   });
 }

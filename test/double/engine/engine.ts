@@ -17,6 +17,7 @@ import { type Status, badRequest, notImplemented, tooLargeVersion } from "./stat
 import { Store } from "./store.ts";
 import { type Watch, type WatchQuery, type WatchSink, openWatch } from "./watch.ts";
 import {
+  type FieldValidation,
   type Target,
   type WriteContext,
   type WriteOptions,
@@ -45,6 +46,10 @@ export interface RequestOptions {
   readonly dryRun?: boolean;
   /** Name in managedFields; default "double". */
   readonly fieldManager?: string;
+  /** Default Warn, as in the real server. */
+  readonly fieldValidation?: FieldValidation;
+  /** Takes what the caller is to be told besides the answer; default: nobody is told. */
+  readonly warn?: (text: string) => void;
 }
 
 /** The caller of requests that name none: everything is allowed. */
@@ -54,8 +59,8 @@ export const systemAdmin: Caller = { username: "system:admin", groups: ["system:
 const firstNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
 function writeOptions(options: RequestOptions): WriteOptions {
-  const { caller = systemAdmin, dryRun = false, fieldManager = "double" } = options;
-  return { caller, dryRun, fieldManager };
+  const { caller = systemAdmin, dryRun = false, fieldManager = "double", fieldValidation = "Warn" } = options;
+  return { caller, dryRun, fieldManager, fieldValidation, warn: options.warn ?? (() => {}) };
 }
 
 /** True when the DeleteOptions or the request ask for a dry run. */
@@ -198,11 +203,11 @@ export class Engine {
     options: RequestOptions = {},
   ): Promise<KubeObject | Status> {
     const target = { type, namespace, name };
-    const { caller } = writeOptions(options);
+    const { caller, warn } = writeOptions(options);
     const dryRun = deleteDryRun(deleteOptions, options);
     return deleteAnswer(
       target,
-      await deleteObject(this.#context, target, { caller, dryRun, options: deleteOptions, reviewName: name }),
+      await deleteObject(this.#context, target, { caller, warn, dryRun, options: deleteOptions, reviewName: name }),
     );
   }
 
@@ -220,9 +225,9 @@ export class Engine {
       namespace: metadata.namespace,
       name: metadata.name,
     }));
-    const { caller } = writeOptions(options);
+    const { caller, warn } = writeOptions(options);
     const dryRun = deleteDryRun(deleteOptions, options);
-    await deleteObjects(this.#context, targets, { caller, dryRun, options: deleteOptions });
+    await deleteObjects(this.#context, targets, { caller, warn, dryRun, options: deleteOptions });
     return listed;
   }
 

@@ -125,6 +125,7 @@ export async function evictPod(
     object: eviction,
     caller: options.caller,
     dryRun: options.dryRun,
+    warn: options.warn,
     options: reviewOptions("CreateOptions", {}, options.dryRun),
   });
   const target = { type: types.pods, namespace, name };
@@ -138,7 +139,7 @@ export async function evictPod(
     };
     wanted = afterOwnMark(deleteOptions, internalUpdate(context, target, "status", mark, options));
   }
-  const request = { caller: options.caller, dryRun, reviewName: undefined, options: wanted };
+  const request = { caller: options.caller, warn: options.warn, dryRun, reviewName: undefined, options: wanted };
   try {
     await deleteObject(context, target, request);
   } catch (error) {

@@ -1,4 +1,5 @@
 /** Which resources the double serves and how each behaves: the registry, and the built-in types. */
+import { type JsonObject } from "./object.ts";
 
 /** What the storage and the routes need to know of one resource. */
 export interface ResourceType {
@@ -21,8 +22,12 @@ export interface ResourceType {
   readonly returnsDeleted: boolean;
   /** Subresources besides status. */
   readonly subresources: readonly string[];
+  /** Groups of resources that people ask for by one name, such as `all`. */
+  readonly categories: readonly string[];
   /** Comes from a CustomResourceDefinition. */
   readonly custom: boolean;
+  /** The additionalPrinterColumns of that definition. */
+  readonly printerColumns: readonly JsonObject[];
 }
 
 type Traits = Partial<
@@ -36,6 +41,7 @@ type Traits = Partial<
     | "returnsDeleted"
     | "subresources"
     | "singular"
+    | "categories"
   >
 >;
 
@@ -53,12 +59,15 @@ function builtIn(group: string, version: string, resource: string, kind: string,
     unconditionalUpdate: true,
     returnsDeleted: false,
     subresources: [],
+    categories: [],
     custom: false,
+    printerColumns: [],
     ...traits,
   };
 }
 
-const workload: Traits = { hasStatus: true, hasGeneration: true, subresources: ["scale"] };
+const all = ["all"];
+const workload: Traits = { hasStatus: true, hasGeneration: true, subresources: ["scale"], categories: all };
 
 /** The built-in types by their usual names. */
 export const builtInResources = {
@@ -68,8 +77,14 @@ export const builtInResources = {
     hasGeneration: true,
     returnsDeleted: true,
     subresources: ["eviction", "binding"],
+    categories: all,
   }),
-  services: builtIn("", "v1", "services", "Service", { shortNames: ["svc"], hasStatus: true, returnsDeleted: true }),
+  services: builtIn("", "v1", "services", "Service", {
+    shortNames: ["svc"],
+    hasStatus: true,
+    returnsDeleted: true,
+    categories: all,
+  }),
   configMaps: builtIn("", "v1", "configmaps", "ConfigMap", { shortNames: ["cm"] }),
   secrets: builtIn("", "v1", "secrets", "Secret"),
   events: builtIn("", "v1", "events", "Event", { shortNames: ["ev"] }),
@@ -104,7 +119,18 @@ export const builtInResources = {
 
 /** A type made from a CustomResourceDefinition, as far as it does not come from the CRD itself. */
 export function customResource(
-  names: Pick<ResourceType, "group" | "version" | "resource" | "kind" | "singular" | "shortNames" | "namespaced">,
+  names: Pick<
+    ResourceType,
+    | "group"
+    | "version"
+    | "resource"
+    | "kind"
+    | "singular"
+    | "shortNames"
+    | "categories"
+    | "namespaced"
+    | "printerColumns"
+  >,
   hasStatus: boolean,
 ): ResourceType {
   return {

@@ -64,7 +64,13 @@ export interface WriteOptions {
   readonly dryRun: boolean;
   /** Name in managedFields. */
   readonly fieldManager: string;
+  /** What happens to fields that the schema of a custom resource does not know: they are dropped, or the write is refused. */
+  readonly fieldValidation: FieldValidation;
+  /** Takes what the caller is to be told besides the answer. */
+  readonly warn: (text: string) => void;
 }
+
+export type FieldValidation = "Ignore" | "Strict" | "Warn";
 
 // The server gives up after the same number of lost races.
 const racesMax = 5;
@@ -93,10 +99,33 @@ export function current(context: WriteContext, target: Target): KubeObject {
   return object;
 }
 
+function unreadable(type: ResourceType, why: string): string {
+  return `${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: ${why}`;
+}
+
+/** The object with the fields that its schema knows; what becomes of the others is the caller's wish. */
+function prune(
+  context: WriteContext,
+  type: ResourceType,
+  object: KubeObject,
+  options: WriteOptions,
+  refusal: (why: string) => ApiError,
+): KubeObject {
+  const schema = context.schemaOf(type);
+  if (schema === undefined) return object;
+  const { pruned, dropped } = schema.prune(object);
+  const problems = dropped.map((path) => `unknown field "${path}"`);
+  if (options.fieldValidation === "Strict" && problems.length > 0) {
+    throw refusal(`strict decoding error: ${problems.join(", ")}`);
+  }
+  if (options.fieldValidation === "Warn") problems.forEach(options.warn);
+  return pruned;
+}
+
 function checkFields(context: WriteContext, type: ResourceType, object: KubeObject, old: KubeObject | undefined): void {
-  const unreadable = unreadableTime(type, object);
-  if (unreadable !== undefined) {
-    throw badRequest(`${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: ${unreadable}`);
+  const why = unreadableTime(type, object);
+  if (why !== undefined) {
+    throw badRequest(unreadable(type, why));
   }
   validateMetadata(type, object);
   const schema = context.schemaOf(type);
@@ -150,7 +179,7 @@ export async function createObject(
     managedFields: undefined,
     generation: type.hasGeneration ? 1 : undefined,
   });
-  const pruned = context.schemaOf(type)?.prune(named) ?? named;
+  const pruned = prune(context, type, named, options, (why) => badRequest(unreadable(type, why)));
   const complete = initialStatus(type, applyDefaults(type, pruned));
   checkFields(context, type, complete, undefined);
   const object = deepFreeze(stampManager(type, complete, options.fieldManager, undefined, time));
@@ -162,6 +191,7 @@ export async function createObject(
     object,
     caller: options.caller,
     dryRun: options.dryRun,
+    warn: options.warn,
     options: reviewOptions("CreateOptions", { fieldManager: options.fieldManager }, options.dryRun),
   });
   checkNamespace(context, type, namespace, name);
@@ -172,19 +202,27 @@ export async function createObject(
 /** One attempt's outcome: the new state computed from `old`. */
 type Compute = (old: KubeObject) => KubeObject;
 
+/** A write of an object, or of its status, and the refusal of fields that a strict client must not send. */
+interface Change {
+  readonly subresource: string | undefined;
+  readonly compute: Compute;
+  readonly refuseUnknown: (why: string, wanted: KubeObject) => ApiError;
+}
+
 function completeUpdate(
   context: WriteContext,
   type: ResourceType,
-  subresource: string | undefined,
   old: KubeObject,
-  wanted: KubeObject,
+  { subresource, compute, refuseUnknown }: Change,
+  options: WriteOptions,
 ): KubeObject {
+  const wanted = compute(old);
   // The metadata that comes with a custom resource's status is not even looked at.
   const ignoresMetadata = type.custom && subresource === "status";
   const kept = updatedMetadata(type, old, ignoresMetadata ? { ...wanted, metadata: old.metadata } : wanted);
   const merged =
     subresource === "status" ? statusUpdate(type, old, kept) : mainUpdate(type, old, applyDefaults(type, kept));
-  const pruned = context.schemaOf(type)?.prune(merged) ?? merged;
+  const pruned = prune(context, type, merged, options, (why) => refuseUnknown(why, merged));
   return withMetadata(pruned, { generation: nextGeneration(type, old, pruned) });
 }
 
@@ -195,14 +233,14 @@ function completeUpdate(
 async function guaranteedUpdate(
   context: WriteContext,
   target: Target,
-  subresource: string | undefined,
-  compute: Compute,
+  change: Change,
   options: WriteOptions,
 ): Promise<KubeObject> {
   const { type, name, namespace } = target;
+  const { subresource } = change;
   for (let attempt = 0; attempt < racesMax; attempt += 1) {
     const old = current(context, target);
-    const unstamped = completeUpdate(context, type, subresource, old, compute(old));
+    const unstamped = completeUpdate(context, type, old, change, options);
     checkFields(context, type, unstamped, old);
     const changed = !jsonEquals(unstamped, old);
     const next = deepFreeze(
@@ -218,6 +256,7 @@ async function guaranteedUpdate(
       oldObject: old,
       caller: options.caller,
       dryRun: options.dryRun,
+      warn: options.warn,
       options: reviewOptions("UpdateOptions", { fieldManager: options.fieldManager }, options.dryRun),
     });
     if (context.store.get(type, objectKey(namespace, name)) !== old) continue;
@@ -256,11 +295,10 @@ export async function updateObject(
   }
   const version = asString(wanted.metadata.resourceVersion);
   const uid = asString(wanted.metadata.uid) ?? "";
-  return await guaranteedUpdate(
-    context,
-    target,
+  const change: Change = {
     subresource,
-    (old) => {
+    refuseUnknown: (why) => badRequest(unreadable(type, why)),
+    compute(old) {
       // The UID of a PUT is a precondition; that of a PATCH is an immutable field.
       if (uid !== "" && uid !== old.metadata.uid) {
         const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`;
@@ -281,8 +319,8 @@ export async function updateObject(
       checkVersion(type, old, version);
       return wanted;
     },
-    options,
-  );
+  };
+  return await guaranteedUpdate(context, target, change, options);
 }
 
 /** The refusal of a patch whose result the server cannot read; it names no object. */
@@ -302,11 +340,10 @@ export async function patchObject(
   patch: Patch,
   options: WriteOptions,
 ): Promise<KubeObject> {
-  return await guaranteedUpdate(
-    context,
-    target,
+  const change: Change = {
     subresource,
-    (old) => {
+    refuseUnknown: (why, wanted) => unreadablePatch(wanted, why),
+    compute(old) {
       const result = applyClientPatch(target.type, old, patch);
       const why = unreadableMetadata(target.type, asObject(result["metadata"]));
       if (why !== undefined) throw unreadablePatch(result, why);
@@ -315,8 +352,8 @@ export async function patchObject(
       checkVersion(target.type, old, asString(patched.metadata.resourceVersion));
       return patched;
     },
-    options,
-  );
+  };
+  return await guaranteedUpdate(context, target, change, options);
 }
 
 /**

@@ -65,11 +65,6 @@ function decodeBody(method: string, text: string, contentType: string): unknown 
   }
 }
 
-function checkAccept(accept: string | undefined): void {
-  if (accept === undefined || accept === "" || /json|\*\/\*|application\/\*|text/.test(accept)) return;
-  throw new ApiError(406, "NotAcceptable", "only the following media types are accepted: application/json");
-}
-
 function eventText(event: WatchEvent): string {
   const object =
     event.type === "BOOKMARK" || event.type === "ERROR" ? JSON.stringify(event.object) : objectText(event.object);
@@ -135,13 +130,13 @@ export class Front {
     const url = new URL(request.url ?? "/", "http://double");
     const contentType = (request.headers["content-type"] ?? "").split(";")[0]!.trim();
     const text = await readBody(request);
-    checkAccept(request.headers.accept);
     const rest: RestRequest = {
       method: request.method ?? "GET",
       path: url.pathname,
       query: url.searchParams,
       contentType,
       body: decodeBody(request.method ?? "GET", text, contentType),
+      accept: request.headers.accept,
       caller: this.#caller(request.headers),
       userAgent: (request.headers["user-agent"] ?? "").split(/[/ ]/)[0]!,
     };
@@ -179,6 +174,8 @@ export class Front {
           fault?.type === "corrupt" ? corrupted : fault?.type === "truncate" ? truncated : (text: string) => text;
         const retryAfter =
           answer.retryAfterSeconds === undefined ? {} : { "retry-after": String(answer.retryAfterSeconds) };
+        const warning = (answer.warnings ?? []).map((text) => `299 - ${JSON.stringify(text)}`);
+        if (warning.length > 0) response.setHeader("warning", warning);
         response.writeHead(answer.code, { "content-type": "application/json", ...retryAfter }).end(change(answer.text));
       }
     }

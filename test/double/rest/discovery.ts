@@ -17,7 +17,7 @@ const version = {
 const allVerbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
 function apiResources(type: ResourceType): JsonObject[] {
-  const { resource, singular, kind, namespaced, shortNames } = type;
+  const { resource, singular, kind, namespaced, shortNames, categories } = type;
   const entry = {
     name: resource,
     singularName: singular,
@@ -25,6 +25,7 @@ function apiResources(type: ResourceType): JsonObject[] {
     kind,
     verbs: allVerbs,
     ...(shortNames.length === 0 ? {} : { shortNames }),
+    ...(categories.length === 0 ? {} : { categories }),
   };
   const sub = (
     name: string,

@@ -1,12 +1,10 @@
 import "reflect-metadata";
 import assert from "node:assert/strict";
 import { type webcrypto } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type TLSSocket } from "node:tls";
 import test from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import {
   X509CertificateGenerator,
   type X509Certificate,
@@ -20,41 +18,8 @@ import { silentLogger } from "../../../src/util/logger.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { createCountingMetrics } from "../counting-metrics.ts";
+import { flags, temporaryFolder, writeKubeConfig, type Context } from "./kubeconfigs.ts";
 import { sendJson, startLoopbackServer } from "./loopback-server.ts";
-
-type Context = { after(end: () => void): void };
-
-const flags: ClusterConfig = {
-  kubeConfigPath: "",
-  master: "",
-  impersonateUsername: "",
-  impersonateUid: "",
-  impersonateGroups: [],
-  qps: 0,
-  burst: 1,
-  userAgent: "test",
-};
-
-function temporaryFolder(t: Context): string {
-  const folder = mkdtempSync(path.join(tmpdir(), "podseidon-"));
-  t.after(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
-/** Writes a kubeconfig (YAML is a superset of JSON) and returns its path. */
-function writeKubeConfig(folder: string, cluster: object, user: object | undefined): string {
-  const file = path.join(folder, "config");
-  const document = {
-    apiVersion: "v1",
-    kind: "Config",
-    "current-context": "main",
-    contexts: [{ name: "main", context: { cluster: "c", ...(user !== undefined && { user: "u" }) } }],
-    clusters: [{ name: "c", cluster }],
-    users: user === undefined ? [] : [{ name: "u", user }],
-  };
-  writeFileSync(file, JSON.stringify(document));
-  return file;
-}
 
 async function headersFor(t: Context, user: object | undefined, change: Partial<ClusterConfig> = {}) {
   const file = writeKubeConfig(temporaryFolder(t), { server: "http://127.0.0.1:1" }, user);
@@ -94,106 +59,6 @@ test("an exec plugin is run with its description, and its token is used", async 
   const exec = { apiVersion: "client.authentication.k8s.io/v1", command: process.execPath, args: ["-e", script] };
   assert.deepEqual(await headersFor(t, { exec }), {
     authorization: "Bearer ExecCredential-client.authentication.k8s.io/v1",
-  });
-});
-
-/** A plugin that answers at once with `token`, which expires immediately, until the file `hang` exists; then it writes its process ID there and hangs. */
-function hangingPlugin(folder: string) {
-  const hang = path.join(folder, "hang");
-  const script = `
-    const { existsSync, writeFileSync } = require("node:fs");
-    if (existsSync(${JSON.stringify(hang)})) { writeFileSync(${JSON.stringify(hang)}, String(process.pid)); setInterval(() => {}, 1000); }
-    else console.log(JSON.stringify({ status: { token: "token", expirationTimestamp: "2000-01-01T00:00:00Z" } }));`;
-  return { hang, exec: { command: process.execPath, args: ["-e", script] } };
-}
-
-/** Waits for what another process does. */
-async function until(condition: () => boolean): Promise<void> {
-  for (let attempt = 0; !condition(); attempt++) {
-    assert.ok(attempt < 2_000, "nothing happened for 20 s");
-    await pause(10);
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
-test("an exec plugin that hangs at the start is killed after 30 s and named", async (t) => {
-  const folder = temporaryFolder(t);
-  const { hang, exec } = hangingPlugin(folder);
-  writeFileSync(hang, "");
-  const kubeConfigPath = writeKubeConfig(folder, { server: "http://127.0.0.1:1" }, { exec });
-  const clock = createVirtualClock();
-  const failed = assert.rejects(
-    createCredentialSource({ ...flags, kubeConfigPath }, { clock, logger: silentLogger }),
-    (error) => {
-      assert.ok(error instanceof StartError);
-      const reason = `no credentials within 30 s: the credential plugin "${process.execPath}" does not end`;
-      assert.equal(error.message, `kubeconfig "${kubeConfigPath}": ${reason}`);
-      return true;
-    },
-  );
-  await until(() => readFileSync(hang, "utf8") !== "");
-  await clock.advance(30_000);
-  await failed;
-  await until(() => !isAlive(Number(readFileSync(hang, "utf8"))));
-  assert.equal(clock.pendingTimers, 0);
-});
-
-test("while an exec plugin hangs, requests go on with the old credentials after a second, and one warning names the plugin", async (t) => {
-  const folder = temporaryFolder(t);
-  const { hang, exec } = hangingPlugin(folder);
-  const kubeConfigPath = writeKubeConfig(folder, { server: "http://127.0.0.1:1" }, { exec });
-  const clock = createVirtualClock();
-  const warnings: string[] = [];
-  const logger = { ...silentLogger, warn: (_: string, fields = {}) => void warnings.push(String(fields["err"])) };
-  const source = await createCredentialSource({ ...flags, kubeConfigPath }, { clock, logger });
-  const old = (await source.current()).headers;
-  await clock.advance(10_000);
-  writeFileSync(hang, "");
-  let served = 0;
-  const use = async (): Promise<void> => {
-    assert.equal((await source.current()).headers, old);
-    served++;
-  };
-  const waiting = [use(), use()];
-  await until(() => readFileSync(hang, "utf8") !== "");
-  await clock.advance(999);
-  assert.equal(served, 0);
-  await clock.advance(1);
-  await Promise.all(waiting);
-  await use();
-  await clock.advance(29_000);
-  assert.equal(warnings.length, 1);
-  assert.match(warnings[0] ?? "", /no credentials within 30 s: the credential plugin ".*" does not end/);
-  await until(() => !isAlive(Number(readFileSync(hang, "utf8"))));
-  rmSync(hang);
-  await clock.advance(10_000);
-  assert.notEqual((await source.current()).headers, old, "the plugin has recovered");
-});
-
-test("a plugin that fails is named with its exit code and the first words on its stderr", async (t) => {
-  const fails = (script: string): Promise<unknown> =>
-    headersFor(t, { exec: { command: process.execPath, args: ["-e", script] } });
-  const plugin = `credential plugin "${process.execPath}"`;
-  const cases: readonly [string, string][] = [
-    ["process.exit(3)", `${plugin} ended with exit code 3 and no message`],
-    ['console.error("\\nno login\\nmore"); process.exit(1)', `${plugin} ended with exit code 1: no login`],
-    ['process.kill(process.pid, "SIGTERM")', `${plugin} ended with SIGTERM and no message`],
-    ['console.log("token")', `${plugin} printed no ExecCredential with a status`],
-    ["console.log('{}')", `${plugin} printed no ExecCredential with a status`],
-    ['console.log("x".repeat(2 ** 20 + 1))', `${plugin} printed more than 1048576 characters`],
-  ];
-  for (const [script, reason] of cases) {
-    await assert.rejects(fails(script), (error: Error) => error.message.endsWith(`: the ${reason}`), reason);
-  }
-  await assert.rejects(headersFor(t, { exec: { command: "/nowhere/plugin" } }), {
-    message: /: the credential plugin "\/nowhere\/plugin" cannot be started: spawn \/nowhere\/plugin ENOENT$/,
   });
 });
 

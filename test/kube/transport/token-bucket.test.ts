@@ -33,7 +33,21 @@ test("who cannot wait takes nothing, and who is aborted gives the token back", a
   assert.equal(clock.pendingTimers, 0);
 });
 
+test("a token that is there is taken at once, and never before those who wait", async () => {
+  const clock = createVirtualClock();
+  const bucket = createTokenBucket({ qps: 10, burst: 2 }, clock);
+  assert.deepEqual([bucket.takeNow(), bucket.takeNow(), bucket.takeNow()], [true, true, false]);
+  const waiting = bucket.take(1_000);
+  assert.equal(bucket.takeNow(), false);
+  await clock.advance(100);
+  assert.equal(await waiting, true);
+  assert.equal(bucket.takeNow(), false, "the token of that moment is taken");
+  await clock.advance(100);
+  assert.equal(bucket.takeNow(), true);
+});
+
 test("a rate of 0 or less does not limit", async () => {
   const bucket = createTokenBucket({ qps: 0, burst: 0 }, createVirtualClock());
   for (let call = 0; call < 1_000; call++) assert.equal(await bucket.take(0), true);
+  assert.equal(bucket.takeNow(), true);
 });

@@ -3,6 +3,7 @@ import test from "node:test";
 import { isKubeError } from "../../../src/kube/kube-client.ts";
 import { readFrames, splitLines } from "../../../src/kube/watch/watch-stream.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
+import { bookmark, envelope, field, frame, message, pod, watchEvent } from "../protobuf/writer.ts";
 
 async function* chunksOf(...chunks: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array, void, undefined> {
   for (const chunk of chunks) yield Buffer.from(chunk);
@@ -52,4 +53,63 @@ test("an ERROR event is thrown as the KubeError that its Status says", async () 
     assert.ok(isKubeError(error), String(error));
     assert.equal(error.kind, kind);
   }
+});
+
+const podEnvelope = (name: string, version: string): Buffer => envelope("Pod", pod({ name, version }));
+
+test("frames of protobuf and lines of JSON are read alike", async () => {
+  const frames = Buffer.concat([
+    frame(watchEvent("ADDED", podEnvelope("a", "5"))),
+    frame(watchEvent("BOOKMARK", bookmark("9", true))),
+    frame(watchEvent("DELETED", podEnvelope("a", "10"))),
+  ]);
+  const stream = Object.assign(chunksOf(frames), { encoding: "protobuf" as const });
+  const read = await collect(readFrames(stream, "test"));
+  assert.deepEqual(
+    read.map((one) => [one.type, one.version]),
+    [
+      ["added", "5"],
+      ["bookmark", "9"],
+      ["deleted", "10"],
+    ],
+  );
+  const lines = [
+    { type: "ADDED", object: { metadata: { resourceVersion: "5" } } },
+    {
+      type: "BOOKMARK",
+      object: { metadata: { resourceVersion: "9", annotations: { "k8s.io/initial-events-end": "true" } } },
+    },
+  ];
+  const [, mark] = await collect(
+    readFrames(chunksOf(lines.map((line) => `${JSON.stringify(line)}\n`).join("")), "test"),
+  );
+  assert.deepEqual(mark, read[1]);
+});
+
+test("a protobuf watch with flipped bytes or a cut ends in frames or in a KubeError, never in anything else", async () => {
+  const status = message(field(2, "Failure"), field(4, "Expired"), field(6, 410));
+  const whole = Buffer.concat([
+    frame(watchEvent("ADDED", podEnvelope("a", "5"))),
+    frame(watchEvent("MODIFIED", podEnvelope("a", "6"))),
+    frame(watchEvent("BOOKMARK", bookmark("9", true))),
+    frame(watchEvent("ERROR", envelope("Status", status))),
+  ]);
+  const rng = createSeededRng(21);
+  const kinds = new Map<string, number>();
+  for (let round = 0; round < 10_000; round++) {
+    const bytes = Buffer.from(
+      whole.subarray(0, rng.next() < 0.5 ? whole.length : Math.floor(rng.next() * whole.length)),
+    );
+    for (let flips = Math.floor(rng.next() * 3); flips > 0 && bytes.length > 0; flips--) {
+      bytes[Math.floor(rng.next() * bytes.length)]! ^= 1 << Math.floor(rng.next() * 8);
+    }
+    const stream = Object.assign(chunksOf(bytes), { encoding: "protobuf" as const });
+    const kind = await collect(readFrames(stream, "test")).then(
+      () => "frames",
+      (error: unknown) => (isKubeError(error) ? error.kind : assert.fail(String(error))),
+    );
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  }
+  for (const kind of ["frames", "malformed", "gone"])
+    assert.ok((kinds.get(kind) ?? 0) > 500, `${kind}: ${kinds.get(kind)}`);
 });

@@ -1,0 +1,123 @@
+/** ObjectMeta, ListMeta and Time of k8s.io/apimachinery/pkg/apis/meta/v1. */
+import { annotations } from "../../api/v1alpha1/names.ts";
+import { type WireReader } from "./wire-reader.ts";
+
+export const initialEventsEndAnnotation = "k8s.io/initial-events-end";
+/** Others may hold kilobytes, and nobody here reads them. */
+const wantedAnnotations: ReadonlySet<string> = new Set([initialEventsEndAnnotation, annotations.updateTriggerTime]);
+
+interface ObjectMeta {
+  name?: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  creationTimestamp?: Date | undefined;
+  deletionTimestamp?: Date | undefined;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  managedFields?: ManagedFieldsEntry[];
+}
+
+interface ManagedFieldsEntry {
+  time?: Date | undefined;
+}
+
+interface ListMeta {
+  resourceVersion?: string;
+  continue?: string;
+}
+
+/** The field that `reader` is at, an ObjectMeta. */
+export function readObjectMeta(reader: WireReader): ObjectMeta {
+  const meta: ObjectMeta = {};
+  const outer = reader.enter();
+  while (reader.next()) {
+    switch (reader.field) {
+      case 1:
+        meta.name = reader.text();
+        break;
+      case 3:
+        meta.namespace = reader.text();
+        break;
+      case 5:
+        meta.uid = reader.text();
+        break;
+      case 6:
+        meta.resourceVersion = reader.text();
+        break;
+      case 8:
+        meta.creationTimestamp = readTime(reader);
+        break;
+      case 9:
+        meta.deletionTimestamp = readTime(reader);
+        break;
+      case 10:
+        meta.deletionGracePeriodSeconds = reader.integer();
+        break;
+      case 11:
+        readMapEntry(reader, (meta.labels ??= {}));
+        break;
+      case 12:
+        readMapEntry(reader, (meta.annotations ??= {}), wantedAnnotations);
+        break;
+      case 17:
+        (meta.managedFields ??= []).push(readManagedFieldsEntry(reader));
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  reader.leave(outer);
+  return meta;
+}
+
+export function readListMeta(reader: WireReader): ListMeta {
+  const meta: ListMeta = {};
+  const outer = reader.enter();
+  while (reader.next()) {
+    if (reader.field === 2) meta.resourceVersion = reader.text();
+    else if (reader.field === 3) meta.continue = reader.text();
+    else reader.skip();
+  }
+  reader.leave(outer);
+  return meta;
+}
+
+function readManagedFieldsEntry(reader: WireReader): ManagedFieldsEntry {
+  const entry: ManagedFieldsEntry = {};
+  const outer = reader.enter();
+  while (reader.next()) {
+    if (reader.field === 4) entry.time = readTime(reader);
+    else reader.skip();
+  }
+  reader.leave(outer);
+  return entry;
+}
+
+/** Adds one entry of a map of texts; only a `wanted` key. */
+function readMapEntry(reader: WireReader, map: Record<string, string>, wanted?: ReadonlySet<string>): void {
+  let key = "";
+  let value = "";
+  const outer = reader.enter();
+  while (reader.next()) {
+    if (reader.field === 1) key = reader.text();
+    else if (reader.field === 2 && (wanted === undefined || wanted.has(key))) value = reader.text();
+    else reader.skip();
+  }
+  reader.leave(outer);
+  if (wanted === undefined || wanted.has(key)) map[key] = value;
+}
+
+/** The field that `reader` is at, a Time; undefined for the zero time, which is an empty message. Out of a Date's range it is an invalid Date. */
+export function readTime(reader: WireReader): Date | undefined {
+  let seconds: number | undefined;
+  const outer = reader.enter();
+  while (reader.next()) {
+    // Seconds only, as in JSON: Kubernetes writes no nanoseconds into a Time.
+    if (reader.field === 1) seconds = reader.integer();
+    else reader.skip();
+  }
+  reader.leave(outer);
+  return seconds === undefined ? undefined : new Date(seconds * 1000);
+}

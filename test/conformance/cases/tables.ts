@@ -1,0 +1,257 @@
+/** Answers as tables: what `kubectl get` and `kubectl get -w` ask for. */
+import assert from "node:assert/strict";
+import { bodies, cellStatus } from "../bodies.ts";
+import { theme } from "../case.ts";
+import { ok, refused } from "../expect.ts";
+import { type ResourceName } from "../scope.ts";
+import { meta, type Thing, versionOf } from "../thing.ts";
+
+const age = /^\d+s$/;
+
+/** `name type format priority` of each column. */
+function columns(table: Thing): readonly string[] {
+  return (table.columnDefinitions ?? []).map(({ name, type, format, priority }) =>
+    [name, type, format, priority].join(" ").replace("  ", " "),
+  );
+}
+
+/** The cells of each row by the names of the columns. */
+function rows(table: Thing): readonly Readonly<Record<string, unknown>>[] {
+  const headings = (table.columnDefinitions ?? []).map(({ name }) => name);
+  return (table.rows ?? []).map(({ cells }) => Object.fromEntries(cells.map((cell, at) => [headings[at] ?? "", cell])));
+}
+
+const podColumns = [
+  "Name string name 0",
+  "Ready string 0",
+  "Status string 0",
+  "Restarts string 0",
+  "Age string 0",
+  "IP string 1",
+  "Node string 1",
+  "Nominated Node string 1",
+  "Readiness Gates string 1",
+];
+
+const builtIn: Readonly<Partial<Record<ResourceName, readonly string[]>>> = {
+  pods: podColumns,
+  configmaps: ["Name string name 0", "Data string 0", "Age string 0"],
+  deployments: [
+    "Name string name 0",
+    "Ready string 0",
+    "Up-to-date string 0",
+    "Available string 0",
+    "Age string 0",
+    "Containers string 1",
+    "Images string 1",
+    "Selector string 1",
+  ],
+  replicasets: [
+    "Name string name 0",
+    "Desired integer 0",
+    "Current integer 0",
+    "Ready integer 0",
+    "Age string 0",
+    "Containers string 1",
+    "Images string 1",
+    "Selector string 1",
+  ],
+  statefulsets: ["Name string name 0", "Ready string 0", "Age string 0", "Containers string 1", "Images string 1"],
+  leases: ["Name string name 0", "Holder string 0", "Age string 0"],
+  poddisruptionbudgets: [
+    "Name string name 0",
+    "Min Available string 0",
+    "Max Unavailable string 0",
+    "Allowed Disruptions integer 0",
+    "Age string 0",
+  ],
+};
+
+const nodeColumns = [
+  "Name string name 0",
+  "Status string 0",
+  "Roles string 0",
+  "Age string 0",
+  "Version string 0",
+  "Internal-IP string 1",
+  "External-IP string 1",
+  "OS-Image string 1",
+  "Kernel-Version string 1",
+  "Container-Runtime string 1",
+];
+
+const shape = theme("table", {
+  "has the columns of its resource": async (t) => {
+    const space = await t.space();
+    for (const [resource, expected] of Object.entries(builtIn)) {
+      const table = ok(await space.of(resource as ResourceName).table(""), 200);
+      assert.deepEqual([table.kind, table.apiVersion, table.rows], ["Table", "meta.k8s.io/v1", []], resource);
+      assert.deepEqual(columns(table), expected, resource);
+    }
+    assert.deepEqual(columns(ok(await t.cluster("/api/v1", "nodes").table(""))), nodeColumns);
+    const namespaces = columns(ok(await t.cluster("/api/v1", "namespaces").table("")));
+    assert.deepEqual(namespaces, ["Name string name 0", "Status string 0", "Age string 0"]);
+  },
+  "of a custom resource has the columns of its definition": async (t) => {
+    const protectors = (await t.space()).of("podprotectors");
+    await protectors.create(bodies.podProtector("a"));
+    assert.deepEqual(columns(ok(await protectors.table(""))), [
+      "Name string name 0",
+      "Required integer 0",
+      "Aggregated integer 0",
+      "Estimated integer 0",
+      "Total integer 1",
+      "Ready integer 1",
+      "Bucket lag integer 1",
+      "Age date 0",
+    ]);
+    ok(await protectors.merge("a/status", { status: cellStatus("cell") }));
+    const [{ Age, ...cells } = {}] = rows(ok(await protectors.table("")));
+    assert.match(String(Age), age);
+    assert.deepEqual(cells, {
+      Name: "a",
+      Required: 1,
+      Aggregated: 1,
+      Estimated: 1,
+      Total: 1,
+      Ready: null,
+      "Bucket lag": null,
+    });
+  },
+  "has the metadata of its list, page by page": async (t) => {
+    const { configMaps } = await t.space();
+    for (const name of ["a", "b", "c"]) await configMaps.create(bodies.configMap(name));
+    const first = ok(await configMaps.table("", { limit: 2 }));
+    assert.equal(first.rows?.length, 2);
+    assert.equal(meta(first).remainingItemCount, 1);
+    const second = ok(await configMaps.table("", { limit: 2, continue: meta(first).continue! }));
+    assert.deepEqual(
+      rows(second).map(({ Name }) => Name),
+      ["c"],
+    );
+    assert.equal(versionOf(second), versionOf(first));
+  },
+  "of one object has one row, and the version of the object": async (t) => {
+    const { configMaps } = await t.space();
+    const created = await configMaps.create(bodies.configMap("a", { k: "1", l: "2" }));
+    const table = ok(await configMaps.table("a"), 200);
+    assert.equal(versionOf(table), versionOf(created));
+    assert.deepEqual(
+      rows(table).map(({ Name, Data }) => [Name, String(Data)]),
+      [["a", "2"]],
+    );
+  },
+  "shows the metadata of each object, the whole object or nothing, as the client wants": async (t) => {
+    const { configMaps } = await t.space();
+    const created = await configMaps.create(bodies.configMap("a", { k: "1" }));
+    const objectOf = async (query: { includeObject?: string }): Promise<Thing | null | undefined> =>
+      ok(await configMaps.table("", query)).rows?.[0]?.object;
+    const partial = await objectOf({});
+    assert.deepEqual([partial?.kind, partial?.apiVersion], ["PartialObjectMetadata", "meta.k8s.io/v1"]);
+    assert.deepEqual(partial?.metadata, created.metadata);
+    assert.deepEqual(await objectOf({ includeObject: "Object" }), created);
+    assert.equal((await objectOf({ includeObject: "None" })) ?? null, null);
+    assert.equal((await configMaps.table("", { includeObject: "Frob" })).code, 400);
+  },
+  "is selected by labels": async (t) => {
+    const { configMaps } = await t.space();
+    await configMaps.create(bodies.configMap("a", {}, { labels: { app: "x" } }));
+    await configMaps.create(bodies.configMap("b"));
+    assert.deepEqual(
+      rows(ok(await configMaps.table("", { labelSelector: "app=x" }))).map(({ Name }) => Name),
+      ["a"],
+    );
+  },
+  "of what is not there is a plain status": async (t) => {
+    const { configMaps } = await t.space();
+    refused(await configMaps.table("a"), 404, "NotFound", 'configmaps "a" not found');
+  },
+  "that nobody can make is passed over for the next form": async (t) => {
+    const { configMaps } = await t.space();
+    const accept = "application/json;as=Table;v=v0;g=meta.k8s.io,application/json";
+    assert.equal(ok(await configMaps.request("GET", "", { accept })).kind, "ConfigMapList");
+  },
+});
+
+const podCells = async (thing: Thing): Promise<unknown> => {
+  const [{ Age, ...cells } = {}] = rows(thing);
+  assert.match(String(Age), age);
+  return cells;
+};
+
+const cells = theme("table row", {
+  "of a pod tells its state": async (t) => {
+    const { pods } = await t.space();
+    await pods.create(bodies.pod("a", { nodeName: "node-0" }));
+    const none = "<none>";
+    const rest = { IP: none, Node: "node-0", "Nominated Node": none, "Readiness Gates": none };
+    const row = async (): Promise<unknown> => await podCells(ok(await pods.table("a")));
+    assert.deepEqual(await row(), { Name: "a", Ready: "0/1", Status: "Pending", Restarts: "0", ...rest });
+
+    const running = { name: "main", image: "web:1", imageID: "", ready: true, restartCount: 0 };
+    const containerStatuses = [{ ...running, state: { running: {} } }];
+    ok(await pods.merge("a/status", { status: { phase: "Running", containerStatuses } }));
+    assert.deepEqual(await row(), { Name: "a", Ready: "1/1", Status: "Running", Restarts: "0", ...rest });
+
+    const waiting = { ...running, ready: false, state: { waiting: { reason: "CrashLoopBackOff" } } };
+    ok(await pods.merge("a/status", { status: { containerStatuses: [waiting] } }));
+    assert.deepEqual(await row(), { Name: "a", Ready: "0/1", Status: "CrashLoopBackOff", Restarts: "0", ...rest });
+
+    ok(await pods.delete("a"));
+    assert.deepEqual(await row(), { Name: "a", Ready: "0/1", Status: "Terminating", Restarts: "0", ...rest });
+  },
+  "of a Deployment counts its pods": async (t) => {
+    const deployments = (await t.space()).of("deployments");
+    await deployments.create(bodies.deployment("a", { replicas: 3 }));
+    const status = { replicas: 3, updatedReplicas: 3, readyReplicas: 2, availableReplicas: 1 };
+    ok(await deployments.merge("a/status", { status }));
+    const [{ Name, Ready, Available, Containers, Images, Selector, ...row } = {}] = rows(
+      ok(await deployments.table("")),
+    );
+    assert.deepEqual([Name, Ready, Available, row["Up-to-date"]].map(String), ["a", "2/3", "1", "3"]);
+    assert.deepEqual([Containers, Images, Selector], ["main", "web:1", "app=web"]);
+  },
+  "of a node tells whether it is ready and schedulable": async (t) => {
+    const nodes = t.cluster("/api/v1", "nodes");
+    const name = t.unique("node");
+    await nodes.create({ apiVersion: "v1", kind: "Node", metadata: { name }, spec: { unschedulable: true } });
+    const state = async (): Promise<unknown> => rows(ok(await nodes.table(name)))[0]?.["Status"];
+    assert.equal(await state(), "Unknown,SchedulingDisabled");
+    ok(await nodes.merge(`${name}/status`, { status: { conditions: [{ type: "Ready", status: "True" }] } }));
+    assert.equal(await state(), "Ready,SchedulingDisabled");
+    ok(await nodes.merge(name, { spec: { unschedulable: null } }));
+    assert.equal(await state(), "Ready");
+    ok(await nodes.delete(name));
+  },
+});
+
+const watched = theme("table watch", {
+  "sends tables of one row, with the columns in the first": async (t) => {
+    const { configMaps } = await t.space();
+    await configMaps.create(bodies.configMap("a"));
+    const stream = await configMaps.tableWatch({});
+    const first = await stream.next();
+    assert.equal(first.type, "ADDED");
+    assert.equal(first.object.kind, "Table");
+    assert.deepEqual(columns(first.object), ["Name string name 0", "Data string 0", "Age string 0"]);
+    assert.equal(first.object.rows?.[0]?.cells[0], "a");
+    ok(await configMaps.delete("a"));
+    const second = await stream.next();
+    assert.deepEqual([second.type, second.object.columnDefinitions ?? null], ["DELETED", null]);
+    assert.equal(second.object.rows?.[0]?.object?.metadata?.name, "a");
+    stream.close();
+  },
+  "ends with a plain status when its version is nonsense": async (t) => {
+    const { configMaps } = await t.space();
+    const resourceVersion = String(BigInt(await configMaps.version()) + 1_000_000n);
+    const query = { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: true };
+    const stream = await configMaps.tableWatch({ ...query, resourceVersion, timeoutSeconds: 2 });
+    const events = await stream.rest();
+    assert.deepEqual(
+      events.map(({ type, object }) => [type, object.kind, object.code]),
+      [["ERROR", "Status", 504]],
+    );
+  },
+});
+
+export const tableCases = [...shape, ...cells, ...watched];

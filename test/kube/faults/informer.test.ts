@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import test, { type TestContext } from "node:test";
+import { type KubeClient, KubeError } from "../../../src/kube/kube-client.ts";
+import { createInformer } from "../../../src/kube/watch/index.ts";
+import { silentLogger } from "../../../src/util/logger.ts";
+import { builtInResources, type Engine, type Fault } from "../../double/index.ts";
+import { createSeededRng } from "../../support/seeded-rng.ts";
+import { createCountingMetrics } from "../counting-metrics.ts";
+import { courses, type Rig, startRig, strikes } from "./rig.ts";
+import { decodeItem, History, type Item, Witness } from "./witness.ts";
+
+const type = builtInResources.configMaps;
+
+const faults: readonly Fault[] = [
+  { type: "delay", delayMs: 5_000 },
+  { type: "delay", delayMs: 40_000 },
+  { type: "reset" },
+  { type: "reset", afterEvents: 0 },
+  { type: "reset", afterEvents: 2 },
+  { type: "stall" },
+  { type: "stall", afterEvents: 0 },
+  { type: "stall", afterEvents: 2 },
+  { type: "truncate", afterEvents: 0 },
+  { type: "truncate", afterEvents: 2 },
+  { type: "corrupt", afterEvents: 0 },
+  { type: "corrupt", afterEvents: 2 },
+  { type: "tooManyRequests", retryAfterSeconds: 2 },
+  { type: "tooManyRequests" },
+  { type: "serverError" },
+  { type: "loseResponse" },
+  { type: "watchLag", lagMs: 7_000 },
+  { type: "staleReplica", revisions: 4 },
+  { type: "duplicate", revisions: 6 },
+  { type: "historyLoss" },
+];
+
+/** An upper limit on the operations of a run; without a fault it is about five. */
+const operationsMax = 40;
+
+/** As a server of before Kubernetes 1.32 answers. */
+function withoutWatchList(client: KubeClient): KubeClient {
+  return {
+    cluster: client.cluster,
+    request: (request) => client.request(request),
+    async stream(request, idleTimeoutMs) {
+      if (request.query?.["sendInitialEvents"] === true) throw new KubeError("invalid", "no WatchList", { code: 422 });
+      return client.stream(request, idleTimeoutMs);
+    },
+    close: () => client.close(),
+  };
+}
+
+/** Creates, changes, deletes and replaces objects. */
+async function change(engine: Engine, round: number): Promise<void> {
+  const object = (name: string, value: string) => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name },
+    data: { value },
+  });
+  const mergePatch = (value: string) => ({ contentType: "application/merge-patch+json", body: { data: { value } } });
+  await engine.create(type, "default", object(`new-${round}`, "1"));
+  await engine.patch(type, "default", "first", mergePatch(`${round}`));
+  await engine.patch(type, "default", `new-${round}`, mergePatch("2"));
+  await engine.delete(type, "default", "replaced");
+  await engine.create(type, "default", object("replaced", `${round}`));
+  await engine.delete(type, "default", `new-${round}`);
+}
+
+/** One life of an informer: first list, events, a broken watch with changes meanwhile, a list anew, more events. Returns how many lists it made. */
+async function live(rig: Rig, history: History, list: "watchList" | "pages"): Promise<void> {
+  const { engine } = rig.server;
+  const connected = await rig.connect();
+  const informer = createInformer<Item>({
+    client: list === "pages" ? withoutWatchList(connected) : connected,
+    resource: { group: "", version: "v1", resource: "configmaps" },
+    decode: decodeItem,
+    clock: rig.clock,
+    rng: createSeededRng(3),
+    logger: silentLogger,
+    metrics: createCountingMetrics(),
+    name: "configmaps",
+  });
+  const witness = new Witness(informer, engine, type, history);
+  const stop = new AbortController();
+  let ended = false;
+  const running = informer
+    .run(stop.signal)
+    .then(
+      () => undefined,
+      (cause: unknown) => new Error("the witness objects", { cause }),
+    )
+    .finally(() => (ended = true));
+  const isEqual = (): boolean => ended || witness.isEqual();
+  let round = 0;
+  const changeAndCatchUp = async (what: string): Promise<void> => {
+    await change(engine, ++round);
+    await rig.until(isEqual, what);
+  };
+  try {
+    await rig.until(isEqual, "the first list");
+    await changeAndCatchUp("events of the first watch");
+    rig.server.dropWatches();
+    await changeAndCatchUp("events while the watch is broken");
+    informer.relist();
+    await changeAndCatchUp("events during a list");
+    await changeAndCatchUp("events of the last watch");
+  } finally {
+    stop.abort();
+    await connected.close();
+  }
+  const objection = await running;
+  if (objection !== undefined) throw objection;
+}
+
+async function seed(engine: Engine, count: number): Promise<void> {
+  for (const name of ["first", "replaced", ...Array.from({ length: count }, (_, index) => `filler-${index}`)]) {
+    await engine.create(type, "default", { apiVersion: "v1", kind: "ConfigMap", metadata: { name } });
+  }
+}
+
+/** Lets `fault` strike at the 1st, 2nd, 3rd … operation, until a run has fewer operations than that. */
+async function exhaust(t: TestContext, fault: Fault, list: "watchList" | "pages", fillers: number): Promise<void> {
+  const rig = await startRig(t);
+  const { engine } = rig.server;
+  const history = new History(engine, type);
+  await seed(engine, fillers);
+  const timersBefore = rig.clock.pendingTimers;
+  for (const [course, times] of Object.entries(courses)) {
+    for (let nth = 1; ; nth++) {
+      assert.ok(nth < operationsMax, "the runs never become clean");
+      const strike = strikes(fault, nth, times);
+      rig.setFaults(strike.script);
+      try {
+        await live(rig, history, list);
+      } catch (error) {
+        throw new Error(`${course} ${JSON.stringify(fault)} at operation ${nth}`, { cause: error });
+      }
+      if (strike.struck() === 0) break;
+      await rig.until(() => rig.server.openConnections === 0, "the server has noticed that the client is gone");
+      await rig.until(() => rig.clock.pendingTimers === timersBefore, "no timer is left");
+    }
+  }
+  history.close();
+}
+
+for (const fault of faults) {
+  const { type: name, ...more } = fault;
+  const what = [name, ...Object.entries(more).map(([key, value]) => `${key} ${value}`)].join(", ");
+  test(`an informer survives ${what}`, (t) => exhaust(t, fault, "watchList", 3));
+  test(`an informer that lists in pages survives ${what}`, (t) => exhaust(t, fault, "pages", 510));
+}

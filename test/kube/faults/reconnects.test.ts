@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import test, { type TestContext } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { type Informer } from "../../../src/kube/informer.ts";
+import { createInformer } from "../../../src/kube/watch/index.ts";
+import { silentLogger } from "../../../src/util/logger.ts";
+import { builtInResources } from "../../double/index.ts";
+import { createSeededRng } from "../../support/seeded-rng.ts";
+import { createCountingMetrics } from "../counting-metrics.ts";
+import { type Rig, startRig } from "./rig.ts";
+import { decodeItem, type Item } from "./witness.ts";
+
+const type = builtInResources.configMaps;
+
+async function startInformer(
+  t: TestContext,
+  rig: Rig,
+): Promise<{ informer: Informer<Item>; stop: () => Promise<void> }> {
+  const client = await rig.connect();
+  const informer = createInformer<Item>({
+    client,
+    resource: { group: "", version: "v1", resource: "configmaps" },
+    decode: decodeItem,
+    clock: rig.clock,
+    rng: createSeededRng(3),
+    logger: silentLogger,
+    metrics: createCountingMetrics(),
+    name: "configmaps",
+  });
+  const signal = new AbortController();
+  const running = informer.run(signal.signal);
+  const stop = async (): Promise<void> => {
+    signal.abort();
+    await running;
+    await client.close();
+  };
+  t.after(stop);
+  await rig.until(() => informer.hasSynced(), "the first list");
+  return { informer, stop };
+}
+
+async function create(rig: Rig, name: string): Promise<void> {
+  await rig.server.engine.create(type, "default", { apiVersion: "v1", kind: "ConfigMap", metadata: { name } });
+}
+
+test("a watch that falls silent is noticed within its idle deadline of 150 s, and no event is lost", async (t) => {
+  const rig = await startRig(t);
+  // The first stream says nothing after its end mark, not even bookmarks.
+  rig.setFaults(({ number }) => (number === 1 ? { type: "stall", afterEvents: 1 } : undefined));
+  const { informer } = await startInformer(t, rig);
+  const stalledAtMs = rig.clock.monotonicMs();
+  await create(rig, "missed");
+  await rig.until(() => rig.requests() === 2, "a second watch");
+  const noticedAfterMs = rig.clock.monotonicMs() - stalledAtMs;
+  assert.ok(noticedAfterMs >= 150_000 && noticedAfterMs <= 150_800, `after ${noticedAfterMs} ms`);
+  await rig.until(() => informer.get("default/missed") !== undefined, "the missed event");
+});
+
+test("a server that accepts and then says nothing at all never looks synced or alive", async (t) => {
+  const rig = await startRig(t);
+  const { informer } = await startInformer(t, rig);
+  rig.setFaults(() => ({ type: "stall" }));
+  rig.server.dropWatches();
+  await rig.until(() => rig.requests() >= 5, "five attempts");
+  assert.ok(informer.silentMs() > 120_000, `silent for ${informer.silentMs()} ms`);
+  assert.match(informer.lastError() ?? "", /^cannot watch configmaps: .*no answer for 30000 ms/);
+});
+
+test("headers alone are no sign of life: behind a middlebox that swallows the events the silence grows", async (t) => {
+  const rig = await startRig(t);
+  const { informer } = await startInformer(t, rig);
+  rig.setFaults(() => ({ type: "stall", afterEvents: 0 }));
+  rig.server.dropWatches();
+  await rig.until(() => rig.requests() >= 4, "four watches");
+  assert.ok(informer.silentMs() > 400_000, `silent for ${informer.silentMs()} ms`);
+});
+
+test("a fault of one connection concerns no other", async (t) => {
+  const rig = await startRig(t);
+  const { informer } = await startInformer(t, rig);
+  rig.setFaults(({ connection }) => (connection === 1 ? { type: "serverError" } : undefined));
+  rig.server.dropWatches();
+  await create(rig, "new");
+  await rig.until(() => informer.get("default/new") !== undefined, "a watch on another connection");
+  assert.ok(rig.requests() <= 40, `${rig.requests()} requests`);
+});
+
+/** Bytes of heap in use after a full collection. */
+function usedHeapBytes(): number {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+test("a thousand reconnects over sockets leave no socket, timer or memory behind", async (t) => {
+  const rig = await startRig(t);
+  const { informer, stop } = await startInformer(t, rig);
+  const resources = (): number => process.getActiveResourcesInfo().length;
+  let before: { heap: number; sockets: number; timers: number; resources: number } | undefined;
+  for (let reconnect = 1; reconnect <= 1_500; reconnect++) {
+    const seen = rig.requests();
+    if (reconnect % 50 === 0) await create(rig, `item-${reconnect}`);
+    rig.server.dropWatches();
+    await rig.until(() => rig.requests() > seen && rig.server.openWatches === 1, "the next watch");
+    // By the 500th, what is made once is there: buffers, compiled code.
+    if (reconnect !== 500 && reconnect !== 1_500) continue;
+    const now = {
+      heap: usedHeapBytes(),
+      sockets: rig.server.openConnections,
+      timers: rig.clock.pendingTimers,
+      resources: resources(),
+    };
+    before ??= now;
+    assert.deepEqual([now.sockets, now.timers], [1, before.timers]);
+    assert.ok(now.resources <= before.resources + 2, `${now.resources} handles after ${before.resources}`);
+    // A thousand leaked sockets, streams or requests would be several megabytes.
+    assert.ok(now.heap - before.heap < 1_000_000, `${now.heap - before.heap} bytes more`);
+  }
+  assert.equal(informer.size, 30);
+  await stop();
+  await rig.until(() => rig.server.openConnections === 0, "the connection is closed");
+  assert.equal(rig.clock.pendingTimers, 0);
+});
