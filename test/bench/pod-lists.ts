@@ -6,7 +6,7 @@ import { type Encoding } from "./pod-template.ts";
 import { type Row } from "./row.ts";
 
 const podsCount = 100_000;
-/** Measured 4 s and less on two busy cores. */
+/** Measured 2 to 6 s, and 19 s while other jobs held both cores. */
 const limitMs = 60_000;
 
 interface Figures {
@@ -17,7 +17,7 @@ interface Figures {
 }
 
 export async function measurePodLists(say: (line: string) => void): Promise<Row[]> {
-  const server = start("pod-server.ts", String(podsCount));
+  const server = start(new URL("pod-server.ts", import.meta.url), String(podsCount));
   try {
     const { port, podBytes } = await answerOf<{ port: number; podBytes: Record<Encoding, number> }>(server);
     const rows: Row[] = [];
@@ -27,7 +27,7 @@ export async function measurePodLists(say: (line: string) => void): Promise<Row[
     ]) {
       const read = async (encoding: Encoding): Promise<Figures> => {
         say(`cold list of pods by ${method}: ${encoding}`);
-        const reader = start("pod-reader.ts", `http://127.0.0.1:${port}/${path}`, encoding);
+        const reader = start(new URL("pod-reader.ts", import.meta.url), `http://127.0.0.1:${port}/${path}`, encoding);
         try {
           const figures = await answerOf<Figures>(reader);
           if (figures.pods !== podsCount) throw new Error(`${figures.pods} pods were read`);
@@ -56,8 +56,8 @@ function described({ wallMs, cpuMs, peakBytes }: Figures, podBytes: number): str
   return `${(wallMs / 1000).toFixed(1)} s (CPU ${(cpuMs / 1000).toFixed(1)} s), ${received} MB, peak ${Math.round(peakBytes / 1e6)} MB`;
 }
 
-function start(file: string, ...args: readonly string[]): ChildProcess {
-  return fork(fileURLToPath(new URL(file, import.meta.url)), args, { stdio: "inherit" });
+function start(file: URL, ...args: readonly string[]): ChildProcess {
+  return fork(fileURLToPath(file), args, { stdio: "inherit" });
 }
 
 async function answerOf<T>(child: ChildProcess): Promise<T> {

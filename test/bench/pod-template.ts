@@ -9,7 +9,7 @@ export interface Template {
   readonly offsets: readonly number[];
 }
 
-export const digits = 6;
+const digits = 6;
 const placeholder = "@".repeat(digits);
 const managedPaths = 40;
 const environmentVariables = 14;

@@ -12,7 +12,7 @@ export const knownDifferences: readonly KnownDifference[] = [
     double: "501 and 406",
   },
   {
-    what: "the columns of tables of Services, Secrets, ServiceAccounts, Events, webhooks and CustomResourceDefinitions",
+    what: "the columns of the table of Services",
     double: "name and age",
   },
   { what: "the states of init containers and exit codes in the table of pods", double: "are not told" },

@@ -20,6 +20,9 @@
  *
  * Delays and lags pass on the injected clock. `dropWatches`, `stop` and `start` break and restart the server as a whole.
  *
+ * kubectl works against it (`server.writeKubeconfig`): get, watch, describe, patch, apply --validate=false, label, scale, rollout, delete, drain.
+ * Its commands that send protobuf, such as `create configmap` and `auth`, do not.
+ *
  * What it does not imitate is answered with 501 NotImplemented. Known limits: CEL rules of CRDs are not evaluated, fields of built-in
  * types are neither pruned nor fully validated, server-side apply is refused, namespaces are never emptied.
  */

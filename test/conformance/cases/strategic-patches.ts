@@ -98,6 +98,21 @@ const maps = theme("strategic patch", {
     const answer = await deployments.strategic("a", { spec: { strategy } });
     refused(answer, 400, "BadRequest", "invalid patch format of retainKeys");
   },
+  "replaces a map of a template with $patch: replace": async (t) => {
+    const deployments = await deploymentWith(t, { nodeSelector: { a: "1", b: "2" } });
+    const patched = ok(await deployments.strategic("a", podTemplate({ nodeSelector: { $patch: "replace", c: "3" } })));
+    assert.deepEqual(templateOf(patched).nodeSelector, { c: "3" });
+  },
+  "with directives that are no lists is refused": async (t) => {
+    const deployments = await deploymentWith(t, {});
+    const strategy = { $retainKeys: "type", type: "Recreate" };
+    const keys = await deployments.strategic("a", { spec: { strategy } });
+    refused(keys, 400, "BadRequest", "invalid patch format of retainKeys");
+    const order = await deployments.strategic("a", podTemplate({ "$setElementOrder/containers": "x" }));
+    refused(order, 500, "", /^expected a \[\]interface \{\}, but received a string/);
+    const deletion = await deployments.strategic("a", { metadata: { "$deleteFromPrimitiveList/finalizers": "x" } });
+    assert.deepEqual([deletion.code, meta(ok(deletion)).finalizers], [200, undefined]);
+  },
   "that is a list is refused": async (t) => {
     const { configMaps } = await t.space();
     await configMaps.create(bodies.configMap("a"));
@@ -178,6 +193,26 @@ const lists = theme("strategic patch of a list", {
       ],
     };
     assert.deepEqual(images(ok(await deployments.strategic("a", podTemplate(patch)))), ["main web:2"]);
+  },
+  "without the key of an item to delete is refused": async (t) => {
+    const deployments = await deploymentWith(t, {});
+    const answer = await deployments.strategic("a", podTemplate({ containers: [{ $patch: "delete" }] }));
+    refused(answer, 500, "", "map: map[$patch:delete] does not contain declared merge key: name");
+  },
+  "adds a new item or list without nulls and directives": async (t) => {
+    const deployments = await deploymentWith(t, {});
+    const env = [
+      { name: "A", value: "1" },
+      { name: "B", $patch: "delete" },
+    ];
+    const added = { name: "new", image: "new:1", args: null, env };
+    const patched = ok(await deployments.strategic("a", podTemplate({ containers: [added] })));
+    const [container] = containersOf(patched);
+    assert.deepEqual([container?.name, container?.args], ["new", undefined]);
+    // Deletions inside a new item lose their directive only; in a list that is new to an old item they go.
+    assert.deepEqual(container?.env, [{ name: "A", value: "1" }, { name: "B" }]);
+    const second = ok(await deployments.strategic("a", podTemplate({ containers: [{ name: "main", env }] })));
+    assert.deepEqual(containersOf(second).find(({ name }) => name === "main")?.env, [{ name: "A", value: "1" }]);
   },
   "merges ports by their container port": async (t) => {
     const ports = [

@@ -57,6 +57,20 @@ const builtIn: Readonly<Partial<Record<ResourceName, readonly string[]>>> = {
     "Selector string 1",
   ],
   statefulsets: ["Name string name 0", "Ready string 0", "Age string 0", "Containers string 1", "Images string 1"],
+  events: [
+    "Last Seen string 0",
+    "Type string 0",
+    "Reason string 0",
+    "Object string 0",
+    "Subobject string 1",
+    "Source string 1",
+    "Message string 0",
+    "First Seen string 1",
+    "Count string 1",
+    "Name string name 1",
+  ],
+  secrets: ["Name string name 0", "Type string 0", "Data string 0", "Age string 0"],
+  serviceaccounts: ["Name string name 0", "Age string 0"],
   leases: ["Name string name 0", "Holder string 0", "Age string 0"],
   poddisruptionbudgets: [
     "Name string name 0",
@@ -85,12 +99,17 @@ const shape = theme("table", {
     const space = await t.space();
     for (const [resource, expected] of Object.entries(builtIn)) {
       const table = ok(await space.of(resource as ResourceName).table(""), 200);
-      assert.deepEqual([table.kind, table.apiVersion, table.rows], ["Table", "meta.k8s.io/v1", []], resource);
+      assert.deepEqual([table.kind, table.apiVersion], ["Table", "meta.k8s.io/v1"], resource);
       assert.deepEqual(columns(table), expected, resource);
     }
     assert.deepEqual(columns(ok(await t.cluster("/api/v1", "nodes").table(""))), nodeColumns);
     const namespaces = columns(ok(await t.cluster("/api/v1", "namespaces").table("")));
     assert.deepEqual(namespaces, ["Name string name 0", "Status string 0", "Age string 0"]);
+    const admission = "/apis/admissionregistration.k8s.io/v1";
+    const configurations = ok(await t.cluster(admission, "validatingwebhookconfigurations").table(""));
+    assert.deepEqual(columns(configurations), ["Name string name 0", "Webhooks integer 0", "Age string 0"]);
+    const definitions = ok(await t.cluster("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions").table(""));
+    assert.deepEqual(columns(definitions), ["Name string name 0", "Created At date 0"]);
   },
   "of a custom resource has the columns of its definition": async (t) => {
     const protectors = (await t.space()).of("podprotectors");
@@ -199,6 +218,37 @@ const cells = theme("table row", {
 
     ok(await pods.delete("a"));
     assert.deepEqual(await row(), { Name: "a", Ready: "0/1", Status: "Terminating", Restarts: "0", ...rest });
+  },
+  "of an Event tells what happened to what": async (t) => {
+    const space = await t.space();
+    const events = space.of("events");
+    const times = { firstTimestamp: new Date().toISOString(), lastTimestamp: new Date().toISOString(), count: 3 };
+    const seconds = Object.fromEntries(
+      Object.entries(times).map(([key, value]) => [key, typeof value === "string" ? `${value.slice(0, 19)}Z` : value]),
+    );
+    const involved = { kind: "PodProtector", name: "web", namespace: space.name };
+    await events.create(bodies.event("a", involved, { ...seconds, source: { component: "podseidon" } }));
+    const [row = {}] = rows(ok(await events.table("")));
+    const { "Last Seen": last, "First Seen": first, ...rest } = row;
+    assert.match(String(last), age);
+    assert.match(String(first), age);
+    assert.deepEqual(rest, {
+      Type: "Warning",
+      Reason: "Refused",
+      Object: "podprotector/web",
+      Subobject: "",
+      Source: "podseidon",
+      Message: "a deletion was refused",
+      Count: 3,
+      Name: "a",
+    });
+  },
+  "of a Secret counts its entries": async (t) => {
+    const secrets = (await t.space()).of("secrets");
+    const metadata = { name: "a" };
+    await secrets.create({ apiVersion: "v1", kind: "Secret", metadata, type: "Opaque", data: { k: "MQ==" } });
+    const [{ Type, Data } = {}] = rows(ok(await secrets.table("")));
+    assert.deepEqual([Type, Data], ["Opaque", 1]);
   },
   "of a Deployment counts its pods": async (t) => {
     const deployments = (await t.space()).of("deployments");

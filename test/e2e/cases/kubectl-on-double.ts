@@ -78,7 +78,7 @@ class Bench {
     await waitFor(`${replicas} pods of ${name}`, 20 * second, async () => {
       const [row] = await this.table("get", "deployments", name, "--no-headers");
       const pods = await this.table("get", "pods", `--selector=app=${name}`, "--no-headers");
-      const running = pods.filter(([, ready, status]) => ready === "1/1" && status === "Running");
+      const running = pods.filter(([, ready, status]) => /^(\d+)\/\1$/.test(ready ?? "") && status === "Running");
       return row?.[1] === `${replicas}/${replicas}` && running.length === replicas && pods.length === replicas;
     });
   }

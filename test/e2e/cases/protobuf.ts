@@ -90,7 +90,7 @@ async function samePods(context: CaseContext): Promise<Figures> {
   const lateError = informer.lastError();
   assert.equal(lateError, undefined);
 
-  // A resource without protobuf: the same request is answered in JSON, and a strict one is refused.
+  // A resource without protobuf: the same request is answered in JSON.
   await applyCrd(admin, crdFile);
   const list = await client.request({ method: "GET", path: resourcePath(podProtectors), preferProtobuf: true });
   assert.equal((list as { kind?: unknown }).kind, "PodProtectorList");

@@ -91,14 +91,14 @@ async function live(rig: Rig, history: History, list: "watchList" | "pages"): Pr
       (cause: unknown) => new Error("the witness objects", { cause }),
     )
     .finally(() => (ended = true));
-  const isEqual = (): boolean => ended || witness.isEqual();
+  const hasCaughtUp = (): boolean => ended || witness.hasCaughtUp();
   let round = 0;
   const changeAndCatchUp = async (what: string): Promise<void> => {
     await change(engine, ++round);
-    await rig.until(isEqual, what);
+    await rig.until(hasCaughtUp, what);
   };
   try {
-    await rig.until(isEqual, "the first list");
+    await rig.until(hasCaughtUp, "the first list");
     await changeAndCatchUp("events of the first watch");
     rig.server.dropWatches();
     await changeAndCatchUp("events while the watch is broken");

@@ -76,8 +76,12 @@ export function pod(fields: PodFields): Buffer {
     Object.entries(entries).map(([key, value]) => field(number, entry(key, value)));
   const managed = (manager: string): Buffer =>
     message(
-      ...[field(1, manager), field(2, "Update"), field(3, "v1"), field(4, managedAt)],
-      ...[field(6, "FieldsV1"), field(7, field(1, managedFieldsV1))],
+      field(1, manager),
+      field(2, "Update"),
+      field(3, "v1"),
+      field(4, managedAt),
+      field(6, "FieldsV1"),
+      field(7, field(1, managedFieldsV1)),
     );
   const metadata = message(
     field(1, fields.name),

@@ -23,6 +23,12 @@ export function unknownDirective(directive: unknown, item: JsonObject): Error {
   return plainError(`unknown patch type: ${goText(directive)} in map: ${goText(item)}`);
 }
 
+/** A directive whose value should be a list. */
+export function notAList(value: unknown): Error {
+  const got = isObject(value) ? "map[string]interface {}" : typeof value;
+  return plainError(`expected a []interface {}, but received a ${got}`);
+}
+
 /** `object` without `key`. */
 export function without(object: JsonObject, key: string): JsonObject {
   const { [key]: _, ...rest } = object;
@@ -38,6 +44,14 @@ export function plainValue(value: unknown): unknown {
     .filter(([key, field]) => field !== null && !key.startsWith("$"))
     .map(([key, field]) => [key, plainValue(field)] as const);
   return Object.fromEntries(kept.filter(([, field]) => field !== undefined));
+}
+
+/** An item that is new to a list: without directives and nulls as well, but here the server keeps what only says what to delete. */
+export function plainItem(item: unknown): unknown {
+  if (Array.isArray(item)) return item.map(plainItem);
+  if (!isObject(item)) return item;
+  const kept = Object.entries(item).filter(([key, field]) => field !== null && !key.startsWith("$"));
+  return Object.fromEntries(kept.map(([key, field]) => [key, plainItem(field)]));
 }
 
 /** A mutable copy of `original` with the fields that `$retainKeys` leaves; all of them without the directive. Throws 400. */

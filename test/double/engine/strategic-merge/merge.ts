@@ -4,13 +4,15 @@
  * old order says nothing else.
  */
 import { type JsonObject, isObject } from "../object.ts";
-import { badRequest, plainError } from "../status.ts";
+import { plainError } from "../status.ts";
 import {
   deletePrefix,
   isDeletion,
   noMergeKey,
+  notAList,
   orderPrefix,
   patchDirective,
+  plainItem,
   plainValue,
   retainKeysDirective,
   retained,
@@ -63,11 +65,11 @@ function mergeItems(original: List, patch: List, mergeKey: string, fields: Field
     else if (directive === "merge") throw plainError("merging lists cannot yet be specified in the patch");
     else throw unknownDirective(directive, item);
   }
-  if (isReplaced) return plain.map(plainValue);
+  if (isReplaced) return plain.map(plainItem);
   const merged = [...kept];
   for (const item of plain) {
     const at = merged.findIndex((old) => identity(old) === identity(item));
-    if (at < 0) merged.push(plainValue(item));
+    if (at < 0) merged.push(plainItem(item));
     else merged[at] = mergeMap(merged[at] as JsonObject, item as JsonObject, fields);
   }
   return inOrder(merged, plain, kept, identity);
@@ -94,7 +96,7 @@ function checkOrder(patch: List, order: List, identity: Identity): void {
 
 /** A list with `$setElementOrder`; undefined when there is no list to order. */
 function orderedList(original: unknown, patch: unknown, order: unknown, rule: FieldRule | undefined): List | undefined {
-  if (!Array.isArray(order)) throw badRequest("invalid patch format of setElementOrder list");
+  if (!Array.isArray(order)) throw notAList(order);
   if (!Array.isArray(original) && !Array.isArray(patch)) return undefined;
   const before: List = Array.isArray(original) ? original : [];
   const identity = identityBy(rule?.mergeKey);
@@ -132,8 +134,7 @@ function mergeMap(original: JsonObject, patch: JsonObject, fields: FieldRules): 
     if (key.startsWith(deletePrefix)) {
       const field = key.slice(deletePrefix.length);
       const list = merged[field];
-      if (!Array.isArray(value)) throw badRequest("invalid patch format of primitive list");
-      if (Array.isArray(list)) merged[field] = list.filter((item) => !value.includes(item));
+      if (Array.isArray(list) && Array.isArray(value)) merged[field] = list.filter((item) => !value.includes(item));
     } else if (value === null) delete merged[key];
     else {
       const next = key in merged ? mergeField(merged[key], value, fields[key]) : plainValue(value);

@@ -2,6 +2,7 @@
 import { type JsonObject, type KubeObject, asArray, asNumber, asObject, asString } from "../../engine/object.ts";
 import { type ResourceType, builtInResources as types } from "../../engine/resources.ts";
 import { type Cell, type Column, column } from "./column.ts";
+import { eventColumns } from "./event-columns.ts";
 import { ageOf } from "./human-duration.ts";
 import { compileJsonPath } from "./json-path.ts";
 import { podColumns } from "./pod-columns.ts";
@@ -22,6 +23,11 @@ function textAt(path: string, fallback: string): Cell {
     const found = asString(read(object)) ?? asNumber(read(object))?.toString() ?? "";
     return found === "" ? fallback : found;
   };
+}
+
+/** How many entries a map or a list has. */
+function sizeOf(field: string): Cell {
+  return (object) => Object.keys(Array.isArray(object[field]) ? object[field] : asObject(object[field])).length;
 }
 
 function templateContainers(field: "name" | "image"): Cell {
@@ -123,9 +129,25 @@ function builtInColumns(type: ResourceType): readonly Column[] {
     case types.leases:
       return [nameColumn, column("Holder", "string", textAt(".spec.holderIdentity", "")), ageColumn];
     case types.configMaps:
-      return [nameColumn, column("Data", "string", ({ data }) => Object.keys(asObject(data)).length), ageColumn];
+      return [nameColumn, column("Data", "string", sizeOf("data")), ageColumn];
     case types.nodes:
       return nodeColumns;
+    case types.events:
+      return eventColumns;
+    case types.secrets:
+      return [
+        nameColumn,
+        column("Type", "string", textAt(".type", "")),
+        column("Data", "string", sizeOf("data")),
+        ageColumn,
+      ];
+    case types.validatingWebhookConfigurations:
+      return [nameColumn, column("Webhooks", "integer", sizeOf("webhooks")), ageColumn];
+    case types.customResourceDefinitions:
+      return [
+        nameColumn,
+        { ...column("Created At", "string", textAt(".metadata.creationTimestamp", "")), type: "date" },
+      ];
     default:
       return [nameColumn, ageColumn];
   }
