@@ -78,14 +78,17 @@ async function lead(
 /** Renews until `done` aborts; then undefined. Else the reason why leadership is over. */
 async function renew(elector: Elector, done: AbortSignal): Promise<string | undefined> {
   const { config, clock, logger } = elector;
+  // A slow acquisition has used up a part of the deadline: the first renewal must still have time.
+  let pauseMs = Math.min(config.retryPeriodMs, elector.leadershipLeftMs() / 2);
   for (;;) {
-    // Never beyond the deadline, also when the last attempt ended shortly before it.
-    await sleep(clock, Math.min(config.retryPeriodMs, elector.leadershipLeftMs()), done);
+    await sleep(clock, pauseMs, done);
     if (done.aborted) return undefined;
     const leftMs = elector.leadershipLeftMs();
     if (leftMs <= 0) return `it could not be renewed within ${config.renewDeadlineMs} ms`;
     const attempt = await elector.tryAcquireOrRenew(leftMs);
     if (attempt.type === "other") return `"${attempt.holder}" holds it`;
     if (attempt.type === "failed" && !done.aborted) logger.warn("Cannot renew the Lease", { reason: attempt.reason });
+    // Never beyond the deadline, also when the last attempt ended shortly before it.
+    pauseMs = Math.min(config.retryPeriodMs, elector.leadershipLeftMs());
   }
 }

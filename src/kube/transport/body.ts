@@ -1,29 +1,10 @@
-/** Reads the body of an answer: whole up to a limit, or as a stream. */
+/** Reads the body of a streaming request: chunk by chunk, or whole when it is a refusal. */
 import { type Readable } from "node:stream";
 import { KubeError } from "../kube-client.ts";
-import { isTooLarge } from "./connections.ts";
 import { type Deadline } from "./deadline.ts";
 import { networkError } from "./kube-errors.ts";
 
-/**
- * The whole body of an answer to a request, the quick way: without a stream in between. Throws KubeError: "malformed" when it is larger than
- * connections.ts allows, else what ended the reading.
- */
-export async function readWhole(
-  body: Readable & { bytes(): Promise<Uint8Array> },
-  what: string,
-  deadline: Deadline,
-): Promise<Buffer> {
-  try {
-    const { buffer, byteOffset, byteLength } = await body.bytes();
-    return Buffer.from(buffer, byteOffset, byteLength);
-  } catch (error) {
-    if (isTooLarge(error)) throw new KubeError("malformed", `${what}: the answer is too large`, { cause: error });
-    throw deadline.error() ?? networkError(what, error);
-  }
-}
-
-/** The whole body, also of a stream's refusal. Throws KubeError: "malformed" beyond `bytesMax`, else what ended the reading. */
+/** The whole body of a refusal. Throws KubeError: "malformed" beyond `bytesMax`, else what ended the reading. */
 export async function readBytes(body: Readable, bytesMax: number, what: string, deadline: Deadline): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -1,4 +1,5 @@
 /** The KubeClient over HTTP: deadlines, safe retries and decoding around sender.ts. */
+import { assert } from "../../util/assert.ts";
 import { type Clock, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
@@ -6,7 +7,7 @@ import { type Rng, uniform } from "../../util/rng.ts";
 import { isKubeError, type KubeClient, type KubeError, type KubeRequest } from "../kube-client.ts";
 import { isProtobuf } from "../protobuf/index.ts";
 import { decodeAnswer } from "./answer.ts";
-import { readStream, readWhole } from "./body.ts";
+import { readStream } from "./body.ts";
 import { createClientMetrics, type ClientMetrics } from "./client-metrics.ts";
 import { type ClusterConfig } from "./cluster-config.ts";
 import { createCredentialSource } from "./credentials.ts";
@@ -57,12 +58,11 @@ export async function createKubeClient(
     async stream(request, idleTimeoutMs) {
       const deadline = createDeadline(clock, request.timeoutMs ?? timeoutMsDefault, nameOf(request), request.signal);
       try {
-        const response = await sender.send(request, deadline, true);
+        const { headers, stream } = await sender.send(request, deadline, true);
+        assert(stream !== undefined, "a streaming request has a stream");
         deadline.extend(idleTimeoutMs);
-        const chunks = readStream(response.body, nameOf(request), deadline);
-        return isProtobuf(response.headers["content-type"])
-          ? Object.assign(chunks, { encoding: "protobuf" as const })
-          : chunks;
+        const chunks = readStream(stream, nameOf(request), deadline);
+        return isProtobuf(headers["content-type"]) ? Object.assign(chunks, { encoding: "protobuf" as const }) : chunks;
       } catch (error) {
         deadline.clear();
         throw error;
@@ -82,9 +82,7 @@ async function requestWithRetries(
   const retries = { network: 0, busy: 0 };
   for (;;) {
     try {
-      const { statusCode: code, headers, body } = await sender.send(request, deadline, false);
-      const bytes = await readWhole(body, nameOf(request), deadline);
-      return decodeAnswer(nameOf(request), { code, headers, body: bytes });
+      return decodeAnswer(nameOf(request), await sender.send(request, deadline, false));
     } catch (error) {
       const delayMs = retryDelayMs(error, request, retries);
       if (delayMs === undefined) throw error;

@@ -1,5 +1,5 @@
 /** The connections of one cluster: one pool for requests and one for watches, made anew when the TLS material was rotated. */
-import { Agent, errors, ProxyAgent, type Dispatcher } from "undici";
+import { Agent, ProxyAgent, type Dispatcher } from "undici";
 import { type Credentials } from "./credentials.ts";
 
 /** kube-apiserver reads up to 16 of our requests at once; more would only queue in its fair queuing. */
@@ -11,9 +11,6 @@ const tcpProbeDelayMs = 30_000;
 /** Longer than any handshake on a working network; three attempts fit into a request's default deadline of 30 s. */
 const connectTimeoutMs = 10_000;
 
-/** A page of 500 objects at 256 KiB each; an answer beyond that is a mistake. */
-const bodyBytesMax = 128 * 1024 * 1024;
-
 interface Target {
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
@@ -23,7 +20,7 @@ interface Target {
 }
 
 export interface Connections {
-  /** For requests (with bodies of at most 128 MiB, see isTooLarge) and for streams, valid for these credentials. */
+  /** For requests and for streams, valid for these credentials. */
   of(credentials: Credentials): Target;
   /** Breaks everything off. */
   destroy(): Promise<void>;
@@ -41,7 +38,7 @@ export function createConnections(onCloseError: (error: unknown) => void): Conne
         key: credentials.connectionKey,
         origin,
         pathPrefix: pathname.replace(/\/$/, ""),
-        requests: createDispatcher(credentials, { connections: requestSockets, maxResponseSize: bodyBytesMax }),
+        requests: createDispatcher(credentials, { connections: requestSockets }),
         // Each watch holds its own connection for minutes; their number is that of the informers. None is used again (that is what no
         // pipelining means): the next watch may land on another replica, and a sick one does not keep its watchers.
         streams: createDispatcher(credentials, { connections: null, pipelining: 0 }),
@@ -54,14 +51,9 @@ export function createConnections(onCloseError: (error: unknown) => void): Conne
   };
 }
 
-/** True for the error of reading a body that is larger than 128 MiB. */
-export function isTooLarge(error: unknown): boolean {
-  return error instanceof errors.ResponseExceededMaxSizeError;
-}
-
 function createDispatcher(
   credentials: Credentials,
-  pool: { readonly connections: number | null; readonly pipelining?: number; readonly maxResponseSize?: number },
+  pool: { readonly connections: number | null; readonly pipelining?: number },
 ): Dispatcher {
   const { tls, proxyUrl } = credentials;
   const connect = { keepAlive: true, keepAliveInitialDelay: tcpProbeDelayMs, timeout: connectTimeoutMs };

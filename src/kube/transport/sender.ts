@@ -1,30 +1,34 @@
-/** Sends one request and returns its 2xx header: rate limit, credentials with one refresh after a 401, JSON where protobuf is refused, classification of failures. */
-import { type Dispatcher } from "undici";
+/** Sends one request and returns its 2xx answer: rate limit, credentials with one refresh after a 401, JSON where protobuf is refused, classification of failures. */
+import { type Readable } from "node:stream";
 import { type Clock } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
-import { KubeError, type KubeRequest } from "../kube-client.ts";
+import { isKubeError, KubeError, type KubeRequest } from "../kube-client.ts";
 import { mediaType } from "../protobuf/index.ts";
-import { errorOfAnswer } from "./answer.ts";
+import { type Answer, errorOfAnswer } from "./answer.ts";
 import { readBytes } from "./body.ts";
 import { type ClientMetrics } from "./client-metrics.ts";
 import { type ClusterConfig } from "./cluster-config.ts";
-import { createConnections } from "./connections.ts";
+import { type Connections, createConnections } from "./connections.ts";
 import { type CredentialSource, type Credentials, type HeaderValues } from "./credentials.ts";
 import { type Deadline } from "./deadline.ts";
+import { errorBodyBytesMax, exchange } from "./exchange.ts";
 import { networkError } from "./kube-errors.ts";
 import { createTokenBucket } from "./token-bucket.ts";
 
+/** A whole answer, or the header of one whose body is still to be read from `stream`. */
+interface Reply extends Answer {
+  readonly stream?: Readable;
+}
+
 export interface Sender {
-  /** Resolves with a 2xx header, its body unread. Throws KubeError. `streaming` = on a connection of its own. */
-  send(request: KubeRequest, deadline: Deadline, streaming: boolean): Promise<Dispatcher.ResponseData>;
+  /** Resolves with a 2xx answer; `streaming` = with its header, on a connection of its own. Throws KubeError. */
+  send(request: KubeRequest, deadline: Deadline, streaming: boolean): Promise<Reply>;
   destroy(): Promise<void>;
 }
 
 const jsonType = "application/json";
 /** A server without protobuf for a resource (custom resources have none) answers in JSON. */
 const eitherType = `${mediaType},${jsonType}`;
-/** A Status with its causes. */
-const errorBodyBytesMax = 64 * 1024;
 
 export function createSender(
   config: ClusterConfig,
@@ -35,40 +39,9 @@ export function createSender(
   const { clock, logger } = deps;
   const connections = createConnections((err) => logger.warn("Cannot close old connections", { err }));
   const limitRate = createRateLimit(config, clock, metrics);
+  const attempt = createAttempt(config, connections, clock, metrics);
   /** Kept until this process ends: a server that learns protobuf later goes on with JSON, which is slower and otherwise the same. */
   let protobufRefused = false;
-
-  async function attempt(
-    request: KubeRequest,
-    credentials: Credentials,
-    deadline: Deadline,
-    streaming: boolean,
-    accept: string,
-  ): Promise<Dispatcher.ResponseData> {
-    // The emitter tells of what is still to come.
-    const ended = deadline.error();
-    if (ended !== undefined) throw ended;
-    const { requests, streams, origin, pathPrefix } = connections.of(credentials);
-    const startedMs = clock.monotonicMs();
-    const seconds = (): number => (clock.monotonicMs() - startedMs) / 1000;
-    try {
-      const response = await (streaming ? streams : requests).request({
-        origin,
-        path: `${pathPrefix}${request.path}${queryText(request)}`,
-        method: request.method,
-        headers: headersOf(request, accept, config.userAgent, credentials.headers),
-        body: request.body === undefined ? null : JSON.stringify(request.body),
-        signal: deadline.emitter,
-        // Otherwise undici closes the connection after each DELETE, because some servers do not expect its body.
-        reset: false,
-      });
-      metrics.attempt(request.method, response.statusCode, seconds());
-      return response;
-    } catch (error) {
-      metrics.attempt(request.method, undefined, seconds());
-      throw deadline.error() ?? networkError(nameOf(request), error);
-    }
-  }
 
   return {
     async send(request, deadline, streaming) {
@@ -78,11 +51,10 @@ export function createSender(
         // An exec plugin may hang.
         const credentials = current instanceof Promise ? await deadline.race(current) : current;
         const protobuf = request.preferProtobuf === true && !protobufRefused;
-        const response = await attempt(request, credentials, deadline, streaming, protobuf ? eitherType : jsonType);
-        const { statusCode: code, headers } = response;
-        if (code >= 200 && code < 300) return response;
-        const body = await readBytes(response.body, errorBodyBytesMax, nameOf(request), deadline);
-        const error = errorOfAnswer(nameOf(request), { code, headers, body });
+        const reply = await attempt(request, credentials, deadline, streaming, protobuf ? eitherType : jsonType);
+        const { code } = reply;
+        if (isSuccess(code)) return reply;
+        const error = errorOfAnswer(nameOf(request), reply);
         if (protobuf && isRefusalOfType(code)) {
           protobufRefused = true;
           logger.info("The server refuses protobuf, going on with JSON", { err: error });
@@ -95,6 +67,52 @@ export function createSender(
       }
     },
     destroy: () => connections.destroy(),
+  };
+}
+
+type Attempt = (
+  request: KubeRequest,
+  credentials: Credentials,
+  deadline: Deadline,
+  streaming: boolean,
+  accept: string,
+) => Promise<Reply>;
+
+/** Sends a request once; resolves with whatever the server answers. */
+function createAttempt(config: ClusterConfig, connections: Connections, clock: Clock, metrics: ClientMetrics): Attempt {
+  return async (request, credentials, deadline, streaming, accept) => {
+    // The emitter tells of what is still to come.
+    const ended = deadline.error();
+    if (ended !== undefined) throw ended;
+    const what = nameOf(request);
+    const { requests, streams, origin, pathPrefix } = connections.of(credentials);
+    const startedMs = clock.monotonicMs();
+    let answered = false;
+    const onHeader = (code: number | undefined): void => {
+      answered = true;
+      metrics.attempt(request.method, code, (clock.monotonicMs() - startedMs) / 1000);
+    };
+    const options = {
+      origin,
+      path: `${pathPrefix}${request.path}${queryText(request)}`,
+      method: request.method,
+      headers: headersOf(request, accept, config.userAgent, credentials.headers),
+      body: request.body === undefined ? null : JSON.stringify(request.body),
+      // Otherwise undici closes the connection after each DELETE, because some servers do not expect its body.
+      reset: false,
+    };
+    try {
+      if (!streaming) return await exchange(requests, options, { what, deadline, onHeader });
+      const response = await streams.request({ ...options, signal: deadline.emitter });
+      const { statusCode: code, headers, body } = response;
+      onHeader(code);
+      return isSuccess(code)
+        ? { code, headers, body: Buffer.alloc(0), stream: body }
+        : { code, headers, body: await readBytes(body, errorBodyBytesMax, what, deadline) };
+    } catch (error) {
+      if (!answered) onHeader(undefined);
+      throw deadline.error() ?? (isKubeError(error) ? error : networkError(what, error));
+    }
   };
 }
 
@@ -133,6 +151,10 @@ function queryText(request: KubeRequest): string {
     if (value !== undefined) query.set(name, String(value));
   }
   return query.size === 0 ? "" : `?${query.toString()}`;
+}
+
+function isSuccess(code: number): boolean {
+  return code >= 200 && code < 300;
 }
 
 /** 406 Not Acceptable, 415 Unsupported Media Type: some proxies are strict. */

@@ -67,7 +67,7 @@ async function change(engine: Engine, round: number): Promise<void> {
   await engine.delete(type, "default", `new-${round}`);
 }
 
-/** One life of an informer: first list, events, a broken watch with changes meanwhile, a list anew, more events. Returns how many lists it made. */
+/** One life of an informer: first list, events, a broken watch with changes meanwhile, a list anew, more events. */
 async function live(rig: Rig, history: History, list: "watchList" | "pages"): Promise<void> {
   const { engine } = rig.server;
   const connected = await rig.connect();
@@ -144,9 +144,22 @@ async function exhaust(t: TestContext, fault: Fault, list: "watchList" | "pages"
   history.close();
 }
 
+/** `type, key value`, for the name of a test. */
+function describeFault({ type: name, ...more }: Fault): string {
+  return [name, ...Object.entries(more).map(([key, value]) => `${key} ${value}`)].join(", ");
+}
+
 for (const fault of faults) {
-  const { type: name, ...more } = fault;
-  const what = [name, ...Object.entries(more).map(([key, value]) => `${key} ${value}`)].join(", ");
-  test(`an informer survives ${what}`, (t) => exhaust(t, fault, "watchList", 3));
-  test(`an informer that lists in pages survives ${what}`, (t) => exhaust(t, fault, "pages", 510));
+  test(`an informer survives ${describeFault(fault)}`, (t) => exhaust(t, fault, "watchList", 3));
+}
+
+/** What happens within a watch is the same whichever list came before. */
+const faultsOfLists: readonly Fault[] = [
+  ...faults.filter((fault) => !("afterEvents" in fault) && fault.type !== "watchLag" && fault.type !== "duplicate"),
+  { type: "truncate" },
+  { type: "corrupt" },
+];
+for (const fault of faultsOfLists) {
+  // Two pages of 500.
+  test(`an informer that lists in pages survives ${describeFault(fault)}`, (t) => exhaust(t, fault, "pages", 510));
 }

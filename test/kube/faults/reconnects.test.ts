@@ -57,6 +57,21 @@ test("a watch that falls silent is noticed within its idle deadline of 150 s, an
   await rig.until(() => informer.get("default/missed") !== undefined, "the missed event");
 });
 
+test("a watch whose version has left the server's history is followed by a list, also of deletions that nobody saw", async (t) => {
+  const rig = await startRig(t);
+  await create(rig, "deleted");
+  const { informer } = await startInformer(t, rig);
+  rig.setFaults(({ number }) => (number === 1 ? { type: "serverError" } : undefined));
+  rig.server.dropWatches();
+  await rig.until(() => rig.requests() === 1, "the first attempt to go on");
+  await rig.server.engine.delete(type, "default", "deleted");
+  await create(rig, "new");
+  rig.server.engine.forgetHistory();
+  await rig.until(() => informer.get("default/new") !== undefined, "the list");
+  assert.equal(informer.get("default/deleted"), undefined);
+  assert.equal(rig.requests(), 3, "a watch that is refused, then a WatchList");
+});
+
 test("a server that accepts and then says nothing at all never looks synced or alive", async (t) => {
   const rig = await startRig(t);
   const { informer } = await startInformer(t, rig);

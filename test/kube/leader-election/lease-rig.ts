@@ -36,13 +36,14 @@ export function createLeaseServer(clock: VirtualClock) {
     },
     client() {
       const client = createScriptedKubeClient();
-      const state = { client, down: false, hangs: false, loseAnswers: false };
+      const state = { client, down: false, hangs: false, loseAnswers: false, slowMs: 0 };
       client.request = async (request) => {
         client.requests.push(request);
         if (state.hangs) {
           await sleep(clock, request.timeoutMs ?? 30_000, request.signal);
           throw new KubeError("timeout", "no answer");
         }
+        if (state.slowMs > 0) await sleep(clock, state.slowMs);
         if (state.down) throw new KubeError("network", "refused");
         const answer = handle(request);
         if (state.loseAnswers) throw new KubeError("network", "reset");
@@ -73,9 +74,10 @@ export function candidate(
   server: LeaseServer,
   clock: VirtualClock,
   identity: string,
-  { drainMs = 0, change = {} } = {},
+  { drainMs = 0, slowMs = 0, change = {} } = {},
 ) {
   const net = server.client();
+  net.slowMs = slowMs;
   const metrics = createCountingMetrics();
   const elector = new Elector({
     config: { ...config, ...change },

@@ -110,6 +110,19 @@ test("the work of a holder whose requests hang is told to stop within the renew 
   await a.running;
 });
 
+test("who needed nearly the whole renew deadline to acquire the Lease renews it before that is over", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a", { slowMs: 4_700 });
+  await clock.advance(9_400);
+  assert.deepEqual(a.log, ["starts 9400"]);
+  a.net.slowMs = 0;
+  await clock.advance(60_000);
+  assert.deepEqual(a.log, ["starts 9400"]);
+  a.stop.abort();
+  await a.running;
+});
+
 test("a failure shorter than the renew deadline costs nothing", async () => {
   const clock = createVirtualClock();
   const server = createLeaseServer(clock);
