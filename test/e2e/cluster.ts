@@ -20,6 +20,7 @@ import {
   etcdArgs,
   schedulerArgs,
   writeClusterFiles,
+  writeTokens,
 } from "./control-plane.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { MetricsText } from "./metrics-text.ts";
@@ -83,7 +84,8 @@ export class Cluster {
   readonly #options: ClusterOptions;
   readonly #etcdPort: number;
   readonly #files: ClusterFiles;
-  readonly #users: readonly ClusterUser[];
+  #users: readonly ClusterUser[];
+  #furtherApiServerArgs: readonly string[] = [];
   #etcd: ManagedProcess | undefined;
   #apiServer: ManagedProcess | undefined;
   #admin: AdminClient | undefined;
@@ -101,7 +103,7 @@ export class Cluster {
     this.#users = [{ name: "admin", groups: ["system:masters"] }, ...(options.users ?? [])].map((user) => ({
       name: user.name,
       groups: user.groups ?? [],
-      token: randomBytes(16).toString("hex"),
+      token: newToken(),
     }));
   }
 
@@ -146,6 +148,17 @@ export class Cluster {
     return found.token;
   }
 
+  /** A new token for the user. The API server takes it, and refuses the old one, from its next start on. */
+  rotateToken(user: string): void {
+    this.#users = this.#users.map((one) => (one.name === user ? { ...one, token: newToken() } : one));
+    writeTokens(this.#files, this.#users);
+  }
+
+  /** Arguments that the API server gets besides the usual ones, from its next start on. */
+  setFurtherApiServerArgs(args: readonly string[]): void {
+    this.#furtherApiServerArgs = args;
+  }
+
   /** A kubeconfig of one of the cluster's users; `url` replaces the API server's address, for a proxy in between. */
   kubeconfigPath(user: string, url = this.url): string {
     return this.kubeconfigForToken(user, this.token(user), url);
@@ -170,12 +183,13 @@ export class Cluster {
   async startApiServer(): Promise<void> {
     const isRestart = this.#admin !== undefined;
     const { enable = [], disable = ["ServiceAccount"] } = this.#options.admissionPlugins ?? {};
-    const args = apiServerArgs(this.#files, {
+    const usual = apiServerArgs(this.#files, {
       port: this.port,
       etcdPort: this.#etcdPort,
       enableAdmissionPlugins: enable,
       disableAdmissionPlugins: disable,
     });
+    const args = [...usual, ...this.#furtherApiServerArgs];
     this.#apiServer = this.#run("kube-apiserver", args);
     await waitFor(`${this.name}: kube-apiserver is ready`, readyLimitMs, async () => {
       if (this.#etcd?.exit() !== undefined) throw new GiveUp(`${this.name}: etcd has ended: see ${this.directory}`);
@@ -268,4 +282,8 @@ export class Cluster {
     const { assets, processes } = this.#environment;
     return processes.start({ name: `${this.name}/${name}`, command: assets[name], args, logFile });
   }
+}
+
+function newToken(): string {
+  return randomBytes(16).toString("hex");
 }

@@ -47,11 +47,16 @@ const auditPolicy = {
   rules: [{ level: "Metadata", userGroups: ["system:serviceaccounts:podseidon-system"] }, { level: "None" }],
 };
 
+/** The API server reads it at its start only. */
+export function writeTokens(files: ClusterFiles, users: readonly ClusterUser[]): void {
+  const lines = users.map((user) => `${user.token},${user.name},${user.name},"${user.groups.join(",")}"\n`);
+  writeFileSync(files.tokens, lines.join(""), { mode: 0o600 });
+}
+
 /** Writes the token file, the key pair that signs ServiceAccount tokens (TokenRequest), and the audit policy. */
 export function writeClusterFiles(files: ClusterFiles, users: readonly ClusterUser[]): void {
   mkdirSync(files.directory, { recursive: true });
-  const lines = users.map((user) => `${user.token},${user.name},${user.name},"${user.groups.join(",")}"\n`);
-  writeFileSync(files.tokens, lines.join(""), { mode: 0o600 });
+  writeTokens(files, users);
   const keys = generateKeyPairSync("ec", {
     namedCurve: "P-256",
     privateKeyEncoding: { type: "sec1", format: "pem" },

@@ -38,6 +38,8 @@ export interface FleetOptions {
   readonly aggregatorArgs?: readonly string[];
   /** The user of the workers that aggregators run as; default admin. */
   readonly workerUser?: string;
+  /** The kubeconfig that the roles have for a cluster, instead of admin's; where no proxy is asked for. */
+  readonly kubeconfig?: (cluster: Cluster) => string;
   /** Default: the CRD of the manifests. */
   readonly crd?: string;
 }
@@ -164,7 +166,7 @@ type Tls = Awaited<ReturnType<typeof webhookTls>>;
 async function startEachAlone(context: CaseContext, fleet: Fleet, options: FleetOptions, tls: Tls): Promise<void> {
   const { core, workers, namespace, coreProxy } = fleet;
   const { directory, processes } = context;
-  const coreArg = `--core-kube-config=${core.kubeconfigPath("admin")}`;
+  const coreArg = `--core-kube-config=${kubeconfigOf(core, options)}`;
   const replicas = options.webhookReplicas ?? 2;
   const webhooks = Array.from({ length: replicas }, (_, index) => {
     const proxied = coreProxy !== undefined && index === replicas - 1;
@@ -175,7 +177,7 @@ async function startEachAlone(context: CaseContext, fleet: Fleet, options: Fleet
       directory,
       name,
       role: "webhook",
-      args: [...args, ...webhookArgs(workers)],
+      args: [...args, ...webhookArgs(workers, options)],
       tls,
     });
   });
@@ -209,8 +211,8 @@ async function startAllInOne(context: CaseContext, fleet: Fleet, options: FleetO
     name: "podseidon",
     role: "webhook,aggregator,generator,update-trigger",
     args: [
-      `--core-kube-config=${core.kubeconfigPath("admin")}`,
-      ...webhookArgs(workers),
+      `--core-kube-config=${kubeconfigOf(core, options)}`,
+      ...webhookArgs(workers, options),
       ...aggregatorArgs(worker, options, namespace),
       ...generatorArgs(namespace),
     ],
@@ -231,8 +233,12 @@ function proxyUrl({ port }: LaggingProxy): string {
   return `https://127.0.0.1:${port}`;
 }
 
-function webhookArgs(workers: readonly Worker[]): readonly string[] {
-  const configs = workers.map(({ cell, cluster }) => `${cell}=${cluster.kubeconfigPath("admin")}`).join(",");
+function kubeconfigOf(cluster: Cluster, { kubeconfig }: FleetOptions): string {
+  return kubeconfig?.(cluster) ?? cluster.kubeconfigPath("admin");
+}
+
+function webhookArgs(workers: readonly Worker[], options: FleetOptions): readonly string[] {
+  const configs = workers.map(({ cell, cluster }) => `${cell}=${kubeconfigOf(cluster, options)}`).join(",");
   return ["--webhook-worker-client-provider=map", `--webhook-worker-client-provider.map-configs=${configs}`];
 }
 
@@ -248,7 +254,7 @@ function aggregatorArgs(worker: Worker, options: FleetOptions, namespace: string
   const user = options.workerUser ?? "admin";
   const url = proxy === undefined ? cluster.url : proxyUrl(proxy);
   return [
-    `--worker-kube-config=${cluster.kubeconfigPath(user, url)}`,
+    `--worker-kube-config=${options.kubeconfig?.(cluster) ?? cluster.kubeconfigPath(user, url)}`,
     `--aggregator-cell-id=${cell}`,
     "--aggregator-leader-elector-namespace=default",
     `--aggregator-leader-elector-name=${aggregatorLease(namespace)}`,

@@ -20,6 +20,7 @@ import { harnessCases } from "./cases/harness.ts";
 import { kubectlOnDoubleCases } from "./cases/kubectl-on-double.ts";
 import { manifestCases } from "./cases/manifests.ts";
 import { oneProcessCases } from "./cases/one-process.ts";
+import { outageCases } from "./cases/outages.ts";
 import { protobufCases } from "./cases/protobuf.ts";
 import { recoveryCases } from "./cases/recovery.ts";
 import { upstreamCrdCases } from "./cases/upstream-crd.ts";
@@ -37,15 +38,19 @@ const cases: readonly E2eCase[] = [
   ...manifestCases,
   ...protobufCases,
   ...recoveryCases,
+  ...outageCases,
   ...oneProcessCases,
   ...upstreamCrdCases,
   ...kubectlOnDoubleCases,
 ];
 
+/** For cases that replace its credentials. */
+const rotated = { name: "rotated", groups: ["system:masters"] };
+
 const clusters: readonly ClusterOptions[] = [
-  { name: "core", controllerManager: true },
-  { name: "worker-1", controllerManager: true, nodes: 2, users: [{ name: "unfenced" }] },
-  { name: "worker-2", controllerManager: true },
+  { name: "core", controllerManager: true, users: [rotated] },
+  { name: "worker-1", controllerManager: true, nodes: 2, users: [{ name: "unfenced" }, rotated] },
+  { name: "worker-2", controllerManager: true, users: [rotated] },
 ];
 
 const resultFile = fileURLToPath(new URL("../../test-results/e2e.json", import.meta.url));

@@ -1,0 +1,206 @@
+/** What every role must do again after an outage, each step timed: pods under a floor in two workers, one of which has the outages. */
+import assert from "node:assert/strict";
+import { type Cluster } from "./cluster.ts";
+import { deleteNow } from "./deletions.ts";
+import { type Fleet, type FleetOptions, type Worker } from "./fleet.ts";
+import { createPods, isServing, listPods, podPath } from "./pods.ts";
+import { type PodseidonProcess } from "./process.ts";
+import { startProtectedPods, webLabels } from "./protected-pods.ts";
+import { type CaseContext } from "./runner.ts";
+import { GiveUp, waitFor } from "./wait.ts";
+
+/** Each step of a recovery: backoffs of watches and leases, and credential files that are read every 10 s, are below this. */
+const recoveryLimitMs = 45_000;
+const silenceMetric = "kube_informer_watch_silence_seconds";
+const podsPerCell = 5;
+/** One below the pods at the start. */
+export const floor = 9;
+
+/** Milliseconds after the end of an outage. */
+export interface Recovery {
+  /** All roles answer their readiness probe with 200. */
+  readonly readyMs: number;
+  /** The counts are those of the pods that are there, and no admission is unsettled. */
+  readonly countedMs: number;
+  /** A webhook admits a deletion. */
+  readonly admittedMs: number;
+  /** Deletions down to the floor are counted and settled. */
+  readonly settledMs: number;
+  /** Every webhook replica has heard of the PodProtectors since the outage. */
+  readonly webhooksMs: number;
+  /** Besides, the generator protects a new Deployment and the update-triggers touch their pods. */
+  readonly everythingMs: number;
+}
+
+/** Pods under a floor in two workers, one of them with outages of its own. */
+export class RecoveryDrill {
+  readonly fleet: Fleet;
+  readonly core: Cluster;
+  /** The worker that has the outages, and the one that has none. */
+  readonly first: Worker;
+  readonly second: Worker;
+  readonly #roles: readonly PodseidonProcess[];
+  readonly #pids: readonly number[];
+  #created = 0;
+  #recoveries = 0;
+
+  constructor(fleet: Fleet) {
+    const [first, other] = fleet.workers;
+    assert.ok(first !== undefined && other !== undefined && fleet.generator !== undefined);
+    this.fleet = fleet;
+    this.core = fleet.core;
+    this.first = first;
+    this.second = other;
+    this.#roles = [...fleet.webhooks, ...fleet.aggregators, fleet.generator];
+    this.#pids = this.#roles.map((role) => role.process.pid);
+  }
+
+  async create({ cluster }: Worker, count: number): Promise<void> {
+    // They sort behind the pods of the start, which cases name.
+    const namePrefix = `web-more-${++this.#created}`;
+    await createPods(cluster.admin, { namespace: this.fleet.namespace, count, namePrefix, labels: webLabels });
+  }
+
+  /** Resolves to the answer's code, 0 without an answer. */
+  async remove({ cluster }: Worker, name: string): Promise<number> {
+    return (await deleteNow(cluster.admin, this.fleet.namespace, name)).code;
+  }
+
+  /** Behind the API server's back, so that it also works while that is away. */
+  async lose({ cluster }: Worker, name: string): Promise<void> {
+    await cluster.loseObject(`pods/${this.fleet.namespace}/${name}`);
+  }
+
+  /** Resolves when the deletion is admitted. */
+  async removeInTime(worker: Worker, name: string): Promise<void> {
+    await waitAdmitted(() => this.remove(worker, name));
+  }
+
+  async servingCount(): Promise<number> {
+    return (await this.#serving()).flat().length;
+  }
+
+  async countedSum(): Promise<number | undefined> {
+    return (await this.fleet.protector("web")).status?.summary.aggregatedAvailableReplicas;
+  }
+
+  async waitReady(roles: readonly PodseidonProcess[] = this.#roles): Promise<void> {
+    await Promise.all(roles.map((role) => role.waitReady(recoveryLimitMs)));
+  }
+
+  /** Resolves when the counts are those of the pods that are there. */
+  async waitCounted(): Promise<void> {
+    await waitFor("the counts are those of the pods that are there", recoveryLimitMs, async () => {
+      return (await this.countedSum()) === (await this.servingCount());
+    });
+  }
+
+  /** Resolves when everything works again; the outage ended at `sinceMs`. More pods than the floor have to be there. */
+  async recover(sinceMs: number): Promise<Recovery> {
+    const { fleet } = this;
+    const elapsedMs = (): number => Math.round(performance.now() - sinceMs);
+    await this.waitReady();
+    const readyMs = elapsedMs();
+    await this.waitCounted();
+    await fleet.waitSettled("web", recoveryLimitMs);
+    const countedMs = elapsedMs();
+
+    let left = await this.servingCount();
+    assert.ok(left > floor, `only ${left} pods are there`);
+    await waitAdmitted(() => this.#removeOne());
+    const admittedMs = elapsedMs();
+    for (left--; left > floor; left--) await waitAdmitted(() => this.#removeOne());
+    await fleet.waitCounted("web", floor, recoveryLimitMs);
+    await fleet.waitSettled("web", recoveryLimitMs);
+    const settledMs = elapsedMs();
+    await waitFor("every webhook has news of the PodProtectors", recoveryLimitMs, async () => {
+      const texts = await Promise.all(fleet.webhooks.map((webhook) => webhook.metrics()));
+      const silences = texts.map((text) => text.value(silenceMetric, { informer: "podprotectors" }) ?? Infinity);
+      return silences.every((seconds) => seconds * 1000 < elapsedMs());
+    });
+    const webhooksMs = elapsedMs();
+    assert.equal(await this.#removeOne(), 429, "admitted below the floor");
+    await this.#everyRoleWorks();
+    return { readyMs, countedMs, admittedMs, settledMs, webhooksMs, everythingMs: elapsedMs() };
+  }
+
+  /** The serving pods of each worker, in the order of their names. */
+  #serving(): Promise<readonly (readonly string[])[]> {
+    const { namespace, workers } = this.fleet;
+    return Promise.all(
+      workers.map(async ({ cluster }) => {
+        const pods = await listPods(cluster.admin, namespace, "app=web");
+        return pods.filter(isServing).map(({ metadata }) => metadata.name);
+      }),
+    );
+  }
+
+  /** A pod of the worker that has more of them. */
+  async #removeOne(): Promise<number> {
+    const [ofFirst = [], ofSecond = []] = await this.#serving();
+    return ofFirst.length > ofSecond.length
+      ? this.remove(this.first, ofFirst.at(-1) ?? "")
+      : this.remove(this.second, ofSecond.at(-1) ?? "");
+  }
+
+  /** The generator protects a new Deployment, both update-triggers touch their pods, everything is ready, no process is another one. */
+  async #everyRoleWorks(): Promise<void> {
+    const { core, fleet } = this;
+    const name = `after-outage-${++this.#recoveries}`;
+    const labels = { app: name };
+    await core.admin.create(`/apis/apps/v1/namespaces/${fleet.namespace}/deployments`, {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name },
+      // Paused, so that it makes no pods.
+      spec: {
+        replicas: 4,
+        paused: true,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "none" }] } },
+      },
+    });
+    await waitFor("the generator protects a Deployment", recoveryLimitMs, () => fleet.protector(`deployment-${name}`));
+    await Promise.all(fleet.workers.map(waitTouched));
+    await this.waitReady();
+    assert.deepEqual(
+      this.#roles.map(({ process }) => process.exit()),
+      this.#roles.map(() => undefined),
+    );
+    assert.deepEqual(
+      this.#roles.map(({ process }) => process.pid),
+      this.#pids,
+    );
+  }
+}
+
+/** Resolves when everything is counted and intercepted; without `kubeconfig` the roles are admin. */
+export async function startRecoveryDrill(
+  context: CaseContext,
+  kubeconfig?: FleetOptions["kubeconfig"],
+): Promise<RecoveryDrill> {
+  const options = { podsPerCell, floor, ...(kubeconfig === undefined ? {} : { kubeconfig }) };
+  return new RecoveryDrill((await startProtectedPods(context, options)).fleet);
+}
+
+/** The update-trigger's pod changes. */
+async function waitTouched({ cell, cluster }: Worker): Promise<void> {
+  const version = async (): Promise<string> => {
+    return (await cluster.admin.get(podPath("default", "podseidon-update-trigger"))).metadata.resourceVersion;
+  };
+  const before = await version();
+  await waitFor(
+    `${cell}: the update-trigger touches its pod`,
+    recoveryLimitMs,
+    async () => (await version()) !== before,
+  );
+}
+
+/** A webhook whose own watch is not back yet judges by older counts and refuses: the caller tries again, as controllers do. */
+async function waitAdmitted(remove: () => Promise<number>): Promise<void> {
+  await waitFor("a deletion is admitted", recoveryLimitMs, async () => {
+    const code = await remove();
+    if (code !== 200 && code !== 429) throw new GiveUp(`a deletion is answered with ${code}`);
+    return code === 200;
+  });
+}
