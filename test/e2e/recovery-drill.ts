@@ -9,8 +9,11 @@ import { startProtectedPods, webLabels } from "./protected-pods.ts";
 import { type CaseContext } from "./runner.ts";
 import { GiveUp, waitFor } from "./wait.ts";
 
-/** Each step of a recovery: backoffs of watches and leases, and credential files that are read every 10 s, are below this. */
-const recoveryLimitMs = 45_000;
+/**
+ * Each step of a recovery. A watch that was refused several times waits up to 30 s, and may then meet credentials that are not reloaded yet (every
+ * 10 s) and wait again.
+ */
+const recoveryLimitMs = 90_000;
 const silenceMetric = "kube_informer_watch_silence_seconds";
 const podsPerCell = 5;
 /** One below the pods at the start. */

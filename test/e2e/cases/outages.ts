@@ -24,22 +24,22 @@ const rotatedServerName = "rotated.e2e";
 export const outageCases: readonly E2eCase[] = [
   {
     name: "outage: kill -9 of the core's and of a worker's API server: all roles recover without a restart",
-    timeLimitMs: 120 * second,
+    timeLimitMs: 240 * second,
     run: killed,
   },
   {
     name: "outage: etcd of the core and of a worker hangs for 30 s: all roles recover without a restart",
-    timeLimitMs: 150 * second,
+    timeLimitMs: 240 * second,
     run: paused,
   },
   {
     name: "outage: tokens are replaced and the old ones get 401: all roles take the new ones without a restart",
-    timeLimitMs: 120 * second,
+    timeLimitMs: 240 * second,
     run: tokensReplaced,
   },
   {
     name: "outage: serving certificates, authorities and client certificates are replaced: all roles take the new ones without a restart",
-    timeLimitMs: 150 * second,
+    timeLimitMs: 240 * second,
     run: certificatesReplaced,
   },
 ];
