@@ -28,6 +28,8 @@ interface KnownCounts {
   readonly aggregation: Aggregation;
 }
 
+const nothingLost: ReadonlyMap<string, ResourceVersion> = new Map();
+
 export class NewestStates {
   readonly #entries = new Map<string, Entry>();
 
@@ -41,7 +43,9 @@ export class NewestStates {
   }
 
   countsLostUpTo(key: string): ReadonlyMap<string, ResourceVersion> {
-    const lost = this.#entries.get(key)?.lost ?? new Map<string, KnownCounts>();
+    const lost = this.#entries.get(key)?.lost;
+    // Every review asks.
+    if (lost === undefined || lost.size === 0) return nothingLost;
     return new Map([...lost].map(([cellID, { version }]) => [cellID, version]));
   }
 

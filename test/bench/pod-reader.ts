@@ -8,15 +8,11 @@ import { silentLogger } from "../../src/util/logger.ts";
 import { silentMetrics } from "../../src/util/metrics.ts";
 import { createSystemRng } from "../../src/util/rng.ts";
 import { createSystemClock } from "../../src/util/system-clock.ts";
+import { plainCluster } from "../support/cluster-config.ts";
 
 const [master = "", encoding] = process.argv.slice(2);
 const shared = { clock: createSystemClock(), rng: createSystemRng(), logger: silentLogger, metrics: silentMetrics };
-const impersonation = { impersonateUsername: "", impersonateUid: "", impersonateGroups: [] };
-const client = await createKubeClient(
-  { kubeConfigPath: "", master, ...impersonation, qps: 0, burst: 1, userAgent: "podseidon-bench" },
-  shared,
-  "worker",
-);
+const client = await createKubeClient({ ...plainCluster, master, userAgent: "podseidon-bench" }, shared, "worker");
 const intern = createLabelInterner();
 const informer = createInformer<PodRecord>({
   client,

@@ -9,7 +9,7 @@ import { silentLogger } from "../../src/util/logger.ts";
 import { createSystemClock } from "../../src/util/system-clock.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import { createWebhook } from "../../src/webhook/index.ts";
-import { criteria } from "../webhook/support/replica.ts";
+import { settings } from "../webhook/support/replica.ts";
 import { FakeCore } from "../webhook/support/fake-core.ts";
 import { protector } from "../webhook/support/objects.ts";
 
@@ -24,15 +24,7 @@ async function startWebhook(): Promise<number> {
   }
   const { app } = createWebhook({
     cores: [{ name: "core", client: core.client("core"), informer: core.informer() }],
-    workers: { kind: "none" },
-    pathPrefix: "",
-    isDryRun: false,
-    criteria,
-    recordsPodName: () => false,
-    history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
-    coldStartDelayMs: 0,
-    retryBackoffBaseMs: 100,
-    retryJitterMs: 100,
+    ...settings,
     clock,
     rng: createSeededRng(1),
     logger: silentLogger,

@@ -7,6 +7,7 @@ import { createKubeClient } from "../../src/kube/transport/index.ts";
 import { createMetrics } from "../../src/observability/index.ts";
 import { silentLogger } from "../../src/util/logger.ts";
 import { createSystemClock } from "../../src/util/system-clock.ts";
+import { plainCluster } from "../support/cluster-config.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import { quantile, type Row } from "./row.ts";
 
@@ -30,11 +31,8 @@ export async function measureTransport(say: (line: string) => void): Promise<Row
   const object: unknown = JSON.parse(message.text);
   const client = await createKubeClient(
     {
-      kubeConfigPath: "",
+      ...plainCluster,
       master: server,
-      impersonateUsername: "",
-      impersonateUid: "",
-      impersonateGroups: [],
       // Never waits, but takes a token for each request.
       qps: 1_000_000,
       burst: 1_000_000,

@@ -3,7 +3,7 @@ import { type Authorizer, startApiServer } from "../double/index.ts";
 import { HttpClient } from "./http-client.ts";
 import { startWebhookServer } from "./reviews.ts";
 import { uniqueNames } from "./runner.ts";
-import { fencerRules, prepare } from "./set-up.ts";
+import { fencerRules, overHttp, prepare } from "./set-up.ts";
 import { type RunningTarget, type Target } from "./target.ts";
 
 const tokens = { admin: "admin-token", fencer: "fencer-token", stranger: "stranger-token" };
@@ -35,10 +35,7 @@ export async function startDoubleTarget(): Promise<RunningTarget> {
   const client = new HttpClient({ url: server.url, tokens });
   const target: Target = {
     name: "double",
-    request: (method, path, options) => client.request(method, path, options),
-    watch: (path, query, accept) => client.watch(path, query, accept),
-    onReview: (namespace, handler) => webhooks.onReview(namespace, handler),
-    webhook: webhooks,
+    ...overHttp(client, webhooks),
     async forgetHistory() {
       server.engine.forgetHistory();
     },

@@ -6,7 +6,7 @@ import { freePorts } from "../e2e/ports.ts";
 import { HttpClient } from "./http-client.ts";
 import { startWebhookServer } from "./reviews.ts";
 import { uniqueNames } from "./runner.ts";
-import { grantFencer, prepare } from "./set-up.ts";
+import { grantFencer, overHttp, prepare } from "./set-up.ts";
 import { type RunningTarget, type Target } from "./target.ts";
 
 interface RealEnvironment {
@@ -41,10 +41,7 @@ export async function startRealTarget(environment: RealEnvironment): Promise<Run
   });
   const target: Target = {
     name: "real",
-    request: (method, path, options) => client.request(method, path, options),
-    watch: (path, query, accept) => client.watch(path, query, accept),
-    onReview: (namespace, handler) => webhooks.onReview(namespace, handler),
-    webhook: webhooks,
+    ...overHttp(client, webhooks),
     async forgetHistory() {
       await compact(`http://127.0.0.1:${etcdPort}`);
       // The watch cache remembers what etcd has forgotten.

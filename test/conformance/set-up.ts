@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { load } from "js-yaml";
 import { bodies, podProtectorApi } from "./bodies.ts";
 import { ok } from "./expect.ts";
+import { type HttpClient } from "./http-client.ts";
 import { profileLabel, reviewConfiguration, type WebhookServer } from "./reviews.ts";
 import { eventually } from "./scope.ts";
 import { type Target, type UniqueName } from "./target.ts";
@@ -35,6 +36,16 @@ export async function grantFencer(target: Target): Promise<void> {
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "fencer" },
     subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "fencer" }],
   });
+}
+
+/** What both targets have in common: requests over HTTP, and reviews by the suite's own webhook server. */
+export function overHttp(client: HttpClient, webhooks: WebhookServer): Omit<Target, "name" | "forgetHistory"> {
+  return {
+    request: (method, path, options) => client.request(method, path, options),
+    watch: (path, query, accept) => client.watch(path, query, accept),
+    onReview: (namespace, handler) => webhooks.onReview(namespace, handler),
+    webhook: webhooks,
+  };
 }
 
 /** Creates both configurations and resolves when they are in force. */

@@ -3,10 +3,11 @@ import assert from "node:assert/strict";
 import { type Cluster } from "./cluster.ts";
 import { deleteNow } from "./deletions.ts";
 import { type Fleet, type FleetOptions, type Worker } from "./fleet.ts";
-import { createPods, isServing, listPods, podPath } from "./pods.ts";
+import { createPods, isServing, listPods } from "./pods.ts";
 import { type PodseidonProcess } from "./process.ts";
 import { startProtectedPods, webLabels } from "./protected-pods.ts";
 import { type CaseContext } from "./runner.ts";
+import { createPausedDeployment, dummyPod, waitTouched } from "./signs-of-work.ts";
 import { GiveUp, waitFor } from "./wait.ts";
 
 /**
@@ -148,23 +149,13 @@ export class RecoveryDrill {
 
   /** The generator protects a new Deployment, both update-triggers touch their pods, everything is ready, no process is another one. */
   async #everyRoleWorks(): Promise<void> {
-    const { core, fleet } = this;
+    const { fleet } = this;
     const name = `after-outage-${++this.#recoveries}`;
-    const labels = { app: name };
-    await core.admin.create(`/apis/apps/v1/namespaces/${fleet.namespace}/deployments`, {
-      apiVersion: "apps/v1",
-      kind: "Deployment",
-      metadata: { name },
-      // Paused, so that it makes no pods.
-      spec: {
-        replicas: 4,
-        paused: true,
-        selector: { matchLabels: labels },
-        template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "none" }] } },
-      },
-    });
+    await createPausedDeployment(fleet, name);
     await waitFor("the generator protects a Deployment", recoveryLimitMs, () => fleet.protector(`deployment-${name}`));
-    await Promise.all(fleet.workers.map(waitTouched));
+    await Promise.all(
+      fleet.workers.map(({ cell, cluster }) => waitTouched(cluster.admin, recoveryLimitMs, dummyPod, `${cell}: `)),
+    );
     await this.waitReady();
     assert.deepEqual(
       this.#roles.map(({ process }) => process.exit()),
@@ -184,19 +175,6 @@ export async function startRecoveryDrill(
 ): Promise<RecoveryDrill> {
   const options = { podsPerCell, floor, ...(kubeconfig === undefined ? {} : { kubeconfig }) };
   return new RecoveryDrill((await startProtectedPods(context, options)).fleet);
-}
-
-/** The update-trigger's pod changes. */
-async function waitTouched({ cell, cluster }: Worker): Promise<void> {
-  const version = async (): Promise<string> => {
-    return (await cluster.admin.get(podPath("default", "podseidon-update-trigger"))).metadata.resourceVersion;
-  };
-  const before = await version();
-  await waitFor(
-    `${cell}: the update-trigger touches its pod`,
-    recoveryLimitMs,
-    async () => (await version()) !== before,
-  );
 }
 
 /** A webhook whose own watch is not back yet judges by older counts and refuses: the caller tries again, as controllers do. */

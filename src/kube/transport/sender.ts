@@ -172,6 +172,6 @@ function headersOf(
     ...(credentials as Record<string, string | string[]>),
     accept,
     "user-agent": userAgent,
-    ...(request.body !== undefined && { "content-type": request.contentType ?? "application/json" }),
+    ...(request.body !== undefined && { "content-type": request.contentType ?? jsonType }),
   };
 }

@@ -20,21 +20,21 @@ export function createTokenBucket(config: { readonly qps: number; readonly burst
   const toleranceMs = (Math.max(1, config.burst) - 1) * intervalMs;
   /** When the bucket will be full again: one number instead of a token count and a time of filling. */
   let fullAtMs = Number.NEGATIVE_INFINITY;
+  /** Takes a token that is there within `waitMsMax`, and returns in how many milliseconds; else undefined. */
+  const reserve = (waitMsMax: number): number | undefined => {
+    const nowMs = clock.monotonicMs();
+    const startMs = Math.max(fullAtMs, nowMs);
+    const waitMs = startMs - toleranceMs - nowMs;
+    if (waitMs > waitMsMax) return undefined;
+    fullAtMs = startMs + intervalMs;
+    return waitMs;
+  };
   return {
-    takeNow() {
-      const nowMs = clock.monotonicMs();
-      const startMs = Math.max(fullAtMs, nowMs);
-      if (startMs - toleranceMs > nowMs) return false;
-      fullAtMs = startMs + intervalMs;
-      return true;
-    },
+    takeNow: () => reserve(0) !== undefined,
     async take(waitMsMax, signal) {
       if (signal?.aborted ?? false) return false;
-      const nowMs = clock.monotonicMs();
-      const startMs = Math.max(fullAtMs, nowMs);
-      const waitMs = startMs - toleranceMs - nowMs;
-      if (waitMs > waitMsMax) return false;
-      fullAtMs = startMs + intervalMs;
+      const waitMs = reserve(waitMsMax);
+      if (waitMs === undefined) return false;
       if (waitMs <= 0) return true;
       await sleep(clock, waitMs, signal);
       if (!(signal?.aborted ?? false)) return true;

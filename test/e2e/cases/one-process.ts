@@ -1,12 +1,13 @@
 /** Roles in one process and alone, and what the loss of a Lease stops: that role's work and nothing else. */
 import assert from "node:assert/strict";
-import { type AdminClient, type KubeObject } from "../admin-client.ts";
+import { type KubeObject } from "../admin-client.ts";
 import { deleteNow } from "../deletions.ts";
 import { aggregatorLease, type Fleet, generatorLease } from "../fleet.ts";
 import { createPods, podPath } from "../pods.ts";
 import { startPodseidon } from "../process.ts";
 import { startProtectedPods, webLabels } from "../protected-pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
+import { createPausedDeployment, dummyPod, versionOf, waitTouched } from "../signs-of-work.ts";
 import { waitFor } from "../wait.ts";
 
 const second = 1_000;
@@ -15,7 +16,6 @@ const lossLimitMs = 10 * second;
 /** Until it leads again: the thief's lease, two retry periods and a request. */
 const comebackLimitMs = 30 * second;
 const thiefLeaseSeconds = 8;
-const dummyPod = podPath("default", "podseidon-update-trigger");
 
 export const oneProcessCases: readonly E2eCase[] = [
   {
@@ -46,7 +46,7 @@ async function stolenLeases(context: CaseContext): Promise<Figures> {
 
   await remove("web-0");
   await fleet.waitCounted("web", 3);
-  await createDeployment(fleet, "first");
+  await createPausedDeployment(fleet, "first");
   await waitProtected(fleet, "first", 20 * second);
   await waitTouched(admin, 10 * second);
 
@@ -54,7 +54,7 @@ async function stolenLeases(context: CaseContext): Promise<Figures> {
   const generatorLossMs = performance.now();
   await steal(fleet, generatorLease(namespace));
   await waitLost(fleet, "generator");
-  await createDeployment(fleet, "second");
+  await createPausedDeployment(fleet, "second");
   await remove("web-1");
   await fleet.waitCounted("web", 2);
   await waitTouched(admin, 10 * second);
@@ -72,7 +72,7 @@ async function stolenLeases(context: CaseContext): Promise<Figures> {
   await createPods(admin, { namespace, count: 1, namePrefix: "late", labels: webLabels });
   await waitFor("the new pod serves", 10 * second, () => available.serving === 3);
   await remove("web-2");
-  await createDeployment(fleet, "third");
+  await createPausedDeployment(fleet, "third");
   await waitProtected(fleet, "third", 20 * second);
   const { status } = await fleet.protector("web");
   assert.equal(status?.summary.aggregatedAvailableReplicas, 2, "a candidate counts for the leader");
@@ -90,22 +90,6 @@ async function stolenLeases(context: CaseContext): Promise<Figures> {
   return { generatorBackMs, aggregatorBackMs, left: available.serving };
 }
 
-/** Paused, so that it makes no pods: only its PodProtector matters. */
-async function createDeployment({ core, namespace }: Fleet, name: string): Promise<void> {
-  const labels = { app: name };
-  await core.admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { name },
-    spec: {
-      replicas: 4,
-      paused: true,
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "none" }] } },
-    },
-  });
-}
-
 async function isProtected(fleet: Fleet, deployment: string): Promise<boolean> {
   const { code } = await fleet.core.admin.request("GET", fleet.protectorPath(`deployment-${deployment}`));
   return code === 200;
@@ -113,16 +97,6 @@ async function isProtected(fleet: Fleet, deployment: string): Promise<boolean> {
 
 function waitProtected(fleet: Fleet, deployment: string, limitMs: number): Promise<true> {
   return waitFor(`the Deployment ${deployment} is protected`, limitMs, async () => isProtected(fleet, deployment));
-}
-
-async function versionOf(admin: AdminClient, path: string): Promise<string> {
-  return (await admin.get(path)).metadata.resourceVersion;
-}
-
-/** The update-trigger's pod changes. */
-async function waitTouched(admin: AdminClient, limitMs: number, path = dummyPod): Promise<void> {
-  const before = await versionOf(admin, path);
-  await waitFor(`${path} is touched`, limitMs, async () => (await versionOf(admin, path)) !== before);
 }
 
 interface Lease extends KubeObject {

@@ -10,6 +10,7 @@ import { silentMetrics } from "../../../src/util/metrics.ts";
 import { createSystemRng } from "../../../src/util/rng.ts";
 import { createSystemClock } from "../../../src/util/system-clock.ts";
 import { compareExchange } from "../../kube/protobuf/exchange.ts";
+import { plainCluster } from "../../support/cluster-config.ts";
 import { type ObjectList } from "../admin-client.ts";
 import { type Cluster } from "../cluster.ts";
 import { applyCrd } from "../crd.ts";
@@ -102,13 +103,8 @@ async function samePods(context: CaseContext): Promise<Figures> {
 function connect(cluster: Cluster): Promise<KubeClient> {
   return createKubeClient(
     {
+      ...plainCluster,
       kubeConfigPath: cluster.kubeconfigPath("admin"),
-      master: "",
-      impersonateUsername: "",
-      impersonateUid: "",
-      impersonateGroups: [],
-      qps: 0,
-      burst: 1,
       userAgent: "podseidon-e2e",
     },
     { clock: createSystemClock(), rng: createSystemRng(), logger: silentLogger, metrics: silentMetrics },

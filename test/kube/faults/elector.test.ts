@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
-import { Elector, type ElectorConfig, runElected } from "../../../src/kube/leader-election/index.ts";
+import { Elector, runElected } from "../../../src/kube/leader-election/index.ts";
 import { sleep } from "../../../src/util/clock.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
 import { builtInResources, type Fault } from "../../double/index.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createCountingMetrics } from "../counting-metrics.ts";
+import { config } from "../leader-election/lease-rig.ts";
 import { type Rig, startRig, strikes } from "./rig.ts";
 
 const faults: readonly Fault[] = [
@@ -20,15 +21,6 @@ const faults: readonly Fault[] = [
   { type: "conflict" },
   { type: "loseResponse" },
 ];
-
-const config: ElectorConfig = {
-  enable: true,
-  namespace: "default",
-  name: "podseidon-test",
-  leaseDurationMs: 15_000,
-  renewDeadlineMs: 10_000,
-  retryPeriodMs: 2_000,
-};
 
 interface Candidate {
   readonly working: () => boolean;

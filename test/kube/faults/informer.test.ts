@@ -1,13 +1,8 @@
-import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
 import { type KubeClient, KubeError } from "../../../src/kube/kube-client.ts";
-import { createInformer } from "../../../src/kube/watch/index.ts";
-import { silentLogger } from "../../../src/util/logger.ts";
 import { builtInResources, type Engine, type Fault } from "../../double/index.ts";
-import { createSeededRng } from "../../support/seeded-rng.ts";
-import { createCountingMetrics } from "../counting-metrics.ts";
-import { courses, type Rig, startRig, strikes } from "./rig.ts";
-import { decodeItem, History, type Item, Witness } from "./witness.ts";
+import { exhaust, type Rig, startRig } from "./rig.ts";
+import { createItemInformer, History, Witness } from "./witness.ts";
 
 const type = builtInResources.configMaps;
 
@@ -71,16 +66,7 @@ async function change(engine: Engine, round: number): Promise<void> {
 async function live(rig: Rig, history: History, list: "watchList" | "pages"): Promise<void> {
   const { engine } = rig.server;
   const connected = await rig.connect();
-  const informer = createInformer<Item>({
-    client: list === "pages" ? withoutWatchList(connected) : connected,
-    resource: { group: "", version: "v1", resource: "configmaps" },
-    decode: decodeItem,
-    clock: rig.clock,
-    rng: createSeededRng(3),
-    logger: silentLogger,
-    metrics: createCountingMetrics(),
-    name: "configmaps",
-  });
+  const informer = createItemInformer(rig, list === "pages" ? withoutWatchList(connected) : connected);
   const witness = new Witness(informer, engine, type, history);
   const stop = new AbortController();
   let ended = false;
@@ -119,28 +105,18 @@ async function seed(engine: Engine, count: number): Promise<void> {
   }
 }
 
-/** Lets `fault` strike at the 1st, 2nd, 3rd … operation, until a run has fewer operations than that. */
-async function exhaust(t: TestContext, fault: Fault, list: "watchList" | "pages", fillers: number): Promise<void> {
+/** Lets `fault` strike at each operation of such lives. */
+async function survive(t: TestContext, fault: Fault, list: "watchList" | "pages", fillers: number): Promise<void> {
   const rig = await startRig(t);
   const { engine } = rig.server;
   const history = new History(engine, type);
   await seed(engine, fillers);
   const timersBefore = rig.clock.pendingTimers;
-  for (const [course, times] of Object.entries(courses)) {
-    for (let nth = 1; ; nth++) {
-      assert.ok(nth < operationsMax, "the runs never become clean");
-      const strike = strikes(fault, nth, times);
-      rig.setFaults(strike.script);
-      try {
-        await live(rig, history, list);
-      } catch (error) {
-        throw new Error(`${course} ${JSON.stringify(fault)} at operation ${nth}`, { cause: error });
-      }
-      if (strike.struck() === 0) break;
-      await rig.until(() => rig.server.openConnections === 0, "the server has noticed that the client is gone");
-      await rig.until(() => rig.clock.pendingTimers === timersBefore, "no timer is left");
-    }
-  }
+  const nothingIsLeft = async (): Promise<void> => {
+    await rig.until(() => rig.server.openConnections === 0, "the server has noticed that the client is gone");
+    await rig.until(() => rig.clock.pendingTimers === timersBefore, "no timer is left");
+  };
+  await exhaust(rig, fault, operationsMax, () => live(rig, history, list), nothingIsLeft);
   history.close();
 }
 
@@ -150,7 +126,7 @@ function describeFault({ type: name, ...more }: Fault): string {
 }
 
 for (const fault of faults) {
-  test(`an informer survives ${describeFault(fault)}`, (t) => exhaust(t, fault, "watchList", 3));
+  test(`an informer survives ${describeFault(fault)}`, (t) => survive(t, fault, "watchList", 3));
 }
 
 /** What happens within a watch is the same whichever list came before. */
@@ -161,5 +137,5 @@ const faultsOfLists: readonly Fault[] = [
 ];
 for (const fault of faultsOfLists) {
   // Two pages of 500.
-  test(`an informer that lists in pages survives ${describeFault(fault)}`, (t) => exhaust(t, fault, "pages", 510));
+  test(`an informer that lists in pages survives ${describeFault(fault)}`, (t) => survive(t, fault, "pages", 510));
 }

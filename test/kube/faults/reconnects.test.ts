@@ -3,13 +3,9 @@ import test, { type TestContext } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { type Informer } from "../../../src/kube/informer.ts";
-import { createInformer } from "../../../src/kube/watch/index.ts";
-import { silentLogger } from "../../../src/util/logger.ts";
 import { builtInResources } from "../../double/index.ts";
-import { createSeededRng } from "../../support/seeded-rng.ts";
-import { createCountingMetrics } from "../counting-metrics.ts";
 import { type Rig, startRig } from "./rig.ts";
-import { decodeItem, type Item } from "./witness.ts";
+import { createItemInformer, type Item } from "./witness.ts";
 
 const type = builtInResources.configMaps;
 
@@ -18,16 +14,7 @@ async function startInformer(
   rig: Rig,
 ): Promise<{ informer: Informer<Item>; stop: () => Promise<void> }> {
   const client = await rig.connect();
-  const informer = createInformer<Item>({
-    client,
-    resource: { group: "", version: "v1", resource: "configmaps" },
-    decode: decodeItem,
-    clock: rig.clock,
-    rng: createSeededRng(3),
-    logger: silentLogger,
-    metrics: createCountingMetrics(),
-    name: "configmaps",
-  });
+  const informer = createItemInformer(rig, client);
   const signal = new AbortController();
   const running = informer.run(signal.signal);
   const stop = async (): Promise<void> => {

@@ -7,6 +7,7 @@ import { type KubeClient } from "../../../src/kube/kube-client.ts";
 import { createKubeClient } from "../../../src/kube/transport/index.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
 import { type ApiServer, type Fault, type FaultScript, startApiServer } from "../../double/index.ts";
+import { plainCluster } from "../../support/cluster-config.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock, drainMicrotasks, type VirtualClock } from "../../support/virtual-clock.ts";
 import { createCountingMetrics } from "../counting-metrics.ts";
@@ -62,16 +63,7 @@ export async function startRig(t: { after(end: () => Promise<void>): void }): Pr
     setFaults,
     connect: () =>
       createKubeClient(
-        {
-          kubeConfigPath: "",
-          master: server.url,
-          impersonateUsername: "",
-          impersonateUid: "",
-          impersonateGroups: [],
-          qps: 0,
-          burst: 1,
-          userAgent: "podseidon-test",
-        },
+        { ...plainCluster, master: server.url },
         { clock, rng: createSeededRng(2), logger: silentLogger, metrics: createCountingMetrics() },
         "test",
       ),
@@ -89,7 +81,31 @@ export async function startRig(t: { after(end: () => Promise<void>): void }): Pr
 }
 
 /** How a fault comes: once, or at every request from then on until it is healed. */
-export const courses = { transient: 1, persistent: 6 } as const;
+const courses = { transient: 1, persistent: 6 } as const;
+
+/** Lets `fault` strike at the 1st, 2nd, 3rd … operation of `run`, until a run has fewer operations than that. */
+export async function exhaust(
+  rig: Rig,
+  fault: Fault,
+  operationsMax: number,
+  run: () => Promise<void>,
+  afterRun: () => Promise<void>,
+): Promise<void> {
+  for (const [course, times] of Object.entries(courses)) {
+    for (let nth = 1; ; nth++) {
+      assert.ok(nth < operationsMax, "the runs never become clean");
+      const strike = strikes(fault, nth, times);
+      rig.setFaults(strike.script);
+      try {
+        await run();
+      } catch (error) {
+        throw new Error(`${course} ${JSON.stringify(fault)} at operation ${nth}`, { cause: error });
+      }
+      if (strike.struck() === 0) break;
+      await afterRun();
+    }
+  }
+}
 
 /** A script that lets the `nth` request that `concerns` says meet `fault`, and those after it until it has struck `times` times. */
 export function strikes(

@@ -2,6 +2,12 @@
 import assert from "node:assert/strict";
 import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { type Informer, type InformerEvent, type InformerHandler, type Stored } from "../../../src/kube/informer.ts";
+import { type KubeClient } from "../../../src/kube/kube-client.ts";
+import { createInformer } from "../../../src/kube/watch/index.ts";
+import { silentLogger } from "../../../src/util/logger.ts";
+import { createSeededRng } from "../../support/seeded-rng.ts";
+import { createCountingMetrics } from "../counting-metrics.ts";
+import { type Rig } from "./rig.ts";
 import { type Engine, type KubeObject, type ResourceType } from "../../double/index.ts";
 
 export interface Item extends Stored {
@@ -9,13 +15,26 @@ export interface Item extends Stored {
 }
 
 /** Stored objects are frozen: who changes one fails. */
-export function decodeItem(raw: unknown): Item | undefined {
+function decodeItem(raw: unknown): Item | undefined {
   const { metadata, data } = raw as {
     metadata: { namespace: string; name: string; uid: string; resourceVersion: ResourceVersion };
     data?: { value?: string };
   };
   const { namespace, name, uid, resourceVersion } = metadata;
   return Object.freeze({ key: `${namespace}/${name}`, uid, resourceVersion, value: data?.value ?? "" });
+}
+
+export function createItemInformer(rig: Rig, client: KubeClient): Informer<Item> {
+  return createInformer<Item>({
+    client,
+    resource: { group: "", version: "v1", resource: "configmaps" },
+    decode: decodeItem,
+    clock: rig.clock,
+    rng: createSeededRng(3),
+    logger: silentLogger,
+    metrics: createCountingMetrics(),
+    name: "configmaps",
+  });
 }
 
 /** Longer than any test: a server ends watches after an hour at most, if it is not told otherwise. */

@@ -4,6 +4,7 @@ import test from "node:test";
 import { isKubeError, type KubeClient } from "../../../src/kube/kube-client.ts";
 import { createKubeClient } from "../../../src/kube/transport/index.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
+import { plainCluster } from "../../support/cluster-config.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { createCountingMetrics } from "../counting-metrics.ts";
@@ -14,16 +15,7 @@ type Context = { after(end: () => Promise<void>): void };
 
 async function connect(t: Context, port: number): Promise<KubeClient> {
   const client = await createKubeClient(
-    {
-      kubeConfigPath: "",
-      master: `http://127.0.0.1:${port}`,
-      impersonateUsername: "",
-      impersonateUid: "",
-      impersonateGroups: [],
-      qps: 0,
-      burst: 1,
-      userAgent: "podseidon-test",
-    },
+    { ...plainCluster, master: `http://127.0.0.1:${port}` },
     { clock: createVirtualClock(), rng: createSeededRng(1), logger: silentLogger, metrics: createCountingMetrics() },
     "worker",
   );

@@ -3,21 +3,11 @@ import test from "node:test";
 import { isKubeError, type KubeError, type KubeClient } from "../../../src/kube/kube-client.ts";
 import { createKubeClient, type ClusterConfig } from "../../../src/kube/transport/index.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
+import { plainCluster } from "../../support/cluster-config.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { createCountingMetrics } from "../counting-metrics.ts";
 import { sendJson, startLoopbackServer } from "./loopback-server.ts";
-
-const anonymous: ClusterConfig = {
-  kubeConfigPath: "",
-  master: "",
-  impersonateUsername: "",
-  impersonateUid: "",
-  impersonateGroups: [],
-  qps: 0,
-  burst: 1,
-  userAgent: "podseidon-test",
-};
 
 type Context = { after(end: () => Promise<void>): void };
 
@@ -26,7 +16,7 @@ async function connect(t: Context, port: number, change: Partial<ClusterConfig> 
   const clock = createVirtualClock();
   const metrics = createCountingMetrics();
   const client = await createKubeClient(
-    { ...anonymous, master: `http://127.0.0.1:${port}`, ...change },
+    { ...plainCluster, master: `http://127.0.0.1:${port}`, ...change },
     { clock, rng: createSeededRng(1), logger: silentLogger, metrics },
     "core",
   );

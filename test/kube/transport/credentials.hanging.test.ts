@@ -6,7 +6,8 @@ import { StartError } from "../../../src/lifecycle/component.ts";
 import { silentLogger, type LogFields } from "../../../src/util/logger.ts";
 import { createVirtualClock, drainMicrotasks } from "../../support/virtual-clock.ts";
 import { createHangingPlugin } from "./hanging-plugin.ts";
-import { flags, temporaryFolder, writeKubeConfig } from "./kubeconfigs.ts";
+import { plainCluster } from "../../support/cluster-config.ts";
+import { temporaryFolder, writeKubeConfig } from "./kubeconfigs.ts";
 
 const server = "http://127.0.0.1:1";
 
@@ -15,7 +16,7 @@ test("a plugin that hangs at the start is killed after 30 s and named", async (t
   plugin.setHanging(true);
   const kubeConfigPath = writeKubeConfig(temporaryFolder(t), { server }, { exec: plugin.exec });
   const clock = createVirtualClock();
-  const start = createCredentialSource({ ...flags, kubeConfigPath }, { clock, logger: silentLogger });
+  const start = createCredentialSource({ ...plainCluster, kubeConfigPath }, { clock, logger: silentLogger });
   const failed = assert.rejects(start, (error) => {
     assert.ok(error instanceof StartError);
     const reason = `no credentials within 30 s: the credential plugin "${process.execPath}" does not end`;
@@ -36,7 +37,7 @@ test("while a plugin hangs, requests go on with the old credentials after a seco
   const warnings: string[] = [];
   const warn = (_message: string, fields?: LogFields): void => void warnings.push(String(fields?.["err"]));
   const source = await createCredentialSource(
-    { ...flags, kubeConfigPath },
+    { ...plainCluster, kubeConfigPath },
     { clock, logger: { ...silentLogger, warn } },
   );
   const old = (await source.current()).headers;

@@ -18,13 +18,14 @@ import { silentLogger } from "../../../src/util/logger.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { createCountingMetrics } from "../counting-metrics.ts";
-import { flags, temporaryFolder, writeKubeConfig, type Context } from "./kubeconfigs.ts";
+import { plainCluster } from "../../support/cluster-config.ts";
+import { temporaryFolder, writeKubeConfig, type Context } from "./kubeconfigs.ts";
 import { sendJson, startLoopbackServer } from "./loopback-server.ts";
 
 async function headersFor(t: Context, user: object | undefined, change: Partial<ClusterConfig> = {}) {
   const file = writeKubeConfig(temporaryFolder(t), { server: "http://127.0.0.1:1" }, user);
   const source = await createCredentialSource(
-    { ...flags, kubeConfigPath: file, ...change },
+    { ...plainCluster, kubeConfigPath: file, ...change },
     { clock: createVirtualClock(), logger: silentLogger },
   );
   return (await source.current()).headers;
@@ -68,7 +69,7 @@ test("credentials are loaded again after a refresh that could not read the kubec
   const kubeConfigPath = writeKubeConfig(folder, { server: "http://127.0.0.1:1" }, { tokenFile: "token" });
   const kubeConfig = readFileSync(kubeConfigPath);
   const clock = createVirtualClock();
-  const source = await createCredentialSource({ ...flags, kubeConfigPath }, { clock, logger: silentLogger });
+  const source = await createCredentialSource({ ...plainCluster, kubeConfigPath }, { clock, logger: silentLogger });
   const first = await source.current();
   rmSync(kubeConfigPath);
   assert.equal(await source.refresh(first), false);
@@ -88,7 +89,7 @@ test("a rotated token file is read again after 10 s, and the old token is kept w
     { tokenFile: "token", token: "ignored" },
   );
   const clock = createVirtualClock();
-  const source = await createCredentialSource({ ...flags, kubeConfigPath }, { clock, logger: silentLogger });
+  const source = await createCredentialSource({ ...plainCluster, kubeConfigPath }, { clock, logger: silentLogger });
   const token = async (): Promise<unknown> => (await source.current()).headers["authorization"];
   assert.equal(await token(), "Bearer first");
   writeFileSync(tokenFile, "second\n");
@@ -115,7 +116,7 @@ test("a 401 loads the credentials once and sends the request again", async (t) =
   const kubeConfigPath = writeKubeConfig(folder, { server: `http://127.0.0.1:${server.port}` }, { tokenFile });
   const clock = createVirtualClock();
   const deps = { clock, rng: createSeededRng(1), logger: silentLogger, metrics: createCountingMetrics() };
-  const client = await createKubeClient({ ...flags, kubeConfigPath }, deps, "core");
+  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
   t.after(() => void client.close());
   writeFileSync(tokenFile, "new");
   const answers = await Promise.all([1, 2, 3].map(() => client.request({ method: "POST", path: "/x", body: {} })));
@@ -136,7 +137,7 @@ test("in a pod the token of the ServiceAccount is trimmed and its CA is used", a
   writeFileSync(path.join(account, "token"), "pod-token\n");
   writeFileSync(path.join(account, "ca.crt"), (await createAuthority()).pem);
   const deps = { clock: createVirtualClock(), logger: silentLogger };
-  await assert.rejects(createCredentialSource(flags, deps, folder), (error) => {
+  await assert.rejects(createCredentialSource(plainCluster, deps, folder), (error) => {
     assert.ok(error instanceof StartError);
     assert.match(error.message, /^in-cluster configuration: not running in a Kubernetes pod/);
     return true;
@@ -147,7 +148,7 @@ test("in a pod the token of the ServiceAccount is trimmed and its CA is used", a
     delete process.env["KUBERNETES_SERVICE_HOST"];
     delete process.env["KUBERNETES_SERVICE_PORT"];
   });
-  const credentials = await (await createCredentialSource(flags, deps, folder)).current();
+  const credentials = await (await createCredentialSource(plainCluster, deps, folder)).current();
   assert.deepEqual(credentials.headers, { authorization: "Bearer pod-token" });
   assert.equal(credentials.server, "https://[::1]");
   assert.match(String(credentials.tls.ca), /BEGIN CERTIFICATE/);
@@ -203,7 +204,7 @@ test("a client certificate opens the connection, and a rotated one opens a new c
   );
   const clock = createVirtualClock();
   const deps = { clock, rng: createSeededRng(1), logger: silentLogger, metrics: createCountingMetrics() };
-  const client = await createKubeClient({ ...flags, kubeConfigPath }, deps, "core");
+  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
   t.after(() => void client.close());
   const whoAmI = (): Promise<unknown> => client.request({ method: "GET", path: "/" });
   assert.deepEqual(await whoAmI(), { name: "first" });
@@ -214,7 +215,7 @@ test("a client certificate opens the connection, and a rotated one opens a new c
   assert.deepEqual(await whoAmI(), { name: "second" });
 
   const stranger = writeKubeConfig(folder, { server: `https://127.0.0.1:${server.port}` }, {});
-  const distrustful = await createKubeClient({ ...flags, kubeConfigPath: stranger }, deps, "core");
+  const distrustful = await createKubeClient({ ...plainCluster, kubeConfigPath: stranger }, deps, "core");
   t.after(() => void distrustful.close());
   await assert.rejects(distrustful.request({ method: "PUT", path: "/", body: {} }), { kind: "network" });
 });
@@ -229,7 +230,7 @@ test("requests go through the proxy that the kubeconfig names", async (t) => {
     logger: silentLogger,
     metrics: createCountingMetrics(),
   };
-  const client = await createKubeClient({ ...flags, kubeConfigPath }, deps, "core");
+  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
   t.after(() => void client.close());
   assert.deepEqual(await client.request({ method: "GET", path: "/x" }), { through: "proxy" });
   assert.equal(proxy.requests[0]?.url, "http://api.test:6443/x");
@@ -311,7 +312,7 @@ test("what cannot be used is named in one line", async (t) => {
   ];
   for (const [what, change, message] of cases) {
     await assert.rejects(
-      async () => createKubeClient({ ...flags, ...change() }, deps, "core"),
+      async () => createKubeClient({ ...plainCluster, ...change() }, deps, "core"),
       (error) => {
         assert.ok(error instanceof StartError, `${what}: ${String(error)}`);
         assert.match(error.message, message, what);

@@ -2,20 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { type ClusterConfig } from "../../../src/kube/transport/index.ts";
 
 export type Context = { after(end: () => void): void };
-
-export const flags: ClusterConfig = {
-  kubeConfigPath: "",
-  master: "",
-  impersonateUsername: "",
-  impersonateUid: "",
-  impersonateGroups: [],
-  qps: 0,
-  burst: 1,
-  userAgent: "test",
-};
 
 export function temporaryFolder(t: Context): string {
   const folder = mkdtempSync(path.join(tmpdir(), "podseidon-"));

@@ -35,6 +35,19 @@ export const criteria: WebhookOptions["criteria"] = (["Scheduled", "Initialized"
   (criterion) => ({ criterion, annotation: { key: annotations.healthCriterion, value: criterion } }),
 );
 
+/** The flags at their defaults, but without a delay before the first batch. */
+export const settings = {
+  workers: { kind: "none" },
+  pathPrefix: "",
+  isDryRun: false,
+  criteria,
+  recordsPodName: () => false,
+  history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
+  coldStartDelayMs: 0,
+  retryBackoffBaseMs: 100,
+  retryJitterMs: 100,
+} as const satisfies Partial<WebhookOptions>;
+
 /** One core called "core" unless `cores` says otherwise; informers are synced with what the cores hold. */
 export function createReplica(
   clock: VirtualClock,
@@ -47,15 +60,7 @@ export function createReplica(
   const parts = named.map(([name, core]) => ({ name, core, client: core.client(name), informer: core.informer() }));
   const webhook = createWebhook({
     cores: parts,
-    workers: { kind: "none" },
-    pathPrefix: "",
-    isDryRun: false,
-    criteria,
-    recordsPodName: () => false,
-    history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
-    coldStartDelayMs: 0,
-    retryBackoffBaseMs: 100,
-    retryJitterMs: 100,
+    ...settings,
     clock,
     rng: createSeededRng(options.seed ?? 1),
     logger: log,
