@@ -85,6 +85,7 @@ type Observability = typeof observability;
 
 /** Everything of this process in the order in which it starts: what others stand on comes first. */
 async function compose(config: Config, logger: Logger, observability: Observability) {
+  const { createServer } = observability;
   const { byNamespace, byUser, sampleFrequencyMs: periodMs, server } = config.prometheus;
   const metrics = observability.createMetrics({ byNamespace, byUser, ofProcess: true });
   const health = observability.createHealth({ logger, metrics });
@@ -99,10 +100,11 @@ async function compose(config: Config, logger: Logger, observability: Observabil
   const components: Component[] = [
     clients,
     observability.createHeartbeat({ clock, metrics, periodMs }),
-    observability.createServer({ name: "healthz", config: config.healthz, fetch: healthApp.fetch, ...limits }),
-    observability.createServer({ name: "prometheus-http", config: server, fetch: metricsApp.fetch, ...limits }),
+    createServer({ name: "healthz", config: config.healthz, fetch: healthApp.fetch, ...limits }),
+    createServer({ name: "prometheus-http", config: server, fetch: metricsApp.fetch, ...limits }),
   ];
-  for (const role of config.roles) components.push(...(await createRole(role, { ...shared, health, clients })));
+  for (const role of config.roles)
+    components.push(...(await createRole(role, { ...shared, health, clients, createServer })));
   return { components, health };
 }
 

@@ -9,4 +9,4 @@ export { listen, type Listener, type ListenOptions } from "./listen.ts";
 export { createLogger } from "./logger.ts";
 export { createMetrics } from "./metrics.ts";
 export { createMetricsApp } from "./metrics-server.ts";
-export { createServer, type ServerComponent } from "./server-component.ts";
+export { createServer, type ServerComponent, type ServerOptions } from "./server-component.ts";

@@ -4,7 +4,8 @@
  */
 import { type ClusterConfig, type Config } from "../config/index.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
-import { createKubeClient } from "../kube/transport/index.ts";
+import { createKubeClient, type KubeClientDeps } from "../kube/transport/index.ts";
+import { type ServerOptions } from "../observability/index.ts";
 import { type Component, type Health } from "../lifecycle/component.ts";
 import { assert } from "../util/assert.ts";
 import { type Clock } from "../util/clock.ts";
@@ -29,10 +30,14 @@ export interface Runtime {
   readonly metrics: Metrics;
   readonly health: Health;
   readonly clients: Clients;
+  /** Opens the listeners of a server: sockets in production, an entry of its network in the simulation. */
+  readonly createServer: (options: ServerOptions) => Component;
 }
 
 /** Creates clients when they are first asked for; as a component it closes them after everything else has stopped. */
-export function createClients(runtime: Omit<Runtime, "clients" | "health">): Clients & Component {
+export function createClients(
+  runtime: Omit<Runtime, "clients" | "health" | "createServer"> & Pick<KubeClientDeps, "dispatchers">,
+): Clients & Component {
   const clients = new Map<string, { readonly config: ClusterConfig; readonly client: Promise<KubeClient> }>();
   const connect: Clients["connect"] = (cluster, config) => {
     const known = clients.get(cluster);

@@ -6,7 +6,6 @@ import { type WorkerClientConfig } from "../config/index.ts";
 import { createInformer, type Informer, type KubeClient } from "../kube/index.ts";
 import { podProtectors } from "../kube/resources.ts";
 import { type Component } from "../lifecycle/component.ts";
-import { createServer } from "../observability/index.ts";
 import { sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import * as webhook from "../webhook/index.ts";
@@ -53,7 +52,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     health.register(`${component}/informers-synced`, () => unreadyReasons.get(name)?.());
     return createBackground(component, (signal) => informer.run(signal));
   });
-  const server = createServer({
+  const server = runtime.createServer({
     name: "webhook",
     config: config.server,
     fetch: (request, bindings) => app.fetch(request, bindings),

@@ -1,4 +1,5 @@
 /** A Runtime whose clients lead into engines of the API double, on a virtual clock. */
+import assert from "node:assert/strict";
 import { type Component } from "../../src/lifecycle/component.ts";
 import { createHealth, type HealthRegistry } from "../../src/observability/health.ts";
 import { type Runtime } from "../../src/roles/runtime.ts";
@@ -30,6 +31,7 @@ export function createEngineRuntime(rig: Rig, argv: readonly string[], seed = 1)
     health: createHealth({ logger: silentLogger, metrics }),
     core,
     worker,
+    createServer: () => assert.fail("these roles listen nowhere"),
     clients: {
       core: async () => core,
       worker: async () => worker,

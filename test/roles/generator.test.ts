@@ -22,6 +22,7 @@ async function createProcess(core: Core, seed: number, ...argv: string[]) {
     logger,
     metrics: createCountingMetrics(),
     health: { register: (name, check) => void checks.set(name, check) },
+    createServer: () => assert.fail("a generator listens nowhere"),
     clients: {
       core: async () => client,
       worker: () => assert.fail("a generator has no worker"),

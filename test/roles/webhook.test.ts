@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import { loadConfig } from "../../src/config/index.ts";
 import { KubeError, type KubeClient } from "../../src/kube/kube-client.ts";
 import { type HealthCheck } from "../../src/lifecycle/component.ts";
+import { createServer } from "../../src/observability/index.ts";
 import { createWebhook } from "../../src/roles/webhook.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.ts";
@@ -73,6 +74,7 @@ describe("point 11: stopping", () => {
       logger: log,
       metrics: new RecordedMetrics(),
       health: { register: (name, check) => void checks.set(name, check) },
+      createServer,
       clients: {
         core: async () => core.client,
         worker: () => Promise.reject(new Error("no worker")),

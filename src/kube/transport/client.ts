@@ -10,6 +10,7 @@ import { decodeAnswer } from "./answer.ts";
 import { readStream } from "./body.ts";
 import { createClientMetrics, type ClientMetrics } from "./client-metrics.ts";
 import { type ClusterConfig } from "./cluster-config.ts";
+import { type CreateDispatchers } from "./connections.ts";
 import { createCredentialSource } from "./credentials.ts";
 import { createDeadline, type Deadline } from "./deadline.ts";
 import { createSender, nameOf, type Sender } from "./sender.ts";
@@ -19,6 +20,8 @@ export interface KubeClientDeps {
   readonly rng: Rng;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Default: sockets. */
+  readonly dispatchers?: CreateDispatchers;
 }
 
 /** Longer than any write that etcd is expected to finish, and shorter than the API server's own limits of 34 s and 60 s. */
@@ -44,7 +47,7 @@ export async function createKubeClient(
   const source = await createCredentialSource(config, { clock, logger });
   const { host } = new URL((await source.current()).server);
   const metrics = createClientMetrics(deps.metrics, host);
-  const sender = createSender(config, { clock, logger }, source, metrics);
+  const sender = createSender(config, { ...deps, logger }, source, metrics);
   return {
     cluster,
     async request(request) {

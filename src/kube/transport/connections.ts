@@ -11,9 +11,16 @@ const tcpProbeDelayMs = 30_000;
 /** Longer than any handshake on a working network; three attempts fit into a request's default deadline of 30 s. */
 const connectTimeoutMs = 10_000;
 
-interface Target {
+/** What carries the requests, and what carries the watches, to the server of some credentials. */
+export interface Dispatchers {
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
+}
+
+/** Sockets in production; the simulation supplies its own network. */
+export type CreateDispatchers = (credentials: Credentials) => Dispatchers;
+
+interface Target extends Dispatchers {
   /** Scheme, host and port of the server, and what its URL has before the paths of the API: parsed once, not for each request. */
   readonly origin: string;
   readonly pathPrefix: string;
@@ -26,7 +33,10 @@ export interface Connections {
   destroy(): Promise<void>;
 }
 
-export function createConnections(onCloseError: (error: unknown) => void): Connections {
+export function createConnections(
+  onCloseError: (error: unknown) => void,
+  createDispatchers: CreateDispatchers = openSockets,
+): Connections {
   let open: (Target & { readonly key: string }) | undefined;
   return {
     of(credentials) {
@@ -38,16 +48,22 @@ export function createConnections(onCloseError: (error: unknown) => void): Conne
         key: credentials.connectionKey,
         origin,
         pathPrefix: pathname.replace(/\/$/, ""),
-        requests: createDispatcher(credentials, { connections: requestSockets }),
-        // Each watch holds its own connection for minutes; their number is that of the informers. None is used again (that is what no
-        // pipelining means): the next watch may land on another replica, and a sick one does not keep its watchers.
-        streams: createDispatcher(credentials, { connections: null, pipelining: 0 }),
+        ...createDispatchers(credentials),
       };
       return open;
     },
     async destroy() {
       await Promise.all([open?.requests.destroy(), open?.streams.destroy()]);
     },
+  };
+}
+
+function openSockets(credentials: Credentials): Dispatchers {
+  return {
+    requests: createDispatcher(credentials, { connections: requestSockets }),
+    // Each watch holds its own connection for minutes; their number is that of the informers. None is used again (that is what no
+    // pipelining means): the next watch may land on another replica, and a sick one does not keep its watchers.
+    streams: createDispatcher(credentials, { connections: null, pipelining: 0 }),
   };
 }
 

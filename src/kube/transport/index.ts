@@ -3,4 +3,4 @@
  * (connections.ts), limits the rate (token-bucket.ts) and classifies what goes wrong (kube-errors.ts).
  */
 export { type ClusterConfig } from "./cluster-config.ts";
-export { createKubeClient } from "./client.ts";
+export { createKubeClient, type KubeClientDeps } from "./client.ts";

@@ -8,7 +8,7 @@ import { type Answer, errorOfAnswer } from "./answer.ts";
 import { readBytes } from "./body.ts";
 import { type ClientMetrics } from "./client-metrics.ts";
 import { type ClusterConfig } from "./cluster-config.ts";
-import { type Connections, createConnections } from "./connections.ts";
+import { type Connections, type CreateDispatchers, createConnections } from "./connections.ts";
 import { type CredentialSource, type Credentials, type HeaderValues } from "./credentials.ts";
 import { type Deadline } from "./deadline.ts";
 import { errorBodyBytesMax, exchange } from "./exchange.ts";
@@ -32,12 +32,15 @@ const eitherType = `${mediaType},${jsonType}`;
 
 export function createSender(
   config: ClusterConfig,
-  deps: { readonly clock: Clock; readonly logger: Logger },
+  deps: { readonly clock: Clock; readonly logger: Logger; readonly dispatchers?: CreateDispatchers },
   source: CredentialSource,
   metrics: ClientMetrics,
 ): Sender {
   const { clock, logger } = deps;
-  const connections = createConnections((err) => logger.warn("Cannot close old connections", { err }));
+  const connections = createConnections(
+    (err) => logger.warn("Cannot close old connections", { err }),
+    deps.dispatchers,
+  );
   const limitRate = createRateLimit(config, clock, metrics);
   const attempt = createAttempt(config, connections, clock, metrics);
   /** Kept until this process ends: a server that learns protobuf later goes on with JSON, which is slower and otherwise the same. */

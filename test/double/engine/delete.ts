@@ -18,7 +18,7 @@ import {
 } from "./object.ts";
 import { builtInResources } from "./resources.ts";
 import { type ApiError, type Status, conflict, forbidden, isApiError, notFound, success } from "./status.ts";
-import { type Target, type WriteContext, commit, remove } from "./write.ts";
+import { type Target, type WriteContext, commit, remove, requestOver } from "./write.ts";
 
 export interface DeleteRequest {
   readonly caller: Caller;
@@ -178,7 +178,8 @@ export async function deleteObject(
   let options = request.options;
   let marked: KubeObject | undefined;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    const object = context.store.get(type, key);
+    const present = context.store.get(type, key);
+    const object = attempt === 0 && present !== undefined ? (context.cachedState?.(type, key) ?? present) : present;
     if (object === undefined) {
       // Once we have marked it, somebody else may have finished the job.
       if (marked === undefined) throw notFound(type, name);
@@ -189,8 +190,18 @@ export async function deleteObject(
     if (todo.kind === "pending") return { gone: false, object };
     // The reviews of a deletecollection show the options as the client sent them.
     if (request.reviewName !== "") options = withGrace(target, options, todo);
-    await review(context, target, object, request, options);
-    if (context.store.get(type, key) !== object) continue;
+    try {
+      await review(context, target, object, request, options);
+    } catch (error) {
+      // What was refused on an old state is judged again on the present one.
+      if (object === present) throw error;
+      continue;
+    }
+    const goesOn = (await context.beforeCommit?.(type, key)) ?? true;
+    if (context.store.get(type, key) !== object) {
+      if (goesOn) continue;
+      throw requestOver();
+    }
     if (todo.kind === "held") return { gone: false, object };
     if (todo.kind === "remove") return { gone: true, object: remove(context, type, object, request.dryRun) };
     marked = commit(context, type, todo.marked, request.dryRun);

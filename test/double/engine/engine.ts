@@ -14,7 +14,7 @@ import { type Patch } from "./patch.ts";
 import { ResourceRegistry, type ResourceType, apiVersionOf, builtInResources as types } from "./resources.ts";
 import { patchScale, scaleOf, updateScale } from "./scale.ts";
 import { type Status, badRequest, notImplemented, tooLargeVersion } from "./status.ts";
-import { Store } from "./store.ts";
+import { type Backup, type Change, Store } from "./store.ts";
 import { type Watch, type WatchQuery, type WatchSink, openWatch } from "./watch.ts";
 import {
   type FieldValidation,
@@ -37,6 +37,10 @@ export interface EngineOptions {
   readonly bookmarkPeriodMs?: number;
   /** ValidatingWebhookConfigurations besides the stored ones. */
   readonly webhookConfigurations?: readonly JsonObject[];
+  /** A sick etcd; see WriteContext. */
+  readonly beforeCommit?: WriteContext["beforeCommit"];
+  /** A watch cache that is behind; see WriteContext. */
+  readonly cachedState?: WriteContext["cachedState"];
 }
 
 /** Who asks and how; all optional. */
@@ -92,6 +96,8 @@ export class Engine {
       clock,
       rng,
       schemaOf: (type) => this.#custom.schemaOf(type),
+      beforeCommit: options.beforeCommit,
+      cachedState: options.cachedState,
       onCommitted: (type, object, deleted) => this.#custom.onCommitted(type, object, deleted),
     };
   }
@@ -267,6 +273,21 @@ export class Engine {
   /** Forgets past changes, as a compaction does: watches and pages that resume from before now are answered with Expired. */
   forgetHistory(): void {
     this.#store.forgetHistory();
+  }
+
+  /** Calls `listener` for each later change of the resource, within its commit, so that it must not call the engine; returns the unsubscriber. */
+  onChange(type: ResourceType, listener: (change: Change) => void): () => void {
+    return this.#store.subscribe(type, listener);
+  }
+
+  /** All objects and the revision, as a backup of etcd holds them. */
+  backup(): Backup {
+    return this.#store.backup();
+  }
+
+  /** Goes back to a backup: revisions are given a second time, and the history is gone. Open watches hear nothing: cut them off. */
+  restore(backup: Backup): void {
+    this.#store.restore(backup);
   }
 
   /** Removes everything of a resource without admission, finalizers or events of deletion per caller, as lost storage does. */

@@ -15,6 +15,12 @@ export interface Change {
   readonly previous: KubeObject | undefined;
 }
 
+/** What a backup of etcd holds. */
+export interface Backup {
+  readonly revision: number;
+  readonly tables: ReadonlyMap<string, ReadonlyMap<string, KubeObject>>;
+}
+
 interface Table {
   readonly objects: Map<string, KubeObject>;
   /** Changes in the order of their revisions. */
@@ -130,6 +136,21 @@ export class Store {
       else objects.set(change.key, change.previous);
     }
     return [...objects].sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+
+  backup(): Backup {
+    const tables = [...this.#tables].map(([name, table]) => [name, new Map(table.objects)] as const);
+    return { revision: this.#revision, tables: new Map(tables) };
+  }
+
+  /** Goes back to the backup; what was not there then is gone. Listeners stay and hear nothing of it. */
+  restore({ revision, tables }: Backup): void {
+    this.#revision = revision;
+    for (const [name, table] of this.#tables) {
+      table.objects.clear();
+      for (const [key, object] of tables.get(name) ?? []) table.objects.set(key, object);
+    }
+    this.forgetHistory();
   }
 
   /** Forgets all past changes, as a compaction does: every resume from before now is answered with Expired. */

@@ -47,6 +47,13 @@ export interface WriteContext {
   readonly rng: Rng;
   /** The schema of a custom resource; undefined = anything goes. */
   schemaOf(type: ResourceType): CustomSchema | undefined;
+  /**
+   * Awaited between admission and the storage's transaction, which may hang in a sick etcd. False = the request is over by then: the
+   * transaction is still tried at the version that was reviewed, but nothing is done again when that fails.
+   */
+  readonly beforeCommit?: ((type: ResourceType, key: string) => Promise<boolean>) | undefined;
+  /** What the first attempt of a deletion takes for the present object: an older state out of the watch cache; undefined = the present one. */
+  readonly cachedState?: ((type: ResourceType, key: string) => KubeObject | undefined) | undefined;
   /** Called after every commit that may end the life of a terminating CRD or change the set of resources. */
   onCommitted(type: ResourceType, object: KubeObject, deleted: boolean): void;
 }
@@ -90,6 +97,11 @@ export function remove(context: WriteContext, type: ResourceType, object: KubeOb
   const removed = context.store.remove(type, objectKey(namespace, name));
   context.onCommitted(type, removed, true);
   return removed;
+}
+
+/** The answer to a request whose time was over before its write was done. */
+export function requestOver(): ApiError {
+  return new ApiError(504, "Timeout", "Timeout: request did not complete within requested timeout");
 }
 
 /** The current state of the target. Throws 404. */
@@ -259,7 +271,11 @@ async function guaranteedUpdate(
       warn: options.warn,
       options: reviewOptions("UpdateOptions", { fieldManager: options.fieldManager }, options.dryRun),
     });
-    if (context.store.get(type, objectKey(namespace, name)) !== old) continue;
+    const goesOn = (await context.beforeCommit?.(type, objectKey(namespace, name))) ?? true;
+    if (context.store.get(type, objectKey(namespace, name)) !== old) {
+      if (goesOn) continue;
+      throw requestOver();
+    }
     if (!changed) return old;
     const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = next.metadata;
     if (deletionTimestamp !== undefined && finalizers === undefined && (deletionGracePeriodSeconds ?? 0) === 0) {

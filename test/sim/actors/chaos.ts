@@ -1,0 +1,200 @@
+/** What strikes a world from outside, each fault class at random times of its own; `heal` ends all of it. */
+import { type Rng, uniform } from "../../../src/util/rng.ts";
+import { type FaultClass } from "../plan.ts";
+import { type SimProcess } from "../processes/process.ts";
+import { type World } from "../world.ts";
+import { type Deleters } from "./deleters.ts";
+import { type ProtectorOwner } from "./protectors.ts";
+import { type Workload } from "./workload.ts";
+
+/** Between two strokes of a class at severity 1. */
+const periodMs: Partial<Record<FaultClass, number>> = {
+  partitions: 30_000,
+  "watch-lag": 30_000,
+  "server-restarts": 60_000,
+  crashes: 30_000,
+  rollouts: 90_000,
+  pauses: 40_000,
+  clocks: 60_000,
+  "flapping-pods": 5_000,
+  "relabelled-pods": 15_000,
+  edits: 30_000,
+  erasures: 90_000,
+  disasters: 60_000,
+  "broken-watches": 40_000,
+};
+
+export interface Cast {
+  readonly workloads: ReadonlyMap<string, Workload>;
+  readonly deleters: Deleters;
+  readonly owner: ProtectorOwner;
+}
+
+export class Chaos {
+  readonly #world: World;
+  readonly #cast: Cast;
+  readonly #rng: Rng;
+  #isOver = false;
+
+  constructor(world: World, cast: Cast) {
+    this.#world = world;
+    this.#cast = cast;
+    this.#rng = world.kernel.rng("chaos");
+  }
+
+  begin(): void {
+    const { plan, core, cells, network } = this.#world;
+    for (const { server } of [core, ...cells]) Object.assign(server.conditions.rates, plan.rates);
+    const latency = plan.severity("latency");
+    if (latency > 0) {
+      network.weather.latencyMs = { least: 1, meanExtra: 20 * latency };
+      network.weather.hiccup = { rate: 0.02, meanMs: 1_000 * latency };
+    }
+    network.weather.resetRate = Math.min(0.05, 0.003 * plan.severity("resets"));
+    this.#world.duplicateReviews = Math.min(0.3, 0.03 * plan.severity("lost-responses"));
+    for (const [name, period] of Object.entries(periodMs) as [FaultClass, number][]) {
+      const severity = plan.severity(name);
+      if (severity > 0) this.#repeat(period / severity, () => this.#strike(name));
+    }
+  }
+
+  /** Ends every fault, and starts what has died. */
+  async heal(): Promise<void> {
+    this.#isOver = true;
+    const { core, cells, network, kernel } = this.#world;
+    kernel.note("healed");
+    for (const { server } of [core, ...cells]) {
+      server.conditions.heal();
+      server.start();
+      // What is still under way in a slow watch would go on being late.
+      server.dropWatches();
+    }
+    network.weather.latencyMs = { least: 1, meanExtra: 1 };
+    network.weather.hiccup = { rate: 0, meanMs: 0 };
+    network.weather.resetRate = 0;
+    network.mendAll();
+    this.#world.duplicateReviews = 0;
+    for (const process of this.#world.processes()) if (process.node() === undefined) await process.start();
+  }
+
+  #repeat(meanMs: number, strike: () => void): void {
+    const { kernel } = this.#world;
+    const next = (): void => {
+      if (this.#isOver) return;
+      strike();
+      kernel.schedule(this.#exponential(meanMs), next);
+    };
+    kernel.schedule(this.#exponential(meanMs), next);
+  }
+
+  #strike(name: FaultClass): void {
+    this.#world.count(name);
+    switch (name) {
+      case "partitions":
+        return this.#partition();
+      case "watch-lag":
+        return this.#lag();
+      case "server-restarts":
+        return this.#restartServer();
+      case "crashes":
+        return this.#crash();
+      case "rollouts":
+        return this.#rollOut();
+      case "pauses":
+        return this.#pick(this.#world.processes())?.node()?.pauseFor(this.#exponential(5_000));
+      case "clocks":
+        return this.#pick(this.#world.processes())
+          ?.node()
+          ?.jumpWallClock((this.#rng.next() - 0.5) * 60_000);
+      case "flapping-pods":
+        return this.#run(this.#rng.next() < 0.8 ? this.#workload()?.flap() : this.#workload()?.fail());
+      case "relabelled-pods":
+        return this.#run(this.#workload()?.relabel());
+      case "edits":
+        return this.#run(this.#cast.owner.edit());
+      case "erasures":
+        return this.#run(this.#cast.owner.erase());
+      case "disasters":
+        return this.#run(this.#cast.deleters.disaster());
+      case "broken-watches":
+        return this.#cluster().server.dropWatches();
+      default:
+    }
+  }
+
+  /** One or both directions between two machines, or all around one. */
+  #partition(): void {
+    const { network, kernel, core, cells } = this.#world;
+    const process = this.#pick(this.#world.processes());
+    const cluster = this.#pick([core, ...cells]);
+    if (process === undefined || cluster === undefined) return;
+    const pairs: [string, string][] = [];
+    const draw = this.#rng.next();
+    if (draw < 0.7) pairs.push([process.name, cluster.node.name]);
+    if (draw > 0.3) pairs.push([cluster.node.name, process.name]);
+    kernel.note(`partition ${pairs.map((pair) => pair.join(">")).join(" ")}`);
+    for (const [from, to] of pairs) network.cut(from, to);
+    kernel.schedule(this.#exponential(15_000), () => {
+      for (const [from, to] of pairs) network.mend(from, to);
+    });
+  }
+
+  #lag(): void {
+    const { conditions } = this.#cluster().server;
+    const lagMs = this.#rng.next() < 0.2 ? uniform(this.#rng, 10_000, 150_000) : uniform(this.#rng, 100, 8_000);
+    conditions.watchLagMs = lagMs;
+    this.#world.kernel.note(`watch lag ${Math.round(lagMs)} ms`);
+    this.#world.kernel.schedule(this.#exponential(30_000), () => {
+      if (conditions.watchLagMs === lagMs) conditions.watchLagMs = 0;
+    });
+  }
+
+  #restartServer(): void {
+    const { server, node } = this.#cluster();
+    this.#world.kernel.note(`${node.name} restarts`);
+    server.stop();
+    this.#world.kernel.schedule(this.#exponential(5_000), () => server.start());
+  }
+
+  #crash(): void {
+    const process = this.#pick(this.#world.processes());
+    if (process?.node() === undefined) return;
+    process.kill();
+    this.#startLater(process, this.#exponential(4_000));
+  }
+
+  /** A graceful restart of one process. */
+  #rollOut(): void {
+    const process = this.#pick(this.#world.processes());
+    if (process?.node() === undefined) return;
+    void process.stop().then(() => this.#startLater(process, 500));
+  }
+
+  #startLater(process: SimProcess, delayMs: number): void {
+    this.#world.kernel.schedule(delayMs, () => {
+      if (process.node() === undefined) void process.start();
+    });
+  }
+
+  #run(act: Promise<unknown> | undefined): void {
+    // A rejection is a mistake of the simulation, and ends the process.
+    void act;
+  }
+
+  #cluster(): World["core"] {
+    const { core, cells } = this.#world;
+    return this.#pick([core, ...cells]) ?? core;
+  }
+
+  #workload(): Workload | undefined {
+    return this.#pick([...this.#cast.workloads.values()]);
+  }
+
+  #pick<T>(list: readonly T[]): T | undefined {
+    return list[Math.floor(this.#rng.next() * list.length)];
+  }
+
+  #exponential(meanMs: number): number {
+    return -Math.log(1 - this.#rng.next()) * meanMs;
+  }
+}

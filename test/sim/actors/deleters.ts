@@ -1,0 +1,126 @@
+/** Whoever deletes pods: people, controllers, drains, and disasters that delete everything at once. */
+import { type Rng } from "../../../src/util/rng.ts";
+import { annotations } from "../../../src/api/v1alpha1/names.ts";
+import { type JsonObject, type KubeObject } from "../../double/engine/object.ts";
+import { builtInResources } from "../../double/engine/resources.ts";
+import { isApiError } from "../../double/index.ts";
+import { type Cell, namespace, type World } from "../world.ts";
+import { type Workload } from "./workload.ts";
+
+const { pods } = builtInResources;
+/** An eviction is asked for with a name only, so that it hits whoever has the name when it gets there. */
+type Manner = "delete" | "delete-now" | "evict" | "collection" | "dry-run" | "forced-eviction";
+
+export class Deleters {
+  readonly #world: World;
+  readonly #workloads: ReadonlyMap<string, Workload>;
+  readonly #rng: Rng;
+  #running = 0;
+
+  constructor(world: World, workloads: ReadonlyMap<string, Workload>) {
+    this.#world = world;
+    this.#workloads = workloads;
+    this.#rng = world.kernel.rng("deleters");
+  }
+
+  /** Deletions that have not been answered yet. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Asks for one deletion somewhere; resolves to whether it was done. */
+  async deleteOne(): Promise<boolean> {
+    const { cells } = this.#world;
+    const cell = cells[Math.floor(this.#rng.next() * cells.length)];
+    const pod = cell === undefined ? undefined : this.#pick(cell);
+    if (cell === undefined || pod === undefined) return false;
+    return await this.delete(cell, pod, this.#manner());
+  }
+
+  /** Deletes every pod of some cells at once. */
+  async disaster(): Promise<void> {
+    const { cells, kernel } = this.#world;
+    const hit = cells.filter(() => this.#rng.next() < 0.7);
+    kernel.note(`disaster in ${hit.map(({ name }) => name).join(",")}`);
+    const inCollections = this.#rng.next() < 0.3;
+    await Promise.all(
+      hit.flatMap((cell) => {
+        if (inCollections) return [this.#deleteCollection(cell)];
+        return (this.#workloads.get(cell.name)?.live() ?? []).map((pod) => this.delete(cell, pod, "delete"));
+      }),
+    );
+  }
+
+  async delete(cell: Cell, pod: KubeObject, manner: Manner): Promise<boolean> {
+    if (manner === "collection") return await this.#deleteCollection(cell);
+    const { engine } = cell.server;
+    const { name, uid } = pod.metadata;
+    return await this.#operate(cell, async (caller) => {
+      switch (manner) {
+        case "evict":
+          await engine.evict(namespace, name, undefined, { caller });
+          return;
+        case "forced-eviction":
+          await engine.evict(namespace, name, forcedEviction(name), { caller });
+          return;
+        case "dry-run":
+          await engine.delete(pods, namespace, name, {}, { caller, dryRun: true });
+          return;
+        case "delete-now":
+          await engine.delete(pods, namespace, name, { gracePeriodSeconds: 0 }, { caller });
+          return;
+        case "delete":
+          await engine.delete(pods, namespace, name, this.#rng.next() < 0.5 ? { preconditions: { uid } } : {}, {
+            caller,
+          });
+          return;
+        default:
+          manner satisfies never;
+      }
+    });
+  }
+
+  #manner(): Manner {
+    const draw = this.#rng.next();
+    if (this.#world.plan.faults.has("evictions") && draw < 0.4) return draw < 0.02 ? "forced-eviction" : "evict";
+    if (draw < 0.7) return "delete";
+    if (draw < 0.94) return "delete-now";
+    return draw < 0.97 ? "dry-run" : "collection";
+  }
+
+  #pick(cell: Cell): KubeObject | undefined {
+    const live = this.#workloads.get(cell.name)?.live() ?? [];
+    return live[Math.floor(this.#rng.next() * live.length)];
+  }
+
+  async #deleteCollection(cell: Cell): Promise<boolean> {
+    return await this.#operate(cell, async (caller) => {
+      await cell.server.engine.deleteCollection(pods, namespace, { labelSelector: "ours=yes" }, {}, { caller });
+    });
+  }
+
+  async #operate(cell: Cell, act: (caller: { username: string; groups: string[] }) => Promise<void>): Promise<boolean> {
+    const { ledger, totals } = this.#world;
+    const operation = ledger.begin(cell.name);
+    totals.deletions += 1;
+    this.#running += 1;
+    try {
+      await act({ username: operation.id, groups: ["system:authenticated"] });
+      return true;
+    } catch (error) {
+      if (!isApiError(error)) throw error;
+      return false;
+    } finally {
+      this.#running -= 1;
+      ledger.end(operation);
+    }
+  }
+}
+
+function forcedEviction(name: string): JsonObject {
+  return {
+    apiVersion: "policy/v1",
+    kind: "Eviction",
+    metadata: { name, namespace, annotations: { [annotations.forceDelete]: "yes" } },
+  };
+}

@@ -1,0 +1,95 @@
+/** Whoever owns the budget: creates the PodProtector or the Deployment that it is made from, edits and erases them. */
+import { type Rng } from "../../../src/util/rng.ts";
+import { type JsonObject, asObject } from "../../double/engine/object.ts";
+import { builtInResources } from "../../double/engine/resources.ts";
+import { isApiError } from "../../double/index.ts";
+import { namespace, type World } from "../world.ts";
+
+const { deployments } = builtInResources;
+
+export class ProtectorOwner {
+  readonly #world: World;
+  readonly #rng: Rng;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#rng = world.kernel.rng("owner");
+  }
+
+  async start(): Promise<void> {
+    const { plan } = this.#world;
+    if (plan.hasGenerator) await this.#createDeployment();
+    else await this.#create("web", plan.minAvailable);
+    if (plan.hasSecondProtector) await this.#create("zone", Math.max(1, plan.minAvailable - 1));
+  }
+
+  /** Raises or lowers the floor of a PodProtector, or its compaction. */
+  async edit(): Promise<void> {
+    const { plan, core, checkers } = this.#world;
+    const total = plan.podsPerCell * plan.cells.length;
+    const names = [...checkers.keys()];
+    const name = names[Math.floor(this.#rng.next() * names.length)];
+    if (name === undefined) return;
+    const minAvailable = Math.floor(this.#rng.next() * (total + 1));
+    const spec: JsonObject =
+      this.#rng.next() < 0.8
+        ? { minAvailable }
+        : { admissionHistoryConfig: { compactThreshold: 1 + Math.floor(this.#rng.next() * 5) } };
+    const patch = { contentType: "application/merge-patch+json", body: { spec } };
+    await quietly(() => core.server.engine.patch(this.#world.protectors, namespace, name, patch));
+  }
+
+  /** Deletes a PodProtector without a word, and makes it anew a moment later under the same name. */
+  async erase(): Promise<void> {
+    const { core, kernel, plan } = this.#world;
+    if (plan.hasGenerator) return;
+    await quietly(() => core.server.engine.delete(this.#world.protectors, namespace, "web"));
+    await kernel.pause(this.#rng.next() * 5_000);
+    await this.#create("web", plan.minAvailable);
+  }
+
+  async #create(name: string, minAvailable: number): Promise<void> {
+    const { core, plan } = this.#world;
+    await quietly(() =>
+      core.server.engine.create(this.#world.protectors, namespace, {
+        apiVersion: "podseidon.kubewharf.io/v1alpha1",
+        kind: "PodProtector",
+        metadata: { name },
+        spec: {
+          minAvailable,
+          minReadySeconds: plan.minReadySeconds,
+          selector: { matchLabels: { app: "web" } },
+        },
+      }),
+    );
+  }
+
+  async #createDeployment(): Promise<void> {
+    const { core, plan } = this.#world;
+    const replicas = plan.podsPerCell * plan.cells.length;
+    const maxUnavailable = Math.max(0, replicas - plan.minAvailable);
+    await core.server.engine.create(deployments, namespace, {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "web", labels: { app: "web" } },
+      spec: {
+        replicas,
+        minReadySeconds: plan.minReadySeconds,
+        selector: { matchLabels: { app: "web" } },
+        strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable, maxSurge: 1 } },
+        template: {
+          metadata: { labels: { app: "web" } },
+          spec: { containers: [{ name: "main", image: "web:1" }] },
+        },
+      },
+    });
+  }
+}
+
+async function quietly(act: () => Promise<unknown>): Promise<void> {
+  try {
+    asObject(await act());
+  } catch (error) {
+    if (!isApiError(error)) throw error;
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * The controllers and kubelets of a cell, as far as pods can tell: keeps as many pods as are wanted, makes them ready after a while, ends terminating
+ * ones, and lets some fail, flap or change their labels.
+ */
+import { type Rng, uniform } from "../../../src/util/rng.ts";
+import { type JsonObject, type KubeObject, asObject } from "../../double/engine/object.ts";
+import { builtInResources } from "../../double/engine/resources.ts";
+import { formatSeconds } from "../../double/engine/metadata.ts";
+import { isApiError } from "../../double/index.ts";
+import { type Cell, namespace, type World } from "../world.ts";
+
+const { pods } = builtInResources;
+/** A pod that is gone is replaced after so long, and is ready after so long again. */
+const replacedAfterMs = { low: 100, high: 3_000 };
+const readyAfterMs = { low: 200, high: 8_000 };
+const terminatesInMs = { low: 0, high: 6_000 };
+const kubelet = { username: "system:node:node-1", groups: ["system:nodes", "system:authenticated"] };
+
+export class Workload {
+  readonly #world: World;
+  readonly #cell: Cell;
+  readonly #rng: Rng;
+  /** How many pods there should be; the world may change it. */
+  wanted: number;
+  #created = 0;
+  /** Names that are given again, as a StatefulSet does. */
+  readonly #reusesNames: boolean;
+
+  constructor(world: World, cell: Cell) {
+    this.#world = world;
+    this.#cell = cell;
+    this.#rng = world.kernel.rng(`workload of ${cell.name}`);
+    this.wanted = world.plan.podsPerCell;
+    this.#reusesNames = this.#rng.next() < 0.3;
+  }
+
+  /** Creates the pods, ready from the start, and looks after them from now on. */
+  async start(): Promise<void> {
+    const { engine } = this.#cell.server;
+    for (let count = 0; count < this.wanted; count += 1) await this.#create(0);
+    engine.onChange(pods, ({ type, object, previous }) => {
+      if (!isOurs(object)) return;
+      if (type === "DELETED") this.#later(replacedAfterMs, () => this.#replace(object));
+      else if (object.metadata.deletionTimestamp !== undefined && previous?.metadata.deletionTimestamp === undefined) {
+        this.#later(terminatesInMs, () => this.#confirm(object));
+      }
+    });
+  }
+
+  /** Present pods that nobody deletes. */
+  live(): KubeObject[] {
+    return this.#cell.server.engine
+      .list(pods, namespace)
+      .items.filter((object) => isOurs(object) && object.metadata.deletionTimestamp === undefined);
+  }
+
+  /** One pod fails its readiness for a while. */
+  async flap(): Promise<void> {
+    const pod = this.#pick();
+    if (pod === undefined) return;
+    await this.#setReady(pod, false);
+    this.#later({ low: 10, high: 20_000 }, () => this.#setReady(pod, true));
+  }
+
+  /** One pod ends for good; it is cleaned up and replaced. */
+  async fail(): Promise<void> {
+    const pod = this.#pick();
+    if (pod === undefined) return;
+    await this.#patchStatus(pod, { phase: "Failed", conditions: conditions(false, this.#now()) });
+    this.#later({ low: 100, high: 5_000 }, () => this.#remove(pod));
+  }
+
+  /** One pod leaves the selection, or comes back. */
+  async relabel(): Promise<void> {
+    const all = this.#cell.server.engine.list(pods, namespace).items.filter(isOurs);
+    const pod = all[Math.floor(this.#rng.next() * all.length)];
+    if (pod === undefined) return;
+    const app = pod.metadata.labels?.["app"] === "web" ? "other" : "web";
+    await this.#quietly(() => this.#patch(pod.metadata.name, { metadata: { labels: { app } } }));
+  }
+
+  #pick(): KubeObject | undefined {
+    const live = this.live();
+    return live[Math.floor(this.#rng.next() * live.length)];
+  }
+
+  async #create(readyAfter: number, name?: string): Promise<void> {
+    this.#created += 1;
+    const podName = name ?? `web-${this.#cell.name}-${this.#created}`;
+    const object = await this.#quietly(() =>
+      this.#cell.server.engine.create(pods, namespace, {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: podName, labels: { app: "web", ours: "yes" } },
+        spec: { nodeName: "node-1", containers: [{ name: "main", image: "web:1" }], terminationGracePeriodSeconds: 30 },
+      }),
+    );
+    if (object === undefined) return;
+    if (readyAfter === 0) await this.#setReady(object, true);
+    else this.#world.kernel.schedule(readyAfter, () => void this.#setReady(object, true));
+  }
+
+  async #replace(gone: KubeObject): Promise<void> {
+    const present = this.#cell.server.engine.list(pods, namespace).items.filter(isOurs).length;
+    if (present >= this.wanted) return;
+    const readyAfter = uniform(this.#rng, readyAfterMs.low, readyAfterMs.high);
+    await this.#create(readyAfter, this.#reusesNames ? gone.metadata.name : undefined);
+  }
+
+  /** Creates or removes nothing by itself, but brings the number of pods up to what is wanted. */
+  async fill(): Promise<void> {
+    const { items } = this.#cell.server.engine.list(pods, namespace);
+    for (let present = items.filter(isOurs).length; present < this.wanted; present += 1) await this.#create(1_000);
+  }
+
+  async #setReady(pod: KubeObject, ready: boolean): Promise<void> {
+    await this.#patchStatus(pod, { phase: "Running", conditions: conditions(ready, this.#now()) });
+  }
+
+  async #patchStatus(pod: KubeObject, status: JsonObject): Promise<void> {
+    const present = this.#cell.server.engine.find(pods, namespace, pod.metadata.name);
+    if (present === undefined || present.metadata.uid !== pod.metadata.uid) return;
+    if (asObject(present.status)["phase"] === "Failed") return;
+    const patch = { metadata: { uid: pod.metadata.uid }, status };
+    await this.#quietly(() => this.#patch(pod.metadata.name, patch, "status"));
+  }
+
+  async #patch(name: string, body: JsonObject, subresource?: "status"): Promise<unknown> {
+    const options = { caller: kubelet, ...(subresource === undefined ? {} : { subresource }) };
+    const patch = { contentType: "application/merge-patch+json", body };
+    return await this.#cell.server.engine.patch(pods, namespace, name, patch, options);
+  }
+
+  /** The kubelet has stopped the containers: the pod goes, reviewed once more on its way. */
+  async #confirm(pod: KubeObject): Promise<void> {
+    await this.#remove(pod);
+  }
+
+  async #remove(pod: KubeObject): Promise<void> {
+    const { engine } = this.#cell.server;
+    const options = { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } };
+    const removed = await this.#quietly(() =>
+      engine.delete(pods, namespace, pod.metadata.name, options, { caller: kubelet }),
+    );
+    const present = engine.find(pods, namespace, pod.metadata.name);
+    // Refused or lost: a kubelet tries again.
+    if (removed === undefined && present?.metadata.uid === pod.metadata.uid) {
+      this.#later({ low: 1_000, high: 5_000 }, () => this.#remove(pod));
+    }
+  }
+
+  /** What the API server refuses is no error of the simulation. */
+  async #quietly<T>(act: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await act();
+    } catch (error) {
+      if (isApiError(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #later({ low, high }: { low: number; high: number }, act: () => Promise<void>): void {
+    this.#world.kernel.schedule(uniform(this.#rng, low, high), () => void act());
+  }
+
+  #now(): string {
+    return formatSeconds(this.#cell.node.clock.epochMicros());
+  }
+}
+
+function isOurs(object: KubeObject): boolean {
+  return object.metadata.labels?.["ours"] === "yes";
+}
+
+function conditions(ready: boolean, time: string): JsonObject[] {
+  const status = ready ? "True" : "False";
+  return [
+    { type: "PodScheduled", status: "True", lastTransitionTime: time },
+    { type: "Initialized", status: "True", lastTransitionTime: time },
+    { type: "Ready", status, lastTransitionTime: time },
+  ];
+}

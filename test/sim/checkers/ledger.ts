@@ -1,0 +1,178 @@
+/**
+ * What is really true in a world: every version of every pod, and which deletions have been admitted and may still happen. Checkers compare the
+ * product's records with it; the product never sees it.
+ */
+import { readPod, type PodRecord } from "../../../src/api/pod.ts";
+import { assert } from "../../../src/util/assert.ts";
+import { type JsonObject, asObject, asString } from "../../double/engine/object.ts";
+import { builtInResources } from "../../double/engine/resources.ts";
+import { type Change } from "../../double/engine/store.ts";
+import { type SimApiServer } from "../clusters/api-server.ts";
+import { epochMs } from "../kernel/node.ts";
+import { type Kernel } from "../kernel/kernel.ts";
+
+/** Versions of a pod kept: enough for the longest lag of a snapshot. */
+const versionsMax = 64;
+
+export interface PodVersion {
+  readonly atMs: number;
+  readonly revision: number;
+  readonly record: PodRecord;
+}
+
+export interface TruePod {
+  readonly cell: string;
+  readonly uid: string;
+  readonly name: string;
+  /** Oldest first; the last one is the present or final state. */
+  readonly versions: PodVersion[];
+  /** Revision of its removal. */
+  goneAt: number | undefined;
+  /** How its deletion came about: by an admission that was judged, by force, or (an eviction's successor) by nobody's leave. */
+  end: "admitted" | "forced" | "successor" | undefined;
+  /** Its last version before it terminated or went. */
+  lastLive: PodRecord | undefined;
+}
+
+/** One DELETE, deletecollection or eviction that somebody has asked for. */
+export interface Operation {
+  readonly id: string;
+  readonly cell: string;
+  /** By UID: the version that the admission holds for; undefined = any (an eviction). */
+  readonly admitted: Map<string, { readonly version: string | undefined; readonly isForced: boolean }>;
+}
+
+export class Ledger {
+  readonly kernel: Kernel;
+  /** By UID. */
+  readonly pods = new Map<string, TruePod>();
+  readonly operations = new Map<string, Operation>();
+  #operations = 0;
+
+  constructor(kernel: Kernel) {
+    this.kernel = kernel;
+  }
+
+  /** Follows the pods of a cell from now on. */
+  follow(cell: string, server: SimApiServer): void {
+    server.engine.onChange(builtInResources.pods, (change) => this.#onPod(cell, change));
+  }
+
+  /** The cell went back to a backup: what was written since has never been. */
+  restored(cell: string, server: SimApiServer): void {
+    const present = new Map(
+      server.engine.list(builtInResources.pods).items.map((object) => [object.metadata.uid, object] as const),
+    );
+    for (const pod of this.pods.values()) {
+      if (pod.cell !== cell) continue;
+      const object = present.get(pod.uid);
+      if (object === undefined) this.pods.delete(pod.uid);
+      else {
+        pod.goneAt = undefined;
+        pod.end = undefined;
+        pod.versions.splice(0, pod.versions.length, this.#versionOf(object));
+      }
+    }
+  }
+
+  /** A new operation; its id is to be the name of the caller. */
+  begin(cell: string): Operation {
+    this.#operations += 1;
+    const operation: Operation = { id: `op-${this.#operations}`, cell, admitted: new Map() };
+    this.operations.set(operation.id, operation);
+    return operation;
+  }
+
+  /** Nothing of the operation can happen any more. */
+  end(operation: Operation): void {
+    this.operations.delete(operation.id);
+  }
+
+  /** A webhook's "allowed" has left its replica. */
+  admitted(cell: string, request: JsonObject, uid: string, isForced: boolean): void {
+    const user = asString(asObject(request["userInfo"])["username"]) ?? "";
+    const operation = this.operations.get(user);
+    const pod = this.pods.get(uid);
+    if (operation === undefined || pod === undefined) return;
+    assert(operation.cell === cell, "an operation stays in its cell");
+    const isEviction = request["operation"] === "CREATE";
+    const metadata = asObject(asObject(request["oldObject"])["metadata"]);
+    const version = isEviction ? undefined : asString(metadata["resourceVersion"]);
+    operation.admitted.set(uid, { version, isForced });
+  }
+
+  /** An admitted deletion of the pod that may still happen. */
+  doomOf(pod: TruePod): { readonly isForced: boolean } | undefined {
+    const present = pod.versions.at(-1);
+    if (present === undefined || pod.goneAt !== undefined || present.record.terminating) return undefined;
+    for (const operation of this.operations.values()) {
+      const admission = operation.admitted.get(pod.uid);
+      if (admission === undefined) continue;
+      if (admission.version === undefined || admission.version === present.record.resourceVersion) return admission;
+    }
+    return undefined;
+  }
+
+  /** The state of the pod in the snapshot of that revision; undefined when it was not there. */
+  at(pod: TruePod, revision: number): PodRecord | undefined {
+    if (pod.goneAt !== undefined && pod.goneAt <= revision) return undefined;
+    return pod.versions.findLast((version) => version.revision <= revision)?.record;
+  }
+
+  /** The true time in epoch microseconds. */
+  get nowMicros(): number {
+    return this.microsAt(this.kernel.nowMs);
+  }
+
+  microsAt(virtualMs: number): number {
+    return (epochMs + virtualMs) * 1000;
+  }
+
+  #onPod(cell: string, change: Change): void {
+    const { object } = change;
+    const { uid, name } = object.metadata;
+    let pod = this.pods.get(uid);
+    if (pod === undefined) {
+      pod = { cell, uid, name, versions: [], goneAt: undefined, end: undefined, lastLive: undefined };
+      this.pods.set(uid, pod);
+    }
+    const before = pod.versions.at(-1)?.record;
+    const version = this.#versionOf(object);
+    if (before !== undefined && !before.terminating && (version.record.terminating || change.type === "DELETED")) {
+      pod.lastLive = before;
+      pod.end = this.#endOf(pod, before);
+    }
+    pod.versions.push(version);
+    if (pod.versions.length > versionsMax) pod.versions.shift();
+    if (change.type === "DELETED") pod.goneAt = change.revision;
+    const { ready, terminating, resourceVersion } = version.record;
+    this.kernel.note(
+      `${cell} pod ${name} ${change.type} ${resourceVersion}${terminating ? " terminating" : ""}${ready ? " ready" : ""}`,
+    );
+  }
+
+  #endOf(pod: TruePod, before: PodRecord): TruePod["end"] {
+    let isForced = false;
+    for (const operation of this.operations.values()) {
+      const admission = operation.admitted.get(pod.uid);
+      if (admission === undefined) continue;
+      if (admission.version !== undefined && admission.version !== before.resourceVersion) continue;
+      if (!admission.isForced) return "admitted";
+      isForced = true;
+    }
+    return isForced ? "forced" : "successor";
+  }
+
+  /** Forgets pods that went long ago; `olderThan` = a revision that every recorded snapshot of the cell has passed. */
+  forget(cell: string, olderThan: number): void {
+    for (const pod of this.pods.values()) {
+      if (pod.cell === cell && pod.goneAt !== undefined && pod.goneAt < olderThan) this.pods.delete(pod.uid);
+    }
+  }
+
+  #versionOf(object: Change["object"]): PodVersion {
+    const record = readPod(object);
+    assert(record !== undefined, "the double's pods can be read");
+    return { revision: Number(object.metadata.resourceVersion), atMs: this.kernel.nowMs, record };
+  }
+}

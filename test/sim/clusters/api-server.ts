@@ -1,0 +1,218 @@
+/**
+ * A simulated kube-apiserver with its etcd: the double's engine and REST face behind the simulated network. It may be down, slow, lagging, wrong or
+ * restored from a backup, as its conditions say.
+ */
+import { type Rng } from "../../../src/util/rng.ts";
+import { type CallWebhook, Engine, handleRest, permissivePodProtectorCrd } from "../../double/index.ts";
+import { type KubeObject, objectText } from "../../double/engine/object.ts";
+import { type Backup } from "../../double/engine/store.ts";
+import { type RestRequest, type RestResponse } from "../../double/rest/rest.ts";
+import { type Watch, type WatchEvent } from "../../double/engine/watch.ts";
+import { type Fault } from "../../double/http/faults.ts";
+import { answerWith } from "../../double/http/faulty-answers.ts";
+import { type ResourceType, builtInResources } from "../../double/engine/resources.ts";
+import { systemAdmin } from "../../double/engine/engine.ts";
+import { type SimNode } from "../kernel/node.ts";
+import { type WireReply, type WireRequest, type WireServer } from "../network/dispatcher.ts";
+import { type Network } from "../network/network.ts";
+import { type ServerConditions } from "./conditions.ts";
+import { Deliveries } from "./deliveries.ts";
+
+export interface ApiServerOptions {
+  readonly node: SimNode;
+  readonly network: Network;
+  readonly conditions: ServerConditions;
+  readonly callWebhook: CallWebhook;
+  readonly webhookConfigurations: readonly Record<string, unknown>[];
+}
+
+/** Changes kept for resuming watches: enough for a busy minute, so that long gaps end in 410. */
+const historyChangesMax = 2_000;
+
+export class SimApiServer implements WireServer {
+  readonly engine: Engine;
+  readonly conditions: ServerConditions;
+  /** How far the watches of PodProtectors have got. */
+  readonly deliveries: Deliveries;
+  readonly #node: SimNode;
+  readonly #network: Network;
+  readonly #rng: Rng;
+  readonly #watches = new Set<WireReply>();
+  /** The states before the present ones, for reviews of old states. */
+  readonly #previousPods = new Map<string, KubeObject>();
+  #isUp = true;
+
+  constructor({ node, network, conditions, callWebhook, webhookConfigurations }: ApiServerOptions) {
+    this.#node = node;
+    this.#network = network;
+    this.conditions = conditions;
+    this.deliveries = new Deliveries(node.kernel);
+    this.#rng = node.kernel.rng(`${node.name} faults`);
+    this.engine = new Engine({
+      clock: node.clock,
+      rng: node.kernel.rng(`${node.name} engine`),
+      callWebhook,
+      webhookConfigurations,
+      historyChangesMax,
+      beforeCommit: (type, key) => this.#beforeCommit(type, key),
+      cachedState: (type, key) => this.#cachedState(type, key),
+    });
+  }
+
+  async bootstrap(): Promise<void> {
+    await this.engine.bootstrap();
+    await this.engine.installCrd(permissivePodProtectorCrd());
+    this.engine.onChange(builtInResources.pods, (change) => {
+      if (change.type === "DELETED" || change.previous === undefined) this.#previousPods.delete(change.key);
+      else this.#previousPods.set(change.key, change.previous);
+    });
+  }
+
+  node(): SimNode | undefined {
+    return this.#isUp ? this.#node : undefined;
+  }
+
+  /** Stops answering and breaks all connections off; the state stays. */
+  stop(): void {
+    this.#isUp = false;
+    this.#network.resetConnectionsOf(this.#node);
+  }
+
+  start(): void {
+    this.#isUp = true;
+  }
+
+  /** Breaks all watches off, as a load balancer does that is reconfigured. */
+  dropWatches(): void {
+    for (const reply of this.#watches) reply.reset();
+  }
+
+  restore(backup: Backup): void {
+    this.#previousPods.clear();
+    this.engine.restore(backup);
+    this.#network.resetConnectionsOf(this.#node);
+  }
+
+  handle(request: WireRequest, reply: WireReply): void {
+    const [path = "", query = ""] = request.path.split("?", 2);
+    const rest: RestRequest = {
+      method: request.method,
+      path,
+      query: new URLSearchParams(query),
+      contentType: request.headers["content-type"] ?? "",
+      body: request.body === undefined ? undefined : (JSON.parse(request.body) as unknown),
+      accept: "application/json",
+      caller: systemAdmin,
+      userAgent: request.from,
+    };
+    const fault = this.conditions.drawFault(this.#rng, rest);
+    if (fault?.type === "stall") return;
+    if (fault?.type === "reset" && fault.afterEvents === undefined) {
+      reply.reset();
+      return;
+    }
+    void this.#answer(rest, fault, reply);
+  }
+
+  async #answer(request: RestRequest, fault: Fault | undefined, reply: WireReply): Promise<void> {
+    const { engine } = this;
+    const handle = (asked: RestRequest): Promise<RestResponse> => handleRest(engine, undefined, asked);
+    const server = { clock: this.#node.clock, revision: engine.revision, handle };
+    const isRefused = !this.conditions.offersWatchList && request.query.has("sendInitialEvents");
+    const answer = isRefused ? withoutWatchList : await answerWith(fault, request, server);
+    if (fault?.type === "loseResponse") {
+      reply.reset();
+      return;
+    }
+    if (answer.kind === "watch") {
+      this.#stream(request, answer.open, fault, reply);
+      return;
+    }
+    const retryAfter =
+      answer.kind === "json" && answer.retryAfterSeconds !== undefined
+        ? { "retry-after": String(answer.retryAfterSeconds) }
+        : {};
+    reply.head(answer.code, { "content-type": "application/json", ...retryAfter });
+    const onDelivered = answer.kind === "json" ? this.deliveries.ofList(request, answer.text) : undefined;
+    reply.chunk(fault?.type === "truncate" ? answer.text.slice(0, answer.text.length / 2) : answer.text, onDelivered);
+    reply.end();
+  }
+
+  #stream(
+    request: RestRequest,
+    open: Extract<RestResponse, { kind: "watch" }>["open"],
+    fault: Fault | undefined,
+    reply: WireReply,
+  ): void {
+    reply.head(200, { "content-type": "application/json" });
+    this.#watches.add(reply);
+    let lines = 0;
+    let isBroken = false;
+    /** Not open yet while the first events come. */
+    const opened: { watch?: Watch } = {};
+    const close = (): void => {
+      isBroken = true;
+      this.#watches.delete(reply);
+      opened.watch?.close();
+    };
+    const reader = this.deliveries.reader(request);
+    const onDelivered = (event: WatchEvent) => (reader === undefined ? undefined : () => reader(event));
+    const faultyLine = fault !== undefined && "afterEvents" in fault ? (fault.afterEvents ?? 0) : -1;
+    const sink = {
+      onEvent: (event: WatchEvent): void => {
+        if (isBroken) return;
+        const text = eventText(event);
+        const faulty = lines++ === faultyLine ? fault?.type : undefined;
+        if (faulty === "stall") isBroken = true;
+        else if (faulty === "reset") reply.reset();
+        else if (faulty === "truncate") {
+          reply.chunk(text.slice(0, text.length / 2));
+          reply.end();
+          close();
+        } else if (faulty === "corrupt") reply.chunk(`${text.slice(0, text.length / 2)}\u0000\n`);
+        else reply.chunk(text, onDelivered(event));
+      },
+      onEnd: (): void => {
+        this.#watches.delete(reply);
+        if (!isBroken) reply.end();
+      },
+    };
+    reply.onGone(close);
+    opened.watch = open(sink, () => this.conditions.watchLagMs);
+    // Cut short by one of its first events.
+    if (isBroken && fault?.type === "truncate") opened.watch.close();
+  }
+
+  async #beforeCommit(type: ResourceType, key: string): Promise<boolean> {
+    const stall = this.conditions.drawStall(this.#rng, type, key);
+    if (stall === undefined) return true;
+    await this.#node.kernel.pause(stall.durationMs);
+    return stall.durationMs < stall.requestLifeMs;
+  }
+
+  #cachedState(type: ResourceType, key: string): KubeObject | undefined {
+    if (type !== builtInResources.pods || !this.conditions.drawStaleRead(this.#rng)) return undefined;
+    return this.#previousPods.get(key);
+  }
+}
+
+/** What a server without the feature says. */
+const withoutWatchList: RestResponse = {
+  kind: "json",
+  code: 422,
+  text: JSON.stringify({
+    kind: "Status",
+    apiVersion: "v1",
+    status: "Failure",
+    reason: "Invalid",
+    code: 422,
+    message:
+      "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+  }),
+};
+
+function eventText(event: WatchEvent): string {
+  const { type } = event;
+  const object = type === "BOOKMARK" || type === "ERROR" ? JSON.stringify(event.object) : objectText(event.object);
+  return `{"type":"${type}","object":${object}}\n`;
+}

@@ -1,0 +1,120 @@
+/** What goes wrong at an API server: rates that a world sets and a healed world clears. */
+import { type Rng } from "../../../src/util/rng.ts";
+import { type ResourceType, builtInResources } from "../../double/engine/resources.ts";
+import { type Fault } from "../../double/http/faults.ts";
+import { type RestRequest } from "../../double/rest/rest.ts";
+
+/** Probabilities by request (0 to 1), and durations. */
+export interface Rates {
+  serverError: number;
+  tooManyRequests: number;
+  /** Of writes: answered 409 without a reason. */
+  conflict: number;
+  /** Executed, answer lost. */
+  loseResponse: number;
+  /** Never answered, not executed. */
+  stall: number;
+  /** Of watches: broken off, cut short or garbled after a few events; or silent from then on. */
+  brokenWatch: number;
+  silentWatch: number;
+  /** Of watches from a version: events delivered once more; or the history is said to be gone. */
+  duplicate: number;
+  historyLoss: number;
+  /** Of lists after the first one of a process: as of some revisions ago. */
+  staleList: number;
+  /** Of commits: the etcd member hangs, on average that long. */
+  stalledCommit: number;
+  stalledCommitMs: number;
+  /** Of deletions: first reviewed on the state before the present one. */
+  staleReview: number;
+}
+
+const noRates: Rates = {
+  serverError: 0,
+  tooManyRequests: 0,
+  conflict: 0,
+  loseResponse: 0,
+  stall: 0,
+  brokenWatch: 0,
+  silentWatch: 0,
+  duplicate: 0,
+  historyLoss: 0,
+  staleList: 0,
+  stalledCommit: 0,
+  stalledCommitMs: 0,
+  staleReview: 0,
+};
+
+export interface Stall {
+  readonly durationMs: number;
+  /** DELETE and eviction requests live at most 34 s, others 60 s. */
+  readonly requestLifeMs: number;
+}
+
+const requestLifeMs = 34_000;
+/** How far behind a lagging replica is at most, in revisions. */
+const staleRevisionsMax = 40;
+
+/** The rates of one API server, with a count of what they brought about. */
+export class ServerConditions {
+  rates: Rates = { ...noRates };
+  /** Of every watch of this server. */
+  watchLagMs = 0;
+  /** Whether WatchList is offered; else clients fall back to pages. */
+  offersWatchList = true;
+  readonly #count: (faultClass: string) => void;
+
+  constructor(count: (faultClass: string) => void) {
+    this.#count = count;
+  }
+
+  heal(): void {
+    this.rates = { ...noRates };
+    this.watchLagMs = 0;
+  }
+
+  drawFault(rng: Rng, { method, query }: RestRequest): Fault | undefined {
+    const { rates } = this;
+    const isWatch = query.get("watch") === "true";
+    const hits = (name: keyof Rates): boolean => {
+      if (rates[name] === 0 || rng.next() >= rates[name]) return false;
+      this.#count(name);
+      return true;
+    };
+    if (hits("serverError")) return { type: "serverError" };
+    if (hits("tooManyRequests")) return { type: "tooManyRequests", retryAfterSeconds: 1 };
+    if (hits("stall")) return { type: "stall" };
+    if (isWatch) {
+      const afterEvents = Math.floor(rng.next() * 8);
+      if (hits("silentWatch")) return { type: "stall", afterEvents };
+      if (hits("brokenWatch")) {
+        const kinds = ["reset", "truncate", "corrupt"] as const;
+        return { type: kinds[Math.floor(rng.next() * kinds.length)] ?? "reset", afterEvents };
+      }
+      if (hits("duplicate")) return { type: "duplicate", revisions: 1 + Math.floor(rng.next() * staleRevisionsMax) };
+      if (hits("historyLoss")) return { type: "historyLoss" };
+      if (query.get("sendInitialEvents") === "true" && hits("staleList")) {
+        return { type: "staleReplica", revisions: 1 + Math.floor(rng.next() * staleRevisionsMax) };
+      }
+      return undefined;
+    }
+    if (hits("loseResponse")) return { type: "loseResponse" };
+    if (method !== "GET" && hits("conflict")) return { type: "conflict" };
+    return undefined;
+  }
+
+  drawStall(rng: Rng, type: ResourceType, _key: string): Stall | undefined {
+    const { stalledCommit, stalledCommitMs } = this.rates;
+    if (stalledCommit === 0 || rng.next() >= stalledCommit) return undefined;
+    this.#count("stalledCommit");
+    const durationMs = -Math.log(1 - rng.next()) * stalledCommitMs;
+    return { durationMs, requestLifeMs: type === builtInResources.pods ? requestLifeMs : 60_000 };
+  }
+
+  drawStaleRead(rng: Rng): boolean {
+    const { staleReview } = this.rates;
+    if (staleReview === 0 || rng.next() >= staleReview) return false;
+    this.#count("staleReview");
+    return true;
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * The heart of the simulation: one queue of events in virtual time. An event runs when everything that earlier ones set off has come to rest, so
+ * that code made of promises behaves the same in every run. Nothing here knows of Kubernetes.
+ */
+import { createHash } from "node:crypto";
+import { assert } from "../../../src/util/assert.ts";
+import { type Rng } from "../../../src/util/rng.ts";
+import { createSeededRng } from "../../support/seeded-rng.ts";
+import { EventHeap, type ScheduledEvent } from "./event-heap.ts";
+
+/** Lines kept for the report of a failure. */
+const recentLinesMax = 200;
+
+/** Runs all promise continuations that are ready, and those that they make ready. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+export class Kernel {
+  readonly seed: number;
+  readonly #events = new EventHeap();
+  readonly #hash = createHash("sha256");
+  readonly #recent: string[] = [];
+  #nowMs = 0;
+  #sequence = 0;
+  #lines = 0;
+  #failure: Error | undefined;
+
+  constructor(seed: number) {
+    this.seed = seed;
+  }
+
+  /** Virtual milliseconds since the beginning: the true time, which no clock of a node shows. */
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  /** Random numbers of their own for each purpose, so that more draws for one do not change another. */
+  rng(purpose: string): Rng {
+    const digest = createHash("sha256").update(`${this.seed}/${purpose}`).digest();
+    return createSeededRng(digest.readUInt32LE(0));
+  }
+
+  /** Calls `run` after `delayMs`; events of one moment run in the order in which they were set. */
+  schedule(delayMs: number, run: () => void): ScheduledEvent {
+    assert(delayMs >= 0 && Number.isFinite(delayMs), "an event is set for now or later");
+    const event: ScheduledEvent = { dueMs: this.#nowMs + delayMs, sequence: this.#sequence++, run, isCancelled: false };
+    this.#events.push(event);
+    return event;
+  }
+
+  /** Resolves after `delayMs`. */
+  pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => this.schedule(delayMs, resolve));
+  }
+
+  /** Notes what happened: part of the hash of the run, and of the report when it fails. */
+  note(line: string): void {
+    const stamped = `${this.#nowMs.toFixed(3)} ${line}`;
+    this.#lines += 1;
+    this.#hash.update(stamped);
+    if (this.#recent.length >= 2 * recentLinesMax) this.#recent.splice(0, recentLinesMax);
+    this.#recent.push(stamped);
+  }
+
+  /** A checker found something wrong: the run ends, with the first such finding. */
+  fail(finding: string): void {
+    this.#failure ??= new Error(`${finding} (at ${(this.#nowMs / 1000).toFixed(3)} s)`);
+  }
+
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  /** The newest lines, oldest first. */
+  recent(): readonly string[] {
+    return this.#recent.slice(-recentLinesMax);
+  }
+
+  /** The number of notes so far. */
+  get lines(): number {
+    return this.#lines;
+  }
+
+  /** A digest of everything noted so far. Ends the noting: call it once, at the end. */
+  digest(): string {
+    return this.#hash.digest("hex");
+  }
+
+  /** Lets time pass until `untilMs`, or until `isDone` says so after an event, or until a checker fails. */
+  async run(untilMs: number, isDone: () => boolean = () => false): Promise<void> {
+    await settle();
+    while (this.#failure === undefined && !isDone()) {
+      const event = this.#events.peek();
+      if (event === undefined || event.dueMs > untilMs) {
+        this.#nowMs = Math.max(this.#nowMs, untilMs);
+        return;
+      }
+      this.#events.pop();
+      if (event.isCancelled) continue;
+      this.#nowMs = event.dueMs;
+      event.run();
+      await settle();
+    }
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * A machine, or a process on it: a clock of its own, which may be off, drift and jump, and a life that may end. A dead node's timers never fire,
+ * so that its code stops at the very point where it waits; a paused one's fire late.
+ */
+import { type Clock, type EpochMicros, type Timer } from "../../../src/util/clock.ts";
+import { type Kernel } from "./kernel.ts";
+
+/** The true wall clock at the beginning. */
+export const epochMs = Date.UTC(2026, 0, 1);
+/** Node shortens longer delays to that, too. */
+const timerMsMax = 2 ** 31 - 1;
+
+export interface ClockSettings {
+  /** By how much the wall clock is off at first. */
+  readonly offsetMs: number;
+  /** How fast the monotonic clock runs: 1 = true. */
+  readonly rate: number;
+}
+
+export class SimNode {
+  readonly name: string;
+  readonly kernel: Kernel;
+  readonly clock: Clock;
+  readonly #rate: number;
+  #offsetMs: number;
+  #isAlive = true;
+  #pausedUntilMs = 0;
+
+  constructor(kernel: Kernel, name: string, { offsetMs, rate }: ClockSettings = { offsetMs: 0, rate: 1 }) {
+    this.kernel = kernel;
+    this.name = name;
+    this.#offsetMs = offsetMs;
+    this.#rate = rate;
+    this.clock = {
+      monotonicMs: () => kernel.nowMs * rate,
+      epochMicros: () => Math.round((epochMs + kernel.nowMs * rate + this.#offsetMs) * 1000) as EpochMicros,
+      setTimer: (delayMs, callback) => this.#setTimer(delayMs, callback),
+    };
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  /** kill -9. */
+  kill(): void {
+    this.#isAlive = false;
+  }
+
+  /** Runs nothing for that long (SIGSTOP, a long garbage collection), and then all at once. */
+  pauseFor(durationMs: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.kernel.nowMs + durationMs);
+  }
+
+  /** Sets the wall clock forward, or back. */
+  jumpWallClock(ms: number): void {
+    this.#offsetMs += ms;
+  }
+
+  /** By how much the wall clock is ahead of the true time. */
+  get wallClockErrorMs(): number {
+    return this.#offsetMs + this.kernel.nowMs * (this.#rate - 1);
+  }
+
+  /** Runs `work` on this node: now, later when it is paused, never when it is dead. */
+  execute(work: () => void): void {
+    if (!this.#isAlive) return;
+    const leftMs = this.#pausedUntilMs - this.kernel.nowMs;
+    if (leftMs > 0) this.kernel.schedule(leftMs, () => this.execute(work));
+    else work();
+  }
+
+  #setTimer(delayMs: number, callback: () => void): Timer {
+    const delay = Math.min(Math.max(0, delayMs), timerMsMax) / this.#rate;
+    // Nothing that a dead node still does may reach the world.
+    if (!this.#isAlive) return { cancel() {} };
+    let isCancelled = false;
+    const event = this.kernel.schedule(delay, () =>
+      this.execute(() => {
+        if (!isCancelled) callback();
+      }),
+    );
+    return {
+      cancel() {
+        isCancelled = true;
+        event.isCancelled = true;
+      },
+    };
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * How an API server asks the webhooks: a POST over the simulated network to one of the replicas, answered by the product's own HTTP app. The API
+ * server's connection is reset at its timeout, and then nobody waits for the answer any more.
+ */
+import { type Rng } from "../../../src/util/rng.ts";
+import { type CallWebhook, type JsonObject } from "../../double/index.ts";
+import { asObject } from "../../double/engine/object.ts";
+import { type SimNode } from "../kernel/node.ts";
+import { type SimProcess } from "../processes/process.ts";
+import { type Network } from "./network.ts";
+
+/** Told of what passes; for checkers. */
+export interface ReviewObserver {
+  /** The webhook's answer leaves the replica. */
+  answered(review: JsonObject, cell: string, answer: JsonObject, by: { replica: string; arrivedMs: number }): void;
+}
+
+export interface ReviewRoute {
+  readonly cell: string;
+  readonly network: Network;
+  readonly apiServer: SimNode;
+  readonly replicas: readonly SimProcess[];
+  readonly rng: Rng;
+  readonly observer: ReviewObserver;
+  /** Probability that the request is sent a second time because its connection broke (the answer to the first one is lost). */
+  readonly duplicateRate: () => number;
+}
+
+export function createReviewRoute(route: ReviewRoute): CallWebhook {
+  return async (_webhook, review, timeoutMs) => {
+    const body = JSON.stringify(review);
+    const path = `/${encodeURIComponent(route.cell)}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
+    // A connection that broke as it was used again: the same review once more, and the first answer is lost.
+    if (route.rng.next() < route.duplicateRate()) {
+      post(route, review, body, path, timeoutMs).catch(() => {});
+    }
+    const text = await post(route, review, body, path, timeoutMs);
+    return JSON.parse(text) as JsonObject;
+  };
+}
+
+function post(route: ReviewRoute, review: JsonObject, body: string, path: string, timeoutMs: number): Promise<string> {
+  const { network, apiServer, replicas, rng, cell, observer } = route;
+  const replica = replicas[Math.floor(rng.next() * replicas.length)];
+  return new Promise((resolve, reject) => {
+    const node = replica?.node();
+    const fetch = replica?.fetch();
+    if (replica === undefined || node === undefined || fetch === undefined) {
+      reject(new Error("connect: connection refused"));
+      return;
+    }
+    const connection = network.connect(apiServer, node, (why) => reject(new Error(why)));
+    const timer = network.kernel.schedule(timeoutMs, () => {
+      connection.close();
+      reject(new Error("context deadline exceeded"));
+    });
+    connection.toServer(() => {
+      const arrivedMs = network.kernel.nowMs;
+      const gone = new AbortController();
+      connection.onClientGone = () => gone.abort();
+      const headers = { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) };
+      const request = new Request(`http://webhook${path}`, { method: "POST", headers, body, signal: gone.signal });
+      void respond(fetch, request).then(({ status, text }) => {
+        // Code of a dead process may still run to its next await; nobody hears of it.
+        if (!node.isAlive) return;
+        if (status === 200) {
+          const answer = asObject((JSON.parse(text) as JsonObject)["response"]);
+          observer.answered(review, cell, answer, { replica: replica.name, arrivedMs });
+        }
+        connection.toClient(() => {
+          timer.isCancelled = true;
+          connection.finish();
+          if (status === 200) resolve(text);
+          else reject(new Error(`the server answered ${status}`));
+        });
+      });
+    });
+  });
+}
+
+async function respond(
+  fetch: NonNullable<ReturnType<SimProcess["fetch"]>>,
+  request: Request,
+): Promise<{ status: number; text: string }> {
+  const response = await fetch(request, {} as Parameters<typeof fetch>[1]);
+  return { status: response.status, text: await response.text() };
+}

@@ -1,0 +1,110 @@
+/** What the seed of a world decides: its size, what its people do, and what goes wrong how often. Everything else follows by running it. */
+import { type Rng, uniform } from "../../src/util/rng.ts";
+import { type Rates } from "./clusters/conditions.ts";
+
+/** Faults that a seed switches on or off together. */
+export const faultClasses = [
+  "latency",
+  "resets",
+  "partitions",
+  "watch-lag",
+  "broken-watches",
+  "stale-lists",
+  "server-errors",
+  "conflicts",
+  "lost-responses",
+  "server-restarts",
+  "stalled-commits",
+  "stale-reviews",
+  "slow-reviews",
+  "crashes",
+  "rollouts",
+  "pauses",
+  "clocks",
+  "flapping-pods",
+  "relabelled-pods",
+  "edits",
+  "erasures",
+  "disasters",
+  "evictions",
+  "other-refusals",
+] as const;
+export type FaultClass = (typeof faultClasses)[number];
+
+export interface Plan {
+  readonly cells: readonly string[];
+  readonly podsPerCell: number;
+  readonly minAvailable: number;
+  readonly minReadySeconds: number;
+  readonly webhooks: number;
+  readonly aggregatorsPerCell: number;
+  /** A generator makes the PodProtector from a Deployment; else a person has written it. */
+  readonly hasGenerator: boolean;
+  /** A second PodProtector selects the same pods. */
+  readonly hasSecondProtector: boolean;
+  readonly offersWatchList: boolean;
+  readonly updateTrigger: boolean;
+  readonly compactThreshold: number;
+  /** Deletions asked for, per second. */
+  readonly deletionsPerSecond: number;
+  readonly chaosMs: number;
+  readonly faults: ReadonlySet<FaultClass>;
+  /** How often each fault class strikes, relative to its usual rate: orders of magnitude apart. */
+  readonly severity: (faultClass: FaultClass) => number;
+  /** Rates of the API servers during the chaos. */
+  readonly rates: Partial<Rates>;
+}
+
+function integer(rng: Rng, low: number, high: number): number {
+  return low + Math.floor(rng.next() * (high - low + 1));
+}
+
+/** 10 to the power of something between `low` and `high`. */
+function magnitude(rng: Rng, low: number, high: number): number {
+  return 10 ** uniform(rng, low, high);
+}
+
+/** `only` = these fault classes instead of those that the seed draws. */
+export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
+  const cells = ["a", "b", "c"].slice(0, integer(rng, 1, 3));
+  const podsPerCell = integer(rng, 2, 10);
+  const total = podsPerCell * cells.length;
+  const share = uniform(rng, 0.05, 0.8);
+  const drawn = new Set(faultClasses.filter(() => rng.next() < share));
+  const faults = only ?? drawn;
+  const severities = new Map(faultClasses.map((name) => [name, magnitude(rng, -1, 0.5)] as const));
+  const severity = (name: FaultClass): number => (faults.has(name) ? (severities.get(name) ?? 0) : 0);
+  const scaled = (name: FaultClass, usual: number): number => Math.min(0.5, usual * severity(name));
+  return {
+    cells,
+    podsPerCell,
+    minAvailable: Math.min(total, Math.max(1, Math.round(total * uniform(rng, 0.3, 1)))),
+    minReadySeconds: rng.next() < 0.6 ? 0 : integer(rng, 1, 30),
+    webhooks: integer(rng, 1, 3),
+    aggregatorsPerCell: integer(rng, 1, 2),
+    hasGenerator: rng.next() < 0.3,
+    hasSecondProtector: rng.next() < 0.25,
+    offersWatchList: rng.next() < 0.7,
+    updateTrigger: rng.next() < 0.5,
+    compactThreshold: rng.next() < 0.5 ? integer(rng, 1, 5) : 100,
+    deletionsPerSecond: magnitude(rng, -0.7, 0.8),
+    chaosMs: uniform(rng, 60_000, 240_000),
+    faults,
+    severity,
+    rates: {
+      serverError: scaled("server-errors", 0.02),
+      tooManyRequests: scaled("server-errors", 0.01),
+      stall: scaled("server-errors", 0.005),
+      conflict: scaled("conflicts", 0.1),
+      loseResponse: scaled("lost-responses", 0.05),
+      brokenWatch: scaled("broken-watches", 0.3),
+      silentWatch: scaled("broken-watches", 0.05),
+      duplicate: scaled("broken-watches", 0.2),
+      historyLoss: scaled("broken-watches", 0.1),
+      staleList: scaled("stale-lists", 0.5),
+      stalledCommit: scaled("stalled-commits", 0.02),
+      stalledCommitMs: 30_000,
+      staleReview: scaled("stale-reviews", 0.3),
+    },
+  };
+}

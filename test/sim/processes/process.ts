@@ -1,0 +1,151 @@
+/**
+ * A process of the product in the simulation: the same composition as main.ts's, on a simulated machine. Started, killed at any moment, stopped in
+ * good order, started again; each life is a new node with nothing remembered.
+ */
+import { type Config } from "../../../src/config/index.ts";
+import { type Component, type HealthCheck } from "../../../src/lifecycle/component.ts";
+import { type ServerOptions } from "../../../src/observability/index.ts";
+import { createAggregator } from "../../../src/roles/aggregator.ts";
+import { createGenerator } from "../../../src/roles/generator.ts";
+import { createClients, type Runtime } from "../../../src/roles/runtime.ts";
+import { createWebhook } from "../../../src/roles/webhook.ts";
+import { type Logger } from "../../../src/util/logger.ts";
+import { silentMetrics } from "../../../src/util/metrics.ts";
+import { loadGood } from "../../config/load.ts";
+import { type Kernel } from "../kernel/kernel.ts";
+import { type ClockSettings, SimNode } from "../kernel/node.ts";
+import { SimDispatcher, type WireServers } from "../network/dispatcher.ts";
+import { type Network } from "../network/network.ts";
+
+export type RoleName = "generator" | "aggregator" | "webhook";
+
+export interface ProcessOptions {
+  /** Also the name of its nodes: partitions last over restarts. */
+  readonly name: string;
+  readonly role: RoleName;
+  readonly argv: readonly string[];
+  readonly clock: ClockSettings;
+  readonly kernel: Kernel;
+  readonly network: Network;
+  readonly servers: WireServers;
+}
+
+const factories = { generator: createGenerator, aggregator: createAggregator, webhook: createWebhook };
+
+export class SimProcess {
+  readonly options: ProcessOptions;
+  readonly name: string;
+  #node: SimNode | undefined;
+  #components: readonly Component[] = [];
+  #checks: HealthCheck[] = [];
+  /** What the process serves over HTTP: set while it listens. */
+  #fetch: ServerOptions["fetch"] | undefined;
+  /** Counts the lives. */
+  #lives = 0;
+
+  constructor(options: ProcessOptions) {
+    this.options = options;
+    this.name = options.name;
+  }
+
+  /** The node of the present life; undefined between two lives. */
+  node(): SimNode | undefined {
+    return this.#node;
+  }
+
+  /** The running server's entry; undefined while nobody listens. */
+  fetch(): ServerOptions["fetch"] | undefined {
+    return this.#fetch;
+  }
+
+  isReady(): boolean {
+    return this.#node !== undefined && this.#checks.every((check) => check() === undefined);
+  }
+
+  async start(): Promise<void> {
+    const { name, role, kernel, network, clock, servers } = this.options;
+    const node = new SimNode(kernel, name, clock);
+    this.#lives += 1;
+    this.#node = node;
+    this.#checks = [];
+    const config: Config = loadGood([`--role=${role}`, ...this.options.argv]);
+    const dispatcher = new SimDispatcher(network, node, servers);
+    const shared = {
+      config,
+      clock: node.clock,
+      rng: kernel.rng(`${name} life ${this.#lives}`),
+      logger: createLogger(kernel, name),
+      metrics: silentMetrics,
+      dispatchers: () => ({ requests: dispatcher, streams: dispatcher }),
+    };
+    const clients = createClients(shared);
+    const runtime: Runtime = {
+      ...shared,
+      clients,
+      health: { register: (_name, check) => void this.#checks.push(check) },
+      createServer: ({ fetch }) => ({
+        name: "webhook",
+        start: async () => {
+          if (node.isAlive) this.#fetch = fetch;
+        },
+        stop: async () => {
+          if (this.#node === node) this.#fetch = undefined;
+        },
+      }),
+    };
+    const components = [clients, ...(await factories[role](runtime))];
+    if (!node.isAlive) return;
+    this.#components = components;
+    for (const component of components) await component.start();
+  }
+
+  /** kill -9: connections are reset, and nothing of this life ever runs again. */
+  kill(): void {
+    const node = this.#node;
+    if (node === undefined) return;
+    this.options.kernel.note(`${this.name} killed`);
+    node.kill();
+    this.#end();
+    this.options.network.resetConnectionsOf(node);
+  }
+
+  /** SIGTERM: resolves when everything has stopped. */
+  async stop(): Promise<void> {
+    const node = this.#node;
+    if (node === undefined) return;
+    this.options.kernel.note(`${this.name} stopping`);
+    for (const component of this.#components.toReversed()) {
+      if (!node.isAlive) return;
+      await component.stop();
+    }
+    if (this.#node !== node) return;
+    node.kill();
+    this.#end();
+    this.options.network.resetConnectionsOf(node);
+  }
+
+  #end(): void {
+    this.#node = undefined;
+    this.#fetch = undefined;
+    this.#components = [];
+    this.#checks = [];
+  }
+}
+
+/** Warnings and errors of the product belong to the story of a run. */
+function createLogger(kernel: Kernel, name: string): Logger {
+  const write = (level: string, message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
+    const { err, ...rest } = fields;
+    const why = err instanceof Error ? ` ${err.message}` : "";
+    kernel.note(`${name} ${level}: ${message}${why} ${JSON.stringify(rest)}`);
+  };
+  const logger: Logger = {
+    error: (message, fields) => write("error", message, fields),
+    warn: (message, fields) => write("warn", message, fields),
+    info() {},
+    verbose() {},
+    isVerbose: () => false,
+    with: () => logger,
+  };
+  return logger;
+}

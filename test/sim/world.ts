@@ -1,0 +1,255 @@
+/**
+ * One world: a core, worker cells, the product's processes, and the checkers that watch over them. Built from a plan; life.ts makes it live.
+ */
+import { assert } from "../../src/util/assert.ts";
+import { readProtector } from "../../src/kube/resources.ts";
+import { type JsonObject, asObject, type KubeObject } from "../double/engine/object.ts";
+import { type ResourceType } from "../double/engine/resources.ts";
+import { AccountingChecker, type Breach } from "./checkers/accounting.ts";
+import { Ledger } from "./checkers/ledger.ts";
+import { ReviewChecker } from "./checkers/reviews.ts";
+import { SimApiServer } from "./clusters/api-server.ts";
+import { ServerConditions } from "./clusters/conditions.ts";
+import { Kernel } from "./kernel/kernel.ts";
+import { type ClockSettings, SimNode } from "./kernel/node.ts";
+import { type WireServers } from "./network/dispatcher.ts";
+import { Network } from "./network/network.ts";
+import { createReviewRoute } from "./network/reviews.ts";
+import { type Plan } from "./plan.ts";
+import { SimProcess } from "./processes/process.ts";
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly plan: Plan;
+  /** Default: observed. */
+  readonly algorithm?: string;
+  /** More flags of the product, for example to switch a rule off. */
+  readonly argv?: readonly string[];
+}
+
+export interface WorldTotals {
+  deletions: number;
+  admitted: number;
+  refused: number;
+  breaches: Breach[];
+  readonly faults: Map<string, number>;
+}
+
+export const namespace = "default";
+/** A deletion lives at most that long in the API server, so that an admission has time for a few conflicts. */
+const webhookTimeoutSeconds = 10;
+export const settleWindowMs = 75_000;
+
+export interface Cell {
+  readonly name: string;
+  readonly node: SimNode;
+  readonly server: SimApiServer;
+}
+
+export class World {
+  readonly options: WorldOptions;
+  readonly plan: Plan;
+  readonly kernel: Kernel;
+  readonly network: Network;
+  readonly ledger: Ledger;
+  readonly core: { readonly node: SimNode; readonly server: SimApiServer };
+  readonly cells: readonly Cell[];
+  readonly webhooks: SimProcess[] = [];
+  readonly aggregators: SimProcess[] = [];
+  readonly generators: SimProcess[] = [];
+  readonly checkers = new Map<string, AccountingChecker>();
+  readonly reviews: ReviewChecker;
+  readonly totals: WorldTotals = { deletions: 0, admitted: 0, refused: 0, breaches: [], faults: new Map() };
+  /** Probability that a review is sent twice. */
+  duplicateReviews = 0;
+
+  constructor(options: WorldOptions) {
+    this.options = options;
+    this.plan = options.plan;
+    this.kernel = new Kernel(options.seed);
+    this.network = new Network(this.kernel, {
+      latencyMs: { least: 1, meanExtra: 1 },
+      hiccup: { rate: 0, meanMs: 0 },
+      resetRate: 0,
+    });
+    this.ledger = new Ledger(this.kernel);
+    this.reviews = new ReviewChecker(this);
+    this.core = this.#createCluster("core", undefined);
+    this.cells = this.plan.cells.map((name) => ({ name, ...this.#createCluster(`worker-${name}`, name) }));
+    this.#createProcesses();
+  }
+
+  /** Everything runs; pods and PodProtectors are not there yet. */
+  async start(): Promise<void> {
+    await this.core.server.bootstrap();
+    for (const { name, server } of this.cells) {
+      await server.bootstrap();
+      this.ledger.follow(name, server);
+    }
+    this.core.server.engine.onChange(this.protectors, ({ type, object }) => {
+      this.#checkerOf(object.metadata.name).committed(type === "DELETED" ? undefined : protectorOf(object));
+      this.kernel.note(
+        `core protector ${object.metadata.name} ${type} ${object.metadata.resourceVersion} ${summaryOf(object)}`,
+      );
+    });
+    for (const process of this.processes()) await process.start();
+  }
+
+  /** The type of PodProtectors in the core. */
+  get protectors(): ResourceType {
+    const type = this.core.server.engine.registry.all().find(({ resource }) => resource === "podprotectors");
+    assert(type !== undefined, "the core serves PodProtectors");
+    return type;
+  }
+
+  processes(): readonly SimProcess[] {
+    return [...this.generators, ...this.aggregators, ...this.webhooks];
+  }
+
+  /** A fault or an act of somebody, for the totals. */
+  count(what: string): void {
+    this.totals.faults.set(what, (this.totals.faults.get(what) ?? 0) + 1);
+  }
+
+  knew(replica: string, revision: number, atMs: number): boolean {
+    return this.core.server.deliveries.knew(replica, revision, atMs);
+  }
+
+  cell(name: string): Cell {
+    const cell = this.cells.find((one) => one.name === name);
+    assert(cell !== undefined, `no cell is called ${name}`);
+    return cell;
+  }
+
+  /** The core came back from a backup. */
+  coreRestored(): void {
+    for (const [name, checker] of this.checkers) {
+      const object = this.core.server.engine.find(this.protectors, namespace, name);
+      checker.restored(object === undefined ? undefined : protectorOf(object));
+    }
+  }
+
+  #checkerOf(name: string): AccountingChecker {
+    let checker = this.checkers.get(name);
+    if (checker === undefined) {
+      checker = new AccountingChecker(name, {
+        kernel: this.kernel,
+        ledger: this.ledger,
+        isExact: (this.options.algorithm ?? "observed") === "observed",
+        settleWindowMs,
+        onBreach: (breach) => void this.totals.breaches.push(breach),
+      });
+      this.checkers.set(name, checker);
+    }
+    return checker;
+  }
+
+  #createCluster(nodeName: string, cell: string | undefined): { node: SimNode; server: SimApiServer } {
+    const node = new SimNode(this.kernel, nodeName, this.#drawClock(nodeName));
+    const conditions = new ServerConditions((name) => this.count(name));
+    conditions.offersWatchList = this.plan.offersWatchList;
+    const callWebhook =
+      cell === undefined
+        ? () => Promise.reject(new Error("the core has no webhook"))
+        : createReviewRoute({
+            cell,
+            network: this.network,
+            apiServer: node,
+            replicas: this.webhooks,
+            rng: this.kernel.rng(`${nodeName} reviews`),
+            observer: this.reviews,
+            duplicateRate: () => this.duplicateReviews,
+          });
+    const webhookConfigurations = cell === undefined ? [] : [webhookConfiguration(cell)];
+    const server = new SimApiServer({ node, network: this.network, conditions, callWebhook, webhookConfigurations });
+    return { node, server };
+  }
+
+  #createProcesses(): void {
+    const { plan, options } = this;
+    const servers: WireServers = new Map([
+      ["http://core", this.core.server],
+      ...this.cells.map(({ name, server }) => [`http://worker-${name}`, server] as const),
+    ]);
+    const create = (role: SimProcess["options"]["role"], name: string, argv: readonly string[]): SimProcess =>
+      new SimProcess({
+        name,
+        role,
+        argv: ["--core-kube-master=http://core", ...argv, ...(options.argv ?? [])],
+        clock: this.#drawClock(name),
+        kernel: this.kernel,
+        network: this.network,
+        servers,
+      });
+    const history = `--default-admission-history-config-compact-threshold=${plan.compactThreshold}`;
+    if (plan.hasGenerator)
+      for (const number of [1, 2]) this.generators.push(create("generator", `generator-${number}`, []));
+    for (const { name } of this.cells) {
+      for (let number = 1; number <= plan.aggregatorsPerCell; number += 1) {
+        this.aggregators.push(
+          create("aggregator", `aggregator-${name}-${number}`, [
+            `--worker-kube-master=http://worker-${name}`,
+            `--aggregator-cell-id=${name}`,
+            `--aggregator-leader-elector-enable=true`,
+            `--aggregator-informer-synctime-algorithm=${options.algorithm ?? "observed"}`,
+            `--update-trigger-enable=${plan.updateTrigger}`,
+            history,
+          ]),
+        );
+      }
+    }
+    const masters = this.cells.map(({ name }) => `${name}=http://worker-${name}`).join(",");
+    const configs = this.cells.map(({ name }) => `${name}=`).join(",");
+    for (let number = 1; number <= plan.webhooks; number += 1) {
+      this.webhooks.push(
+        create("webhook", `webhook-${number}`, [
+          "--webhook-worker-client-provider=map",
+          `--webhook-worker-client-provider.map-configs=${configs}`,
+          `--webhook-worker-client-provider.map-masters=${masters}`,
+          history,
+        ]),
+      );
+    }
+  }
+
+  #drawClock(name: string): ClockSettings {
+    const severity = this.plan.severity("clocks");
+    if (severity === 0) return { offsetMs: 0, rate: 1 };
+    const rng = this.kernel.rng(`clock of ${name}`);
+    return { offsetMs: (rng.next() - 0.5) * 60_000 * severity, rate: 1 + (rng.next() - 0.5) * 0.002 };
+  }
+}
+
+function protectorOf(object: KubeObject): NonNullable<AccountingChecker["object"]> {
+  const read = readProtector(object);
+  assert(read.ok, "PodProtectors of a world can be read");
+  return read.stored.protector;
+}
+
+function summaryOf(object: KubeObject): string {
+  const summary = asObject(object.status?.["summary"]);
+  return `${String(summary["aggregatedAvailableReplicas"])}/${String(summary["estimatedAvailableReplicas"])}`;
+}
+
+function webhookConfiguration(cell: string): JsonObject {
+  const pods = { apiGroups: [""], apiVersions: ["v1"], scope: "Namespaced" };
+  return {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    metadata: { name: "podseidon" },
+    webhooks: [
+      {
+        name: "pods.podseidon.kubewharf.io",
+        clientConfig: { url: `https://webhook/${cell}` },
+        admissionReviewVersions: ["v1"],
+        sideEffects: "NoneOnDryRun",
+        failurePolicy: "Fail",
+        timeoutSeconds: webhookTimeoutSeconds,
+        rules: [
+          { ...pods, operations: ["DELETE"], resources: ["pods"] },
+          { ...pods, operations: ["CREATE"], resources: ["pods/eviction"] },
+        ],
+      },
+    ],
+  };
+}
