@@ -71,7 +71,8 @@ async function run(config: Config, effective: Effective, crash: CrashHandler): P
       process.on("SIGTERM", listener);
       process.on("SIGINT", listener);
     };
-    const end = await runProcess({ components, health, logger, clock, onSignal });
+    const drainDelayMs = config.roles.has("webhook") ? config.webhook.drainDelayMs : 0;
+    const end = await runProcess({ components, health, logger, clock, onSignal, drainDelayMs });
     if (end.problem !== undefined) complain(end.problem);
     return end.exitCode;
   } catch (error) {

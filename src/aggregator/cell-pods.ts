@@ -2,26 +2,30 @@
 import { type PodRecord } from "../api/pod.ts";
 import { type ResourceVersion } from "../api/resource-version.ts";
 import { type Snapshot } from "../core/snapshot.ts";
+import { type SyncTime } from "../core/sync-time.ts";
 import { digestOfUID } from "../core/uid-digest.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { type Clock, type EpochMicros } from "../util/clock.ts";
 
 export class CellPods {
   readonly #informer: Informer<PodRecord>;
-  readonly #clock: Pick<Clock, "epochMicros">;
+  readonly #clock: Pick<Clock, "epochMicros" | "monotonicMs">;
+  readonly #syncTime: SyncTime;
   readonly #byUID = new Map<string, PodRecord>();
   /** Built when the first packed bucket asks: most cells never have one, and hashing 100,000 UIDs takes a tenth of a second. */
   #uidByDigest: Map<string, string> | undefined;
   #lastEventTime: EpochMicros | undefined;
 
-  constructor(informer: Informer<PodRecord>, clock: Pick<Clock, "epochMicros">) {
+  constructor(informer: Informer<PodRecord>, clock: Pick<Clock, "epochMicros" | "monotonicMs">, syncTime: SyncTime) {
     this.#informer = informer;
     this.#clock = clock;
+    this.#syncTime = syncTime;
   }
 
   /** Applies an event of the informer. */
   apply(event: InformerEvent<PodRecord>): void {
     const { object: pod } = event;
+    this.#covers(this.#syncTime.ofEvent(event, this.#clock.epochMicros()));
     if (event.type === "deleted") {
       this.#byUID.delete(pod.uid);
       this.#uidByDigest?.delete(digestOfUID(pod.uid));
@@ -29,11 +33,23 @@ export class CellPods {
     }
     this.#byUID.set(pod.uid, pod);
     if (event.type === "added") this.#uidByDigest?.set(digestOfUID(pod.uid), pod.uid);
-    if (pod.eventTime !== undefined) this.covers(pod.eventTime);
+  }
+
+  /** A list has been applied and its events delivered. */
+  listed(): void {
+    if (this.#informer.size > 0 || this.#lastEventTime !== undefined) return;
+    this.#covers(this.#syncTime.ofEmptyList(this.#clock.epochMicros()));
+  }
+
+  /** A LIST barrier that was sent at this monotonic moment has been passed. */
+  barrierPassed(sentAtMs: number): void {
+    const agoMs = this.#clock.monotonicMs() - sentAtMs;
+    this.#covers(this.#syncTime.ofBarrier(Math.round(this.#clock.epochMicros() - agoMs * 1000) as EpochMicros));
   }
 
   /** Everything up to `time`, but at most until now, is in the snapshot. Annotations of pods can claim any time. */
-  covers(time: EpochMicros): void {
+  #covers(time: EpochMicros | undefined): void {
+    if (time === undefined) return;
     const now = this.#clock.epochMicros();
     const before = this.#lastEventTime;
     const covered = Math.min(time, now) as EpochMicros;

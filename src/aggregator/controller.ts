@@ -11,12 +11,13 @@ import { FenceRegistry } from "../core/fence-registry.ts";
 import { type HistoryConfig, historyConfigOf } from "../core/history-config.ts";
 import { type SettlementConfig } from "../core/settlement.ts";
 import { type Snapshot } from "../core/snapshot.ts";
+import { type SyncTime } from "../core/sync-time.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { isKubeError, type KubeClient } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { assert } from "../util/assert.ts";
-import { type Clock, type EpochMicros } from "../util/clock.ts";
+import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng, uniform } from "../util/rng.ts";
 import { createWorkQueue, type Outcome, type WorkQueue } from "../work-queue/index.ts";
@@ -36,6 +37,7 @@ const fenceIdleWindows = 4;
 
 export interface AggregatorConfig extends SettlementConfig {
   readonly cellID: string;
+  readonly syncTime: SyncTime;
   readonly history: HistoryConfig;
   /** PodProtectors that do not match are left alone. */
   readonly protectorSelector: LabelSelector;
@@ -96,7 +98,7 @@ export class Aggregator {
     this.#fencesPrunedAtMs = deps.clock.monotonicMs();
     this.#wallClockSteps = new WallClockSteps(deps.clock);
     this.pruning = new PruningReport({ ...deps, writes: deps.metrics.extensionsPruned });
-    this.cellPods = new CellPods(deps.pods, deps.clock);
+    this.cellPods = new CellPods(deps.pods, deps.clock, config.syncTime);
     this.fences = new FenceRegistry(config.fenceDelayMs, config.settleWindowMs);
     this.fencer = new Fencer({
       client: deps.worker,
@@ -257,6 +259,7 @@ export class Aggregator {
   }
 
   #podsListed(first: boolean): void {
+    this.cellPods.listed();
     if (first && this.#podsStartedAtMs !== undefined) this.barriers.listed(this.#podsStartedAtMs);
     if (first || !this.#isSnapshotObsolete) return;
     this.#isSnapshotObsolete = false;
@@ -266,9 +269,7 @@ export class Aggregator {
   }
 
   #barrierPassed(): void {
-    const { clock } = this.deps;
-    const agoMs = clock.monotonicMs() - this.barriers.passedSentAtMs;
-    this.cellPods.covers(Math.round(clock.epochMicros() - agoMs * 1000) as EpochMicros);
+    this.cellPods.barrierPassed(this.barriers.passedSentAtMs);
     this.#drain(this.#barrierPool);
   }
 
@@ -320,10 +321,8 @@ export class Aggregator {
         });
       state.watched(event.object, wentBack, nowMs);
     }
-    if (tracked.ok) {
-      const { minReadySeconds } = state.newest.protector.spec;
-      state.noteSpec(countedSpec(uid, tracked.selectorText, minReadySeconds), nowMs);
-    }
+    if (tracked.ok)
+      state.noteSpec(countedSpec(uid, tracked.selectorText, state.newest.protector.spec.minReadySeconds), nowMs);
     this.#enqueue(key);
   }
 

@@ -7,4 +7,4 @@
  */
 export { Aggregator, type AggregatorConfig } from "./controller.ts";
 export { createLabelInterner } from "./label-interner.ts";
-export { createAggregatorMetrics } from "./metrics.ts";
+export { type AggregatorMetrics, createAggregatorMetrics } from "./metrics.ts";

@@ -38,10 +38,11 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
       ["namespace", "kind"],
       functionDurationSeconds,
     ),
-    indexErrors: metrics.counter("aggregator_index_error", "PodProtectors that cannot be counted, by reason", [
-      "namespace",
-      "error",
-    ]),
+    indexErrors: metrics.counter(
+      "aggregator_index_error",
+      "PodProtectors that cannot be counted, and pods without the time that the sync-time algorithm reads, by reason",
+      ["namespace", "error"],
+    ),
     statusWrites: metrics.counter(
       "aggregator_status_write_total",
       "Status writes of PodProtectors, by result: written, conflict, failed",
@@ -49,7 +50,7 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
     ),
     settled: metrics.counter(
       "aggregator_settled_total",
-      "Admitted deletions settled, by reason: terminating, gone, newer-version, fenced, window",
+      "Admitted deletions settled, by reason: terminating, gone, newer-version, fenced, window, event-time",
       ["reason"],
     ),
     fences: metrics.counter(

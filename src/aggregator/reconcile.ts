@@ -4,7 +4,8 @@ import { type CellStatus, type PodProtectorStatus } from "../api/v1alpha1/pod-pr
 import { planCell } from "../core/cell-plan.ts";
 import { countedSpec } from "../core/counted-spec.ts";
 import { countPods } from "../core/pod-counts.ts";
-import { settle, type Settlement } from "../core/settlement.ts";
+import { type Settlement } from "../core/settlement.ts";
+import { type Snapshot } from "../core/snapshot.ts";
 import { summarize } from "../core/summary.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { assertNever } from "../util/assert.ts";
@@ -48,8 +49,7 @@ export async function reconcileProtector(
   const now = deps.clock.epochMicros();
   const base = state.newest;
   const { spec, metadata } = base.protector;
-  const buckets = state.cell()?.admissionHistory?.buckets ?? [];
-  const settlement = settle({ buckets, watch: state.watch, snapshot, fences: aggregator.fences, config, nowMs });
+  const settlement = settleCell(aggregator, state, snapshot, nowMs);
   const census = countPods(podsOf(aggregator, key), spec.minReadySeconds, now);
   const plan = planCell({
     cellID: config.cellID,
@@ -98,6 +98,19 @@ export async function reconcileProtector(
     default:
       return assertNever(plan);
   }
+}
+
+function settleCell(
+  { config, fences, cellPods }: Aggregator,
+  state: ProtectorState,
+  snapshot: Snapshot,
+  nowMs: number,
+): Settlement {
+  const buckets = state.cell()?.admissionHistory?.buckets ?? [];
+  return config.syncTime.settle(
+    { buckets, watch: state.watch, snapshot, fences, config, nowMs },
+    cellPods.lastEventTime,
+  );
 }
 
 /** Reads the object live; the outcome of the whole pass when that is its end. */

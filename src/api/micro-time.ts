@@ -19,7 +19,9 @@ export function parseTime(time: unknown): EpochMicros | undefined {
   if (typeof time !== "string") return undefined;
   const match = rfc3339.exec(time);
   if (match === null) return undefined;
-  const micros = Number((match[2] ?? "").padEnd(6, "0").slice(0, 6));
+  // Nearly all times of Kubernetes have whole seconds.
+  if (match[2] === undefined) return microsOf(Date.parse(time), 0);
+  const micros = Number(match[2].padEnd(6, "0").slice(0, 6));
   return microsOf(Date.parse(`${match[1]}${match[3]}`), micros);
 }
 

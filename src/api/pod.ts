@@ -3,9 +3,10 @@
  * several kilobytes become a few hundred bytes; label sets can be shared by the caller through `intern`.
  */
 import { type EpochMicros } from "../util/clock.ts";
+import { type ReadEventTime, readManagedFieldsTime } from "./event-time.ts";
+import { asList, asObject, type Json } from "./json.ts";
 import { parseTime } from "./micro-time.ts";
 import { parseResourceVersion, type ResourceVersion } from "./resource-version.ts";
-import { annotations } from "./v1alpha1/names.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -31,17 +32,19 @@ export interface PodRecord {
   readonly ready: boolean;
   /** lastTransitionTime of the Ready condition while it is True. */
   readonly readySince: EpochMicros | undefined;
-  /** The newest moment that the object itself proves: creation, update-trigger time, managedFields times, request time of the deletion. */
+  /** The newest moment that the object itself proves, by the reader that `readPod` was given. */
   readonly eventTime: EpochMicros | undefined;
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 const noLabels: Labels = Object.freeze({});
 
 /** Reads a v1 Pod as JSON or protobuf gave it. Undefined when it lacks a name, namespace, UID or a usable resourceVersion. Never throws. */
-export function readPod(raw: unknown, intern: (labels: Labels) => Labels = (labels) => labels): PodRecord | undefined {
-  const metadata = object(object(raw)?.["metadata"]);
+export function readPod(
+  raw: unknown,
+  intern: (labels: Labels) => Labels = (labels) => labels,
+  readEventTime: ReadEventTime = readManagedFieldsTime,
+): PodRecord | undefined {
+  const metadata = asObject(asObject(raw)?.["metadata"]);
   const name = metadata?.["name"];
   const namespace = metadata?.["namespace"];
   const uid = metadata?.["uid"];
@@ -50,7 +53,7 @@ export function readPod(raw: unknown, intern: (labels: Labels) => Labels = (labe
   if (typeof name !== "string" || typeof namespace !== "string" || typeof uid !== "string") return undefined;
   if (name === "" || namespace === "" || uid === "") return undefined;
 
-  const status = object(object(raw)?.["status"]);
+  const status = asObject(asObject(raw)?.["status"]);
   const phase = status?.["phase"];
   const deletion = metadata["deletionTimestamp"];
   const conditions = readConditions(status);
@@ -68,21 +71,17 @@ export function readPod(raw: unknown, intern: (labels: Labels) => Labels = (labe
     running: phase === "Running",
     ready: conditions.ready,
     readySince: conditions.readySince,
-    eventTime: readEventTime(metadata),
+    eventTime: readEventTime(metadata, status),
   };
 }
 
 /** The annotations of a raw object; empty when there are none. */
 export function readAnnotations(raw: unknown): Labels {
-  return readStringMap(object(object(raw)?.["metadata"])?.["annotations"]);
-}
-
-function object(value: unknown): Json | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+  return readStringMap(asObject(asObject(raw)?.["metadata"])?.["annotations"]);
 }
 
 function readStringMap(value: unknown): Labels {
-  const map = object(value);
+  const map = asObject(value);
   if (map === undefined) return noLabels;
   for (const key in map) {
     if (typeof map[key] === "string") continue;
@@ -100,9 +99,8 @@ function readConditions(
   let initialized = false;
   let ready = false;
   let readySince: EpochMicros | undefined;
-  const list = status?.["conditions"];
-  for (const item of Array.isArray(list) ? list : []) {
-    const condition = object(item);
+  for (const item of asList(status?.["conditions"])) {
+    const condition = asObject(item);
     if (condition?.["status"] !== "True") continue;
     if (condition["type"] === "PodScheduled") scheduled = true;
     else if (condition["type"] === "Initialized") initialized = true;
@@ -112,21 +110,4 @@ function readConditions(
     }
   }
   return { scheduled, initialized, ready, readySince };
-}
-
-function readEventTime(metadata: Json): EpochMicros | undefined {
-  let newest = parseTime(metadata["creationTimestamp"]);
-  const consider = (time: EpochMicros | undefined): void => {
-    if (time !== undefined && (newest === undefined || time > newest)) newest = time;
-  };
-  consider(parseTime(object(metadata["annotations"])?.[annotations.updateTriggerTime]));
-  const managed = metadata["managedFields"];
-  for (const entry of Array.isArray(managed) ? managed : []) consider(parseTime(object(entry)?.["time"]));
-  // deletionTimestamp is the time of the request plus the grace period, so it lies in the future.
-  const deletion = parseTime(metadata["deletionTimestamp"]);
-  const graceSeconds = metadata["deletionGracePeriodSeconds"];
-  if (deletion !== undefined && typeof graceSeconds === "number") {
-    consider((deletion - graceSeconds * 1_000_000) as EpochMicros);
-  }
-  return newest;
 }

@@ -27,6 +27,11 @@ export function cellIdProblem(text: string): string | undefined {
   return /^[^\s/,=?#%\u0000-\u001f\u007f]{1,253}$/.test(text) ? undefined : "is not a cell ID";
 }
 
+/** A common name or a subject alternative name of a certificate, as a client certificate spells it. */
+export function certificateNameProblem(text: string): string | undefined {
+  return /^[^,\u0000-\u001f\u007f]{1,253}$/.test(text) ? undefined : "is not a name of a certificate";
+}
+
 /** The text with the user and password, the query and the fragment of URLs masked. */
 export function maskPasswords(text: string): string {
   return text.replace(/(:\/\/)[^/@\s,]+@/g, "$1***@").replace(/(:\/\/[^\s",?#]*[?#])[^\s",]+/g, "$1***");

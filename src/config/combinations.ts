@@ -7,7 +7,7 @@ import { unprefixed, type Role } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
 import { formatDuration } from "./duration.ts";
 import { updateTriggerRunBy } from "./config.ts";
-import { annotatedCriteria } from "./flags/webhook.ts";
+import { annotatedCriteria, drainDelayMsMax } from "./flags/webhook.ts";
 import { Problem } from "./problem.ts";
 
 type Rule = (values: FlagValues) => string | undefined;
@@ -99,10 +99,40 @@ const windowOutlastsFence: Rule = (values) => {
   return `--aggregator-settle-window (${formatDuration(window)}) must be at least --aggregator-settlement-fence-delay (${formatDuration(fence)})`;
 };
 
+const annotationHasKey: Rule = (values) => {
+  const flag = "--aggregator-informer-synctime-algorithm";
+  const algorithm = values["aggregator-informer-synctime-algorithm"];
+  const isKeyGiven = values["aggregator-informer-synctime-algorithm.annotation-key"] !== "";
+  if (isKeyGiven === (algorithm === "annotation")) return undefined;
+  return isKeyGiven
+    ? `${flag}.annotation-key is allowed only with ${flag}=annotation, which is ${algorithm}`
+    : `${flag}=annotation needs ${flag}.annotation-key`;
+};
+
 const webhookListens: Rule = (values) =>
   values["webhook-enable"] || values["webhook-https-enable"]
     ? undefined
     : "the webhook has no listener: allowed is --webhook-enable, --webhook-https-enable or both";
+
+/** A client certificate proves nothing where there is also a port that asks for none. */
+const clientCaClosesHttp: Rule = (values) => {
+  const own = unprefixed(values, "webhook-");
+  if (own["client-ca-file"] === "") {
+    return own["client-allowed-names"].length > 0
+      ? "--webhook-client-allowed-names needs --webhook-client-ca-file"
+      : undefined;
+  }
+  if (!own["https-enable"]) return "--webhook-client-ca-file needs --webhook-https-enable";
+  return own.enable
+    ? "--webhook-client-ca-file needs --webhook-enable=false: over HTTP everybody would be answered"
+    : undefined;
+};
+
+const drainEnds: Rule = (values) => {
+  const drainMs = values["webhook-drain-delay"];
+  if (drainMs <= drainDelayMsMax) return undefined;
+  return `--webhook-drain-delay (${formatDuration(drainMs)}) must be at most ${formatDuration(drainDelayMsMax)}`;
+};
 
 const filterNeedsByCell: Rule = (values) =>
   values["webhook-requires-pod-name.by-cell-filter"].length > 0 && values["webhook-requires-pod-name"] !== "by-cell"
@@ -197,6 +227,8 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
     ["webhook"],
     [
       webhookListens,
+      clientCaClosesHttp,
+      drainEnds,
       httpsNeedsFiles("webhook-"),
       filterNeedsByCell,
       clientFlagsFitProvider,
@@ -210,6 +242,7 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
     [
       jitterIsARange,
       windowOutlastsFence,
+      annotationHasKey,
       backoffGrows("aggregator-worker-"),
       electorLeavesTime("aggregator-leader-elector-"),
     ],

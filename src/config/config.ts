@@ -5,6 +5,7 @@
 import type { LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import type { HealthCriterion } from "../core/health-criterion.ts";
 import type { HistoryConfig } from "../core/history-config.ts";
+import type { SyncTimeAlgorithm } from "../core/sync-time.ts";
 import type { ClusterConfig as Connection } from "../kube/transport/cluster-config.ts";
 import { type Role, unprefixed } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
@@ -50,6 +51,13 @@ export interface ElectorConfig {
   readonly retryPeriodMs: number;
 }
 
+/** Which clients an HTTPS listener takes. */
+export interface ClientAuthConfig {
+  readonly caFile: string;
+  /** Common names and subject alternative names; empty = every client with a certificate of the CA. */
+  readonly allowedNames: ReadonlySet<string>;
+}
+
 /** How the webhook reads the pods of evictions. */
 export type WorkerClientConfig =
   | { readonly kind: "none" }
@@ -66,7 +74,14 @@ export interface WebhookConfig {
   readonly server: ServerConfig;
   /** "" or begins with "/" and does not end with it. */
   readonly pathPrefix: string;
+  /** Empty = all. */
+  readonly allowedCells: ReadonlySet<string>;
+  /** Undefined = client certificates are not asked for. */
+  readonly clientAuth: ClientAuthConfig | undefined;
+  /** How long it goes on serving once it is to stop. */
+  readonly drainDelayMs: number;
   readonly dryRun: boolean;
+  readonly coreUnavailable: { readonly policy: "refuse" | "last-known"; readonly replicas: number };
   readonly coldStartDelayMs: number;
   readonly retryBackoffBaseMs: number;
   readonly retryJitterMs: number;
@@ -83,7 +98,7 @@ export interface AggregatorConfig {
   readonly podSelector: LabelSelector;
   readonly rateJitterLow: number;
   readonly rateJitterHigh: number;
-  readonly syncTimeAlgorithm: "observed";
+  readonly syncTimeAlgorithm: SyncTimeAlgorithm;
   readonly settlementFenceDelayMs: number;
   readonly settleWindowMs: number;
   readonly worker: WorkerConfig;
@@ -238,7 +253,14 @@ function webhookConfig(values: FlagValues): WebhookConfig {
   return {
     server: serverConfig("webhook-", own),
     pathPrefix: own["path-prefix"],
+    allowedCells: new Set(own["allowed-cells"]),
+    clientAuth:
+      own["client-ca-file"] === ""
+        ? undefined
+        : { caFile: own["client-ca-file"], allowedNames: new Set(own["client-allowed-names"]) },
+    drainDelayMs: own["drain-delay"],
     dryRun: own["dry-run"],
+    coreUnavailable: { policy: own["core-unavailable-policy"], replicas: own["core-unavailable-replicas"] },
     coldStartDelayMs: handler["cold-start-delay"],
     retryBackoffBaseMs: handler["retry-backoff-base"],
     retryJitterMs: handler["retry-jitter"],
@@ -273,13 +295,15 @@ function workerClientConfig(values: FlagValues): WorkerClientConfig {
 
 function aggregatorConfig(values: FlagValues): AggregatorConfig {
   const own = unprefixed(values, "aggregator-");
+  const kind = own["informer-synctime-algorithm"];
   return {
     cellId: own["cell-id"],
     podProtectorSelector: own["podprotector-label-selector"],
     podSelector: own["pod-label-selector"],
     rateJitterLow: own["rate-jitter-low"],
     rateJitterHigh: own["rate-jitter-high"],
-    syncTimeAlgorithm: own["informer-synctime-algorithm"],
+    syncTimeAlgorithm:
+      kind === "annotation" ? { kind, key: own["informer-synctime-algorithm.annotation-key"] } : { kind },
     settlementFenceDelayMs: own["settlement-fence-delay"],
     settleWindowMs: own["settle-window"],
     worker: workerConfig(unprefixed(own, "worker-")),

@@ -23,7 +23,7 @@ export interface SettlementConfig {
   readonly settleWindowMs: number;
 }
 
-export type SettleReason = "terminating" | "gone" | "newer-version" | "fenced" | "window";
+export type SettleReason = "terminating" | "gone" | "newer-version" | "fenced" | "window" | "event-time";
 
 export interface Settlement {
   /** The buckets that stay, in their order; the same list when nothing settled. */

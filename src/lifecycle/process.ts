@@ -16,6 +16,8 @@ export interface ProcessOptions {
   readonly clock: Clock;
   /** Calls the listener with each signal that asks to stop. */
   readonly onSignal: (listener: (signal: StopSignal) => void) => void;
+  /** How long components wait on purpose before they begin to stop. */
+  readonly drainDelayMs: number;
 }
 
 export interface ProcessEnd {
@@ -27,6 +29,8 @@ export interface ProcessEnd {
 
 /** Kubernetes kills 30 s after SIGTERM by default; upstream allows itself 10 s of them. */
 export const stopDeadlineMs = 10_000;
+/** What is left of it for the stop itself after a wait of 3 s; a longer wait moves the deadline. */
+const afterDrainMs = 7_000;
 
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const satisfies Record<StopSignal, number>;
 
@@ -107,9 +111,10 @@ async function startAll(
 /** Stops in reverse; resolves to the exit code. */
 async function stopAll(
   begun: readonly Component[],
-  { clock, logger }: ProcessOptions,
+  { clock, logger, drainDelayMs }: ProcessOptions,
   second: Promise<StopSignal>,
 ): Promise<number> {
+  const deadlineMs = Math.max(stopDeadlineMs, drainDelayMs + afterDrainMs);
   let current = "";
   const stopping = (async () => {
     for (const component of begun.toReversed()) {
@@ -119,7 +124,7 @@ async function stopAll(
     return "stopped" as const;
   })();
   const cancelled = new AbortController();
-  const deadline = sleep(clock, stopDeadlineMs, cancelled.signal).then(() => "late" as const);
+  const deadline = sleep(clock, deadlineMs, cancelled.signal).then(() => "late" as const);
   const end = await Promise.race([stopping, deadline, second]);
   cancelled.abort();
   if (end === "stopped") {
@@ -127,7 +132,7 @@ async function stopAll(
     return 0;
   }
   if (end === "late") {
-    logger.error("not stopped in time", { component: current, deadlineMs: stopDeadlineMs });
+    logger.error("not stopped in time", { component: current, deadlineMs });
     return 1;
   }
   logger.warn("stopped at once by a second signal", { signal: end, component: current });

@@ -3,6 +3,7 @@
  * finds every way to replace a file: writing, renaming, and the symlink swap with which Kubernetes updates a mounted Secret.
  */
 import { readFileSync, statSync } from "node:fs";
+import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { StartError } from "../lifecycle/component.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
@@ -13,11 +14,14 @@ export interface CertificateFiles {
   readonly certFile: string;
   /** PEM, without a passphrase. */
   readonly keyFile: string;
+  /** PEM, the authorities of client certificates. */
+  readonly caFile?: string;
 }
 
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
+  readonly ca?: string;
 }
 
 /** How often the files are read: the kubelet takes up to a minute to update a mounted Secret, so more would not help. */
@@ -26,9 +30,10 @@ export const certificatePollMs = 10_000;
 /** A chain of ten certificates with 4096-bit keys has about 25 kB. */
 const fileBytesMax = 1024 * 1024;
 
-/** Reads and checks the pair. Throws a StartError that names the files. */
+/** Reads and checks the files. Throws a StartError that names them. */
 export function loadCertificate(files: CertificateFiles): Certificate {
-  const certificate = { cert: readPem(files.certFile), key: readPem(files.keyFile) };
+  const ca = files.caFile === undefined ? undefined : readAuthorities(files.caFile);
+  const certificate = { cert: readPem(files.certFile), key: readPem(files.keyFile), ...(ca !== undefined && { ca }) };
   try {
     createSecureContext(certificate);
   } catch (error) {
@@ -40,8 +45,8 @@ export function loadCertificate(files: CertificateFiles): Certificate {
 }
 
 /**
- * Calls `onChange` with each new usable pair until the returned function is called. A pair that is not usable (the two files are being
- * replaced one after the other) is logged and the old one stays in use.
+ * Calls `onChange` with what the files hold, whenever it is new and usable, until the returned function is called. What is not usable (the files are
+ * being replaced one after the other) is logged and the old stays in use.
  */
 export function watchCertificate(
   options: {
@@ -60,7 +65,7 @@ export function watchCertificate(
     try {
       const next = loadCertificate(files);
       lastProblem = "";
-      if (next.cert === inUse.cert && next.key === inUse.key) return;
+      if (next.cert === inUse.cert && next.key === inUse.key && next.ca === inUse.ca) return;
       inUse = next;
       options.onChange(next);
       logger.info("certificate reloaded", { ...files });
@@ -73,6 +78,21 @@ export function watchCertificate(
   };
   let timer: Timer = clock.setTimer(certificatePollMs, poll);
   return () => timer.cancel();
+}
+
+/** TLS itself would take a file without a certificate as "trust nobody". */
+function readAuthorities(file: string): string {
+  const pem = readPem(file);
+  if (!isCertificate(pem)) throw new StartError(`${file} holds no certificate`);
+  return pem;
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
 }
 
 function readPem(file: string): string {

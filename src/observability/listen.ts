@@ -3,14 +3,15 @@
  * metrics server and the webhook.
  */
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
-import http, { type Server, type ServerResponse } from "node:http";
+import http, { type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import https from "node:https";
 import { type AddressInfo, type Socket } from "node:net";
 import { ipv4Twin } from "../config/address.ts";
 import { StartError } from "../lifecycle/component.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
-import { loadCertificate, watchCertificate, type CertificateFiles } from "./certificate.ts";
+import { loadCertificate, watchCertificate, type Certificate, type CertificateFiles } from "./certificate.ts";
+import { judgeClients, type ClientAuth, type ClientRejection } from "./client-auth.ts";
 
 export interface ListenOptions {
   /** Who listens, for messages: "webhook". */
@@ -23,10 +24,12 @@ export interface ListenOptions {
   readonly port: number;
   /** The flag that chose the port, for messages. */
   readonly portFlag: string;
-  /** Present = HTTPS. */
-  readonly tls?: CertificateFiles;
+  /** Present = HTTPS; with `clientAuth`, clients need certificates. */
+  readonly tls?: Omit<CertificateFiles, "caFile"> & { readonly clientAuth?: ClientAuth };
   /** Longest time to receive the header of a request; 0 = no limit. */
   readonly readHeaderTimeoutMs: number;
+  /** Longest time from there to the end of the body; no limit when the header has none. Default: 30 s. */
+  readonly bodyTimeoutMs?: number;
   /** More connections are closed at once. */
   readonly connectionsMax: number;
   readonly clock: Clock;
@@ -44,43 +47,44 @@ export interface Listener {
 /** Above the 90 s after which Go's HTTP client (the API server) drops an idle connection, so that never both ends race to use and close it. */
 const keepAliveTimeoutMs = 120_000;
 /** The body of a request must be there so soon after its header: an API server waits at most 30 s for a webhook. */
-const bodyTimeoutMs = 30_000;
+const bodyTimeoutMsDefault = 30_000;
 /** A TLS handshake takes two round trips; slower clients only hold sockets. */
 const handshakeTimeoutMs = 10_000;
 
+/** The most that a header may have. API servers send about 300 bytes; 16 kB are Node's default, written down so that it stays. */
+const headerBytesMax = 16 * 1024;
+
+/**
+ * TLS 1.2 with forward secrecy and authenticated encryption only, as Mozilla's "intermediate" list has it, without the slow finite-field exchanges;
+ * TLS 1.3 has no others.
+ */
+const tlsLimits = {
+  minVersion: "TLSv1.2",
+  ciphers: [
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_CHACHA20_POLY1305_SHA256",
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+    "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "ECDHE-RSA-CHACHA20-POLY1305",
+  ].join(":"),
+} as const;
+
 /** Throws a StartError that names the address and the flag, or the certificate files. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const certificate = options.tls === undefined ? undefined : loadCertificate(options.tls);
-  // Node takes whole milliseconds only.
-  const headersTimeoutMs = Math.ceil(options.readHeaderTimeoutMs);
-  const timeouts = {
-    keepAliveTimeout: keepAliveTimeoutMs,
-    headersTimeout: headersTimeoutMs,
-    // No limit on the header means none on the whole request.
-    requestTimeout: headersTimeoutMs === 0 ? 0 : headersTimeoutMs + bodyTimeoutMs,
-    // How often Node looks for requests beyond these limits; its default of 30 s would make them vague.
-    connectionsCheckingInterval: 1000,
-  };
-  const server = createAdaptorServer({
-    // Neither listener speaks HTTP/2.
-    fetch: (request, bindings) => options.fetch(request, bindings as HttpBindings),
-    ...(certificate === undefined
-      ? { createServer: http.createServer, serverOptions: timeouts }
-      : {
-          createServer: https.createServer,
-          serverOptions: { ...timeouts, ...certificate, minVersion: "TLSv1.2", handshakeTimeout: handshakeTimeoutMs },
-        }),
-  }) as Server | https.Server;
-  server.maxConnections = options.connectionsMax;
-
-  const close = trackConnections(server, options.clock);
+  const { tls, clock, logger } = options;
+  const files = tls && { ...tls, ...(tls.clientAuth && { caFile: tls.clientAuth.caFile }) };
+  const certificate = files && loadCertificate(files);
+  const server = createHttpServer(options, certificate);
+  const close = trackConnections(server, clock);
   const { address, port } = await bind(server, options);
-  server.on("error", (error) => options.logger.error("listener error", { listener: options.name, err: error }));
-  options.logger.info("listening", { listener: options.name, address, port, tls: certificate !== undefined });
-  if (options.tls === undefined || certificate === undefined) return { address, port, close };
-  const { tls: files, clock, logger } = options;
-  const onChange = (next: { cert: string; key: string }): void =>
-    (server as https.Server).setSecureContext({ ...next, minVersion: "TLSv1.2" });
+  server.on("error", (error) => logger.error("listener error", { listener: options.name, err: error }));
+  logger.info("listening", { listener: options.name, address, port, tls: certificate !== undefined });
+  if (files === undefined || certificate === undefined) return { address, port, close };
+  const onChange = (next: Certificate): void => (server as https.Server).setSecureContext({ ...next, ...tlsLimits });
   const stopWatching = watchCertificate({ files, clock, logger, onChange }, certificate);
   return {
     address,
@@ -90,6 +94,56 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       await close(graceMs);
     },
   };
+}
+
+/** Not listening yet. */
+function createHttpServer(options: ListenOptions, certificate: Certificate | undefined): Server | https.Server {
+  // Node takes whole milliseconds only.
+  const headersTimeoutMs = Math.ceil(options.readHeaderTimeoutMs);
+  const serverOptions = {
+    keepAliveTimeout: keepAliveTimeoutMs,
+    headersTimeout: headersTimeoutMs,
+    // No limit on the header means none on the whole request.
+    requestTimeout: headersTimeoutMs === 0 ? 0 : headersTimeoutMs + (options.bodyTimeoutMs ?? bodyTimeoutMsDefault),
+    // How often Node looks for requests beyond these limits; its default of 30 s would make them vague.
+    connectionsCheckingInterval: 1000,
+    maxHeaderSize: headerBytesMax,
+  };
+  // Neither listener speaks HTTP/2.
+  const fetch = (request: Request, bindings: unknown): Response | Promise<Response> =>
+    options.fetch(request, bindings as HttpBindings);
+  const clientAuth = options.tls?.clientAuth;
+  let rejectionOf: ReturnType<typeof judgeClients> = () => undefined;
+  const server =
+    certificate === undefined
+      ? createAdaptorServer({ fetch, createServer: http.createServer, serverOptions })
+      : createAdaptorServer({
+          fetch:
+            clientAuth === undefined
+              ? fetch
+              : (request, bindings) => {
+                  const rejection = rejectionOf(bindings.incoming.socket);
+                  return rejection === undefined ? fetch(request, bindings) : reject(rejection);
+                },
+          createServer: https.createServer,
+          serverOptions: {
+            ...serverOptions,
+            ...certificate,
+            ...tlsLimits,
+            handshakeTimeout: handshakeTimeoutMs,
+            requestCert: clientAuth !== undefined,
+            // Refused over HTTP, with words.
+            rejectUnauthorized: false,
+          },
+        });
+  if (clientAuth !== undefined) rejectionOf = judgeClients(server as https.Server, clientAuth);
+  (server as Server).maxConnections = options.connectionsMax;
+  return server as Server | https.Server;
+}
+
+/** The body of the request is not read. */
+function reject({ status, message }: ClientRejection): Response {
+  return new Response(`${message}\n`, { status, headers: { "Content-Type": "text/plain", Connection: "close" } });
 }
 
 async function bind(server: Server | https.Server, options: ListenOptions): Promise<AddressInfo> {
@@ -136,24 +190,26 @@ function bindError({ name, bindAddress, port, portFlag }: ListenOptions, error: 
 /** Returns the graceful close. */
 function trackConnections(server: Server | https.Server, clock: Clock): Listener["close"] {
   const sockets = new Set<Socket>();
-  const running = new Set<ServerResponse>();
+  /** The last response of each socket: over HTTP/1.1 there is never more than one under way. */
+  const responses = new Map<Socket, ServerResponse>();
   let isClosing = false;
+  // "Connection: close" tells the client not to send its next request here.
+  const closeAfter = (response: ServerResponse): void => {
+    response.shouldKeepAlive = false;
+    response.once("close", () => server.closeIdleConnections());
+  };
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  server.on("request", (_request, response: ServerResponse) => {
-    running.add(response);
-    if (isClosing) response.shouldKeepAlive = false;
-    response.once("close", () => {
-      running.delete(response);
-      if (isClosing) server.closeIdleConnections();
-    });
+  server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    if (!responses.has(socket)) socket.once("close", () => responses.delete(socket));
+    responses.set(socket, response);
+    if (isClosing) closeAfter(response);
   });
   return async (graceMs) => {
     isClosing = true;
-    // "Connection: close" tells the client not to send its next request here.
-    for (const response of running) response.shouldKeepAlive = false;
+    for (const response of responses.values()) if (!response.closed) closeAfter(response);
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     server.closeIdleConnections();
     const timer = clock.setTimer(graceMs, () => {

@@ -4,6 +4,7 @@
  */
 import * as prometheus from "prom-client";
 import { assert } from "../util/assert.ts";
+import { createHistogram } from "./histogram.ts";
 import { type Labels, type Metrics } from "../util/metrics.ts";
 
 export interface MetricsOptions {
@@ -59,9 +60,9 @@ export function createMetrics(options: MetricsOptions): MetricsRegistry {
       }),
     histogram: (name, help, labelNames, buckets) =>
       once("histogram", name, labelNames, (kept) => {
-        const settings = { name, help, labelNames: kept.names, buckets: [...buckets], registers: [registry] };
-        const histogram = new prometheus.Histogram(settings);
-        return { observe: (labels: Labels, value: number) => histogram.observe(kept.of(labels), value) };
+        const histogram = createHistogram({ name, help, labelNames: kept.names, buckets });
+        registry.registerMetric(histogram.metric);
+        return histogram;
       }),
     onScrape: (sample) => void samples.push(sample),
     async expose() {

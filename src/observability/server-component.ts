@@ -3,12 +3,15 @@ import { type ServerConfig } from "../config/config.ts";
 import { type Component } from "../lifecycle/component.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
+import { type ClientAuth } from "./client-auth.ts";
 import { listen, type ListenOptions, type Listener } from "./listen.ts";
 
 export interface ServerOptions {
   readonly name: string;
   readonly config: ServerConfig;
   readonly fetch: ListenOptions["fetch"];
+  /** Whom the HTTPS listener answers; undefined = everybody. */
+  readonly clientAuth?: ClientAuth | undefined;
   /** Per listener. */
   readonly connectionsMax: number;
   /** How long running requests may take after the stop. */
@@ -23,7 +26,8 @@ export interface ServerComponent extends Component {
 }
 
 export function createServer(options: ServerOptions): ServerComponent {
-  const { name, config, fetch, connectionsMax, clock, logger } = options;
+  const { name, config, fetch, clientAuth, connectionsMax, clock, logger } = options;
+  const auth = clientAuth && { clientAuth };
   const common = { name, fetch, connectionsMax, clock, logger, readHeaderTimeoutMs: config.readHeaderTimeoutMs };
   const listeners: Listener[] = [];
   return {
@@ -33,7 +37,7 @@ export function createServer(options: ServerOptions): ServerComponent {
       if (config.http.enabled) listeners.push(await listen({ ...common, ...config.http }));
       const { certFile, keyFile } = config.https;
       if (config.https.enabled)
-        listeners.push(await listen({ ...common, ...config.https, tls: { certFile, keyFile } }));
+        listeners.push(await listen({ ...common, ...config.https, tls: { certFile, keyFile, ...auth } }));
     },
     async stop() {
       await Promise.all(listeners.splice(0).map((listener) => listener.close(options.graceMs)));

@@ -3,9 +3,11 @@ import { type PodRecord, readPod } from "../api/pod.ts";
 import {
   Aggregator,
   type AggregatorConfig,
+  type AggregatorMetrics,
   createAggregatorMetrics,
   createLabelInterner,
 } from "../aggregator/index.ts";
+import { createSyncTime, type SyncTime, type SyncTimeAlgorithm } from "../core/sync-time.ts";
 import {
   createIdentity,
   createInformer,
@@ -15,6 +17,7 @@ import {
   listBarrier,
   runElected,
 } from "../kube/index.ts";
+import { type Decode } from "../kube/informer.ts";
 import { pods } from "../kube/resources.ts";
 import { compileSelector, formatSelector } from "../label-index/index.ts";
 import { type Component } from "../lifecycle/component.ts";
@@ -35,13 +38,15 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   const namespace = runtime.config.worker.targetNamespace === "" ? undefined : runtime.config.worker.targetNamespace;
 
   const protectors = createProtectorInformer(runtime, core, logger);
-  const podInformer = createPodInformer(runtime, worker, namespace, logger);
+  const syncTime = chooseSyncTime(config.syncTimeAlgorithm, logger);
+  const aggregatorMetrics = createAggregatorMetrics(metrics);
+  const decode = createPodDecoder(config.syncTimeAlgorithm, syncTime, aggregatorMetrics);
+  const podInformer = createPodInformer(runtime, worker, namespace, decode, logger);
   const trigger =
     runtime.config.updateTrigger.runBy === "aggregator"
       ? new UpdateTrigger(updateTriggerConfigOf(runtime.config.updateTrigger), { worker, clock, logger, metrics })
       : undefined;
-  const aggregatorMetrics = createAggregatorMetrics(metrics);
-  const aggregator = new Aggregator(aggregatorConfigOf(runtime.config), {
+  const aggregator = new Aggregator(aggregatorConfigOf(runtime.config, syncTime), {
     core,
     worker,
     protectors,
@@ -92,9 +97,10 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   ];
 }
 
-function aggregatorConfigOf({ aggregator, history }: Runtime["config"]): AggregatorConfig {
+function aggregatorConfigOf({ aggregator, history }: Runtime["config"], syncTime: SyncTime): AggregatorConfig {
   return {
     cellID: aggregator.cellId,
+    syncTime,
     history,
     fenceDelayMs: aggregator.settlementFenceDelayMs,
     settleWindowMs: aggregator.settleWindowMs,
@@ -108,21 +114,47 @@ function aggregatorConfigOf({ aggregator, history }: Runtime["config"]): Aggrega
   };
 }
 
+function chooseSyncTime(algorithm: SyncTimeAlgorithm, logger: Logger): SyncTime {
+  if (algorithm.kind !== "observed") {
+    logger.warn("this sync-time algorithm can break the floor when the watch lags; observed cannot", {
+      algorithm: algorithm.kind,
+    });
+  }
+  return createSyncTime(algorithm);
+}
+
+/** Pods without the time that a patched API server should have stamped are counted: their deletions would never be forgotten. */
+function createPodDecoder(
+  algorithm: SyncTimeAlgorithm,
+  syncTime: SyncTime,
+  { indexErrors }: AggregatorMetrics,
+): Decode<PodRecord> {
+  const intern = createLabelInterner();
+  return (raw) => {
+    const pod = readPod(raw, intern, syncTime.readEventTime);
+    if (algorithm.kind === "annotation" && pod !== undefined && pod.eventTime === undefined)
+      indexErrors.inc({ namespace: pod.namespace, error: "EventTime" });
+    return pod;
+  };
+}
+
 function createPodInformer(
   runtime: Runtime,
   worker: KubeClient,
   namespace: string | undefined,
+  decode: Decode<PodRecord>,
   logger: Logger,
 ): Informer<PodRecord> {
   const { clock, rng, metrics } = runtime;
-  const intern = createLabelInterner();
+  const { podSelector, syncTimeAlgorithm } = runtime.config.aggregator;
   return createInformer<PodRecord>({
     client: worker,
     resource: pods,
     namespace,
-    ...selectorQuery(runtime.config.aggregator.podSelector),
-    preferProtobuf: true,
-    decode: (raw) => readPod(raw, intern),
+    ...selectorQuery(podSelector),
+    // The protobuf decoder passes over annotations that it does not know.
+    preferProtobuf: syncTimeAlgorithm.kind !== "annotation",
+    decode,
     clock,
     rng,
     logger,

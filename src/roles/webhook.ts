@@ -3,9 +3,11 @@
  * go on serving while endpoints learn of it, then close; the batches finish; the watches end last.
  */
 import { type WorkerClientConfig } from "../config/index.ts";
-import { createInformer, type Informer, type KubeClient } from "../kube/index.ts";
-import { podProtectors } from "../kube/resources.ts";
+import { labels } from "../api/v1alpha1/names.ts";
+import { createEventRecorder, createInformer, type Informer, type KubeClient } from "../kube/index.ts";
+import { namespaces, podProtectors } from "../kube/resources.ts";
 import { type Component } from "../lifecycle/component.ts";
+import { type ClientRejection } from "../observability/index.ts";
 import { sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import * as webhook from "../webhook/index.ts";
@@ -14,13 +16,11 @@ import { type Runtime } from "./runtime.ts";
 
 /** An API server has at most 200 mutating requests under way by default, each with a connection of its own: room for 25 of them. */
 const connectionsMax = 5_000;
-/**
- * How long reviews are still taken after the signal, while readiness already fails: kube-proxy learns of a removed endpoint within a second or two.
- * With `graceMs` it stays within the 10 s that a process has to stop.
- */
-const serveOnMs = 3_000;
 /** A review normally takes some 100 ms, a conflicting one a second; the API server repeats what is cut off according to its caller. */
 const graceMs = 5_000;
+
+/** Refused clients that the log names: more than the API servers of a fleet. */
+const namedClientsMax = 1_000;
 
 export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   const { clock, health } = runtime;
@@ -32,14 +32,26 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     name,
     client,
     informer: createWatchedInformer(runtime, client, logger),
+    namespaces: createNamespaceInformer(runtime, client, logger),
+    events: createEventRecorder({ ...runtime, logger, client, component: "podseidon-webhook" }),
   }));
-  const { app, unreadyReasons, ...handler } = webhook.createWebhook({
+  const { fetch, unreadyReasons, ...handler } = webhook.createWebhook({
     ...runtime,
     ...config,
     logger,
     cores,
     workers: await connectWorkers(runtime, config.workerClient),
+    allowedCells: config.allowedCells,
     isDryRun: config.dryRun,
+    coreUnavailable: {
+      replicas: config.coreUnavailable.replicas,
+      isUnreadyWhenSilent: config.coreUnavailable.policy === "refuse",
+      lends: webhook.lendsBy(
+        config.coreUnavailable.policy,
+        new Map(cores.map(({ name, namespaces: labelled }) => [name, labelled])),
+      ),
+    },
+    events: new Map(cores.map(({ name, events }) => [name, events])),
     criteria: config.healthCriteria,
     recordsPodName: (cellID) =>
       config.podNames.mode === "always" || (config.podNames.mode === "by-cell" && config.podNames.cells.has(cellID)),
@@ -47,15 +59,19 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   });
 
   // Upstream's name ends with the name of the source, which is empty for its only one.
-  const informers = cores.map(({ name, informer }, index) => {
+  const informers = cores.map(({ name, informer, namespaces: labelled, events }, index) => {
     const component = `podprotector-indexed-informer-${index === 0 ? "" : name}`;
     health.register(`${component}/informers-synced`, () => unreadyReasons.get(name)?.());
-    return createBackground(component, (signal) => informer.run(signal));
+    return createBackground(component, async (signal) => {
+      await Promise.all([informer.run(signal), labelled?.run(signal)]);
+      events.close();
+    });
   });
   const server = runtime.createServer({
     name: "webhook",
     config: config.server,
-    fetch: (request, bindings) => app.fetch(request, bindings),
+    fetch,
+    clientAuth: config.clientAuth && { ...config.clientAuth, onRejected: createRejectionReport(runtime, logger) },
     connectionsMax,
     graceMs,
     clock,
@@ -68,11 +84,27 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
       name: "webhook",
       start: () => server.start(),
       async stop() {
-        await sleep(clock, serveOnMs);
+        await sleep(clock, config.drainDelayMs);
         await server.stop();
       },
     },
   ];
+}
+
+function createRejectionReport({ metrics }: Runtime, logger: Logger): (rejection: ClientRejection) => void {
+  const rejections = metrics.counter(
+    "webhook_client_rejection_total",
+    "Connections whose client certificate is missing or not accepted (401) or has none of the allowed names (403)",
+    ["code"],
+  );
+  // One line for each address, so that nobody can fill the log.
+  const named = new Set<string>();
+  return ({ status, message, peerAddress }) => {
+    rejections.inc({ code: String(status) });
+    if (named.has(peerAddress) || named.size >= namedClientsMax) return;
+    named.add(peerAddress);
+    logger.warn("A client is refused", { reason: message, peerAddress });
+  };
 }
 
 /** Unlike the informer of the other roles it keeps objects that cannot be understood, so that they do not look deleted. */
@@ -93,6 +125,27 @@ function createWatchedInformer(
     logger,
     metrics,
     name: "podprotectors",
+  });
+}
+
+/** The namespaces with a policy of their own. Undefined with --core-kube-target-namespace: namespaces are not inside a namespace. */
+function createNamespaceInformer(
+  runtime: Runtime,
+  client: KubeClient,
+  logger: Logger,
+): Informer<webhook.NamespacePolicy> | undefined {
+  const { clock, rng, metrics } = runtime;
+  if (runtime.config.core.targetNamespace !== "") return undefined;
+  return createInformer<webhook.NamespacePolicy>({
+    client,
+    resource: namespaces,
+    labelSelector: labels.coreUnavailablePolicy,
+    decode: webhook.decodeNamespacePolicy,
+    clock,
+    rng,
+    logger,
+    metrics,
+    name: "namespaces",
   });
 }
 

@@ -21,6 +21,10 @@ export type RequestStatus =
   | "CountsPending"
   /** Extension: the PodProtectors are not listed yet. */
   | "NotSynced"
+  /** Extension: the PodProtector cannot be understood. */
+  | "ProtectorUnusable"
+  /** Extension: the core takes no writes, and what may be lent from its last known quota is used up. */
+  | "CoreUnavailable"
   /** Extension: the PodProtector cannot be found to record the deletion. */
   | "ProtectorVanished"
   /** Extension: not decided before the API server gives up. */

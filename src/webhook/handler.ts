@@ -23,6 +23,7 @@ import { type Deletion } from "./judge.ts";
 import { type WebhookMetrics } from "./metrics.ts";
 import { type NewestStates } from "./newest-states.ts";
 import { type ProtectorDirectory } from "./protector-directory.ts";
+import { type ProtectorEvents } from "./protector-events.ts";
 import { type Caller, type Candidate, type ReserveAll } from "./reserve-all.ts";
 import { causeOf, readSubject, type Subject } from "./subject.ts";
 
@@ -36,6 +37,7 @@ export interface HandlerCore {
 export interface HandlerOptions {
   readonly cores: readonly HandlerCore[];
   readonly reserveAll: ReserveAll;
+  readonly events: ProtectorEvents;
   readonly workers: WorkerClients;
   readonly criteria: readonly CriterionAnnotation[];
   /** --webhook-dry-run. */
@@ -58,7 +60,7 @@ type DeletionSubject = Extract<Subject, { readonly kind: "deletion" }>;
 
 /** Throws only for programmer errors. */
 export function createHandler(options: HandlerOptions): Handler {
-  const { reserveAll, workers, criteria, isDryRun, clock, metrics } = options;
+  const { reserveAll, events, workers, criteria, isDryRun, clock, metrics } = options;
   // In the order of names, whatever order the flags gave.
   const cores = options.cores.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
@@ -76,7 +78,9 @@ export function createHandler(options: HandlerOptions): Handler {
     if (unsynced !== undefined && !isForced) return notSynced(unsynced.name);
 
     const candidates = cores.flatMap(({ name, directory, states }): Candidate[] =>
-      directory.matching(pod.namespace, pod.labels).map((key) => ({ core: name, states, key })),
+      directory
+        .matching(pod.namespace, pod.labels)
+        .map((key) => ({ core: name, states, key, silentMs: directory.silentMs() })),
     );
     const deletion: Deletion = { operation, cellID, pod, criterion, isForced: false };
     if (isForced && !isEvaluateOnly) {
@@ -88,21 +92,50 @@ export function createHandler(options: HandlerOptions): Handler {
     }
     if (candidates.length === 0) return allowed("Unmatched");
     if (isEvaluateOnly) return reserveAll.evaluate(candidates, deletion, caller);
-    return reserveAll.reserve(candidates, deletion, caller);
+    const decision = await reserveAll.reserve(candidates, deletion, caller);
+    if (decision.kind === "refused") events.refused(decision, candidates, deletion);
+    return decision;
   }
 
   return async (request, context) => {
     const startMs = clock.monotonicMs();
-    const subject = await readSubject(request, { ...context, workers, criteria, clock });
-    const isForced = isDryRun || subject.isForced;
     const { cellID, deadlineMonotonicMs, signal } = context;
     const caller: Caller = { deadlineMonotonicMs, signal, user: request.userInfo.username };
-    const decision =
-      subject.kind === "deletion" ? await decide(subject, cellID, caller, isForced) : withoutPod(subject);
+    let subject = await readSubject(request, { ...context, workers, criteria, clock });
+    let isForced = isDryRun || subject.isForced;
+    const judge = async (): Promise<Decision> =>
+      subject.kind === "deletion" ? decide(subject, cellID, caller, isForced) : withoutPod(subject);
+    let decision = await judge();
+    for (let readings = 1; decision.kind === "allowed" && mayHaveChanged(subject) && !isForced; readings += 1) {
+      const present = await readSubject(request, { ...context, workers, criteria, clock });
+      if (present.kind === "deletion" && present.pod.resourceVersion === subject.pod.resourceVersion) break;
+      subject = present;
+      isForced = isDryRun || subject.isForced;
+      decision = readings < readingsMax ? await judge() : changesTooFast;
+    }
     if (decision.kind === "error") metrics.httpError(cellID, `Handle/${decision.tag}`);
     else metrics.request(cellID, decision.status, causeOf(request), clock.monotonicMs() - startMs);
     return isForced ? overruled(decision) : decision;
   };
+}
+
+/** A pod that changes this often within a few seconds is in nobody's hands; whoever evicts it tries again. */
+const readingsMax = 3;
+
+const changesTooFast: Decision = {
+  kind: "error",
+  tag: "EvictedPodKeepsChanging",
+  message: `the pod of the eviction changed ${readingsMax} times while it was judged`,
+};
+
+/**
+ * An eviction of a pod that does not meet its criterion needs no quota. But it is bound to no version: the pod may have become healthy, and have been counted,
+ * before the record was written, and then others were admitted because of it. From the record on it is subtracted, so one more look after
+ * that is enough.
+ */
+function mayHaveChanged(subject: Subject): subject is DeletionSubject {
+  if (subject.kind !== "deletion" || subject.operation !== "evict" || subject.isEvaluateOnly) return false;
+  return !subject.pod.terminating && !canMeet(subject.criterion, subject.pod, 0);
 }
 
 function withoutPod(subject: Exclude<Subject, DeletionSubject>): Decision {

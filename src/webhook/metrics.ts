@@ -29,14 +29,22 @@ export interface WebhookMetrics {
   statusWrite(result: StatusWriteResult): void;
   /** The CRD of the core dropped extension fields of a write. */
   pruned(core: string): void;
-  /** A PodProtector cannot be understood. */
-  unusableProtector(): void;
+  /** A state of a PodProtector (core/namespace/name) was delivered that cannot be understood; or, with false, it is usable again or has gone. */
+  unusableProtector(id: string, isUnusable: boolean): void;
+  /** A deletion was admitted by the last known quota, because the core takes no writes. */
+  lent(core: string): void;
   readonly retryBatch: RetryBatchObserver;
 }
 
 /** Cells that get a label value of their own; a fleet of more clusters than this is not known. Later ones share one value. */
 const cellLabelsMax = 1_000;
 const otherValues = "other";
+/** The label value of cells that this webhook does not serve. */
+export const otherCells = otherValues;
+/** The user of a ServiceAccount has up to 340 characters. Much longer ones would let a caller fill the memory with a few thousand of them. */
+const labelLengthMax = 512;
+/** Unusable PodProtectors that get one: more than a person mends by hand. The counter and the log tell of the others. */
+const unusableLabelsMax = 1_000;
 /** Users that get one: relevant only with --metrics-by-user. */
 const userLabelsMax = 10_000;
 const pool = "podprotector-update";
@@ -73,6 +81,17 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
     "Status writes whose extension fields the CRD dropped",
     ["core"],
   );
+  const lent = metrics.counter(
+    "webhook_last_known_admission_total",
+    "Deletions admitted by the last known quota while the core took no writes",
+    ["core"],
+  );
+  const unusable = metrics.gauge(
+    "webhook_unusable_podprotector",
+    "1 while the PodProtector (core/namespace/name) cannot be understood and admits nothing",
+    ["podprotector"],
+  );
+  const unusableLabel = boundedLabel(unusableLabelsMax);
   const indexError = metrics.counter("ppr_index_error", "PodProtectors that cannot be understood", ["error"]);
   return {
     request: (cellID, status, cause, durationMs) =>
@@ -91,7 +110,12 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
     recordFailed: (error) => recordFailed.inc({ error }),
     statusWrite: (result) => statusWrites.inc({ result }),
     pruned: (core) => pruned.inc({ core }),
-    unusableProtector: () => indexError.inc({ error: "Unusable" }),
+    unusableProtector(id, isUnusable) {
+      if (isUnusable) indexError.inc({ error: "Unusable" });
+      const podprotector = unusableLabel(id);
+      if (podprotector !== otherValues) unusable.set({ podprotector }, isUnusable ? 1 : 0);
+    },
+    lent: (core) => lent.inc({ core }),
     retryBatch: createRetryBatchObserver(metrics),
   };
 }
@@ -173,12 +197,12 @@ function executeResult(outcome: ExecuteOutcome<unknown>): { readonly result: str
   }
 }
 
-/** The first `max` values stand for themselves, all others for one. */
+/** The first `max` values of usual length stand for themselves, all others for one. */
 function boundedLabel(max: number): (value: string) => string {
   const known = new Set<string>();
   return (value) => {
     if (known.has(value)) return value;
-    if (known.size >= max) return otherValues;
+    if (known.size >= max || value.length > labelLengthMax) return otherValues;
     known.add(value);
     return value;
   };

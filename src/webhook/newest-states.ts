@@ -7,6 +7,9 @@
  * if the object was written since. Counts at or below the highest worker version seen are then "not there" (design 2.5), until newer ones
  * arrive, or a recount (core/recount.ts). A watch that goes backwards proves nothing, because a relist may come from a lagging server; it only asks for
  * a live GET. One entry per object of the watch, so the memory is bounded by the informer's.
+ *
+ * A watch whose connection died silently is noticed only after minutes. Nothing is admitted wrongly meanwhile, because a write compares and swaps; but a
+ * refusal needs no write. So before a refusal by a state that may be old, the object is suspected: the next batch reads it live (`suspect`).
  */
 import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
 import { type Aggregation } from "../api/v1alpha1/pod-protector.ts";
@@ -17,8 +20,12 @@ interface Entry {
   newest: ProtectorView;
   /** Version of the last event of the watch. */
   watchedVersion: ResourceVersion;
-  /** `newest` may be wrong: read the object live before judging by it. */
-  isDoubtful: boolean;
+  /** Read the object live before judging by `newest`, because it may be old, or even wrong. */
+  doubt: "none" | "old" | "wrong";
+  /** Somebody else has written since `newest`: a write met a conflict. */
+  isOvertaken: boolean;
+  /** Monotonic time of the last suspicion. */
+  suspectedMs: number;
   /** By cell, what was known when a restore was seen: counts at or below that worker version are not there. */
   lost: Map<string, KnownCounts>;
 }
@@ -28,10 +35,24 @@ interface KnownCounts {
   readonly aggregation: Aggregation;
 }
 
+/** A PodProtector that cannot be understood, in its newest state. */
+export interface Unusable {
+  readonly uid: string;
+  /** For people. */
+  readonly reason: string;
+}
+
+/** One GET a second keeps a refusal fresh enough for those who ask again, however many ask. */
+const suspectIntervalMs = 1_000;
+/** 50 GETs a second, a quarter of the default request rate: when thousands of workloads are refused at once, the writes come first. */
+const suspectSpacingMs = 20;
+
 const nothingLost: ReadonlyMap<string, ResourceVersion> = new Map();
 
 export class NewestStates {
   readonly #entries = new Map<string, Entry>();
+  readonly #unusable = new Map<string, Unusable>();
+  #suspectedMs = Number.NEGATIVE_INFINITY;
 
   /** Undefined when the watch does not know the object (any more). */
   get(key: string): ProtectorView | undefined {
@@ -39,7 +60,13 @@ export class NewestStates {
   }
 
   isDoubtful(key: string): boolean {
-    return this.#entries.get(key)?.isDoubtful === true;
+    const doubt = this.#entries.get(key)?.doubt;
+    return doubt === "old" || doubt === "wrong";
+  }
+
+  /** Undefined = the object can be understood, or is not there. `get` may still return what it was before. */
+  unusable(key: string): Unusable | undefined {
+    return this.#unusable.get(key);
   }
 
   countsLostUpTo(key: string): ReadonlyMap<string, ResourceVersion> {
@@ -51,17 +78,20 @@ export class NewestStates {
 
   /** The watch has delivered this state. */
   watched(view: ProtectorView): void {
+    this.#unusable.delete(view.key);
     const entry = this.#entries.get(view.key);
     if (entry === undefined || entry.newest.uid !== view.uid) {
       this.#entries.set(view.key, {
         newest: view,
         watchedVersion: view.resourceVersion,
-        isDoubtful: false,
+        doubt: "none",
+        isOvertaken: false,
+        suspectedMs: Number.NEGATIVE_INFINITY,
         lost: new Map(),
       });
       return;
     }
-    if (compareResourceVersions(view.resourceVersion, entry.watchedVersion) < 0) entry.isDoubtful = true;
+    if (compareResourceVersions(view.resourceVersion, entry.watchedVersion) < 0) entry.doubt = "wrong";
     entry.watchedVersion = view.resourceVersion;
     if (isNewer(view, entry.newest)) replace(entry, view);
   }
@@ -69,6 +99,12 @@ export class NewestStates {
   /** The watch says that the object is gone. */
   removed(key: string): void {
     this.#entries.delete(key);
+    this.#unusable.delete(key);
+  }
+
+  /** The watch has delivered a state that cannot be understood. */
+  rejected(key: string, unusable: Unusable): void {
+    this.#unusable.set(key, unusable);
   }
 
   /** Our write was accepted as this state. */
@@ -78,17 +114,56 @@ export class NewestStates {
     if (entry !== undefined && entry.newest.uid === view.uid && isNewer(view, entry.newest)) replace(entry, view);
   }
 
-  /** A write failed in a way that leaves the state unknown (a conflict, a lost answer). */
+  /** A write failed in a way that leaves the state unknown (a lost answer). */
   doubt(key: string): void {
     const entry = this.#entries.get(key);
-    if (entry !== undefined) entry.isDoubtful = true;
+    if (entry !== undefined) entry.doubt = "wrong";
+  }
+
+  /** A write met a conflict. */
+  overtaken(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    entry.doubt = "wrong";
+    entry.isOvertaken = true;
+  }
+
+  /** True when the core holds a newer state than `get` returns, for certain. */
+  isOvertaken(key: string): boolean {
+    return this.#entries.get(key)?.isOvertaken === true;
+  }
+
+  /** The state may be old. Returns whether it is to be read live: limited to one GET a second for each object, and 50 for all. */
+  suspect(key: string, nowMs: number): boolean {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return false;
+    if (entry.doubt !== "none") return true;
+    if (nowMs - entry.suspectedMs < suspectIntervalMs || nowMs - this.#suspectedMs < suspectSpacingMs) return false;
+    entry.doubt = "old";
+    entry.suspectedMs = nowMs;
+    this.#suspectedMs = nowMs;
+    return true;
+  }
+
+  /** The state may be old, but nothing says that it is wrong. */
+  isSuspected(key: string): boolean {
+    return this.#entries.get(key)?.doubt === "old";
+  }
+
+  /** The live GET of a state that may be old did not succeed. Returns true when it can be judged by all the same. */
+  clearSuspicion(key: string): boolean {
+    const entry = this.#entries.get(key);
+    if (entry?.doubt !== "old") return false;
+    entry.doubt = "none";
+    return true;
   }
 
   /** The answer of a live GET. `known`: what `get` returned when the GET was sent. Returns true when it shows that the core was restored. */
   readLive(view: ProtectorView, known: ProtectorView): boolean {
     const entry = this.#entries.get(view.key);
     if (entry === undefined) return false;
-    entry.isDoubtful = false;
+    entry.doubt = "none";
+    entry.isOvertaken = false;
     if (view.uid !== known.uid) {
       entry.lost.clear();
       entry.newest = view;

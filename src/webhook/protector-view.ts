@@ -1,6 +1,6 @@
 /**
- * A PodProtector as the webhook uses it: the object with its selectors compiled. An object whose spec cannot be understood has no view; what then
- * stays in force is protector-directory.ts's to decide.
+ * A PodProtector as the webhook uses it: the object with its selectors compiled. An object that cannot be understood has no view;
+ * unusable-protector.ts says what is then in force.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Labels } from "../api/pod.ts";
@@ -11,6 +11,7 @@ import { countedSpec } from "../core/counted-spec.ts";
 import { type Stored } from "../kube/informer.ts";
 import { readProtector, type StoredProtector } from "../kube/resources.ts";
 import { compileSelector, formatSelector, matches, type CompiledSelector } from "../label-index/index.ts";
+import { flawOf, type Outline, outlineOf } from "./unusable-protector.ts";
 
 export interface ProtectorView extends StoredProtector {
   readonly spec: CompiledSpec;
@@ -34,7 +35,9 @@ export type ReadView =
 
 /** What the informer stores: also an object that cannot be understood, so that it does not look deleted. */
 export interface WatchedProtector extends Stored {
-  readonly content: ReturnType<typeof readProtector>;
+  readonly content:
+    | { readonly ok: true; readonly stored: StoredProtector }
+    | { readonly ok: false; readonly reason: string; readonly outline: Outline };
 }
 
 /** Undefined only for something without name, namespace, UID or version. Never throws. */
@@ -52,12 +55,20 @@ export function decodeWatched(raw: unknown): WatchedProtector | undefined {
   const { namespace, name, uid, resourceVersion: version } = metadataOf(raw);
   const resourceVersion = parseResourceVersion(version);
   if (typeof namespace !== "string" || typeof name !== "string" || typeof uid !== "string") return undefined;
-  return resourceVersion === undefined ? undefined : { key: `${namespace}/${name}`, uid, resourceVersion, content };
+  if (resourceVersion === undefined) return undefined;
+  return {
+    key: `${namespace}/${name}`,
+    uid,
+    resourceVersion,
+    content: { ok: false, reason: content.reason, outline: outlineOf(raw) },
+  };
 }
 
 /** Compiles the selectors, or takes them from `previous` when the spec is the same. */
 export function viewOf(stored: StoredProtector, previous: ProtectorView | undefined): ReadView {
-  const { metadata } = stored.protector;
+  const { metadata, status } = stored.protector;
+  const flaw = flawOf(status);
+  if (flaw !== undefined) return { ok: false, reason: flaw };
   const isReleased = Object.hasOwn(metadata.annotations ?? {}, annotations.released);
   // An equal generation is no proof: after a restore of the core the same number is given to another edit.
   if (previous?.uid === stored.uid && isDeepStrictEqual(previous.protector.spec, stored.protector.spec)) {

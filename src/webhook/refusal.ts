@@ -7,13 +7,25 @@ import { type QuotaFigures, type Verdict } from "../core/reservation.ts";
 import { assertNever } from "../util/assert.ts";
 import { type Audit, type Cause, type Refused, refusedForNow, type RequestStatus } from "./decision.ts";
 
-export type RefusingVerdict = Exclude<Verdict, { readonly kind: "admitted" }>;
+export type RefusingVerdict =
+  | QuotaVerdict
+  /** The PodProtector cannot be understood; `reason` says why. */
+  | { readonly kind: "unusable"; readonly reason: string };
+type QuotaVerdict = Exclude<Verdict, { readonly kind: "admitted" }>;
 
 /** A PodProtector (core/namespace/name) that refuses. */
 export interface RefusingProtector {
   readonly id: string;
   readonly verdict: RefusingVerdict;
 }
+
+/**
+ * When quota comes back, as design 2.6 promises it at the defaults of the aggregator's flags: the fence delay of 10 s and 5 s more; the settle window of 75 s
+ * and 60 s more.
+ */
+const settling =
+  "admitted deletions are confirmed a second or two after their pods begin to terminate; " +
+  "those that are not carried out are forgotten after about 15 s (evictions: 2 min)";
 
 /** Cells named in a message, so that a person can read it. */
 const cellsMax = 8;
@@ -23,14 +35,33 @@ const causesMax = 8;
 /** `refusing`: at least one; the first one gives the message, all of them the causes. `cellID`: the cell of the pod. */
 export function refusalOf(refusing: readonly [RefusingProtector, ...RefusingProtector[]], cellID: string): Refused {
   const [{ id, verdict }] = refusing;
-  const causes = refusing.slice(0, causesMax).map((one): Cause => ({
-    reason: causeReason(one.verdict),
-    message: figuresText(one.verdict.figures),
-    field: one.id,
-  }));
+  const causes = refusing.slice(0, causesMax).map(causeOf);
+  if (verdict.kind === "unusable") return unusable(id, verdict.reason, causes);
   const message = `${firstSentence(id, verdict)}: ${explanation(verdict, cellID)}. ${figuresText(verdict.figures)}. ${advice(verdict)}`;
   return refusedForNow(statusOf(verdict), message, causes, auditOf(id, verdict.figures));
 }
+
+function causeOf({ id, verdict }: RefusingProtector): Cause {
+  if (verdict.kind === "unusable") return { reason: "UnusablePodProtector", message: verdict.reason, field: id };
+  return { reason: causeReason(verdict), message: figuresText(verdict.figures), field: id };
+}
+
+/** Waiting does not help, so it is no 429. */
+function unusable(id: string, reason: string, causes: readonly Cause[]): Refused {
+  return {
+    kind: "refused",
+    status: "ProtectorUnusable",
+    code: 503,
+    reason: "ServiceUnavailable",
+    message:
+      `PodProtector ${id} cannot be understood, so it admits no pod deletion: ${reason}. ` +
+      `Mend or delete the PodProtector; ${forceAdvice}`,
+    causes,
+    audit: { "reject-by-podprotector": id },
+  };
+}
+
+const forceAdvice = `the annotation ${annotations.forceDelete} on the pod allows this deletion all the same`;
 
 /** The numbers of a decision as audit annotations. */
 function auditOf(id: string, figures: QuotaFigures): Audit {
@@ -44,7 +75,7 @@ function auditOf(id: string, figures: QuotaFigures): Audit {
   };
 }
 
-function statusOf(verdict: RefusingVerdict): RequestStatus {
+function statusOf(verdict: QuotaVerdict): RequestStatus {
   switch (verdict.kind) {
     case "rejected":
       return "Rejected";
@@ -57,7 +88,7 @@ function statusOf(verdict: RefusingVerdict): RequestStatus {
   }
 }
 
-function causeReason(verdict: RefusingVerdict): string {
+function causeReason(verdict: QuotaVerdict): string {
   if (verdict.kind === "rejected") return "TooFewReplicas";
   if (verdict.kind === "counts-pending") return "CountsPending";
   return { unconfirmed: "UnconfirmedAdmissions", "lag-limit": "MaxConcurrentLag", "full-buffer": "FullBuffer" }[
@@ -65,7 +96,7 @@ function causeReason(verdict: RefusingVerdict): string {
   ];
 }
 
-function firstSentence(id: string, verdict: RefusingVerdict): string {
+function firstSentence(id: string, verdict: QuotaVerdict): string {
   switch (verdict.kind) {
     case "rejected":
       return `PodProtector ${id} reports too few ${nounOf(verdict)} replicas to admit pod deletion`;
@@ -78,11 +109,11 @@ function firstSentence(id: string, verdict: RefusingVerdict): string {
   }
 }
 
-function nounOf({ figures }: RefusingVerdict): string {
+function nounOf({ figures }: QuotaVerdict): string {
   return figures.criterion.toLowerCase();
 }
 
-function explanation(verdict: RefusingVerdict, cellID: string): string {
+function explanation(verdict: QuotaVerdict, cellID: string): string {
   const { required } = verdict.figures;
   const cell = JSON.stringify(cellID);
   switch (verdict.kind) {
@@ -106,15 +137,15 @@ function explanation(verdict: RefusingVerdict, cellID: string): string {
   }
 }
 
-function advice(verdict: RefusingVerdict): string {
+function advice(verdict: QuotaVerdict): string {
   switch (verdict.kind) {
     case "rejected":
       return (
         `Wait until more replicas are ${nounOf(verdict)}, scale the workload up, or lower its minAvailable; ` +
-        `the annotation ${annotations.forceDelete} on the pod allows this deletion all the same`
+        forceAdvice
       );
     case "retry":
-      return "Try again in a few seconds, when the aggregators have seen the earlier deletions";
+      return `Try again in a few seconds: ${settling}`;
     case "counts-pending":
       return "Try again in a few seconds; if it stays so, see whether the aggregator of the cell is running";
     default:

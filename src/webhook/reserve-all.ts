@@ -12,7 +12,7 @@ import { type Deletion, type Judge } from "./judge.ts";
 import { errorWord, type WebhookMetrics } from "./metrics.ts";
 import { type NewestStates } from "./newest-states.ts";
 import { isProtected } from "./protector-view.ts";
-import { type RefusingProtector, refusalOf } from "./refusal.ts";
+import { type RefusingProtector, type RefusingVerdict, refusalOf } from "./refusal.ts";
 import { type ReservationResult, writerKey } from "./status-writer.ts";
 
 /** A PodProtector that counts the pod. */
@@ -21,6 +21,8 @@ export interface Candidate {
   readonly states: NewestStates;
   /** namespace/name. */
   readonly key: string;
+  /** Milliseconds since the watch of the core delivered anything. */
+  readonly silentMs: number;
 }
 
 export interface Caller {
@@ -45,12 +47,18 @@ export interface ReserveAllOptions {
 interface Opinion {
   readonly id: string;
   readonly candidate: Candidate;
-  readonly verdict: Verdict;
-  /** The known state may be wrong, so that only an attempt to record tells. */
+  readonly verdict: Verdict | RefusingVerdict;
+  /** The known state may be old or wrong, so that only an attempt to record tells. */
   readonly isDoubtful: boolean;
-  /** Counted, but not protected. */
+  /** Forced, or counted but not protected. */
   readonly isBestEffort: boolean;
 }
+
+/**
+ * A watch that has been silent for this long may have lost its connection, or nothing happens in its core: then reading a PodProtector before a refusal is
+ * cheap. A core with a hundred workloads is rarely silent for longer.
+ */
+const silentMsMax = 5_000;
 
 export class ReserveAll {
   readonly #options: ReserveAllOptions;
@@ -70,7 +78,7 @@ export class ReserveAll {
   /** Judges and records; admitted only when each record that the rules demand was written. */
   async reserve(candidates: readonly Candidate[], deletion: Deletion, caller: Caller): Promise<Decision> {
     const startMs = this.#options.clock.monotonicMs();
-    const opinions = this.#opinions(candidates, deletion);
+    const opinions = this.#opinions(candidates, deletion).map((opinion) => this.#reconsidered(opinion));
     const refusing = opinions.filter((opinion) => isRefusing(opinion) && !opinion.isDoubtful);
     const refusal = refusalBy(refusing, deletion);
     if (refusal !== undefined) {
@@ -93,6 +101,7 @@ export class ReserveAll {
     await Promise.all(
       this.#opinions(candidates, deletion).map(async (opinion) => {
         const { verdict } = opinion;
+        if (verdict.kind === "unusable") return this.#options.metrics.recordFailed("Unusable");
         if (verdict.kind === "admitted" && verdict.need === "nothing") return;
         if (verdict.kind === "admitted" && !verdict.recorded && !opinion.isDoubtful) {
           return this.#options.metrics.recordFailed("FullBuffer");
@@ -105,16 +114,30 @@ export class ReserveAll {
   }
 
   #opinions(candidates: readonly Candidate[], deletion: Deletion): readonly Opinion[] {
-    return candidates.flatMap((candidate) => {
+    return candidates.flatMap((candidate): Opinion[] => {
       const { core, states, key } = candidate;
+      const id = writerKey(core, key);
       const view = states.get(key);
+      const unusable = states.unusable(key);
+      if (unusable !== undefined) {
+        const isProtecting = view === undefined || isProtected(view, deletion.pod.labels);
+        const verdict = { kind: "unusable", reason: unusable.reason } as const;
+        return [{ id, candidate, verdict, isDoubtful: false, isBestEffort: deletion.isForced || !isProtecting }];
+      }
       // The index and the states are fed by the same events, so they know the same objects.
       if (view === undefined) return [];
       const [verdict] = this.#options.judge(view, states.countsLostUpTo(key), [deletion]).verdicts;
       if (verdict === undefined) return [];
       const isBestEffort = deletion.isForced || !isProtected(view, deletion.pod.labels);
-      return [{ id: writerKey(core, key), candidate, verdict, isDoubtful: states.isDoubtful(key), isBestEffort }];
+      return [{ id, candidate, verdict, isDoubtful: states.isDoubtful(key), isBestEffort }];
     });
+  }
+
+  /** Before a refusal by a state that may be old, the object is read live: by the next batch, so that many reviews cost one GET. */
+  #reconsidered(opinion: Opinion): Opinion {
+    const { states, key, silentMs } = opinion.candidate;
+    if (opinion.verdict.kind === "unusable" || !isRefusing(opinion) || silentMs <= silentMsMax) return opinion;
+    return states.suspect(key, this.#options.clock.monotonicMs()) ? { ...opinion, isDoubtful: true } : opinion;
   }
 
   #handled({ cellID, pod, operation }: Deletion, { user }: Caller, startMs: number, isRejected: boolean): void {
@@ -163,10 +186,7 @@ export class ReserveAll {
 
   #tooLate({ id, candidate }: Opinion): Decision {
     const trouble = this.#options.trouble(candidate.core);
-    const why =
-      trouble === undefined
-        ? "too many deletions compete for it"
-        : `its core cluster does not accept writes (${trouble})`;
+    const why = trouble === undefined ? "too many deletions compete for it" : coreTroubleText(trouble);
     return refusedForNow(
       "DeadlineExceeded",
       `PodProtector ${id} could not record the pod deletion in time: ${why}. Nothing was deleted; try again`,
@@ -183,8 +203,12 @@ function refusalBy(opinions: readonly Opinion[], deletion: Deletion): Decision |
   return first === undefined ? undefined : refusalOf([first, ...others], deletion.cellID);
 }
 
-function isRefusing({ verdict }: Opinion): boolean {
-  return verdict.kind !== "admitted";
+function coreTroubleText(trouble: string): string {
+  return `its core cluster does not accept writes (${trouble})`;
+}
+
+function isRefusing({ verdict, isBestEffort }: Opinion): boolean {
+  return verdict.kind !== "admitted" && !isBestEffort;
 }
 
 /** True when an admission must be written, or when only an attempt tells. */
@@ -204,6 +228,10 @@ function afterReservation(id: string, result: ReservationResult, deletion: Delet
         [{ reason: "ProtectorVanished", message: "the core cluster answered 404 to the status write", field: id }],
         { "reject-by-podprotector": id },
       );
+    case "unusable":
+      return refusalOf([{ id, verdict: result }], deletion.cellID);
+    case "core-unavailable":
+      return coreUnavailable(id, result.trouble);
     case "judged": {
       const { verdict } = result;
       return verdict.kind === "admitted" ? undefined : refusalOf([{ id, verdict }], deletion.cellID);
@@ -211,6 +239,17 @@ function afterReservation(id: string, result: ReservationResult, deletion: Delet
     default:
       return assertNever(result);
   }
+}
+
+function coreUnavailable(id: string, trouble: string): Decision {
+  const why = coreTroubleText(trouble);
+  return refusedForNow(
+    "CoreUnavailable",
+    `PodProtector ${id} is temporarily unable to admit pod deletion: ${why}, and what this webhook replica may admit without it is used up. ` +
+      "Nothing was deleted; try again when the core cluster is back",
+    [{ reason: "CoreUnavailable", message: why, field: id }],
+    { "reject-by-podprotector": id },
+  );
 }
 
 /** PodProtectors named in the audit annotation of an admission. */
@@ -231,6 +270,8 @@ function recordFailure(outcome: SubmitOutcome<ReservationResult>): string | unde
     case "done": {
       if (outcome.result.kind === "vanished") return "Vanished";
       if (outcome.result.kind === "not-in-force") return undefined;
+      if (outcome.result.kind === "unusable") return "Unusable";
+      if (outcome.result.kind === "core-unavailable") return "CoreUnavailable";
       const { verdict } = outcome.result;
       return verdict.kind === "admitted" && (verdict.recorded || verdict.need === "nothing") ? undefined : "FullBuffer";
     }

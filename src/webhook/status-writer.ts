@@ -12,9 +12,11 @@ import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng, uniform } from "../util/rng.ts";
 import { type Deletion, type Judge } from "./judge.ts";
+import { type LastKnownQuota } from "./last-known-quota.ts";
 import { type StatusWriteResult } from "./metrics.ts";
 import { type NewestStates } from "./newest-states.ts";
 import { isCounted, type ProtectorView, readView } from "./protector-view.ts";
+import { printable } from "./unusable-protector.ts";
 import { createWritePacer, type WritePacer } from "./write-pacer.ts";
 import { WriteTroubles } from "./write-troubles.ts";
 
@@ -24,7 +26,11 @@ export type ReservationResult =
   /** Deleted, released or no longer counting the pod: the PodProtector has no say. */
   | { readonly kind: "not-in-force" }
   /** The core answers 404, but the watch has not said that the object was deleted: nothing can be recorded for now. */
-  | { readonly kind: "vanished" };
+  | { readonly kind: "vanished" }
+  /** The object as it is in the core cannot be understood. */
+  | { readonly kind: "unusable"; readonly reason: string }
+  /** The core takes no writes, and its last known quota is lent. `trouble` for people. */
+  | { readonly kind: "core-unavailable"; readonly trouble: string };
 
 export interface WriterCore {
   readonly name: string;
@@ -45,6 +51,11 @@ export interface StatusWriterOptions {
   readonly onWrite: (result: StatusWriteResult) => void;
   /** The CRD of this core drops extension fields. Called for each such write. */
   readonly onPruned: (core: string) => void;
+  readonly lastKnown: LastKnownQuota;
+  /** Whether the last known quota may be lent while the core takes no writes. */
+  readonly lends: (core: string, namespace: string) => boolean;
+  /** A deletion was lent from the PodProtector `key`. */
+  readonly onLent: (core: string, key: string) => void;
 }
 
 /** core/namespace/name: the names of cores hold no slash. */
@@ -54,6 +65,13 @@ export function writerKey(core: string, key: string): string {
 
 /** A write or read that takes longer means a core in trouble; a review (10 s by default) still has time for a second try. */
 const requestTimeoutMs = 4_000;
+/** A read that only makes sure of a refusal: a refusal is better soon than certain. */
+const reassuringTimeoutMs = 1_000;
+/**
+ * How long the writes of a core fail before its quota is lent: a restart of an API server behind a load balancer, or the choice of a new leader of etcd,
+ * is over by then, and a review still has time.
+ */
+const lendAfterMs = 3_000;
 
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
@@ -107,30 +125,40 @@ export class StatusWriter {
     const known = states.get(objectKey);
     if (known !== undefined && states.isDoubtful(objectKey)) {
       const unusable = await this.#readLive(core, known);
-      if (unusable !== undefined) return { kind: "error", error: unusable };
+      if (unusable !== undefined) return all(deletions, { kind: "unusable", reason: unusable });
     }
+    const { judge, lastKnown } = this.#options;
+    const key = writerKey(core.name, objectKey);
     const view = states.get(objectKey);
-    if (view === undefined || view.isReleased) return all(deletions, { kind: "not-in-force" });
-
-    const counted = deletions.filter((deletion) => isCounted(view, deletion.pod.labels));
-    const { verdicts, status } = this.#options.judge(view, states.countsLostUpTo(objectKey), counted);
+    if (view === undefined || view.isReleased) {
+      lastKnown.forget(key);
+      return all(deletions, { kind: "not-in-force" });
+    }
+    const counts = ({ pod }: Deletion): boolean => isCounted(view, pod.labels);
+    // What was lent comes first: it has been answered.
+    const lent = lastKnown.lentOf(key).filter(counts);
+    const counted = deletions.filter(counts);
+    const { verdicts, status } = judge(view, states.countsLostUpTo(objectKey), [...lent, ...counted]);
     if (status !== undefined) await this.#write(core, view, status);
-    const verdictOf = new Map(counted.map((deletion, index) => [deletion, verdicts[index]]));
-    return {
-      kind: "success",
-      results: deletions.map((deletion) => {
-        const verdict = verdictOf.get(deletion);
-        return verdict === undefined ? { kind: "not-in-force" } : { kind: "judged", verdict };
-      }),
-    };
+    lastKnown.forget(key);
+    const verdictOf = new Map(counted.map((deletion, index) => [deletion, verdicts[lent.length + index]]));
+    return { kind: "success", results: deletions.map((deletion) => judged(verdictOf.get(deletion))) };
   }
 
-  /** Returns an error when the object cannot be understood. */
-  async #readLive({ name: core, client, states }: WriterCore, known: ProtectorView): Promise<Error | undefined> {
+  /** Returns why the object cannot be understood, if so. */
+  async #readLive({ name: core, client, states }: WriterCore, known: ProtectorView): Promise<string | undefined> {
     const { namespace, name } = known.protector.metadata;
     const path = resourcePath(podProtectors, { namespace, name });
-    const read = readView(await client.request({ method: "GET", path, timeoutMs: requestTimeoutMs }), known);
-    if (!read.ok) return new Error(`PodProtector ${writerKey(core, known.key)} cannot be used: ${read.reason}`);
+    const timeoutMs = states.isSuspected(known.key) ? reassuringTimeoutMs : requestTimeoutMs;
+    let answer: unknown;
+    try {
+      answer = await client.request({ method: "GET", path, timeoutMs });
+    } catch (error) {
+      if (isKubeError(error) && states.clearSuspicion(known.key)) return undefined;
+      throw error;
+    }
+    const read = readView(answer, known);
+    if (!read.ok) return printable(read.reason);
     if (states.readLive(read.view, known)) {
       this.#options.logger.warn("A PodProtector has gone back to an older version: was the core restored?", {
         core,
@@ -186,7 +214,8 @@ export class StatusWriter {
     deletions: readonly Deletion[],
   ): ExecuteOutcome<ReservationResult> {
     const { kind } = error;
-    core.states.doubt(objectKey);
+    if (kind === "conflict") core.states.overtaken(objectKey);
+    else core.states.doubt(objectKey);
     this.#options.logger.verbose(2, "A status write did not go through", {
       core: core.name,
       podProtector: objectKey,
@@ -201,6 +230,7 @@ export class StatusWriter {
       case "network":
       case "timeout":
       case "serverError":
+        return this.#lend(core, objectKey, error, deletions) ?? this.#retry();
       case "malformed":
       case "aborted":
         return this.#retry();
@@ -213,6 +243,33 @@ export class StatusWriter {
       default:
         return assertNever(kind);
     }
+  }
+
+  /** Judges by the last known quota; undefined = it is not to be lent, or not yet. */
+  #lend(
+    { name: core, states }: WriterCore,
+    objectKey: string,
+    error: KubeError,
+    deletions: readonly Deletion[],
+  ): ExecuteOutcome<ReservationResult> | undefined {
+    const { lastKnown, lends, onLent } = this.#options;
+    const view = states.get(objectKey);
+    if (view === undefined || view.isReleased || !lends(core, view.protector.metadata.namespace)) return undefined;
+    // Of a state that somebody else has changed since, another replica may have used the quota.
+    if (states.isOvertaken(objectKey) || this.#troubles.lastsMs(core) < lendAfterMs) return undefined;
+    const key = writerKey(core, objectKey);
+    const counted = deletions.filter(({ pod }) => isCounted(view, pod.labels));
+    const verdicts = lastKnown.lend(key, view, states.countsLostUpTo(objectKey), counted);
+    const resultOf = new Map(counted.map((deletion, index) => [deletion, judged(verdicts[index])]));
+    for (const verdict of verdicts) {
+      if (verdict.kind === "admitted" && verdict.recorded && !verdict.repeated) onLent(core, key);
+    }
+    const results = deletions.map((deletion): ReservationResult => {
+      const result = resultOf.get(deletion) ?? { kind: "not-in-force" };
+      if (result.kind !== "judged" || result.verdict.kind !== "retry") return result;
+      return { kind: "core-unavailable", trouble: error.message };
+    });
+    return { kind: "success", results };
   }
 
   #retry(delayMsMin = 0): ExecuteOutcome<never> {
@@ -229,6 +286,11 @@ export class StatusWriter {
       { core, field: "podResourceVersion" },
     );
   }
+}
+
+/** Undefined = not counted any more. */
+function judged(verdict: Verdict | undefined): ReservationResult {
+  return verdict === undefined ? { kind: "not-in-force" } : { kind: "judged", verdict };
 }
 
 function all(deletions: readonly Deletion[], result: ReservationResult): ExecuteOutcome<ReservationResult> {

@@ -13,6 +13,9 @@ import { cellClient, type WorkerClients } from "./cell-clients.ts";
 import { type CriterionAnnotation, criterionOf } from "./criteria.ts";
 import { type Refused } from "./decision.ts";
 
+/** Only an aggregator asks what time a pod proves; reading it takes as long as the rest of the pod. */
+const noEventTime = (): undefined => undefined;
+
 export type Subject =
   | {
       readonly kind: "deletion";
@@ -71,7 +74,7 @@ function deletionOf(request: AdmissionRequest, { criteria }: SubjectContext): Su
   if (raw === undefined) return failed("EmptyOldObject", "oldObject is missing in delete review request");
   if (raw === null) return failed("NilOldObject", "oldObject is nil");
   const own = readAnnotations(raw);
-  const pod = readPod(raw);
+  const pod = readPod(raw, undefined, noEventTime);
   if (pod === undefined) {
     return failed(
       "OldObjectJsonError",
@@ -96,7 +99,7 @@ async function evictionOf(request: AdmissionRequest, context: SubjectContext): P
   const own = readAnnotations(raw);
   const read = await readPodOfEviction(request, context, isForced(own));
   if (read.kind !== "pod") return read;
-  const pod = readPod(read.raw);
+  const pod = readPod(read.raw, undefined, noEventTime);
   if (pod === undefined)
     return failed("PodJsonError", "the worker cluster answered with something that is not a Pod", isForced(own));
   // The Eviction's annotation wins over the Pod's, key by key.

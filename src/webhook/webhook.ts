@@ -1,6 +1,6 @@
 /** Joins the parts of the webhook over a list of cores. Pure wiring: opens no socket and starts no watch. */
-import { type Hono } from "hono";
 import { type HistoryConfig } from "../core/history-config.ts";
+import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { createRetryBatch } from "../retry-batch/index.ts";
@@ -8,17 +8,20 @@ import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Metrics } from "../util/metrics.ts";
 import { type Rng } from "../util/rng.ts";
-import { createWebhookApp } from "./app.ts";
+import { createWebhookApp, type WebhookApp } from "./app.ts";
 import { type WorkerClients } from "./cell-clients.ts";
 import { type CriterionAnnotation } from "./criteria.ts";
 import { createHandler } from "./handler.ts";
 import { createJudge, type Deletion } from "./judge.ts";
-import { createWebhookMetrics } from "./metrics.ts";
+import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
 import { NewestStates } from "./newest-states.ts";
-import { createProtectorDirectory } from "./protector-directory.ts";
+import { LastKnownQuota } from "./last-known-quota.ts";
+import { LentRecorder } from "./lent-recorder.ts";
+import { createProtectorDirectory, type ProtectorDirectoryOptions } from "./protector-directory.ts";
+import { ProtectorEvents } from "./protector-events.ts";
 import { type WatchedProtector } from "./protector-view.ts";
 import { ReserveAll } from "./reserve-all.ts";
-import { type ReservationResult, StatusWriter } from "./status-writer.ts";
+import { type ReservationResult, StatusWriter, writerKey } from "./status-writer.ts";
 
 /** A core cluster: name (without slashes), client, and an informer of all its PodProtectors that does not run yet. */
 export interface WebhookCore {
@@ -27,10 +30,22 @@ export interface WebhookCore {
   readonly informer: Informer<WatchedProtector>;
 }
 
+/** What to do while a core takes no writes. */
+export interface CoreUnavailable {
+  /** Whether to admit by the last known quota in this namespace; else such deletions are refused. */
+  readonly lends: (core: string, namespace: string) => boolean;
+  /** Whether a replica that hears nothing from a core for minutes turns unready, so that others answer. */
+  readonly isUnreadyWhenSilent: boolean;
+  /** Webhooks that may lend from one PodProtector at the same time. */
+  readonly replicas: number;
+}
+
 export interface WebhookOptions {
   readonly cores: readonly WebhookCore[];
   readonly workers: WorkerClients;
   readonly pathPrefix: string;
+  /** The cells that are served; empty = all. */
+  readonly allowedCells: ReadonlySet<string>;
   readonly isDryRun: boolean;
   readonly criteria: readonly CriterionAnnotation[];
   readonly recordsPodName: (cellID: string) => boolean;
@@ -39,14 +54,16 @@ export interface WebhookOptions {
   readonly coldStartDelayMs: number;
   readonly retryBackoffBaseMs: number;
   readonly retryJitterMs: number;
+  readonly coreUnavailable: CoreUnavailable;
+  /** For Events on PodProtectors, by core; a core without one gets none. */
+  readonly events: ReadonlyMap<string, EventRecorder>;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
 
-export interface Webhook {
-  readonly app: Hono;
+export interface Webhook extends WebhookApp {
   /** By name of the core: why its PodProtectors cannot be relied on; undefined = they can. */
   readonly unreadyReasons: ReadonlyMap<string, () => string | undefined>;
   /** Refuses further reservations and resolves when the running ones have ended. */
@@ -60,20 +77,16 @@ const queuedPerKeyMax = 10_000;
 /** PodProtectors with deletions under way at once; a fleet has about as many workloads in all. */
 const keysMax = 100_000;
 
+/** As long as a review by default. */
+const recordTimeoutMs = 10_000;
+
 export function createWebhook(options: WebhookOptions): Webhook {
   const { clock, rng, logger, history, recordsPodName } = options;
   const metrics = createWebhookMetrics(options.metrics);
-  const cores = options.cores.map(({ name, client, informer }) => {
-    const states = new NewestStates();
-    const onUnusable = (): void => metrics.unusableProtector();
-    return {
-      name,
-      client,
-      states,
-      directory: createProtectorDirectory({ core: name, informer, states, logger, onUnusable }),
-    };
-  });
+  const events = new ProtectorEvents(options.events);
+  const cores = createCores(options, metrics, events);
   const judge = createJudge({ clock, history, recordsPodName });
+  const lastKnown = new LastKnownQuota(judge, options.coreUnavailable.replicas);
   const writer = new StatusWriter({
     cores,
     judge,
@@ -84,6 +97,12 @@ export function createWebhook(options: WebhookOptions): Webhook {
     jitterMs: options.retryJitterMs,
     onWrite: (result) => metrics.statusWrite(result),
     onPruned: (core) => metrics.pruned(core),
+    lastKnown,
+    lends: options.coreUnavailable.lends,
+    onLent(core, key) {
+      metrics.lent(core);
+      recorder.lent(key);
+    },
   });
   const batch = createRetryBatch<Deletion, ReservationResult>({
     clock,
@@ -95,11 +114,50 @@ export function createWebhook(options: WebhookOptions): Webhook {
     keysMax,
     observer: metrics.retryBatch,
   });
+  const recorder = new LentRecorder({
+    clock,
+    rng,
+    isOpen: (key) => lastKnown.lentOf(key).length > 0,
+    async record(key) {
+      const [deletion] = lastKnown.lentOf(key);
+      // Its batch records all that was lent.
+      const deadlineMonotonicMs = clock.monotonicMs() + recordTimeoutMs;
+      if (deletion !== undefined) await batch.submit(key, deletion, { deadlineMonotonicMs });
+    },
+  });
   const reserveAll = new ReserveAll({ judge, batch, trouble: (core) => writer.trouble(core), clock, metrics });
-  const handler = createHandler({ ...options, cores, reserveAll, metrics });
+  const handler = createHandler({ ...options, cores, reserveAll, events, metrics });
   return {
-    app: createWebhookApp({ pathPrefix: options.pathPrefix, handler, clock, logger, metrics }),
+    ...createWebhookApp({ ...options, handler, metrics }),
     unreadyReasons: new Map(cores.map(({ name, directory }) => [name, () => directory.unreadyReason()])),
-    drain: () => batch.drain(),
+    drain() {
+      recorder.stop();
+      return batch.drain();
+    },
   };
+}
+
+/** What is known of each core's PodProtectors, from now on fed by its informer. */
+function createCores(
+  { logger, coreUnavailable, cores }: WebhookOptions,
+  metrics: WebhookMetrics,
+  events: ProtectorEvents,
+) {
+  const { isUnreadyWhenSilent } = coreUnavailable;
+  return cores.map(({ name, client, informer }) => {
+    const states = new NewestStates();
+    const onUnusable: ProtectorDirectoryOptions["onUnusable"] = (object, reason) => {
+      metrics.unusableProtector(writerKey(name, object.key), reason !== undefined);
+      if (reason !== undefined) events.unusable(name, object, reason);
+    };
+    const directory = createProtectorDirectory({
+      core: name,
+      informer,
+      states,
+      logger,
+      isUnreadyWhenSilent,
+      onUnusable,
+    });
+    return { name, client, states, directory };
+  });
 }

@@ -4,9 +4,9 @@ import { type PodRecord, readPod } from "../../src/api/pod.ts";
 import { parseTime } from "../../src/api/micro-time.ts";
 import { parseResourceVersion, type ResourceVersion } from "../../src/api/resource-version.ts";
 import { CellPods } from "../../src/aggregator/cell-pods.ts";
+import { createSyncTime, type SyncTimeAlgorithm } from "../../src/core/sync-time.ts";
 import { digestOfUID } from "../../src/core/uid-digest.ts";
 import { type Informer } from "../../src/kube/informer.ts";
-import { type EpochMicros } from "../../src/util/clock.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 function pod(name: string, uid: string, created = "2026-01-01T00:00:00Z"): PodRecord {
@@ -14,11 +14,11 @@ function pod(name: string, uid: string, created = "2026-01-01T00:00:00Z"): PodRe
 }
 
 /** Only what CellPods asks of an informer. */
-function bench() {
+function bench(kind: Exclude<SyncTimeAlgorithm["kind"], "annotation"> = "observed") {
   let version: ResourceVersion | undefined = parseResourceVersion("9");
-  const informer: Partial<Informer<PodRecord>> = { version: () => version, get: () => undefined };
+  const informer: Partial<Informer<PodRecord>> = { version: () => version, get: () => undefined, size: 0 };
   const clock = createVirtualClock();
-  const cellPods = new CellPods(informer as Informer<PodRecord>, clock);
+  const cellPods = new CellPods(informer as Informer<PodRecord>, clock, createSyncTime({ kind }));
   return { cellPods, clock, setVersion: (next: ResourceVersion | undefined) => void (version = next) };
 }
 
@@ -65,10 +65,46 @@ test("the newest covered moment only moves forward", () => {
   cellPods.apply({ type: "added", object: pod("a", "uid-a", "2025-12-31T00:00:05Z") });
   cellPods.apply({ type: "added", object: pod("b", "uid-b", "2025-12-31T00:00:03Z") });
   assert.equal(cellPods.lastEventTime, parseTime("2025-12-31T00:00:05Z"));
-  cellPods.covers(1 as EpochMicros);
-  assert.equal(cellPods.lastEventTime, parseTime("2025-12-31T00:00:05Z"));
-  cellPods.covers(parseTime("2025-12-31T00:00:09Z")!);
-  assert.equal(cellPods.lastEventTime, parseTime("2025-12-31T00:00:09Z"));
+  cellPods.apply({ type: "modified", object: pod("b", "uid-b"), previous: pod("b", "uid-b") });
+  assert.equal(cellPods.lastEventTime, parseTime("2026-01-01T00:00:00Z"));
+});
+
+test("a passed barrier covers the moment at which it was sent, on the wall clock", async () => {
+  const { cellPods, clock } = bench();
+  const sentAtMs = clock.monotonicMs();
+  await clock.advance(5000);
+  cellPods.barrierPassed(sentAtMs);
+  assert.equal(cellPods.lastEventTime, parseTime("2026-01-01T00:00:00Z"));
+  cellPods.barrierPassed(sentAtMs - 1000);
+  assert.equal(cellPods.lastEventTime, parseTime("2026-01-01T00:00:00Z"), "not an older one");
+});
+
+test("of a deleted pod only an algorithm of times takes the time", async () => {
+  const last = pod("a", "uid-a", "2025-12-31T00:00:05Z");
+  for (const [kind, expected] of [
+    ["observed", undefined],
+    ["clock", parseTime("2026-01-01T00:00:01Z")],
+    ["managed-fields", parseTime("2025-12-31T00:00:05Z")],
+  ] as const) {
+    const { cellPods, clock } = bench(kind);
+    await clock.advance(1000);
+    cellPods.apply({ type: "deleted", object: last, finalStateUnknown: false });
+    assert.equal(cellPods.lastEventTime, expected, kind);
+    cellPods.barrierPassed(clock.monotonicMs());
+    assert.equal(cellPods.lastEventTime, kind === "observed" ? clock.epochMicros() : expected, "a barrier");
+  }
+});
+
+test("an empty list is a first event for an algorithm of times", async () => {
+  const { cellPods, clock } = bench("status");
+  cellPods.listed();
+  assert.equal(cellPods.lastEventTime, parseTime("2026-01-01T00:00:00Z"));
+  await clock.advance(5000);
+  cellPods.listed();
+  assert.equal(cellPods.lastEventTime, parseTime("2026-01-01T00:00:00Z"), "and a later one no event");
+  const observed = bench();
+  observed.cellPods.listed();
+  assert.equal(observed.cellPods.lastEventTime, undefined);
 });
 
 test("what claims to be of the future covers no more than the present", () => {

@@ -16,6 +16,7 @@ import { type Informer, type Stored } from "../../src/kube/informer.ts";
 import { podProtectors, pods, readProtector, type StoredProtector } from "../../src/kube/resources.ts";
 import { createInformer, listBarrier } from "../../src/kube/watch/index.ts";
 import { summarize } from "../../src/core/summary.ts";
+import { createSyncTime } from "../../src/core/sync-time.ts";
 import { formatMicroTime } from "../../src/api/micro-time.ts";
 import { type Clock, type EpochMicros } from "../../src/util/clock.ts";
 import { type LogFields, type Logger } from "../../src/util/logger.ts";
@@ -32,6 +33,7 @@ export const cellID = "cell-1";
 
 const defaultConfig: AggregatorConfig = {
   cellID,
+  syncTime: createSyncTime({ kind: "observed" }),
   history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
   fenceDelayMs: 10_000,
   settleWindowMs: 75_000,
@@ -274,7 +276,7 @@ function runAggregator(
     client: worker,
     resource: pods,
     name: "pods",
-    decode: (raw) => readPod(raw, intern),
+    decode: (raw) => readPod(raw, intern, config.syncTime.readEventTime),
   });
   const trigger =
     options.trigger === true

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test, { describe } from "node:test";
+import test from "node:test";
 import { parseTime } from "../../src/api/micro-time.ts";
 import { readAnnotations, readPod } from "../../src/api/pod.ts";
 
@@ -79,31 +79,15 @@ test("annotations are read from any object", () => {
   assert.deepEqual(readAnnotations(null), {});
 });
 
-describe("the newest moment that a pod proves", () => {
-  const eventTime = (changes: object): number | undefined => readPod(podWith(changes))?.eventTime;
-  test("is its creation, its last update or the touch of the update-trigger", () => {
-    const created = { creationTimestamp: "2026-01-01T00:00:00Z" };
-    assert.equal(eventTime(created), parseTime("2026-01-01T00:00:00Z"));
-    const managed = {
-      ...created,
-      managedFields: [{ time: "2026-01-01T00:00:09Z" }, { time: "2026-01-01T00:00:03Z" }, {}, null],
-    };
-    assert.equal(eventTime(managed), parseTime("2026-01-01T00:00:09Z"));
-    const touched = {
-      ...managed,
-      annotations: { "podseidon.kubewharf.io/update-trigger-time": "2026-01-01T00:00:10.5Z" },
-    };
-    assert.equal(eventTime(touched), parseTime("2026-01-01T00:00:10.5Z"));
+test("the event time is the newest creation, update, touch or deletion, or what the given reader says", () => {
+  const status = { conditions: [condition("Ready")] };
+  const raw = podWith({ managedFields: [{ time: "2026-01-01T00:00:09Z" }], annotations: { a: "1" } }, status);
+  assert.equal(readPod(raw)?.eventTime, parseTime("2026-01-01T00:00:09Z"));
+  const asked: unknown[] = [];
+  const read = readPod(raw, undefined, (...parts) => {
+    asked.push(...parts);
+    return undefined;
   });
-
-  test("is for a deletion the time of the request, not the end of its grace period", () => {
-    const deleted = { deletionTimestamp: "2026-01-01T00:01:00Z", deletionGracePeriodSeconds: 30 };
-    assert.equal(eventTime(deleted), parseTime("2026-01-01T00:00:30Z"));
-    assert.equal(eventTime({ ...deleted, deletionGracePeriodSeconds: 0 }), parseTime("2026-01-01T00:01:00Z"));
-  });
-
-  test("is not known from a deletion without a grace period, or from nothing", () => {
-    assert.equal(eventTime({ deletionTimestamp: "2026-01-01T00:01:00Z" }), undefined);
-    assert.equal(eventTime({}), undefined);
-  });
+  assert.equal(read?.eventTime, undefined);
+  assert.deepEqual(asked, [(raw as { metadata: object }).metadata, status]);
 });

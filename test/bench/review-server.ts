@@ -1,28 +1,35 @@
 /**
- * A child process of the benchmark that answers AdmissionReviews on loopback and prints its port: "webhook" is the webhook as production
- * puts it together, over a core of ten thousand PodProtectors; "bare" is the least that Node can do, parse the review and allow it.
+ * A child process of the benchmark that answers AdmissionReviews on loopback and sends its port: "webhook" is the webhook as production puts it
+ * together, over a core of ten thousand PodProtectors; "bare" is bare-server.ts. With a certificate and a key file it speaks HTTPS. Each message
+ * to it is answered with the CPU time that it has used, in microseconds.
  */
-import { createServer } from "node:http";
+import { readFileSync } from "node:fs";
 import { type AddressInfo } from "node:net";
 import { createMetrics, listen } from "../../src/observability/index.ts";
 import { silentLogger } from "../../src/util/logger.ts";
 import { createSystemClock } from "../../src/util/system-clock.ts";
-import { createSeededRng } from "../support/seeded-rng.ts";
 import { createWebhook } from "../../src/webhook/index.ts";
-import { settings } from "../webhook/support/replica.ts";
+import { createSeededRng } from "../support/seeded-rng.ts";
 import { FakeCore } from "../webhook/support/fake-core.ts";
 import { protector } from "../webhook/support/objects.ts";
+import { settings } from "../webhook/support/replica.ts";
+import { createBareServer } from "./bare-server.ts";
 
 const protectorsCount = 10_000;
 
-async function startWebhook(): Promise<number> {
+interface Files {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+async function startWebhook(tls: Files | undefined): Promise<number> {
   const clock = createSystemClock();
   const core = new FakeCore(clock);
   core.watches = false;
   for (let index = 0; index < protectorsCount; index += 1) {
     core.put(protector({ name: `app-${index}`, selector: { matchLabels: { app: `app-${index}` } } }));
   }
-  const { app } = createWebhook({
+  const { fetch } = createWebhook({
     cores: [{ name: "core", client: core.client("core"), informer: core.informer() }],
     ...settings,
     clock,
@@ -33,11 +40,12 @@ async function startWebhook(): Promise<number> {
   core.deliver();
   const listener = await listen({
     name: "webhook",
-    fetch: (request, bindings) => app.fetch(request, bindings),
+    fetch,
     bindAddress: "127.0.0.1",
     port: 0,
     portFlag: "webhook-http-port",
-    readHeaderTimeoutMs: 0,
+    ...(tls && { tls }),
+    readHeaderTimeoutMs: 10_000,
     connectionsMax: 1000,
     clock,
     logger: silentLogger,
@@ -45,25 +53,20 @@ async function startWebhook(): Promise<number> {
   return listener.port;
 }
 
-async function startBare(): Promise<number> {
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const { request: asked } = JSON.parse(Buffer.concat(chunks).toString()) as { request: { uid: string } };
-      const answer = {
-        kind: "AdmissionReview",
-        apiVersion: "admission.k8s.io/v1",
-        response: { uid: asked.uid, allowed: true },
-      };
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify(answer));
-    });
-  });
+async function startBare(tls: Files | undefined): Promise<number> {
+  const server = createBareServer(
+    tls && { cert: readFileSync(tls.certFile, "utf8"), key: readFileSync(tls.keyFile, "utf8") },
+  );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return (server.address() as AddressInfo).port;
 }
 
-const port = process.argv[2] === "bare" ? await startBare() : await startWebhook();
+const [, , kind, certFile, keyFile] = process.argv;
+const tls = certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
+const port = kind === "bare" ? await startBare(tls) : await startWebhook(tls);
 process.send?.({ port });
+process.on("message", () => {
+  const { user, system } = process.cpuUsage();
+  process.send?.({ cpuMicros: user + system });
+});
 process.on("disconnect", () => process.exit(0));

@@ -3,6 +3,7 @@ import { it } from "node:test";
 import {
   bindAddressProblem,
   cellIdProblem,
+  certificateNameProblem,
   ipv4Twin,
   isLoopbackTwin,
   isWildcard,
@@ -55,4 +56,9 @@ it("the IPv6 addresses that mean this host or all addresses have an IPv4 stand-i
   assert(isLoopbackTwin("127.0.0.1", "::1"));
   assert(!isLoopbackTwin("127.0.0.1", "::"));
   assert(isWildcard("0.0.0.0") && isWildcard("::") && isWildcard("") && !isWildcard("::1"));
+});
+
+it("a name of a certificate is what certificates spell, and one item of a list", () => {
+  good(certificateNameProblem, "kube-apiserver", "api.example.com", "10.0.0.1", "spiffe://example.com/api", "a b");
+  bad(certificateNameProblem, "", "a,b", "a\nb", "x".repeat(254));
 });

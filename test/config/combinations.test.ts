@@ -15,6 +15,14 @@ const impossible: readonly [string, RegExp][] = [
   ["--role=aggregator --aggregator-rate-jitter-low=2", /jitter-low \(2\) must be at most .*jitter-high \(1\)/],
   ["--role=aggregator --aggregator-settle-window=5s", /settle-window \(5s\) must be at least .*fence-delay \(10s\)/],
   [
+    "--role=aggregator --aggregator-informer-synctime-algorithm=annotation",
+    /algorithm=annotation needs --aggregator-informer-synctime-algorithm.annotation-key$/,
+  ],
+  [
+    "--role=aggregator --aggregator-informer-synctime-algorithm=status --aggregator-informer-synctime-algorithm.annotation-key=a",
+    /annotation-key is allowed only with .*=annotation, which is status$/,
+  ],
+  [
     "--role=aggregator --aggregator-worker-backoff-max=1ms",
     /backoff-base \(100ms\) must be at most .*backoff-max \(1ms\)/,
   ],
@@ -22,6 +30,13 @@ const impossible: readonly [string, RegExp][] = [
   ["--role=generator --healthz-https-enable --healthz-https-cert-file=c", /--healthz-https-key-file is not given/],
   ["--role=generator --prometheus-http-https-enable", /--prometheus-http-https-cert-file is not given/],
   ["--role=webhook --webhook-enable=false", /the webhook has no listener/],
+  ["--role=webhook --webhook-client-allowed-names=a", /client-allowed-names needs --webhook-client-ca-file/],
+  ["--role=webhook --webhook-client-ca-file=ca", /client-ca-file needs --webhook-https-enable/],
+  [
+    "--role=webhook --webhook-client-ca-file=ca --webhook-https-enable --webhook-https-cert-file=c --webhook-https-key-file=k",
+    /client-ca-file needs --webhook-enable=false/,
+  ],
+  ["--role=webhook --webhook-drain-delay=46s", /drain-delay \(46s\) must be at most 45s/],
   [
     "--role=webhook --webhook-requires-pod-name.by-cell-filter=a",
     /allowed only with --webhook-requires-pod-name=by-cell, which is never/,
@@ -84,6 +99,8 @@ it("the same values are fine where nothing clashes", () => {
     "--role=generator --healthz-port=8080",
     "--role=webhook --webhook-handler-health-criterion-ready-value=Running --webhook-handler-health-criterion-ready-key=other",
     "--role=webhook --webhook-requires-pod-name=by-cell --webhook-requires-pod-name.by-cell-filter=a",
+    "--role=webhook --webhook-enable=false --webhook-https-enable --webhook-https-cert-file=c --webhook-https-key-file=k --webhook-client-ca-file=ca --webhook-client-allowed-names=a,b",
+    "--role=webhook --webhook-drain-delay=45s",
     "--role=aggregator --aggregator-rate-jitter-low=1 --aggregator-settle-window=10s",
     "--role=aggregator --update-trigger-enable --worker-kube-target-namespace=a --update-trigger-dummy-pod-namespace=a",
     "--role=generator,webhook --core-kube-impersonate-uid=1 --core-kube-impersonate-username=u",

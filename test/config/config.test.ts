@@ -19,9 +19,11 @@ it("the defaults are upstream's, but for those that the documentation names", ()
     port: 9090,
     portFlag: "prometheus-http-port",
   });
-  assert.equal(config.aggregator.syncTimeAlgorithm, "observed");
+  assert.deepEqual(config.aggregator.syncTimeAlgorithm, { kind: "observed" });
   assert.equal(config.updateTrigger.dummyPod.namespace, "default");
   assert.deepEqual(config.webhook.workerClient, { kind: "none" });
+  assert.equal(config.webhook.clientAuth, undefined);
+  assert.equal(config.webhook.drainDelayMs, 3_000);
 });
 
 it("every flag reaches the field that is named after it", () => {
@@ -30,6 +32,14 @@ it("every flag reaches the field that is named after it", () => {
     "--core-kube-config=/core",
     "--worker-kube-target-namespace=default",
     "--webhook-path-prefix=/p",
+    "--webhook-allowed-cells=a,b",
+    "--webhook-enable=false",
+    "--webhook-https-enable",
+    "--webhook-https-cert-file=c",
+    "--webhook-https-key-file=k",
+    "--webhook-client-ca-file=/ca",
+    "--webhook-client-allowed-names=api",
+    "--webhook-drain-delay=7s",
     "--webhook-handler-retry-jitter=7ms",
     "--webhook-handler-health-criterion-initialized-key=example.com/init",
     "--webhook-requires-pod-name=by-cell",
@@ -47,6 +57,9 @@ it("every flag reaches the field that is named after it", () => {
   assert.equal(config.core.kubeConfigPath, "/core");
   assert.equal(config.worker.targetNamespace, "default");
   assert.equal(config.webhook.pathPrefix, "/p");
+  assert.deepEqual(config.webhook.allowedCells, new Set(["a", "b"]));
+  assert.deepEqual(config.webhook.clientAuth, { caFile: "/ca", allowedNames: new Set(["api"]) });
+  assert.equal(config.webhook.drainDelayMs, 7_000);
   assert.equal(config.webhook.retryJitterMs, 7);
   assert.deepEqual(config.webhook.healthCriteria[1], {
     criterion: "Initialized",
@@ -82,6 +95,26 @@ it("the worker clients of the webhook are one cluster, or one of each cell", () 
   assert.equal(workerClient.clusters.get("a")?.master, "");
   assert.equal(workerClient.clusters.get("b")?.master, "https://b");
   assert.equal(workerClient.clusters.get("b")?.qps, 5);
+});
+
+it("the sync-time algorithm annotation carries the key of its annotation", () => {
+  const flag = "--aggregator-informer-synctime-algorithm";
+  const algorithm = (...argv: string[]) => loadGood(["--role=aggregator", ...argv]).aggregator.syncTimeAlgorithm;
+  for (const kind of ["observed", "clock", "status", "managed-fields"])
+    assert.deepEqual(algorithm(`${flag}=${kind}`), { kind });
+  assert.deepEqual(algorithm(`${flag}=annotation`, `${flag}.annotation-key=example.com/written`), {
+    kind: "annotation",
+    key: "example.com/written",
+  });
+});
+
+it("while the core takes no writes, the webhook refuses unless it is told to lend, by a share for three replicas", () => {
+  const policy = (...argv: string[]) => loadGood(["--role=webhook", ...argv]).webhook.coreUnavailable;
+  assert.deepEqual(policy(), { policy: "refuse", replicas: 3 });
+  assert.deepEqual(policy("--webhook-core-unavailable-policy=last-known", "--webhook-core-unavailable-replicas=5"), {
+    policy: "last-known",
+    replicas: 5,
+  });
 });
 
 it("one process runs at most one update-trigger", () => {

@@ -76,7 +76,14 @@ const badInputs: readonly BadInput[] = [
     argv: "--role=webhook --default-admission-history-config-compact-threshold=0",
     says: ["compact-threshold", "from 1"],
   },
-  { argv: "--role=aggregator --aggregator-informer-synctime-algorithm=clock", says: ['"clock"', "only observed"] },
+  {
+    argv: "--role=aggregator --aggregator-informer-synctime-algorithm=clocks",
+    says: ['"clocks"', "observed, clock, status, managed-fields, annotation", "did you mean clock?"],
+  },
+  {
+    argv: "--role=aggregator --aggregator-informer-synctime-algorithm.annotation-key=a//b",
+    says: ["annotation-key", '"a//b"', "annotation key such as"],
+  },
   {
     argv: "--role=aggregator --aggregator-pod-label-selector=a>1",
     says: ["--aggregator-pod-label-selector", "label selector"],

@@ -18,6 +18,7 @@ import { fencingCases } from "./cases/fencing.ts";
 import { floorCases } from "./cases/floor.ts";
 import { harnessCases } from "./cases/harness.ts";
 import { kubectlOnDoubleCases } from "./cases/kubectl-on-double.ts";
+import { leaseCases } from "./cases/lease.ts";
 import { manifestCases } from "./cases/manifests.ts";
 import { oneProcessCases } from "./cases/one-process.ts";
 import { outageCases } from "./cases/outages.ts";
@@ -39,6 +40,7 @@ const cases: readonly E2eCase[] = [
   ...protobufCases,
   ...recoveryCases,
   ...outageCases,
+  ...leaseCases,
   ...oneProcessCases,
   ...upstreamCrdCases,
   ...kubectlOnDoubleCases,

@@ -1,7 +1,7 @@
 /** What every role must do again after an outage, each step timed: pods under a floor in two workers, one of which has the outages. */
 import assert from "node:assert/strict";
 import { type Cluster } from "./cluster.ts";
-import { deleteNow } from "./deletions.ts";
+import { type DeletionAttempt, deleteNow } from "./deletions.ts";
 import { type Fleet, type FleetOptions, type Worker } from "./fleet.ts";
 import { createPods, isServing, listPods } from "./pods.ts";
 import { type PodseidonProcess } from "./process.ts";
@@ -11,10 +11,13 @@ import { createPausedDeployment, dummyPod, waitTouched } from "./signs-of-work.t
 import { GiveUp, waitFor } from "./wait.ts";
 
 /**
- * Each step of a recovery. A watch that was refused several times waits up to 30 s, and may then meet credentials that are not reloaded yet (every
- * 10 s) and wait again.
+ * Each step of a recovery. A watch waits up to 5 s for a server that was away or did not know us, 5 s longer for one that is just starting (it asks
+ * for that), and again up to 10 s before the list that a restarted server makes necessary; up to 30 s for one that answers with errors
+ * (src/kube/watch/backoff.ts). The rest is for Leases (4.4 s between two attempts) and for what follows on a busy machine.
  */
-const recoveryLimitMs = 90_000;
+const recoveryLimitMs = 45_000;
+/** A replica whose watch is back judges by counts that are milliseconds old. */
+const freshLimitMs = 5_000;
 const silenceMetric = "kube_informer_watch_silence_seconds";
 const podsPerCell = 5;
 /** One below the pods at the start. */
@@ -28,10 +31,12 @@ export interface Recovery {
   readonly countedMs: number;
   /** A webhook admits a deletion. */
   readonly admittedMs: number;
-  /** Deletions down to the floor are counted and settled. */
-  readonly settledMs: number;
+  /** Refusals until then: each is from a replica whose watch is not back and that judges by the counts of before. */
+  readonly refusals: number;
   /** Every webhook replica has heard of the PodProtectors since the outage. */
   readonly webhooksMs: number;
+  /** Deletions down to the floor are counted and settled. */
+  readonly settledMs: number;
   /** Besides, the generator protects a new Deployment and the update-triggers touch their pods. */
   readonly everythingMs: number;
 }
@@ -45,13 +50,15 @@ export class RecoveryDrill {
   readonly second: Worker;
   readonly #roles: readonly PodseidonProcess[];
   readonly #pids: readonly number[];
+  readonly #say: (line: string) => void;
   #created = 0;
   #recoveries = 0;
 
-  constructor(fleet: Fleet) {
+  constructor(fleet: Fleet, say: (line: string) => void) {
     const [first, other] = fleet.workers;
     assert.ok(first !== undefined && other !== undefined && fleet.generator !== undefined);
     this.fleet = fleet;
+    this.#say = say;
     this.core = fleet.core;
     this.first = first;
     this.second = other;
@@ -66,8 +73,8 @@ export class RecoveryDrill {
   }
 
   /** Resolves to the answer's code, 0 without an answer. */
-  async remove({ cluster }: Worker, name: string): Promise<number> {
-    return (await deleteNow(cluster.admin, this.fleet.namespace, name)).code;
+  async remove(worker: Worker, name: string): Promise<number> {
+    return (await this.#attempt(worker, name)).code;
   }
 
   /** Behind the API server's back, so that it also works while that is away. */
@@ -77,7 +84,7 @@ export class RecoveryDrill {
 
   /** Resolves when the deletion is admitted. */
   async removeInTime(worker: Worker, name: string): Promise<void> {
-    await waitAdmitted(() => this.remove(worker, name));
+    await this.#waitAdmitted(() => this.#attempt(worker, name), freshLimitMs);
   }
 
   async servingCount(): Promise<number> {
@@ -103,6 +110,7 @@ export class RecoveryDrill {
   async recover(sinceMs: number): Promise<Recovery> {
     const { fleet } = this;
     const elapsedMs = (): number => Math.round(performance.now() - sinceMs);
+    const hearing = this.#waitHeard(elapsedMs);
     await this.waitReady();
     const readyMs = elapsedMs();
     await this.waitCounted();
@@ -111,21 +119,16 @@ export class RecoveryDrill {
 
     let left = await this.servingCount();
     assert.ok(left > floor, `only ${left} pods are there`);
-    await waitAdmitted(() => this.#removeOne());
+    const refusals = await this.#waitAdmitted(() => this.#removeOne(), recoveryLimitMs);
     const admittedMs = elapsedMs();
-    for (left--; left > floor; left--) await waitAdmitted(() => this.#removeOne());
+    const webhooksMs = await hearing;
+    for (left--; left > floor; left--) await this.#waitAdmitted(() => this.#removeOne(), freshLimitMs);
     await fleet.waitCounted("web", floor, recoveryLimitMs);
     await fleet.waitSettled("web", recoveryLimitMs);
     const settledMs = elapsedMs();
-    await waitFor("every webhook has news of the PodProtectors", recoveryLimitMs, async () => {
-      const texts = await Promise.all(fleet.webhooks.map((webhook) => webhook.metrics()));
-      const silences = texts.map((text) => text.value(silenceMetric, { informer: "podprotectors" }) ?? Infinity);
-      return silences.every((seconds) => seconds * 1000 < elapsedMs());
-    });
-    const webhooksMs = elapsedMs();
-    assert.equal(await this.#removeOne(), 429, "admitted below the floor");
+    assert.equal((await this.#removeOne()).code, 429, "admitted below the floor");
     await this.#everyRoleWorks();
-    return { readyMs, countedMs, admittedMs, settledMs, webhooksMs, everythingMs: elapsedMs() };
+    return { readyMs, countedMs, admittedMs, refusals, webhooksMs, settledMs, everythingMs: elapsedMs() };
   }
 
   /** The serving pods of each worker, in the order of their names. */
@@ -140,11 +143,41 @@ export class RecoveryDrill {
   }
 
   /** A pod of the worker that has more of them. */
-  async #removeOne(): Promise<number> {
+  async #removeOne(): Promise<DeletionAttempt> {
     const [ofFirst = [], ofSecond = []] = await this.#serving();
     return ofFirst.length > ofSecond.length
-      ? this.remove(this.first, ofFirst.at(-1) ?? "")
-      : this.remove(this.second, ofSecond.at(-1) ?? "");
+      ? this.#attempt(this.first, ofFirst.at(-1) ?? "")
+      : this.#attempt(this.second, ofSecond.at(-1) ?? "");
+  }
+
+  #attempt({ cluster }: Worker, name: string): Promise<DeletionAttempt> {
+    return deleteNow(cluster.admin, this.fleet.namespace, name);
+  }
+
+  /** Resolves when every webhook replica has news that are younger than the end of the outage, to the time since then. */
+  async #waitHeard(elapsedMs: () => number): Promise<number> {
+    const { webhooks } = this.fleet;
+    return waitFor("every webhook has news of the PodProtectors", recoveryLimitMs, async () => {
+      const texts = await Promise.all(webhooks.map((webhook) => webhook.metrics()));
+      const silences = texts.map((text) => text.value(silenceMetric, { informer: "podprotectors" }) ?? Infinity);
+      return silences.every((seconds) => seconds * 1000 < elapsedMs()) ? elapsedMs() : undefined;
+    });
+  }
+
+  /**
+   * Resolves to the number of refusals before. A replica whose watch is not back yet judges by older counts and refuses rather too much than too
+   * little: the caller tries again, as controllers do.
+   */
+  async #waitAdmitted(remove: () => Promise<DeletionAttempt>, limitMs: number): Promise<number> {
+    let refusals = 0;
+    await waitFor("a deletion is admitted", limitMs, async () => {
+      const { code, message } = await remove();
+      if (code === 200) return true;
+      if (code !== 429) throw new GiveUp(`a deletion is answered with ${code}: ${message}`);
+      if (refusals++ === 0) this.#say(`refused: ${message}`);
+      return false;
+    });
+    return refusals;
   }
 
   /** The generator protects a new Deployment, both update-triggers touch their pods, everything is ready, no process is another one. */
@@ -174,14 +207,5 @@ export async function startRecoveryDrill(
   kubeconfig?: FleetOptions["kubeconfig"],
 ): Promise<RecoveryDrill> {
   const options = { podsPerCell, floor, ...(kubeconfig === undefined ? {} : { kubeconfig }) };
-  return new RecoveryDrill((await startProtectedPods(context, options)).fleet);
-}
-
-/** A webhook whose own watch is not back yet judges by older counts and refuses: the caller tries again, as controllers do. */
-async function waitAdmitted(remove: () => Promise<number>): Promise<void> {
-  await waitFor("a deletion is admitted", recoveryLimitMs, async () => {
-    const code = await remove();
-    if (code !== 200 && code !== 429) throw new GiveUp(`a deletion is answered with ${code}`);
-    return code === 200;
-  });
+  return new RecoveryDrill((await startProtectedPods(context, options)).fleet, (line) => context.say(line));
 }

@@ -6,7 +6,7 @@ import { silentLogger } from "../../src/util/logger.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 /** A process of components whose starts and stops the test may hold back. */
-function run(components: readonly (Partial<Component> & { readonly name: string })[]) {
+function run(components: readonly (Partial<Component> & { readonly name: string })[], drainDelayMs = 0) {
   const clock = createVirtualClock();
   const log: string[] = [];
   const checks = new Map<string, HealthCheck>();
@@ -27,6 +27,7 @@ function run(components: readonly (Partial<Component> & { readonly name: string 
     logger: silentLogger,
     clock,
     onSignal: (listener) => (send = listener),
+    drainDelayMs,
   });
   return { clock, log, end, check: (name: string) => checks.get(name)?.(), send: (signal: StopSignal) => send(signal) };
 }
@@ -117,6 +118,21 @@ it("all components together have one deadline to stop", async () => {
   await clock.advance(2 * stopDeadlineMs);
   assert.deepEqual(await end, { exitCode: 1 });
   assert.equal(now, stopDeadlineMs);
+});
+
+it("a wait on purpose before the stop moves the deadline when it would leave less than 7 s", async () => {
+  for (const [drainDelayMs, deadlineMs] of [
+    [3_000, 10_000],
+    [20_000, 27_000],
+  ] as const) {
+    const { clock, end, send } = run([{ name: "a", stop: () => new Promise(() => {}) }], drainDelayMs);
+    let endedMs = 0;
+    await clock.advance(0);
+    send("SIGTERM");
+    void end.then(() => (endedMs = clock.monotonicMs()));
+    await clock.advance(60_000);
+    assert.equal(endedMs, deadlineMs);
+  }
 });
 
 it("a second signal ends the process at once with the code of that signal", async () => {

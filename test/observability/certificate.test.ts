@@ -76,6 +76,31 @@ it("a Secret that is replaced by a symlink swap is noticed", async (t) => {
   stop();
 });
 
+it("the file of the client CA is read with the pair, has to hold a certificate, and is noticed when it changes", async (t) => {
+  const folder = temporaryFolder(t);
+  const caFile = path.join(folder, "ca.crt");
+  const files = { ...writePem(folder, await createPem("x")), caFile };
+  writeFileSync(caFile, "no PEM");
+  assert.throws(
+    () => loadCertificate(files),
+    (error) => error instanceof StartError && error.message.startsWith(`${caFile} holds no certificate`),
+  );
+  const [old, next] = [await createPem("old"), await createPem("new")];
+  writeFileSync(caFile, old.cert);
+  const { clock, logger, seen, stop } = watch(files);
+  writeFileSync(caFile, "");
+  await clock.advance(certificatePollMs);
+  assert.equal(seen.length, 0);
+  assert.equal(logger.messages().length, 1, "an empty file does not lock everybody out");
+  writeFileSync(caFile, next.cert);
+  await clock.advance(certificatePollMs);
+  assert.deepEqual(
+    seen.map(({ ca }) => ca),
+    [next.cert],
+  );
+  stop();
+});
+
 it("while the two files do not fit, the old pair stays, is warned about once, and the new one is taken when complete", async (t) => {
   const folder = temporaryFolder(t);
   const [old, next] = [await createPem("old"), await createPem("new")];

@@ -11,19 +11,59 @@ export interface Pem {
   readonly key: string;
 }
 
+const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+const validity = { notBefore: new Date("2020-01-01"), notAfter: new Date("2100-01-01"), signingAlgorithm: algorithm };
+
+/** Signed by itself, for localhost. */
 export async function createPem(commonName: string): Promise<Pem> {
-  const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
   const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    ...validity,
     name: `CN=${commonName}`,
     serialNumber: "01",
-    notBefore: new Date("2020-01-01"),
-    notAfter: new Date("2100-01-01"),
     keys,
-    signingAlgorithm: algorithm,
     extensions: [new x509.SubjectAlternativeNameExtension([{ type: "dns", value: "localhost" }])],
   });
-  const key = await crypto.subtle.exportKey("pkcs8", keys.privateKey);
+  return pemOf(certificate, keys.privateKey);
+}
+
+export interface Authority {
+  readonly cert: string;
+  /** A certificate for a client, with these alternative names. */
+  issue(commonName: string, alternatives?: x509.JsonGeneralNames): Promise<Pem>;
+}
+
+export async function createAuthority(commonName: string): Promise<Authority> {
+  const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  const name = `CN=${commonName}`;
+  const extensions = [new x509.BasicConstraintsExtension(true, undefined, true)];
+  const own = await x509.X509CertificateGenerator.createSelfSigned({
+    ...validity,
+    name,
+    serialNumber: "01",
+    keys,
+    extensions,
+  });
+  return {
+    cert: own.toString("pem"),
+    async issue(subject, alternatives = []) {
+      const clientKeys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+      const certificate = await x509.X509CertificateGenerator.create({
+        ...validity,
+        serialNumber: "02",
+        issuer: name,
+        subject: `CN=${subject}`,
+        publicKey: clientKeys.publicKey,
+        signingKey: keys.privateKey,
+        extensions: alternatives.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(alternatives)],
+      });
+      return pemOf(certificate, clientKeys.privateKey);
+    },
+  };
+}
+
+async function pemOf(certificate: x509.X509Certificate, privateKey: CryptoKey): Promise<Pem> {
+  const key = await crypto.subtle.exportKey("pkcs8", privateKey);
   return { cert: certificate.toString("pem"), key: x509.PemConverter.encode(key, "PRIVATE KEY") };
 }
 

@@ -155,6 +155,46 @@ it("connections beyond the limit are closed", async (t) => {
   assert.equal(first.destroyed, false);
 });
 
+it("TLS 1.2 is spoken only with forward secrecy and authenticated encryption", async (t) => {
+  const { listener } = await open(t, { tls: writePem(temporaryFolder(t), await createPem("x")) });
+  const handshake = (ciphers: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const options = { host: "127.0.0.1", port: listener.port, rejectUnauthorized: false };
+      const socket = tls.connect({ ...options, maxVersion: "TLSv1.2", ciphers }, () => {
+        resolve(socket.getCipher().name);
+        socket.destroy();
+      });
+      socket.on("error", reject);
+    });
+  assert.equal(await handshake("ECDHE-ECDSA-AES128-GCM-SHA256"), "ECDHE-ECDSA-AES128-GCM-SHA256");
+  // CBC modes with a MAC of their own.
+  await assert.rejects(handshake("ECDHE-ECDSA-AES128-SHA256:ECDHE-ECDSA-AES256-SHA"), /handshake failure/);
+});
+
+/** What the server says to these bytes until it closes the connection. */
+async function answerTo(port: number, bytes: string): Promise<string> {
+  const socket = net.connect({ host: "127.0.0.1", port });
+  socket.on("error", () => {});
+  socket.write(bytes);
+  let text = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  await new Promise((resolve) => socket.once("close", resolve));
+  return text;
+}
+
+it("a header of more than 16 kB is refused", async (t) => {
+  const { listener } = await open(t);
+  const header = `GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${"x".repeat(16 * 1024)}\r\n\r\n`;
+  assert.match(await answerTo(listener.port, header), /^HTTP\/1.1 431 /);
+});
+
+it("a client that never finishes its body is cut off", async (t) => {
+  const fetch = () => new Promise<Response>(() => {});
+  const { listener } = await open(t, { fetch, readHeaderTimeoutMs: 50, bodyTimeoutMs: 50 });
+  const request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{";
+  assert.match(await answerTo(listener.port, request), /^HTTP\/1.1 408 /);
+});
+
 it("where the host has no IPv6, the IPv4 stand-in is opened, and every other failure stays a failure", async () => {
   const tried: string[] = [];
   const openIpv4Only =

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { KubeError } from "../../src/kube/kube-client.ts";
 import { createAggregator } from "../../src/roles/aggregator.ts";
+import { type Logger, silentLogger } from "../../src/util/logger.ts";
 import { cellID, withRig } from "../aggregator/rig.ts";
 import { createEngineRuntime, startAll, stopAll } from "./engine-runtime.ts";
 
@@ -118,3 +119,50 @@ it("stops at once at any moment of its start, leaving no timer", async () => {
     });
   }
 });
+
+const algorithmFlag = "--aggregator-informer-synctime-algorithm";
+
+it("warns once when another algorithm than observed is chosen", () =>
+  withRig(async (rig) => {
+    for (const [flags, expected] of [
+      [[], []],
+      [[`${algorithmFlag}=observed`], []],
+      [[`${algorithmFlag}=clock`], [{ algorithm: "clock" }]],
+      [[`${algorithmFlag}=annotation`, `${algorithmFlag}.annotation-key=a`], [{ algorithm: "annotation" }]],
+    ] as const) {
+      const warned: unknown[] = [];
+      const logger: Logger = {
+        ...silentLogger,
+        warn: (message, fields) => void (/can break the floor/.test(message) && warned.push(fields)),
+        with: () => logger,
+      };
+      await createAggregator({ ...createEngineRuntime(rig, [...argv, ...flags]), logger });
+      assert.deepEqual(warned, expected);
+    }
+  }));
+
+it("asks for JSON when it has to read an annotation of pods, and counts pods that lack it", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    for (const [flags, asked, untimed] of [
+      [[`${algorithmFlag}=managed-fields`], true, 0],
+      [[`${algorithmFlag}=annotation`, `${algorithmFlag}.annotation-key=a`], false, 1],
+    ] as const) {
+      const runtime = createEngineRuntime(rig, [...argv, ...flags]);
+      const wishes = new Set<boolean | undefined>();
+      runtime.worker.onRequest = ({ preferProtobuf, query }) => {
+        if (query?.["watch"] === true) wishes.add(preferProtobuf);
+        return undefined;
+      };
+      const components = await createAggregator(runtime);
+      await startAll(components);
+      await rig.clock.advance(5000);
+      assert.deepEqual([...wishes], [asked]);
+      assert.equal(
+        runtime.metrics.value("aggregator_index_error", { namespace: "default", error: "EventTime" }),
+        untimed,
+      );
+      await stopAll(rig, components);
+    }
+  }));

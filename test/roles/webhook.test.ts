@@ -1,11 +1,15 @@
 /** Point 11 of the design: the role over a real listener, stopped while reviews are under way. */
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import https from "node:https";
+import path from "node:path";
 import { describe, it } from "node:test";
 import { loadConfig } from "../../src/config/index.ts";
 import { KubeError, type KubeClient } from "../../src/kube/kube-client.ts";
 import { type HealthCheck } from "../../src/lifecycle/component.ts";
 import { createServer } from "../../src/observability/index.ts";
 import { createWebhook } from "../../src/roles/webhook.ts";
+import { createAuthority, createPem, temporaryFolder, writePem } from "../observability/certificates.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.ts";
 import { cell, deleteReview, type Json, pod, protector } from "../webhook/support/objects.ts";
@@ -54,33 +58,41 @@ async function until(clock: VirtualClock, condition: () => boolean): Promise<voi
   assert.ok(condition(), "waited in vain");
 }
 
+/** The components of the role, not started. */
+async function createRole(argv: readonly string[]) {
+  const clock = createVirtualClock();
+  const log = new RecordedLog();
+  const metrics = new RecordedMetrics();
+  const core = slowCore();
+  const checks = new Map<string, HealthCheck>();
+  const loaded = loadConfig({
+    argv: ["--role=webhook", "--webhook-port=0", "--webhook-bind-addr=127.0.0.1", ...argv],
+    env: {},
+    readFile: () => "",
+    version: "",
+  });
+  assert.ok(loaded.kind === "config");
+  const components = await createWebhook({
+    config: loaded.config,
+    clock,
+    rng: createSeededRng(1),
+    logger: log,
+    metrics,
+    health: { register: (name, check) => void checks.set(name, check) },
+    createServer,
+    clients: {
+      core: async () => core.client,
+      worker: () => Promise.reject(new Error("no worker")),
+      connect: () => Promise.reject(new Error("no other cluster")),
+    },
+  });
+  const port = (): number => Number(log.lines.find(({ message }) => message === "listening")?.fields["port"]);
+  return { clock, log, metrics, core, checks, components, port };
+}
+
 describe("point 11: stopping", () => {
   it("keeps serving while endpoints drain, answers the review under way, and closes", { timeout: 20_000 }, async () => {
-    const clock = createVirtualClock();
-    const log = new RecordedLog();
-    const core = slowCore();
-    const checks = new Map<string, HealthCheck>();
-    const loaded = loadConfig({
-      argv: ["--role=webhook", "--webhook-port=0", "--webhook-bind-addr=127.0.0.1"],
-      env: {},
-      readFile: () => "",
-      version: "",
-    });
-    assert.ok(loaded.kind === "config");
-    const components = await createWebhook({
-      config: loaded.config,
-      clock,
-      rng: createSeededRng(1),
-      logger: log,
-      metrics: new RecordedMetrics(),
-      health: { register: (name, check) => void checks.set(name, check) },
-      createServer,
-      clients: {
-        core: async () => core.client,
-        worker: () => Promise.reject(new Error("no worker")),
-        connect: () => Promise.reject(new Error("no other cluster")),
-      },
-    });
+    const { clock, core, checks, components, port } = await createRole(["--webhook-drain-delay=2s"]);
     assert.deepEqual(
       components.map(({ name }) => name),
       ["podprotector-indexed-informer-", "webhook-handler", "webhook"],
@@ -90,9 +102,8 @@ describe("point 11: stopping", () => {
     assert.match(synced() ?? "", /not synced yet/);
     for (const component of components) await component.start();
     await until(clock, () => synced() === undefined);
-    const port = log.lines.find(({ message }) => message === "listening")?.fields["port"];
     const review = async (name: string): Promise<boolean> => {
-      const response = await fetch(`http://127.0.0.1:${String(port)}/c1?timeout=10s`, {
+      const response = await fetch(`http://127.0.0.1:${port()}/c1?timeout=10s`, {
         method: "POST",
         body: JSON.stringify(deleteReview(pod(name, name === "unready" ? { ready: false } : {}))),
       });
@@ -107,7 +118,9 @@ describe("point 11: stopping", () => {
       state.isStopped = true;
     })();
     assert.equal(await review("unready"), true, "served after the signal");
-    await clock.advance(3_000);
+    await clock.advance(1_999);
+    assert.equal(await review("unready"), true, "served until the end of the delay");
+    await clock.advance(1);
     await assert.rejects(review("unready"), "nothing new is accepted after the wait");
     assert.equal(state.isStopped, false);
     core.release();
@@ -115,5 +128,53 @@ describe("point 11: stopping", () => {
     await until(clock, () => state.isStopped);
     await stopping;
     assert.equal(clock.pendingTimers, 0);
+  });
+});
+
+describe("point 12: callers", () => {
+  it("without a client certificate get a 401; each is counted, and named once in the log", async (t) => {
+    const folder = temporaryFolder(t);
+    const { certFile, keyFile } = writePem(folder, await createPem("webhook"));
+    const authority = await createAuthority("ours");
+    const caFile = path.join(folder, "ca.crt");
+    writeFileSync(caFile, authority.cert);
+    const { clock, log, metrics, components, port } = await createRole([
+      "--webhook-enable=false",
+      "--webhook-https-enable",
+      "--webhook-https-bind-addr=127.0.0.1",
+      "--webhook-https-port=0",
+      `--webhook-https-cert-file=${certFile}`,
+      `--webhook-https-key-file=${keyFile}`,
+      `--webhook-client-ca-file=${caFile}`,
+      "--webhook-client-allowed-names=apiserver",
+      "--webhook-drain-delay=0",
+      "--webhook-allowed-cells=c1",
+    ]);
+    for (const component of components) await component.start();
+    t.after(async () => {
+      const stopping = (async () => {
+        for (const component of components.toReversed()) await component.stop();
+      })();
+      await clock.advance(60_000);
+      await stopping;
+    });
+    const statusOf = (cell: string, options: https.RequestOptions = {}): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const url = `https://127.0.0.1:${port()}/${cell}`;
+        const sent = https.request(url, { method: "POST", rejectUnauthorized: false, agent: false, ...options });
+        sent.on("error", reject).on("response", (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        sent.end(JSON.stringify(deleteReview(pod("p", { ready: false }))));
+      });
+    assert.equal(await statusOf("c1", await authority.issue("apiserver")), 200);
+    assert.equal(await statusOf("c2", await authority.issue("apiserver")), 404);
+    assert.equal(await statusOf("c1"), 401);
+    assert.equal(await statusOf("c1"), 401);
+    assert.equal(await statusOf("c1", await authority.issue("other")), 403);
+    assert.equal(metrics.count('webhook_client_rejection_total{code="401"}'), 2);
+    assert.equal(metrics.count('webhook_client_rejection_total{code="403"}'), 1);
+    assert.equal(log.lines.filter(({ message }) => message === "A client is refused").length, 1);
   });
 });

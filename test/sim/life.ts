@@ -16,8 +16,10 @@ const startUpMs = 100_000;
  * refreshed at the last moment.
  */
 const healingMsMax = 30_000 + 30_000 + 2 * settleWindowMs + 60_000;
-/** What an operator would wait for a last deletion to be tried again. */
-const lastTriesMs = 30_000;
+/** New pods become ready, and are counted. */
+const refillMs = 30_000;
+/** An aggregator that was shown an old list takes the core for restored, and counts anew after the settle window and a bookmark (design 2.4). */
+const lastTriesMs = settleWindowMs + 75_000;
 
 export interface LifeOptions {
   readonly seed: number;
@@ -98,7 +100,7 @@ async function healed(world: World, deleters: Deleters, workloads: ReadonlyMap<s
   if (kernel.failure === undefined && !isSettled(world))
     kernel.fail(`not settled ${Math.round(healedMs)} ms after the end of all faults: ${describe(world)}`);
   for (const workload of workloads.values()) await during(world, workload.fill());
-  await kernel.run(kernel.nowMs + lastTriesMs);
+  await kernel.run(kernel.nowMs + refillMs);
   await tryOnce(world, deleters);
   return healedMs;
 }

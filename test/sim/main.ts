@@ -1,60 +1,83 @@
 /**
- * `make sim`: lives of random worlds above the pure core (test/core/floor-world.ts), each from a seed of its own, until the time is up.
- * Exits with 1 when a life broke its floor or kept quota after healing, and says how to live it again. The last line is JSON.
+ * `make sim`: lives of random worlds, in which the real roles run against simulated API servers, network and clocks (world.ts, life.ts).
  *
- *   MINUTES=1      how long
+ *   MINUTES=1      how long to hunt for a broken floor
  *   SEED=1         the first seed; with MINUTES=0 the only one
+ *   ONLY=a,b       these fault classes (plan.ts) instead of those that the seed draws; "none" = no faults
+ *   PLAN='{…}'     other fields of the plan, as a shrinker prints them
+ *   REPORT=1       instead: every algorithm under every fault class; SEEDS=20 lives for each, FORMAT=markdown for the docs
+ *   SHRINK=1       instead: the smallest world with the finding of SEED
+ *   SPEED=1        instead: how fast the simulator is
+ *   COVERAGE=1     instead: how much of the product's heart SEEDS=20 lives reach
+ *   MUTATIONS=1    instead: whether every deliberate mistake in the product's heart is noticed (mutations/)
+ *   WORKERS=…      default: one for each core
+ *
+ * Exits with 1 when something was found, with 2 when a setting is wrong. The last line of a hunt is JSON.
  */
-import { heal, healedWithinMs, run } from "../core/floor-life.ts";
+import { coverage } from "./coverage.ts";
+import { describeFailure, hunt, replayCommand } from "./hunt.ts";
+import { reportMutations } from "./mutations/report.ts";
+import { report } from "./report.ts";
+import { readSettings, type Settings } from "./settings.ts";
+import { shrink } from "./shrink.ts";
+import { speed } from "./speed.ts";
+import { LifePool } from "./workers/life-pool.ts";
+import { type LifeTask, planOf } from "./workers/task.ts";
 
-const secondMs = 1000;
-const minuteMs = 60 * secondMs;
-/** A broken rule breaks many lives; the first few say enough. */
-const violationsMax = 10;
+/** Shrinking ends after so many lives: a few minutes. */
+const shrinkTriesMax = 200;
 
-const totals = { worlds: 0, admissionsWithQuota: 0, virtualHours: 0, violations: 0 };
+async function run(settings: Settings): Promise<number> {
+  switch (settings.mode) {
+    case "hunt":
+      return await withPool(settings, (pool) => hunt(pool, settings));
+    case "report":
+      return await withPool(settings, (pool) => report(pool, settings));
+    case "shrink":
+      return await withPool(settings, (pool) => shrinkSeed(pool, { ...settings.overrides, seed: settings.firstSeed }));
+    case "speed":
+      await speed();
+      return 0;
+    case "coverage":
+      return coverage(settings.firstSeed, settings.seeds);
+    case "mutations":
+      return await reportMutations(settings.workers);
+    default:
+      return settings.mode satisfies never;
+  }
+}
 
-function liveOnce(seed: number): void {
-  totals.worlds += 1;
+async function withPool(settings: Settings, work: (pool: LifePool) => Promise<number>): Promise<number> {
+  const pool = new LifePool(settings.minutes === 0 && settings.mode === "hunt" ? 1 : settings.workers);
   try {
-    const world = run(seed);
-    const healedMs = heal(world);
-    totals.admissionsWithQuota += world.quotaAdmissions;
-    totals.virtualHours += world.nowMs / (60 * minuteMs);
-    if (healedMs > healedWithinMs) throw new Error(`quota still open ${healedMs} ms after the faults have healed`);
-  } catch (error) {
-    totals.violations += 1;
-    console.log(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`);
-    console.log(`  again: make sim SEED=${seed} MINUTES=0`);
+    return await work(pool);
+  } finally {
+    pool.stop();
   }
 }
 
-/** A number of the environment that is at least 0. */
-function setting(name: string, preset: number): number {
-  const text = process.env[name] ?? "";
-  const value = text === "" ? preset : Number(text);
-  if (Number.isFinite(value) && value >= 0) return value;
-  console.error(`sim: ${name}="${text}": a number of at least 0 is needed`);
-  process.exit(2);
+async function shrinkSeed(pool: LifePool, task: LifeTask): Promise<number> {
+  const failing = await pool.live(task);
+  if (failing.finding === undefined) {
+    console.log(`nothing is wrong with seed ${task.seed}: there is nothing to shrink`);
+    return 0;
+  }
+  console.log(failing.finding);
+  const { smallest, tries } = await shrink(failing, {
+    live: (candidate) => pool.live(candidate),
+    say: (line) => console.log(line),
+    triesMax: shrinkTriesMax,
+  });
+  const { faults, severity: _severity, rates: _rates, ...size } = planOf(smallest.task);
+  console.log(describeFailure(smallest));
+  console.log(`After ${tries} tries: faults ${[...faults].join(" ") || "none"}; ${JSON.stringify(size)}`);
+  console.log(replayCommand(smallest.task));
+  return 1;
 }
 
-const firstSeed = setting("SEED", 1);
-const durationMs = setting("MINUTES", 1) * minuteMs;
-const startMs = performance.now();
-let toldMs = startMs;
-let seed = firstSeed;
-do {
-  liveOnce(seed);
-  seed += 1;
-  const nowMs = performance.now();
-  if (nowMs - toldMs >= 10 * secondMs) {
-    toldMs = nowMs;
-    const seconds = Math.round((nowMs - startMs) / secondMs);
-    console.log(
-      `${seconds} s: ${totals.worlds} worlds, ${totals.admissionsWithQuota} admissions with quota, ${totals.violations} violations`,
-    );
-  }
-} while (performance.now() - startMs < durationMs && totals.violations < violationsMax);
-
-console.log(JSON.stringify({ ...totals, virtualHours: Math.round(totals.virtualHours), lastSeed: seed - 1 }));
-process.exitCode = totals.violations === 0 ? 0 : 1;
+const read = readSettings(process.env);
+if (read.ok) process.exitCode = await run(read.settings);
+else {
+  console.error(`sim: ${read.problem}`);
+  process.exitCode = 2;
+}

@@ -28,8 +28,12 @@ export const faultClasses = [
   "disasters",
   "evictions",
   "other-refusals",
+  "late-cells",
+  "settings",
 ] as const;
-export type FaultClass = (typeof faultClasses)[number];
+/** Faults that even a correct guard cannot hold against in full (docs/accounting.md): drawn only on demand. */
+const onDemand = ["restores"] as const;
+export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[number];
 
 export interface Plan {
   readonly cells: readonly string[];
@@ -70,9 +74,11 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const podsPerCell = integer(rng, 2, 10);
   const total = podsPerCell * cells.length;
   const share = uniform(rng, 0.05, 0.8);
-  const drawn = new Set(faultClasses.filter(() => rng.next() < share));
+  const drawn = new Set<FaultClass>(faultClasses.filter(() => rng.next() < share));
   const faults = only ?? drawn;
-  const severities = new Map(faultClasses.map((name) => [name, magnitude(rng, -1, 0.5)] as const));
+  const severities = new Map<FaultClass, number>(
+    [...faultClasses, ...onDemand].map((name) => [name, magnitude(rng, -1, 0.5)] as const),
+  );
   const severity = (name: FaultClass): number => (faults.has(name) ? (severities.get(name) ?? 0) : 0);
   const scaled = (name: FaultClass, usual: number): number => Math.min(0.5, usual * severity(name));
   return {

@@ -14,7 +14,7 @@ import { Kernel } from "./kernel/kernel.ts";
 import { type ClockSettings, SimNode } from "./kernel/node.ts";
 import { type WireServers } from "./network/dispatcher.ts";
 import { Network } from "./network/network.ts";
-import { createReviewRoute } from "./network/reviews.ts";
+import { createReviewRoute, type ReviewWeather, webhookName } from "./network/reviews.ts";
 import { type Plan } from "./plan.ts";
 import { SimProcess } from "./processes/process.ts";
 
@@ -60,8 +60,7 @@ export class World {
   readonly checkers = new Map<string, AccountingChecker>();
   readonly reviews: ReviewChecker;
   readonly totals: WorldTotals = { deletions: 0, admitted: 0, refused: 0, breaches: [], faults: new Map() };
-  /** Probability that a review is sent twice. */
-  duplicateReviews = 0;
+  readonly reviewWeather: ReviewWeather = { duplicateRate: 0, slowRate: 0, otherRefusalRate: 0 };
 
   constructor(options: WorldOptions) {
     this.options = options;
@@ -158,7 +157,7 @@ export class World {
             replicas: this.webhooks,
             rng: this.kernel.rng(`${nodeName} reviews`),
             observer: this.reviews,
-            duplicateRate: () => this.duplicateReviews,
+            weather: this.reviewWeather,
           });
     const webhookConfigurations = cell === undefined ? [] : [webhookConfiguration(cell)];
     const server = new SimApiServer({ node, network: this.network, conditions, callWebhook, webhookConfigurations });
@@ -220,7 +219,7 @@ export class World {
   }
 }
 
-function protectorOf(object: KubeObject): NonNullable<AccountingChecker["object"]> {
+export function protectorOf(object: KubeObject): NonNullable<AccountingChecker["object"]> {
   const read = readProtector(object);
   assert(read.ok, "PodProtectors of a world can be read");
   return read.stored.protector;
@@ -237,19 +236,17 @@ function webhookConfiguration(cell: string): JsonObject {
     apiVersion: "admissionregistration.k8s.io/v1",
     kind: "ValidatingWebhookConfiguration",
     metadata: { name: "podseidon" },
-    webhooks: [
-      {
-        name: "pods.podseidon.kubewharf.io",
-        clientConfig: { url: `https://webhook/${cell}` },
-        admissionReviewVersions: ["v1"],
-        sideEffects: "NoneOnDryRun",
-        failurePolicy: "Fail",
-        timeoutSeconds: webhookTimeoutSeconds,
-        rules: [
-          { ...pods, operations: ["DELETE"], resources: ["pods"] },
-          { ...pods, operations: ["CREATE"], resources: ["pods/eviction"] },
-        ],
-      },
-    ],
+    webhooks: [webhookName, "policies.example.com"].map((name) => ({
+      name,
+      clientConfig: { url: `https://webhook/${cell}` },
+      admissionReviewVersions: ["v1"],
+      sideEffects: "NoneOnDryRun",
+      failurePolicy: "Fail",
+      timeoutSeconds: webhookTimeoutSeconds,
+      rules: [
+        { ...pods, operations: ["DELETE"], resources: ["pods"] },
+        { ...pods, operations: ["CREATE"], resources: ["pods/eviction"] },
+      ],
+    })),
   };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { answer, internalErrorStatus, malformedAnswer, readReview } from "../../src/webhook/admission-review.ts";
+import { answer, failedCallStatus, malformedAnswer, readReview } from "../../src/webhook/admission-review.ts";
 import { allowed, refusedForNow } from "../../src/webhook/decision.ts";
 
 const resource = { group: "", version: "v1", resource: "pods" };
@@ -69,7 +69,7 @@ describe("answering a review", () => {
         status: { metadata: {}, status: "Failure", message: "large", reason: "BadRequest", code: 413 },
       },
     });
-    assert.deepEqual(internalErrorStatus("broken"), {
+    assert.deepEqual(failedCallStatus(500, "broken"), {
       kind: "Status",
       apiVersion: "v1",
       metadata: {},

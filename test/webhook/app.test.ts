@@ -1,33 +1,50 @@
 /** Point 7 of the design: the HTTP surface. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { type HttpBindings } from "@hono/node-server";
+import { once } from "node:events";
+import net from "node:net";
+import { Readable } from "node:stream";
+import { describe, it, type TestContext } from "node:test";
+import { listen } from "../../src/observability/index.ts";
 import { silentLogger } from "../../src/util/logger.ts";
 import { silentMetrics } from "../../src/util/metrics.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 import { createWebhookApp } from "../../src/webhook/app.ts";
 import { allowed } from "../../src/webhook/decision.ts";
 import { type ReviewContext } from "../../src/webhook/handler.ts";
+import { reviewsInFlightMax } from "../../src/webhook/in-flight-limit.ts";
 import { createWebhookMetrics } from "../../src/webhook/metrics.ts";
 import { cell, deleteReview, type Json, pod, protector } from "./support/objects.ts";
-import { world } from "./support/replica.ts";
+import { RecordedMetrics, world } from "./support/replica.ts";
 
 const small = () => world([protector({ cells: [cell("c1", 100)] })]).replica;
 
 /** An app whose handler notes the context of the review. */
-function appThatNotes(pathPrefix = "") {
+function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
   const contexts: ReviewContext[] = [];
-  const app = createWebhookApp({
+  let gate: Promise<void> | undefined;
+  /** Decisions wait until the result is called. */
+  const hold = (): (() => void) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    return resolve;
+  };
+  const recorded = new RecordedMetrics();
+  const { app, fetch } = createWebhookApp({
     pathPrefix,
+    allowedCells: new Set(allowedCells),
+    isDryRun: false,
     handler: async (_request, context) => {
       contexts.push(context);
+      await gate;
       return allowed("Unmatched");
     },
     clock: createVirtualClock(),
     logger: silentLogger,
-    metrics: createWebhookMetrics(silentMetrics),
+    metrics: createWebhookMetrics(recorded),
   });
   const post = (path: string) => app.request(path, { method: "POST", body: JSON.stringify(deleteReview(pod("p"))) });
-  return { app, contexts, post };
+  return { app, fetch, contexts, recorded, post, hold };
 }
 
 describe("routes", () => {
@@ -62,7 +79,153 @@ describe("routes", () => {
   });
 });
 
+describe("cells", () => {
+  it("that are not in the list of allowed ones get a 404 that the API server can quote, under one label", async () => {
+    const { contexts, recorded, post } = appThatNotes("", ["c1", "c2"]);
+    for (const cellID of ["c1", "c2"]) assert.equal((await post(`/${cellID}`)).status, 200);
+    for (let index = 3; index < 1_500; index += 1) assert.equal((await post(`/c${index}`)).status, 404);
+    const response = await post("/evil%0Acell");
+    const { kind, code, reason, message } = (await response.json()) as Json;
+    assert.deepEqual({ kind, code, reason }, { kind: "Status", code: 404, reason: "NotFound" });
+    assert.equal(message, 'the cell "evil\\ncell" is not served by this webhook (--webhook-allowed-cells)');
+    assert.equal(contexts.length, 2);
+    assert.deepEqual([...recorded.values.keys()], ['webhook_http_error{cell="other",error="CellNotAllowed"}']);
+  });
+});
+
+describe("overload", () => {
+  it("is answered at once with a refusal of the review itself, and is over when reviews have ended", async () => {
+    const { app, recorded, hold } = appThatNotes();
+    const release = hold();
+    const body = JSON.stringify(deleteReview(pod("p"), { uid: "the-uid" }));
+    const post = async () => app.request("/c1", { method: "POST", body });
+    const held = Array.from({ length: reviewsInFlightMax }, post);
+    const response = await post();
+    assert.equal(response.status, 200, "an answer, which no failurePolicy overrules");
+    const { response: answer } = (await response.json()) as { response: Json };
+    assert.equal(answer["uid"], "the-uid");
+    assert.equal(answer["allowed"], false);
+    assert.equal((answer["status"] as Json)["code"], 429);
+    assert.equal(recorded.count('webhook_request{cell="c1",status="Overloaded",cause="DeletePod"}'), 1);
+    release();
+    for (const one of await Promise.all(held)) assert.equal(one.status, 200);
+    const again = (await (await post()).json()) as { response: Json };
+    assert.equal(again.response["allowed"], true);
+  });
+});
+
+describe("the short way for what API servers send", () => {
+  /** What a listener hands over. */
+  const bindingsOf = (method: string, url: string): HttpBindings => {
+    const incoming = Readable.from([Buffer.from(JSON.stringify(deleteReview(pod("p"))))]);
+    return { incoming: Object.assign(incoming, { method, url, headers: {} }) } as unknown as HttpBindings;
+  };
+
+  it("decides as the routes do, and leaves to them what is not of the usual form", async () => {
+    const { fetch, contexts } = appThatNotes("/v1.0");
+    const send = async (method: string, url: string): Promise<number> =>
+      (await fetch(new Request(`http://x${url}`, { method }), bindingsOf(method, url))).status;
+    for (const [url, cellID, deadlineMonotonicMs] of [
+      ["/v1.0/c1?timeout=5s", "c1", 4_000],
+      ["/v1.0/c-1.x?timeout=30s", "c-1.x", 29_000],
+      ["/v1.0/c1?timeout=1m30s", "c1", 29_000],
+      ["/v1.0/c1?timeout=2s&x=y", "c1", 1_000],
+      ["/v1.0/a%2Fb?timeout=5s", "a/b", 4_000],
+      ["/v1.0/c1", "c1", 9_000],
+    ] as const) {
+      assert.equal(await send("POST", url), 200, url);
+      const context = contexts.at(-1);
+      assert.deepEqual([context?.cellID, context?.deadlineMonotonicMs], [cellID, deadlineMonotonicMs], url);
+    }
+    for (const url of ["/v1x0/c1?timeout=5s", "/c1?timeout=5s", "/v1.0/c1/?timeout=5s", "/v1.0/..?timeout=5s"]) {
+      assert.equal(await send("POST", url), 404, url);
+    }
+    assert.equal(await send("PUT", "/v1.0/c1?timeout=5s"), 405);
+  });
+
+  it("answers a mistake of the program with HTTP 500 as well", async () => {
+    const { fetch } = appThatThrows();
+    const url = "/c1?timeout=5s";
+    const response = await fetch(new Request(`http://x${url}`, { method: "POST" }), bindingsOf("POST", url));
+    assert.equal(response.status, 500);
+    assert.equal(((await response.json()) as Json)["kind"], "Status");
+  });
+});
+
+describe("over a socket", () => {
+  /** The app behind a listener; `post` writes the head of a request with this body length and then what there is of the body. */
+  async function serve(t: TestContext) {
+    const { fetch, contexts, hold } = appThatNotes();
+    const listener = await listen({
+      name: "webhook",
+      fetch,
+      bindAddress: "127.0.0.1",
+      port: 0,
+      portFlag: "webhook-port",
+      readHeaderTimeoutMs: 10_000,
+      connectionsMax: 10,
+      clock: createVirtualClock(),
+      logger: silentLogger,
+    });
+    t.after(() => listener.close(0));
+    const post = (length: number, body: string, path = "/c1?timeout=5s"): net.Socket => {
+      const socket = net.connect({ host: "127.0.0.1", port: listener.port });
+      t.after(() => socket.destroy());
+      socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${body}`);
+      return socket.setEncoding("utf8");
+    };
+    return { contexts, post, hold };
+  }
+  const text = JSON.stringify(deleteReview(pod("p")));
+
+  it("a review is answered with its length and type", async (t) => {
+    const { post } = await serve(t);
+    const [answer] = (await once(post(text.length, text), "data")) as [string];
+    assert.match(answer, /^HTTP\/1.1 200 OK\r\n/);
+    assert.match(answer, /\r\nContent-Type: application\/json\r\n/);
+    assert.match(answer, /\r\nContent-Length: \d+\r\n/);
+    assert.match(answer, /"allowed":true/);
+  });
+
+  it("the decision is told when its caller goes, and not when it was answered", async (t) => {
+    const { contexts, post, hold } = await serve(t);
+    const answered = post(text.length, text);
+    await once(answered, "data");
+    answered.destroy();
+    await once(answered, "close");
+    const release = hold();
+    const waiting = post(text.length, text);
+    while (contexts.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    const gone = once(contexts[1]?.signal ?? assert.fail(), "abort");
+    waiting.destroy();
+    await gone;
+    release();
+    assert.equal(contexts[0]?.signal?.aborted, false);
+  });
+
+  it("a body that says it is too large is refused before it has come", async (t) => {
+    const { contexts, post } = await serve(t);
+    const [answer] = (await once(post(8 * 1024 * 1024, "{"), "data")) as [string];
+    assert.match(answer, /^HTTP\/1.1 413 /);
+    assert.match(answer, /the body is larger than 7340032 bytes/);
+    assert.equal(contexts.length, 0);
+  });
+});
+
 describe("deadlines", () => {
+  it("are kept to the millisecond when the core does not answer", async () => {
+    const { clock, core, replica } = world([protector({ minAvailable: 1, cells: [cell("c1", 100)] })]);
+    core.latencyMs = 60_000;
+    let answeredMs: number | undefined;
+    const answer = replica.send(deleteReview(pod("p")), { query: "?timeout=5s" });
+    void answer.then(() => (answeredMs = clock.monotonicMs()));
+    await clock.advance(3_999);
+    assert.equal(answeredMs, undefined);
+    await clock.advance(1);
+    assert.equal((await answer).code, 429);
+    assert.equal(answeredMs, 4_000);
+  });
+
   it("are the API server's timeout less one second, at least half of it, and at most Kubernetes' own limit", async () => {
     const { contexts, post } = appThatNotes();
     for (const [query, ms] of [
@@ -176,12 +339,14 @@ describe("point 7: bodies", () => {
 });
 
 function appThatThrows() {
-  const app = createWebhookApp({
+  const { app, fetch } = createWebhookApp({
     pathPrefix: "",
+    allowedCells: new Set(),
+    isDryRun: false,
     handler: () => Promise.reject(new Error("a bug")),
     clock: createVirtualClock(),
     logger: silentLogger,
     metrics: createWebhookMetrics(silentMetrics),
   });
-  return { app };
+  return { app, fetch };
 }

@@ -95,11 +95,17 @@ describe("inputs that crash upstream", () => {
       protector({ name: "bad3", selector: { matchExpressions: [{ key: "app", operator: "Gt", values: ["1"] }] } }),
       protector({ name: "bad4", cells: [cell("c1", -3)] }),
     ];
-    const { core, replica } = world([...bad, protector({ cells: [cell("c1", 80)] })]);
-    assert.equal((await replica.review(deleteReview(pod("p")))).audit["reject-by-podprotector"], "core/ns/web");
+    const { core, replica } = world([
+      ...bad,
+      protector({ cells: [cell("c1", 80)] }),
+      protector({ namespace: "other", cells: [cell("c1", 80)] }),
+    ]);
+    const elsewhere = deleteReview(pod("p", { namespace: "other" }));
+    assert.equal((await replica.review(elsewhere)).audit["reject-by-podprotector"], "core/other/web");
+    assert.equal((await replica.review(deleteReview(pod("p")))).code, 503);
     assert.ok(replica.metrics.count("ppr_index_error") >= 3);
-    core.remove("ns/bad2");
-    assert.equal((await replica.review(deleteReview(pod("p")))).code, 429);
+    for (const name of ["bad", "bad2", "bad3", "bad4"]) core.remove(`ns/${name}`);
+    assert.equal((await replica.review(deleteReview(pod("p")))).audit["reject-by-podprotector"], "core/ns/web");
   });
 
   it("10.1.c: a backoff of 0 with a jitter of 0 does not stop at the first conflict", async () => {

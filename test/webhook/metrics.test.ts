@@ -15,6 +15,18 @@ describe("webhook metrics", () => {
     assert.equal(recorded.count('webhook_request{cell="c0"'), 2);
   });
 
+  it("take no label value that is longer than a name can be", () => {
+    const recorded = new RecordedMetrics();
+    const metrics = createWebhookMetrics(recorded);
+    metrics.httpError("x".repeat(513), "ReadBody");
+    const event = { cellID: "c1", namespace: "ns", requestType: "DeletePod", isRejected: false, durationMs: 1 };
+    const serviceAccount = `system:serviceaccount:${"n".repeat(63)}:${"s".repeat(253)}`;
+    for (const user of [serviceAccount, "u".repeat(1_000_000)]) metrics.handledPod({ ...event, user });
+    assert.equal(recorded.count('webhook_http_error{cell="other"'), 1);
+    const users = [...recorded.values.keys()].flatMap((text) => /user="([^"]*)"/.exec(text)?.[1] ?? []);
+    assert.deepEqual(users, [serviceAccount, "other"]);
+  });
+
   it("measure in seconds", () => {
     const recorded = new RecordedMetrics();
     createWebhookMetrics(recorded).request("c1", "AdmittedAll", "EvictPod", 250);
@@ -28,6 +40,16 @@ describe("webhook metrics", () => {
     metrics.handledPod({ ...event, user: "system:node:n1" });
     metrics.handledPod({ ...event, user: "system:node:n2" });
     assert.equal(recorded.values.size, 1);
+  });
+
+  it("name a bounded number of PodProtectors that cannot be understood, and count the states of all", () => {
+    const recorded = new RecordedMetrics();
+    const metrics = createWebhookMetrics(recorded);
+    for (let index = 0; index < 1_200; index++) metrics.unusableProtector(`core/ns/p${index}`, true);
+    metrics.unusableProtector("core/ns/p0", false);
+    assert.deepEqual(recorded.values.get('webhook_unusable_podprotector{podprotector="core/ns/p0"}'), [1, 0]);
+    assert.equal(recorded.count("webhook_unusable_podprotector"), 1_001);
+    assert.equal(recorded.count('ppr_index_error{error="Unusable"}'), 1_200);
   });
 
   it("use upstream's words for the pool", () => {

@@ -7,8 +7,8 @@ import { world } from "./support/replica.ts";
 
 const key = "ns/web";
 
-function view(version: number, cells: readonly Json[] = [], uid = "uid-1"): ProtectorView {
-  const object = protector({ uid, cells });
+function view(version: number, cells: readonly Json[] = [], uid = "uid-1", name = "web"): ProtectorView {
+  const object = protector({ name, uid, cells });
   const read = readView(
     { ...object, metadata: { ...(object["metadata"] as Json), resourceVersion: String(version) } },
     undefined,
@@ -174,5 +174,75 @@ describe("point 8: a restored core", () => {
     core.deliver();
     assert.equal((await replica.review(deleteReview(pod("p")))).allowed, true);
     assert.equal(core.requests[0]?.method, "GET");
+  });
+});
+
+describe("a state that may be old", () => {
+  it("is read live at most once a second, and in between counts as current", () => {
+    const states = new NewestStates();
+    states.watched(view(10));
+    assert.equal(states.suspect(key, 1_000), true);
+    assert.equal(states.isDoubtful(key), true);
+    assert.equal(states.suspect(key, 1_001), true, "until it is read everybody waits for it");
+    states.readLive(view(10), view(10));
+    assert.equal(states.isDoubtful(key), false);
+    assert.equal(states.suspect(key, 1_999), false);
+    assert.equal(states.isDoubtful(key), false);
+    assert.equal(states.suspect(key, 2_000), true);
+  });
+
+  it("shares 50 reads a second with the others", () => {
+    const states = new NewestStates();
+    const others = Array.from({ length: 100 }, (_, index) => view(10, [], undefined, `web-${index}`));
+    for (const other of others) states.watched(other);
+    const due = (nowMs: number): number => others.filter((other) => states.suspect(other.key, nowMs)).length;
+    let read = 0;
+    for (let nowMs = 1_000; nowMs < 2_000; nowMs++) read = Math.max(read, due(nowMs));
+    assert.equal(read, 50);
+  });
+
+  it("may be judged by when it cannot be read, unless something says that it is wrong", () => {
+    const states = new NewestStates();
+    states.watched(view(10));
+    states.suspect(key, 1_000);
+    assert.equal(states.isSuspected(key), true);
+    assert.equal(states.clearSuspicion(key), true);
+    assert.equal(states.isDoubtful(key), false);
+    states.suspect(key, 3_000);
+    states.doubt(key);
+    assert.equal(states.isSuspected(key), false);
+    assert.equal(states.clearSuspicion(key), false);
+    assert.equal(states.isDoubtful(key), true);
+  });
+
+  it("is certainly old after a conflict, until it is read live", () => {
+    const states = new NewestStates();
+    states.watched(view(10));
+    states.overtaken(key);
+    assert.equal(states.isDoubtful(key), true);
+    states.watched(view(11));
+    assert.equal(states.isOvertaken(key), true);
+    states.readLive(view(12), view(11));
+    assert.equal(states.isOvertaken(key), false);
+    assert.equal(states.isDoubtful(key), false);
+  });
+
+  it("is nothing that a missing object can have", () => {
+    assert.equal(new NewestStates().suspect(key, 1_000), false);
+    assert.equal(new NewestStates().clearSuspicion(key), false);
+  });
+});
+
+describe("an object that cannot be understood", () => {
+  it("is remembered with its reason until the watch delivers a good state or its end", () => {
+    const states = new NewestStates();
+    states.rejected(key, { uid: "u", reason: "why" });
+    assert.deepEqual(states.unusable(key), { uid: "u", reason: "why" });
+    states.watched(view(10));
+    assert.equal(states.unusable(key), undefined);
+    states.rejected(key, { uid: "u", reason: "why" });
+    assert.equal(states.get(key)?.resourceVersion, "10");
+    states.removed(key);
+    assert.equal(states.unusable(key), undefined);
   });
 });

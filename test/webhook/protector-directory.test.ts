@@ -18,7 +18,15 @@ function directoryOver(objects: readonly Json[]) {
   const states = new NewestStates();
   let unusable = 0;
   const onUnusable = (): void => void unusable++;
-  const directory = createProtectorDirectory({ core: "core", informer, states, logger: silentLogger, onUnusable });
+  const isUnreadyWhenSilent = true;
+  const directory = createProtectorDirectory({
+    core: "core",
+    informer,
+    states,
+    logger: silentLogger,
+    isUnreadyWhenSilent,
+    onUnusable,
+  });
   if (objects.length > 0) informer.sync(objects);
   return { informer, states, directory, unusable: () => unusable };
 }
@@ -84,13 +92,27 @@ describe("protector directory", () => {
     }
   });
 
-  it("lets an unusable PodProtector not disable the others", () => {
-    const { directory, unusable } = directoryOver([
-      versioned(protector({ name: "a", selector: { matchExpressions: [{ key: "app", operator: "?" }] } })),
+  it("finds one that was never understood by what of its selector can be", () => {
+    const matchExpressions = [
+      { key: "app", operator: "?" },
+      { key: "tier", operator: "Exists" },
+    ];
+    const { directory, states, unusable } = directoryOver([
+      versioned(protector({ name: "a", selector: { matchExpressions } })),
       versioned(protector({ name: "b" })),
     ]);
     assert.equal(unusable(), 1);
+    assert.match(states.unusable("ns/a")?.reason ?? "", /operator/);
     assert.deepEqual(directory.matching("ns", { app: "web" }), ["ns/b"]);
+    assert.deepEqual(directory.matching("ns", { app: "web", tier: "front" }), ["ns/a", "ns/b"]);
+  });
+
+  it("says how long the watch has been silent", () => {
+    const { directory, informer } = directoryOver([versioned(protector())]);
+    informer.silence = 7_000;
+    assert.equal(directory.silentMs(), 7_000);
+    informer.error = "cannot watch podprotectors: connection refused";
+    assert.equal(directory.silentMs(), Infinity);
   });
 
   it("is unready after five minutes of silence", () => {

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { describe, it } from "node:test";
 import { type QuotaFigures } from "../../src/core/reservation.ts";
 import { refusalOf, type RefusingVerdict } from "../../src/webhook/refusal.ts";
@@ -23,6 +25,40 @@ describe("refusals", () => {
       'Required 80, aggregated 100, unconfirmed 20, estimated 80; by cell: "c1" 50 - 20, "c2" 50, "c3" not counted';
     assert.ok(message.includes(numbers), message);
     assert.equal(causes[0]?.message, numbers);
+  });
+
+  it("say when quota comes back", () => {
+    const { message } = refuse({ kind: "retry", cause: "unconfirmed", figures });
+    assert.match(
+      message,
+      /Try again in a few seconds: admitted deletions are confirmed a second or two after their pods/,
+    );
+    assert.match(message, /forgotten after about 15 s \(evictions: 2 min\)$/);
+  });
+
+  it("say what to do when too few replicas are there: wait, scale up, force", () => {
+    const { message, code, reason } = refuse({ kind: "rejected", figures });
+    assert.match(message, /Wait until more replicas are available, scale the workload up, or lower its minAvailable; /);
+    assert.match(
+      message,
+      /the annotation podseidon\.kubewharf\.io\/force-delete on the pod allows this deletion all the same$/,
+    );
+    assert.deepEqual([code, reason], [429, "TooManyRequests"]);
+  });
+
+  it("of a PodProtector that cannot be understood say what is wrong with it, and are no 429, because waiting does not help", () => {
+    const refusal = refusalOf(
+      [{ id: "core/ns/web", verdict: { kind: "unusable", reason: "spec.selector: odd" } }],
+      "c1",
+    );
+    assert.deepEqual([refusal.status, refusal.code, refusal.reason], ["ProtectorUnusable", 503, "ServiceUnavailable"]);
+    assert.match(
+      refusal.message,
+      /^PodProtector core\/ns\/web cannot be understood, so it admits no pod deletion: spec\.selector: odd\. Mend/,
+    );
+    assert.deepEqual(refusal.causes, [
+      { reason: "UnusablePodProtector", message: "spec.selector: odd", field: "core/ns/web" },
+    ]);
   });
 
   it("tell the three causes of a full buffer apart", () => {
@@ -66,4 +102,34 @@ describe("refusals", () => {
     assert.ok(message.includes('"c\\n1"'));
     assert.ok(!message.includes("\n"));
   });
+});
+
+describe("docs/refusals.md", () => {
+  const docs = readFileSync(path.join(import.meta.dirname, "../../docs/refusals.md"), "utf8").replaceAll(/\s+/g, " ");
+  const cells = (openInOsaka: number) => [
+    { cellID: "tokyo", aggregated: 3, unconfirmed: 0, isCounted: true },
+    { cellID: "osaka", aggregated: 3, unconfirmed: openInOsaka, isCounted: true },
+  ];
+  const figuresOf = (required: number, unconfirmed: number): QuotaFigures => ({
+    criterion: "Available",
+    required,
+    aggregated: 6,
+    unconfirmed,
+    cells: cells(unconfirmed),
+  });
+  const shown: Readonly<Record<string, RefusingVerdict>> = {
+    "too few replicas": { kind: "rejected", figures: figuresOf(6, 0) },
+    "unconfirmed deletions": { kind: "retry", cause: "unconfirmed", figures: figuresOf(5, 1) },
+    "an object that cannot be understood": {
+      kind: "unusable",
+      reason:
+        'spec.selector.matchExpressions.0.operator: Invalid type: Expected ("In" | "NotIn" | "Exists" | "DoesNotExist") but received "Near"',
+    },
+  };
+  for (const [name, verdict] of Object.entries(shown)) {
+    it(`shows the message as it is: ${name}`, () => {
+      const { message } = refusalOf([{ id: "core/default/deployment-web", verdict }], "tokyo");
+      assert.ok(docs.includes(`denied the request: ${message}`), message);
+    });
+  }
 });

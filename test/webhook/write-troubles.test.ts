@@ -45,6 +45,27 @@ describe("write troubles", () => {
     assert.equal(log.lines.length, 1);
   });
 
+  it("last from the first failure to the last one, until a write goes through or half a minute passes without any", async () => {
+    const clock = createVirtualClock();
+    const troubles = new WriteTroubles(clock, new RecordedLog());
+    assert.equal(troubles.lastsMs("east"), 0);
+    troubles.failed("east", failure("first"));
+    await clock.advance(2_000);
+    assert.equal(troubles.lastsMs("east"), 0);
+    troubles.failed("east", failure("second"));
+    assert.equal(troubles.lastsMs("east"), 2_000);
+    assert.equal(troubles.lastsMs("west"), 0);
+    troubles.recovered("east");
+    assert.equal(troubles.lastsMs("east"), 0);
+    troubles.failed("east", failure("third"));
+    await clock.advance(30_000);
+    troubles.failed("east", failure("fourth"));
+    assert.equal(troubles.lastsMs("east"), 30_000);
+    await clock.advance(30_001);
+    troubles.failed("east", failure("fifth"));
+    assert.equal(troubles.lastsMs("east"), 0);
+  });
+
   it("are seen in the log of a replica whose core fails, but conflicts and deleted objects are none", async () => {
     for (const [refuse, lines] of [
       ["timeout", 1],

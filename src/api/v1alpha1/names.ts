@@ -15,6 +15,11 @@ export const sourceLabels = {
   resource: `${prefix}/source-resource`,
 } as const;
 
+export const labels = {
+  /** Extension. Namespace in the core: whether the webhook admits by the last known quota while the core takes no writes. */
+  coreUnavailablePolicy: `${prefix}/core-unavailable-policy`,
+} as const;
+
 export const annotations = {
   /** PodProtector: comma list of cell IDs that the generator removes from the status, once. */
   removeCellOnce: `${prefix}/remove-cell-once`,

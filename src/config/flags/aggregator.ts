@@ -30,9 +30,17 @@ export const aggregatorFlags = {
       "rate-jitter-low": flag(jitter, 0.5, "Lower end of the random factor of the aggregation rate."),
       "rate-jitter-high": flag(jitter, 1, "Upper end of that factor."),
       "informer-synctime-algorithm": flag(
-        choice("NAME", ["observed"]),
+        choice("NAME", ["observed", "clock", "status", "managed-fields", "annotation"]),
         "observed",
-        "How an admitted deletion is known to have happened: by the pod versions that the watch has delivered.",
+        "When an admitted deletion counts as seen. observed: by the versions of its pod. The others, which can break the floor when the watch lags: once the newest pod event has a later time, which is its arrival (clock), or the newest of creation, deletion request, update-trigger time and the times of conditions (status) or managedFields (managed-fields), or an annotation.",
+      ),
+      "informer-synctime-algorithm.annotation-key": flag(
+        text("KEY", {
+          allowed: "nothing, or an annotation key such as example.com/name",
+          problemOf: (value) => (value === "" ? undefined : labelKeyProblem(value)),
+        }),
+        "",
+        "With annotation: the key of the pod annotation that a patched API server stamps on every write. Its value is an RFC 3339 time with at most nine fractional digits, such as 2026-01-02T03:04:05.678901Z or 2026-01-02T05:04:05+02:00; below microseconds it is cut; anything else counts as no time.",
       ),
       "settlement-fence-delay": flag(
         durationMs({ min: "positive" }),

@@ -1,10 +1,10 @@
 /** Flags of the admission webhook. */
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { cellIdProblem, masterUrlProblem, pathPrefixProblem } from "../address.ts";
+import { cellIdProblem, certificateNameProblem, masterUrlProblem, pathPrefixProblem } from "../address.ts";
 import { list, map } from "../collection-types.ts";
 import { flag, inGroup, prefixed, type FlagGroup } from "../flag.ts";
 import { labelKeyProblem } from "../kubernetes-names.ts";
-import { bool, choice, durationMs, text } from "../scalar-types.ts";
+import { bool, choice, durationMs, int, text } from "../scalar-types.ts";
 import { clientFlags, kubeFlags } from "./kube.ts";
 import { serverFlags } from "./server.ts";
 
@@ -19,6 +19,9 @@ const annotationValue = text("VALUE", {
   problemOf: (value) => (value === "" ? "is empty" : undefined),
 });
 const cells = { keyProblem: cellIdProblem };
+
+/** With the 7 s that the rest of the stop may take it stays within the 60 s of terminationGracePeriodSeconds in the manifests. */
+export const drainDelayMsMax = 45_000;
 
 /** The criteria that an annotation can ask for; the default one (Available) needs none. */
 export const annotatedCriteria = ["Scheduled", "Initialized", "Running", "Ready"] as const;
@@ -42,7 +45,37 @@ export const webhookFlags = {
         "",
         "Path before /CELL in the URL of the webhook.",
       ),
+      "allowed-cells": flag(
+        list("CELL,...", cellIdProblem),
+        [],
+        "The cells whose reviews are answered; others get a 404. Empty means all.",
+      ),
+      "client-ca-file": flag(
+        text("PATH"),
+        "",
+        "PEM file of the authorities of client certificates; read again when it changes. With it, HTTPS takes only clients with such a certificate.",
+      ),
+      "client-allowed-names": flag(
+        list("NAME,...", certificateNameProblem),
+        [],
+        "With a client CA: the common names or subject alternative names (DNS, IP, URI, email) of the clients that are answered; others get a 403. Empty means all that the CA vouches for.",
+      ),
+      "drain-delay": flag(
+        durationMs({ min: "zero" }),
+        3_000,
+        "How long reviews are still taken after the signal to stop, while readiness already fails, so that no API server finds a closed port. At most 45s.",
+      ),
       "dry-run": flag(bool(), false, "Never refuse; everything else happens as usual."),
+      "core-unavailable-policy": flag(
+        choice("POLICY", ["refuse", "last-known"]),
+        "refuse",
+        "While the core takes no writes: refuse deletions that need quota, or admit them by the quota that was known last. The label podseidon.kubewharf.io/core-unavailable-policy of a namespace in the core goes first.",
+      ),
+      "core-unavailable-replicas": flag(
+        int({ min: 1, max: 1_000 }),
+        3,
+        "With last-known: the number of webhook replicas. Each may use its share of the quota, so that together they never use more.",
+      ),
     }),
     ...prefixed("webhook-handler-", {
       "cold-start-delay": flag(

@@ -15,6 +15,7 @@ interface PodStatus {
 interface PodCondition {
   type?: string;
   status?: string;
+  lastProbeTime?: Date | undefined;
   lastTransitionTime?: Date | undefined;
 }
 
@@ -69,6 +70,8 @@ function readCondition(reader: WireReader): PodCondition {
   while (reader.next()) {
     if (reader.field === 1) condition.type = reader.text();
     else if (reader.field === 2) condition.status = reader.text();
+    // Kubelets leave it empty; a controller of readiness gates may not.
+    else if (reader.field === 3) condition.lastProbeTime = readTime(reader);
     else if (reader.field === 4) condition.lastTransitionTime = readTime(reader);
     else reader.skip();
   }

@@ -1,6 +1,6 @@
 /**
  * Credentials of one cluster, kept fresh: files are read again when they may have been rotated, and everything is loaded anew
- * after a 401.
+ * after a 401, or when the server's certificate is not trusted.
  */
 import { createHash, X509Certificate } from "node:crypto";
 import { type RequestOptions } from "node:https";
@@ -36,7 +36,7 @@ export interface Credentials {
 export interface CredentialSource {
   /** The credentials, read again when they are older than 10 s. Keeps the last good ones when that fails or takes longer than 1 s. */
   current(): Credentials | Promise<Credentials>;
-  /** `rejected` were answered with 401: loads everything anew. False when that failed or was done a moment ago, so that a retry has no prospect. */
+  /** `rejected` were answered with 401, or do not make us trust the server: loads everything anew. False when that failed or was done a moment ago, so that a retry has no prospect. */
   refresh(rejected: Credentials): Promise<boolean>;
 }
 

@@ -1,4 +1,4 @@
-/** Sends one request and returns its 2xx answer: rate limit, credentials with one refresh after a 401, JSON where protobuf is refused, classification of failures. */
+/** Sends one request and returns its 2xx answer: rate limit, credentials with one refresh when they do not fit the server, JSON where protobuf is refused, classification of failures. */
 import { type Readable } from "node:stream";
 import { type Clock } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
@@ -12,7 +12,7 @@ import { type Connections, type CreateDispatchers, createConnections } from "./c
 import { type CredentialSource, type Credentials, type HeaderValues } from "./credentials.ts";
 import { type Deadline } from "./deadline.ts";
 import { errorBodyBytesMax, exchange } from "./exchange.ts";
-import { networkError } from "./kube-errors.ts";
+import { isDistrust, networkError } from "./kube-errors.ts";
 import { createTokenBucket } from "./token-bucket.ts";
 
 /** A whole answer, or the header of one whose body is still to be read from `stream`. */
@@ -54,19 +54,24 @@ export function createSender(
         // An exec plugin may hang.
         const credentials = current instanceof Promise ? await deadline.race(current) : current;
         const protobuf = request.preferProtobuf === true && !protobufRefused;
-        const reply = await attempt(request, credentials, deadline, streaming, protobuf ? eitherType : jsonType);
-        const { code } = reply;
-        if (isSuccess(code)) return reply;
-        const error = errorOfAnswer(nameOf(request), reply);
-        if (protobuf && isRefusalOfType(code)) {
+        let error: KubeError;
+        try {
+          const reply = await attempt(request, credentials, deadline, streaming, protobuf ? eitherType : jsonType);
+          if (isSuccess(reply.code)) return reply;
+          error = errorOfAnswer(nameOf(request), reply);
+        } catch (thrown) {
+          if (!isKubeError(thrown)) throw thrown;
+          error = thrown;
+        }
+        if (protobuf && isRefusalOfType(error.code)) {
           protobufRefused = true;
           logger.info("The server refuses protobuf, going on with JSON", { err: error });
         } else {
-          if (error.kind !== "unauthorized" || refreshed) throw error;
+          if (refreshed || !(error.kind === "unauthorized" || isDistrust(error))) throw error;
           if (!(await deadline.race(source.refresh(credentials)))) throw error;
           refreshed = true;
         }
-        metrics.retried(request.method, code);
+        metrics.retried(request.method, error.code);
       }
     },
     destroy: () => connections.destroy(),
@@ -161,7 +166,7 @@ function isSuccess(code: number): boolean {
 }
 
 /** 406 Not Acceptable, 415 Unsupported Media Type: some proxies are strict. */
-function isRefusalOfType(code: number): boolean {
+function isRefusalOfType(code: number | undefined): boolean {
   return code === 406 || code === 415;
 }
 

@@ -7,7 +7,7 @@ import { type Metrics } from "../../util/metrics.ts";
 import { type Rng, uniform } from "../../util/rng.ts";
 import { type Decode, type Informer, type InformerHandler, type Stored } from "../informer.ts";
 import { isKubeError, resourcePath, type KubeClient } from "../kube-client.ts";
-import { createBackoff, type Backoff } from "./backoff.ts";
+import { type Backoff, type Burden, createBackoff } from "./backoff.ts";
 import { Cache } from "./cache.ts";
 import { listAll, type ListScope } from "./list-pages.ts";
 import { createInformerMetrics, type InformerMetrics } from "./informer-metrics.ts";
@@ -31,6 +31,9 @@ const watchSeconds = { low: 261, high: 319 };
 const idleTimeoutMs = 150_000;
 /** A watch that ends sooner and brought nothing new is no clean end but a server or proxy in trouble (client-go has nearly the same rule). */
 const shortWatchMs = 1_000;
+
+/** kube-apiserver asks for seconds; something on the way that asks for an hour must not make us blind for so long. */
+const retryAfterMsMax = 60_000;
 
 /**
  * A local copy of one resource; informer.ts says what it promises. The initial objects are streamed (WatchList) where the server
@@ -133,7 +136,7 @@ class Reflector<T extends Stored> implements Informer<T> {
     const step = nextStep(state, ending, this.#preferred);
     this.#report(state, ending);
     if (step.watchListRefused === true) this.#preferred = "pages";
-    if (step.backoff) await this.#wait(step.waitMsMin ?? 0);
+    if (step.backoff !== undefined) await this.#wait(step.backoff, step.retryAfterMs);
     if (this.#cache.stopped) return state;
     if (this.#relistRequested) return this.#startRelist();
     if (step.relistReason !== undefined) this.#metrics.relist(step.relistReason);
@@ -144,13 +147,15 @@ class Reflector<T extends Stored> implements Informer<T> {
     this.#metrics.relist("requested");
     // Asked for again and again, it must not become a loop without a pause; what is asked for during the pause gets the same list.
     this.#interrupt = new AbortController();
-    await this.#wait(0);
+    await this.#wait("heavy");
     this.#relistRequested = false;
     return { phase: "list", method: this.#preferred };
   }
 
-  async #wait(waitMsMin: number): Promise<void> {
-    await sleep(this.#options.clock, Math.max(waitMsMin, this.#backoff.nextDelayMs()), this.#interrupt.signal);
+  async #wait(burden: Burden, retryAfterMs = 0): Promise<void> {
+    // In addition, not instead: the server tells all its clients the same time.
+    const delayMs = Math.min(retryAfterMs, retryAfterMsMax) + this.#backoff.nextDelayMs(burden);
+    await sleep(this.#options.clock, delayMs, this.#interrupt.signal);
   }
 
   async #runPhase(state: State): Promise<Ending> {
@@ -161,10 +166,15 @@ class Reflector<T extends Stored> implements Informer<T> {
   async #listPages(): Promise<Ending> {
     const { client } = this.#options;
     const objects = new Map<string, T>();
+    let begun = false;
+    const onPage = (): void => {
+      begun = true;
+      this.#answered();
+    };
     try {
       const version = await listAll(client, this.#options, (raw) => this.#cache.stage(objects, raw), {
         signal: this.#interrupt.signal,
-        onPage: () => this.#answered(),
+        onPage,
       });
       if (this.#interrupted()) return { type: "ended", resumeFrom: undefined, short: false };
       this.#heard();
@@ -172,7 +182,7 @@ class Reflector<T extends Stored> implements Informer<T> {
       return { type: "ended", resumeFrom: version, short: false };
     } catch (error) {
       if (!isKubeError(error)) throw error; // a mistake in a handler or here ends the process
-      return { type: "failed", resumeFrom: undefined, error, begun: false };
+      return { type: "failed", resumeFrom: undefined, error, begun };
     }
   }
 

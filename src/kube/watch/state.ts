@@ -9,6 +9,7 @@
 import { assertNever } from "../../util/assert.ts";
 import { type ResourceVersion } from "../../api/resource-version.ts";
 import { type KubeError } from "../kube-client.ts";
+import { type Burden } from "./backoff.ts";
 
 /** `watchList`: the initial objects come as events of the watch itself. `pages`: a paged list, then a watch. */
 export type ListMethod = "watchList" | "pages";
@@ -27,15 +28,16 @@ interface Failure {
   readonly type: "failed";
   readonly resumeFrom: ResourceVersion | undefined;
   readonly error: KubeError;
-  /** At least one frame of the stream had arrived. */
+  /** At least one frame of the stream, or one page of the list, had arrived. */
   readonly begun: boolean;
 }
 
 export interface Step {
   readonly next: State;
-  /** Wait for the backoff before; at least `waitMsMin`. */
-  readonly backoff: boolean;
-  readonly waitMsMin?: number;
+  /** Wait for the backoff before; undefined = go on at once. */
+  readonly backoff?: Burden;
+  /** The server asks for this much, to which the backoff is added. */
+  readonly retryAfterMs?: number;
   /** Set when the objects must be listed although there is a store: why, for the metric. */
   readonly relistReason?: "gone" | "tooLarge" | "notFound" | "invalid" | "corrupt";
   /** The server knows no WatchList: do not ask it again. */
@@ -47,8 +49,8 @@ export function nextStep(state: State, ending: Ending, preferred: ListMethod): S
   switch (ending.type) {
     case "ended":
       // A WatchList that never says that it is complete: a list cannot leave that open.
-      if (ending.resumeFrom === undefined) return { next: { phase: "list", method: "pages" }, backoff: true };
-      return { next: { phase: "watch", from: ending.resumeFrom }, backoff: ending.short };
+      if (ending.resumeFrom === undefined) return { next: { phase: "list", method: "pages" }, backoff: "heavy" };
+      return { next: { phase: "watch", from: ending.resumeFrom }, ...(ending.short && { backoff: "heavy" }) };
     case "failed":
       return ending.resumeFrom === undefined
         ? afterFailedList(state, ending, preferred)
@@ -59,22 +61,24 @@ export function nextStep(state: State, ending: Ending, preferred: ListMethod): S
 }
 
 function afterFailedList(state: State, { error, begun }: Failure, preferred: ListMethod): Step {
-  const waitMsMin = error.retryAfterMs ?? 0;
+  const { retryAfterMs = 0 } = error;
   const streamed = state.phase === "list" && state.method === "watchList";
   if (streamed && error.kind === "invalid") {
-    return { next: { phase: "list", method: "pages" }, backoff: false, watchListRefused: true };
+    return { next: { phase: "list", method: "pages" }, watchListRefused: true };
   }
   // A WatchList that breaks off or falls silent is answered like one that ends without its end mark: something on the way may cut streams.
   const method = streamed && (begun || error.kind === "timeout") ? "pages" : preferred;
-  return { next: { phase: "list", method }, backoff: true, waitMsMin };
+  // A list that was cut off, or hung, has cost the server a good part of what it costs in full.
+  const backoff = !begun && (error.kind === "network" || error.kind === "unauthorized") ? "light" : "heavy";
+  return { next: { phase: "list", method }, backoff, retryAfterMs };
 }
 
 function afterFailedWatch(state: State, resumeFrom: ResourceVersion, error: KubeError, preferred: ListMethod): Step {
-  const waitMsMin = error.retryAfterMs ?? 0;
+  const { retryAfterMs = 0 } = error;
   const relist = (relistReason: NonNullable<Step["relistReason"]>): Step => ({
     next: { phase: "list", method: preferred },
-    backoff: true,
-    waitMsMin,
+    backoff: "heavy",
+    retryAfterMs,
     relistReason,
   });
   // The version is from another history (etcd restored), or this server lags behind the one that gave it to us.
@@ -87,17 +91,18 @@ function afterFailedWatch(state: State, resumeFrom: ResourceVersion, error: Kube
     case "malformed":
       // Once is a broken connection; twice at the same place is an event that we shall never be able to read.
       if (state.phase === "watch" && state.corruptFrom === resumeFrom) return relist("corrupt");
-      return { next: { phase: "watch", from: resumeFrom, corruptFrom: resumeFrom }, backoff: true, waitMsMin };
+      return { next: { phase: "watch", from: resumeFrom, corruptFrom: resumeFrom }, backoff: "heavy", retryAfterMs };
+    case "network": // an API server that is away, or just restarted
+    case "unauthorized": // new credentials may come any moment
+    case "timeout":
+    case "aborted":
+      return { next: { phase: "watch", from: resumeFrom }, backoff: "light", retryAfterMs };
     case "conflict":
     case "alreadyExists":
-    case "unauthorized":
     case "forbidden":
     case "tooManyRequests":
     case "serverError":
-    case "timeout":
-    case "network":
-    case "aborted":
-      return { next: { phase: "watch", from: resumeFrom }, backoff: true, waitMsMin };
+      return { next: { phase: "watch", from: resumeFrom }, backoff: "heavy", retryAfterMs };
     default:
       return assertNever(error.kind);
   }

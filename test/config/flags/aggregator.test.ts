@@ -12,6 +12,7 @@ it("aggregator and update-trigger have upstream's defaults but for observed sett
     "aggregator-rate-jitter-low": 0.5,
     "aggregator-rate-jitter-high": 1,
     "aggregator-informer-synctime-algorithm": "observed",
+    "aggregator-informer-synctime-algorithm.annotation-key": "",
     "aggregator-settlement-fence-delay": 10_000,
     "aggregator-settle-window": 75_000,
     "aggregator-leader-elector-name": "podseidon-aggregator",

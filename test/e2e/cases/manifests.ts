@@ -30,6 +30,8 @@ const rarelyUsed: ReadonlyMap<string, string> = new Map([
   ["podseidon-aggregator: get podprotectors.podseidon.kubewharf.io", "it reads a status again after a conflict"],
   ["podseidon-webhook: get podprotectors.podseidon.kubewharf.io", "it reads a status again after a conflict"],
   ["podseidon-generator: patch events", "it counts an Event that comes again"],
+  ["podseidon-webhook: list namespaces", watchList],
+  ["podseidon-webhook: patch events", "it counts an Event that comes again"],
 ]);
 const dummyPod = { namespace: "podseidon-update-trigger", name: "podseidon-update-trigger" };
 

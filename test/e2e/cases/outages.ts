@@ -48,8 +48,11 @@ async function killed(context: CaseContext): Promise<Figures> {
   const drill = await startRecoveryDrill(context);
   const { core, first, second: other } = drill;
 
+  // At the floor, so that a replica that has not heard of the new pods yet refuses.
+  await drill.lose(other, "web-4");
+  await drill.fleet.waitCounted("web", floor);
   await core.killApiServer();
-  await drill.create(first, 2);
+  await drill.create(first, 4);
   await drill.lose(other, "web-0");
   const unrecorded = drill.remove(other, "web-1");
   await core.startApiServer();

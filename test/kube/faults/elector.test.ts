@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
+import { type KubeClient } from "../../../src/kube/kube-client.ts";
 import { Elector, runElected } from "../../../src/kube/leader-election/index.ts";
 import { sleep } from "../../../src/util/clock.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
@@ -8,6 +9,7 @@ import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createCountingMetrics } from "../counting-metrics.ts";
 import { config } from "../leader-election/lease-rig.ts";
 import { type Rig, startRig, strikes } from "./rig.ts";
+import { type Answers, withStaleReads } from "./stale-reads.ts";
 
 const faults: readonly Fault[] = [
   { type: "delay", delayMs: 3_000 },
@@ -22,13 +24,30 @@ const faults: readonly Fault[] = [
   { type: "loseResponse" },
 ];
 
+/** What strikes: a fault of the server, or reads from a lagging replica. */
+type Trouble = Fault | { readonly type: "staleRead" };
+
+interface Course {
+  /** How often it strikes. */
+  readonly times: number;
+  readonly runMs: number;
+  /** Strikes begin at the 1st, 2nd, 3rd … operation, up to this one or until a run has fewer. */
+  readonly operationsMax: number;
+}
+
+const courses: readonly Course[] = [
+  // About 20 operations: the election, and renewals for longer than a Lease lasts.
+  { times: 1, runMs: 25_000, operationsMax: 40 },
+  // Long enough to lose the Lease and for another to take it; from the second renewal of each candidate on, all operations are alike.
+  { times: 1_000, runMs: 45_000, operationsMax: 12 },
+];
+
 interface Candidate {
   readonly working: () => boolean;
   stop(): Promise<void>;
 }
 
-async function stand(rig: Rig, identity: string, onWork: () => void): Promise<Candidate> {
-  const client = await rig.connect();
+async function stand(rig: Rig, client: KubeClient, identity: string, onWork: () => void): Promise<Candidate> {
   const elector = new Elector({
     config,
     client,
@@ -60,21 +79,30 @@ async function stand(rig: Rig, identity: string, onWork: () => void): Promise<Ca
   };
 }
 
-/** Two candidates live through 45 s of `fault` from the `nth` operation on (or just that one); never do both work, and one does in the end. */
-async function elect(rig: Rig, fault: Fault, nth: number, times: number): Promise<boolean> {
+/**
+ * Two candidates live through `trouble` from the `nth` operation on; never do both work, and one does in the end. False when there were fewer
+ * operations.
+ */
+async function elect(rig: Rig, trouble: Trouble, nth: number, { times, runMs }: Course): Promise<boolean> {
   const { engine } = rig.server;
-  const strike = strikes(fault, nth, times);
-  rig.setFaults(strike.script);
+  const strike = strikes(nth, times);
+  rig.setFaults(trouble.type === "staleRead" ? undefined : () => (strike.next() ? trouble : undefined));
+  const answers: Answers = [];
+  const connect = async (): Promise<KubeClient> => {
+    const client = await rig.connect();
+    return trouble.type === "staleRead" ? withStaleReads(client, answers, strike.next) : client;
+  };
   const candidates: Candidate[] = [];
   const check = (): void => assert.ok(candidates.filter(({ working }) => working()).length <= 1, "both work");
-  candidates.push(await stand(rig, "a", check), await stand(rig, "bb", check));
-  const endMs = rig.clock.monotonicMs() + 45_000;
+  for (const identity of ["a", "bb"]) candidates.push(await stand(rig, await connect(), identity, check));
+  const endMs = rig.clock.monotonicMs() + runMs;
   while (rig.clock.monotonicMs() < endMs) {
     await rig.untilQuiet();
     check();
     await rig.clock.advance(Math.min(1_000, rig.clock.nextTimerInMs ?? 1_000));
   }
   rig.setFaults(undefined);
+  strike.heal();
   await rig.until(() => candidates.some(({ working }) => working()), "one works");
   for (const candidate of candidates) await candidate.stop();
   const lease = engine.get(builtInResources.leases, "default", config.name);
@@ -83,17 +111,17 @@ async function elect(rig: Rig, fault: Fault, nth: number, times: number): Promis
   return strike.struck() > 0;
 }
 
-async function exhaust(t: TestContext, fault: Fault): Promise<void> {
+async function exhaust(t: TestContext, trouble: Trouble): Promise<void> {
   const rig = await startRig(t);
-  // Eight operations are the election and two renewals or looks at the Lease each; from there on they repeat themselves.
-  for (const times of [1, 1_000]) {
-    for (let nth = 1; nth <= 8; nth++) {
-      try {
-        assert.ok(await elect(rig, fault, nth, times), "the fault never struck");
-      } catch (error) {
-        throw new Error(`${times} times ${JSON.stringify(fault)} from operation ${nth}`, { cause: error });
-      }
+  for (const course of courses) {
+    let nth = 1;
+    try {
+      while (nth <= course.operationsMax && (await elect(rig, trouble, nth, course))) nth++;
+    } catch (error) {
+      throw new Error(`${course.times} times ${JSON.stringify(trouble)} from operation ${nth}`, { cause: error });
     }
+    assert.ok(nth > 1, "it never struck");
+    if (course.times === 1) assert.ok(nth <= course.operationsMax, "the runs never become clean");
   }
   await rig.until(() => rig.clock.pendingTimers === 0, "no timer is left");
 }
@@ -102,3 +130,6 @@ for (const fault of faults) {
   const name = fault.type === "delay" ? `delay of ${fault.delayMs} ms` : fault.type;
   test(`two candidates never both lead, and one does in the end, through ${name}`, (t) => exhaust(t, fault));
 }
+
+test("two candidates never both lead, and one does in the end, through reads from a lagging replica", (t) =>
+  exhaust(t, { type: "staleRead" }));

@@ -94,8 +94,8 @@ export async function exhaust(
   for (const [course, times] of Object.entries(courses)) {
     for (let nth = 1; ; nth++) {
       assert.ok(nth < operationsMax, "the runs never become clean");
-      const strike = strikes(fault, nth, times);
-      rig.setFaults(strike.script);
+      const strike = strikes(nth, times);
+      rig.setFaults(() => (strike.next() ? fault : undefined));
       try {
         await run();
       } catch (error) {
@@ -107,21 +107,27 @@ export async function exhaust(
   }
 }
 
-/** A script that lets the `nth` request that `concerns` says meet `fault`, and those after it until it has struck `times` times. */
-export function strikes(
-  fault: Fault,
-  nth: number,
-  times: number,
-  concerns: (request: Parameters<FaultScript>[0]) => boolean = () => true,
-): { readonly script: FaultScript; readonly struck: () => number } {
+/** Which operations meet trouble. */
+export interface Strikes {
+  /** Asked once for each operation, in their order. */
+  readonly next: () => boolean;
+  /** No more from now on. */
+  readonly heal: () => void;
+  readonly struck: () => number;
+}
+
+/** The `nth` operation meets trouble, and those after it until it has struck `times` times. */
+export function strikes(nth: number, times: number): Strikes {
   let seen = 0;
   let struck = 0;
+  let healed = false;
   return {
-    script(request) {
-      if (!concerns(request) || ++seen < nth || struck >= times) return undefined;
+    next() {
+      if (healed || ++seen < nth || struck >= times) return false;
       struck++;
-      return fault;
+      return true;
     },
+    heal: () => void (healed = true),
     struck: () => struck,
   };
 }

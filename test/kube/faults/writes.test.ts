@@ -4,6 +4,7 @@ import { isKubeError, type KubeClient, resourcePath } from "../../../src/kube/ku
 import { sleep } from "../../../src/util/clock.ts";
 import { builtInResources, type Fault } from "../../double/index.ts";
 import { exhaust, type Rig, startRig, strikes } from "./rig.ts";
+import { type Answers, withStaleReads } from "./stale-reads.ts";
 
 const type = builtInResources.configMaps;
 const resource = { group: "", version: "v1", resource: "configmaps" };
@@ -46,8 +47,7 @@ async function increment(rig: Rig, client: KubeClient, by: string): Promise<void
   }
 }
 
-async function run(rig: Rig): Promise<void> {
-  const client = await rig.connect();
+async function run(rig: Rig, client: KubeClient): Promise<void> {
   const count = (): number =>
     Number((rig.server.engine.get(type, "default", "counter") as unknown as Counter).data.count);
   const before = count();
@@ -64,13 +64,18 @@ async function run(rig: Rig): Promise<void> {
   await client.close();
 }
 
-async function survive(t: TestContext, fault: Fault): Promise<void> {
+async function startCounter(t: TestContext): Promise<Rig> {
   const rig = await startRig(t);
   const metadata = { name: "counter" };
   const data = { count: "0", by: "" };
   await rig.server.engine.create(type, "default", { apiVersion: "v1", kind: "ConfigMap", metadata, data });
+  return rig;
+}
+
+async function survive(t: TestContext, fault: Fault): Promise<void> {
+  const rig = await startCounter(t);
   const nothingIsLeft = (): Promise<void> => rig.until(() => rig.clock.pendingTimers === 0, "no timer is left");
-  await exhaust(rig, fault, operationsMax, () => run(rig), nothingIsLeft);
+  await exhaust(rig, fault, operationsMax, async () => run(rig, await rig.connect()), nothingIsLeft);
 }
 
 for (const fault of faults) {
@@ -83,7 +88,8 @@ for (const fault of faults) {
     await rig.server.engine.create(type, "default", body);
     const client = await rig.connect();
     const before = rig.server.engine.revision;
-    rig.setFaults(strikes(fault, 1, 1).script);
+    const strike = strikes(1, 1);
+    rig.setFaults(() => (strike.next() ? fault : undefined));
     let settled = false;
     const patching = client
       .request({
@@ -104,3 +110,16 @@ for (const fault of faults) {
     await client.close();
   });
 }
+
+test("compare-and-swap counts each increment exactly once through reads from a lagging replica", async (t) => {
+  const rig = await startCounter(t);
+  for (const times of [1, 6]) {
+    for (let nth = 1; ; nth++) {
+      assert.ok(nth < operationsMax, "the runs never become clean");
+      const strike = strikes(nth, times);
+      const answers: Answers = [];
+      await run(rig, withStaleReads(await rig.connect(), answers, strike.next));
+      if (strike.struck() === 0) break;
+    }
+  }
+});

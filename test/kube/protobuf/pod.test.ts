@@ -3,7 +3,7 @@ import test from "node:test";
 import { readPod as readRecord } from "../../../src/api/pod.ts";
 import { readPod, readPodList } from "../../../src/kube/protobuf/pod.ts";
 import { WireReader } from "../../../src/kube/protobuf/wire-reader.ts";
-import { field, message, pod, podList } from "./writer.ts";
+import { field, message, pod, podList, time } from "./writer.ts";
 
 const read = (bytes: Buffer): unknown => readPod(new WireReader(bytes, "test"));
 
@@ -23,6 +23,7 @@ test("a pod becomes the same record as its JSON", () => {
       conditions: ["PodScheduled", "Initialized", "ContainersReady", "Ready"].map((type) => ({
         type,
         status: "True",
+        lastProbeTime: undefined,
         lastTransitionTime: time("2026-01-02T03:04:05Z"),
       })),
     },
@@ -37,6 +38,16 @@ test("a pod becomes the same record as its JSON", () => {
 test("a pod without status, and a status without anything, are read", () => {
   assert.deepEqual(read(field(1, field(1, "a"))), { metadata: { name: "a" } });
   assert.deepEqual(read(message(field(1, ""), field(3, field(2, "")))), { metadata: {}, status: { conditions: [{}] } });
+});
+
+test("a condition has the time of its last probe", () => {
+  const condition = message(field(1, "Ready"), field(3, time("2026-01-02T03:04:05Z")), field(4, ""));
+  assert.deepEqual(read(field(3, field(2, condition))), {
+    metadata: {},
+    status: {
+      conditions: [{ type: "Ready", lastProbeTime: new Date("2026-01-02T03:04:05Z"), lastTransitionTime: undefined }],
+    },
+  });
 });
 
 test("the items of a list come in order, with the list's version and continue token", () => {

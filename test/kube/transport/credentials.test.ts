@@ -2,6 +2,7 @@ import "reflect-metadata";
 import assert from "node:assert/strict";
 import { type webcrypto } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type ServerResponse } from "node:http";
 import path from "node:path";
 import { type TLSSocket } from "node:tls";
 import test from "node:test";
@@ -11,6 +12,7 @@ import {
   BasicConstraintsExtension,
   SubjectAlternativeNameExtension,
 } from "@peculiar/x509";
+import { isKubeError } from "../../../src/kube/kube-client.ts";
 import { createCredentialSource } from "../../../src/kube/transport/credentials.ts";
 import { createKubeClient, type ClusterConfig } from "../../../src/kube/transport/index.ts";
 import { StartError } from "../../../src/lifecycle/component.ts";
@@ -130,6 +132,23 @@ test("a 401 loads the credentials once and sends the request again", async (t) =
   assert.equal(server.requests.length - before, 3, "within a second nothing is loaded twice");
 });
 
+test("a request loads the credentials once, however long the refusals take", async (t) => {
+  const clock = createVirtualClock();
+  const server = await startLoopbackServer(t, (_, response) => {
+    void clock.advance(2_000).then(() => sendJson(response, 401, { kind: "Status", code: 401 }));
+  });
+  const kubeConfigPath = writeKubeConfig(
+    temporaryFolder(t),
+    { server: `http://127.0.0.1:${server.port}` },
+    { token: "revoked" },
+  );
+  const deps = { clock, rng: createSeededRng(1), logger: silentLogger, metrics: createCountingMetrics() };
+  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
+  t.after(() => void client.close());
+  await assert.rejects(client.request({ method: "GET", path: "/x" }), { kind: "unauthorized" });
+  assert.equal(server.requests.length, 2);
+});
+
 test("in a pod the token of the ServiceAccount is trimmed and its CA is used", async (t) => {
   const folder = temporaryFolder(t);
   const account = path.join(folder, "var/run/secrets/kubernetes.io/serviceaccount");
@@ -218,6 +237,36 @@ test("a client certificate opens the connection, and a rotated one opens a new c
   const distrustful = await createKubeClient({ ...plainCluster, kubeConfigPath: stranger }, deps, "core");
   t.after(() => void distrustful.close());
   await assert.rejects(distrustful.request({ method: "PUT", path: "/", body: {} }), { kind: "network" });
+});
+
+test("a server that is not trusted makes us load the authority again and send the request, a write too, once", async (t) => {
+  const folder = temporaryFolder(t);
+  const [old, rotated, other] = [await createAuthority(), await createAuthority(), await createAuthority()];
+  const answer = (_: unknown, response: ServerResponse): void => sendJson(response, 200, { ok: true });
+  const server = await startLoopbackServer(t, answer, await issue(rotated, "server"));
+  const kubeConfigWith = (authority: { readonly pem: string }): string => {
+    const data = btoa(authority.pem);
+    return writeKubeConfig(
+      folder,
+      { server: `https://127.0.0.1:${server.port}`, "certificate-authority-data": data },
+      {},
+    );
+  };
+  const kubeConfigPath = kubeConfigWith(old);
+  const clock = createVirtualClock();
+  const deps = { clock, rng: createSeededRng(1), logger: silentLogger, metrics: createCountingMetrics() };
+  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
+  t.after(() => void client.close());
+  const write = (): Promise<unknown> => client.request({ method: "PUT", path: "/x", body: {} });
+  kubeConfigWith(rotated);
+  assert.deepEqual(await write(), { ok: true });
+  assert.equal(server.requests.length, 1);
+
+  const stranger = await createKubeClient({ ...plainCluster, kubeConfigPath: kubeConfigWith(other) }, deps, "core");
+  t.after(() => void stranger.close());
+  const distrusted = await stranger.request({ method: "PUT", path: "/x", body: {} }).catch((error: unknown) => error);
+  assert.ok(isKubeError(distrusted, "network"), String(distrusted));
+  assert.equal(server.requests.length, 1, "nothing was sent to a server that is not trusted");
 });
 
 test("requests go through the proxy that the kubeconfig names", async (t) => {

@@ -164,6 +164,52 @@ test("a page that comes too late starts the list anew", async (t) => {
   assert.equal(client.streams.length, 1);
 });
 
+test("a list whose later pages always come too late is begun anew with growing pauses, and never counts as synced", async (t) => {
+  const begun: number[] = [];
+  const { client, clock, informer } = start(t, (scripted, clock) => {
+    scripted.onStream = () => {
+      throw new KubeError("invalid", "no WatchList");
+    };
+    scripted.onRequest = ({ query }) => {
+      if (query?.["continue"] === undefined) {
+        begun.push(clock.monotonicMs());
+        return { metadata: { resourceVersion: "30", continue: "more" }, items: [thing("half", 3)] };
+      }
+      // Real servers offer to go on with newer pages. Those would not fit the first one.
+      const status = { kind: "Status", code: 410, reason: "Expired", metadata: { continue: "inconsistent" } };
+      throw new KubeError("gone", "the continue token is too old", { code: 410, status });
+    };
+  });
+  await clock.advance(600_000);
+  assert.ok(begun.length >= 20 && begun.length < 80, `${begun.length} lists in 10 minutes`);
+  assert.ok(client.requests.every(({ query }) => query?.["continue"] !== "inconsistent"));
+  const gaps = begun.slice(1).map((time, index) => time - begun[index]!);
+  assert.ok(Math.max(...gaps) > 15_000 && Math.max(...gaps) <= 30_000, `a pause of ${Math.max(...gaps)} ms`);
+  assert.equal(informer.hasSynced(), false);
+  assert.equal(informer.size, 0);
+});
+
+test("a list that the connection cuts within its pages is begun anew with growing pauses, one that never begins every 2.5 s", async (t) => {
+  const attemptsWith = async (continueToken: string | undefined): Promise<number> => {
+    let attempts = 0;
+    const { clock } = start(t, (scripted) => {
+      scripted.onStream = () => {
+        throw new KubeError("invalid", "no WatchList");
+      };
+      scripted.onRequest = ({ query }) => {
+        if (query?.["continue"] === undefined) attempts++;
+        if (query?.["continue"] === continueToken) throw new KubeError("network", "reset");
+        return { metadata: { resourceVersion: "30", continue: "more" }, items: [thing("half", 3)] };
+      };
+    });
+    await clock.advance(600_000);
+    return attempts;
+  };
+  const [cut, refused] = [await attemptsWith("more"), await attemptsWith(undefined)];
+  assert.ok(cut > 30 && cut < 60, `${cut} attempts`);
+  assert.ok(refused > 200 && refused < 280, `${refused} attempts`);
+});
+
 test("a WatchList that ends, breaks or falls silent before its end mark is followed by a paged list", async (t) => {
   for (const finish of ["end", "timeout", "network", "malformed"] as const) {
     const { client, takeLog, informer, passBackoff } = start(t, (scripted) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import test, { type TestContext } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { drainMicrotasks } from "../../support/virtual-clock.ts";
 import { thing, bookmark, added, modified, deleted, errorEvent, startSynced } from "./reflector-rig.ts";
@@ -63,19 +63,93 @@ test("a broken connection is resumed from the last version after a pause", async
   }
 });
 
-test("the server's Retry-After is respected", async (t) => {
+/** Lets every attempt fail for `outageMs`; resolves to the pauses between attempts and how long it took then until the watch was back. */
+async function sitOut(t: TestContext, error: KubeError, outageMs: number): Promise<{ gaps: number[]; backMs: number }> {
+  const { client, clock } = await startSynced(t, thing("a", 3));
+  const attempts = [clock.monotonicMs()];
+  client.onStream = () => {
+    attempts.push(clock.monotonicMs());
+    throw error;
+  };
+  client.stream0().fail("network");
+  await clock.advance(outageMs);
+  client.onStream = () => undefined;
+  const endMs = clock.monotonicMs();
+  while (client.streams.length === 1) await clock.advance(100);
+  return {
+    gaps: attempts.slice(1).map((atMs, index) => atMs - (attempts[index] ?? 0)),
+    backMs: clock.monotonicMs() - endMs,
+  };
+}
+
+for (const [what, error] of [
+  ["refuses connections", new KubeError("network", "connection refused")],
+  ["does not know the token", new KubeError("unauthorized", "no", { code: 401 })],
+] as const) {
+  test(`a watch is back within 5 s after a server that ${what} for ten minutes, which is asked every 2.5 s on average`, async (t) => {
+    const { gaps, backMs } = await sitOut(t, error, 600_000);
+    assert.ok(backMs <= 5_100, `back after ${backMs} ms`);
+    assert.ok(
+      gaps.every((gap) => gap <= 5_000),
+      `a pause of ${Math.max(...gaps)} ms`,
+    );
+    assert.ok(gaps.length > 200 && gaps.length < 280, `${gaps.length} attempts`);
+  });
+}
+
+test("a server that answers with errors is asked every 15 s on average", async (t) => {
+  for (const kind of ["serverError", "tooManyRequests", "forbidden"] as const) {
+    const { gaps } = await sitOut(t, new KubeError(kind, "sick"), 600_000);
+    assert.ok(
+      gaps.every((gap) => gap <= 30_000),
+      `a pause of ${Math.max(...gaps)} ms`,
+    );
+    assert.ok(Math.max(...gaps) > 20_000, `no pause above ${Math.max(...gaps)} ms`);
+    assert.ok(gaps.length > 30 && gaps.length < 60, `${gaps.length} attempts`);
+  }
+});
+
+test("a server that was away for long and answers its first request with an error is asked again within 5 s", async (t) => {
+  const { client, clock } = await startSynced(t);
+  const attempt = Promise.withResolvers<void>();
+  let isAway = true;
+  client.onStream = () => {
+    if (isAway) throw new KubeError("network", "connection refused");
+    client.onStream = () => undefined;
+    attempt.resolve();
+    throw new KubeError("serverError", "just starting");
+  };
+  client.stream0().fail("network");
+  await clock.advance(600_000);
+  isAway = false;
+  await Promise.all([attempt.promise, clock.advance(clock.nextTimerInMs ?? 0)]);
+  await clock.advance(5_000);
+  assert.equal(client.streams.length, 2);
+});
+
+/** Milliseconds until the watch is opened again after an answer that asks for `retryAfterMs`. */
+async function pauseAfter(t: TestContext, retryAfterMs: number): Promise<number> {
   const { client, clock } = await startSynced(t);
   client.onStream = () => {
-    throw new KubeError("tooManyRequests", "busy", { code: 429, retryAfterMs: 40_000 });
+    throw new KubeError("tooManyRequests", "busy", { code: 429, retryAfterMs });
   };
   await clock.advance(2_000);
   client.stream0().end();
   await drainMicrotasks();
   client.onStream = () => undefined;
-  await clock.advance(39_000);
-  assert.equal(client.streams.length, 1);
-  await clock.advance(1_500);
-  assert.equal(client.streams.length, 2);
+  const startMs = clock.monotonicMs();
+  while (client.streams.length === 1) await clock.advance(10);
+  return clock.monotonicMs() - startMs;
+}
+
+test("the server's Retry-After is respected and jittered, so that not all clients come back at once", async (t) => {
+  const pauseMs = await pauseAfter(t, 40_000);
+  assert.ok(pauseMs > 40_050 && pauseMs <= 40_810, `after ${pauseMs} ms`);
+});
+
+test("a Retry-After of an hour is a minute", async (t) => {
+  const pauseMs = await pauseAfter(t, 3_600_000);
+  assert.ok(pauseMs >= 60_000 && pauseMs <= 60_810, `after ${pauseMs} ms`);
 });
 
 test("the idle deadline of a watch allows for two missing bookmarks", async (t) => {

@@ -35,16 +35,37 @@ test("a failed list is always followed by a list, with a pause unless another me
         "watchList",
       );
       const refused: boolean = state === streaming && kind === "invalid";
+      const light: boolean = kind === "network" || kind === "unauthorized";
       assert.equal(step.next.phase, "list", kind);
-      assert.equal(step.backoff, !refused, kind);
+      assert.equal(step.backoff, refused ? undefined : light ? "light" : "heavy", kind);
       assert.equal(step.watchListRefused, refused ? true : undefined, kind);
       assert.equal(step.relistReason, undefined, kind);
     }
   }
 });
 
+test("a list that has begun is heavy to do again, whatever broke it", () => {
+  for (const kind of kinds) {
+    for (const state of lists) {
+      const error = new KubeError(kind, "");
+      const step: Step = nextStep(state, { type: "failed", resumeFrom: undefined, error, begun: true }, "pages");
+      if (kind !== "invalid") assert.equal(step.backoff, "heavy", kind);
+    }
+  }
+});
+
+test("what the server asks to wait is passed on, from lists and watches", () => {
+  const error = new KubeError("tooManyRequests", "", { retryAfterMs: 7_000 });
+  const asked = ([streaming, paging, watching] as const).map((state) => {
+    const resumeFrom = state.phase === "watch" ? at : undefined;
+    return nextStep(state, { type: "failed", resumeFrom, error, begun: false }, "pages").retryAfterMs;
+  });
+  assert.deepEqual(asked, [7_000, 7_000, 7_000]);
+});
+
 test("a failed watch goes on from its version after a pause, except where the version is of no use", () => {
   const relisting = new Set<KubeErrorKind>(["gone", "notFound", "invalid"]);
+  const light = new Set<KubeErrorKind>(["network", "unauthorized", "timeout", "aborted"]);
   for (const kind of kinds) {
     for (const state of [streaming, watching]) {
       const step: Step = nextStep(
@@ -52,7 +73,7 @@ test("a failed watch goes on from its version after a pause, except where the ve
         { type: "failed", resumeFrom: at, error: new KubeError(kind, ""), begun: false },
         "pages",
       );
-      assert.equal(step.backoff, true, kind);
+      assert.equal(step.backoff, light.has(kind) ? "light" : "heavy", kind);
       assert.equal(step.next.phase, relisting.has(kind) ? "list" : "watch", kind);
       assert.equal(step.relistReason, relisting.has(kind) ? kind : undefined, kind);
       if (step.next.phase === "list") assert.equal(step.next.method, "pages");
@@ -75,11 +96,10 @@ test("a stream that is corrupt at another version than before is resumed again",
 test("a complete list is followed by a watch at once, a short watch by a pause", () => {
   assert.deepEqual(nextStep(paging, { type: "ended", resumeFrom: at, short: false }, "pages"), {
     next: { phase: "watch", from: at },
-    backoff: false,
   });
-  assert.equal(nextStep(watching, { type: "ended", resumeFrom: at, short: true }, "pages").backoff, true);
+  assert.equal(nextStep(watching, { type: "ended", resumeFrom: at, short: true }, "pages").backoff, "heavy");
   assert.deepEqual(nextStep(streaming, { type: "ended", resumeFrom: undefined, short: false }, "watchList"), {
     next: { phase: "list", method: "pages" },
-    backoff: true,
+    backoff: "heavy",
   });
 });

@@ -22,7 +22,11 @@ const periodMs: Partial<Record<FaultClass, number>> = {
   erasures: 90_000,
   disasters: 60_000,
   "broken-watches": 40_000,
+  settings: 60_000,
+  restores: 60_000,
 };
+/** How old a backup is when it is restored, at most. */
+const backupAgeMsMax = 60_000;
 
 export interface Cast {
   readonly workloads: ReadonlyMap<string, Workload>;
@@ -51,7 +55,11 @@ export class Chaos {
       network.weather.hiccup = { rate: 0.02, meanMs: 1_000 * latency };
     }
     network.weather.resetRate = Math.min(0.05, 0.003 * plan.severity("resets"));
-    this.#world.duplicateReviews = Math.min(0.3, 0.03 * plan.severity("lost-responses"));
+    const { reviewWeather } = this.#world;
+    reviewWeather.duplicateRate = Math.min(0.3, 0.03 * plan.severity("lost-responses"));
+    reviewWeather.slowRate = Math.min(0.3, 0.05 * plan.severity("slow-reviews"));
+    reviewWeather.otherRefusalRate = Math.min(0.6, 0.2 * plan.severity("other-refusals"));
+    if (plan.severity("late-cells") > 0) this.#startLastCellLate();
     for (const [name, period] of Object.entries(periodMs) as [FaultClass, number][]) {
       const severity = plan.severity(name);
       if (severity > 0) this.#repeat(period / severity, () => this.#strike(name));
@@ -73,7 +81,7 @@ export class Chaos {
     network.weather.hiccup = { rate: 0, meanMs: 0 };
     network.weather.resetRate = 0;
     network.mendAll();
-    this.#world.duplicateReviews = 0;
+    Object.assign(this.#world.reviewWeather, { duplicateRate: 0, slowRate: 0, otherRefusalRate: 0 });
     for (const process of this.#world.processes()) if (process.node() === undefined) await process.start();
   }
 
@@ -116,6 +124,10 @@ export class Chaos {
         return this.#run(this.#cast.owner.erase());
       case "disasters":
         return this.#run(this.#cast.deleters.disaster());
+      case "settings":
+        return this.#changeSettings();
+      case "restores":
+        return this.#restore();
       case "broken-watches":
         return this.#cluster().server.dropWatches();
       default:
@@ -168,6 +180,41 @@ export class Chaos {
     const process = this.#pick(this.#world.processes());
     if (process?.node() === undefined) return;
     void process.stop().then(() => this.#startLater(process, 500));
+  }
+
+  /** The cell is new: its aggregators come up in the middle of everything. */
+  #startLastCellLate(): void {
+    const { aggregators, cells, kernel, plan } = this.#world;
+    const late = aggregators.filter(({ name }) => name.startsWith(`aggregator-${cells.at(-1)?.name}-`));
+    for (const process of late) process.kill();
+    const delayMs = this.#rng.next() * plan.chaosMs;
+    for (const process of late) kernel.schedule(delayMs, () => void (process.node() ?? process.start()));
+  }
+
+  /** Somebody changes a flag, and one process comes up with it before the others do. */
+  #changeSettings(): void {
+    const process = this.#pick([...this.#world.aggregators, ...this.#world.webhooks]);
+    if (process === undefined) return;
+    process.settings =
+      process.options.role === "webhook"
+        ? [`--default-admission-history-config-compact-threshold=${1 + Math.floor(this.#rng.next() * 20)}`]
+        : [`--aggregator-settlement-fence-delay=${1 + Math.floor(this.#rng.next() * 20)}s`];
+    if (process.node() !== undefined) void process.stop().then(() => this.#startLater(process, 500));
+  }
+
+  /** An etcd comes back from a backup. */
+  #restore(): void {
+    const { kernel, core, cells, ledger } = this.#world;
+    const cell = this.#pick([undefined, ...cells]);
+    const { server, node } = cell ?? core;
+    const backup = server.engine.backup();
+    kernel.schedule(this.#rng.next() * backupAgeMsMax, () => {
+      if (this.#isOver) return;
+      kernel.note(`${node.name} restored from its backup`);
+      server.restore(backup);
+      if (cell === undefined) this.#world.coreRestored();
+      else ledger.restored(cell.name, server);
+    });
   }
 
   #startLater(process: SimProcess, delayMs: number): void {

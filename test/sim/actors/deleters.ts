@@ -55,7 +55,8 @@ export class Deleters {
     if (manner === "collection") return await this.#deleteCollection(cell);
     const { engine } = cell.server;
     const { name, uid } = pod.metadata;
-    return await this.#operate(cell, async (caller) => {
+    const forcedName = manner === "forced-eviction" ? name : undefined;
+    return await this.#operate(cell, forcedName, async (caller) => {
       switch (manner) {
         case "evict":
           await engine.evict(namespace, name, undefined, { caller });
@@ -94,14 +95,18 @@ export class Deleters {
   }
 
   async #deleteCollection(cell: Cell): Promise<boolean> {
-    return await this.#operate(cell, async (caller) => {
+    return await this.#operate(cell, undefined, async (caller) => {
       await cell.server.engine.deleteCollection(pods, namespace, { labelSelector: "ours=yes" }, {}, { caller });
     });
   }
 
-  async #operate(cell: Cell, act: (caller: { username: string; groups: string[] }) => Promise<void>): Promise<boolean> {
+  async #operate(
+    cell: Cell,
+    forcedName: string | undefined,
+    act: (caller: { username: string; groups: string[] }) => Promise<void>,
+  ): Promise<boolean> {
     const { ledger, totals } = this.#world;
-    const operation = ledger.begin(cell.name);
+    const operation = ledger.begin(cell.name, forcedName);
     totals.deletions += 1;
     this.#running += 1;
     try {

@@ -31,12 +31,17 @@ export class ProtectorOwner {
     const name = names[Math.floor(this.#rng.next() * names.length)];
     if (name === undefined) return;
     const minAvailable = Math.floor(this.#rng.next() * (total + 1));
-    const spec: JsonObject =
-      this.#rng.next() < 0.8
-        ? { minAvailable }
-        : { admissionHistoryConfig: { compactThreshold: 1 + Math.floor(this.#rng.next() * 5) } };
+    const spec = this.#edited(this.#rng.next(), minAvailable);
     const patch = { contentType: "application/merge-patch+json", body: { spec } };
     await quietly(() => core.server.engine.patch(this.#world.protectors, namespace, name, patch));
+  }
+
+  #edited(draw: number, minAvailable: number): JsonObject {
+    if (draw < 0.6) return { minAvailable };
+    if (draw < 0.75) return { admissionHistoryConfig: { compactThreshold: 1 + Math.floor(this.#rng.next() * 5) } };
+    if (draw < 0.85) return { minReadySeconds: Math.floor(this.#rng.next() * 20) };
+    // All pods of the workload, or only those that are not set aside.
+    return { selector: { matchLabels: draw < 0.93 ? { app: null, ours: "yes" } : { app: "web", ours: null } } };
   }
 
   /** Deletes a PodProtector without a word, and makes it anew a moment later under the same name. */

@@ -7,13 +7,14 @@ import { parseTime } from "../../../src/api/micro-time.ts";
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { type Aggregation, type CellStatus, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { totalWeight } from "../../../src/core/bucket.ts";
+import { countedSpec } from "../../../src/core/counted-spec.ts";
 import { availableFrom } from "../../../src/core/health-criterion.ts";
 import { summarize } from "../../../src/core/summary.ts";
 import { digestOfUID } from "../../../src/core/uid-digest.ts";
-import { compileSelector, matches, type CompiledSelector } from "../../../src/label-index/index.ts";
+import { compileSelector, formatSelector, matches, type CompiledSelector } from "../../../src/label-index/index.ts";
 import { type Kernel } from "../kernel/kernel.ts";
 import { entriesOf, type HistoryEntry } from "./history.ts";
-import { type Ledger, type TruePod } from "./ledger.ts";
+import { type Admission, type Ledger, type TruePod } from "./ledger.ts";
 
 export interface AccountingOptions {
   readonly kernel: Kernel;
@@ -48,6 +49,8 @@ export class AccountingChecker {
   #object: PodProtector | undefined;
   #selector: CompiledSelector | undefined;
   #counting: CompiledSelector | undefined;
+  /** What counts must say they have counted; others are not used. */
+  #spec = "";
   /** When the selectors changed last. */
   #editedAtMs = Number.NEGATIVE_INFINITY;
   /** Version of the object since its selectors are what they are. */
@@ -104,7 +107,10 @@ export class AccountingChecker {
       if (this.#editedAtMs < arrivedMs && isExact) kernel.fail(`${this.#name}: ${uid} was admitted without a record`);
       return;
     }
-    const { standing, minAvailable } = recorded;
+    const { minAvailable } = recorded;
+    if (recorded.standing >= minAvailable || this.#object === undefined) return;
+    // Somebody's record may have been in the way who is not admitted in the end.
+    const standing = this.#standing(this.#object, new Set());
     if (standing >= minAvailable) return;
     onBreach({ protector: this.#name, standing, minAvailable });
     kernel.note(`FLOOR ${this.#name} ${standing} of ${minAvailable}`);
@@ -127,14 +133,13 @@ export class AccountingChecker {
 
   #compile(object: PodProtector, before: PodProtector | undefined): void {
     const { selector, aggregationSelector = selector } = object.spec;
-    const isSame = before?.metadata.uid === object.metadata.uid;
-    if (isSame && JSON.stringify(before.spec.selector) === JSON.stringify(selector)) {
-      if (JSON.stringify(before.spec.aggregationSelector) === JSON.stringify(object.spec.aggregationSelector)) return;
-    }
+    if (before?.metadata.uid === object.metadata.uid && judgedBy(before) === judgedBy(object)) return;
     this.#editedAtMs = this.#options.kernel.nowMs;
     this.editedRevision = Number(object.metadata.resourceVersion);
     const [own, counting] = [compileSelector(selector), compileSelector(aggregationSelector)];
     assert.ok(own.ok && counting.ok);
+    const { uid } = object.metadata;
+    this.#spec = countedSpec(uid, formatSelector(counting.selector), object.spec.minReadySeconds);
     this.#selector = own.selector;
     this.#counting = counting.selector;
   }
@@ -165,7 +170,7 @@ export class AccountingChecker {
     for (const entry of after.values()) {
       const known = before.get(entry.digest);
       if (known?.mark === entry.mark) continue;
-      standing ??= this.#standing(object);
+      standing ??= this.#standing(object, openOf(object));
       // A pod that was packed may be the same admission as before, which was judged then.
       const earlier = known !== undefined && entry.isPacked ? this.#recorded.get(entry.digest) : undefined;
       this.#recorded.set(entry.digest, {
@@ -208,25 +213,18 @@ export class AccountingChecker {
     }
     if (this.#editedAtMs === kernel.nowMs) return;
     const truth = [...ledger.pods.values()].filter((pod) => pod.cell === cellID && this.#isCounted(pod, counts)).length;
-    if (truth !== counts.availableReplicas && counts.countedAt !== undefined && this.#countsCurrentSpec(counts)) {
+    if (truth !== counts.availableReplicas && counts.countedAt !== undefined && counts.countedSpec === this.#spec) {
       kernel.fail(`${this.#name}: ${cellID} counts ${counts.availableReplicas} pods, snapshot ${to} holds ${truth}`);
     }
   }
 
-  /** Counts of a former selector are not judged: they are not used either. */
-  #countsCurrentSpec(counts: Aggregation): boolean {
-    const cells = this.#object?.status?.cells ?? [];
-    return cells.some(({ aggregation }) => aggregation?.countedSpec === counts.countedSpec);
-  }
-
   /**
    * Pods that stand whatever the open admissions do: available, or counted and unavailable for reasons of their own (own unavailability,
-   * forced deletions: design 2.6).
+   * forced deletions: design 2.6). `open`: pods that are taken for deleted because of their records.
    */
-  #standing(object: PodProtector): number {
+  #standing(object: PodProtector, open: ReadonlySet<string>): number {
     const { ledger } = this.#options;
     const counts = new Map((object.status?.cells ?? []).map((cell) => [cell.cellID, cell.aggregation]));
-    const open = new Set((object.status?.cells ?? []).flatMap(entriesOf).map(({ digest }) => digest));
     let standing = 0;
     for (const pod of ledger.pods.values()) {
       const aggregation = counts.get(pod.cell);
@@ -234,15 +232,25 @@ export class AccountingChecker {
       const isLive = pod.goneAt === undefined && pod.versions.at(-1)?.record.terminating === false;
       const isAvailable = isLive && this.#isAvailable(pod);
       if (!isCounted && !isAvailable) continue;
-      if (open.has(digestOfUID(pod.uid))) continue;
+      if (open.has(digestOfUID(pod.uid)) && !ledger.isForced(pod)) continue;
       if (isLive) {
-        const doom = ledger.doomOf(pod);
-        if (doom === undefined || doom.isForced || !isAvailable) standing += 1;
-      } else if (pod.end !== "admitted" || pod.lastLive === undefined || !this.#meets(pod.lastLive, ledger.nowMicros)) {
-        standing += 1;
-      }
+        if (!isAvailable || !this.#counts(ledger.doomOf(pod))) standing += 1;
+      } else if (this.#isExcused(pod)) standing += 1;
     }
     return standing;
+  }
+
+  /** The pod is still counted and is gone, but not by an admission of this PodProtector. */
+  #isExcused({ lastLive, end, endedAtMs }: TruePod): boolean {
+    // Gone before anybody counted for the present selectors: it must not be counted at all.
+    if (endedAtMs !== undefined && endedAtMs < this.#editedAtMs) return false;
+    return lastLive === undefined || !this.#meets(lastLive, this.#options.ledger.nowMicros) || !this.#counts(end);
+  }
+
+  /** True for an admission that this PodProtector has judged: not forced, and not from before its replica knew of it. */
+  #counts(admission: Admission | undefined): boolean {
+    if (admission === undefined || admission.isForced || admission.unknown.has(this.#name)) return false;
+    return admission.atMs > this.#editedAtMs;
   }
 
   #isAvailable(pod: TruePod): boolean {
@@ -265,6 +273,15 @@ export class AccountingChecker {
 
 function cellOf(object: PodProtector | undefined, cellID: string): CellStatus | undefined {
   return object?.status?.cells.find((cell) => cell.cellID === cellID);
+}
+
+/** What decides which pods are protected and counted. */
+function judgedBy({ spec }: PodProtector): string {
+  return JSON.stringify([spec.selector, spec.aggregationSelector, spec.minReadySeconds]);
+}
+
+function openOf(object: PodProtector): ReadonlySet<string> {
+  return new Set((object.status?.cells ?? []).flatMap(entriesOf).map(({ digest }) => digest));
 }
 
 function weightOf(object: PodProtector | undefined): number {

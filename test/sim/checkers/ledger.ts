@@ -28,18 +28,31 @@ export interface TruePod {
   readonly versions: PodVersion[];
   /** Revision of its removal. */
   goneAt: number | undefined;
-  /** How its deletion came about: by an admission that was judged, by force, or (an eviction's successor) by nobody's leave. */
-  end: "admitted" | "forced" | "successor" | undefined;
+  /** The admission by which its deletion came about; undefined = by nobody's leave (an eviction's successor), or not at all. */
+  end: Admission | undefined;
+  /** When it began to terminate, or went. */
+  endedAtMs: number | undefined;
   /** Its last version before it terminated or went. */
   lastLive: PodRecord | undefined;
+}
+
+export interface Admission {
+  /** Undefined = for any version (an eviction). */
+  readonly version: string | undefined;
+  readonly isForced: boolean;
+  readonly atMs: number;
+  /** PodProtectors that the replica had not been told of. */
+  readonly unknown: ReadonlySet<string>;
 }
 
 /** One DELETE, deletecollection or eviction that somebody has asked for. */
 export interface Operation {
   readonly id: string;
   readonly cell: string;
-  /** By UID: the version that the admission holds for; undefined = any (an eviction). */
-  readonly admitted: Map<string, { readonly version: string | undefined; readonly isForced: boolean }>;
+  /** The pod that is deleted by force. */
+  readonly forcedName: string | undefined;
+  /** By UID. */
+  readonly admitted: Map<string, Admission>;
 }
 
 export class Ledger {
@@ -70,15 +83,16 @@ export class Ledger {
       else {
         pod.goneAt = undefined;
         pod.end = undefined;
+        pod.endedAtMs = undefined;
         pod.versions.splice(0, pod.versions.length, this.#versionOf(object));
       }
     }
   }
 
   /** A new operation; its id is to be the name of the caller. */
-  begin(cell: string): Operation {
+  begin(cell: string, forcedName?: string): Operation {
     this.#operations += 1;
-    const operation: Operation = { id: `op-${this.#operations}`, cell, admitted: new Map() };
+    const operation: Operation = { id: `op-${this.#operations}`, cell, forcedName, admitted: new Map() };
     this.operations.set(operation.id, operation);
     return operation;
   }
@@ -89,7 +103,12 @@ export class Ledger {
   }
 
   /** A webhook's "allowed" has left its replica. */
-  admitted(cell: string, request: JsonObject, uid: string, isForced: boolean): void {
+  admitted(
+    cell: string,
+    request: JsonObject,
+    uid: string,
+    how: { readonly isForced: boolean; readonly unknown: ReadonlySet<string> },
+  ): void {
     const user = asString(asObject(request["userInfo"])["username"]) ?? "";
     const operation = this.operations.get(user);
     const pod = this.pods.get(uid);
@@ -98,11 +117,11 @@ export class Ledger {
     const isEviction = request["operation"] === "CREATE";
     const metadata = asObject(asObject(request["oldObject"])["metadata"]);
     const version = isEviction ? undefined : asString(metadata["resourceVersion"]);
-    operation.admitted.set(uid, { version, isForced });
+    operation.admitted.set(uid, { version, atMs: this.kernel.nowMs, ...how });
   }
 
   /** An admitted deletion of the pod that may still happen. */
-  doomOf(pod: TruePod): { readonly isForced: boolean } | undefined {
+  doomOf(pod: TruePod): Admission | undefined {
     const present = pod.versions.at(-1);
     if (present === undefined || pod.goneAt !== undefined || present.record.terminating) return undefined;
     for (const operation of this.operations.values()) {
@@ -111,6 +130,11 @@ export class Ledger {
       if (admission.version === undefined || admission.version === present.record.resourceVersion) return admission;
     }
     return undefined;
+  }
+
+  /** Somebody is deleting the pod by force. */
+  isForced(pod: TruePod): boolean {
+    return this.operations.values().some(({ cell, forcedName }) => cell === pod.cell && forcedName === pod.name);
   }
 
   /** The state of the pod in the snapshot of that revision; undefined when it was not there. */
@@ -133,7 +157,16 @@ export class Ledger {
     const { uid, name } = object.metadata;
     let pod = this.pods.get(uid);
     if (pod === undefined) {
-      pod = { cell, uid, name, versions: [], goneAt: undefined, end: undefined, lastLive: undefined };
+      pod = {
+        cell,
+        uid,
+        name,
+        versions: [],
+        goneAt: undefined,
+        end: undefined,
+        endedAtMs: undefined,
+        lastLive: undefined,
+      };
       this.pods.set(uid, pod);
     }
     const before = pod.versions.at(-1)?.record;
@@ -141,6 +174,7 @@ export class Ledger {
     if (before !== undefined && !before.terminating && (version.record.terminating || change.type === "DELETED")) {
       pod.lastLive = before;
       pod.end = this.#endOf(pod, before);
+      pod.endedAtMs = this.kernel.nowMs;
     }
     pod.versions.push(version);
     if (pod.versions.length > versionsMax) pod.versions.shift();
@@ -151,16 +185,16 @@ export class Ledger {
     );
   }
 
-  #endOf(pod: TruePod, before: PodRecord): TruePod["end"] {
-    let isForced = false;
+  #endOf(pod: TruePod, before: PodRecord): Admission | undefined {
+    let forced: Admission | undefined;
     for (const operation of this.operations.values()) {
       const admission = operation.admitted.get(pod.uid);
       if (admission === undefined) continue;
       if (admission.version !== undefined && admission.version !== before.resourceVersion) continue;
-      if (!admission.isForced) return "admitted";
-      isForced = true;
+      if (!admission.isForced) return admission;
+      forced = admission;
     }
-    return isForced ? "forced" : "successor";
+    return forced;
   }
 
   /** Forgets pods that went long ago; `olderThan` = a revision that every recorded snapshot of the cell has passed. */

@@ -52,16 +52,19 @@ export class ReviewChecker implements ReviewObserver {
     );
     if (pod === undefined) return;
     const isForced = isForcedReview(request);
-    ledger.admitted(cell, request, pod.uid, isForced);
+    const isKnown = ({ editedRevision }: AccountingChecker): boolean =>
+      this.#world.knew(replica, editedRevision, arrivedMs);
+    const unknown = new Set([...checkers].flatMap(([name, checker]) => (isKnown(checker) ? [] : [name])));
+    ledger.admitted(cell, request, pod.uid, { isForced, unknown });
     const record = operation === "delete" ? old : pod.versions.at(-1)?.record;
     if (record === undefined || record.terminating || isForced) return;
     totals.admitted += 1;
     // The pod of an eviction was read some time during the review, so only what it was all the time is known.
     const before = operation === "delete" ? old : pod.versions.findLast(({ atMs }) => atMs < arrivedMs)?.record;
     if (before === undefined) return;
-    for (const checker of checkers.values()) {
-      if (checker.object === undefined || !checker.concerns(record)) continue;
-      if (!this.#world.knew(replica, checker.editedRevision, arrivedMs)) continue;
+    for (const [protector, checker] of checkers) {
+      if (checker.object === undefined || unknown.has(protector)) continue;
+      if (![before, record].every((one) => checker.concerns(one))) continue;
       const { minReadySeconds } = checker.object.spec;
       if (![before, record].every((one) => this.#needsQuota(one, minReadySeconds, arrivedMs))) continue;
       checker.answered(pod.uid, arrivedMs);

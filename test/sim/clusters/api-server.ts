@@ -106,7 +106,7 @@ export class SimApiServer implements WireServer {
       userAgent: request.from,
     };
     const fault = this.conditions.drawFault(this.#rng, rest);
-    if (fault?.type === "stall") return;
+    if (fault?.type === "stall" && fault.afterEvents === undefined) return;
     if (fault?.type === "reset" && fault.afterEvents === undefined) {
       reply.reset();
       return;
@@ -184,6 +184,8 @@ export class SimApiServer implements WireServer {
   }
 
   async #beforeCommit(type: ResourceType, key: string): Promise<boolean> {
+    const held = this.conditions.holdCommit?.(type, key);
+    if (held !== undefined) return held;
     const stall = this.conditions.drawStall(this.#rng, type, key);
     if (stall === undefined) return true;
     await this.#node.kernel.pause(stall.durationMs);

@@ -62,6 +62,10 @@ export class ServerConditions {
   watchLagMs = 0;
   /** Whether WatchList is offered; else clients fall back to pages. */
   offersWatchList = true;
+  /** Says what goes wrong with a request, before any rate is drawn; for scenarios. */
+  script: ((request: RestRequest) => Fault | undefined) | undefined;
+  /** Takes a commit into its hands: resolves to whether its request still lives, or rejects with what it is answered; undefined = not this one. */
+  holdCommit: ((type: ResourceType, key: string) => Promise<boolean> | undefined) | undefined;
   readonly #count: (faultClass: string) => void;
 
   constructor(count: (faultClass: string) => void) {
@@ -73,8 +77,11 @@ export class ServerConditions {
     this.watchLagMs = 0;
   }
 
-  drawFault(rng: Rng, { method, query }: RestRequest): Fault | undefined {
+  drawFault(rng: Rng, request: RestRequest): Fault | undefined {
+    const scripted = this.script?.(request);
+    if (scripted !== undefined) return scripted;
     const { rates } = this;
+    const { method, query } = request;
     const isWatch = query.get("watch") === "true";
     const hits = (name: keyof Rates): boolean => {
       if (rates[name] === 0 || rng.next() >= rates[name]) return false;

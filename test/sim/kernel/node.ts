@@ -25,6 +25,8 @@ export class SimNode {
   #offsetMs: number;
   #isAlive = true;
   #pausedUntilMs = 0;
+  /** Work that waits for the end of a pause, oldest first. */
+  readonly #deferred: (() => void)[] = [];
 
   constructor(kernel: Kernel, name: string, { offsetMs, rate }: ClockSettings = { offsetMs: 0, rate: 1 }) {
     this.kernel = kernel;
@@ -65,9 +67,22 @@ export class SimNode {
   /** Runs `work` on this node: now, later when it is paused, never when it is dead. */
   execute(work: () => void): void {
     if (!this.#isAlive) return;
-    const leftMs = this.#pausedUntilMs - this.kernel.nowMs;
-    if (leftMs > 0) this.kernel.schedule(leftMs, () => this.execute(work));
-    else work();
+    if (this.kernel.nowMs >= this.#pausedUntilMs && this.#deferred.length === 0) {
+      work();
+      return;
+    }
+    this.#deferred.push(work);
+    if (this.#deferred.length === 1) this.#resumeLater();
+  }
+
+  /** What came first while the node was paused runs first; everything has its own turn. */
+  #resumeLater(): void {
+    this.kernel.schedule(Math.max(0, this.#pausedUntilMs - this.kernel.nowMs), () => {
+      if (this.kernel.nowMs < this.#pausedUntilMs) return this.#resumeLater();
+      const work = this.#deferred.shift();
+      if (this.#deferred.length > 0) this.#resumeLater();
+      if (this.#isAlive) work?.();
+    });
   }
 
   #setTimer(delayMs: number, callback: () => void): Timer {

@@ -22,21 +22,45 @@ export interface ReviewRoute {
   readonly replicas: readonly SimProcess[];
   readonly rng: Rng;
   readonly observer: ReviewObserver;
-  /** Probability that the request is sent a second time because its connection broke (the answer to the first one is lost). */
-  readonly duplicateRate: () => number;
+  readonly weather: ReviewWeather;
 }
 
+/** What goes wrong between API servers and webhooks; probabilities by review. */
+export interface ReviewWeather {
+  /** The request is sent a second time because its connection broke; the answer to the first one is lost. */
+  duplicateRate: number;
+  /** The answer is under way for up to 20 s, often beyond the API server's patience. */
+  slowRate: number;
+  /** Somebody else's webhook refuses. */
+  otherRefusalRate: number;
+}
+
+const slowMsMax = 20_000;
+
 export function createReviewRoute(route: ReviewRoute): CallWebhook {
-  return async (_webhook, review, timeoutMs) => {
+  const { weather, rng } = route;
+  return async (webhook, review, timeoutMs) => {
+    if (webhook["name"] !== webhookName) return await othersAnswer(route, review);
     const body = JSON.stringify(review);
     const path = `/${encodeURIComponent(route.cell)}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
     // A connection that broke as it was used again: the same review once more, and the first answer is lost.
-    if (route.rng.next() < route.duplicateRate()) {
+    if (rng.next() < weather.duplicateRate) {
       post(route, review, body, path, timeoutMs).catch(() => {});
     }
     const text = await post(route, review, body, path, timeoutMs);
     return JSON.parse(text) as JsonObject;
   };
+}
+
+/** Our webhook's name in the configuration of a cell. */
+export const webhookName = "pods.podseidon.kubewharf.io";
+
+/** Another policy is asked at the same time, and has reasons of its own. */
+async function othersAnswer({ rng, weather, network }: ReviewRoute, review: JsonObject): Promise<unknown> {
+  await network.kernel.pause(rng.next() * 20);
+  const { uid } = asObject(review["request"]);
+  const allowed = rng.next() >= weather.otherRefusalRate;
+  return { ...review, response: { uid, allowed, status: { code: 403, message: "another policy refuses" } } };
 }
 
 function post(route: ReviewRoute, review: JsonObject, body: string, path: string, timeoutMs: number): Promise<string> {
@@ -67,12 +91,16 @@ function post(route: ReviewRoute, review: JsonObject, body: string, path: string
           const answer = asObject((JSON.parse(text) as JsonObject)["response"]);
           observer.answered(review, cell, answer, { replica: replica.name, arrivedMs });
         }
-        connection.toClient(() => {
-          timer.isCancelled = true;
-          connection.finish();
-          if (status === 200) resolve(text);
-          else reject(new Error(`the server answered ${status}`));
-        });
+        const arrive = (): void => {
+          connection.toClient(() => {
+            timer.isCancelled = true;
+            connection.finish();
+            if (status === 200) resolve(text);
+            else reject(new Error(`the server answered ${status}`));
+          });
+        };
+        if (rng.next() < route.weather.slowRate) network.kernel.schedule(rng.next() * slowMsMax, arrive);
+        else arrive();
       });
     });
   });

@@ -35,6 +35,8 @@ const factories = { generator: createGenerator, aggregator: createAggregator, we
 export class SimProcess {
   readonly options: ProcessOptions;
   readonly name: string;
+  /** Flags that somebody has changed since; they hold from the next start on. */
+  settings: readonly string[] = [];
   #node: SimNode | undefined;
   #components: readonly Component[] = [];
   #checks: HealthCheck[] = [];
@@ -68,7 +70,7 @@ export class SimProcess {
     this.#lives += 1;
     this.#node = node;
     this.#checks = [];
-    const config: Config = loadGood([`--role=${role}`, ...this.options.argv]);
+    const config: Config = loadGood([`--role=${role}`, ...overridden(this.options.argv, this.settings)]);
     const dispatcher = new SimDispatcher(network, node, servers);
     const shared = {
       config,
@@ -130,6 +132,13 @@ export class SimProcess {
     this.#components = [];
     this.#checks = [];
   }
+}
+
+/** The flags with the changed ones in the place of their former selves. */
+function overridden(argv: readonly string[], settings: readonly string[]): readonly string[] {
+  const nameOf = (flag: string): string => flag.split("=", 1)[0] ?? flag;
+  const changed = new Set(settings.map(nameOf));
+  return [...argv.filter((flag) => !changed.has(nameOf(flag))), ...settings];
 }
 
 /** Warnings and errors of the product belong to the story of a run. */

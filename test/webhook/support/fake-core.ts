@@ -13,7 +13,7 @@ import { type Json } from "./objects.ts";
 export type Fault =
   | "none"
   /** The request does not reach the server. */
-  | { readonly refuse: KubeErrorKind; readonly code?: number }
+  | { readonly refuse: KubeErrorKind; readonly code?: number; readonly retryAfterMs?: number }
   /** It takes effect, but the answer is lost. */
   | { readonly loseAnswer: KubeErrorKind };
 
@@ -100,7 +100,7 @@ export class FakeCore {
     const fault = this.script(request);
     const sent = structuredClone(request.body) as Json | undefined;
     await sleep(this.#clock, this.latencyMs);
-    if (fault !== "none" && "refuse" in fault) throw failure(fault.refuse, request, fault.code);
+    if (fault !== "none" && "refuse" in fault) throw failure(fault.refuse, request, fault.code, fault.retryAfterMs);
     const answer = this.#serve(request, sent);
     if (fault !== "none") throw failure(fault.loseAnswer, request);
     await sleep(this.#clock, this.latencyMs);
@@ -204,8 +204,9 @@ function withVersion(body: Json, version: number): Json {
   return { ...body, metadata: { ...(body["metadata"] as Json), resourceVersion: String(version) } };
 }
 
-function failure(kind: KubeErrorKind, request: KubeRequest, code?: number): KubeError {
-  return new KubeError(kind, `${request.method} ${request.path}: ${kind}`, code === undefined ? {} : { code });
+function failure(kind: KubeErrorKind, request: KubeRequest, code?: number, retryAfterMs?: number): KubeError {
+  const details = { ...(code !== undefined && { code }), ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  return new KubeError(kind, `${request.method} ${request.path}: ${kind}`, details);
 }
 
 function pruned(status: unknown): unknown {

@@ -39,6 +39,7 @@ export const criteria: WebhookOptions["criteria"] = (["Scheduled", "Initialized"
 export const settings = {
   workers: { kind: "none" },
   pathPrefix: "",
+  allowedCells: new Set<string>(),
   isDryRun: false,
   criteria,
   recordsPodName: () => false,
@@ -46,6 +47,8 @@ export const settings = {
   coldStartDelayMs: 0,
   retryBackoffBaseMs: 100,
   retryJitterMs: 100,
+  coreUnavailable: { lends: () => false, isUnreadyWhenSilent: true, replicas: 1 },
+  events: new Map(),
 } as const satisfies Partial<WebhookOptions>;
 
 /** One core called "core" unless `cores` says otherwise; informers are synced with what the cores hold. */

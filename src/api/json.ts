@@ -1,0 +1,13 @@
+/** Objects of lists, watches and reviews as they come from outside, before anything is known of them. */
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** The value when it is an object; undefined for null, lists and anything else. */
+export function asObject(value: unknown): Json | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+}
+
+/** The value when it is a list; anything else is an empty one. */
+export function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

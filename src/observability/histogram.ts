@@ -1,0 +1,90 @@
+/**
+ * A histogram for prom-client's registry. prom-client's own takes a tenth of the time of a whole review for one observation: it builds and checks label
+ * objects, and looks buckets up by numbers as texts. This one finds the series by label values and counts in an array.
+ */
+import { type Metric } from "prom-client";
+import { assert } from "../util/assert.ts";
+import { type Labels, type Histogram } from "../util/metrics.ts";
+
+export interface HistogramOptions {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  /** Upper bounds, ascending. */
+  readonly buckets: readonly number[];
+}
+
+interface Series {
+  readonly labels: Labels;
+  /** Observations in each bucket alone, the last one without an upper bound. */
+  readonly counts: Float64Array;
+  sum: number;
+}
+
+/** By the value of the first label the series with it by the next one, and so on. */
+type Branch = Map<string, Branch | Series>;
+
+/** `metric` is what the registry takes. */
+export function createHistogram(options: HistogramOptions): Histogram & { readonly metric: Metric } {
+  const { name, help, labelNames, buckets } = options;
+  const series: Series[] = [];
+  const root: Branch = new Map();
+
+  function add(values: readonly string[]): Series {
+    const labels = Object.fromEntries(labelNames.map((label, index) => [label, values[index] ?? ""]));
+    const added: Series = { labels, counts: new Float64Array(buckets.length + 1), sum: 0 };
+    series.push(added);
+    return added;
+  }
+
+  function find(labels: Labels): Series {
+    let branch = root;
+    for (let index = 0; index < labelNames.length - 1; index += 1) {
+      const value = labels[labelNames[index] ?? ""] ?? "";
+      let next = branch.get(value);
+      if (next === undefined) branch.set(value, (next = new Map()));
+      branch = next as Branch;
+    }
+    const last = labels[labelNames.at(-1) ?? ""] ?? "";
+    const known = branch.get(last);
+    if (known !== undefined) return known as Series;
+    const added = add(labelNames.map((label) => labels[label] ?? ""));
+    branch.set(last, added);
+    return added;
+  }
+
+  // As in prom-client, a histogram without labels is there from the beginning.
+  if (labelNames.length === 0) find({});
+  return {
+    observe(labels, value) {
+      assert(Number.isFinite(value), `${name} observes ${value}`);
+      const found = find(labels);
+      const { counts } = found;
+      let index = 0;
+      while (index < buckets.length && value > (buckets[index] ?? 0)) index += 1;
+      counts[index] = (counts[index] ?? 0) + 1;
+      found.sum += value;
+    },
+    metric: {
+      name,
+      help,
+      type: "histogram",
+      aggregator: "sum",
+      get: async () => ({ name, help, type: "histogram", aggregator: "sum", values: series.flatMap(valuesOf) }),
+      reset: () => assert(false, `${name} is never reset`),
+    } as unknown as Metric,
+  };
+
+  function valuesOf({ labels, counts, sum }: Series): object[] {
+    let count = 0;
+    const cumulative = [...buckets.map(String), "+Inf"].map((le, index) => {
+      count += counts[index] ?? 0;
+      return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+    });
+    return [
+      ...cumulative,
+      { metricName: `${name}_sum`, labels, value: sum },
+      { metricName: `${name}_count`, labels, value: count },
+    ];
+  }
+}

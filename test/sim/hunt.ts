@@ -1,0 +1,149 @@
+/** `make sim`: lives of random worlds on all cores until the time is up; says what it found, and how to live it again. */
+import { spawnSync } from "node:child_process";
+import { type FaultClass, faultClasses } from "./plan.ts";
+import { type Settings } from "./settings.ts";
+import { type LifePool } from "./workers/life-pool.ts";
+import { type LifeOutcome, type LifeTask } from "./workers/task.ts";
+
+const secondMs = 1000;
+const hourMs = 3600 * secondMs;
+const tellEveryMs = 10 * secondMs;
+/** A broken rule breaks many lives; the first few say enough. */
+const violationsMax = 10;
+
+/** Sums over all lives of a hunt. */
+export class HuntTotals {
+  readonly #startMs = performance.now();
+  #worlds = 0;
+  #deletions = 0;
+  #admitted = 0;
+  #refused = 0;
+  #virtualMs = 0;
+  violations = 0;
+  readonly #strikes = new Map<string, number>();
+  readonly #worldsWith = new Map<FaultClass, number>();
+
+  add(outcome: LifeOutcome): void {
+    this.#worlds += 1;
+    this.#deletions += outcome.deletions;
+    this.#admitted += outcome.admitted;
+    this.#refused += outcome.refused;
+    this.#virtualMs += outcome.virtualMs;
+    if (outcome.finding !== undefined) this.violations += 1;
+    for (const [name, strikes] of outcome.strikes) this.#strikes.set(name, (this.#strikes.get(name) ?? 0) + strikes);
+    for (const name of outcome.faultClasses) this.#worldsWith.set(name, (this.#worldsWith.get(name) ?? 0) + 1);
+  }
+
+  get seconds(): number {
+    return (performance.now() - this.#startMs) / secondMs;
+  }
+
+  line(): string {
+    const hours = (this.#virtualMs / hourMs).toFixed(1);
+    const asked = `${this.#deletions} deletions asked for, ${this.#admitted} admitted with quota`;
+    return `${Math.round(this.seconds)} s: ${this.#worlds} worlds, ${hours} virtual hours, ${asked}, ${this.violations} violations`;
+  }
+
+  json(): string {
+    const { seconds } = this;
+    return JSON.stringify({
+      worlds: this.#worlds,
+      deletions: this.#deletions,
+      admitted: this.#admitted,
+      refused: this.#refused,
+      violations: this.violations,
+      faults: sorted(this.#strikes),
+      worldsWithFaultClass: Object.fromEntries(faultClasses.map((name) => [name, this.#worldsWith.get(name) ?? 0])),
+      virtualHours: rounded(this.#virtualMs / hourMs),
+      deletionsPerSecond: rounded(this.#deletions / seconds),
+      virtualSecondsPerSecond: rounded(this.#virtualMs / secondMs / seconds),
+      seconds: rounded(seconds),
+    });
+  }
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+function sorted(map: ReadonlyMap<string, number>): Record<string, number> {
+  return Object.fromEntries([...map].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Returns the exit code: 1 when something was found. */
+export async function hunt(pool: LifePool, settings: Settings): Promise<number> {
+  const totals = new HuntTotals();
+  const progress = createProgress();
+  const endMs = performance.now() + settings.minutes * 60 * secondMs;
+  let isInterrupted = false;
+  const { promise: interrupted, resolve: interrupt } = Promise.withResolvers<void>();
+  const onSignal = (): void => {
+    isInterrupted = true;
+    interrupt();
+  };
+  process.once("SIGINT", onSignal);
+  process.once("SIGTERM", onSignal);
+  const timer = setInterval(() => progress.tell(totals.line()), tellEveryMs);
+  const all = pool.liveAll(tasksOf(settings, endMs), (outcome) => {
+    totals.add(outcome);
+    if (outcome.finding !== undefined) progress.print(describeFailure(outcome));
+    return totals.violations < violationsMax;
+  });
+  await Promise.race([all, interrupted]);
+  clearInterval(timer);
+  process.off("SIGINT", onSignal);
+  process.off("SIGTERM", onSignal);
+  progress.print(`${isInterrupted ? "interrupted; " : ""}${totals.line()}`);
+  console.log(totals.json());
+  if (totals.violations > 0) return 1;
+  return isInterrupted ? 130 : 0;
+}
+
+/** One seed after the other, at least one, until the time is up. Workers take them as they come, so no two live the same. */
+function* tasksOf({ firstSeed, overrides }: Settings, endMs: number): Generator<LifeTask> {
+  let seed = firstSeed;
+  do {
+    yield { ...overrides, seed };
+    seed += 1;
+  } while (performance.now() < endMs);
+}
+
+/** One line that is written over again on a terminal; plain lines elsewhere. */
+function createProgress(): { tell(line: string): void; print(text: string): void } {
+  const { isTTY, columns } = process.stdout;
+  const wipe = isTTY ? "\r\u001B[K" : "";
+  return {
+    tell: (line) => void process.stdout.write(isTTY ? wipe + line.slice(0, columns - 1) : `${line}\n`),
+    print: (text) => void process.stdout.write(`${wipe}${text}\n`),
+  };
+}
+
+/** Everything that somebody needs to understand the failure, and to live it again. */
+export function describeFailure(outcome: LifeOutcome): string {
+  const { task, finding, faultClasses: classes, recent } = outcome;
+  return [
+    "",
+    `VIOLATION with seed ${task.seed} of commit ${commit()}: ${finding}`,
+    `  fault classes: ${classes.join(" ") || "none"}`,
+    ...(recent.length === 0 ? [] : [`  the last ${recent.length} events:`, ...recent.map((line) => `    ${line}`)]),
+    `  again:   ${replayCommand(task)}`,
+    `  smaller: ${replayCommand(task).replace("MINUTES=0", "SHRINK=1")}`,
+    "",
+  ].join("\n");
+}
+
+/** The command that lives the task again. */
+export function replayCommand({ seed, only, plan }: LifeTask): string {
+  const parts = ["make sim", `SEED=${seed}`, "MINUTES=0"];
+  if (only !== undefined) parts.push(`ONLY=${only.join(",") || "none"}`);
+  if (plan !== undefined) parts.push(`PLAN='${JSON.stringify(plan)}'`);
+  return parts.join(" ");
+}
+
+function commit(): string {
+  // Tags do not matter here; "-dirty" does.
+  const described = spawnSync("git", ["describe", "--always", "--dirty", "--exclude=*", "--abbrev=12"], {
+    encoding: "utf8",
+  });
+  return described.status === 0 ? described.stdout.trim() : "unknown";
+}

@@ -1,0 +1,7 @@
+/** All mutations. */
+import { type Mutation } from "./mutation.ts";
+import { mutationsOfAdmission } from "./of-admission.ts";
+import { mutationsOfCounts } from "./of-counts.ts";
+import { mutationsOfSettlement } from "./of-settlement.ts";
+
+export const mutations: readonly Mutation[] = [...mutationsOfAdmission, ...mutationsOfSettlement, ...mutationsOfCounts];

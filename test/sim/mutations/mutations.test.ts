@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { mutations } from "./catalog.ts";
+import { tryMutation } from "./check.ts";
+import { mutate } from "./mutation.ts";
+
+/** Each needs one seed; a few more, so that a change of what worlds draw does not matter. */
+const seedsMax = 5;
+const fast = ["wrong-cell", "answered-before-the-write", "alive-at-the-admitted-version-settles"];
+
+void describe("mutations of the heart", { concurrency: 2 }, () => {
+  for (const mutation of mutations) {
+    it(`fits the code: ${mutation.name}`, () => {
+      const source = readFileSync(new URL(`../../../src/${mutation.file}`, import.meta.url), "utf8");
+      assert.notEqual(mutate(mutation, source), source);
+    });
+  }
+
+  for (const { name, scenario } of mutations) {
+    if (scenario === undefined) continue;
+    it(`breaks a scenario: ${name}`, () => {
+      const text = readFileSync(new URL(`../scenarios/${scenario}.txt`, import.meta.url), "utf8");
+      assert.match(text, new RegExp(`^without: .*\\b${name}\\b`, "m"));
+    });
+  }
+
+  it("have names of their own", () => {
+    assert.equal(new Set(mutations.map(({ name }) => name)).size, mutations.length);
+  });
+
+  it("must occur exactly once", () => {
+    const mutation = { name: "twice", why: "", file: "core/bucket.ts", find: "a", replace: "b" };
+    assert.equal(mutate(mutation, "xax"), "xbx");
+    assert.throws(() => mutate(mutation, "xaax"), /twice: its text occurs 2 times in src\/core\/bucket\.ts, not once/);
+    assert.throws(() => mutate(mutation, "xx"), /occurs 0 times/);
+  });
+
+  for (const name of fast) {
+    it(`are caught: ${name}`, async () => {
+      const mutation = mutations.find((one) => one.name === name);
+      assert.ok(mutation);
+      const bounds = { firstSeed: 1, lastSeed: seedsMax, limitMs: 60_000 };
+      const { caught } = await tryMutation(mutation, { ...bounds, code: "mutated" });
+      assert.equal(caught?.how, "checker");
+    });
+  }
+
+  it("are not caught where there is none", async () => {
+    const [mutation] = mutations;
+    assert.ok(mutation);
+    const { caught } = await tryMutation(mutation, { firstSeed: 1, lastSeed: 1, limitMs: 60_000, code: "plain" });
+    assert.equal(caught, undefined);
+  });
+});

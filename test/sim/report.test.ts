@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findingsOf, measure, tablesOf, weathers, type Cell } from "./report.ts";
+import { renderText } from "./table.ts";
+import { LifePool } from "./workers/life-pool.ts";
+import { lostOutcome } from "./workers/task.ts";
+
+/** Many deletions near the floor, so that an admission that is forgotten shows. */
+const busy = {
+  cells: ["a"],
+  podsPerCell: 10,
+  minAvailable: 5,
+  minReadySeconds: 0,
+  deletionsPerSecond: 5,
+  chaosMs: 90_000,
+};
+
+test("under watch lag the clock algorithm breaks floors where the default breaks none: the simulator is not too kind", async (t) => {
+  const pool = new LifePool();
+  t.after(() => pool.stop());
+  const lagging = weathers.filter(({ name }) => name === "watch-lag");
+  const asked = { firstSeed: 1, seeds: 6, algorithms: ["observed", "clock"] as const, weathers: lagging, plan: busy };
+  const cells = await measure(pool, asked);
+  assert.deepEqual(findingsOf(cells, "observed"), []);
+  const [observed, clock] = cells;
+  assert.equal(observed?.broken, 0);
+  assert.ok((observed?.admitted ?? 0) > 100, "the default admits deletions, too");
+  assert.ok((clock?.broken ?? 0) > 0, "the clock algorithm is broken by watch lag");
+});
+
+test("a cell sums what its lives brought, whatever the order in which they end", async () => {
+  const pool = {
+    liveAll: async (
+      tasks: Iterable<Parameters<typeof lostOutcome>[0]>,
+      onOutcome: (outcome: ReturnType<typeof lostOutcome>) => boolean,
+    ) => {
+      for (const task of [...tasks].toReversed()) {
+        const lost = lostOutcome(structuredClone(task), "it rained");
+        onOutcome({ ...lost, deletions: task.seed, breaches: 1, worstDepth: task.seed });
+      }
+    },
+  };
+  const asked = { firstSeed: 5, seeds: 2, algorithms: ["clock", "observed"] as const, weathers: weathers.slice(0, 2) };
+  const cells = await measure(pool, asked);
+  assert.deepEqual(
+    cells.map(({ algorithm, weather, deletions, broken, worstDepth }) => [
+      algorithm,
+      weather,
+      deletions,
+      broken,
+      worstDepth,
+    ]),
+    ["clock", "observed"].flatMap((algorithm) => ["none", "latency"].map((weather) => [algorithm, weather, 11, 2, 6])),
+  );
+  assert.deepEqual(findingsOf(cells.slice(2, 3), "observed"), [
+    "observed, none, seed 5: it rained",
+    "observed, none, seed 6: it rained",
+  ]);
+});
+
+test("the tables fit a page of 120 columns", () => {
+  const cells = weathers.flatMap(({ name }): Cell[] =>
+    (["observed", "clock", "status", "managed-fields"] as const).map((algorithm) => {
+      const figures = {
+        deletions: 1_000_000,
+        admitted: 1_000_000,
+        broken: 99_999,
+        worstDepth: 99,
+        heldPodSeconds: 9_999_999,
+      };
+      return { algorithm, weather: name, ...figures, findings: [] };
+    }),
+  );
+  const [glance, ...others] = tablesOf(cells);
+  assert.equal(others.length, 4);
+  assert.ok(glance !== undefined && renderText(glance, 120).includes("99999 (99)"));
+  for (const table of [glance, ...others]) {
+    const lines = renderText(table, 120).split("\n");
+    assert.equal(lines.length, 2 + weathers.length, "one line for each fault class");
+    assert.ok(lines.every((line) => line.length <= 120));
+  }
+});

@@ -1,0 +1,125 @@
+/**
+ * The commands of a scenario after "world" (world-command.ts). X = a pod of the first cell, or CELL/X; SERVER = core or a cell; a time is 76s, 500ms, 2m.
+ *
+ *   create X [ready] [app=A]             touch X [times=N]; ready|notready|vanish X
+ *   delete X [hold|dropped] [forced] -> allowed|refused: TEXT|held|dropped|gone
+ *   evict X [hold|dropped] -> the same   hold = the commit hangs in a stalled etcd; dropped = another policy refuses
+ *   release X [hold|dropped] -> committed|over|refused|held
+ *   retry X every=5s|on-change for=60s [evict] [dropped]
+ *   budget N                             a PodDisruptionBudget that allows N disruptions
+ *   protector NAME [min=2] [selector=K=V] [counting=K=V]    creates or edits one; erase NAME
+ *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
+ *   forge UID version=N                  a bucket for a pod that nobody knows
+ *   advance 76s
+ *   lag SERVER 5s; backup|restore|drop-watches SERVER; kill|start PROCESS; clock PROCESS -30s; partition|mend FROM>TO
+ *   fault SERVER lose|gone|stall|stale KIND RESOURCE [by=PROCESS] [times=N] [after=N] [revisions=N]
+ *                                        the next such requests (watch, list, patch, …) go wrong
+ *   count fences|barriers|writes         from zero again
+ *   expect WHAT VALUE [within 20s]       expectations.ts; VALUE: 2, <=2, >=2
+ */
+import { type Fault } from "../../double/index.ts";
+import { namespace } from "../world.ts";
+import { Arguments } from "./arguments.ts";
+import { budgeting, deleting, evicting, releasing, retrying } from "./deletions.ts";
+import { expect } from "./expectations.ts";
+import { forge, goWrite } from "./foreign-writes.ts";
+import { type Command } from "./scenario-file.ts";
+import { type Counted, type Run, type Stage } from "./stage.ts";
+import { setProtector, worldOf } from "./world-command.ts";
+
+/** Runs the first command. */
+export async function startStage(command: Command, algorithm: string): Promise<Stage> {
+  const args = new Arguments(command.place, command.words);
+  if (command.verb !== "world") throw args.error(`begin with "world", not "${command.verb}"`);
+  return await worldOf(args, algorithm);
+}
+
+/** Runs a later command; resolves to its outcome. */
+export async function runCommand(stage: Stage, command: Command): Promise<string | undefined> {
+  const args = new Arguments(command.place, command.words);
+  const run = commands.get(command.verb);
+  if (run === undefined) throw args.error(`there is no command "${command.verb}"`);
+  const outcome = await run(stage, args);
+  args.end();
+  return outcome ?? undefined;
+}
+
+function onPod(act: (pod: ReturnType<Stage["podOf"]>, args: Arguments) => Promise<void>): Run {
+  return async (stage, args) => await stage.during(act(stage.podOf(args), args));
+}
+
+function onServer(act: (stage: Stage, server: string) => void): Run {
+  return async (stage, args) => act(stage, args.word("the server"));
+}
+
+function onLink(act: (stage: Stage, from: string, to: string) => void): Run {
+  return async (stage, args) => {
+    const [from = "", to = ""] = args.word("FROM>TO").split(">");
+    act(stage, from, to);
+  };
+}
+
+function faultOf(name: string, args: Arguments): Fault {
+  switch (name) {
+    case "lose":
+      return { type: "loseResponse" };
+    case "gone":
+      return { type: "historyLoss" };
+    case "stale":
+      return { type: "staleReplica", revisions: args.number("revisions", 1) };
+    case "stall": {
+      const afterEvents = args.number("after", -1);
+      return { type: "stall", ...(afterEvents >= 0 && { afterEvents }) };
+    }
+    default:
+      throw args.error(`there is no fault ${name}`);
+  }
+}
+
+const fault: Run = async (stage, args) => {
+  const server = stage.server(args.word("the server"));
+  const planned = faultOf(args.word("the fault"), args);
+  const kind = args.word("the kind of request");
+  const resource = `/${args.word("the resource")}`;
+  stage.addFault(server, { fault: planned, kind, resource, by: args.setting("by"), left: args.number("times", 1) });
+};
+
+const erase: Run = async (stage, args) => {
+  const { world } = stage;
+  await stage.during(world.core.server.engine.delete(world.protectors, namespace, args.word("the name")));
+};
+
+const clock: Run = async (stage, args) => {
+  const node = stage.process(args.word("the process")).node();
+  node?.jumpWallClock(args.duration(args.word("by how much")));
+};
+
+const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
+  ["create", onPod(({ pods, name }, args) => pods.create(name, args.setting("app") ?? "web", args.flag("ready")))],
+  ["touch", onPod(({ pods, name }, args) => pods.touch(name, args.number("times", 1)))],
+  ["ready", onPod(({ pods, name }) => pods.setReady(name, true))],
+  ["notready", onPod(({ pods, name }) => pods.setReady(name, false))],
+  ["vanish", onPod(({ pods, name }) => pods.vanish(name))],
+  ["delete", deleting],
+  ["evict", evicting],
+  ["release", releasing],
+  ["retry", retrying],
+  ["budget", budgeting],
+  ["protector", async (stage, args) => await setProtector(stage, args, args.word("the name"))],
+  ["erase", erase],
+  ["go-write", goWrite],
+  ["forge", forge],
+  ["advance", async (stage, args) => await stage.advance(args.duration(args.word("the time")))],
+  ["lag", async (stage, args) => stage.lag(args.word("the server"), args.duration(args.word("the lag")))],
+  ["backup", onServer((stage, server) => stage.backUp(server))],
+  ["restore", onServer((stage, server) => stage.restore(server))],
+  ["drop-watches", onServer((stage, server) => stage.server(server).dropWatches())],
+  ["start", async (stage, args) => await stage.during(stage.process(args.word("the process")).start())],
+  ["kill", async (stage, args) => stage.process(args.word("the process")).kill()],
+  ["clock", clock],
+  ["partition", onLink(({ world }, from, to) => world.network.cut(from, to))],
+  ["mend", onLink(({ world }, from, to) => world.network.mend(from, to))],
+  ["fault", fault],
+  ["count", async (stage, args) => void stage.counters.set(args.word("what") as Counted, 0)],
+  ["expect", expect],
+]);

@@ -1,0 +1,67 @@
+/** What scenarios measure: expect WHAT [OF] VALUE [within TIME]. */
+import { bucketKind } from "../../../src/core/bucket.ts";
+import { digestOfUID } from "../../../src/core/uid-digest.ts";
+import { type AccountingChecker } from "../checkers/accounting.ts";
+import { Arguments } from "./arguments.ts";
+import { type Counted, type Run, type Stage } from "./stage.ts";
+
+type Measure = (stage: Stage, args: Arguments) => number | string;
+
+function web({ world }: Stage): AccountingChecker {
+  const checker = world.checkers.get("web");
+  if (checker === undefined) throw new Error("there is no PodProtector web");
+  return checker;
+}
+
+function bucketOf(stage: Stage, args: Arguments): string {
+  const { cell, name, pods } = stage.podOf(args);
+  const uid = pods.find(name)?.metadata.uid ?? "";
+  const status = web(stage).object?.status?.cells.find(({ cellID }) => cellID === cell);
+  for (const bucket of status?.admissionHistory?.buckets ?? []) {
+    const kind = bucketKind(bucket);
+    if (kind.kind === "packed" && kind.digests.has(digestOfUID(uid))) return "packed";
+    if (kind.kind === "single" && kind.podUID === uid) return kind.version === undefined ? "versionless" : "versioned";
+  }
+  return "none";
+}
+
+const counter =
+  (name: Counted): Measure =>
+  ({ counters }) =>
+    counters.get(name) ?? 0;
+
+const measures: Readonly<Record<string, Measure>> = {
+  /** Pods that are really available. */
+  left: (stage) => web(stage).trueAvailable(),
+  /** Pods that the status says are available. */
+  available: (stage) => web(stage).object?.status?.summary.aggregatedAvailableReplicas ?? "none",
+  /** Weight of the unsettled admissions. */
+  buckets: (stage) => web(stage).weight,
+  /** What holds the admission of a pod: versioned, versionless, packed, none. */
+  bucket: bucketOf,
+  /** Whether a process says that it is ready. */
+  ready: (stage, args) => (stage.process(args.word("the process")).isReady() ? "yes" : "no"),
+  fences: counter("fences"),
+  barriers: counter("barriers"),
+  writes: counter("writes"),
+};
+
+function holds(value: number | string, wanted: string): boolean {
+  const limit = /^([<>])=(\d+)$/.exec(wanted);
+  if (limit === null) return String(value) === wanted;
+  return limit[1] === "<" ? Number(value) <= Number(limit[2]) : Number(value) >= Number(limit[2]);
+}
+
+export const expect: Run = async (stage, args) => {
+  const what = args.word("what is expected");
+  const measure = measures[what];
+  if (measure === undefined) throw args.error(`nobody measures ${what}`);
+  const within = args.flag("within");
+  const subject = what === "bucket" || what === "ready" ? [args.word("of what")] : [];
+  const now = (): number | string => measure(stage, new Arguments("", subject));
+  const wanted = args.word("the value");
+  const { kernel } = stage.world;
+  if (within) await kernel.run(kernel.nowMs + args.duration(args.word("the time")), () => holds(now(), wanted));
+  const value = now();
+  if (!holds(value, wanted)) throw args.error(`${[what, ...subject].join(" ")} is ${value}, not ${wanted}`);
+};

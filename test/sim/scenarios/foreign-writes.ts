@@ -1,0 +1,73 @@
+/** Status writes of others than the product under test: a webhook of the Go original, and somebody who makes things up. */
+import { formatMicroTime } from "../../../src/api/micro-time.ts";
+import {
+  type Aggregation,
+  type Bucket,
+  type CellStatus,
+  type PodProtectorStatus,
+} from "../../../src/api/v1alpha1/pod-protector.ts";
+import { summarize } from "../../../src/core/summary.ts";
+import { type JsonObject } from "../../double/index.ts";
+import { namespace, protectorOf } from "../world.ts";
+import { type Run, type Stage } from "./stage.ts";
+
+/** Writes the status of "web" as somebody else than the product. */
+async function writeStatus(
+  stage: Stage,
+  change: (cells: readonly CellStatus[]) => readonly CellStatus[],
+): Promise<void> {
+  const { engine } = stage.world.core.server;
+  const object = engine.get(stage.world.protectors, namespace, "web");
+  const cells = change(protectorOf(object).status?.cells ?? []);
+  const status: PodProtectorStatus = { ...protectorOf(object).status, cells, summary: summarize(cells) };
+  const body = { ...object, status } as unknown as JsonObject;
+  await stage.during(engine.update(stage.world.protectors, namespace, "web", body, { subresource: "status" }));
+}
+
+function stripped({
+  resourceVersion: _a,
+  countedAt: _b,
+  countedSpec: _c,
+  recountedAt: _d,
+  initializedReplicas: _e,
+  ...rest
+}: Aggregation): Aggregation {
+  return rest;
+}
+
+/** Strips all extensions; with admits=N the number of anonymous admissions grows by N. */
+export const goWrite: Run = async (stage, args) => {
+  const admits = args.number("admits", 0);
+  const startTime = formatMicroTime(stage.world.core.node.clock.epochMicros());
+  await writeStatus(stage, (cells) =>
+    cells.map(({ aggregation, admissionHistory, ...cell }) => {
+      const buckets = (admissionHistory?.buckets ?? []).map(
+        ({ podResourceVersion: _v, podUIDDigests: _d, ...bucket }): Bucket => bucket,
+      );
+      const anonymous = buckets.find(({ podUID }) => podUID === undefined);
+      const counter = (anonymous?.counter ?? 0) + admits;
+      const added = counter === 0 ? [] : [{ ...(anonymous ?? { startTime }), endTime: startTime, counter }];
+      const all = [...buckets.filter((bucket) => bucket !== anonymous), ...added];
+      return {
+        ...cell,
+        ...(aggregation !== undefined && { aggregation: stripped(aggregation) }),
+        admissionHistory: { buckets: all },
+      };
+    }),
+  );
+};
+
+/** forge UID version=N */
+export const forge: Run = async (stage, args) => {
+  const podUID = args.word("the UID");
+  const podResourceVersion = args.setting("version") ?? "";
+  const startTime = formatMicroTime(stage.world.core.node.clock.epochMicros());
+  const bucket = { startTime, podUID, podResourceVersion } as Bucket;
+  await writeStatus(stage, (cells) =>
+    cells.map((cell, index) =>
+      index > 0
+        ? cell
+        : { ...cell, admissionHistory: { buckets: [...(cell.admissionHistory?.buckets ?? []), bucket] } },
+    ),
+  );
+};

@@ -1,0 +1,151 @@
+/** Rules switched off for scenarios, besides those of mutations/catalog.ts. */
+import { type Mutation } from "../mutations/mutation.ts";
+
+export const rules: readonly Mutation[] = [
+  {
+    name: "young-pods-are-not-recorded",
+    why: "a deletion that needs no quota because its pod is young is recorded with weight 1",
+    file: "core/disruption.ts",
+    find: `(countedAt === undefined || from > countedAt)) return "record";`,
+    replace: `(countedAt === undefined || from > countedAt)) return "nothing";`,
+  },
+  {
+    name: "packing-forgets-the-counters",
+    why: "the counter of a packed bucket is the sum of those that it replaces; upstream keeps the first",
+    file: "core/compaction.ts",
+    find: `counter: digests.length,\n    ...(version`,
+    replace: `counter: 1,\n    ...(version`,
+  },
+  {
+    name: "best-effort-is-not-recorded",
+    why: "forced deletions and those of pods that are only counted are recorded",
+    file: "core/disruption.ts",
+    find: `if (bestEffort) return "record-best-effort";`,
+    replace: `if (bestEffort) return "nothing";`,
+  },
+  {
+    name: "refused-review-releases",
+    why: "a webhook takes no record back (with release-takes-the-bucket)",
+    file: "webhook/reserve-all.ts",
+    find: `      if (decision !== undefined) return decision;\n    }`,
+    replace: `      if (decision !== undefined) {
+        for (const earlier of opinions.slice(0, opinions.indexOf(opinion))) await this.#submit(earlier, { ...deletion, release: true }, caller);
+        return decision;
+      }
+    }`,
+  },
+  {
+    name: "release-takes-the-bucket",
+    why: "a webhook takes no record back (with refused-review-releases)",
+    file: "core/reservation.ts",
+    find: `  const { repeated } = recorded;`,
+    replace: `  const others = buckets.filter(({ podUID }) => podUID !== disruption.pod.uid);
+  if (disruption.release) return { verdict: { kind: "admitted", need, recorded: true, repeated: true }, recorded: { ...recorded, buckets: others } };
+  const { repeated } = recorded;`,
+  },
+  {
+    name: "memory-overrules-live-reads",
+    why: "a live GET always replaces the webhook's memory of its own writes",
+    file: "webhook/newest-states.ts",
+    find: `    const isRestored = isNewer(known, view);`,
+    replace: `    if (isNewer(known, view)) return false;\n    const isRestored = isNewer(known, view);`,
+  },
+  {
+    name: "restored-core-without-barrier",
+    why: "after a restore of the core, counts are written only when a barrier made after the settle window has been passed",
+    file: "core/cell-plan.ts",
+    find: `if (input.nowMs < fromMs || snapshot.barrierSentAtMs < fromMs) return`,
+    replace: `if (input.nowMs < fromMs) return`,
+  },
+  {
+    name: "reset-history-goes-unnoticed",
+    why: "a barrier below the own snapshot means that the worker's history was reset",
+    file: "aggregator/barrier.ts",
+    find: `if (before !== undefined && compareResourceVersions(version, before) < 0) {`,
+    replace: `if (before === undefined && compareResourceVersions(version, version) < 0) {`,
+  },
+  {
+    name: "silent-replica-stays-ready",
+    why: "a replica is unready when its watch of the core has been silent for minutes",
+    file: "webhook/protector-directory.ts",
+    find: `const silentMsMax = 300_000;`,
+    replace: `const silentMsMax = Infinity;`,
+  },
+  {
+    name: "only-equal-versions-are-fenced",
+    why: "a pod is fenced when it is alive at or below the version of its bucket",
+    file: "core/settlement.ts",
+    find: `  const fence = input.fences.fenceOf(pod.uid);`,
+    replace: `  if (compareResourceVersions(pod.resourceVersion, version) !== 0) return { kind: "wait" };\n  const fence = input.fences.fenceOf(pod.uid);`,
+  },
+  {
+    name: "own-writes-are-forgotten",
+    why: "an aggregator that remembers its own last write takes stripped extensions for no reset",
+    file: "core/cell-memory.ts",
+    find: `if (recorded.resourceVersion === undefined && own !== undefined && isStrippedFrom(recorded, own)) {`,
+    replace: `if (recorded.resourceVersion === "" && own !== undefined && isStrippedFrom(recorded, own)) {`,
+  },
+  {
+    name: "fence-value-is-the-same-for-a-pod",
+    why: "the value of a fence is unique to the patch",
+    file: "aggregator/fencer.ts",
+    find: `const value = randomHex(rng, 16);`,
+    replace: `const value = pod.uid;`,
+  },
+  {
+    name: "packed-pod-keeps-its-version",
+    why: "an eviction takes a packed pod out, without a version",
+    file: "core/record.ts",
+    find: `      takenOut = true;`,
+    replace: `      takenOut = true;\n      hasVersion = true;`,
+  },
+  {
+    name: "nothing-is-written-after-a-restore",
+    why: "after a restore of the core, counts are written even when they are equal",
+    file: "core/cell-plan.ts",
+    find: `if (restoredSinceMs !== undefined) {`,
+    replace: `if (restoredSinceMs === Infinity) {`,
+  },
+  {
+    name: "window-asks-for-no-barrier",
+    why: "after the settle window the aggregator sends a LIST barrier",
+    file: "core/settlement.ts",
+    find: `return { kind: "wait", barrierFromMs: fromMs, wakeAtMs: fromMs };`,
+    replace: `return { kind: "wait", wakeAtMs: fromMs };`,
+  },
+  {
+    name: "anonymous-number-must-stand-still",
+    why: "of anonymous admissions the minimum over the settle window is settled",
+    file: "core/bucket-watch.ts",
+    find: `minimum = Math.min(minimum, sample.count);`,
+    replace: `if (sample.count !== minimum) return 0;`,
+  },
+  {
+    name: "fences-are-not-used",
+    why: "a bucket with a version is fenced; it does not wait for the window",
+    file: "core/settlement.ts",
+    find: `if (input.fences.isForbidden(pod.uid)) return judgeByWindow(input, seen);`,
+    replace: `return judgeByWindow(input, seen);`,
+  },
+  {
+    name: "gone-only-by-version",
+    why: "a pod is gone when a barrier has been passed as well, whatever version is recorded",
+    file: "core/settlement.ts",
+    find: `if (reached || barrierPassed) return { kind: "settled", reason: "gone" };`,
+    replace: `if (reached || (version === undefined && barrierPassed)) return { kind: "settled", reason: "gone" };`,
+  },
+  {
+    name: "absent-spec-is-refused",
+    why: "without countedSpec counts are used as upstream uses them",
+    file: "core/reservation.ts",
+    find: `if (aggregation.countedSpec !== undefined && aggregation`,
+    replace: `if (aggregation`,
+  },
+  {
+    name: "fences-do-not-double",
+    why: "repeated fences of a pod double their distance up to the settle window",
+    file: "core/fence-registry.ts",
+    find: `entry.repeatMs = Math.min(entry.repeatMs * 2, this.#repeatMaxMs);`,
+    replace: ``,
+  },
+];

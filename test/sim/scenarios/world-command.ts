@@ -1,0 +1,94 @@
+/**
+ * How a scenario begins:
+ *
+ *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [minready=30] [selector=K=V] [counting=K=V] [compact=N] [webhooks=N] [aggregators=N]
+ *         [without-watchlist] [update-trigger] [no-protector] [crd=upstream]
+ *
+ * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
+ */
+import { type JsonObject, upstreamPodProtectorCrd } from "../../double/index.ts";
+import { namespace } from "../world.ts";
+import { type Arguments } from "./arguments.ts";
+import { Stage } from "./stage.ts";
+
+/** For lists, leases and first counts by the bookmark that comes once a minute. */
+const startUpMs = 100_000;
+
+/** Builds the world and lets it come up: the first command. */
+export async function worldOf(args: Arguments, algorithm: string): Promise<Stage> {
+  const minReadySeconds = args.number("minready", 0);
+  const cells = args.list("cells");
+  const stage = new Stage({
+    algorithm,
+    plan: {
+      cells: cells.length === 0 ? ["a"] : cells,
+      minReadySeconds,
+      webhooks: args.number("webhooks", 1),
+      aggregatorsPerCell: args.number("aggregators", 1),
+      offersWatchList: !args.flag("without-watchlist"),
+      updateTrigger: args.flag("update-trigger"),
+      compactThreshold: args.number("compact", 100),
+    },
+  });
+  const { world } = stage;
+  await stage.during(world.start());
+  if (args.setting("crd") === "upstream")
+    await stage.during(world.core.server.engine.installCrd(upstreamPodProtectorCrd()));
+  for (const [app, names] of [
+    ["web", args.list("pods")],
+    ["other", args.list("others")],
+  ] as const) {
+    for (const pods of stage.pods.values()) for (const name of names) await stage.during(pods.create(name, app, true));
+  }
+  if (!args.flag("no-protector")) {
+    await setProtector(stage, args, "web");
+    await world.kernel.run(world.kernel.nowMs + minReadySeconds * 1_000 + startUpMs, () => isCounted(stage));
+    if (!isCounted(stage)) throw args.error("the counts are not there when everything is well");
+  }
+  // Watches deliver what was counted.
+  await world.kernel.run(world.kernel.nowMs + 5_000);
+  args.end();
+  return stage;
+}
+
+function isCounted({ world, pods }: Stage): boolean {
+  const checker = world.checkers.get("web");
+  const status = checker?.object?.status;
+  if (checker === undefined || status?.cells.length !== pods.size) return false;
+  const available = checker.trueAvailable();
+  return (
+    available > 0 &&
+    status.summary.aggregatedAvailableReplicas === available &&
+    world.processes().every((one) => one.isReady())
+  );
+}
+
+/** Creates a PodProtector, or edits the settings that are named. */
+export async function setProtector(stage: Stage, args: Arguments, name: string): Promise<void> {
+  const { world } = stage;
+  const { minReadySeconds } = world.plan;
+  const { engine } = world.core.server;
+  const selector = args.label("selector");
+  const counting = args.label("counting");
+  const min = args.setting("min");
+  const isNew = engine.find(world.protectors, namespace, name) === undefined;
+  const spec: JsonObject = {
+    ...(min !== undefined && { minAvailable: Number(min) }),
+    minReadySeconds,
+    ...(selector !== undefined && { selector: { matchLabels: { app: null, ...selector } } }),
+    ...(counting !== undefined && { aggregationSelector: { matchLabels: counting } }),
+  };
+  if (!isNew) {
+    const patch = { contentType: "application/merge-patch+json", body: { spec } };
+    await stage.during(engine.patch(world.protectors, namespace, name, patch));
+    return;
+  }
+  await stage.during(
+    engine.create(world.protectors, namespace, {
+      apiVersion: "podseidon.kubewharf.io/v1alpha1",
+      kind: "PodProtector",
+      metadata: { name },
+      spec: { ...spec, selector: { matchLabels: selector ?? { app: "web" } } },
+    }),
+  );
+}

@@ -1,0 +1,85 @@
+/** One life as a task for a worker: what goes in and what comes out can both be sent between threads. */
+import { createSeededRng } from "../../support/seeded-rng.ts";
+import { live } from "../life.ts";
+import { drawPlan, type FaultClass, type Plan } from "../plan.ts";
+import { type World } from "../world.ts";
+
+/** What of a plan can be set from outside; its faults are set by `only`. */
+export type PlanSettings = Partial<Omit<Plan, "faults" | "severity" | "rates">>;
+
+export interface LifeTask {
+  readonly seed: number;
+  /** Default: observed. */
+  readonly algorithm?: string;
+  /** Only these fault classes, instead of the seed's. */
+  readonly only?: readonly FaultClass[];
+  readonly plan?: PlanSettings;
+  readonly argv?: readonly string[];
+}
+
+export interface LifeOutcome {
+  readonly task: LifeTask;
+  /** What is wrong, if anything is. */
+  readonly finding: string | undefined;
+  readonly deletions: number;
+  readonly admitted: number;
+  readonly refused: number;
+  /** Admissions that took a workload under its floor; how far the worst one went. */
+  readonly breaches: number;
+  readonly worstDepth: number;
+  readonly heldPodSeconds: number;
+  readonly virtualMs: number;
+  /** The classes that were switched on. */
+  readonly faultClasses: readonly FaultClass[];
+  /** How often each fault struck. */
+  readonly strikes: ReadonlyMap<string, number>;
+  readonly digest: string;
+  /** The newest events, oldest first. */
+  readonly recent: readonly string[];
+}
+
+/** The plan that the task lives by. */
+export function planOf({ seed, only, plan }: LifeTask): Plan {
+  return { ...drawPlan(createSeededRng(seed), only === undefined ? undefined : new Set(only)), ...plan };
+}
+
+/** `onWorld` is told of the world before it lives. Never rejects for anything that the product does. */
+export async function liveTask(task: LifeTask, onWorld: (world: World) => void = () => {}): Promise<LifeOutcome> {
+  const { only, ...options } = task;
+  const result = await live({ ...options, ...(only === undefined ? {} : { only: new Set(only) }), onWorld });
+  const { deletions, admitted, refused, breaches, faults } = result.totals;
+  return {
+    task,
+    finding: result.failure?.message,
+    deletions,
+    admitted,
+    refused,
+    breaches: breaches.length,
+    worstDepth: Math.max(0, ...breaches.map(({ minAvailable, standing }) => minAvailable - standing)),
+    heldPodSeconds: result.heldPodSeconds,
+    virtualMs: result.virtualMs,
+    faultClasses: [...planOf(task).faults],
+    strikes: faults,
+    digest: result.digest,
+    recent: result.recent,
+  };
+}
+
+/** The outcome of a life that took its worker with it: nothing is known of it but why. */
+export function lostOutcome(task: LifeTask, finding: string): LifeOutcome {
+  return {
+    task,
+    finding,
+    deletions: 0,
+    admitted: 0,
+    refused: 0,
+    breaches: 0,
+    worstDepth: 0,
+    heldPodSeconds: 0,
+    virtualMs: 0,
+    faultClasses: [...planOf(task).faults],
+    strikes: new Map(),
+    digest: "",
+    recent: [],
+  };
+}
