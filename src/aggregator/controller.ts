@@ -84,8 +84,8 @@ export class Aggregator {
   readonly #fencePool = new Map<string, Set<string>>();
   #lastDrainMs: number | undefined;
   #fencesPrunedAtMs: number;
-  /** The worker's history was reset and the new list has not arrived: the snapshot belongs to the former history. */
-  #isSnapshotObsolete = false;
+  /** When the worker's history was found reset, until the new list has arrived: the snapshot belongs to the former history. */
+  #resetAtMs: number | undefined;
   #podsStartedAtMs: number | undefined;
   #queue: WorkQueue<string> | undefined;
 
@@ -188,7 +188,7 @@ export class Aggregator {
     const state = this.#states.get(key);
     const selectorText = this.matchTable.selectorTextOf(key);
     if (state === undefined || selectorText === undefined) return { kind: "done" };
-    if (!this.#isSelected(state)) return { kind: "done" };
+    if (!matches(this.#protectorSelector, state.newest.protector.metadata.labels ?? {})) return { kind: "done" };
     this.#pruneFences();
     const versionBefore = this.#snapshotVersion();
     const pass = await reconcileProtector(this, key, state, selectorText, signal);
@@ -225,10 +225,6 @@ export class Aggregator {
     this.fences.prune(nowMs, fenceIdleWindows * settleWindowMs);
   }
 
-  #isSelected(state: ProtectorState): boolean {
-    return matches(this.#protectorSelector, state.newest.protector.metadata.labels ?? {});
-  }
-
   #podEvent(event: InformerEvent<PodRecord>): void {
     const startMs = this.deps.clock.monotonicMs();
     this.cellPods.apply(event);
@@ -245,12 +241,12 @@ export class Aggregator {
 
   /** The version of a usable snapshot. */
   #snapshotVersion(): ResourceVersion | undefined {
-    return this.#isSnapshotObsolete ? undefined : this.cellPods.version();
+    return this.#resetAtMs !== undefined ? undefined : this.cellPods.version();
   }
 
   /** The snapshot to count and settle by; undefined while there is none. */
   snapshot(): Snapshot | undefined {
-    return this.#isSnapshotObsolete ? undefined : this.cellPods.snapshot(this.barriers.passedSentAtMs);
+    return this.#resetAtMs !== undefined ? undefined : this.cellPods.snapshot(this.barriers.passedSentAtMs);
   }
 
   /** Call right before the pod informer runs, with the PodProtectors synced: its first list is consistent, and so a barrier. */
@@ -261,10 +257,13 @@ export class Aggregator {
   #podsListed(first: boolean): void {
     this.cellPods.listed();
     if (first && this.#podsStartedAtMs !== undefined) this.barriers.listed(this.#podsStartedAtMs);
-    if (first || !this.#isSnapshotObsolete) return;
-    this.#isSnapshotObsolete = false;
+    const resetAtMs = this.#resetAtMs;
+    if (first || resetAtMs === undefined) return;
+    this.#resetAtMs = undefined;
     const version = this.cellPods.version();
     if (version !== undefined) this.#progress(version);
+    // It was asked for after that, and is consistent: counts of the former history must not stand until something else happens in the cell.
+    this.barriers.listed(resetAtMs);
     this.#enqueueAll();
   }
 
@@ -279,7 +278,7 @@ export class Aggregator {
       this.deps.logger.warn("the wall clock was set; counting the available pods anew", { stepMs });
       this.#enqueueAll();
     }
-    if (this.#isSnapshotObsolete) return;
+    if (this.#resetAtMs !== undefined) return;
     this.barriers.progress(version);
     if (this.#nextEventPool.size === 0) return;
     const nowMs = this.deps.clock.monotonicMs();
@@ -355,9 +354,10 @@ export class Aggregator {
       "the worker cluster's versions went backwards: its history was reset; listing pods anew and starting all waits again",
       details,
     );
-    this.#isSnapshotObsolete = true;
+    const nowMs = this.deps.clock.monotonicMs();
+    this.#resetAtMs = nowMs;
     this.barriers.reset();
-    for (const state of this.#states.values()) state.memory.workerReset(state.cell()?.aggregation);
+    for (const state of this.#states.values()) state.workerReset(nowMs);
     this.#restartWaits();
     this.deps.pods.relist();
   }

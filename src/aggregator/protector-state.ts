@@ -17,6 +17,7 @@ export class ProtectorState {
   /** A relist may hide that the core was restored: read the object live before the next write. */
   needsLiveRead = false;
   #isUncounted = false;
+  #countedSpec: string | undefined;
   #behind: { readonly recorded: string | undefined; readonly sinceMs: number } | undefined;
 
   constructor(first: StoredProtector, cellID: string, nowMs: number) {
@@ -39,10 +40,21 @@ export class ProtectorState {
    * this event is enough for the first counts.
    */
   noteSpec(countedSpec: string, nowMs: number): void {
+    this.#countedSpec = countedSpec;
     const isUncounted = this.cell()?.aggregation === undefined;
     if (isUncounted) this.memory.firstCountsSince(countedSpec, nowMs);
     else if (this.#isUncounted) this.memory.firstCountsDone();
     this.#isUncounted = isUncounted;
+  }
+
+  /**
+   * The worker's history was reset; pods are listed anew after this call. What is recorded was seen before that list, so it is enough for the first counts
+   * of the new history.
+   */
+  workerReset(nowMs: number): void {
+    const recorded = this.cell()?.aggregation;
+    this.memory.workerReset(recorded);
+    if (this.#countedSpec !== undefined) this.memory.firstCountsSince(this.#countedSpec, nowMs - 1, recorded);
   }
 
   /** Since when the snapshot has been seen below the version that is recorded now; the first call says now. */

@@ -18,6 +18,8 @@ export interface KubeRequest {
   readonly preferProtobuf?: boolean;
   /** Deadline of the whole request in milliseconds, waiting for the rate limit included; default 30 000. */
   readonly timeoutMs?: number;
+  /** Sent on a new connection, which may reach another replica, as each watch does: who waits for the answer is not kept by a sick server. */
+  readonly newConnection?: true;
   readonly signal?: AbortSignal;
 }
 

@@ -51,7 +51,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     worker,
     protectors,
     pods: podInformer,
-    listBarrier: (signal) => listBarrier(worker, pods, namespace, signal),
+    listBarrier: (signal) => listBarrier(worker, pods, namespace, { signal }),
     touch: () => trigger?.touch(),
     clock,
     rng,

@@ -129,3 +129,17 @@ test("the time behind a recorded version runs from the first question, for each 
   state.watched(storedProtector(11, { aggregation: counts("101") }), false, 80);
   assert.equal(state.behindSinceMs(90), 90);
 });
+
+test("after a reset of the worker, the list that is asked for then is enough for first counts over what was recorded", () => {
+  const recorded = counts("90");
+  const state = new ProtectorState(storedProtector(10, { aggregation: recorded }), "cell-1", 0);
+  state.noteSpec("spec", 1);
+  state.workerReset(500);
+  assert.equal(state.memory.effective(recorded)?.resourceVersion, undefined);
+  assert.ok(state.memory.firstCountsSince("spec", 900, recorded) < 500);
+  assert.equal(
+    state.memory.firstCountsSince("spec", 901, { ...recorded, countedAt: "later" }),
+    901,
+    "somebody has counted since",
+  );
+});

@@ -298,7 +298,7 @@ function runAggregator(
     worker,
     protectors,
     pods: podInformer,
-    listBarrier: (signal) => listBarrier(worker, pods, undefined, signal),
+    listBarrier: (signal) => listBarrier(worker, pods, undefined, { signal }),
     touch: () => trigger?.touch(),
     clock,
     rng,

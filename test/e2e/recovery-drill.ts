@@ -121,6 +121,8 @@ export class RecoveryDrill {
     assert.ok(left > floor, `only ${left} pods are there`);
     const refusals = await this.#waitAdmitted(() => this.#removeOne(), recoveryLimitMs);
     const admittedMs = elapsedMs();
+    // A replica whose watch is not back yet reads the PodProtector before it refuses.
+    assert.equal(refusals, 0, "refused by counts that the core had replaced");
     const webhooksMs = await hearing;
     for (left--; left > floor; left--) await this.#waitAdmitted(() => this.#removeOne(), freshLimitMs);
     await fleet.waitCounted("web", floor, recoveryLimitMs);
@@ -165,8 +167,7 @@ export class RecoveryDrill {
   }
 
   /**
-   * Resolves to the number of refusals before. A replica whose watch is not back yet judges by older counts and refuses rather too much than too
-   * little: the caller tries again, as controllers do.
+   * Resolves to the number of refusals before; the caller tries again, as controllers do.
    */
   async #waitAdmitted(remove: () => Promise<DeletionAttempt>, limitMs: number): Promise<number> {
     let refusals = 0;

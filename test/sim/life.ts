@@ -149,7 +149,8 @@ function isTrue(world: World, checker: AccountingChecker): boolean {
   const status = checker.object?.status;
   return (
     status?.cells.length === world.cells.length &&
-    status.summary.aggregatedAvailableReplicas === checker.trueAvailable()
+    status.summary.aggregatedAvailableReplicas === checker.trueAvailable() &&
+    checker.isCountedAtCurrent()
   );
 }
 

@@ -110,7 +110,10 @@ function createAttempt(config: ClusterConfig, connections: Connections, clock: C
       reset: false,
     };
     try {
-      if (!streaming) return await exchange(requests, options, { what, deadline, onHeader });
+      if (!streaming) {
+        const dispatcher = request.newConnection === true ? streams : requests;
+        return await exchange(dispatcher, options, { what, deadline, onHeader });
+      }
       const response = await streams.request({ ...options, signal: deadline.emitter });
       const { statusCode: code, headers, body } = response;
       onHeader(code);

@@ -1,6 +1,6 @@
 /** Consistent lists (resourceVersion unset: nothing that was committed before the request is missing). */
 import { parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
-import { KubeError, resourcePath, type KubeClient, type Resource } from "../kube-client.ts";
+import { KubeError, resourcePath, type KubeClient, type KubeRequest, type Resource } from "../kube-client.ts";
 
 /** What to list or watch. */
 export interface ListScope {
@@ -63,15 +63,10 @@ export async function listBarrier(
   client: KubeClient,
   resource: Resource,
   namespace?: string,
-  signal?: AbortSignal,
+  options: Pick<KubeRequest, "signal" | "newConnection"> = {},
 ): Promise<ResourceVersion> {
   const path = resourcePath(resource, { namespace });
-  const body = await client.request({
-    method: "GET",
-    path,
-    query: { limit: 1 },
-    ...(signal !== undefined && { signal }),
-  });
+  const body = await client.request({ method: "GET", path, query: { limit: 1 }, ...options });
   return decodeList(body, path).version;
 }
 

@@ -1,15 +1,15 @@
 /** Runs the phases of state.ts against the server and feeds the cache: one loop, which pulls. */
-import { type ResourceVersion } from "../../api/resource-version.ts";
+import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { assert } from "../../util/assert.ts";
 import { type Clock, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
 import { type Rng, uniform } from "../../util/rng.ts";
 import { type Decode, type Informer, type InformerHandler, type Stored } from "../informer.ts";
-import { isKubeError, resourcePath, type KubeClient } from "../kube-client.ts";
+import { isKubeError, KubeError, resourcePath, type KubeClient } from "../kube-client.ts";
 import { type Backoff, type Burden, createBackoff } from "./backoff.ts";
 import { Cache } from "./cache.ts";
-import { listAll, type ListScope } from "./list-pages.ts";
+import { listAll, listBarrier, type ListScope } from "./list-pages.ts";
 import { createInformerMetrics, type InformerMetrics } from "./informer-metrics.ts";
 import { nextStep, type Ending, type ListMethod, type State } from "./state.ts";
 import { readFrames } from "./watch-stream.ts";
@@ -159,7 +159,11 @@ class Reflector<T extends Stored> implements Informer<T> {
   }
 
   async #runPhase(state: State): Promise<Ending> {
-    if (state.phase === "watch") return this.#watch(state.from);
+    if (state.phase === "watch") {
+      return (
+        (state.mayBeRestored === true ? await this.#checkHistory(state.from) : undefined) ?? this.#watch(state.from)
+      );
+    }
     return state.method === "pages" ? this.#listPages() : this.#watch(undefined);
   }
 
@@ -183,6 +187,27 @@ class Reflector<T extends Stored> implements Informer<T> {
     } catch (error) {
       if (!isKubeError(error)) throw error; // a mistake in a handler or here ends the process
       return { type: "failed", resumeFrom: undefined, error, begun };
+    }
+  }
+
+  /** Undefined when the server's history holds `from`, which a consistent list tells. */
+  async #checkHistory(from: ResourceVersion): Promise<Ending | undefined> {
+    const { client, resource, namespace } = this.#options;
+    const { signal } = this.#interrupt;
+    try {
+      const present = await listBarrier(client, resource, namespace, { signal, newConnection: true });
+      this.#answered();
+      if (compareResourceVersions(present, from) >= 0) return undefined;
+      const why = `the server has reached version ${present} only: its history is another one than that of version ${from}`;
+      return {
+        type: "failed",
+        resumeFrom: from,
+        error: new KubeError("gone", `WATCH ${this.#path}: ${why}`),
+        begun: false,
+      };
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      return { type: "failed", resumeFrom: from, error, begun: false };
     }
   }
 

@@ -16,8 +16,17 @@ export type ListMethod = "watchList" | "pages";
 
 export type State =
   | { readonly phase: "list"; readonly method: ListMethod }
-  /** `corruptFrom`: the stream that began at this version was corrupt. */
-  | { readonly phase: "watch"; readonly from: ResourceVersion; readonly corruptFrom?: ResourceVersion };
+  | {
+      readonly phase: "watch";
+      readonly from: ResourceVersion;
+      /** The stream that began at this version was corrupt. */
+      readonly corruptFrom?: ResourceVersion;
+      /**
+       * The connection was lost, maybe with the server: if it came back from a backup, its history may end before `from`. A watch from there says
+       * nothing of that, and leaves out all that happens until the versions have passed `from` again.
+       */
+      readonly mayBeRestored?: true;
+    };
 
 /** How a phase ended. `resumeFrom`: the store holds everything up to this version; undefined = the initial objects are incomplete. */
 export type Ending =
@@ -91,18 +100,22 @@ function afterFailedWatch(state: State, resumeFrom: ResourceVersion, error: Kube
     case "malformed":
       // Once is a broken connection; twice at the same place is an event that we shall never be able to read.
       if (state.phase === "watch" && state.corruptFrom === resumeFrom) return relist("corrupt");
-      return { next: { phase: "watch", from: resumeFrom, corruptFrom: resumeFrom }, backoff: "heavy", retryAfterMs };
+      return {
+        next: { phase: "watch", from: resumeFrom, corruptFrom: resumeFrom, mayBeRestored: true },
+        backoff: "heavy",
+        retryAfterMs,
+      };
     case "network": // an API server that is away, or just restarted
     case "unauthorized": // new credentials may come any moment
     case "timeout":
     case "aborted":
-      return { next: { phase: "watch", from: resumeFrom }, backoff: "light", retryAfterMs };
+      return { next: { phase: "watch", from: resumeFrom, mayBeRestored: true }, backoff: "light", retryAfterMs };
     case "conflict":
     case "alreadyExists":
     case "forbidden":
     case "tooManyRequests":
     case "serverError":
-      return { next: { phase: "watch", from: resumeFrom }, backoff: "heavy", retryAfterMs };
+      return { next: { phase: "watch", from: resumeFrom, mayBeRestored: true }, backoff: "heavy", retryAfterMs };
     default:
       return assertNever(error.kind);
   }

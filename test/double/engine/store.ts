@@ -30,6 +30,18 @@ interface Table {
   readonly listeners: Set<(change: Change) => void>;
 }
 
+/** The index of the first change after `revision`. */
+function firstAfter(changes: readonly Change[], revision: number): number {
+  let low = 0;
+  let high = changes.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (changes[middle]!.revision <= revision) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 export class Store {
   readonly #tables = new Map<string, Table>();
   readonly #historyChangesMax: number;
@@ -123,7 +135,8 @@ export class Store {
   changesAfter(type: ResourceType, revision: number): readonly Change[] | undefined {
     const table = this.#table(type);
     if (revision < table.floor) return undefined;
-    return table.changes.filter((change) => change.revision > revision);
+    if ((table.changes.at(-1)?.revision ?? 0) <= revision) return [];
+    return table.changes.slice(firstAfter(table.changes, revision));
   }
 
   /** The objects, by key, as they were at `revision`, sorted by key; undefined when that has left the window. */

@@ -53,6 +53,17 @@ test("200 calls at once use at most 16 connections, and 200 calls in turn one or
   assert.equal(server.requests.length, 400);
 });
 
+test("a request that asks for a new connection shares none, neither before nor after", async (t) => {
+  const server = await startLoopbackServer(t, (_request, response) => sendJson(response, 200, { ok: true }));
+  const { client } = await connect(t, server.port);
+  await get(client);
+  for (let call = 0; call < 3; call++) {
+    const answer = await client.request({ method: "GET", path: "/api/v1/pods", newConnection: true });
+    assert.deepEqual(answer, { ok: true });
+  }
+  assert.equal(server.accepted, 4);
+});
+
 test("deletions with preconditions keep their connection", async (t) => {
   const server = await startLoopbackServer(t, (_request, response) => sendJson(response, 200, { kind: "Status" }));
   const { client } = await connect(t, server.port);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { parseResourceVersion, type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { type InformerEvent, type Stored } from "../../../src/kube/informer.ts";
+import { KubeError } from "../../../src/kube/kube-client.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
@@ -57,6 +58,9 @@ export function describe(event: InformerEvent<Thing>): string {
   return `${event.type} ${object}`;
 }
 
+/** Where the server's history is when a test says nothing else: beyond all versions that a test sends. */
+const versionAhead = 1_000_000;
+
 /** An informer of things on a scripted client, running until the test ends. */
 export function start(
   t: { after(end: () => Promise<void>): void },
@@ -64,6 +68,11 @@ export function start(
 ) {
   const clock = createVirtualClock();
   const client = createScriptedKubeClient();
+  const server = { version: versionAhead };
+  client.onRequest = ({ method, path, query }) => {
+    if (query?.["limit"] === 1) return { metadata: { resourceVersion: String(server.version) }, items: [] };
+    throw new KubeError("notFound", `nothing scripted for ${method} ${path}`);
+  };
   prepare?.(client, clock);
   const metrics = createCountingMetrics();
   const informer = createInformer<Thing>({
@@ -95,7 +104,7 @@ export function start(
   const passBackoff = (): Promise<void> => clock.advance(31_000);
   const relists = (reason: string): number =>
     metrics.value("kube_informer_relists_total", { cluster: "test", informer: "things", reason });
-  return { clock, client, metrics, informer, log, takeLog, stop, running, passBackoff, relists };
+  return { clock, client, server, metrics, informer, log, takeLog, stop, running, passBackoff, relists };
 }
 
 /** Like `start`, with `things` listed by a WatchList at version 10. */

@@ -22,6 +22,8 @@ async function startSynced(t: { after(end: () => Promise<void>): void }) {
   const client = createScriptedKubeClient();
   client.encoding = "protobuf";
   const metrics = createCountingMetrics();
+  // What a reconnect asks first: whether the server still has the history of the watch.
+  client.onRequest = () => ({ metadata: { resourceVersion: "1000" }, items: [] });
   const informer = createInformer<PodRecord>({
     client,
     resource: pods,

@@ -77,7 +77,16 @@ test("a failed watch goes on from its version after a pause, except where the ve
       assert.equal(step.next.phase, relisting.has(kind) ? "list" : "watch", kind);
       assert.equal(step.relistReason, relisting.has(kind) ? kind : undefined, kind);
       if (step.next.phase === "list") assert.equal(step.next.method, "pages");
-      else assert.equal(step.next.from, at);
+      else assert.deepEqual([step.next.from, step.next.mayBeRestored], [at, true], kind);
+    }
+  }
+});
+
+test("a watch that the server ended in good order goes on without a doubt about its history", () => {
+  for (const short of [true, false]) {
+    for (const state of [watching, { ...watching, mayBeRestored: true }] as const) {
+      const { next } = nextStep(state, { type: "ended", resumeFrom: at, short }, "pages");
+      assert.deepEqual(next, { phase: "watch", from: at });
     }
   }
 });
@@ -86,9 +95,9 @@ test("a stream that is corrupt at another version than before is resumed again",
   const error = new KubeError("malformed", "");
   const later = parseResourceVersion("11")!;
   const first = nextStep(watching, { type: "failed", resumeFrom: at, error, begun: true }, "watchList");
-  assert.deepEqual(first.next, { phase: "watch", from: at, corruptFrom: at });
+  assert.deepEqual(first.next, { phase: "watch", from: at, corruptFrom: at, mayBeRestored: true });
   const second = nextStep(first.next, { type: "failed", resumeFrom: later, error, begun: true }, "watchList");
-  assert.deepEqual(second.next, { phase: "watch", from: later, corruptFrom: later });
+  assert.deepEqual(second.next, { phase: "watch", from: later, corruptFrom: later, mayBeRestored: true });
   const third = nextStep(second.next, { type: "failed", resumeFrom: later, error, begun: true }, "watchList");
   assert.equal(third.relistReason, "corrupt");
 });

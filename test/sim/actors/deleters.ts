@@ -11,10 +11,15 @@ const { pods } = builtInResources;
 /** An eviction is asked for with a name only, so that it hits whoever has the name when it gets there. */
 type Manner = "delete" | "delete-now" | "evict" | "collection" | "dry-run" | "forced-eviction";
 
+const askAgainShare = 0.4;
+const askedMax = 8;
+
 export class Deleters {
   readonly #world: World;
   readonly #workloads: ReadonlyMap<string, Workload>;
   readonly #rng: Rng;
+  /** Pods whose deletion was asked for last; the oldest first. */
+  readonly #asked = new Set<string>();
   #running = 0;
 
   constructor(world: World, workloads: ReadonlyMap<string, Workload>) {
@@ -89,9 +94,16 @@ export class Deleters {
     return draw < 0.97 ? "dry-run" : "collection";
   }
 
+  /** Controllers and drains ask again for what was not done. */
   #pick(cell: Cell): KubeObject | undefined {
     const live = this.#workloads.get(cell.name)?.live() ?? [];
-    return live[Math.floor(this.#rng.next() * live.length)];
+    const again = this.#rng.next() < askAgainShare ? live.filter(({ metadata }) => this.#asked.has(metadata.uid)) : [];
+    const from = again.length > 0 ? again : live;
+    const pod = from[Math.floor(this.#rng.next() * from.length)];
+    if (pod !== undefined) this.#asked.add(pod.metadata.uid);
+    const [oldest = ""] = this.#asked;
+    if (this.#asked.size > askedMax) this.#asked.delete(oldest);
+    return pod;
   }
 
   async #deleteCollection(cell: Cell): Promise<boolean> {

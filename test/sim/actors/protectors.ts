@@ -40,8 +40,10 @@ export class ProtectorOwner {
     if (draw < 0.6) return { minAvailable };
     if (draw < 0.75) return { admissionHistoryConfig: { compactThreshold: 1 + Math.floor(this.#rng.next() * 5) } };
     if (draw < 0.85) return { minReadySeconds: Math.floor(this.#rng.next() * 20) };
+    // Counts those that are set aside too, which are not protected.
+    if (draw < 0.92) return { aggregationSelector: draw < 0.89 ? { matchLabels: { ours: "yes" } } : null };
     // All pods of the workload, or only those that are not set aside.
-    return { selector: { matchLabels: draw < 0.93 ? { app: null, ours: "yes" } : { app: "web", ours: null } } };
+    return { selector: { matchLabels: draw < 0.96 ? { app: null, ours: "yes" } : { app: "web", ours: null } } };
   }
 
   /** Deletes a PodProtector without a word, and makes it anew a moment later under the same name. */

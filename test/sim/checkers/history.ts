@@ -1,5 +1,5 @@
 /** The admissions that a cell's history holds, one entry for each pod, whether its bucket is single or packed. */
-import { type Bucket, type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
+import { type Bucket, type CellStatus, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { digestOfUID, unpackDigests } from "../../../src/core/uid-digest.ts";
 
 export interface HistoryEntry {
@@ -9,6 +9,10 @@ export interface HistoryEntry {
   readonly isPacked: boolean;
   /** Changes when the admission is refreshed; that of a packed pod also with its companions. */
   readonly mark: string;
+}
+
+export function cellOf(object: PodProtector | undefined, cellID: string): CellStatus | undefined {
+  return object?.status?.cells.find((cell) => cell.cellID === cellID);
 }
 
 /** Buckets without a pod (compacted by Go) have no entry. */

@@ -2,7 +2,8 @@
  * What is really true in a world: every version of every pod, and which deletions have been admitted and may still happen. Checkers compare the
  * product's records with it; the product never sees it.
  */
-import { readPod, type PodRecord } from "../../../src/api/pod.ts";
+import { type Labels, readPod, type PodRecord } from "../../../src/api/pod.ts";
+import { digestOfUID } from "../../../src/core/uid-digest.ts";
 import { assert } from "../../../src/util/assert.ts";
 import { type JsonObject, asObject, asString } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
@@ -23,6 +24,8 @@ export interface PodVersion {
 export interface TruePod {
   readonly cell: string;
   readonly uid: string;
+  /** Of the UID, as packed buckets have it. */
+  readonly digest: string;
   readonly name: string;
   /** Oldest first; the last one is the present or final state. */
   readonly versions: PodVersion[];
@@ -41,6 +44,8 @@ export interface Admission {
   readonly version: string | undefined;
   readonly isForced: boolean;
   readonly atMs: number;
+  /** The pod's then. */
+  readonly labels: Labels;
   /** PodProtectors that the replica had not been told of. */
   readonly unknown: ReadonlySet<string>;
 }
@@ -59,7 +64,11 @@ export class Ledger {
   readonly kernel: Kernel;
   /** By UID. */
   readonly pods = new Map<string, TruePod>();
+  /** By digest of the UID. */
+  readonly byDigest = new Map<string, TruePod>();
   readonly operations = new Map<string, Operation>();
+  /** By cell: when which revision of its pods was committed, in order. */
+  readonly #changes = new Map<string, { readonly atMs: number; readonly revision: number }[]>();
   #operations = 0;
 
   constructor(kernel: Kernel) {
@@ -68,19 +77,23 @@ export class Ledger {
 
   /** Follows the pods of a cell from now on. */
   follow(cell: string, server: SimApiServer): void {
+    this.#changes.set(cell, []);
     server.engine.onChange(builtInResources.pods, (change) => this.#onPod(cell, change));
   }
 
   /** The cell went back to a backup: what was written since has never been. */
   restored(cell: string, server: SimApiServer): void {
+    this.#changes.set(cell, []);
     const present = new Map(
       server.engine.list(builtInResources.pods).items.map((object) => [object.metadata.uid, object] as const),
     );
     for (const pod of this.pods.values()) {
       if (pod.cell !== cell) continue;
       const object = present.get(pod.uid);
-      if (object === undefined) this.pods.delete(pod.uid);
-      else {
+      if (object === undefined) {
+        this.pods.delete(pod.uid);
+        this.byDigest.delete(pod.digest);
+      } else {
         pod.goneAt = undefined;
         pod.end = undefined;
         pod.endedAtMs = undefined;
@@ -117,7 +130,8 @@ export class Ledger {
     const isEviction = request["operation"] === "CREATE";
     const metadata = asObject(asObject(request["oldObject"])["metadata"]);
     const version = isEviction ? undefined : asString(metadata["resourceVersion"]);
-    operation.admitted.set(uid, { version, atMs: this.kernel.nowMs, ...how });
+    const labels = pod.versions.at(-1)?.record.labels ?? {};
+    operation.admitted.set(uid, { version, atMs: this.kernel.nowMs, labels, ...how });
   }
 
   /** An admitted deletion of the pod that may still happen. */
@@ -137,6 +151,11 @@ export class Ledger {
     return this.operations.values().some(({ cell, forcedName }) => cell === pod.cell && forcedName === pod.name);
   }
 
+  /** The pod that has the name now. */
+  present(cell: string, name: string): TruePod | undefined {
+    return this.pods.values().find((pod) => pod.cell === cell && pod.name === name && pod.goneAt === undefined);
+  }
+
   /** The state of the pod in the snapshot of that revision; undefined when it was not there. */
   at(pod: TruePod, revision: number): PodRecord | undefined {
     if (pod.goneAt !== undefined && pod.goneAt <= revision) return undefined;
@@ -152,7 +171,17 @@ export class Ledger {
     return (epochMs + virtualMs) * 1000;
   }
 
+  cells(): Iterable<string> {
+    return this.#changes.keys();
+  }
+
+  /** The newest change of the cell's pods that was committed by then. */
+  revisionAt(cell: string, atMs: number): number {
+    return this.#changes.get(cell)?.findLast((change) => change.atMs <= atMs)?.revision ?? 0;
+  }
+
   #onPod(cell: string, change: Change): void {
+    this.#changes.get(cell)?.push({ atMs: this.kernel.nowMs, revision: change.revision });
     const { object } = change;
     const { uid, name } = object.metadata;
     let pod = this.pods.get(uid);
@@ -160,6 +189,7 @@ export class Ledger {
       pod = {
         cell,
         uid,
+        digest: digestOfUID(uid),
         name,
         versions: [],
         goneAt: undefined,
@@ -168,6 +198,7 @@ export class Ledger {
         lastLive: undefined,
       };
       this.pods.set(uid, pod);
+      this.byDigest.set(pod.digest, pod);
     }
     const before = pod.versions.at(-1)?.record;
     const version = this.#versionOf(object);
@@ -195,13 +226,6 @@ export class Ledger {
       forced = admission;
     }
     return forced;
-  }
-
-  /** Forgets pods that went long ago; `olderThan` = a revision that every recorded snapshot of the cell has passed. */
-  forget(cell: string, olderThan: number): void {
-    for (const pod of this.pods.values()) {
-      if (pod.cell === cell && pod.goneAt !== undefined && pod.goneAt < olderThan) this.pods.delete(pod.uid);
-    }
   }
 
   #versionOf(object: Change["object"]): PodVersion {

@@ -1,6 +1,7 @@
 /** Checks every review: answered at most once by each replica that was asked, and never "allowed" for quota without a record under the floor's rule. */
 import { type PodRecord, readAnnotations, readPod } from "../../../src/api/pod.ts";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
+import { type EpochMicros } from "../../../src/util/clock.ts";
 import { availableFrom } from "../../../src/core/health-criterion.ts";
 import { type JsonObject, asObject, asString } from "../../double/engine/object.ts";
 import { type ReviewObserver } from "../network/reviews.ts";
@@ -11,6 +12,9 @@ import { type Ledger } from "./ledger.ts";
 
 /** A webhook whose clock is that much behind may still call a pod young (design 2.6 reports it apart). */
 const youthSlackMs = 1_000;
+
+/** A review has left the webhook for certain after so long. */
+const earnestMs = 60_000;
 
 /** What the checker sees of its world. */
 interface Reviewed {
@@ -25,9 +29,18 @@ interface Reviewed {
 
 export class ReviewChecker implements ReviewObserver {
   readonly #world: Reviewed;
+  /** When a deletion of the pod was asked for last, not as a dry run; by cell and name. */
+  readonly #askedAtMs = new Map<string, number>();
 
   constructor(world: Reviewed) {
     this.#world = world;
+  }
+
+  asked(review: JsonObject, cell: string): void {
+    const request = asObject(review["request"]);
+    if (request["dryRun"] === true) return;
+    const metadata = asObject(asObject(request["oldObject"] ?? request["object"])["metadata"]);
+    this.#askedAtMs.set(`${cell}/${asString(metadata["name"]) ?? ""}`, this.#world.kernel.nowMs);
   }
 
   answered(review: JsonObject, cell: string, answer: JsonObject, by: { replica: string; arrivedMs: number }): void {
@@ -41,16 +54,13 @@ export class ReviewChecker implements ReviewObserver {
     const status = isAllowed ? "" : ` ${String(asObject(answer["status"])["message"]).slice(0, 160)}`;
     kernel.note(`${replica} ${operation} ${cell}/${name} ${isAllowed ? "allowed" : `refused${status}`}`);
     if (answer["uid"] !== request["uid"]) kernel.fail(`${replica} answers another review than it was asked`);
+    if (isAllowed && request["dryRun"] === true && old !== undefined) this.#checkDryRun(cell, old, arrivedMs);
     if (!isAllowed || request["dryRun"] === true) {
       totals.refused += isAllowed ? 0 : 1;
       return;
     }
-    const pod = [...ledger.pods.values()].find(
-      (one) =>
-        one.cell === cell &&
-        (operation === "delete" ? one.uid === old?.uid : one.name === name && one.goneAt === undefined),
-    );
-    if (pod === undefined) return;
+    const pod = operation === "delete" ? ledger.pods.get(old?.uid ?? "") : ledger.present(cell, name);
+    if (pod === undefined || pod.cell !== cell) return;
     const isForced = isForcedReview(request);
     const isKnown = ({ editedRevision }: AccountingChecker): boolean =>
       this.#world.knew(replica, editedRevision, arrivedMs);
@@ -66,18 +76,30 @@ export class ReviewChecker implements ReviewObserver {
       if (checker.object === undefined || unknown.has(protector)) continue;
       if (![before, record].every((one) => checker.concerns(one))) continue;
       const { minReadySeconds } = checker.object.spec;
-      if (![before, record].every((one) => this.#needsQuota(one, minReadySeconds, arrivedMs))) continue;
+      const needsQuota = [before, record].every((one) => {
+        const from = availableFrom(one, minReadySeconds);
+        if (from === undefined) return false;
+        return this.#isOld(from, minReadySeconds, arrivedMs) || checker.wasOldByData(pod.uid, from);
+      });
+      if (!needsQuota) continue;
       checker.answered(pod.uid, arrivedMs);
     }
   }
 
-  /** Pods that may have been judged too young, or unready by a reader a moment earlier, are left out. */
-  #needsQuota(record: PodRecord, minReadySeconds: number, arrivedMs: number): boolean {
-    const from = availableFrom(record, minReadySeconds);
-    if (from === undefined) return false;
+  /** Judged, but not written; when nobody has asked in earnest for a while, nobody else has written either. */
+  #checkDryRun(cell: string, { uid, name }: PodRecord, arrivedMs: number): void {
+    const { kernel, checkers } = this.#world;
+    const askedAtMs = this.#askedAtMs.get(`${cell}/${name}`) ?? Number.NEGATIVE_INFINITY;
+    if (kernel.nowMs - askedAtMs < earnestMs) return;
+    for (const checker of checkers.values()) {
+      if (checker.hasRecorded(uid, arrivedMs)) kernel.fail(`a dry run has recorded the deletion of ${name}`);
+    }
+  }
+
+  /** By any webhook's clock. */
+  #isOld(from: EpochMicros, minReadySeconds: number, arrivedMs: number): boolean {
     const slackMs = minReadySeconds === 0 ? 0 : youthSlackMs + this.#slowestWebhookMs();
-    const arrivedMicros = this.#world.ledger.microsAt(arrivedMs);
-    return from <= arrivedMicros - slackMs * 1000;
+    return from <= this.#world.ledger.microsAt(arrivedMs) - slackMs * 1000;
   }
 
   #slowestWebhookMs(): number {

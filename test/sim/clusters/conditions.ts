@@ -112,7 +112,9 @@ export class ServerConditions {
 
   drawStall(rng: Rng, type: ResourceType, _key: string): Stall | undefined {
     const { stalledCommit, stalledCommitMs } = this.rates;
-    if (stalledCommit === 0 || rng.next() >= stalledCommit) return undefined;
+    // Deletions are few beside the writes of status, and a late one is what the accounting is about.
+    const rate = type === builtInResources.pods ? 5 * stalledCommit : stalledCommit;
+    if (rate === 0 || rng.next() >= rate) return undefined;
     this.#count("stalledCommit");
     const durationMs = -Math.log(1 - rng.next()) * stalledCommitMs;
     return { durationMs, requestLifeMs: type === builtInResources.pods ? requestLifeMs : 60_000 };

@@ -11,6 +11,8 @@ import { type Network } from "./network.ts";
 
 /** Told of what passes; for checkers. */
 export interface ReviewObserver {
+  /** The review is sent. */
+  asked(review: JsonObject, cell: string): void;
   /** The webhook's answer leaves the replica. */
   answered(review: JsonObject, cell: string, answer: JsonObject, by: { replica: string; arrivedMs: number }): void;
 }
@@ -78,6 +80,7 @@ function post(route: ReviewRoute, review: JsonObject, body: string, path: string
       connection.close();
       reject(new Error("context deadline exceeded"));
     });
+    observer.asked(review, cell);
     connection.toServer(() => {
       const arrivedMs = network.kernel.nowMs;
       const gone = new AbortController();

@@ -1,0 +1,94 @@
+/** Counts are those of the snapshot which they name, never go back, and the first ones include everything before them (design 2.4). */
+import { parseTime } from "../../../src/api/micro-time.ts";
+import { type PodProtector, type Aggregation } from "../../../src/api/v1alpha1/pod-protector.ts";
+import { availableFrom } from "../../../src/core/health-criterion.ts";
+import { cellOf } from "./history.ts";
+import { type Ledger } from "./ledger.ts";
+import { type Standing } from "./standing.ts";
+
+export class CountsChecker {
+  readonly #name: string;
+  readonly #standing: Standing;
+  readonly #ledger: Ledger;
+  /** By cell: the state without usable counts that is to be replaced. */
+  readonly #uncounted = new Map<string, { readonly state: string; readonly sinceMs: number }>();
+
+  constructor(name: string, standing: Standing, ledger: Ledger) {
+    this.#name = name;
+    this.#standing = standing;
+    this.#ledger = ledger;
+  }
+
+  isUsable(aggregation: Aggregation | undefined): boolean {
+    return aggregation?.resourceVersion !== undefined && aggregation.countedSpec === this.#standing.spec;
+  }
+
+  /** Since when the cells have had no usable counts. */
+  noteUncounted(object: PodProtector): void {
+    const ledger = this.#ledger;
+    for (const cellID of ledger.cells()) {
+      const aggregation = cellOf(object, cellID)?.aggregation;
+      if (this.isUsable(aggregation)) this.#uncounted.delete(cellID);
+      else {
+        const state = JSON.stringify([this.#standing.spec, aggregation]);
+        if (this.#uncounted.get(cellID)?.state !== state)
+          this.#uncounted.set(cellID, { state, sinceMs: ledger.kernel.nowMs });
+      }
+    }
+  }
+
+  /** Every available pod was so when its cell was counted last: else webhooks with slow clocks may call it young for ever. */
+  isCurrent(): boolean {
+    const ledger = this.#ledger;
+    const standing = this.#standing;
+    const minReadySeconds = standing.object?.spec.minReadySeconds ?? 0;
+    return (standing.object?.status?.cells ?? []).every(({ cellID, aggregation }) => {
+      const countedAt = parseTime(aggregation?.countedAt) ?? 0;
+      const available = [...ledger.pods.values()].filter((pod) => pod.cell === cellID && standing.isAvailable(pod));
+      return available.every((pod) => {
+        const record = pod.versions.at(-1)?.record;
+        return record === undefined || (availableFrom(record, minReadySeconds) ?? 0) <= countedAt;
+      });
+    });
+  }
+
+  /** First counts: everything committed before the state that they replace is in their snapshot. */
+  checkFirst(counts: Aggregation, cellID: string): void {
+    const ledger = this.#ledger;
+    const uncounted = this.#uncounted.get(cellID);
+    if (uncounted === undefined) return;
+    const covered = ledger.revisionAt(cellID, uncounted.sinceMs);
+    if (Number(counts.resourceVersion) >= covered) return;
+    ledger.kernel.fail(
+      `${this.#name}: the first counts of ${cellID} are of snapshot ${counts.resourceVersion}, which lacks what was committed up to ${covered}`,
+    );
+  }
+
+  check(old: Aggregation | undefined, counts: Aggregation, cellID: string): void {
+    const ledger = this.#ledger;
+    const { kernel } = ledger;
+    const standing = this.#standing;
+    if (JSON.stringify(old) === JSON.stringify(counts) || counts.resourceVersion === undefined) return;
+    const [from, to] = [Number(old?.resourceVersion ?? 0), Number(counts.resourceVersion)];
+    if (to < from && counts.recountedAt === old?.recountedAt && counts.countedSpec === old?.countedSpec) {
+      kernel.fail(`${this.#name}: the counts of ${cellID} go back from snapshot ${from} to ${to}`);
+    }
+    if (standing.editedAtMs === kernel.nowMs) return;
+    if (counts.countedAt === undefined || counts.countedSpec !== standing.spec) return;
+    const pods = [...ledger.pods.values()].filter((pod) => pod.cell === cellID);
+    const held = pods.flatMap((pod) => ledger.at(pod, to) ?? []).filter((record) => standing.isMember(record));
+    const truth = {
+      totalReplicas: held.length,
+      availableReplicas: pods.filter((pod) => standing.isCounted(pod, counts)).length,
+      readyReplicas: held.filter(({ ready }) => ready).length,
+      scheduledReplicas: held.filter(({ scheduled }) => scheduled).length,
+      runningReplicas: held.filter(({ running }) => running).length,
+      initializedReplicas: held.filter(({ initialized }) => initialized).length,
+    };
+    for (const [name, count] of Object.entries(truth)) {
+      const counted = counts[name as keyof typeof truth] ?? 0;
+      if (counted !== count)
+        kernel.fail(`${this.#name}: ${cellID} says ${name} ${counted}, snapshot ${to} holds ${count}`);
+    }
+  }
+}

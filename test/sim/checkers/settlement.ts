@@ -1,0 +1,95 @@
+/**
+ * Settled admissions: nothing leaves a history but by a row of the settlement table (design 2.3), and nobody is counted whose admitted deletion may
+ * still happen.
+ */
+import { type Aggregation, type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
+import { type HistoryEntry } from "./history.ts";
+import { type Ledger, type TruePod } from "./ledger.ts";
+import { type Standing } from "./standing.ts";
+
+/** Clocks drift by less than a hundredth, and a bucket is first seen a moment after it was written. */
+const windowTolerance = 0.98;
+
+export interface SettlementOptions {
+  readonly ledger: Ledger;
+  readonly settleWindowMs: number;
+}
+
+/** An admission that has left its history by the snapshot of that revision. */
+interface Settled {
+  readonly pod: TruePod;
+  readonly revision: number;
+  readonly recordedMs: number | undefined;
+}
+
+export class SettlementChecker {
+  readonly #name: string;
+  readonly #standing: Standing;
+  readonly #ledger: Ledger;
+  readonly #windowMs: number;
+
+  constructor(name: string, standing: Standing, { ledger, settleWindowMs }: SettlementOptions) {
+    this.#name = name;
+    this.#standing = standing;
+    this.#ledger = ledger;
+    this.#windowMs = settleWindowMs * windowTolerance;
+  }
+
+  /** An entry is gone: its row of the settlement table must hold for the snapshot of the same write. */
+  settled(entry: HistoryEntry, recordedMs: number | undefined, cell: CellStatus): void {
+    const ledger = this.#ledger;
+    const { kernel } = ledger;
+    const pod = ledger.byDigest.get(entry.digest);
+    const revision = Number(cell.aggregation?.resourceVersion ?? Number.NaN);
+    if (pod === undefined || Number.isNaN(revision)) return;
+    const record = ledger.at(pod, revision);
+    this.#checkDead(entry, { pod, revision, recordedMs });
+    if (record === undefined && pod.goneAt !== undefined && pod.goneAt <= revision) return;
+    if (record?.terminating === true) return;
+    if (record !== undefined && entry.version !== undefined && Number(record.resourceVersion) > Number(entry.version))
+      return;
+    const ageMs = kernel.nowMs - (recordedMs ?? Number.NEGATIVE_INFINITY);
+    if (entry.version === undefined && ageMs >= this.#windowMs) return;
+    const state = record === undefined ? "not there yet" : `alive at ${record.resourceVersion}`;
+    kernel.fail(
+      `${this.#name}: the admission of ${pod.name} (version ${entry.version}, ${Math.round(ageMs)} ms old) is settled by snapshot ${revision}, where it is ${state}`,
+    );
+  }
+
+  /** Nobody is counted who is admitted for deletion and in no history. */
+  counted(counts: Aggregation, cellID: string, open: ReadonlySet<string>): void {
+    const ledger = this.#ledger;
+    const { kernel } = ledger;
+    const standing = this.#standing;
+    for (const pod of ledger.pods.values()) {
+      if (pod.cell !== cellID || open.has(pod.digest) || !standing.isCounted(pod, counts)) continue;
+      const doom = ledger.doomOf(pod);
+      if (doom === undefined || !standing.hasJudged(doom) || !standing.isAvailable(pod)) continue;
+      if (doom.labels !== pod.versions.at(-1)?.record.labels) continue;
+      if (kernel.nowMs - doom.atMs >= this.#windowMs) continue;
+      kernel.fail(`${this.#name}: ${pod.name} is counted, admitted for deletion, and in no history`);
+    }
+  }
+
+  /** A settled admission can no longer commit, or has committed in the snapshot; an eviction may after the settle window. */
+  #checkDead(entry: HistoryEntry, { pod, revision, recordedMs }: Settled): void {
+    const ledger = this.#ledger;
+    const { kernel } = ledger;
+    const standing = this.#standing;
+    if (recordedMs === undefined) return;
+    const windowEndMs = recordedMs + this.#windowMs;
+    const record = ledger.at(pod, revision);
+    // The barrier was made after the window, or, for a pod that is absent, after the record.
+    const covered = ledger.revisionAt(pod.cell, record === undefined ? recordedMs : windowEndMs);
+    if (entry.version === undefined && record?.terminating !== true && revision < covered) {
+      kernel.fail(
+        `${this.#name}: the admission of ${pod.name} is settled by snapshot ${revision}, which lacks what was committed up to ${covered}`,
+      );
+    }
+    if (!standing.isAvailable(pod) || !standing.hasJudged(ledger.doomOf(pod))) return;
+    if (entry.version === undefined && kernel.nowMs >= windowEndMs) return;
+    kernel.fail(
+      `${this.#name}: the admission of ${pod.name} (version ${entry.version}) is settled, but it may still happen`,
+    );
+  }
+}
