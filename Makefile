@@ -14,7 +14,7 @@ ALL_TESTS := test/**/*.test.ts
 # Runs one of the programs below test/: $(call run,test/demo/main.ts). ARGS="…" is passed on.
 run = @test -f $(1) || { echo "make $@: $(1) is not there yet" >&2; exit 1; }; exec $(NODE) $(1) $(ARGS)
 
-.PHONY: help demo test check build e2e sim bench fmt clean
+.PHONY: help demo test check build e2e sim fuzz bench fmt clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,8 +35,11 @@ e2e: dist/podseidon ## Prove dist/podseidon on real API servers, and the double 
 	@$(NODE) test/e2e/main.ts $(ARGS)
 	@$(if $(ARGS),,$(NODE) test/conformance/real.ts)
 
-sim: $(SETUP) ## Live random worlds and look for a broken floor; MINUTES=30, SEED=7 with MINUTES=0 replays one
+sim: $(SETUP) ## Live random worlds and look for a broken floor; MINUTES=30; SEED=7 MINUTES=0 replays one; more in docs/simulation.md
 	$(call run,test/sim/main.ts)
+
+fuzz: $(SETUP) ## Throw generated reviews and PodProtectors at the webhook; INPUTS=1000000, SEED=7
+	$(call run,test/fuzz/main.ts)
 
 bench: $(SETUP) ## Measure speed, each figure beside what it is compared with
 	$(call run,test/bench/main.ts)

@@ -1,14 +1,39 @@
-/** The lives that `make sim COVERAGE=1` measures: a test file, because Node's test runner is what measures branches. SEED and SEEDS say which. */
+/**
+ * The lives that `make sim COVERAGE=1` measures: a test file, because Node's test runner is what measures branches. SEED and SEEDS say which. For each seed
+ * the life that a hunt lives; one in which all happens that can, also what breaks promises by design; and one of another algorithm in turn.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { live } from "./life.ts";
+import { type FaultClass, faultClasses, onDemand, type Plan } from "./plan.ts";
+import { algorithms } from "./report.ts";
 
 const firstSeed = Number(process.env["SEED"]);
 const seeds = Number(process.env["SEEDS"]);
+const everything = new Set<FaultClass>([...faultClasses, ...onDemand]);
+const others = algorithms.filter((algorithm) => algorithm !== "observed");
+
+/** What a seed draws rarely takes turns here. */
+function wildPlan(seed: number): Partial<Plan> {
+  return {
+    hasGenerator: seed % 3 !== 0,
+    evictedPods: ["map", "single", "map", "none"][seed % 4] ?? "map",
+    offersWatchList: seed % 2 === 0,
+    chaosMs: 180_000,
+  };
+}
 
 for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
   test(`the life of seed ${seed}`, async () => {
     const { failure } = await live({ seed });
     assert.equal(failure, undefined);
+  });
+  test(`the life of seed ${seed} in which everything happens`, async (t) => {
+    const { failure } = await live({ seed, only: everything, plan: wildPlan(seed) });
+    if (failure !== undefined) t.diagnostic(failure.message);
+  });
+  test(`the life of seed ${seed} by another algorithm`, async (t) => {
+    const { failure } = await live({ seed, algorithm: others[seed % others.length] ?? "clock" });
+    if (failure !== undefined) t.diagnostic(failure.message);
   });
 }

@@ -13,7 +13,7 @@ import { type LifeTask, liveTask } from "./workers/task.ts";
 const root = path.join(import.meta.dirname, "..", "..");
 const seeds = 200;
 /** Shorter than most seeds draw, so that all lives take well under a minute on two cores. `make sim` lives them in full. */
-const chaosMs = 60_000;
+const chaosMs = 25_000;
 
 function* tasks(): Generator<LifeTask> {
   for (let seed = 1; seed <= seeds; seed += 1) yield { seed, plan: { chaosMs } };
@@ -30,7 +30,7 @@ test(`in the lives of ${seeds} seeds no rule breaks, and deletions are admitted`
     return found.length < 3;
   });
   assert.equal(found.join("\n"), "");
-  assert.ok(admitted > 10 * seeds, `only ${admitted} admissions: the worlds show little`);
+  assert.ok(admitted > 5 * seeds, `only ${admitted} admissions: the worlds show little`);
 });
 
 test("a seed lives the same life twice, in a worker after others and here", async (t) => {

@@ -30,9 +30,26 @@ export const faultClasses = [
   "other-refusals",
   "late-cells",
   "settings",
+  "bystanders",
+  "odd-deployments",
+  "hostile-protectors",
+  "go-components",
+  "forbidden-fences",
+  "core-policies",
+  "odd-reviews",
 ] as const;
+/** Drawn after all others, so that what a seed draws besides does not depend on them. */
+const drawnLast: ReadonlySet<string> = new Set([
+  "bystanders",
+  "odd-deployments",
+  "hostile-protectors",
+  "go-components",
+  "forbidden-fences",
+  "core-policies",
+  "odd-reviews",
+]);
 /** Faults that even a correct guard cannot hold against in full (docs/accounting.md): drawn only on demand. */
-const onDemand = ["restores"] as const;
+export const onDemand = ["restores", "old-crd", "last-known-quota", "webhook-dry-runs"] as const;
 export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[number];
 
 export interface Plan {
@@ -49,6 +66,14 @@ export interface Plan {
   readonly offersWatchList: boolean;
   readonly updateTrigger: boolean;
   readonly compactThreshold: number;
+  /** Selectors are written in an unusual way. */
+  readonly hasRichSelectors: boolean;
+  /** How the webhook finds the pod of an eviction. */
+  readonly evictedPods: string;
+  /** The webhook writes names of pods. */
+  readonly recordsPodNames: boolean;
+  /** Most unsettled admissions of a PodProtector; 0 = no limit. */
+  readonly maxConcurrentLag: number;
   /** Deletions asked for, per second. */
   readonly deletionsPerSecond: number;
   readonly chaosMs: number;
@@ -74,14 +99,15 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const podsPerCell = integer(rng, 2, 10);
   const total = podsPerCell * cells.length;
   const share = uniform(rng, 0.05, 0.8);
-  const drawn = new Set<FaultClass>(faultClasses.filter(() => rng.next() < share));
-  const faults = only ?? drawn;
+  const early = faultClasses.filter((name) => !drawnLast.has(name));
+  const drawn = new Set<FaultClass>(early.filter(() => rng.next() < share));
+  const faults = new Set(only ?? drawn);
   const severities = new Map<FaultClass, number>(
-    [...faultClasses, ...onDemand].map((name) => [name, magnitude(rng, -1, 0.5)] as const),
+    [...early, "restores" as const].map((name) => [name, magnitude(rng, -1, 0.5)] as const),
   );
   const severity = (name: FaultClass): number => (faults.has(name) ? (severities.get(name) ?? 0) : 0);
   const scaled = (name: FaultClass, usual: number): number => Math.min(0.5, usual * severity(name));
-  return {
+  const plan = {
     cells,
     podsPerCell,
     minAvailable: Math.min(total, Math.max(1, Math.round(total * uniform(rng, 0.3, 1)))),
@@ -101,6 +127,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
       serverError: scaled("server-errors", 0.02),
       tooManyRequests: scaled("server-errors", 0.01),
       stall: scaled("server-errors", 0.005),
+      slowAnswer: scaled("latency", 0.1),
       conflict: scaled("conflicts", 0.1),
       loseResponse: scaled("lost-responses", 0.05),
       brokenWatch: scaled("broken-watches", 0.3),
@@ -112,5 +139,16 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
       stalledCommitMs: 30_000,
       staleReview: scaled("stale-reviews", 0.3),
     },
+  };
+  for (const name of [...faultClasses, ...onDemand].filter((one) => !severities.has(one))) {
+    severities.set(name, magnitude(rng, -1, 0.5));
+    if (rng.next() < share && only === undefined && drawnLast.has(name)) faults.add(name);
+  }
+  return {
+    ...plan,
+    hasRichSelectors: rng.next() < 0.3,
+    evictedPods: rng.next() < 0.9 ? "map" : rng.next() < 0.5 ? "single" : "none",
+    recordsPodNames: rng.next() < 0.2,
+    maxConcurrentLag: rng.next() < 0.15 ? integer(rng, 1, 4) : 0,
   };
 }

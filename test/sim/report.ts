@@ -9,7 +9,7 @@ import { type LifePool } from "./workers/life-pool.ts";
 import { type LifeOutcome, type LifeTask, type PlanSettings } from "./workers/task.ts";
 
 /** The algorithms that the simulated API servers can serve. */
-export const algorithms = ["observed", "clock", "status", "managed-fields"] as const;
+export const algorithms = ["observed", "clock", "status", "managed-fields", "annotation"] as const;
 export type Algorithm = (typeof algorithms)[number];
 
 /** A row of the table: which faults strike. */
@@ -125,13 +125,13 @@ function tableOf(algorithm: Algorithm, cells: readonly Cell[]): Table {
     title: `${algorithm}${algorithm === "observed" ? " (the default)" : ""}`,
     header: [
       "faults",
-      "deletions tried",
+      "tried",
       "admitted",
       "floors broken",
       "worst depth",
       "quota held, pod-s",
       "per admission",
-      "other findings",
+      "others",
     ],
     rows: cells
       .filter((cell) => cell.algorithm === algorithm)

@@ -1,6 +1,6 @@
 /** What `make sim` is told by its environment. */
 import os from "node:os";
-import { drawPlan, type FaultClass, faultClasses } from "./plan.ts";
+import { drawPlan, type FaultClass, faultClasses, onDemand } from "./plan.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import { type LifeTask, type PlanSettings } from "./workers/task.ts";
 
@@ -105,7 +105,7 @@ function readOnly(environment: Environment): FaultClass[] | undefined {
   if (text === "") return undefined;
   if (text === "none") return [];
   return text.split(",").map((name) => {
-    const found = faultClasses.find((one) => one === name.trim());
+    const found = [...faultClasses, ...onDemand].find((one) => one === name.trim());
     if (found === undefined)
       throw new BadSetting("ONLY", text, `none, or some of ${faultClasses.join(", ")} with commas between`);
     return found;

@@ -41,6 +41,8 @@ export interface EngineOptions {
   readonly beforeCommit?: WriteContext["beforeCommit"];
   /** A watch cache that is behind; see WriteContext. */
   readonly cachedState?: WriteContext["cachedState"];
+  /** A patched API server that writes something into every object; see WriteContext. */
+  readonly stampWrites?: WriteContext["stampWrites"];
 }
 
 /** Who asks and how; all optional. */
@@ -98,6 +100,7 @@ export class Engine {
       schemaOf: (type) => this.#custom.schemaOf(type),
       beforeCommit: options.beforeCommit,
       cachedState: options.cachedState,
+      stampWrites: options.stampWrites,
       onCommitted: (type, object, deleted) => this.#custom.onCommitted(type, object, deleted),
     };
   }

@@ -96,13 +96,13 @@ export class Store {
     return stored;
   }
 
-  /** Removes the object; returns its last state under the revision of the deletion. */
-  remove(type: ResourceType, key: string): KubeObject {
+  /** Removes the object; returns its last state, as `stamp` leaves it, under the revision of the deletion. */
+  remove(type: ResourceType, key: string, stamp: (last: KubeObject) => KubeObject = (last) => last): KubeObject {
     const table = this.#table(type);
     const previous = table.objects.get(key);
     if (previous === undefined) throw new Error(`no object ${key} of ${groupResource(type)} to remove`);
     this.#revision += 1;
-    const object = deepFreeze(withMetadata(previous, { resourceVersion: String(this.#revision) }));
+    const object = deepFreeze(withMetadata(stamp(previous), { resourceVersion: String(this.#revision) }));
     table.objects.delete(key);
     this.#publish(table, { type: "DELETED", revision: this.#revision, key, object, previous });
     return object;

@@ -54,6 +54,8 @@ export interface WriteContext {
   readonly beforeCommit?: ((type: ResourceType, key: string) => Promise<boolean>) | undefined;
   /** What the first attempt of a deletion takes for the present object: an older state out of the watch cache; undefined = the present one. */
   readonly cachedState?: ((type: ResourceType, key: string) => KubeObject | undefined) | undefined;
+  /** Changes every object on its way into the storage, its last state too. */
+  readonly stampWrites?: ((type: ResourceType, object: KubeObject) => KubeObject) | undefined;
   /** Called after every commit that may end the life of a terminating CRD or change the set of resources. */
   onCommitted(type: ResourceType, object: KubeObject, deleted: boolean): void;
 }
@@ -86,7 +88,8 @@ const racesMax = 5;
 export function commit(context: WriteContext, type: ResourceType, object: KubeObject, dryRun: boolean): KubeObject {
   if (dryRun) return deepFreeze(object);
   const { namespace, name } = object.metadata;
-  const stored = context.store.put(type, objectKey(namespace, name), object);
+  const stamped = context.stampWrites?.(type, object) ?? object;
+  const stored = context.store.put(type, objectKey(namespace, name), stamped);
   context.onCommitted(type, stored, false);
   return stored;
 }
@@ -94,7 +97,11 @@ export function commit(context: WriteContext, type: ResourceType, object: KubeOb
 export function remove(context: WriteContext, type: ResourceType, object: KubeObject, dryRun: boolean): KubeObject {
   if (dryRun) return object;
   const { namespace, name } = object.metadata;
-  const removed = context.store.remove(type, objectKey(namespace, name));
+  const removed = context.store.remove(
+    type,
+    objectKey(namespace, name),
+    (last) => context.stampWrites?.(type, last) ?? last,
+  );
   context.onCommitted(type, removed, true);
   return removed;
 }

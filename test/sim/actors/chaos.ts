@@ -1,9 +1,14 @@
 /** What strikes a world from outside, each fault class at random times of its own; `heal` ends all of it. */
 import { type Rng, uniform } from "../../../src/util/rng.ts";
 import { type FaultClass } from "../plan.ts";
+import { permissivePodProtectorCrd, upstreamPodProtectorCrd } from "../../double/index.ts";
 import { type SimProcess } from "../processes/process.ts";
 import { type World } from "../world.ts";
+import { Bystanders } from "./bystanders.ts";
 import { type Deleters } from "./deleters.ts";
+import { quietly } from "./draws.ts";
+import { OddDeployments } from "./deployments.ts";
+import { OddReviews } from "./odd-reviews.ts";
 import { type ProtectorOwner } from "./protectors.ts";
 import { type Workload } from "./workload.ts";
 
@@ -24,6 +29,15 @@ const periodMs: Partial<Record<FaultClass, number>> = {
   "broken-watches": 40_000,
   settings: 60_000,
   restores: 60_000,
+  bystanders: 2_000,
+  "odd-deployments": 5_000,
+  "hostile-protectors": 5_000,
+  "go-components": 5_000,
+  "forbidden-fences": 30_000,
+  "core-policies": 30_000,
+  "odd-reviews": 3_000,
+  "old-crd": 60_000,
+  "webhook-dry-runs": 60_000,
 };
 /** How old a backup is when it is restored, at most. */
 const backupAgeMsMax = 60_000;
@@ -38,12 +52,18 @@ export class Chaos {
   readonly #world: World;
   readonly #cast: Cast;
   readonly #rng: Rng;
+  readonly #bystanders: Bystanders;
+  readonly #deployments: OddDeployments;
+  readonly #reviews: OddReviews;
   #isOver = false;
 
   constructor(world: World, cast: Cast) {
     this.#world = world;
     this.#cast = cast;
     this.#rng = world.kernel.rng("chaos");
+    this.#bystanders = new Bystanders(world);
+    this.#deployments = new OddDeployments(world);
+    this.#reviews = new OddReviews(world);
   }
 
   begin(): void {
@@ -81,6 +101,9 @@ export class Chaos {
     network.weather.hiccup = { rate: 0, meanMs: 0 };
     network.weather.resetRate = 0;
     network.mendAll();
+    this.#world.fencePolicyCode = undefined;
+    this.#world.corePolicyCode = undefined;
+    if (this.#world.plan.faults.has("old-crd")) await core.server.engine.installCrd(permissivePodProtectorCrd());
     Object.assign(this.#world.reviewWeather, { duplicateRate: 0, slowRate: 0, otherRefusalRate: 0 });
     for (const process of this.#world.processes()) if (process.node() === undefined) await process.start();
   }
@@ -128,6 +151,27 @@ export class Chaos {
         return this.#changeSettings();
       case "restores":
         return this.#restore();
+      case "bystanders":
+        return this.#run(this.#bystanders.act());
+      case "odd-deployments":
+        return this.#run(this.#deployments.act());
+      case "hostile-protectors":
+        return this.#run(this.#bystanders.writeHostile());
+      case "go-components":
+        return this.#run(this.#bystanders.writeLikeGo());
+      case "forbidden-fences":
+        return this.#bystanders.refuseFences();
+      case "core-policies":
+        return this.#bystanders.refuseProtectors();
+      case "odd-reviews":
+        return this.#run(this.#reviews.send(this.#pick(this.#world.webhooks)));
+      case "old-crd":
+        return this.#goBackToOldCrd();
+      case "webhook-dry-runs":
+        return this.#changeFlags(
+          this.#pick(this.#world.webhooks),
+          this.#rng.next() < 0.5 ? ["--webhook-dry-run=true"] : [],
+        );
       case "broken-watches":
         return this.#cluster().server.dropWatches();
       default:
@@ -195,11 +239,26 @@ export class Chaos {
   #changeSettings(): void {
     const process = this.#pick([...this.#world.aggregators, ...this.#world.webhooks]);
     if (process === undefined) return;
-    process.settings =
+    const settings =
       process.options.role === "webhook"
         ? [`--default-admission-history-config-compact-threshold=${1 + Math.floor(this.#rng.next() * 20)}`]
         : [`--aggregator-settlement-fence-delay=${1 + Math.floor(this.#rng.next() * 20)}s`];
+    this.#changeFlags(process, settings);
+  }
+
+  #changeFlags(process: SimProcess | undefined, settings: readonly string[]): void {
+    if (process === undefined) return;
+    process.settings = settings;
     if (process.node() !== undefined) void process.stop().then(() => this.#startLater(process, 500));
+  }
+
+  /** Somebody installs the CRD of an older version, which drops the fields that it does not know, and notices it after a while. */
+  #goBackToOldCrd(): void {
+    const { engine } = this.#world.core.server;
+    this.#run(quietly(() => engine.installCrd(upstreamPodProtectorCrd())));
+    this.#world.kernel.schedule(this.#exponential(30_000), () =>
+      this.#run(quietly(() => engine.installCrd(permissivePodProtectorCrd()))),
+    );
   }
 
   /** An etcd comes back from a backup. */

@@ -205,7 +205,7 @@ export class AccountingChecker {
         atMs: kernel.nowMs,
         version: earlier?.version ?? entry.version,
         countedAt: parseTime(old?.aggregation?.countedAt),
-        isCounted: this.#counts.isUsable(old?.aggregation),
+        isCounted: this.#counts.areThere(old?.aggregation),
         standing: Math.max(standing, earlier?.standing ?? 0),
         minAvailable: Math.min(object.spec.minAvailable, earlier?.minAvailable ?? Infinity),
       });

@@ -19,6 +19,12 @@ export class CountsChecker {
     this.#ledger = ledger;
   }
 
+  /** Webhooks judge by them: a Go webhook strips what they have counted. */
+  areThere(aggregation: Aggregation | undefined): boolean {
+    const spec = aggregation?.countedSpec;
+    return aggregation !== undefined && (spec === undefined || spec === this.#standing.spec);
+  }
+
   isUsable(aggregation: Aggregation | undefined): boolean {
     return aggregation?.resourceVersion !== undefined && aggregation.countedSpec === this.#standing.spec;
   }

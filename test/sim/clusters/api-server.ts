@@ -2,6 +2,7 @@
  * A simulated kube-apiserver with its etcd: the double's engine and REST face behind the simulated network. It may be down, slow, lagging, wrong or
  * restored from a backup, as its conditions say.
  */
+import { formatMicroTime } from "../../../src/api/micro-time.ts";
 import { type Rng } from "../../../src/util/rng.ts";
 import { type CallWebhook, Engine, handleRest, permissivePodProtectorCrd } from "../../double/index.ts";
 import { type KubeObject, objectText } from "../../double/engine/object.ts";
@@ -15,7 +16,7 @@ import { systemAdmin } from "../../double/engine/engine.ts";
 import { type SimNode } from "../kernel/node.ts";
 import { type WireReply, type WireRequest, type WireServer } from "../network/dispatcher.ts";
 import { type Network } from "../network/network.ts";
-import { type ServerConditions } from "./conditions.ts";
+import { type ServerConditions, type ServerFault } from "./conditions.ts";
 import { Deliveries } from "./deliveries.ts";
 
 export interface ApiServerOptions {
@@ -24,6 +25,8 @@ export interface ApiServerOptions {
   readonly conditions: ServerConditions;
   readonly callWebhook: CallWebhook;
   readonly webhookConfigurations: readonly Record<string, unknown>[];
+  /** A patched API server: writes the time of each write into this annotation of the pod. */
+  readonly stampAnnotation?: string | undefined;
 }
 
 /** Changes kept for resuming watches: enough for a busy minute, so that long gaps end in 410. */
@@ -42,7 +45,7 @@ export class SimApiServer implements WireServer {
   readonly #previousPods = new Map<string, KubeObject>();
   #isUp = true;
 
-  constructor({ node, network, conditions, callWebhook, webhookConfigurations }: ApiServerOptions) {
+  constructor({ node, network, conditions, callWebhook, webhookConfigurations, stampAnnotation }: ApiServerOptions) {
     this.#node = node;
     this.#network = network;
     this.conditions = conditions;
@@ -56,6 +59,8 @@ export class SimApiServer implements WireServer {
       historyChangesMax,
       beforeCommit: (type, key) => this.#beforeCommit(type, key),
       cachedState: (type, key) => this.#cachedState(type, key),
+      stampWrites:
+        stampAnnotation === undefined ? undefined : (type, object) => this.#stamped(type, object, stampAnnotation),
     });
   }
 
@@ -114,12 +119,14 @@ export class SimApiServer implements WireServer {
     void this.#answer(rest, fault, reply);
   }
 
-  async #answer(request: RestRequest, fault: Fault | undefined, reply: WireReply): Promise<void> {
+  async #answer(request: RestRequest, drawn: ServerFault | undefined, reply: WireReply): Promise<void> {
     const { engine } = this;
+    const [fault, lateMs] = drawn?.type === "slowAnswer" ? [undefined, drawn.delayMs] : [drawn, 0];
     const handle = (asked: RestRequest): Promise<RestResponse> => handleRest(engine, undefined, asked);
     const server = { clock: this.#node.clock, revision: engine.revision, handle };
     const isRefused = !this.conditions.offersWatchList && request.query.has("sendInitialEvents");
     const answer = isRefused ? withoutWatchList : await answerWith(fault, request, server);
+    if (lateMs > 0) await this.#node.kernel.pause(lateMs);
     if (fault?.type === "loseResponse") {
       reply.reset();
       return;
@@ -190,6 +197,15 @@ export class SimApiServer implements WireServer {
     if (stall === undefined) return true;
     await this.#node.kernel.pause(stall.durationMs);
     return stall.durationMs < stall.requestLifeMs;
+  }
+
+  #stamped(type: ResourceType, object: KubeObject, key: string): KubeObject {
+    if (type !== builtInResources.pods) return object;
+    const time = formatMicroTime(this.#node.clock.epochMicros());
+    return {
+      ...object,
+      metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [key]: time } },
+    };
   }
 
   #cachedState(type: ResourceType, key: string): KubeObject | undefined {

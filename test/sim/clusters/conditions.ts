@@ -14,6 +14,8 @@ export interface Rates {
   loseResponse: number;
   /** Never answered, not executed. */
   stall: number;
+  /** Of fences and LIST barriers: executed at once, answered seconds later. */
+  slowAnswer: number;
   /** Of watches: broken off, cut short or garbled after a few events; or silent from then on. */
   brokenWatch: number;
   silentWatch: number;
@@ -35,6 +37,7 @@ const noRates: Rates = {
   conflict: 0,
   loseResponse: 0,
   stall: 0,
+  slowAnswer: 0,
   brokenWatch: 0,
   silentWatch: 0,
   duplicate: 0,
@@ -51,7 +54,12 @@ export interface Stall {
   readonly requestLifeMs: number;
 }
 
+/** What the double knows of; or executed at once, and answered that much later. */
+export type ServerFault = Fault | { readonly type: "slowAnswer"; readonly delayMs: number };
+
 const requestLifeMs = 34_000;
+/** Mean. */
+const slowAnswerMs = 5_000;
 /** How far behind a lagging replica is at most, in revisions. */
 const staleRevisionsMax = 40;
 
@@ -63,7 +71,7 @@ export class ServerConditions {
   /** Whether WatchList is offered; else clients fall back to pages. */
   offersWatchList = true;
   /** Says what goes wrong with a request, before any rate is drawn; for scenarios. */
-  script: ((request: RestRequest) => Fault | undefined) | undefined;
+  script: ((request: RestRequest) => ServerFault | undefined) | undefined;
   /** Takes a commit into its hands: resolves to whether its request still lives, or rejects with what it is answered; undefined = not this one. */
   holdCommit: ((type: ResourceType, key: string) => Promise<boolean> | undefined) | undefined;
   readonly #count: (faultClass: string) => void;
@@ -77,7 +85,7 @@ export class ServerConditions {
     this.watchLagMs = 0;
   }
 
-  drawFault(rng: Rng, request: RestRequest): Fault | undefined {
+  drawFault(rng: Rng, request: RestRequest): ServerFault | undefined {
     const scripted = this.script?.(request);
     if (scripted !== undefined) return scripted;
     const { rates } = this;
@@ -105,6 +113,9 @@ export class ServerConditions {
       }
       return undefined;
     }
+    if (isFenceOrBarrier(request) && hits("slowAnswer")) {
+      return { type: "slowAnswer", delayMs: -Math.log(1 - rng.next()) * slowAnswerMs };
+    }
     if (hits("loseResponse")) return { type: "loseResponse" };
     if (method !== "GET" && hits("conflict")) return { type: "conflict" };
     return undefined;
@@ -126,4 +137,9 @@ export class ServerConditions {
     this.#count("staleReview");
     return true;
   }
+}
+
+function isFenceOrBarrier({ method, path, query }: RestRequest): boolean {
+  if (method === "PATCH") return path.includes("/pods/");
+  return method === "GET" && path.endsWith("/pods") && query.get("limit") === "1";
 }

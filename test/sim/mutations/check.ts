@@ -9,13 +9,19 @@ import { type Mutation } from "./mutation.ts";
 export type ChildLine =
   | { readonly kind: "seed"; readonly seed: number }
   | { readonly kind: "caught"; readonly seed: number; readonly how: "checker" | "crash"; readonly finding: string }
+  /** In the mutation's scenario. */
+  | { readonly kind: "caught"; readonly seed: undefined; readonly how: "scenario"; readonly finding: string }
   | { readonly kind: "survived"; readonly worlds: number };
 
 export interface Verdict {
   readonly mutation: string;
   /** "hang" = a world that does not end; undefined = it survived. */
   readonly caught:
-    | { readonly seed: number; readonly how: "checker" | "crash" | "hang"; readonly finding: string }
+    | {
+        readonly seed: number | undefined;
+        readonly how: "checker" | "crash" | "hang" | "scenario";
+        readonly finding: string;
+      }
     | undefined;
   readonly worlds: number;
   readonly seconds: number;
@@ -115,8 +121,9 @@ async function catchOne(mutation: Mutation, { seedsMax, limitMs }: CheckOptions)
     const verdict = await tryMutation(mutation, bounds);
     seconds += verdict.seconds;
     const worlds = verdict.worlds + firstSeed - 1;
-    if (verdict.caught === undefined) return { ...verdict, worlds, seconds };
-    const { seed } = verdict.caught;
+    const seed = verdict.caught?.seed;
+    // A scenario holds without the mutation: scenarios.test.ts.
+    if (seed === undefined) return { ...verdict, worlds, seconds };
     const plain = await tryMutation(mutation, { firstSeed: seed, lastSeed: seed, limitMs, code: "plain" });
     if (plain.caught === undefined) return { ...verdict, worlds, seconds };
     firstSeed = seed + 1;

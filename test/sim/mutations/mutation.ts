@@ -15,7 +15,7 @@ export interface Mutation {
   /** Only these faults and this kind of world, where what a seed draws strikes the mutated place too rarely. */
   readonly only?: readonly FaultClass[];
   readonly plan?: PlanSettings;
-  /** Too rare for random worlds: the scenario (scenarios/NAME.txt) that breaks with it. */
+  /** Too rare for random worlds: the scenario (scenarios/NAME.txt) that breaks with it, and is played instead. */
   readonly scenario?: string;
 }
 

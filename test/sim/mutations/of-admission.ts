@@ -15,6 +15,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     file: "core/reservation.ts",
     find: `if (aggregated - 1 < required) return`,
     replace: `if (aggregated - 2 < required) return`,
+    only: [],
+    plan: { cells: ["a"], podsPerCell: 4, minAvailable: 3, hasGenerator: false, hasSecondProtector: false },
   },
   {
     name: "repeat-without-estimate",
@@ -45,7 +47,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     file: "core/reservation.ts",
     find: `return version !== undefined && compareResourceVersions(version, lostUpTo) > 0;`,
     replace: `return true;`,
-    only: ["restores"],
+    scenario: "13b-core-restored-same-counts",
   },
   {
     name: "wrong-cell",
@@ -88,7 +90,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     file: "core/record.ts",
     find: `if (kind.version === undefined) hasVersion = false;`,
     replace: `hasVersion = kind.version !== undefined;`,
-    only: ["evictions", "other-refusals", "stalled-commits"],
+    scenario: "21-eviction-on-a-delete-bucket",
   },
   {
     name: "delete-gives-an-eviction-a-version",
@@ -103,7 +105,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     why: "a repeated review of a packed pod takes it out: a UID holds one bucket",
     file: "core/record.ts",
     find: `} else if (kind.kind === "packed" && kind.digests.has(digest)) {`,
-    replace: `} else if (kind.kind === "packed" && kind.digests.has("")) {`,
+    replace: `} else if (kind.kind === "packed" && digest === "") {`,
+    scenario: "24-packed-and-evicted",
   },
   {
     name: "repeat-keeps-the-old-version",
@@ -111,7 +114,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     file: "core/record.ts",
     find: `formatMicroTime((context.now + 1) as EpochMicros);\n      version = newerResourceVersion(version, kind.version);`,
     replace: `formatMicroTime((context.now + 1) as EpochMicros);\n      version = kind.version ?? version;`,
-    only: ["flapping-pods", "other-refusals", "stalled-commits"],
+    scenario: "29-repeated-at-once",
   },
   {
     name: "young-by-the-own-clock-alone",
@@ -194,6 +197,6 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     file: "webhook/newest-states.ts",
     find: `const isRestored = isNewer(known, view);`,
     replace: `const isRestored = false;`,
-    only: ["restores"],
+    scenario: "13b-core-restored-same-counts",
   },
 ];

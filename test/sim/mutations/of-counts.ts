@@ -8,8 +8,6 @@ export const mutationsOfCounts: readonly Mutation[] = [
     file: "core/cell-plan.ts",
     find: `memory.firstCountsDone();\n\n  if (compareResourceVersions(snapshot.version, recordedVersion) < 0) return { kind: "behind" };`,
     replace: `memory.firstCountsDone();\n`,
-    only: ["crashes", "stale-lists", "watch-lag"],
-    plan: { cells: ["a"], aggregatorsPerCell: 1, webhooks: 1, offersWatchList: true },
     scenario: "15-two-leaders",
   },
   {
@@ -27,8 +25,6 @@ export const mutationsOfCounts: readonly Mutation[] = [
     file: "core/cell-plan.ts",
     find: `if (settlement.settled.size === 0 && !becameCountable && haveSameCounts`,
     replace: `if (settlement.settled.size === 0 && haveSameCounts`,
-    only: ["flapping-pods"],
-    plan: { cells: ["a"], podsPerCell: 3, minAvailable: 1, minReadySeconds: 5, deletionsPerSecond: 6 },
     scenario: "03b-equal-totals",
   },
   {
@@ -105,8 +101,15 @@ export const mutationsOfCounts: readonly Mutation[] = [
     file: "aggregator/controller.ts",
     find: `if (first && this.#podsStartedAtMs !== undefined) this.barriers.listed(this.#podsStartedAtMs);`,
     replace: `this.barriers.listed(this.deps.clock.monotonicMs());`,
-    only: ["broken-watches", "evictions", "stale-lists"],
-    plan: { offersWatchList: true },
+    scenario: "26b-stale-list-is-no-barrier",
+  },
+  {
+    name: "relist-of-protectors-ignored",
+    why: "after a gap in the watch of PodProtectors, waits of packed pods start again",
+    file: "aggregator/controller.ts",
+    find: `if (first) return;`,
+    replace: `if (this.#states.size >= 0) return;`,
+    scenario: "28-unseen-repeat",
   },
   {
     name: "newer-state-of-the-watch-ignored",
@@ -122,8 +125,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
     file: "kube/watch/cache.ts",
     find: `if (frame.type === "deleted") objects.delete(rawKey(frame.object));`,
     replace: `if (this.synced) this.#advance(frame.version);\n    if (frame.type === "deleted") objects.delete(rawKey(frame.object));`,
-    only: ["broken-watches", "latency"],
-    plan: { offersWatchList: true },
+    scenario: "17-initial-events-out-of-order",
   },
   {
     name: "deletions-lost-on-relist",

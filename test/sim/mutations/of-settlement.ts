@@ -29,6 +29,7 @@ export const mutationsOfSettlement: readonly Mutation[] = [
     file: "core/settlement.ts",
     find: `    fence.sentAtMs > seen.sinceMs &&\n`,
     replace: ``,
+    scenario: "27b-slow-fence",
   },
   {
     name: "fence-not-awaited-in-the-snapshot",
@@ -36,6 +37,8 @@ export const mutationsOfSettlement: readonly Mutation[] = [
     file: "core/settlement.ts",
     find: `compareResourceVersions(pod.resourceVersion, fence.version) >= 0`,
     replace: `true`,
+    only: ["latency", "other-refusals", "stalled-commits", "watch-lag"],
+    plan: { cells: ["a"], podsPerCell: 4, minAvailable: 1, deletionsPerSecond: 4 },
   },
   {
     name: "window-without-barrier",
@@ -73,6 +76,7 @@ export const mutationsOfSettlement: readonly Mutation[] = [
     file: "aggregator/fencer.ts",
     find: `const value = randomHex(rng, 16);`,
     replace: `const value = "fenced";`,
+    scenario: "23-no-op-fence",
   },
   {
     name: "lost-fence-counts-as-sent",
@@ -87,8 +91,7 @@ export const mutationsOfSettlement: readonly Mutation[] = [
     file: "aggregator/fencer.ts",
     find: `registry.answered(pod.uid, sentAtMs, fenced.version);`,
     replace: `registry.answered(pod.uid, clock.monotonicMs(), fenced.version);`,
-    only: ["latency", "other-refusals", "stalled-commits"],
-    plan: { cells: ["a"], podsPerCell: 3, minAvailable: 1, deletionsPerSecond: 6 },
+    scenario: "27b-slow-fence",
   },
   {
     name: "barrier-is-as-old-as-its-answer",
@@ -96,8 +99,7 @@ export const mutationsOfSettlement: readonly Mutation[] = [
     file: "aggregator/barrier.ts",
     find: `this.#pending.push({ sentAtMs, version });`,
     replace: `this.#pending.push({ sentAtMs: this.#options.clock.monotonicMs(), version });`,
-    only: ["edits", "erasures", "latency"],
-    plan: { hasGenerator: false },
+    scenario: "27-slow-barrier",
   },
   {
     name: "barrier-not-awaited-by-the-watch",
@@ -112,8 +114,7 @@ export const mutationsOfSettlement: readonly Mutation[] = [
     file: "aggregator/barrier.ts",
     find: `if (wentBack) {`,
     replace: `if (wentBack && this.#epoch < 0) {`,
-    only: ["broken-watches", "evictions", "other-refusals", "stale-lists"],
-    plan: { offersWatchList: true },
+    scenario: "26-went-back",
   },
   {
     name: "packing-loses-a-pod",

@@ -4,7 +4,7 @@ import { checkMutations, type Verdict } from "./check.ts";
 
 /** Enough for the rarest, with room; the time limit is for survivors. */
 const seedsMax = 400;
-const limitMs = 60_000;
+const limitMs = 120_000;
 
 /** Prints a table in Markdown; resolves to the exit code: 1 when one survives. */
 export async function reportMutations(processes: number): Promise<number> {
@@ -30,18 +30,14 @@ function rowOf(verdict: Verdict): string {
   return `| ${cells.map((cell) => cell.replaceAll("|", "/")).join(" | ")} |`;
 }
 
-function scenarioOf({ mutation }: Verdict): string | undefined {
-  return mutations.find(({ name }) => name === mutation)?.scenario;
+function isSurvivor({ caught }: Verdict): boolean {
+  return caught === undefined;
 }
 
-function isSurvivor(verdict: Verdict): boolean {
-  return verdict.caught === undefined && scenarioOf(verdict) === undefined;
-}
-
-function outcomeOf(verdict: Verdict): string {
-  const { caught, worlds } = verdict;
-  const scenario = scenarioOf(verdict);
-  if (caught === undefined) return scenario === undefined ? `survives ${worlds} seeds` : `scenario ${scenario}`;
+function outcomeOf({ mutation, caught, worlds }: Verdict): string {
+  const scenario = mutations.find(({ name }) => name === mutation)?.scenario;
+  if (caught === undefined) return scenario === undefined ? `survives ${worlds} seeds` : `survives ${scenario}`;
+  if (caught.how === "scenario") return `scenario ${scenario}`;
   return `seed ${caught.seed}${caught.how === "checker" ? "" : ` (${caught.how})`}`;
 }
 

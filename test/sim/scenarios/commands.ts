@@ -12,12 +12,12 @@
  *   forge UID version=N                  a bucket for a pod that nobody knows
  *   advance 76s
  *   lag SERVER 5s; backup|restore|drop-watches SERVER; kill|start PROCESS; clock PROCESS -30s; partition|mend FROM>TO
- *   fault SERVER lose|gone|stall|stale KIND RESOURCE [by=PROCESS] [times=N] [after=N] [revisions=N]
- *                                        the next such requests (watch, list, patch, …) go wrong
+ *   fault SERVER lose|slow|gone|stall|stale KIND RESOURCE [by=PROCESS] [times=N] [after=N] [revisions=N] [delay=5s]
+ *                                        the next such requests (watch, list, barrier, patch, …) go wrong
  *   count fences|barriers|writes         from zero again
  *   expect WHAT VALUE [within 20s]       expectations.ts; VALUE: 2, <=2, >=2
  */
-import { type Fault } from "../../double/index.ts";
+import { type ServerFault } from "../clusters/conditions.ts";
 import { namespace } from "../world.ts";
 import { Arguments } from "./arguments.ts";
 import { budgeting, deleting, evicting, releasing, retrying } from "./deletions.ts";
@@ -59,10 +59,12 @@ function onLink(act: (stage: Stage, from: string, to: string) => void): Run {
   };
 }
 
-function faultOf(name: string, args: Arguments): Fault {
+function faultOf(name: string, args: Arguments): ServerFault {
   switch (name) {
     case "lose":
       return { type: "loseResponse" };
+    case "slow":
+      return { type: "slowAnswer", delayMs: args.duration(args.setting("delay") ?? "") };
     case "gone":
       return { type: "historyLoss" };
     case "stale":

@@ -65,6 +65,13 @@ export const rules: readonly Mutation[] = [
     replace: `if (before === undefined && compareResourceVersions(version, version) < 0) {`,
   },
   {
+    name: "lost-connection-tells-of-no-reset",
+    why: "after a lost connection, a consistent list tells whether the history still holds the version to resume from",
+    file: "kube/watch/reflector.ts",
+    find: `state.mayBeRestored === true ? await`,
+    replace: `state.from === undefined ? await`,
+  },
+  {
     name: "silent-replica-stays-ready",
     why: "a replica is unready when its watch of the core has been silent for minutes",
     file: "webhook/protector-directory.ts",

@@ -2,7 +2,7 @@
  * Scenarios as text, in the style of data-driven tests. A file begins with a comment that says why it is there, then:
  *
  *   without: one or more mutations (rules.ts, mutations/catalog.ts), or algorithm=NAME: the rule that closes the sequence, switched off
- *   breaks: what must be found then
+ *   breaks: what must be found then; more such pairs may follow
  *   VERB ARGUMENT… -> OUTCOME          one command a line, see commands.ts
  */
 import { readdirSync, readFileSync } from "node:fs";
@@ -17,11 +17,16 @@ export interface Command {
   readonly expected: string | undefined;
 }
 
+export interface Breakage {
+  /** Switched off together. */
+  readonly without: readonly string[];
+  readonly breaks: string;
+}
+
 export interface Scenario {
   /** Name of the file without its end. */
   readonly name: string;
-  readonly without: readonly string[];
-  readonly breaks: string;
+  readonly breakages: readonly Breakage[];
   readonly commands: readonly Command[];
 }
 
@@ -35,7 +40,7 @@ export function readScenarios(): readonly Scenario[] {
 
 /** Throws with file and line when the text is no scenario. */
 export function parseScenario(file: string, text: string): Scenario {
-  const headers = new Map<string, string>();
+  const headers: (readonly [name: string, value: string])[] = [];
   const commands: Command[] = [];
   const lines = text.split("\n");
   if (!/^# \S/.test(lines[0] ?? "")) throw new Error(`${file}:1: begin with a comment that says why`);
@@ -46,12 +51,19 @@ export function parseScenario(file: string, text: string): Scenario {
     const header = /^(without|breaks): (.+)$/.exec(content);
     if (header === null) commands.push(parseCommand(place, content));
     else if (commands.length > 0) throw new Error(`${place}: "${header[1]}" belongs before the commands`);
-    else headers.set(header[1] ?? "", header[2] ?? "");
+    else headers.push([header[1] ?? "", header[2] ?? ""]);
   }
-  const without = headers.get("without")?.split(/, */);
-  const breaks = headers.get("breaks");
-  if (without === undefined || breaks === undefined) throw new Error(`${file}: "without:" and "breaks:" are missing`);
-  return { name: file.replace(/\.txt$/, ""), without, breaks, commands };
+  return { name: file.replace(/\.txt$/, ""), breakages: breakagesOf(file, headers), commands };
+}
+
+/** "without:" and "breaks:" by turns. */
+function breakagesOf(file: string, headers: readonly (readonly [name: string, value: string])[]): Breakage[] {
+  const names = headers.map(([name]) => name).join(" ");
+  if (!/^without breaks( without breaks)*$/.test(names))
+    throw new Error(`${file}: "without:" and "breaks:" are missing, or not by turns`);
+  return headers.flatMap(([, value], index) =>
+    index % 2 === 0 ? [{ without: value.split(/, */), breaks: headers[index + 1]?.[1] ?? "" }] : [],
+  );
 }
 
 function parseCommand(place: string, text: string): Command {

@@ -9,7 +9,7 @@ import { type Mutation } from "../mutations/mutation.ts";
 import type * as Player from "./player.ts";
 import { play, type Played } from "./player.ts";
 import { rules } from "./rules.ts";
-import { parseScenario, readScenarios, type Scenario } from "./scenario-file.ts";
+import { type Breakage, parseScenario, readScenarios, type Scenario } from "./scenario-file.ts";
 import { Copies } from "./without-rule.ts";
 
 const copies = new Copies();
@@ -17,9 +17,9 @@ const algorithmPrefix = "algorithm=";
 /** Of the story of a failure. */
 const linesShown = 40;
 
-async function playWithout(scenario: Scenario): Promise<Played> {
-  const algorithm = scenario.without.find((name) => name.startsWith(algorithmPrefix))?.slice(algorithmPrefix.length);
-  const names = scenario.without.filter((name) => !name.startsWith(algorithmPrefix));
+async function playWithout(scenario: Scenario, { without }: Breakage): Promise<Played> {
+  const algorithm = without.find((name) => name.startsWith(algorithmPrefix))?.slice(algorithmPrefix.length);
+  const names = without.filter((name) => !name.startsWith(algorithmPrefix));
   if (names.length === 0) return await play(scenario, algorithm ?? "observed");
   const chosen = names.map((name): Mutation => {
     const mutation = [...mutations, ...rules].find((one) => one.name === name);
@@ -40,13 +40,16 @@ for (const scenario of readScenarios()) {
     assert.deepEqual(played.findings, [], told(played));
   });
 
-  test(`${scenario.name} breaks without ${scenario.without.join(" and ")}`, async () => {
-    const played = await playWithout(scenario);
-    assert(
-      played.findings.some((finding) => finding.includes(scenario.breaks)),
-      `not found: ${scenario.breaks}\n${told(played)}`,
-    );
-  });
+  for (const breakage of scenario.breakages) {
+    const { without, breaks } = breakage;
+    test(`${scenario.name} breaks without ${without.join(" and ")}`, async () => {
+      const played = await playWithout(scenario, breakage);
+      assert(
+        played.findings.some((finding) => finding.includes(breaks)),
+        `not found: ${breaks}\n${told(played)}`,
+      );
+    });
+  }
 }
 
 test("a mistake in a scenario is named with its file and line", async () => {

@@ -1,10 +1,11 @@
 /** What a scenario plays on: one small world without any chance in it, and the hands of its stage-manager. */
-import { type Fault, isApiError } from "../../double/index.ts";
+import { isApiError } from "../../double/index.ts";
 import { ApiError } from "../../double/engine/status.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { type Backup } from "../../double/engine/store.ts";
 import { type RestRequest } from "../../double/rest/rest.ts";
 import { type SimApiServer } from "../clusters/api-server.ts";
+import { type ServerFault } from "../clusters/conditions.ts";
 import { type Plan } from "../plan.ts";
 import { type SimProcess } from "../processes/process.ts";
 import { namespace, World } from "../world.ts";
@@ -27,8 +28,8 @@ export interface StageOptions {
 
 /** A request that is to go wrong. */
 export interface PlannedFault {
-  readonly fault: Fault;
-  /** "watch", "list" or a method in lower case. */
+  readonly fault: ServerFault;
+  /** "watch", "list", "barrier" or a method in lower case. */
   readonly kind: string;
   /** End of the path. */
   readonly resource: string;
@@ -75,6 +76,10 @@ export class Stage {
       minAvailable: 0,
       hasGenerator: false,
       hasSecondProtector: false,
+      hasRichSelectors: false,
+      evictedPods: "map",
+      recordsPodNames: false,
+      maxConcurrentLag: 0,
       deletionsPerSecond: 0,
       chaosMs: 0,
       faults: new Set(),
@@ -189,7 +194,7 @@ export class Stage {
     this.#faults.set(server, [...(this.#faults.get(server) ?? []), fault]);
   }
 
-  #faultOf(server: SimApiServer, request: RestRequest): Fault | undefined {
+  #faultOf(server: SimApiServer, request: RestRequest): ServerFault | undefined {
     this.#countRequest(request);
     const kind = kindOf(request);
     const planned = this.#faults
@@ -207,12 +212,12 @@ export class Stage {
   }
 
   #countRequest(request: RestRequest): void {
-    const { path, query } = request;
+    const { path } = request;
     const kind = kindOf(request);
     const counted: Counted | undefined =
       kind === "patch" && path.includes("/pods/") && path.endsWith("/status")
         ? "fences"
-        : kind === "list" && path.endsWith("/pods") && query.get("limit") === "1"
+        : kind === "barrier" && path.endsWith("/pods")
           ? "barriers"
           : kind === "put" && path.includes("/podprotectors/") && request.userAgent.startsWith("aggregator")
             ? "writes"
@@ -235,7 +240,8 @@ export class Stage {
 
 function kindOf({ method, path, query }: RestRequest): string {
   if (query.get("watch") === "true") return "watch";
-  return method === "GET" && /\/(pods|podprotectors)$/.test(path) ? "list" : method.toLowerCase();
+  if (method !== "GET" || !/\/(pods|podprotectors)$/.test(path)) return method.toLowerCase();
+  return query.get("limit") === "1" ? "barrier" : "list";
 }
 
 function outcomeOf(error: unknown): string {

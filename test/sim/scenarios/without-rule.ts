@@ -1,7 +1,7 @@
 /**
- * Loads modules of this repository a second time, with rules of the product switched off: every file of such a copy is loaded under a URL of its
- * own, so that many copies live beside each other in one process, and nothing changes on disk. The checkers of a copy use the product's pure
- * functions as they are, or they would make the same mistake.
+ * Loads modules of this repository a second time, with rules of the product switched off: every file that is mutated, or imports such a one, is loaded under
+ * a URL of its own, so that many copies live beside each other in one process, and nothing changes on disk. Other files are shared by all copies. The
+ * checkers of a copy use the product's pure functions as they are, or they would make the same mistake.
  */
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -10,57 +10,95 @@ import { isDeepStrictEqual } from "node:util";
 import { type Mutation, mutate } from "../mutations/mutation.ts";
 
 const repository = new URL("../../../", import.meta.url).href;
+const product = `${repository}src/`;
 const checkers = new URL("../checkers/", import.meta.url).href;
-/** In the URLs of a copy: which one, and whether it is a part that the checkers use. */
+/** In the URLs of a copy: which one. */
 const copyMark = "?without=";
-const originalMark = "&original";
 
 function isOwn(url: string): boolean {
   return url.startsWith(repository) && !url.includes("/node_modules/") && url.endsWith(".ts");
 }
 
+/** A checker asks the product as it is. */
+function isOfOriginal(parent: string, url: string): boolean {
+  return parent.startsWith(checkers) && url.startsWith(product);
+}
+
+interface Copy {
+  readonly mutations: readonly Mutation[];
+  /** URLs of the files that are mutated, or import such a one. */
+  readonly files: ReadonlySet<string>;
+}
+
 /** The copies that are loaded in this process. */
 export class Copies {
-  readonly #mutations: (readonly Mutation[])[] = [];
+  readonly #copies: Copy[] = [];
   readonly #applied = new Set<Mutation>();
+  /** By URL. */
+  readonly #imports = new Map<string, readonly string[]>();
 
   constructor() {
     registerHooks({
       resolve: (specifier, context, nextResolve) => {
         const resolved = nextResolve(specifier, context);
-        const mark = this.#markBelow(context.parentURL ?? "", resolved.url);
-        return mark === "" ? resolved : { ...resolved, url: `${resolved.url}${mark}`, shortCircuit: true };
+        const [parent = "", mark] = (context.parentURL ?? "").split(copyMark, 2);
+        if (mark === undefined || isOfOriginal(parent, resolved.url)) return resolved;
+        if (this.#copies[Number(mark)]?.files.has(resolved.url) !== true) return resolved;
+        return { ...resolved, url: `${resolved.url}${copyMark}${mark}`, shortCircuit: true };
       },
       load: (url, context, nextLoad) => {
         const [file = "", mark] = url.split(copyMark, 2);
         if (mark === undefined) return nextLoad(url, context);
-        return { format: "module-typescript", source: this.#sourceOf(file, mark), shortCircuit: true };
+        return { format: "module-typescript", source: this.#sourceOf(file, Number(mark)), shortCircuit: true };
       },
     });
   }
 
   /** Loads the module, and all that it imports, with the mutations in place. Rejects when one of them does not fit the code. */
   async load<T>(module: URL, mutations: readonly Mutation[]): Promise<T> {
-    let copy = this.#mutations.findIndex((others) => isDeepStrictEqual(others, mutations));
-    if (copy === -1) copy = this.#mutations.push(mutations) - 1;
-    const loaded = (await import(`${module.href}${copyMark}${copy}`)) as T;
+    const files = this.#filesOf(module.href, mutations);
+    const before = this.#copies.findIndex((copy) => isDeepStrictEqual(copy, { mutations, files }));
+    const number = before === -1 ? this.#copies.push({ mutations, files }) - 1 : before;
+    const loaded = (await import(`${module.href}${copyMark}${number}`)) as T;
     const missed = mutations.find((mutation) => !this.#applied.has(mutation));
     if (missed !== undefined) throw new Error(`mutation ${missed.name}: src/${missed.file} is not loaded`);
     return loaded;
   }
 
-  #markBelow(parent: string, url: string): string {
-    const [parentFile = "", mark] = parent.split(copyMark, 2);
-    if (mark === undefined || !isOwn(url)) return "";
-    const isForChecker = parentFile.startsWith(checkers) && url.startsWith(`${repository}src/`);
-    return `${copyMark}${mark}${isForChecker && !mark.endsWith(originalMark) ? originalMark : ""}`;
+  #filesOf(entry: string, mutations: readonly Mutation[]): Set<string> {
+    const importers = new Map<string, string[]>();
+    const seen = new Set([entry]);
+    for (const file of seen) {
+      for (const imported of this.#importsOf(file)) {
+        seen.add(imported);
+        if (!isOfOriginal(file, imported)) importers.set(imported, [...(importers.get(imported) ?? []), file]);
+      }
+    }
+    const files = new Set(mutations.map(({ file }) => `${product}${file}`));
+    for (const file of files) for (const importer of importers.get(file) ?? []) files.add(importer);
+    return files;
   }
 
-  #sourceOf(file: string, mark: string): string {
-    const text = readFileSync(fileURLToPath(file), "utf8");
-    const mutations = mark.endsWith(originalMark) ? [] : (this.#mutations[Number(mark)] ?? []);
-    const here = mutations.filter((mutation) => file === `${repository}src/${mutation.file}`);
-    for (const mutation of here) this.#applied.add(mutation);
-    return here.reduce((source, mutation) => mutate(mutation, source), text);
+  #importsOf(file: string): readonly string[] {
+    let imports = this.#imports.get(file);
+    if (imports === undefined) {
+      const specifiers = textOf(file).matchAll(/(?:from|import) "(\.[^"]+)"/g);
+      imports = specifiers
+        .map(([, specifier = ""]) => new URL(specifier, file).href)
+        .filter(isOwn)
+        .toArray();
+      this.#imports.set(file, imports);
+    }
+    return imports;
   }
+
+  #sourceOf(file: string, number: number): string {
+    const here = (this.#copies[number]?.mutations ?? []).filter((mutation) => file === `${product}${mutation.file}`);
+    for (const mutation of here) this.#applied.add(mutation);
+    return here.reduce((source, mutation) => mutate(mutation, source), textOf(file));
+  }
+}
+
+function textOf(file: string): string {
+  return readFileSync(fileURLToPath(file), "utf8");
 }

@@ -1,0 +1,121 @@
+/**
+ * `make fuzz`: sends reviews and PodProtectors drawn from a grammar, and damaged ones, to the webhook on a virtual clock, and checks every answer and write.
+ *
+ *   INPUTS=20000   how many inputs (reviews and PodProtectors)
+ *   SEED=1         the same seed sends the same
+ *   WORKERS=…      default: one for each core
+ *   EPISODE=…      instead: this episode alone, made small if it fails
+ *   COVERAGE=1     instead: which branches of the webhook and the heart the inputs reach
+ *
+ * Exits with 1 when something was found. The last line of a run is JSON.
+ */
+import os from "node:os";
+import { Worker } from "node:worker_threads";
+import { coverage } from "./coverage.ts";
+import { drawEpisode } from "./draw-episode.ts";
+import { minimise } from "./minimise.ts";
+import { play } from "./play.ts";
+import { addTally, emptyTally, type Range, statusesOf, type Tally } from "./tally.ts";
+
+/** Episodes that a worker plays at a time: about a second. */
+const rangeSize = 20;
+/** A range that takes this long hangs. */
+const rangeMsMax = 120_000;
+const progressMs = 10_000;
+/** More findings than this say nothing new. */
+const failuresMax = 100;
+
+function numberFrom(name: string, fallback: number): number {
+  const value = Number(process.env[name] ?? fallback);
+  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`${name} must be a whole number`);
+  return value;
+}
+
+/** Plays ranges on all workers until there are enough inputs. */
+async function playMany(seed: number, inputs: number, workers: number, sum: Tally): Promise<void> {
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    const worker = new Worker(new URL("./fuzz-worker.ts", import.meta.url));
+    try {
+      while (sum.inputs < inputs && sum.failures.length < failuresMax) {
+        const range: Range = { seed, from: next, end: next + rangeSize };
+        next = range.end;
+        addTally(sum, await playRange(worker, range));
+      }
+    } finally {
+      await worker.terminate();
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, lane));
+}
+
+function playRange(worker: Worker, range: Range): Promise<Tally> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      worker.off("message", take).off("error", crashed).off("exit", exited);
+    };
+    const lose = (why: string): void => {
+      end();
+      reject(new Error(`episodes ${range.from} to ${range.end - 1} of seed ${range.seed}: ${why}`));
+    };
+    const take = (tally: Tally): void => {
+      end();
+      resolve(tally);
+    };
+    const crashed = (error: unknown): void => lose(String(error));
+    const exited = (code: number): void => lose(`the worker ended with ${code}`);
+    const timer = setTimeout(() => lose("they hang"), rangeMsMax);
+    worker.on("message", take).on("error", crashed).on("exit", exited);
+    worker.postMessage(range, []);
+  });
+}
+
+async function showFailure(seed: number, index: number, failure: string): Promise<void> {
+  const small = await minimise(drawEpisode(seed, index), (outcome) => outcome.failure !== undefined);
+  const { failure: smallFailure } = await play(small);
+  console.log(`SEED=${seed} EPISODE=${index}: ${failure}\nthe smallest episode found fails with ${smallFailure}`);
+  console.log(JSON.stringify(small, null, 2));
+}
+
+async function run(): Promise<number> {
+  const seed = numberFrom("SEED", 1);
+  const inputs = numberFrom("INPUTS", 20_000);
+  if (process.env["COVERAGE"] === "1") return coverage(seed, inputs);
+  if (process.env["EPISODE"] !== undefined) {
+    const index = numberFrom("EPISODE", 0);
+    const { failure, ...outcome } = await play(drawEpisode(seed, index));
+    console.log(JSON.stringify({ ...outcome, byStatus: statusesOf(outcome) }));
+    if (failure !== undefined) await showFailure(seed, index, failure);
+    return failure === undefined ? 0 : 1;
+  }
+  const sum = emptyTally();
+  const startMs = performance.now();
+  const seconds = (): number => Math.round((performance.now() - startMs) / 100) / 10;
+  const progress = setInterval(() => {
+    const perSecond = Math.round(sum.inputs / seconds());
+    console.log(`${sum.inputs} of ${inputs} inputs, ${perSecond}/s, ${sum.failures.length} failures`);
+  }, progressMs);
+  try {
+    await playMany(seed, inputs, Math.max(1, numberFrom("WORKERS", os.availableParallelism())), sum);
+  } finally {
+    clearInterval(progress);
+  }
+  const took = seconds();
+  const [first] = sum.failures.toSorted((a, b) => a.index - b.index);
+  for (const { index, failure } of sum.failures) console.log(`SEED=${seed} EPISODE=${index}: ${failure}`);
+  if (first !== undefined) await showFailure(seed, first.index, first.failure);
+  const { reachedQuota, failures } = sum;
+  console.log(
+    JSON.stringify({
+      inputs: sum.inputs,
+      reachedQuota,
+      byStatus: statusesOf(sum),
+      failures: failures.length,
+      seconds: took,
+    }),
+  );
+  return failures.length === 0 ? 0 : 1;
+}
+
+process.exitCode = await run();

@@ -1,0 +1,252 @@
+/**
+ * What must hold for the steady PodProtectors of an episode, whatever else is sent: no more deletions are allowed than their quota, each is held by a
+ * status write, each refusal is true, and nobody else's state is touched. Shares no code with the decision but the digests.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { annotations } from "../../src/api/v1alpha1/names.ts";
+import { type LabelSelector } from "../../src/api/v1alpha1/pod-protector.ts";
+import { digestOfUID, unpackDigests } from "../../src/core/uid-digest.ts";
+import { naiveMatches } from "../label-index/naive.ts";
+import { type Json } from "../webhook/support/objects.ts";
+import { type ReviewResponse } from "./answer-form.ts";
+import { type AcceptedWrite } from "./fuzz-core.ts";
+
+interface Bucket {
+  readonly podUID?: string;
+  readonly counter?: number;
+  readonly podUIDDigests?: string;
+}
+interface Cell {
+  readonly cellID: string;
+  readonly aggregation?: Readonly<Record<string, number>>;
+  readonly admissionHistory?: { readonly buckets?: readonly Bucket[] };
+}
+interface Protector {
+  readonly metadata: { readonly namespace: string; readonly name: string };
+  readonly spec: { readonly minAvailable: number; readonly selector: LabelSelector };
+  readonly status: { readonly cells: readonly Cell[] };
+}
+
+const countOf = {
+  Scheduled: "scheduledReplicas",
+  Initialized: "initializedReplicas",
+  Running: "runningReplicas",
+  Ready: "readyReplicas",
+  Available: "availableReplicas",
+} as const;
+type Criterion = keyof typeof countOf;
+
+/** A pod of a review that needs quota of each PodProtector that selects it, for certain. */
+export interface SurePod {
+  readonly namespace: string;
+  readonly uid: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly criterion: Criterion;
+}
+
+/** What is known of one review. */
+export interface Asked {
+  readonly cellID: string;
+  /** Undefined = nobody can say simply. */
+  readonly pod: SurePod | undefined;
+  /** The pod's, for certain or not. */
+  readonly uid: string | undefined;
+  readonly isEvaluateOnly: boolean;
+}
+
+export class SteadyRules {
+  readonly #protectors = new Map<string, Protector>();
+  /** By PodProtector: pods whose deletion was allowed by its quota and that it did not hold at the beginning. */
+  readonly #allowed = new Map<string, Set<string>>();
+  /** By PodProtector: what each pod, by UID, was held by at any time. */
+  readonly #held = new Map<string, Set<string>>();
+  /** UIDs of pods that were asked for in a way that needs no quota as well. */
+  readonly #unsure = new Set<string>();
+  readonly #sure = new Map<string, Set<Criterion>>();
+  readonly #lends: boolean;
+  readonly problems: string[] = [];
+
+  constructor(texts: readonly string[], lends: boolean) {
+    this.#lends = lends;
+    for (const text of texts) {
+      const protector = JSON.parse(text) as Protector;
+      const key = `${protector.metadata.namespace}/${protector.metadata.name}`;
+      this.#protectors.set(key, protector);
+      this.#allowed.set(key, new Set());
+    }
+  }
+
+  get keys(): ReadonlySet<string> {
+    return new Set(this.#protectors.keys());
+  }
+
+  /** Before a review is sent. */
+  asked({ pod, uid }: Asked): void {
+    if (pod === undefined) {
+      if (uid !== undefined) this.#unsure.add(uid);
+      return;
+    }
+    this.#sure.set(pod.uid, new Set([...(this.#sure.get(pod.uid) ?? []), pod.criterion]));
+    for (const { spec, metadata } of this.#protectors.values()) {
+      // Counted only, or not at all.
+      if (metadata.namespace === pod.namespace && !naiveMatches(spec.selector, pod.labels)) this.#unsure.add(pod.uid);
+    }
+  }
+
+  wrote({ key, before, after }: AcceptedWrite): void {
+    const cellsBefore = cellsOf(before);
+    const cellsAfter = cellsOf(after);
+    const growth = weightOf(cellsAfter) - weightOf(cellsBefore);
+    if (growth < 0 && !hasTwins(cellsBefore)) this.#problem(key, `a write takes ${-growth} admissions away`);
+    for (const { cellID, aggregation } of cellsBefore) {
+      const written = cellsAfter.find((cell) => cell.cellID === cellID);
+      if (!isDeepStrictEqual(withoutProto(written?.aggregation), withoutProto(aggregation)))
+        this.#problem(key, `a write changes counts of ${cellID}`);
+    }
+    const uids = [...new Set([...this.#sure.keys(), ...this.#unsure])];
+    const had = holderOf(cellsBefore);
+    const has = holderOf(cellsAfter);
+    const held = this.#held.get(key) ?? new Set<string>();
+    this.#held.set(key, held);
+    for (const uid of uids) if (has(uid)) held.add(uid);
+    const protector = this.#protectors.get(key);
+    if (protector === undefined) return;
+    const added = uids.filter((uid) => this.#sure.has(uid) && !this.#unsure.has(uid) && has(uid) && !had(uid));
+    if (added.length === 0) return;
+    const criteria = added.flatMap((uid) => [...(this.#sure.get(uid) ?? [])]);
+    const best = Math.max(...criteria.map((criterion) => countedBy(cellsAfter, criterion)));
+    // What the same write records without quota does not count against it.
+    const estimate = best - weightOf(cellsAfter) + (growth - added.length);
+    const { minAvailable } = protector.spec;
+    if (estimate < minAvailable) this.#problem(key, `a write leaves ${estimate}, required are ${minAvailable}`);
+  }
+
+  answered(
+    { cellID, pod, uid, isEvaluateOnly }: Asked,
+    { allowed, auditAnnotations = {}, status }: ReviewResponse,
+  ): void {
+    if (auditAnnotations["dry-run"] !== undefined) return;
+    if (!allowed) return this.#refused(cellID, auditAnnotations, status?.details?.causes?.[0]?.reason ?? "");
+    const admitted = (auditAnnotations["admit-by-podprotectors"] ?? "").split(",").map((part) => part.split("="));
+    const needs = new Map(admitted.map(([id = "", need = ""]) => [id.replace("core/", ""), need]));
+    if (pod !== undefined) this.#allNeeded(pod, needs);
+    if (isEvaluateOnly || uid === undefined) return;
+    for (const [key, need] of needs) {
+      if (need !== "quota" && need !== "record") continue;
+      const isSteady = this.#protectors.has(key);
+      if (isSteady && !this.#lends && this.#held.get(key)?.has(uid) !== true)
+        this.#problem(key, `${uid} is allowed without a write`);
+      if (need === "quota") this.#spent(key, uid);
+    }
+  }
+
+  #allNeeded(pod: SurePod, needs: ReadonlyMap<string, string>): void {
+    for (const [key, { metadata, spec }] of this.#protectors) {
+      if (metadata.namespace !== pod.namespace || !naiveMatches(spec.selector, pod.labels)) continue;
+      if (needs.get(key) !== "quota") this.#problem(key, `${pod.uid} is allowed without its quota`);
+    }
+  }
+
+  #spent(key: string, uid: string): void {
+    const protector = this.#protectors.get(key);
+    const allowed = this.#allowed.get(key);
+    if (protector === undefined || allowed === undefined) return;
+    const { cells } = protector.status;
+    if (!holderOf(cells)(uid)) allowed.add(uid);
+    const best = Math.max(...(Object.keys(countOf) as Criterion[]).map((criterion) => countedBy(cells, criterion)));
+    const quota = Math.max(0, best - weightOf(cells) - protector.spec.minAvailable);
+    if (allowed.size > quota) this.#problem(key, `${allowed.size} pods are allowed with a quota of ${quota}`);
+  }
+
+  /** The figures of a refusal are true and explain it. */
+  #refused(cellID: string, audit: Readonly<Record<string, string>>, reason: string): void {
+    const key = audit["reject-by-podprotector"]?.replace("core/", "") ?? "";
+    const protector = this.#protectors.get(key);
+    if (protector === undefined) return;
+    if (reason === "UnusablePodProtector") return this.#problem(key, "it is said to be unusable");
+    if (audit["criterion"] === undefined) return;
+    const { cells } = protector.status;
+    const [required, aggregated, unconfirmed] = ["required", "aggregated", "unconfirmed"].map((name) =>
+      Number(audit[name]),
+    );
+    if (required === undefined || aggregated === undefined || unconfirmed === undefined) return;
+    const isTrue =
+      required === protector.spec.minAvailable &&
+      aggregated === countedBy(cells, audit["criterion"] as Criterion) &&
+      unconfirmed >= weightOf(cells);
+    if (!isTrue) this.#problem(key, `the figures of a refusal are wrong: ${JSON.stringify(audit)}`);
+    const isCounted = cells.some((cell) => cell.cellID === cellID);
+    const isExplained =
+      (reason === "TooFewReplicas" && aggregated - 1 < required) ||
+      (reason === "UnconfirmedAdmissions" && aggregated - unconfirmed - 1 < required) ||
+      (reason === "CountsPending" && !isCounted) ||
+      reason === "MaxConcurrentLag";
+    if (!isExplained) this.#problem(key, `${reason} does not follow from ${JSON.stringify(audit)}`);
+  }
+
+  #problem(key: string, problem: string): void {
+    this.problems.push(`${key}: ${problem}`);
+  }
+}
+
+function cellsOf(object: Json): readonly Cell[] {
+  return (object as unknown as Partial<Protector>).status?.cells ?? [];
+}
+
+/** A field of this name is not kept; no CRD lets one pass. */
+function withoutProto(counts: object | undefined): unknown {
+  return counts && Object.entries(counts).filter(([key]) => key !== "__proto__");
+}
+
+function weightOf(cells: readonly Cell[]): number {
+  const buckets = cells.flatMap(({ admissionHistory }) => admissionHistory?.buckets ?? []);
+  return buckets.reduce((sum, { counter }) => sum + Math.max(1, counter ?? 1), 0);
+}
+
+/** A pod of a loose PodProtector may have several buckets; a write makes them one. */
+function hasTwins(cells: readonly Cell[]): boolean {
+  return cells.some(({ admissionHistory }) => {
+    const buckets = admissionHistory?.buckets ?? [];
+    const singles = buckets.flatMap(({ podUID }) => (podUID === undefined ? [] : digestOfUID(podUID)));
+    const digests = [
+      ...singles,
+      ...buckets.flatMap(({ podUIDDigests = "" }) => unpackDigests(podUIDDigests)?.list() ?? []),
+    ];
+    return new Set(digests).size < digests.length;
+  });
+}
+
+function countedBy(cells: readonly Cell[], criterion: Criterion): number {
+  return cells.reduce((sum, { aggregation }) => sum + (aggregation?.[countOf[criterion]] ?? 0), 0);
+}
+
+function holderOf(cells: readonly Cell[]): (uid: string) => boolean {
+  const buckets = cells.flatMap(({ admissionHistory }) => admissionHistory?.buckets ?? []);
+  const uids = new Set(buckets.map(({ podUID }) => podUID));
+  const packs = buckets.flatMap(({ podUIDDigests = "" }) => unpackDigests(podUIDDigests) ?? []);
+  return (uid) => uids.has(uid) || packs.some((pack) => pack.has(digestOfUID(uid)));
+}
+
+/** Reads a pod that is as healthy as can be; anything odd makes it undefined. */
+export function surePodOf(raw: unknown): SurePod | undefined {
+  const { metadata, status } = (raw ?? {}) as { metadata?: Json; status?: { phase?: unknown; conditions?: unknown } };
+  const { namespace, name, uid, resourceVersion, labels, annotations: own = {}, deletionTimestamp } = metadata ?? {};
+  const isNamed = [namespace, name, uid].every((text) => typeof text === "string" && text !== "");
+  if (!isNamed || typeof resourceVersion !== "string" || !/^[1-9]\d{0,15}$/.test(resourceVersion)) return undefined;
+  if (!isTexts(labels) || !isTexts(own) || deletionTimestamp !== undefined) return undefined;
+  if (Object.hasOwn(own, annotations.forceDelete) || status?.phase !== "Running") return undefined;
+  const conditions = Array.isArray(status.conditions) ? (status.conditions as unknown[]) : [];
+  const isTrue = (type: string): boolean => {
+    const found = conditions.filter((one) => (one as Json | null)?.["type"] === type) as Json[];
+    return found.length === 1 && found[0]?.["status"] === "True";
+  };
+  if (!["PodScheduled", "Initialized", "Ready"].every(isTrue)) return undefined;
+  const asked = own[annotations.healthCriterion] ?? "";
+  const criterion = Object.hasOwn(countOf, asked) ? (asked as Criterion) : "Available";
+  return { namespace: namespace as string, uid: uid as string, labels, criterion };
+}
+
+function isTexts(value: unknown): value is Record<string, string> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((text) => typeof text === "string");
+}
