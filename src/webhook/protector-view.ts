@@ -71,7 +71,10 @@ export function viewOf(stored: StoredProtector, previous: ProtectorView | undefi
   if (flaw !== undefined) return { ok: false, reason: flaw };
   const isReleased = Object.hasOwn(metadata.annotations ?? {}, annotations.released);
   // An equal generation is no proof: after a restore of the core the same number is given to another edit.
-  if (previous?.uid === stored.uid && isDeepStrictEqual(previous.protector.spec, stored.protector.spec)) {
+  if (
+    previous?.uid === stored.uid &&
+    isDeepStrictEqual(judging(previous.protector.spec), judging(stored.protector.spec))
+  ) {
     return { ok: true, view: { ...stored, spec: previous.spec, isReleased } };
   }
   const { selector, aggregationSelector, minReadySeconds } = stored.protector.spec;
@@ -85,6 +88,11 @@ export function viewOf(stored: StoredProtector, previous: ProtectorView | undefi
     countedSpec: countedSpec(stored.uid, formatSelector(counting.selector), minReadySeconds),
   };
   return { ok: true, view: { ...stored, spec, isReleased } };
+}
+
+/** What is compiled. Other fields may be anything, and nested deeper than a comparison can go. */
+function judging({ selector, aggregationSelector, minReadySeconds }: PodProtector["spec"]): object {
+  return { selector, aggregationSelector, minReadySeconds };
 }
 
 /** Reads the answer of a GET or PUT. */

@@ -201,11 +201,13 @@ export class AccountingChecker {
         kernel.fail(
           `${this.#name}: a packed bucket is of version ${entry.version}, but has a pod of ${earlier.version}`,
         );
+      // Counts of another spec say nothing of a pod's age.
+      const isCounted = this.#counts.areThere(old?.aggregation);
       this.#recorded.set(entry.digest, {
         atMs: kernel.nowMs,
         version: earlier?.version ?? entry.version,
-        countedAt: parseTime(old?.aggregation?.countedAt),
-        isCounted: this.#counts.areThere(old?.aggregation),
+        countedAt: isCounted ? parseTime(old?.aggregation?.countedAt) : undefined,
+        isCounted,
         standing: Math.max(standing, earlier?.standing ?? 0),
         minAvailable: Math.min(object.spec.minAvailable, earlier?.minAvailable ?? Infinity),
       });
