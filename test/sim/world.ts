@@ -32,6 +32,8 @@ export interface WorldTotals {
   admitted: number;
   refused: number;
   breaches: Breach[];
+  /** Of pods that the restore of a worker took away, before a snapshot had shown it: no broken promise (design 2.6). */
+  readonly restoreBreaches: Breach[];
   readonly faults: Map<string, number>;
 }
 
@@ -66,7 +68,14 @@ export class World {
   readonly generators: SimProcess[] = [];
   readonly checkers = new Map<string, AccountingChecker>();
   readonly reviews: ReviewChecker;
-  readonly totals: WorldTotals = { deletions: 0, admitted: 0, refused: 0, breaches: [], faults: new Map() };
+  readonly totals: WorldTotals = {
+    deletions: 0,
+    admitted: 0,
+    refused: 0,
+    breaches: [],
+    restoreBreaches: [],
+    faults: new Map(),
+  };
   /** What fences of bystanders' pods are refused with; undefined = they are not. */
   fencePolicyCode: number | undefined;
   /** The same for writes of bystanders' PodProtectors. */
@@ -151,6 +160,7 @@ export class World {
           (this.options.algorithm ?? "observed") === "observed" && !inexact.some((name) => this.plan.faults.has(name)),
         settleWindowMs,
         onBreach: (breach) => void this.totals.breaches.push(breach),
+        onRestoreBreach: (breach) => void this.totals.restoreBreaches.push(breach),
       });
       this.checkers.set(name, checker);
     }

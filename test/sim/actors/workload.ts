@@ -2,6 +2,7 @@
  * The controllers and kubelets of a cell, as far as pods can tell: keeps as many pods as are wanted, makes them ready after a while, ends terminating
  * ones, and lets some fail, flap or change their labels.
  */
+import { readPod } from "../../../src/api/pod.ts";
 import { type Rng, uniform } from "../../../src/util/rng.ts";
 import { type JsonObject, type KubeObject, asObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
@@ -111,6 +112,15 @@ export class Workload {
   async fill(): Promise<void> {
     const { items } = this.#cell.server.engine.list(pods, namespace);
     for (let present = items.filter(isOurs).length; present < this.wanted; present += 1) await this.#create(1_000);
+  }
+
+  /** The cell came back from a backup: its kubelets and controllers go on from what is there. */
+  async resume(): Promise<void> {
+    for (const object of this.#cell.server.engine.list(pods, namespace).items.filter(isOurs)) {
+      if (object.metadata.deletionTimestamp !== undefined) this.#later(terminatesInMs, () => this.#confirm(object));
+      else if (readPod(object)?.ready === false) this.#later(readyAfterMs, () => this.#setReady(object, true));
+    }
+    await this.fill();
   }
 
   async #setReady(pod: KubeObject, ready: boolean): Promise<void> {

@@ -23,6 +23,8 @@ export interface AccountingOptions {
   readonly isExact: boolean;
   readonly settleWindowMs: number;
   readonly onBreach: (breach: Breach) => void;
+  /** A breach by what the restore of a worker took away, before a snapshot of the new history had shown it (design 2.6). */
+  readonly onRestoreBreach: (breach: Breach) => void;
 }
 
 /** An admission that took a workload under its floor. */
@@ -42,6 +44,8 @@ interface Recorded {
   readonly isCounted: boolean;
   readonly atMs: number;
   readonly standing: number;
+  /** With the pods that the restore of a worker took away and no snapshot has missed yet. */
+  readonly standingAsCounted: number;
   readonly minAvailable: number;
 }
 
@@ -59,6 +63,7 @@ export class AccountingChecker {
   /** Quota held by admissions, over time: weight x milliseconds. */
   heldPodMs = 0;
   #heldSinceMs = 0;
+  #coreRestoredAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(name: string, options: AccountingOptions) {
     this.#name = name;
@@ -107,6 +112,9 @@ export class AccountingChecker {
     this.#standing.object = object;
     this.#recorded.clear();
     this.#packedSinceMs.clear();
+    this.#coreRestoredAtMs = this.#options.kernel.nowMs;
+    for (const { cellID, aggregation } of object?.status?.cells ?? [])
+      if (aggregation !== undefined) this.#counts.noteSource(aggregation, cellID, true);
   }
 
   /** The PodProtector protects such a pod. */
@@ -116,21 +124,33 @@ export class AccountingChecker {
 
   /** An admission that took quota has been answered: it must have been recorded, and the floor held when it was. */
   answered(uid: string, arrivedMs: number): void {
-    const { kernel, onBreach, isExact } = this.#options;
+    const { kernel, isExact } = this.#options;
     const recorded = this.#recorded.get(digestOfUID(uid));
     if (recorded === undefined || recorded.atMs < arrivedMs) {
-      if (this.#standing.editedAtMs < arrivedMs && isExact)
+      // A restore of the core may have taken the record away before it was answered.
+      if (Math.max(this.#standing.editedAtMs, this.#coreRestoredAtMs) < arrivedMs && isExact)
         kernel.fail(`${this.#name}: ${uid} was admitted without a record`);
       return;
     }
     const packedSinceMs = this.#packedSinceMs.get(digestOfUID(uid)) ?? kernel.nowMs;
     if (packedSinceMs < arrivedMs && isExact) kernel.fail(`${this.#name}: ${uid} was admitted anew and stays packed`);
     if (!recorded.isCounted && isExact) kernel.fail(`${this.#name}: ${uid} was admitted by counts of another spec`);
-    const { minAvailable } = recorded;
-    if (recorded.standing >= minAvailable || this.object === undefined) return;
+    this.#checkFloor(uid, recorded);
+  }
+
+  #checkFloor(uid: string, { standing: recorded, standingAsCounted, minAvailable }: Recorded): void {
+    const { kernel, onBreach, onRestoreBreach, isExact } = this.#options;
+    if (recorded >= minAvailable || this.object === undefined) return;
     // Somebody's record may have been in the way who is not admitted in the end.
-    const standing = this.#standing.count(this.object, new Set());
+    const nobody = new Set<string>();
+    const standing = this.#standing.count(this.object, nobody);
     if (standing >= minAvailable) return;
+    const asCounted = this.#standing.count(this.object, nobody, this.#counts.countedBefore(this.object));
+    if (Math.max(standingAsCounted, asCounted) >= minAvailable) {
+      onRestoreBreach({ protector: this.#name, standing, minAvailable });
+      kernel.note(`FLOOR after a restore ${this.#name} ${standing} of ${minAvailable}`);
+      return;
+    }
     onBreach({ protector: this.#name, standing, minAvailable });
     kernel.note(`FLOOR ${this.#name} ${standing} of ${minAvailable}`);
     if (isExact)
@@ -188,13 +208,20 @@ export class AccountingChecker {
         if (isExact) this.#settlement.settled(entry, this.#recorded.get(entry.digest)?.atMs, cell);
       }
     }
+    if (cell.aggregation !== undefined && cell.aggregation !== old?.aggregation)
+      this.#counts.noteSource(cell.aggregation, cell.cellID);
     let standing: number | undefined;
+    let standingAsCounted = 0;
     for (const entry of after.values()) {
       const known = before.get(entry.digest);
       if (!entry.isPacked) this.#packedSinceMs.delete(entry.digest);
       else if (!this.#packedSinceMs.has(entry.digest)) this.#packedSinceMs.set(entry.digest, kernel.nowMs);
       if (known?.mark === entry.mark) continue;
-      standing ??= this.#standing.count(object, openOf(object));
+      if (standing === undefined) {
+        const open = openOf(object);
+        standing = this.#standing.count(object, open);
+        standingAsCounted = this.#standing.count(object, open, this.#counts.countedBefore(object));
+      }
       // A pod that was packed may be the same admission as before, which was judged then.
       const earlier = known !== undefined && entry.isPacked ? this.#recorded.get(entry.digest) : undefined;
       if (earlier !== undefined && Number(entry.version) < Number(earlier.version ?? Infinity))
@@ -209,6 +236,7 @@ export class AccountingChecker {
         countedAt: isCounted ? parseTime(old?.aggregation?.countedAt) : undefined,
         isCounted,
         standing: Math.max(standing, earlier?.standing ?? 0),
+        standingAsCounted: Math.max(standingAsCounted, earlier?.standingAsCounted ?? 0),
         minAvailable: Math.min(object.spec.minAvailable, earlier?.minAvailable ?? Infinity),
       });
     }

@@ -3,7 +3,7 @@ import { parseTime } from "../../../src/api/micro-time.ts";
 import { type PodProtector, type Aggregation } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { availableFrom } from "../../../src/core/health-criterion.ts";
 import { cellOf } from "./history.ts";
-import { type Ledger } from "./ledger.ts";
+import { type Ledger, type TruePod } from "./ledger.ts";
 import { type Standing } from "./standing.ts";
 
 export class CountsChecker {
@@ -12,6 +12,8 @@ export class CountsChecker {
   readonly #ledger: Ledger;
   /** By cell: the state without usable counts that is to be replaced. */
   readonly #uncounted = new Map<string, { readonly state: string; readonly sinceMs: number }>();
+  /** By cell: how many restores of the worker the history has seen that the counts were taken from. */
+  readonly #countedFrom = new Map<string, number>();
 
   constructor(name: string, standing: Standing, ledger: Ledger) {
     this.#name = name;
@@ -81,9 +83,53 @@ export class CountsChecker {
     }
     if (standing.editedAtMs === kernel.nowMs) return;
     if (counts.countedAt === undefined || counts.countedSpec !== standing.spec) return;
-    const pods = [...ledger.pods.values()].filter((pod) => pod.cell === cellID);
-    const held = pods.flatMap((pod) => ledger.at(pod, to) ?? []).filter((record) => standing.isMember(record));
-    const truth = {
+    const truth = this.#truthOf(counts, cellID, this.#countedFrom.get(cellID));
+    for (const [name, count] of Object.entries(truth)) {
+      const counted = counts[name as keyof typeof truth] ?? 0;
+      if (counted !== count)
+        kernel.fail(`${this.#name}: ${cellID} says ${name} ${counted}, snapshot ${to} holds ${count}`);
+    }
+  }
+
+  /** New counts: those of the present history, or of one that ended so lately that an aggregator may not know, or, by `isOld`, of any. */
+  noteSource(counts: Aggregation, cellID: string, isOld = false): void {
+    const ledger = this.#ledger;
+    const former = ledger.formerOf(cellID);
+    const isPresent = former.length === 0 || this.#areOf(former.length, counts, cellID);
+    const from = isPresent
+      ? -1
+      : former.findLastIndex(
+          (history, index) => (isOld || ledger.mayBeUnnoticed(history)) && this.#areOf(index, counts, cellID),
+        );
+    this.#countedFrom.set(cellID, from === -1 ? former.length : from);
+  }
+
+  /** By UID, the pods that are counted as they were at the end of a history that the restore of a worker has ended. */
+  countedBefore(object: PodProtector): ReadonlyMap<string, TruePod> {
+    const counted = new Map<string, TruePod>();
+    for (const { cellID, aggregation } of object.status?.cells ?? []) {
+      const from = this.#countedFrom.get(cellID);
+      if (aggregation === undefined || from === undefined) continue;
+      const pods = this.#ledger.formerOf(cellID)[from]?.pods ?? [];
+      for (const pod of pods) if (this.#standing.isCounted(pod, aggregation)) counted.set(pod.uid, pod);
+    }
+    return counted;
+  }
+
+  /** The counts are what that history holds. */
+  #areOf(history: number, counts: Aggregation, cellID: string): boolean {
+    const truth = this.#truthOf(counts, cellID, history);
+    return Object.entries(truth).every(([name, count]) => (counts[name as keyof typeof truth] ?? 0) === count);
+  }
+
+  #truthOf(counts: Aggregation, cellID: string, history: number | undefined) {
+    const ledger = this.#ledger;
+    const standing = this.#standing;
+    const revision = Number(counts.resourceVersion);
+    const former = history === undefined ? undefined : ledger.formerOf(cellID)[history]?.pods;
+    const pods = former ?? [...ledger.pods.values()].filter((pod) => pod.cell === cellID);
+    const held = pods.flatMap((pod) => ledger.at(pod, revision) ?? []).filter((record) => standing.isMember(record));
+    return {
       totalReplicas: held.length,
       availableReplicas: pods.filter((pod) => standing.isCounted(pod, counts)).length,
       readyReplicas: held.filter(({ ready }) => ready).length,
@@ -91,10 +137,5 @@ export class CountsChecker {
       runningReplicas: held.filter(({ running }) => running).length,
       initializedReplicas: held.filter(({ initialized }) => initialized).length,
     };
-    for (const [name, count] of Object.entries(truth)) {
-      const counted = counts[name as keyof typeof truth] ?? 0;
-      if (counted !== count)
-        kernel.fail(`${this.#name}: ${cellID} says ${name} ${counted}, snapshot ${to} holds ${count}`);
-    }
   }
 }

@@ -60,6 +60,21 @@ export interface Operation {
   readonly admitted: Map<string, Admission>;
 }
 
+/** The pods of a cell up to the moment when a restore ended that history. */
+export interface FormerHistory {
+  /** As they were then. */
+  readonly pods: readonly TruePod[];
+  readonly endedAtMs: number;
+  /** What is at or below this revision belongs to the history that follows, too. */
+  readonly forkRevision: number;
+}
+
+/**
+ * For so long after the restore of a worker, counts and settlements may be those of the history that it has ended: until an aggregator has noticed, whose
+ * watch died silently just then (150 s without a byte, and its longest backoff).
+ */
+const noticedWithinMs = 150_000 + 30_000;
+
 export class Ledger {
   readonly kernel: Kernel;
   /** By UID. */
@@ -69,6 +84,8 @@ export class Ledger {
   readonly operations = new Map<string, Operation>();
   /** By cell: when which revision of its pods was committed, in order. */
   readonly #changes = new Map<string, { readonly atMs: number; readonly revision: number }[]>();
+  /** By cell: the histories that restores have ended, oldest first. */
+  readonly #former = new Map<string, FormerHistory[]>();
   #operations = 0;
 
   constructor(kernel: Kernel) {
@@ -84,22 +101,40 @@ export class Ledger {
   /** The cell went back to a backup: what was written since has never been. */
   restored(cell: string, server: SimApiServer): void {
     this.#changes.set(cell, []);
+    const forkRevision = server.engine.revision;
     const present = new Map(
       server.engine.list(builtInResources.pods).items.map((object) => [object.metadata.uid, object] as const),
     );
-    for (const pod of this.pods.values()) {
-      if (pod.cell !== cell) continue;
+    const own = [...this.pods.values()].filter((pod) => pod.cell === cell);
+    const pods = own.map((pod) => ({ ...pod, versions: [...pod.versions] }));
+    this.#former.set(cell, [...this.formerOf(cell), { pods, endedAtMs: this.kernel.nowMs, forkRevision }]);
+    for (const pod of own) {
+      if (pod.goneAt !== undefined && pod.goneAt <= forkRevision) continue;
       const object = present.get(pod.uid);
       if (object === undefined) {
         this.pods.delete(pod.uid);
         this.byDigest.delete(pod.digest);
-      } else {
-        pod.goneAt = undefined;
+        continue;
+      }
+      const restored = this.#versionOf(object);
+      pod.goneAt = undefined;
+      if (!restored.record.terminating) {
         pod.end = undefined;
         pod.endedAtMs = undefined;
-        pod.versions.splice(0, pod.versions.length, this.#versionOf(object));
       }
+      const kept = pod.versions.filter(({ revision }) => revision < restored.revision);
+      pod.versions.splice(0, pod.versions.length, ...kept, restored);
     }
+  }
+
+  /** Histories of the cell that restores have ended, oldest first. */
+  formerOf(cell: string): readonly FormerHistory[] {
+    return this.#former.get(cell) ?? [];
+  }
+
+  /** An aggregator may not know yet that the history is over. */
+  mayBeUnnoticed({ endedAtMs }: FormerHistory): boolean {
+    return this.kernel.nowMs - endedAtMs <= noticedWithinMs;
   }
 
   /** A new operation; its id is to be the name of the caller. */

@@ -4,7 +4,7 @@
  */
 import { type Aggregation, type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { type HistoryEntry } from "./history.ts";
-import { type Ledger, type TruePod } from "./ledger.ts";
+import { type FormerHistory, type Ledger, type TruePod } from "./ledger.ts";
 import { type Standing } from "./standing.ts";
 
 /** Clocks drift by less than a hundredth, and a bucket is first seen a moment after it was written. */
@@ -42,6 +42,9 @@ export class SettlementChecker {
     const pod = ledger.byDigest.get(entry.digest);
     const revision = Number(cell.aggregation?.resourceVersion ?? Number.NaN);
     if (pod === undefined || Number.isNaN(revision)) return;
+    const former = ledger.formerOf(cell.cellID);
+    if (former.some((history) => this.#isVersionOf(history, entry, recordedMs))) return;
+    if (former.some((history) => ledger.mayBeUnnoticed(history) && this.#isSettledIn(history, entry, revision))) return;
     const record = ledger.at(pod, revision);
     this.#checkDead(entry, { pod, revision, recordedMs });
     if (record === undefined && pod.goneAt !== undefined && pod.goneAt <= revision) return;
@@ -65,10 +68,31 @@ export class SettlementChecker {
       if (pod.cell !== cellID || open.has(pod.digest) || !standing.isCounted(pod, counts)) continue;
       const doom = ledger.doomOf(pod);
       if (doom === undefined || !standing.hasJudged(doom) || !standing.isAvailable(pod)) continue;
+      // It has settled in a history that is over, and the pod is back.
+      if (ledger.formerOf(cellID).some(({ endedAtMs }) => endedAtMs >= doom.atMs)) continue;
       if (doom.labels !== pod.versions.at(-1)?.record.labels) continue;
       if (kernel.nowMs - doom.atMs >= this.#windowMs) continue;
       kernel.fail(`${this.#name}: ${pod.name} is counted, admitted for deletion, and in no history`);
     }
+  }
+
+  /** A version that the restore took away: it proves and needs nothing. */
+  #isVersionOf(
+    { endedAtMs, forkRevision }: FormerHistory,
+    entry: HistoryEntry,
+    recordedMs: number | undefined,
+  ): boolean {
+    return endedAtMs > (recordedMs ?? Number.NEGATIVE_INFINITY) && Number(entry.version) > forkRevision;
+  }
+
+  /** The snapshot of that revision shows that the admission has been used, or can be used no more. */
+  #isSettledIn({ pods }: FormerHistory, entry: HistoryEntry, revision: number): boolean {
+    const pod = pods.find(({ digest }) => digest === entry.digest);
+    if (pod === undefined) return false;
+    const record = this.#ledger.at(pod, revision);
+    if (record === undefined) return pod.goneAt !== undefined && pod.goneAt <= revision;
+    if (record.terminating) return true;
+    return entry.version !== undefined && Number(record.resourceVersion) > Number(entry.version);
   }
 
   /** A settled admission can no longer commit, or has committed in the snapshot; an eviction may after the settle window. */

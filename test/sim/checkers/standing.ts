@@ -56,15 +56,16 @@ export class Standing {
 
   /**
    * Pods that stand whatever the open admissions do: available, or counted and unavailable for reasons of their own (own unavailability,
-   * forced deletions: design 2.6). `open`: pods that are taken for deleted because of their records.
+   * forced deletions: design 2.6). `open`: pods that are taken for deleted because of their records. `former`: pods that are counted as they were
+   * before the restore of a worker, by UID.
    */
-  count(object: PodProtector, open: ReadonlySet<string>): number {
+  count(object: PodProtector, open: ReadonlySet<string>, former: ReadonlyMap<string, TruePod> = new Map()): number {
     const ledger = this.#ledger;
     const counts = new Map((object.status?.cells ?? []).map((cell) => [cell.cellID, cell.aggregation]));
     let standing = 0;
     for (const pod of ledger.pods.values()) {
       const aggregation = counts.get(pod.cell);
-      const isCounted = aggregation !== undefined && this.isCounted(pod, aggregation);
+      const isCounted = former.has(pod.uid) || (aggregation !== undefined && this.isCounted(pod, aggregation));
       const isLive = pod.goneAt === undefined && pod.versions.at(-1)?.record.terminating === false;
       const isAvailable = isLive && this.isAvailable(pod);
       if (!isCounted && !isAvailable) continue;
@@ -73,6 +74,8 @@ export class Standing {
         if (!isAvailable || !this.hasJudged(ledger.doomOf(pod))) standing += 1;
       } else if (this.#isExcused(pod)) standing += 1;
     }
+    for (const [uid, pod] of former)
+      if (!ledger.pods.has(uid) && !open.has(pod.digest) && !this.hasJudged(pod.end)) standing += 1;
     return standing;
   }
 

@@ -37,10 +37,13 @@ export class SimApiServer implements WireServer {
   readonly conditions: ServerConditions;
   /** How far the watches of PodProtectors have got. */
   readonly deliveries: Deliveries;
+  /** Times that the etcd came back from a backup. */
+  restores = 0;
   readonly #node: SimNode;
   readonly #network: Network;
   readonly #rng: Rng;
-  readonly #watches = new Set<WireReply>();
+  /** The open ones, and what frees them here. */
+  readonly #watches = new Map<WireReply, () => void>();
   /** The states before the present ones, for reviews of old states. */
   readonly #previousPods = new Map<string, KubeObject>();
   #isUp = true;
@@ -89,13 +92,22 @@ export class SimApiServer implements WireServer {
 
   /** Breaks all watches off, as a load balancer does that is reconfigured. */
   dropWatches(): void {
-    for (const reply of this.#watches) reply.reset();
+    for (const reply of this.#watches.keys()) reply.reset();
   }
 
-  restore(backup: Backup): void {
+  /** `gracefully`: its API server ends the watches in good order before, so that nothing tells them from those whose time was over. */
+  restore(backup: Backup, gracefully = false): void {
     this.#previousPods.clear();
     this.engine.restore(backup);
-    this.#network.resetConnectionsOf(this.#node);
+    this.restores += 1;
+    if (!gracefully) {
+      this.#network.resetConnectionsOf(this.#node);
+      return;
+    }
+    for (const [reply, close] of this.#watches) {
+      reply.end();
+      close();
+    }
   }
 
   handle(request: WireRequest, reply: WireReply): void {
@@ -152,7 +164,6 @@ export class SimApiServer implements WireServer {
     reply: WireReply,
   ): void {
     reply.head(200, { "content-type": "application/json" });
-    this.#watches.add(reply);
     let lines = 0;
     let isBroken = false;
     /** Not open yet while the first events come. */
@@ -162,6 +173,7 @@ export class SimApiServer implements WireServer {
       this.#watches.delete(reply);
       opened.watch?.close();
     };
+    this.#watches.set(reply, close);
     const reader = this.deliveries.reader(request);
     const onDelivered = (event: WatchEvent) => (reader === undefined ? undefined : () => reader(event));
     const faultyLine = fault !== undefined && "afterEvents" in fault ? (fault.afterEvents ?? 0) : -1;

@@ -4,6 +4,7 @@
  *   create X [ready] [app=A]             touch X [times=N]; ready|notready|vanish X
  *   delete X [hold|dropped] [forced] -> allowed|refused: TEXT|held|dropped|gone
  *   evict X [hold|dropped] -> the same   hold = the commit hangs in a stalled etcd; dropped = another policy refuses
+ *   delete|evict X asked -> asked        nobody waits for the answer; answer X -> the same, later
  *   release X [hold|dropped] -> committed|over|refused|held
  *   retry X every=5s|on-change for=60s [evict] [dropped]
  *   budget N                             a PodDisruptionBudget that allows N disruptions
@@ -11,7 +12,9 @@
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
  *   forge UID version=N                  a bucket for a pod that nobody knows
  *   advance 76s
- *   lag SERVER 5s; backup|restore|drop-watches SERVER; kill|start PROCESS; clock PROCESS -30s; partition|mend FROM>TO
+ *   lag SERVER 5s; backup|drop-watches SERVER
+ *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order
+ *   kill|start PROCESS; clock PROCESS -30s; partition|mend FROM>TO
  *   fault SERVER lose|slow|gone|stall|stale KIND RESOURCE [by=PROCESS] [times=N] [after=N] [revisions=N] [delay=5s]
  *                                        the next such requests (watch, list, barrier, patch, …) go wrong
  *   count fences|barriers|writes         from zero again
@@ -20,7 +23,7 @@
 import { type ServerFault } from "../clusters/conditions.ts";
 import { namespace } from "../world.ts";
 import { Arguments } from "./arguments.ts";
-import { budgeting, deleting, evicting, releasing, retrying } from "./deletions.ts";
+import { answering, budgeting, deleting, evicting, releasing, retrying } from "./deletions.ts";
 import { expect } from "./expectations.ts";
 import { forge, goWrite } from "./foreign-writes.ts";
 import { type Command } from "./scenario-file.ts";
@@ -104,6 +107,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["vanish", onPod(({ pods, name }) => pods.vanish(name))],
   ["delete", deleting],
   ["evict", evicting],
+  ["answer", answering],
   ["release", releasing],
   ["retry", retrying],
   ["budget", budgeting],
@@ -114,7 +118,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["advance", async (stage, args) => await stage.advance(args.duration(args.word("the time")))],
   ["lag", async (stage, args) => stage.lag(args.word("the server"), args.duration(args.word("the lag")))],
   ["backup", onServer((stage, server) => stage.backUp(server))],
-  ["restore", onServer((stage, server) => stage.restore(server))],
+  ["restore", async (stage, args) => stage.restore(args.word("the server"), args.flag("gracefully"))],
   ["drop-watches", onServer((stage, server) => stage.server(server).dropWatches())],
   ["start", async (stage, args) => await stage.during(stage.process(args.word("the process")).start())],
   ["kill", async (stage, args) => stage.process(args.word("the process")).kill()],

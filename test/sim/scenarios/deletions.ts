@@ -12,26 +12,31 @@ function fateOf(args: Arguments): Fate {
   return args.flag("dropped") ? "dropped" : "none";
 }
 
-async function evict(stage: Stage, pod: string, fate: Fate): Promise<string> {
-  return await stage.ask(pod, fate, async ({ engine }, name, caller) => {
+async function evict(stage: Stage, pod: string, fate: Fate, waits = true): Promise<string> {
+  const act: Parameters<Stage["ask"]>[2] = async ({ engine }, name, caller) => {
     const metadata = { name, namespace };
     await engine.evict(namespace, name, { apiVersion: "policy/v1", kind: "Eviction", metadata }, { caller });
-  });
+  };
+  return await stage.ask(pod, fate, act, waits);
 }
 
-async function remove(stage: Stage, pod: string, fate: Fate): Promise<string> {
-  return await stage.ask(pod, fate, async ({ engine }, name, caller) => {
+async function remove(stage: Stage, pod: string, fate: Fate, waits = true): Promise<string> {
+  const act: Parameters<Stage["ask"]>[2] = async ({ engine }, name, caller) => {
     await engine.delete(pods, namespace, name, {}, { caller });
-  });
+  };
+  return await stage.ask(pod, fate, act, waits);
 }
 
 export const deleting: Run = async (stage, args) => {
   const pod = stage.podOf(args);
   if (args.flag("forced")) await stage.during(pod.pods.annotate(pod.name, annotations.forceDelete, "yes"));
-  return await remove(stage, pod.id, fateOf(args));
+  return await remove(stage, pod.id, fateOf(args), !args.flag("asked"));
 };
 
-export const evicting: Run = async (stage, args) => await evict(stage, stage.podOf(args).id, fateOf(args));
+export const evicting: Run = async (stage, args) =>
+  await evict(stage, stage.podOf(args).id, fateOf(args), !args.flag("asked"));
+
+export const answering: Run = async (stage, args) => await stage.answer(stage.podOf(args).id);
 
 export const releasing: Run = async (stage, args) => await stage.release(stage.podOf(args).id, fateOf(args));
 

@@ -10,6 +10,13 @@ export const rules: readonly Mutation[] = [
     replace: `(countedAt === undefined || from > countedAt)) return "nothing";`,
   },
   {
+    name: "evicted-pod-is-read-once",
+    why: "the pod of an eviction is read again after the record, when it needed no quota",
+    file: "webhook/handler.ts",
+    find: `mayHaveChanged(subject) && !isForced; readings`,
+    replace: `mayHaveChanged(subject) && readings === 0; readings`,
+  },
+  {
     name: "packing-forgets-the-counters",
     why: "the counter of a packed bucket is the sum of those that it replaces; upstream keeps the first",
     file: "core/compaction.ts",

@@ -63,6 +63,8 @@ export class Stage {
   readonly world: World;
   readonly pods: ReadonlyMap<string, Pods>;
   readonly #faults = new Map<SimApiServer, PlannedFault[]>();
+  /** Answers that nobody waits for yet, by pod. */
+  readonly #asked = new Map<string, Promise<string>>();
   readonly #fates = new Map<string, Exclude<Fate, "none">>();
   readonly #held = new Map<string, Held>();
   readonly #arrived = new Map<string, (held: (outcome: Promise<string>) => void) => void>();
@@ -141,6 +143,7 @@ export class Stage {
     pod: string,
     fate: Fate,
     act: (server: SimApiServer, name: string, caller: { username: string; groups: string[] }) => Promise<unknown>,
+    waits = true,
   ): Promise<string> {
     const [cell = "", name = ""] = pod.split("/");
     const { ledger, totals } = this.world;
@@ -153,7 +156,18 @@ export class Stage {
         ledger.end(operation);
         this.#fates.delete(pod);
       });
-    return await this.during(this.#orHeld(pod, outcome));
+    const answer = this.#orHeld(pod, outcome);
+    if (waits) return await this.during(answer);
+    this.#asked.set(pod, answer);
+    return "asked";
+  }
+
+  /** The outcome of what was asked for without waiting. */
+  async answer(pod: string): Promise<string> {
+    const answer = this.#asked.get(pod);
+    if (answer === undefined) throw new Error(`nobody waits for the deletion of ${pod}`);
+    this.#asked.delete(pod);
+    return await this.during(answer);
   }
 
   /** Lets a held commit go on; with "hold" the next attempt of the same request is held as well. Resolves to what came of it. */
@@ -229,10 +243,10 @@ export class Stage {
     this.#backups.set(name, this.server(name).engine.backup());
   }
 
-  restore(name: string): void {
+  restore(name: string, gracefully: boolean): void {
     const backup = this.#backups.get(name);
     if (backup === undefined) throw new Error(`there is no backup of ${name}`);
-    this.server(name).restore(backup);
+    this.server(name).restore(backup, gracefully);
     if (name === "core") this.world.coreRestored();
     else this.world.ledger.restored(name, this.server(name));
   }
