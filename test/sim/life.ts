@@ -9,8 +9,11 @@ import { drawPlan, type FaultClass, type Plan } from "./plan.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import { settleWindowMs, World, type WorldTotals } from "./world.ts";
 
-/** Watches and leases need seconds; first counts in a cell where nothing moves wait for the bookmark that comes once a minute. */
-const startUpMs = 100_000;
+/**
+ * Watches and leases need seconds; first counts in a cell where nothing moves wait for the bookmark that comes once a minute; and where a cell's clock is far
+ * ahead of its aggregator's, pods seem to become available only later.
+ */
+const startUpMs = 300_000;
 /**
  * After the faults: a watch's longest backoff, a lease, then the slowest row of design 2.6 (settle window + 60 s), once more where a bucket was
  * refreshed at the last moment.
