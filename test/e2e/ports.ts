@@ -2,16 +2,24 @@
 import { createServer, type Server } from "node:net";
 import { once } from "node:events";
 
-/** `count` different ports that were free a moment ago. */
+/** Ports given out in this run: the system would give one again to whoever asks before its first owner listens. */
+const given = new Set<number>();
+
+/** `count` different ports that were free on all addresses a moment ago, and that nobody in this process was given before. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const servers: Server[] = [];
+  const ports: number[] = [];
   try {
-    for (let index = 0; index < count; index++) {
-      const server = createServer().listen(0, "127.0.0.1");
+    while (ports.length < count) {
+      const server = createServer().listen(0);
       servers.push(server);
       await once(server, "listening");
+      const port = portOf(server);
+      if (given.has(port)) continue;
+      given.add(port);
+      ports.push(port);
     }
-    return servers.map(portOf);
+    return ports;
   } finally {
     for (const server of servers) server.close();
   }

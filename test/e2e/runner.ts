@@ -8,6 +8,7 @@ import { type KubeAssets, kubernetesVersion } from "../../scripts/kube-assets.ts
 import { type ManagedProcess, type ProcessSet } from "./child-processes.ts";
 import { type Cluster } from "./cluster.ts";
 import { type ClusterPool } from "./cluster-pool.ts";
+import { isPortTaken } from "./ports.ts";
 
 /** What a case measured, in the order in which it is printed. `deletionFigures` supplies the usual ones. */
 export type Figures = Readonly<Record<string, number | string>>;
@@ -43,6 +44,8 @@ export interface CaseResult {
   readonly passed: boolean;
   readonly durationMs: number;
   readonly figures: Figures;
+  /** A process ended because its port was taken: that says nothing of the case. */
+  readonly portWasTaken: boolean;
   readonly error?: string;
 }
 
@@ -69,7 +72,12 @@ export async function runCases(options: RunnerOptions): Promise<readonly CaseRes
   const selected = options.cases.filter(({ name }) => name.includes(options.filter));
   const results: CaseResult[] = [];
   for (const [index, one] of selected.entries()) {
-    const result = await runCase(one, `e2e-${index + 1}`, options);
+    let result = await runCase(one, `e2e-${index + 1}`, options);
+    if (result.portWasTaken) {
+      print(`again: ${one.name}: another program took a port before it was used`);
+      await pool.discard();
+      result = await runCase(one, `e2e-${index + 1}-again`, options);
+    }
     results.push(result);
     print(
       `${result.passed ? "ok  " : "FAIL"} ${one.name} (${seconds(result.durationMs)}) ${printed(result.figures)}`.trimEnd(),
@@ -103,6 +111,7 @@ async function runCase(one: E2eCase, namespace: string, options: RunnerOptions):
   const startMs = performance.now();
   let figures: Figures = {};
   let error: string | undefined;
+  let portWasTaken = false;
   try {
     figures = await within(one.timeLimitMs, "the case", one.run(context));
     const crashed = processes.processes().filter((one) => one.exit()?.code === crashCode);
@@ -112,6 +121,8 @@ async function runCase(one: E2eCase, namespace: string, options: RunnerOptions):
   } catch (cause) {
     const logs = [...processes.processes(), ...options.pool.processes()].map(logTail);
     error = [describe(cause), ...logs].join("\n");
+    // Ports are chosen by the system and free until they are used, unless a connection of another program gets one in between.
+    portWasTaken = processes.processes().some((one) => one.exit() !== undefined && isPortTaken(one.log()));
   }
   const durationMs = performance.now() - startMs;
   abort.abort();
@@ -128,6 +139,7 @@ async function runCase(one: E2eCase, namespace: string, options: RunnerOptions):
     passed: error === undefined,
     durationMs,
     figures,
+    portWasTaken,
     ...(error === undefined ? {} : { error }),
   };
 }
