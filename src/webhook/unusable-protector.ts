@@ -3,6 +3,7 @@
  * nothing, because nobody can say what it leaves. What it may protect: when it was understood before, what it protected then; else every pod of its
  * namespace that the understandable part of its selector selects.
  */
+import { asObject, type Json } from "../api/json.ts";
 import {
   type LabelSelector,
   type LabelSelectorRequirement,
@@ -78,7 +79,7 @@ export function flawOf(status: PodProtectorStatus | undefined): string | undefin
   return undefined;
 }
 
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isMap ? (value as Readonly<Record<string, unknown>>) : {};
+/** Nothing where there is no object. */
+function fieldsOf(value: unknown): Json {
+  return asObject(value) ?? {};
 }

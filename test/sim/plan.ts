@@ -2,8 +2,7 @@
 import { type Rng, uniform } from "../../src/util/rng.ts";
 import { type Rates } from "./clusters/conditions.ts";
 
-/** Faults that a seed switches on or off together. */
-export const faultClasses = [
+const drawnFirst = [
   "latency",
   "resets",
   "partitions",
@@ -30,6 +29,9 @@ export const faultClasses = [
   "other-refusals",
   "late-cells",
   "settings",
+] as const;
+/** Drawn after all others, so that what a seed draws besides does not depend on them. */
+const drawnLast = [
   "bystanders",
   "odd-deployments",
   "hostile-protectors",
@@ -38,18 +40,11 @@ export const faultClasses = [
   "core-policies",
   "odd-reviews",
 ] as const;
-/** Drawn after all others, so that what a seed draws besides does not depend on them. */
-const drawnLast: ReadonlySet<string> = new Set([
-  "bystanders",
-  "odd-deployments",
-  "hostile-protectors",
-  "go-components",
-  "forbidden-fences",
-  "core-policies",
-  "odd-reviews",
-]);
+/** Faults that a seed switches on or off together. */
+export const faultClasses = [...drawnFirst, ...drawnLast] as const;
 /** Faults that even a correct guard cannot hold against in full (docs/accounting.md): drawn only on demand. */
 export const onDemand = ["restores", "old-crd", "last-known-quota", "webhook-dry-runs"] as const;
+const lateFaults: ReadonlySet<string> = new Set(drawnLast);
 export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[number];
 
 export interface Plan {
@@ -99,11 +94,10 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const podsPerCell = integer(rng, 2, 10);
   const total = podsPerCell * cells.length;
   const share = uniform(rng, 0.05, 0.8);
-  const early = faultClasses.filter((name) => !drawnLast.has(name));
-  const drawn = new Set<FaultClass>(early.filter(() => rng.next() < share));
+  const drawn = new Set<FaultClass>(drawnFirst.filter(() => rng.next() < share));
   const faults = new Set(only ?? drawn);
   const severities = new Map<FaultClass, number>(
-    [...early, "restores" as const].map((name) => [name, magnitude(rng, -1, 0.5)] as const),
+    [...drawnFirst, "restores" as const].map((name) => [name, magnitude(rng, -1, 0.5)] as const),
   );
   const severity = (name: FaultClass): number => (faults.has(name) ? (severities.get(name) ?? 0) : 0);
   const scaled = (name: FaultClass, usual: number): number => Math.min(0.5, usual * severity(name));
@@ -142,7 +136,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   };
   for (const name of [...faultClasses, ...onDemand].filter((one) => !severities.has(one))) {
     severities.set(name, magnitude(rng, -1, 0.5));
-    if (rng.next() < share && only === undefined && drawnLast.has(name)) faults.add(name);
+    if (rng.next() < share && only === undefined && lateFaults.has(name)) faults.add(name);
   }
   return {
     ...plan,

@@ -65,7 +65,8 @@ function decodeBody(method: string, text: string, contentType: string): unknown 
   }
 }
 
-function eventText(event: WatchEvent): string {
+/** An event as a line of a watch. */
+export function eventText(event: WatchEvent): string {
   const object =
     event.type === "BOOKMARK" || event.type === "ERROR" ? JSON.stringify(event.object) : objectText(event.object);
   return `{"type":"${event.type}","object":${object}}\n`;

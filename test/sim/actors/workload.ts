@@ -7,8 +7,8 @@ import { type Rng, uniform } from "../../../src/util/rng.ts";
 import { type JsonObject, type KubeObject, asObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { formatSeconds } from "../../double/engine/metadata.ts";
-import { isApiError } from "../../double/index.ts";
 import { type Cell, namespace, type World } from "../world.ts";
+import { quietly } from "./draws.ts";
 
 const { pods } = builtInResources;
 /** A pod that is gone is replaced after so long, and is ready after so long again. */
@@ -77,7 +77,7 @@ export class Workload {
     const pod = all[Math.floor(this.#rng.next() * all.length)];
     if (pod === undefined) return;
     const app = pod.metadata.labels?.["app"] === "web" ? "other" : "web";
-    await this.#quietly(() => this.#patch(pod.metadata.name, { metadata: { labels: { app } } }));
+    await quietly(() => this.#patch(pod.metadata.name, { metadata: { labels: { app } } }));
   }
 
   #pick(): KubeObject | undefined {
@@ -88,7 +88,7 @@ export class Workload {
   async #create(readyAfter: number, name?: string): Promise<void> {
     this.#created += 1;
     const podName = name ?? `web-${this.#cell.name}-${this.#created}`;
-    const object = await this.#quietly(() =>
+    const object = await quietly(() =>
       this.#cell.server.engine.create(pods, namespace, {
         apiVersion: "v1",
         kind: "Pod",
@@ -132,7 +132,7 @@ export class Workload {
     if (present === undefined || present.metadata.uid !== pod.metadata.uid) return;
     if (asObject(present.status)["phase"] === "Failed") return;
     const patch = { metadata: { uid: pod.metadata.uid }, status };
-    await this.#quietly(() => this.#patch(pod.metadata.name, patch, "status"));
+    await quietly(() => this.#patch(pod.metadata.name, patch, "status"));
   }
 
   async #patch(name: string, body: JsonObject, subresource?: "status"): Promise<unknown> {
@@ -149,23 +149,13 @@ export class Workload {
   async #remove(pod: KubeObject): Promise<void> {
     const { engine } = this.#cell.server;
     const options = { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } };
-    const removed = await this.#quietly(() =>
+    const removed = await quietly(() =>
       engine.delete(pods, namespace, pod.metadata.name, options, { caller: kubelet }),
     );
     const present = engine.find(pods, namespace, pod.metadata.name);
     // Refused or lost: a kubelet tries again.
     if (removed === undefined && present?.metadata.uid === pod.metadata.uid) {
       this.#later({ low: 1_000, high: 5_000 }, () => this.#remove(pod));
-    }
-  }
-
-  /** What the API server refuses is no error of the simulation. */
-  async #quietly<T>(act: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await act();
-    } catch (error) {
-      if (isApiError(error)) return undefined;
-      throw error;
     }
   }
 

@@ -5,12 +5,14 @@
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
 import { type Rng } from "../../../src/util/rng.ts";
 import { type CallWebhook, Engine, handleRest, permissivePodProtectorCrd } from "../../double/index.ts";
-import { type KubeObject, objectText } from "../../double/engine/object.ts";
+import { type KubeObject } from "../../double/engine/object.ts";
 import { type Backup } from "../../double/engine/store.ts";
 import { type RestRequest, type RestResponse } from "../../double/rest/rest.ts";
 import { type Watch, type WatchEvent } from "../../double/engine/watch.ts";
 import { type Fault } from "../../double/http/faults.ts";
 import { answerWith } from "../../double/http/faulty-answers.ts";
+import { corrupted, truncated } from "../../double/http/faulty-stream.ts";
+import { eventText } from "../../double/http/front.ts";
 import { type ResourceType, builtInResources } from "../../double/engine/resources.ts";
 import { systemAdmin } from "../../double/engine/engine.ts";
 import { type SimNode } from "../kernel/node.ts";
@@ -153,7 +155,7 @@ export class SimApiServer implements WireServer {
         : {};
     reply.head(answer.code, { "content-type": "application/json", ...retryAfter });
     const onDelivered = answer.kind === "json" ? this.deliveries.ofList(request, answer.text) : undefined;
-    reply.chunk(fault?.type === "truncate" ? answer.text.slice(0, answer.text.length / 2) : answer.text, onDelivered);
+    reply.chunk(fault?.type === "truncate" ? truncated(answer.text) : answer.text, onDelivered);
     reply.end();
   }
 
@@ -185,10 +187,10 @@ export class SimApiServer implements WireServer {
         if (faulty === "stall") isBroken = true;
         else if (faulty === "reset") reply.reset();
         else if (faulty === "truncate") {
-          reply.chunk(text.slice(0, text.length / 2));
+          reply.chunk(truncated(text));
           reply.end();
           close();
-        } else if (faulty === "corrupt") reply.chunk(`${text.slice(0, text.length / 2)}\u0000\n`);
+        } else if (faulty === "corrupt") reply.chunk(corrupted(text));
         else reply.chunk(text, onDelivered(event));
       },
       onEnd: (): void => {
@@ -240,9 +242,3 @@ const withoutWatchList: RestResponse = {
       "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
   }),
 };
-
-function eventText(event: WatchEvent): string {
-  const { type } = event;
-  const object = type === "BOOKMARK" || type === "ERROR" ? JSON.stringify(event.object) : objectText(event.object);
-  return `{"type":"${type}","object":${object}}\n`;
-}

@@ -6,15 +6,11 @@ import { createHash } from "node:crypto";
 import { assert } from "../../../src/util/assert.ts";
 import { type Rng } from "../../../src/util/rng.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
+import { drainMicrotasks } from "../../support/virtual-clock.ts";
 import { EventHeap, type ScheduledEvent } from "./event-heap.ts";
 
 /** Lines kept for the report of a failure. */
 const recentLinesMax = 200;
-
-/** Runs all promise continuations that are ready, and those that they make ready. */
-function settle(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
 
 export class Kernel {
   readonly seed: number;
@@ -89,7 +85,7 @@ export class Kernel {
 
   /** Lets time pass until `untilMs`, or until `isDone` says so after an event, or until a checker fails. */
   async run(untilMs: number, isDone: () => boolean = () => false): Promise<void> {
-    await settle();
+    await drainMicrotasks();
     while (this.#failure === undefined && !isDone()) {
       const event = this.#events.peek();
       if (event === undefined || event.dueMs > untilMs) {
@@ -100,7 +96,7 @@ export class Kernel {
       if (event.isCancelled) continue;
       this.#nowMs = event.dueMs;
       event.run();
-      await settle();
+      await drainMicrotasks();
     }
   }
 }
