@@ -1,5 +1,6 @@
 /** Draws episodes: what the replica is like, which PodProtectors there are, and what reaches it in which order. */
 import { type KubeErrorKind } from "../../src/kube/kube-client.ts";
+import { errorKinds } from "../kube/error-kinds.ts";
 import { Draw } from "./draw.ts";
 import { type Episode, type EpisodeSettings, type Fault, type GivenProtector, type Step } from "./episode.ts";
 import { mutated } from "./mutate.ts";
@@ -73,24 +74,8 @@ function drawDisturbance(draw: Draw, number: number): Step {
   ]);
 }
 
-const errors: readonly KubeErrorKind[] = [
-  "conflict",
-  "conflict",
-  "alreadyExists",
-  "notFound",
-  "gone",
-  "invalid",
-  "unauthorized",
-  "forbidden",
-  "tooManyRequests",
-  "serverError",
-  "serverError",
-  "timeout",
-  "network",
-  "network",
-  "malformed",
-  "aborted",
-];
+/** Conflicts, sick servers and lost connections are what there is most of. */
+const errors: readonly KubeErrorKind[] = [...errorKinds, "conflict", "serverError", "network"];
 
 function drawFault(draw: Draw, name: string, number: number): Fault {
   return draw.weighted<Fault>([

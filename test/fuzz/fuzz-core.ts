@@ -2,11 +2,10 @@
  * The core cluster of an episode: PodProtectors as JSON text, read anew for every answer and event as from the wire, so that nothing is shared with the
  * product, and depth and odd keys arrive as they would. (FakeCore of the webhook's tests clones objects, which neither survives depth nor text that is odd.)
  */
-import { type ResourceVersion } from "../../src/api/resource-version.ts";
-import { type Informer, type InformerHandler } from "../../src/kube/informer.ts";
 import { KubeError, type KubeClient, type KubeErrorKind, type KubeRequest } from "../../src/kube/kube-client.ts";
 import { type Clock, sleep } from "../../src/util/clock.ts";
-import { decodeWatched, type WatchedProtector } from "../../src/webhook/index.ts";
+import { decodeWatched } from "../../src/webhook/index.ts";
+import { FakeInformer } from "../webhook/support/fake-informer.ts";
 import { type Json } from "../webhook/support/objects.ts";
 import { type Fault } from "./episode.ts";
 
@@ -25,7 +24,7 @@ export interface FuzzCoreOptions {
 }
 
 export class FuzzCore {
-  readonly informer = new FuzzInformer();
+  readonly informer = new FakeInformer();
   readonly faults: Fault[] = [];
   readonly #options: FuzzCoreOptions;
   readonly #objects = new Map<string, { readonly body: Json; readonly version: number }>();
@@ -122,55 +121,4 @@ function isName(value: unknown): value is string {
 
 function failure(kind: KubeErrorKind, retryAfterMs?: number): KubeError {
   return new KubeError(kind, `the core answers ${kind}`, retryAfterMs === undefined ? {} : { retryAfterMs });
-}
-
-class FuzzInformer implements Informer<WatchedProtector> {
-  readonly #store = new Map<string, WatchedProtector>();
-  readonly #handlers: InformerHandler<WatchedProtector>[] = [];
-  isListed = false;
-  silence = 0;
-
-  /** The present state of an object; undefined = gone. Something that has no version is as good as absent. */
-  show(key: string, raw: unknown): void {
-    const object = raw === undefined ? undefined : decodeWatched(raw);
-    const previous = this.#store.get(key);
-    if (object === undefined) this.#store.delete(key);
-    else this.#store.set(key, object);
-    const isSame = previous !== undefined && previous.uid === object?.uid;
-    for (const handler of this.#handlers) {
-      if (previous !== undefined && !isSame)
-        handler.onEvent({ type: "deleted", object: previous, finalStateUnknown: false });
-      if (object === undefined) continue;
-      handler.onEvent(isSame ? { type: "modified", object, previous } : { type: "added", object });
-    }
-  }
-
-  get(key: string): WatchedProtector | undefined {
-    return this.#store.get(key);
-  }
-  values(): IterableIterator<WatchedProtector> {
-    return this.#store.values();
-  }
-  get size(): number {
-    return this.#store.size;
-  }
-  hasSynced(): boolean {
-    return this.isListed;
-  }
-  version(): ResourceVersion | undefined {
-    return undefined;
-  }
-  silentMs(): number {
-    return this.isListed ? this.silence : Infinity;
-  }
-  lastError(): string | undefined {
-    return undefined;
-  }
-  subscribe(handler: InformerHandler<WatchedProtector>): void {
-    this.#handlers.push(handler);
-  }
-  relist(): void {}
-  run(): Promise<void> {
-    return Promise.resolve();
-  }
 }

@@ -4,7 +4,7 @@ import { annotations } from "../../src/api/v1alpha1/names.ts";
 import { silentLogger } from "../../src/util/logger.ts";
 import { NewestStates } from "../../src/webhook/newest-states.ts";
 import { createProtectorDirectory } from "../../src/webhook/protector-directory.ts";
-import { FakeInformer } from "./support/fake-core.ts";
+import { FakeInformer } from "./support/fake-informer.ts";
 import { type Json, protector } from "./support/objects.ts";
 
 let version = 1;

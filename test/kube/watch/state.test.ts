@@ -3,6 +3,7 @@ import test from "node:test";
 import { parseResourceVersion } from "../../../src/api/resource-version.ts";
 import { KubeError, type KubeErrorKind } from "../../../src/kube/kube-client.ts";
 import { nextStep, type State, type Step } from "../../../src/kube/watch/state.ts";
+import { errorKinds } from "../error-kinds.ts";
 
 const at = parseResourceVersion("10")!;
 const streaming: State = { phase: "list", method: "watchList" };
@@ -10,24 +11,8 @@ const paging: State = { phase: "list", method: "pages" };
 const lists: readonly State[] = [streaming, paging];
 const watching: State = { phase: "watch", from: at };
 
-const kinds: readonly KubeErrorKind[] = [
-  "conflict",
-  "alreadyExists",
-  "notFound",
-  "gone",
-  "invalid",
-  "unauthorized",
-  "forbidden",
-  "tooManyRequests",
-  "serverError",
-  "timeout",
-  "network",
-  "malformed",
-  "aborted",
-];
-
 test("a failed list is always followed by a list, with a pause unless another method is tried", () => {
-  for (const kind of kinds) {
+  for (const kind of errorKinds) {
     for (const state of lists) {
       const step: Step = nextStep(
         state,
@@ -45,7 +30,7 @@ test("a failed list is always followed by a list, with a pause unless another me
 });
 
 test("a list that has begun is heavy to do again, whatever broke it", () => {
-  for (const kind of kinds) {
+  for (const kind of errorKinds) {
     for (const state of lists) {
       const error = new KubeError(kind, "");
       const step: Step = nextStep(state, { type: "failed", resumeFrom: undefined, error, begun: true }, "pages");
@@ -66,7 +51,7 @@ test("what the server asks to wait is passed on, from lists and watches", () => 
 test("a failed watch goes on from its version after a pause, except where the version is of no use", () => {
   const relisting = new Set<KubeErrorKind>(["gone", "notFound", "invalid"]);
   const light = new Set<KubeErrorKind>(["network", "unauthorized", "timeout", "aborted"]);
-  for (const kind of kinds) {
+  for (const kind of errorKinds) {
     for (const state of [streaming, watching]) {
       const step: Step = nextStep(
         state,

@@ -2,11 +2,9 @@
  * One core cluster for several webhook replicas: PodProtectors with resourceVersions, status writes that compare and swap, and informers whose events a test
  * delivers when it likes. Requests take `latencyMs` of the clock; a script may make each fail, before or after it took effect.
  */
-import { type ResourceVersion } from "../../../src/api/resource-version.ts";
-import { type Informer, type InformerHandler } from "../../../src/kube/informer.ts";
 import { KubeError, type KubeClient, type KubeErrorKind, type KubeRequest } from "../../../src/kube/kube-client.ts";
 import { type Clock, sleep } from "../../../src/util/clock.ts";
-import { decodeWatched, type WatchedProtector } from "../../../src/webhook/index.ts";
+import { FakeInformer } from "./fake-informer.ts";
 import { type Json } from "./objects.ts";
 
 /** What a script does with a request. */
@@ -129,69 +127,6 @@ export class FakeCore {
     this.#objects.set(key, { body: stored, version: this.version });
     if (this.watches) this.deliver();
     return stored;
-  }
-}
-
-export class FakeInformer implements Informer<WatchedProtector> {
-  readonly #handlers: InformerHandler<WatchedProtector>[] = [];
-  readonly #store = new Map<string, WatchedProtector>();
-  #synced = false;
-  silence = 0;
-  error: string | undefined;
-
-  get(key: string): WatchedProtector | undefined {
-    return this.#store.get(key);
-  }
-  values(): IterableIterator<WatchedProtector> {
-    return this.#store.values();
-  }
-  get size(): number {
-    return this.#store.size;
-  }
-  hasSynced(): boolean {
-    return this.#synced;
-  }
-  version(): ResourceVersion | undefined {
-    return undefined;
-  }
-  silentMs(): number {
-    return this.#synced ? this.silence : Infinity;
-  }
-  lastError(): string | undefined {
-    return this.error;
-  }
-  subscribe(handler: InformerHandler<WatchedProtector>): void {
-    this.#handlers.push(handler);
-  }
-  relist(): void {}
-  run(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  /** Brings the store to this state and reports the differences. */
-  sync(raws: readonly Json[]): void {
-    const left = new Map(this.#store);
-    for (const raw of raws) {
-      const object = decodeWatched(structuredClone(raw));
-      if (object === undefined) continue;
-      const previous = left.get(object.key);
-      left.delete(object.key);
-      this.#store.set(object.key, object);
-      for (const handler of this.#handlers) {
-        if (previous === undefined) handler.onEvent({ type: "added", object });
-        else if (previous.uid !== object.uid) {
-          handler.onEvent({ type: "deleted", object: previous, finalStateUnknown: true });
-          handler.onEvent({ type: "added", object });
-        } else if (previous.resourceVersion !== object.resourceVersion) {
-          handler.onEvent({ type: "modified", object, previous });
-        }
-      }
-    }
-    for (const object of left.values()) {
-      this.#store.delete(object.key);
-      for (const handler of this.#handlers) handler.onEvent({ type: "deleted", object, finalStateUnknown: false });
-    }
-    this.#synced = true;
   }
 }
 

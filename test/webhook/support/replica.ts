@@ -5,7 +5,8 @@ import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { createWebhook, type Webhook, type WebhookOptions } from "../../../src/webhook/index.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../support/virtual-clock.ts";
-import { FakeCore, type FakeInformer } from "./fake-core.ts";
+import { FakeCore } from "./fake-core.ts";
+import { type FakeInformer } from "./fake-informer.ts";
 import { type Json } from "./objects.ts";
 
 export interface Answer {
