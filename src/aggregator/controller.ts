@@ -13,7 +13,7 @@ import { type SettlementConfig } from "../core/settlement.ts";
 import { type Snapshot } from "../core/snapshot.ts";
 import { type SyncTime } from "../core/sync-time.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
-import { isKubeError, type KubeClient } from "../kube/kube-client.ts";
+import { type KubeClient } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { assert } from "../util/assert.ts";
@@ -26,7 +26,7 @@ import { BarrierTracker } from "./barrier.ts";
 import { CellPods } from "./cell-pods.ts";
 import { Fencer } from "./fencer.ts";
 import { MatchTable } from "./match-table.ts";
-import { type AggregatorMetrics } from "./metrics.ts";
+import { type AggregatorMetrics, type AggregatorSizes, errorLabel } from "./metrics.ts";
 import { ProtectorState } from "./protector-state.ts";
 import { PruningReport } from "./pruning-report.ts";
 import { reconcileProtector } from "./reconcile.ts";
@@ -179,9 +179,16 @@ export class Aggregator {
     return this.#states.get(key);
   }
 
-  /** Number of PodProtectors that wait for the next event, for the gauge. */
-  get nextEventPoolSize(): number {
-    return this.#nextEventPool.size;
+  /** The sizes of what grows and shrinks with the work, for gauges: a leader's; a standby has only the fences of its former terms. */
+  sizes(): AggregatorSizes {
+    return {
+      queue: this.#queue?.size ?? 0,
+      nextEventPool: this.#nextEventPool.size,
+      barrierPool: this.#barrierPool.size,
+      fencePool: this.#fencePool.size,
+      fences: this.fences.size,
+      fencesWaiting: this.fencer.waiting,
+    };
   }
 
   async #process(key: string, signal: AbortSignal): Promise<Outcome> {
@@ -390,10 +397,4 @@ export class Aggregator {
     state.watch.restart(this.deps.clock.monotonicMs());
     this.#enqueue(key);
   }
-}
-
-function errorLabel(outcome: Outcome): string {
-  if (outcome.kind === "conflict") return "Conflict";
-  if (outcome.kind === "done") return "nil";
-  return isKubeError(outcome.error) ? outcome.error.kind : "unknown";
 }

@@ -42,6 +42,11 @@ export class Fencer {
     this.#options = options;
   }
 
+  /** Fences that wait for their turn. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /** Fences the pod soon, until the signal aborts; `onAnswered` follows. False, and nothing done, when too many are waiting. */
   request(pod: PodRecord, signal: AbortSignal): boolean {
     if (this.#waiting.has(pod.uid)) return true;

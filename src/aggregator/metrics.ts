@@ -1,4 +1,5 @@
 /** Metrics of the aggregator. Upstream's names where it has them (section 8.4); the rest begins with aggregator_ too. */
+import { isKubeError } from "../kube/kube-client.ts";
 import {
   asyncLatencySeconds,
   type Counter,
@@ -8,6 +9,23 @@ import {
   type Histogram,
   type Metrics,
 } from "../util/metrics.ts";
+import { type Outcome } from "../work-queue/index.ts";
+
+/** Entries of what grows and shrinks with the work. */
+export interface AggregatorSizes {
+  /** PodProtectors in the work queue, those that wait for a moment included. */
+  readonly queue: number;
+  /** PodProtectors that look again at the next pod event. */
+  readonly nextEventPool: number;
+  /** PodProtectors that look again when a barrier has been passed. */
+  readonly barrierPool: number;
+  /** Pods whose fence somebody waits for. */
+  readonly fencePool: number;
+  /** Pods whose fences are remembered. */
+  readonly fences: number;
+  /** Fences that wait for their turn. */
+  readonly fencesWaiting: number;
+}
 
 export interface AggregatorMetrics {
   readonly reconcile: Histogram;
@@ -19,7 +37,8 @@ export interface AggregatorMetrics {
   readonly historyResets: Counter;
   readonly extensionsPruned: Counter;
   readonly snapshotAge: Gauge;
-  readonly poolSize: Gauge;
+  /** To be called before each scrape. */
+  sizes(sizes: AggregatorSizes): void;
   readonly poolDrainCount: Histogram;
   readonly poolDrainPeriod: Histogram;
 }
@@ -69,9 +88,7 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
       [],
     ),
     snapshotAge: metrics.gauge("aggregator_snapshot_age_seconds", "Seconds since the pod watch was last heard of", []),
-    poolSize: metrics.gauge("aggregator_next_event_pool_current_size", "PodProtectors waiting for the next pod event", [
-      "shard",
-    ]),
+    sizes: createSizeGauges(metrics),
     poolDrainCount: metrics.histogram(
       "aggregator_next_event_pool_drain_count",
       "PodProtectors taken from the pool at once",
@@ -85,4 +102,32 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
       asyncLatencySeconds,
     ),
   };
+}
+
+function createSizeGauges(metrics: Metrics): AggregatorMetrics["sizes"] {
+  const poolSize = metrics.gauge(
+    "aggregator_next_event_pool_current_size",
+    "PodProtectors waiting for the next pod event",
+    ["shard"],
+  );
+  const entries = metrics.gauge(
+    "aggregator_table_entries",
+    "Entries of the tables that grow and shrink with the work, by table: queue, barrier-pool, fence-pool, fences, fences-waiting",
+    ["table"],
+  );
+  return (sizes) => {
+    poolSize.set({ shard: "0" }, sizes.nextEventPool);
+    entries.set({ table: "queue" }, sizes.queue);
+    entries.set({ table: "barrier-pool" }, sizes.barrierPool);
+    entries.set({ table: "fence-pool" }, sizes.fencePool);
+    entries.set({ table: "fences" }, sizes.fences);
+    entries.set({ table: "fences-waiting" }, sizes.fencesWaiting);
+  };
+}
+
+/** The label of a reconciliation's outcome. */
+export function errorLabel(outcome: Outcome): string {
+  if (outcome.kind === "conflict") return "Conflict";
+  if (outcome.kind === "done") return "nil";
+  return isKubeError(outcome.error) ? outcome.error.kind : "unknown";
 }

@@ -1,6 +1,7 @@
 /** One aggregation of one PodProtector: settle, count, and write both in one compare-and-swap. */
 import { type PodRecord } from "../api/pod.ts";
 import { type CellStatus, type PodProtectorStatus } from "../api/v1alpha1/pod-protector.ts";
+import { type OwnAggregation } from "../core/cell-memory.ts";
 import { planCell } from "../core/cell-plan.ts";
 import { countedSpec } from "../core/counted-spec.ts";
 import { countPods } from "../core/pod-counts.ts";
@@ -138,7 +139,7 @@ function isPruned({ protector }: StoredProtector, cellID: string): boolean {
 async function write(
   aggregator: Aggregator,
   state: ProtectorState,
-  cell: CellStatus & { readonly aggregation: NonNullable<CellStatus["aggregation"]> },
+  cell: CellStatus & { readonly aggregation: OwnAggregation },
   settlement: Settlement,
   signal: AbortSignal,
 ): Promise<Outcome> {

@@ -107,9 +107,7 @@ export class BucketWatch {
     const first = this.#samples[0];
     if (first === undefined || first.atMs > fromMs) return 0;
     let minimum = this.anonymousCount();
-    for (let at = this.#samples.length - 1; at >= 0; at -= 1) {
-      const sample = this.#samples[at];
-      if (sample === undefined) break;
+    for (const sample of this.#samples.toReversed()) {
       minimum = Math.min(minimum, sample.count);
       if (sample.atMs <= fromMs) break;
     }

@@ -5,10 +5,14 @@
 import { compareResourceVersions, parseResourceVersion } from "../api/resource-version.ts";
 import { parseTime } from "../api/micro-time.ts";
 import { type Aggregation } from "../api/v1alpha1/pod-protector.ts";
+import { type PodCounts } from "./pod-counts.ts";
 import { isRecountedSince } from "./recount.ts";
 
+/** Counts of ours: none of them is left out. */
+export type OwnAggregation = Aggregation & PodCounts;
+
 export class CellMemory {
-  #written: Aggregation | undefined;
+  #written: OwnAggregation | undefined;
   #firstCounts: { readonly state: string; readonly sinceMs: number } | undefined;
   #restoredSinceMs: number | undefined;
   /** A recorded version of a worker history that no longer exists. */
@@ -32,7 +36,7 @@ export class CellMemory {
   }
 
   /** Our write was accepted. */
-  wrote(aggregation: Aggregation): void {
+  wrote(aggregation: OwnAggregation): void {
     this.#written = aggregation;
     this.#firstCounts = undefined;
     this.#restoredSinceMs = undefined;
@@ -84,13 +88,13 @@ export class CellMemory {
 }
 
 /** True when `recorded` is `own` without the extension fields. Equal counts at another event time are another aggregator's. */
-function isStrippedFrom(recorded: Aggregation, own: Aggregation): boolean {
+function isStrippedFrom(recorded: Aggregation, own: OwnAggregation): boolean {
   return (
     recorded.totalReplicas === own.totalReplicas &&
     recorded.availableReplicas === own.availableReplicas &&
-    (recorded.readyReplicas ?? 0) === (own.readyReplicas ?? 0) &&
-    (recorded.scheduledReplicas ?? 0) === (own.scheduledReplicas ?? 0) &&
-    (recorded.runningReplicas ?? 0) === (own.runningReplicas ?? 0) &&
+    (recorded.readyReplicas ?? 0) === own.readyReplicas &&
+    (recorded.scheduledReplicas ?? 0) === own.scheduledReplicas &&
+    (recorded.runningReplicas ?? 0) === own.runningReplicas &&
     parseTime(recorded.lastEventTime) === parseTime(own.lastEventTime)
   );
 }

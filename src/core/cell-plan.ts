@@ -9,7 +9,7 @@ import { formatMicroTime, parseTime } from "../api/micro-time.ts";
 import { compareResourceVersions, parseResourceVersion } from "../api/resource-version.ts";
 import { type Aggregation, type CellStatus } from "../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../util/clock.ts";
-import { type CellMemory } from "./cell-memory.ts";
+import { type CellMemory, type OwnAggregation } from "./cell-memory.ts";
 import { type PodCensus, type PodCounts } from "./pod-counts.ts";
 import { type Settlement } from "./settlement.ts";
 import { type Snapshot } from "./snapshot.ts";
@@ -35,7 +35,7 @@ export type CellPlan =
   | { readonly kind: "behind" }
   /** A LIST barrier sent after `fromMs` must be passed first. */
   | { readonly kind: "barrier"; readonly fromMs: number }
-  | { readonly kind: "write"; readonly cell: CellStatus & { readonly aggregation: Aggregation } };
+  | { readonly kind: "write"; readonly cell: CellStatus & { readonly aggregation: OwnAggregation } };
 
 /** Decides what to write for one cell. Updates the waits in `memory`, nothing else. */
 export function planCell(input: CellPlanInput): CellPlan {
@@ -96,7 +96,7 @@ function cellOf(
   input: CellPlanInput,
   recorded: Aggregation | undefined,
   isRecount = overrules(input),
-): CellStatus & { readonly aggregation: Aggregation } {
+): CellStatus & { readonly aggregation: OwnAggregation } {
   const { counts } = input.census;
   const before = parseTime(recorded?.lastEventTime);
   // A recorded time of the future was a mistake of somebody (a clock that was fast); nothing would ever be newer.

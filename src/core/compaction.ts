@@ -9,7 +9,7 @@ import { parseTime } from "../api/micro-time.ts";
 import { newerResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
 import { type Bucket } from "../api/v1alpha1/pod-protector.ts";
 import { bucketKind } from "./bucket.ts";
-import { digestOfUID, packDigests } from "./uid-digest.ts";
+import { digestOfUID, packDigests, type PackedDigests } from "./uid-digest.ts";
 
 /**
  * Share of compactThreshold that stays as single buckets after a packing: packing one bucket per admission would rewrite the packed
@@ -46,14 +46,15 @@ export function compact(
   return [pack(merged), ...buckets.filter((bucket) => !gone.has(bucket))];
 }
 
-/** Takes pods out of a packed bucket; undefined when nothing is left of it. Other buckets are returned as they are. */
-export function withoutDigests(bucket: Bucket, gone: ReadonlySet<string>): Bucket | undefined {
-  const kind = bucketKind(bucket);
-  if (kind.kind !== "packed") return bucket;
-  const digests = kind.digests.list().filter((digest) => !gone.has(digest));
-  if (digests.length === kind.digests.size) return bucket;
-  if (digests.length === 0) return undefined;
-  return { ...bucket, counter: digests.length, podUIDDigests: packDigests(digests) };
+/** Takes pods out of a packed bucket, which holds `digests`; undefined when nothing is left of it. */
+export function withoutDigests(
+  bucket: Bucket,
+  digests: Pick<PackedDigests, "list">,
+  gone: ReadonlySet<string>,
+): Bucket | undefined {
+  const kept = digests.list().filter((digest) => !gone.has(digest));
+  if (kept.length === 0) return undefined;
+  return { ...bucket, counter: kept.length, podUIDDigests: packDigests(kept) };
 }
 
 function pack(buckets: readonly Bucket[]): Bucket {

@@ -6,7 +6,7 @@ import { formatMicroTime } from "../api/micro-time.ts";
 import { newerResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
 import { type Bucket } from "../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../util/clock.ts";
-import { bucketKind } from "./bucket.ts";
+import { bucketKind, totalWeight } from "./bucket.ts";
 import { withoutDigests } from "./compaction.ts";
 import { type Disruption } from "./disruption.ts";
 import { digestOfUID } from "./uid-digest.ts";
@@ -43,6 +43,11 @@ export function record(buckets: readonly Bucket[], disruption: Disruption, conte
   let hasVersion = operation === "delete";
   let version: ResourceVersion | undefined = pod.resourceVersion;
   for (const bucket of buckets) {
+    // Nearly all of them: one that names another pod, or none.
+    if (bucket.podUID !== pod.uid && bucket.podUIDDigests === undefined) {
+      others.push(bucket);
+      continue;
+    }
     const kind = bucketKind(bucket);
     if (kind.kind === "single" && kind.podUID === pod.uid) {
       repeated = true;
@@ -55,7 +60,7 @@ export function record(buckets: readonly Bucket[], disruption: Disruption, conte
       takenOut = true;
       // Which version this pod was admitted at is no longer known, only that it is not above the bucket's.
       version = newerResourceVersion(version, kind.version);
-      const rest = withoutDigests(bucket, new Set([digest]));
+      const rest = withoutDigests(bucket, kind.digests, new Set([digest]));
       if (rest !== undefined) others.push(rest);
     } else {
       others.push(bucket);
@@ -72,6 +77,7 @@ export function record(buckets: readonly Bucket[], disruption: Disruption, conte
 
 /** True when the cell cannot take the admission of one more pod. */
 export function isFull(buckets: readonly Bucket[], disruption: Disruption): boolean {
+  if (totalWeight(buckets) < Math.min(deletesPerCellMax, evictionsPerCellMax)) return false;
   let deletes = 0;
   let evictions = 0;
   for (const bucket of buckets) {

@@ -71,7 +71,7 @@ export type Verdict =
 export interface Reservation {
   /** One verdict for each disruption, in the order given. */
   readonly verdicts: readonly Verdict[];
-  /** The status to write; undefined when nothing was recorded. */
+  /** The status to write; undefined when nothing was recorded. Made when it is first asked for: most reservations only look at the verdicts. */
   readonly status: PodProtectorStatus | undefined;
 }
 
@@ -94,11 +94,29 @@ export function reserve(
     return verdict;
   });
   if (changed.size === 0) return { verdicts, status: undefined };
+  let status: PodProtectorStatus | undefined;
+  return {
+    verdicts,
+    get status() {
+      return (status ??= statusWith(protector, cells, changed, takenOut, context.config));
+    },
+  };
+}
+
+/** The protector's status with these cells, the changed ones compacted. */
+function statusWith(
+  protector: PodProtector,
+  recorded: readonly CellStatus[],
+  changed: ReadonlySet<string>,
+  takenOut: ReadonlySet<string>,
+  config: HistoryConfig,
+): PodProtectorStatus {
+  let cells = recorded;
   for (const cellID of changed) {
     const buckets = cells.find((cell) => cell.cellID === cellID)?.admissionHistory?.buckets ?? [];
-    cells = withHistory(cells, cellID, compact(buckets, context.config.compactThreshold, takenOut));
+    cells = withHistory(cells, cellID, compact(buckets, config.compactThreshold, takenOut));
   }
-  return { verdicts, status: { ...protector.status, cells, summary: summarize(cells) } };
+  return { ...protector.status, cells, summary: summarize(cells) };
 }
 
 /** True when the counts of the cell exist, answer the present spec and are newer than what a core restore made doubtful. */

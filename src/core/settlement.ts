@@ -69,33 +69,40 @@ export function settle(input: SettlementInput): Settlement {
   for (const bucket of input.buckets) {
     const kind = bucketKind(bucket);
     let rest: Bucket | undefined = bucket;
-    if (kind.kind === "single") {
-      const pod = input.snapshot.find(kind.podUID);
-      const result = judgePod(input, input.watch.single(kind.podUID), pod, kind.version);
-      if (result.kind === "wait") note(result);
-      else {
-        tally(result.reason, bucketWeight(bucket));
-        rest = undefined;
-      }
-    } else if (kind.kind === "packed") {
-      const gone = new Set<string>();
-      for (const digest of kind.digests.list()) {
-        const pod = input.snapshot.findByDigest(digest);
-        const result = judgePod(input, input.watch.packed(digest), pod, kind.version);
+    switch (kind.kind) {
+      case "single": {
+        const pod = input.snapshot.find(kind.podUID);
+        const result = judgePod(input, input.watch.single(kind.podUID), pod, kind.version);
         if (result.kind === "wait") note(result);
         else {
-          tally(result.reason, 1);
-          gone.add(digest);
+          tally(result.reason, bucketWeight(bucket));
+          rest = undefined;
         }
+        break;
       }
-      if (gone.size > 0) rest = withoutDigests(bucket, gone);
-    } else if (kind.kind === "anonymous") {
-      const due = Math.min(anonymousDue, kind.counter);
-      anonymousDue -= due;
-      if (due > 0) tally("window", due);
-      rest = due === kind.counter ? undefined : due === 0 ? bucket : { ...bucket, counter: kind.counter - due };
-    } else {
-      assertNever(kind);
+      case "packed": {
+        const gone = new Set<string>();
+        for (const digest of kind.digests.list()) {
+          const pod = input.snapshot.findByDigest(digest);
+          const result = judgePod(input, input.watch.packed(digest), pod, kind.version);
+          if (result.kind === "wait") note(result);
+          else {
+            tally(result.reason, 1);
+            gone.add(digest);
+          }
+        }
+        if (gone.size > 0) rest = withoutDigests(bucket, kind.digests, gone);
+        break;
+      }
+      case "anonymous": {
+        const due = Math.min(anonymousDue, kind.counter);
+        anonymousDue -= due;
+        if (due > 0) tally("window", due);
+        rest = due === kind.counter ? undefined : due === 0 ? bucket : { ...bucket, counter: kind.counter - due };
+        break;
+      }
+      default:
+        assertNever(kind);
     }
     if (rest !== undefined) kept.push(rest);
   }

@@ -85,6 +85,11 @@ export class Generator {
     return this.#deps.deployments.hasSynced() && this.#deps.protectors.hasSynced();
   }
 
+  /** Source objects and PodProtectors in the work queue, those that wait for a moment included; 0 for a standby. */
+  get queueSize(): number {
+    return this.#queue?.size ?? 0;
+  }
+
   /** The work of the leader, until the signal aborts; resolves when what was begun has ended. Call it when the caches are synced. */
   async lead(signal: AbortSignal): Promise<void> {
     const { clock, rng, metrics } = this.#deps;

@@ -1,11 +1,12 @@
 /** Metrics of the generator, with upstream's names (section 8.5). */
-import { type Counter, functionDurationSeconds, type Histogram, type Metrics } from "../util/metrics.ts";
+import { type Counter, functionDurationSeconds, type Gauge, type Histogram, type Metrics } from "../util/metrics.ts";
 
 export type GeneratorAction = "Create" | "Sync" | "Delete" | "Dangling" | "Finalizing" | "CleanSourceFinalizer";
 
 export interface GeneratorMetrics {
   readonly reconcile: Histogram;
   readonly actions: Counter;
+  readonly queueSize: Gauge;
 }
 
 export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
@@ -23,5 +24,9 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
       "namespace",
       "action",
     ]),
+    queueSize: metrics.gauge(
+      "generator_queue_entries",
+      "Objects in the work queue, those that wait for a moment included",
+    ),
   };
 }

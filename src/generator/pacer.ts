@@ -22,12 +22,12 @@ export class Pacer {
   /** In the order of the last turn; freed when all turns have been given back. */
   readonly #accounts = new Map<string, Account>();
 
-  /** Takes a turn for `key` and answers 0, or answers after how many milliseconds to ask again. */
+  /** Takes a turn for `key` and answers 0, or answers after how many milliseconds to ask again: whole ones, so that rounding leaves no wait of nothing. */
   take(key: string, nowMs: number): number {
     this.#forget(nowMs);
     const account = this.#accounts.get(key) ?? { spent: 0, atMs: nowMs };
     const spent = Math.max(0, account.spent - (nowMs - account.atMs) / turnMs);
-    if (spent > burstTurns - 1) return (spent - (burstTurns - 1)) * turnMs;
+    if (spent > burstTurns - 1) return Math.ceil((spent - (burstTurns - 1)) * turnMs);
     this.#accounts.delete(key);
     this.#accounts.set(key, { spent: spent + 1, atMs: nowMs });
     return 0;

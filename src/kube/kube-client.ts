@@ -98,6 +98,12 @@ export class KubeError extends Error {
   }
 }
 
+/** For whoever catches what a request throws: anything but a KubeError is a mistake of the program and goes on. */
+export function asKubeError(error: unknown): KubeError {
+  if (error instanceof KubeError) return error;
+  throw error;
+}
+
 /** True when `error` is a KubeError of one of `kinds`. */
 export function isKubeError(error: unknown, ...kinds: KubeErrorKind[]): error is KubeError {
   return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));

@@ -40,6 +40,11 @@ export interface Listener {
   /** The address in use, after the stand-in for IPv6. */
   readonly address: string;
   readonly port: number;
+  /**
+   * From now on each answer ends its connection, so that clients with open ones come back over new ones, which a balancer sends elsewhere. New connections
+   * are accepted as before. Before a close this is what keeps it from cutting a connection on which a client is just sending.
+   */
+  sendAway(): void;
   /** Accepts nothing new, lets running requests finish for at most `graceMs`, and closes what is left then. */
   close(graceMs: number): Promise<void>;
 }
@@ -79,16 +84,17 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const files = tls && { ...tls, ...(tls.clientAuth && { caFile: tls.clientAuth.caFile }) };
   const certificate = files && loadCertificate(files);
   const server = createHttpServer(options, certificate);
-  const close = trackConnections(server, clock);
+  const { sendAway, close } = trackConnections(server, clock);
   const { address, port } = await bind(server, options);
   server.on("error", (error) => logger.error("listener error", { listener: options.name, err: error }));
   logger.info("listening", { listener: options.name, address, port, tls: certificate !== undefined });
-  if (files === undefined || certificate === undefined) return { address, port, close };
+  if (files === undefined || certificate === undefined) return { address, port, sendAway, close };
   const onChange = (next: Certificate): void => (server as https.Server).setSecureContext({ ...next, ...tlsLimits });
   const stopWatching = watchCertificate({ files, clock, logger, onChange }, certificate);
   return {
     address,
     port,
+    sendAway,
     close: async (graceMs) => {
       stopWatching();
       await close(graceMs);
@@ -187,35 +193,45 @@ function bindError({ name, bindAddress, port, portFlag }: ListenOptions, error: 
   );
 }
 
-/** Returns the graceful close. */
-function trackConnections(server: Server | https.Server, clock: Clock): Listener["close"] {
+/** The two steps of a graceful end. */
+function trackConnections(server: Server | https.Server, clock: Clock): Pick<Listener, "sendAway" | "close"> {
   const sockets = new Set<Socket>();
   /** The last response of each socket: over HTTP/1.1 there is never more than one under way. */
   const responses = new Map<Socket, ServerResponse>();
+  let isSendingAway = false;
   let isClosing = false;
-  // "Connection: close" tells the client not to send its next request here.
   const closeAfter = (response: ServerResponse): void => {
-    response.shouldKeepAlive = false;
     response.once("close", () => server.closeIdleConnections());
   };
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+  // Before the app, which may answer at once.
+  server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
     if (!responses.has(socket)) socket.once("close", () => responses.delete(socket));
     responses.set(socket, response);
+    // "Connection: close" tells the client not to send its next request here.
+    if (isSendingAway) response.shouldKeepAlive = false;
     if (isClosing) closeAfter(response);
   });
-  return async (graceMs) => {
-    isClosing = true;
-    for (const response of responses.values()) if (!response.closed) closeAfter(response);
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    server.closeIdleConnections();
-    const timer = clock.setTimer(graceMs, () => {
-      for (const socket of sockets) socket.destroy();
-    });
-    await closed;
-    timer.cancel();
+  const sendAway = (): void => {
+    isSendingAway = true;
+    for (const response of responses.values()) response.shouldKeepAlive = false;
+  };
+  return {
+    sendAway,
+    async close(graceMs) {
+      sendAway();
+      isClosing = true;
+      for (const response of responses.values()) if (!response.closed) closeAfter(response);
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      const timer = clock.setTimer(graceMs, () => {
+        for (const socket of sockets) socket.destroy();
+      });
+      await closed;
+      timer.cancel();
+    },
   };
 }

@@ -23,6 +23,8 @@ export interface ServerOptions {
 export interface ServerComponent extends Component {
   /** The open listeners, HTTP before HTTPS; empty before the start and after the stop. */
   listeners(): readonly Listener[];
+  /** From now on each answer ends its connection; see Listener. */
+  sendAway(): void;
 }
 
 export function createServer(options: ServerOptions): ServerComponent {
@@ -38,6 +40,9 @@ export function createServer(options: ServerOptions): ServerComponent {
       const { certFile, keyFile } = config.https;
       if (config.https.enabled)
         listeners.push(await listen({ ...common, ...config.https, tls: { certFile, keyFile, ...auth } }));
+    },
+    sendAway() {
+      for (const listener of listeners) listener.sendAway();
     },
     async stop() {
       await Promise.all(listeners.splice(0).map((listener) => listener.close(options.graceMs)));

@@ -22,6 +22,10 @@ export class KeyBatch<Request, Result> {
   readonly #onEnd: (executed: boolean) => void;
   readonly #waiting = new Set<Submission<Request, Result>>();
   #unsettledCount = 0;
+  /** While scheduled: the pace aside, the next execution starts at this moment. */
+  #notBeforeMs = 0;
+  /** While scheduled: when the next execution starts. */
+  #dueMs = 0;
   /** Set while scheduled, undefined while executing. */
   #timer: Timer | undefined;
   #executed = false;
@@ -71,10 +75,29 @@ export class KeyBatch<Request, Result> {
     this.#end();
   }
 
-  /** A timer even for no delay at all: requests that arrive in the same turn of the event loop join. */
+  /** The pace has changed. Only sooner: a pace that is asked for again and again could otherwise put an execution off for ever. */
+  hasten(): void {
+    if (this.#timer === undefined || this.#paced() >= this.#dueMs) return;
+    this.#timer.cancel();
+    this.#arm();
+  }
+
   #schedule(delayMs: number): void {
-    const paceMs = this.#options.nextBatchDelayMs?.(this.#key) ?? 0;
-    this.#timer = this.#options.clock.setTimer(Math.max(delayMs, paceMs), () => this.#begin());
+    this.#notBeforeMs = this.#options.clock.monotonicMs() + delayMs;
+    this.#arm();
+  }
+
+  /** A timer even for no delay at all: requests that arrive in the same turn of the event loop join. */
+  #arm(): void {
+    const { clock } = this.#options;
+    this.#dueMs = this.#paced();
+    this.#timer = clock.setTimer(this.#dueMs - clock.monotonicMs(), () => this.#begin());
+  }
+
+  /** When the next execution may start. */
+  #paced(): number {
+    const { clock, nextBatchDelayMs } = this.#options;
+    return Math.max(this.#notBeforeMs, clock.monotonicMs() + (nextBatchDelayMs?.(this.#key) ?? 0));
   }
 
   #begin(): void {

@@ -51,6 +51,9 @@ export function createRetryBatch<Request, Result>(
       if (draining || isFull) return refuse(key, { kind: "overloaded" });
       return (current ?? activate(key)).submit(request, sequence++, submitOptions);
     },
+    hasten(key) {
+      active.get(key)?.hasten();
+    },
     drain() {
       draining = true;
       if (active.size === 0) drained.resolve();

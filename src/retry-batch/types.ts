@@ -35,6 +35,8 @@ export interface RetryBatch<Request, Result> {
    * at once, at any stage; a request that has not begun to execute by then never will.
    */
   submit(key: string, request: Request, options?: SubmitOptions): Promise<SubmitOutcome<Result>>;
+  /** Asks `nextBatchDelayMs` again for an execution of `key` that waits, so that it starts sooner; never later. */
+  hasten(key: string): void;
   /** Refuses further requests; resolves when all accepted ones have settled and no execution runs. */
   drain(): Promise<void>;
 }
@@ -55,7 +57,10 @@ export interface RetryBatchOptions<Request, Result> {
   readonly queuedPerKeyMax: number;
   /** Most keys with unsettled requests; requests for further keys are overloaded. */
   readonly keysMax: number;
-  /** Pace: the next execution of `key`, retries included, starts no sooner than this many milliseconds from now. Default: no pace. */
+  /**
+   * Pace: the next execution of `key`, retries included, starts no sooner than this many milliseconds from now. Asked when the one before it has ended, and
+   * on `hasten`. Default: no pace.
+   */
   readonly nextBatchDelayMs?: (key: string) => number;
   readonly observer?: RetryBatchObserver;
 }

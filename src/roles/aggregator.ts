@@ -59,7 +59,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     metrics: aggregatorMetrics,
   });
   metrics.onScrape(() => {
-    aggregatorMetrics.poolSize.set({ shard: "0" }, aggregator.nextEventPoolSize);
+    aggregatorMetrics.sizes(aggregator.sizes());
     if (podInformer.hasSynced()) aggregatorMetrics.snapshotAge.set({}, podInformer.silentMs() / 1000);
   });
   health.register("aggregator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));

@@ -28,6 +28,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     name: "deployments",
   });
   const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
+  const generatorMetrics = createGeneratorMetrics(metrics);
   const generator = new Generator(
     {
       protectionSelector: config.deployment.protectionSelector,
@@ -37,8 +38,9 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       workerBackoffMaxMs: config.worker.backoffMaxMs,
       workerBackoffConflictMs: config.worker.backoffConflictMs,
     },
-    { core, deployments: sources, protectors, events, clock, rng, logger, metrics: createGeneratorMetrics(metrics) },
+    { core, deployments: sources, protectors, events, clock, rng, logger, metrics: generatorMetrics },
   );
+  metrics.onScrape(() => generatorMetrics.queueSize.set({}, generator.queueSize));
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   health.register("generator-worker/deployment/informer-sync", syncCheck("Deployments", sources));
 

@@ -5,7 +5,7 @@
 import { type ClusterConfig, type Config } from "../config/index.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { createKubeClient, type KubeClientDeps } from "../kube/transport/index.ts";
-import { type ServerOptions } from "../observability/index.ts";
+import { type ServerComponent, type ServerOptions } from "../observability/index.ts";
 import { type Component, type Health } from "../lifecycle/component.ts";
 import { assert } from "../util/assert.ts";
 import { type Clock } from "../util/clock.ts";
@@ -31,7 +31,7 @@ export interface Runtime {
   readonly health: Health;
   readonly clients: Clients;
   /** Opens the listeners of a server: sockets in production, an entry of its network in the simulation. */
-  readonly createServer: (options: ServerOptions) => Component;
+  readonly createServer: (options: ServerOptions) => Component & Pick<ServerComponent, "sendAway">;
 }
 
 /** Creates clients when they are first asked for; as a component it closes them after everything else has stopped. */

@@ -84,6 +84,8 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
       name: "webhook",
       start: () => server.start(),
       async stop() {
+        // Endpoints take a moment to leave this replica out, and open connections do not follow them at all.
+        server.sendAway();
         await sleep(clock, config.drainDelayMs);
         await server.stop();
       },

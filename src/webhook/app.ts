@@ -90,7 +90,9 @@ class ReviewRoute {
 
   constructor(options: AppOptions) {
     this.#options = options;
-    this.#limit = new InFlightLimit(options.isDryRun);
+    const limit = new InFlightLimit(options.isDryRun);
+    this.#limit = limit;
+    options.metrics.readReviewsInFlight(() => limit.inFlight);
   }
 
   /** `timeout` is what the query says; `incoming` where the body comes from, if not from `request`. */

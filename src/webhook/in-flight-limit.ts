@@ -29,6 +29,10 @@ export class InFlightLimit {
     return undefined;
   }
 
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
   leave(): void {
     this.#inFlight -= 1;
   }

@@ -10,6 +10,8 @@ import { exponentialBuckets, functionDurationSeconds, type Metrics } from "../ut
 export type StatusWriteResult = "written" | "conflict" | "failed";
 
 export interface WebhookMetrics {
+  /** `count`: how many reviews are being decided; called before each scrape. */
+  readReviewsInFlight(count: () => number): void;
   /** A review was decided. */
   request(cellID: string, status: string, cause: string, durationMs: number): void;
   /** A review could not be read or decided; `error` is one of a fixed set of words. */
@@ -86,14 +88,8 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
     "Deletions admitted by the last known quota while the core took no writes",
     ["core"],
   );
-  const unusable = metrics.gauge(
-    "webhook_unusable_podprotector",
-    "1 while the PodProtector (core/namespace/name) cannot be understood and admits nothing",
-    ["podprotector"],
-  );
-  const unusableLabel = boundedLabel(unusableLabelsMax);
-  const indexError = metrics.counter("ppr_index_error", "PodProtectors that cannot be understood", ["error"]);
   return {
+    readReviewsInFlight: createInFlightGauge(metrics),
     request: (cellID, status, cause, durationMs) =>
       request.observe({ cell: cell(cellID), status, cause }, durationMs / 1000),
     httpError: (cellID, error) => httpError.inc({ cell: cell(cellID), error }),
@@ -110,11 +106,7 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
     recordFailed: (error) => recordFailed.inc({ error }),
     statusWrite: (result) => statusWrites.inc({ result }),
     pruned: (core) => pruned.inc({ core }),
-    unusableProtector(id, isUnusable) {
-      if (isUnusable) indexError.inc({ error: "Unusable" });
-      const podprotector = unusableLabel(id);
-      if (podprotector !== otherValues) unusable.set({ podprotector }, isUnusable ? 1 : 0);
-    },
+    unusableProtector: createUnusableReport(metrics),
     lent: (core) => lent.inc({ core }),
     retryBatch: createRetryBatchObserver(metrics),
   };
@@ -123,6 +115,26 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
 /** A word for the error, from a fixed set. */
 export function errorWord(error: unknown): string {
   return isKubeError(error) ? error.kind : "Unknown";
+}
+
+function createUnusableReport(metrics: Metrics): WebhookMetrics["unusableProtector"] {
+  const unusable = metrics.gauge(
+    "webhook_unusable_podprotector",
+    "1 while the PodProtector (core/namespace/name) cannot be understood and admits nothing",
+    ["podprotector"],
+  );
+  const label = boundedLabel(unusableLabelsMax);
+  const indexError = metrics.counter("ppr_index_error", "PodProtectors that cannot be understood", ["error"]);
+  return (id, isUnusable) => {
+    if (isUnusable) indexError.inc({ error: "Unusable" });
+    const podprotector = label(id);
+    if (podprotector !== otherValues) unusable.set({ podprotector }, isUnusable ? 1 : 0);
+  };
+}
+
+function createInFlightGauge(metrics: Metrics): WebhookMetrics["readReviewsInFlight"] {
+  const inFlight = metrics.gauge("webhook_reviews_in_flight", "Reviews that are being decided", []);
+  return (count) => metrics.onScrape(() => inFlight.set({}, count()));
 }
 
 function createRetryBatchObserver(metrics: Metrics): RetryBatchObserver {

@@ -20,10 +20,15 @@ interface Entry {
   newest: ProtectorView;
   /** Version of the last event of the watch. */
   watchedVersion: ResourceVersion;
-  /** Read the object live before judging by `newest`, because it may be old, or even wrong. */
-  doubt: "none" | "old" | "wrong";
+  /**
+   * Read the object live before judging by `newest`, because it may be old, or even wrong. "overtaken": because of a conflict, so that a newer state from
+   * the watch will do as well.
+   */
+  doubt: "none" | "old" | "overtaken" | "wrong";
   /** Somebody else has written since `newest`: a write met a conflict. */
   isOvertaken: boolean;
+  /** Since the last own write. */
+  conflictsInRow: number;
   /** Monotonic time of the last suspicion. */
   suspectedMs: number;
   /** By cell, what was known when a restore was seen: counts at or below that worker version are not there. */
@@ -47,6 +52,9 @@ const suspectIntervalMs = 1_000;
 /** 50 GETs a second, a quarter of the default request rate: when thousands of workloads are refused at once, the writes come first. */
 const suspectSpacingMs = 20;
 
+/** Conflicts in a row after which the watch is still believed: a replica wins every other race, so four lost ones are rare. */
+export const hastyRetries = 3;
+
 const nothingLost: ReadonlyMap<string, ResourceVersion> = new Map();
 
 export class NewestStates {
@@ -61,7 +69,7 @@ export class NewestStates {
 
   isDoubtful(key: string): boolean {
     const doubt = this.#entries.get(key)?.doubt;
-    return doubt === "old" || doubt === "wrong";
+    return doubt !== undefined && doubt !== "none";
   }
 
   /** Undefined = the object can be understood, or is not there. `get` may still return what it was before. */
@@ -86,6 +94,7 @@ export class NewestStates {
         watchedVersion: view.resourceVersion,
         doubt: "none",
         isOvertaken: false,
+        conflictsInRow: 0,
         suspectedMs: Number.NEGATIVE_INFINITY,
         lost: new Map(),
       });
@@ -93,7 +102,12 @@ export class NewestStates {
     }
     if (compareResourceVersions(view.resourceVersion, entry.watchedVersion) < 0) entry.doubt = "wrong";
     entry.watchedVersion = view.resourceVersion;
-    if (isNewer(view, entry.newest)) replace(entry, view);
+    if (!isNewer(view, entry.newest)) return;
+    if (entry.doubt === "overtaken") {
+      entry.doubt = "none";
+      entry.isOvertaken = false;
+    }
+    replace(entry, view);
   }
 
   /** The watch says that the object is gone. */
@@ -111,7 +125,9 @@ export class NewestStates {
   wrote(view: ProtectorView): void {
     const entry = this.#entries.get(view.key);
     // The watch may have been faster, even with a state that somebody else wrote after ours.
-    if (entry !== undefined && entry.newest.uid === view.uid && isNewer(view, entry.newest)) replace(entry, view);
+    if (entry === undefined) return;
+    entry.conflictsInRow = 0;
+    if (entry.newest.uid === view.uid && isNewer(view, entry.newest)) replace(entry, view);
   }
 
   /** A write failed in a way that leaves the state unknown (a lost answer). */
@@ -120,12 +136,18 @@ export class NewestStates {
     if (entry !== undefined) entry.doubt = "wrong";
   }
 
-  /** A write met a conflict. */
-  overtaken(key: string): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    entry.doubt = "wrong";
-    entry.isOvertaken = true;
+  /**
+   * A write on top of `base` met a conflict. A newer state from the watch explains it, which may have come already. After more than `hastyRetries` in a
+   * row the watch is behind, and only a live GET will do. Returns the number of conflicts in a row.
+   */
+  overtaken(base: ProtectorView): number {
+    const entry = this.#entries.get(base.key);
+    if (entry === undefined) return 1;
+    entry.conflictsInRow += 1;
+    if (entry.conflictsInRow > hastyRetries) entry.doubt = "wrong";
+    else if (entry.newest === base && entry.doubt !== "wrong") entry.doubt = "overtaken";
+    entry.isOvertaken = entry.doubt !== "none";
+    return entry.conflictsInRow;
   }
 
   /** True when the core holds a newer state than `get` returns, for certain. */

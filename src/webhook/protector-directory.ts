@@ -35,6 +35,8 @@ export interface ProtectorDirectoryOptions {
   readonly logger: Logger;
   /** Whether a replica steps aside when the watch has been silent for minutes; else it goes on by what it knew last. */
   readonly isUnreadyWhenSilent: boolean;
+  /** Called for each state of an object that the watch has delivered, after `states` was told. */
+  readonly onWatched: (object: WatchedProtector) => void;
   /** Called for each state of an object that cannot be understood, with the reason; and with undefined when it can be again, or has gone. */
   readonly onUnusable: (object: Pick<WatchedProtector, "key" | "uid">, reason: string | undefined) => void;
 }
@@ -46,7 +48,7 @@ export interface ProtectorDirectoryOptions {
 const silentMsMax = 300_000;
 
 export function createProtectorDirectory(options: ProtectorDirectoryOptions): ProtectorDirectory {
-  const { core, informer, states, logger, isUnreadyWhenSilent, onUnusable } = options;
+  const { core, informer, states, logger, isUnreadyWhenSilent, onWatched, onUnusable } = options;
   const index = createNamespacedIndex(createSelectorIndex);
 
   function drop({ key, uid }: WatchedProtector): void {
@@ -91,7 +93,10 @@ export function createProtectorDirectory(options: ProtectorDirectoryOptions): Pr
   informer.subscribe({
     onEvent(event: InformerEvent<WatchedProtector>) {
       if (event.type === "deleted") drop(event.object);
-      else take(event.object);
+      else {
+        take(event.object);
+        onWatched(event.object);
+      }
     },
   });
 

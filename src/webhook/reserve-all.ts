@@ -79,10 +79,11 @@ export class ReserveAll {
   async reserve(candidates: readonly Candidate[], deletion: Deletion, caller: Caller): Promise<Decision> {
     const startMs = this.#options.clock.monotonicMs();
     const opinions = this.#opinions(candidates, deletion).map((opinion) => this.#reconsidered(opinion));
-    const refusing = opinions.filter((opinion) => isRefusing(opinion) && !opinion.isDoubtful);
+    const refusing = opinions.filter(isRefusing).filter((opinion) => !opinion.isDoubtful);
     const refusal = refusalBy(refusing, deletion);
     if (refusal !== undefined) {
-      for (const opinion of opinions) this.#handled(deletion, caller, startMs, refusing.includes(opinion));
+      for (const opinion of opinions)
+        this.#handled(deletion, caller, startMs, isRefusing(opinion) && !opinion.isDoubtful);
       return refusal;
     }
     for (const opinion of opinions) {
@@ -126,10 +127,10 @@ export class ReserveAll {
       }
       // The index and the states are fed by the same events, so they know the same objects.
       if (view === undefined) return [];
-      const [verdict] = this.#options.judge(view, states.countsLostUpTo(key), [deletion]).verdicts;
-      if (verdict === undefined) return [];
+      const { verdicts } = this.#options.judge(view, states.countsLostUpTo(key), [deletion]);
       const isBestEffort = deletion.isForced || !isProtected(view, deletion.pod.labels);
-      return [{ id, candidate, verdict, isDoubtful: states.isDoubtful(key), isBestEffort }];
+      const isDoubtful = states.isDoubtful(key);
+      return verdicts.map((verdict) => ({ id, candidate, verdict, isDoubtful, isBestEffort }));
     });
   }
 
@@ -196,10 +197,8 @@ export class ReserveAll {
   }
 }
 
-function refusalBy(opinions: readonly Opinion[], deletion: Deletion): Decision | undefined {
-  const [first, ...others] = opinions.flatMap(({ id, verdict }): RefusingProtector[] =>
-    verdict.kind === "admitted" ? [] : [{ id, verdict }],
-  );
+function refusalBy(refusing: readonly RefusingProtector[], deletion: Deletion): Decision | undefined {
+  const [first, ...others] = refusing;
   return first === undefined ? undefined : refusalOf([first, ...others], deletion.cellID);
 }
 
@@ -207,8 +206,8 @@ function coreTroubleText(trouble: string): string {
   return `its core cluster does not accept writes (${trouble})`;
 }
 
-function isRefusing({ verdict, isBestEffort }: Opinion): boolean {
-  return verdict.kind !== "admitted" && !isBestEffort;
+function isRefusing(opinion: Opinion): opinion is Opinion & RefusingProtector {
+  return opinion.verdict.kind !== "admitted" && !opinion.isBestEffort;
 }
 
 /** True when an admission must be written, or when only an attempt tells. */

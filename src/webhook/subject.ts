@@ -5,7 +5,7 @@
 import { type Labels, type PodRecord, readAnnotations, readPod } from "../api/pod.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
 import { type HealthCriterion } from "../core/health-criterion.ts";
-import { isKubeError, resourcePath } from "../kube/kube-client.ts";
+import { asKubeError, resourcePath } from "../kube/kube-client.ts";
 import { pods } from "../kube/resources.ts";
 import { type Clock } from "../util/clock.ts";
 import { type AdmissionRequest } from "./admission-review.ts";
@@ -142,10 +142,10 @@ async function readPodOfEviction(
     });
     return { kind: "pod", raw };
   } catch (error) {
-    if (!isKubeError(error)) throw error;
-    if (error.kind !== "notFound")
-      return failed(`GetEvictedPod/${error.kind}`, `cannot get pod for eviction: ${error.message}`, isForced);
-    const message = error.status?.message ?? `pods ${JSON.stringify(name)} not found`;
+    const { kind, message: problem, status } = asKubeError(error);
+    if (kind !== "notFound")
+      return failed(`GetEvictedPod/${kind}`, `cannot get pod for eviction: ${problem}`, isForced);
+    const message = status?.message ?? `pods ${JSON.stringify(name)} not found`;
     const refusal = {
       kind: "refused",
       status: "NotFound",

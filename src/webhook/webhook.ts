@@ -84,7 +84,10 @@ export function createWebhook(options: WebhookOptions): Webhook {
   const { clock, rng, logger, history, recordsPodName } = options;
   const metrics = createWebhookMetrics(options.metrics);
   const events = new ProtectorEvents(options.events);
-  const cores = createCores(options, metrics, events);
+  const cores = createCores(options, metrics, events, (key, { resourceVersion, content }) => {
+    const cells = content.ok ? (content.stored.protector.status?.cells ?? []) : [];
+    if (writer.watched(key, resourceVersion, cells)) batch.hasten(key);
+  });
   const judge = createJudge({ clock, history, recordsPodName });
   const lastKnown = new LastKnownQuota(judge, options.coreUnavailable.replicas);
   const writer = new StatusWriter({
@@ -142,6 +145,7 @@ function createCores(
   { logger, coreUnavailable, cores }: WebhookOptions,
   metrics: WebhookMetrics,
   events: ProtectorEvents,
+  onWatched: (key: string, object: WatchedProtector) => void,
 ) {
   const { isUnreadyWhenSilent } = coreUnavailable;
   return cores.map(({ name, client, informer }) => {
@@ -156,6 +160,7 @@ function createCores(
       states,
       logger,
       isUnreadyWhenSilent,
+      onWatched: (object) => onWatched(writerKey(name, object.key), object),
       onUnusable,
     });
     return { name, client, states, directory };

@@ -51,6 +51,8 @@ export interface WorkQueue<K> {
   addAfter(key: K, delayMs: number): boolean;
   /** Keys that could be processed now, without those being processed and those that wait for a moment. */
   readonly length: number;
+  /** Keys in memory, at most `keysMax`: those that could be processed, wait for a moment, or are being processed. */
+  readonly size: number;
   /**
    * Processes keys until `signal` aborts; resolves when the work in flight has ended; never rejects. Keys stay queued, and another
    * `run` may follow (a leader that is elected again), but not at the same time.
@@ -102,6 +104,10 @@ class Queue<K> implements WorkQueue<K> {
 
   get length(): number {
     return this.#length;
+  }
+
+  get size(): number {
+    return this.#entries.size;
   }
 
   add(key: K): boolean {

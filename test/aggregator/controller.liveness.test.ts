@@ -132,7 +132,7 @@ test("when protectors and pods go, what was kept about them is freed", () =>
     await rig.coreEngine.delete(rig.protectorType, "default", "web");
     await rig.clock.advance(0);
     assert.equal(aggregator.state("default/web"), undefined);
-    assert.equal(aggregator.nextEventPoolSize, 0);
+    assert.equal(aggregator.sizes().nextEventPool, 0);
     assert.deepEqual([...aggregator.matchTable.podKeysOf("default/web")], []);
     await rig.clock.advance(400_000);
     await rig.protect("web");

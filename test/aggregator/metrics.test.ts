@@ -15,13 +15,18 @@ test("the registry takes every metric with the labels that the aggregator sets",
   metrics.historyResets.inc();
   metrics.extensionsPruned.inc();
   metrics.snapshotAge.set({}, 3);
-  metrics.poolSize.set({ shard: "0" }, 4);
+  metrics.sizes({ queue: 3, nextEventPool: 4, barrierPool: 5, fencePool: 6, fences: 7, fencesWaiting: 8 });
   metrics.poolDrainCount.observe({}, 5);
   metrics.poolDrainPeriod.observe({}, 6);
   const { text } = await registry.expose();
   for (const line of [
     'aggregator_settled_total{reason="gone"} 2',
     'aggregator_next_event_pool_current_size{shard="0"} 4',
+    'aggregator_table_entries{table="queue"} 3',
+    'aggregator_table_entries{table="barrier-pool"} 5',
+    'aggregator_table_entries{table="fence-pool"} 6',
+    'aggregator_table_entries{table="fences"} 7',
+    'aggregator_table_entries{table="fences-waiting"} 8',
     "aggregator_snapshot_age_seconds 3",
     "aggregator_next_event_pool_drain_count_count 1",
     "aggregator_next_event_pool_drain_period_count 1",

@@ -1,5 +1,6 @@
 /** Stored PodProtectors for tests that need no cluster. */
 import { type Aggregation, type Bucket } from "../../src/api/v1alpha1/pod-protector.ts";
+import { type OwnAggregation } from "../../src/core/cell-memory.ts";
 import { readProtector, type StoredProtector } from "../../src/kube/resources.ts";
 
 export interface ProtectorOptions {
@@ -25,6 +26,15 @@ export function storedProtector(version: number, options: ProtectorOptions = {})
   return read.stored;
 }
 
-export function counts(version: string, available = 1): Aggregation {
-  return { totalReplicas: available, availableReplicas: available, resourceVersion: version, countedSpec: "spec" };
+export function counts(version: string, available = 1): OwnAggregation {
+  return {
+    totalReplicas: available,
+    availableReplicas: available,
+    readyReplicas: available,
+    scheduledReplicas: available,
+    runningReplicas: available,
+    initializedReplicas: available,
+    resourceVersion: version,
+    countedSpec: "spec",
+  };
 }

@@ -1,30 +1,85 @@
-/** `make bench`: measures and prints a table of figures, each beside what it is compared with in the same run. Also as JSON in test-results/bench.json. */
+/**
+ * `make bench`: measures and prints a table of figures, each beside what it is compared with in the same run. Also as JSON in test-results/bench.json.
+ * ONLY=<name>[,<name>] runs some of the measurements; PROFILE=1 leaves CPU profiles of the webhooks over a real API server in test-results.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { KubeAssetsError } from "../../scripts/kube-assets.ts";
+import { measureHotProtector, measureReplicas } from "./hot-protector.ts";
 import { measureIndexes } from "./indexes.ts";
+import { measureFairness, measureManyProtectors } from "./many-protectors.ts";
 import { measurePodLists } from "./pod-lists.ts";
+import { RealCore } from "./real-core.ts";
 import { measureReviews } from "./reviews.ts";
-import { type Row } from "./row.ts";
+import { type Row, rowText } from "./row.ts";
 import { measureTransport } from "./transport.ts";
 
-const resultFile = fileURLToPath(new URL("../../test-results/bench.json", import.meta.url));
-const say = (line: string): void => console.error(`… ${line}`);
+type Say = (line: string) => void;
 
-const rows: Row[] = [
-  ...measureIndexes(say),
-  ...(await measureReviews(say)),
-  ...(await measureTransport(say)),
-  ...(await measurePodLists(say)),
-];
-for (const { what, figure, comparedWith, ratio } of rows) {
-  console.log(`${what}\n    ${figure}; ${comparedWith}; ratio ${ratio.toFixed(ratio < 10 ? 2 : 0)}`);
-}
-const machine = {
-  node: process.version,
-  cpus: os.cpus().length,
-  cpu: os.cpus()[0]?.model,
-  loadBefore: os.loadavg()[0],
+const resultDirectory = fileURLToPath(new URL("../../test-results", import.meta.url));
+const say: Say = (line) => console.error(`… ${line}`);
+
+/** In the order of the table. Those of `overRealCore` need kube-apiserver and etcd. */
+const alone: Readonly<Record<string, (say: Say) => readonly Row[] | Promise<readonly Row[]>>> = {
+  indexes: measureIndexes,
+  reviews: measureReviews,
+  transport: measureTransport,
+  pods: measurePodLists,
 };
-mkdirSync(new URL(".", `file://${resultFile}`), { recursive: true });
-writeFileSync(resultFile, `${JSON.stringify({ machine, rows }, undefined, 2)}\n`);
+const overRealCore: Readonly<Record<string, (core: RealCore, say: Say) => Promise<readonly Row[]>>> = {
+  hot: measureHotProtector,
+  replicas: measureReplicas,
+  fairness: measureFairness,
+  many: measureManyProtectors,
+};
+
+async function measureOverRealCore(names: readonly string[], print: (rows: readonly Row[]) => void): Promise<void> {
+  if (names.length === 0) return;
+  const core = await RealCore.start(say, process.env["PROFILE"] === "1" ? resultDirectory : undefined);
+  try {
+    for (const name of names) print((await overRealCore[name]?.(core, say)) ?? []);
+  } finally {
+    await core.stop();
+  }
+}
+
+async function main(): Promise<number> {
+  const names = [...Object.keys(alone), ...Object.keys(overRealCore)];
+  const only = process.env["ONLY"]?.split(",") ?? names;
+  const unknown = only.filter((name) => !names.includes(name));
+  if (unknown.length > 0) {
+    console.log(`There is no measurement ${unknown.join(", ")}. ONLY= takes some of: ${names.join(", ")}`);
+    return 1;
+  }
+  const chosen = names.filter((name) => only.includes(name));
+  const loadBefore = os.loadavg()[0] ?? 0;
+  console.log(
+    `${os.cpus()[0]?.model}, ${os.cpus().length} CPUs, Node ${process.version}, load before ${loadBefore.toFixed(1)}`,
+  );
+  const all: Row[] = [];
+  const print = (rows: readonly Row[]): void => {
+    all.push(...rows);
+    for (const row of rows) console.log(rowText(row));
+    if (rows.length > 0) console.log(`    (load average of the last minute: ${(os.loadavg()[0] ?? 0).toFixed(1)})`);
+  };
+  for (const name of chosen) print((await alone[name]?.(say)) ?? []);
+  const overCore = chosen.filter((name) => name in overRealCore);
+  let leftOut: string | undefined;
+  try {
+    await measureOverRealCore(overCore, print);
+  } catch (error) {
+    if (!(error instanceof KubeAssetsError)) throw error;
+    leftOut = `Left out, because they need a real API server (${overCore.join(", ")}): ${error.message}`;
+    console.log(leftOut);
+  }
+  mkdirSync(resultDirectory, { recursive: true });
+  const machine = { node: process.version, cpus: os.cpus().length, cpu: os.cpus()[0]?.model, loadBefore };
+  const result = { machine, rows: all, ...(leftOut !== undefined && { leftOut }) };
+  writeFileSync(path.join(resultDirectory, "bench.json"), `${JSON.stringify(result, undefined, 2)}\n`);
+  return 0;
+}
+
+// Connections that are kept alive must not keep the run alive.
+process.exit(await main());

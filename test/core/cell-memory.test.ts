@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test, { describe } from "node:test";
 import { type Aggregation } from "../../src/api/v1alpha1/pod-protector.ts";
-import { CellMemory } from "../../src/core/cell-memory.ts";
+import { CellMemory, type OwnAggregation } from "../../src/core/cell-memory.ts";
 import { counts, timeText } from "./samples.ts";
 
 const own = counts(3, { lastEventTime: timeText(1) });
@@ -9,7 +9,7 @@ function stripped(aggregation: Aggregation): Aggregation {
   const { resourceVersion: _a, countedAt: _b, countedSpec: _c, initializedReplicas: _d, ...rest } = aggregation;
   return rest;
 }
-function wrote(aggregation: Aggregation): CellMemory {
+function wrote(aggregation: OwnAggregation): CellMemory {
   const memory = new CellMemory();
   memory.wrote(aggregation);
   return memory;

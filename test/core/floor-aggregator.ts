@@ -3,7 +3,7 @@ import { type PodRecord } from "../../src/api/pod.ts";
 import { type ResourceVersion } from "../../src/api/resource-version.ts";
 import { type CellStatus, type PodProtector } from "../../src/api/v1alpha1/pod-protector.ts";
 import { BucketWatch } from "../../src/core/bucket-watch.ts";
-import { CellMemory } from "../../src/core/cell-memory.ts";
+import { CellMemory, type OwnAggregation } from "../../src/core/cell-memory.ts";
 import { planCell } from "../../src/core/cell-plan.ts";
 import { FenceRegistry } from "../../src/core/fence-registry.ts";
 import { countPods } from "../../src/core/pod-counts.ts";
@@ -164,10 +164,7 @@ export class FloorAggregator {
     if (plan.kind === "write") this.#write(base, plan.cell);
   }
 
-  #write(
-    base: PodProtector,
-    cell: CellStatus & { readonly aggregation: NonNullable<CellStatus["aggregation"]> },
-  ): void {
+  #write(base: PodProtector, cell: CellStatus & { readonly aggregation: OwnAggregation }): void {
     const world = this.#world;
     if (base !== world.object) {
       // A conflict is answered by a live read, or the watch brings the newer versions.

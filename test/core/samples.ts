@@ -8,6 +8,7 @@ import {
   type CellStatus,
   type PodProtector,
 } from "../../src/api/v1alpha1/pod-protector.ts";
+import { type OwnAggregation } from "../../src/core/cell-memory.ts";
 import { BucketWatch } from "../../src/core/bucket-watch.ts";
 import { type Disruption } from "../../src/core/disruption.ts";
 import { FenceRegistry } from "../../src/core/fence-registry.ts";
@@ -78,7 +79,7 @@ export const packed = (uids: readonly string[], podVersion: number): Bucket => (
 
 export const anonymous = (counter: number): Bucket => ({ startTime: timeText(0), endTime: timeText(1), counter });
 
-export function counts(available: number, changes: Partial<Aggregation> = {}): Aggregation {
+export function counts(available: number, changes: Partial<Aggregation> = {}): OwnAggregation {
   return {
     totalReplicas: available,
     availableReplicas: available,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Pacer } from "../../src/generator/pacer.ts";
+import { createSeededRng } from "../support/seeded-rng.ts";
 
 /** Turns taken by one that asks again whenever it is told to, until `untilMs`. */
 function turnsUntil(pacer: Pacer, key: string, fromMs: number, untilMs: number): number {
@@ -27,6 +28,21 @@ test("the answer is when the next turn is there, to the point", () => {
   assert.equal(pacer.take("a", 1250), 250);
   assert.equal(pacer.take("a", 1500), 0);
   assert.equal(pacer.take("a", 1500), 1000);
+});
+
+test("who waits as long as told has the next turn, at whatever fractions of a millisecond", () => {
+  const rng = createSeededRng(1);
+  for (let object = 0; object < 1_000; object++) {
+    const pacer = new Pacer();
+    let nowMs = rng.next() * 1e6;
+    for (let turn = 0; turn < 29; turn++) assert.equal(pacer.take("a", (nowMs += rng.next() * 100)), 0);
+    // Rounding must not leave a wait that no clock can measure: whoever waits for it would ask again and again.
+    for (let turn = 0; turn < 100; turn++) {
+      const waitMs = pacer.take("a", nowMs);
+      assert.ok(waitMs === 0 || nowMs + waitMs >= nowMs + 1, `${waitMs} ms at ${nowMs}`);
+      nowMs += waitMs;
+    }
+  }
 });
 
 test("who keeps within the pace never waits, and objects do not disturb each other", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { isKubeError, KubeError, resourcePath } from "../../src/kube/kube-client.ts";
+import { asKubeError, isKubeError, KubeError, resourcePath } from "../../src/kube/kube-client.ts";
 import { pods, podProtectors } from "../../src/kube/resources.ts";
 
 test("paths of the core group and of others, of all namespaces, of one object and of a subresource", () => {
@@ -22,4 +22,11 @@ test("a KubeError is recognised by its kind, and nothing else is one", () => {
   assert.equal(isKubeError(error, "notFound", "conflict"), true);
   assert.equal(isKubeError(error, "notFound"), false);
   assert.equal(isKubeError(new Error("conflict"), "conflict"), false);
+});
+
+test("what is caught is a KubeError, or a mistake that goes on as it is", () => {
+  const error = new KubeError("conflict", "somebody was faster");
+  assert.equal(asKubeError(error), error);
+  const mistake = new TypeError("undefined is not a function");
+  assert.throws(() => asKubeError(mistake), mistake);
 });

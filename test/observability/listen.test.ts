@@ -108,6 +108,36 @@ it("a certificate that cannot be read is a StartError before anything listens", 
   await assert.rejects(open(t, { tls: { certFile: "/missing.crt", keyFile: "/missing.key" } }), StartError);
 });
 
+it("sending away ends each connection with its next answer, and still answers new ones", async (t) => {
+  const { listener } = await open(t);
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  assert.deepEqual(await get(listener.port, agent), { text: "hello", connection: "keep-alive" });
+  const [kept] = Object.values(agent.freeSockets).flat();
+  listener.sendAway();
+  assert.equal(kept?.destroyed, false, "closed under a client that may be sending");
+  assert.deepEqual(await get(listener.port, agent), { text: "hello", connection: "close" });
+  assert.deepEqual(await get(listener.port, agent), { text: "hello", connection: "close" });
+});
+
+it("sending away also ends the connection of a request under way", async (t) => {
+  const started = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const app = new Hono().get("/", async (context) => {
+    started.resolve();
+    await finish.promise;
+    return context.text("done");
+  });
+  const { listener } = await open(t, { fetch: app.fetch });
+  const agent = new http.Agent({ keepAlive: true });
+  t.after(() => agent.destroy());
+  const answer = get(listener.port, agent);
+  await started.promise;
+  listener.sendAway();
+  finish.resolve();
+  assert.deepEqual(await answer, { text: "done", connection: "close" });
+});
+
 it("closing lets a running request finish, tells the client, and closes kept connections", async (t) => {
   const started = Promise.withResolvers<void>();
   const finish = Promise.withResolvers<void>();

@@ -28,6 +28,8 @@ it("both listeners run when both are enabled, and none afterwards", async (t) =>
   assert.equal(more.length, 0);
   assert.notEqual(plain?.port, secure?.port);
   assert.equal(await (await fetch(`http://127.0.0.1:${plain?.port}/`)).text(), "hello");
+  server.sendAway();
+  assert.equal((await fetch(`http://127.0.0.1:${plain?.port}/`)).headers.get("connection"), "close");
   await server.stop();
   assert.deepEqual(server.listeners(), []);
   assert.equal(clock.pendingTimers, 0);

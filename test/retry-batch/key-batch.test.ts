@@ -267,4 +267,30 @@ describe("the pace of a key", () => {
     await clock.advance(1);
     assert.equal(executions.length, 1);
   });
+
+  it("starts sooner when the pace allows it sooner and it is asked again, but never later", async () => {
+    let paceMs = 100;
+    const { clock, pool, submit, executions, takeExecution } = createHarness({ nextBatchDelayMs: () => paceMs });
+    submit("key", "a");
+    await clock.advance(40);
+    paceMs = 200;
+    pool.hasten("key");
+    paceMs = 20;
+    pool.hasten("other");
+    await clock.advance(20);
+    assert.equal(executions.length, 0);
+    pool.hasten("key");
+    await clock.advance(20);
+    const first = takeExecution();
+    assert.equal(first.startedMs, 80);
+    pool.hasten("key");
+    submit("key", "b");
+    await first.end({ kind: "retry", delayMs: 50 });
+    paceMs = 0;
+    pool.hasten("key");
+    await clock.advance(49);
+    assert.equal(executions.length, 0);
+    await clock.advance(1);
+    assert.deepEqual(takeExecution().requests, ["b", "a"]);
+  });
 });

@@ -102,14 +102,18 @@ describe("point 11: stopping", () => {
     assert.match(synced() ?? "", /not synced yet/);
     for (const component of components) await component.start();
     await until(clock, () => synced() === undefined);
+    const ends: (string | null)[] = [];
     const review = async (name: string): Promise<boolean> => {
       const response = await fetch(`http://127.0.0.1:${port()}/c1?timeout=10s`, {
         method: "POST",
         body: JSON.stringify(deleteReview(pod(name, name === "unready" ? { ready: false } : {}))),
       });
+      ends.push(response.headers.get("connection"));
       return ((await response.json()) as { response: { allowed: boolean } }).response.allowed;
     };
 
+    assert.equal(await review("unready"), true);
+    assert.deepEqual(ends.splice(0), ["keep-alive"]);
     const underWay = review("p");
     await until(clock, () => core.state.isWriting);
     const state = { isStopped: false };
@@ -120,6 +124,7 @@ describe("point 11: stopping", () => {
     assert.equal(await review("unready"), true, "served after the signal");
     await clock.advance(1_999);
     assert.equal(await review("unready"), true, "served until the end of the delay");
+    assert.deepEqual(ends.splice(0), ["close", "close"], "clients go to another replica before the port closes");
     await clock.advance(1);
     await assert.rejects(review("unready"), "nothing new is accepted after the wait");
     assert.equal(state.isStopped, false);

@@ -1,12 +1,15 @@
 /**
  * The lives that `make sim COVERAGE=1` measures: a test file, because Node's test runner is what measures branches. SEED and SEEDS say which. For each seed
- * the life that a hunt lives; one in which all happens that can, also what breaks promises by design; and one of another algorithm in turn.
+ * the life that a hunt lives; one in which all happens that can, also what breaks promises by design; and one of another algorithm in turn. Besides, each
+ * named scenario once: they are lives as well, of what happens too rarely by chance.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { live } from "./life.ts";
 import { type FaultClass, faultClasses, onDemand, type Plan } from "./plan.ts";
 import { algorithms } from "./report.ts";
+import { play } from "./scenarios/player.ts";
+import { readScenarios } from "./scenarios/scenario-file.ts";
 
 const firstSeed = Number(process.env["SEED"]);
 const seeds = Number(process.env["SEEDS"]);
@@ -35,5 +38,12 @@ for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
   test(`the life of seed ${seed} by another algorithm`, async (t) => {
     const { failure } = await live({ seed, algorithm: others[seed % others.length] ?? "clock" });
     if (failure !== undefined) t.diagnostic(failure.message);
+  });
+}
+
+for (const scenario of readScenarios()) {
+  test(`the scenario ${scenario.name}`, async () => {
+    const { findings } = await play(scenario, "observed");
+    assert.deepEqual(findings, []);
   });
 }

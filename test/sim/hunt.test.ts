@@ -11,6 +11,7 @@ test("the last line sums worlds, deletions, violations, strikes by fault and wor
     deletions: 5,
     admitted: 2,
     refused: 3,
+    restoreBreaches: 6,
     virtualMs: 7_200_000,
     strikes: new Map([["crashes", 4]]),
   });
@@ -22,15 +23,16 @@ test("the last line sums worlds, deletions, violations, strikes by fault and wor
     ]),
   });
   const told = JSON.parse(totals.json()) as Record<string, unknown>;
-  const { worlds, deletions, admitted, refused, violations, faults, virtualHours } = told;
+  const { worlds, deletions, admitted, refused, violations, restoreBreaches, faults, virtualHours } = told;
   assert.deepEqual(
-    { worlds, deletions, admitted, refused, violations, faults, virtualHours },
+    { worlds, deletions, admitted, refused, violations, restoreBreaches, faults, virtualHours },
     {
       worlds: 2,
       deletions: 5,
       admitted: 2,
       refused: 3,
       violations: 1,
+      restoreBreaches: 6,
       faults: { crashes: 5, edits: 2 },
       virtualHours: 2,
     },

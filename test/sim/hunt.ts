@@ -1,6 +1,6 @@
 /** `make sim`: lives of random worlds on all cores until the time is up; says what it found, and how to live it again. */
 import { spawnSync } from "node:child_process";
-import { type FaultClass, faultClasses } from "./plan.ts";
+import { type FaultClass, faultClasses, onDemand } from "./plan.ts";
 import { type Settings } from "./settings.ts";
 import { type LifePool } from "./workers/life-pool.ts";
 import { type LifeOutcome, type LifeTask } from "./workers/task.ts";
@@ -19,6 +19,7 @@ export class HuntTotals {
   #admitted = 0;
   #refused = 0;
   #virtualMs = 0;
+  #restoreBreaches = 0;
   violations = 0;
   readonly #strikes = new Map<string, number>();
   readonly #worldsWith = new Map<FaultClass, number>();
@@ -29,6 +30,7 @@ export class HuntTotals {
     this.#admitted += outcome.admitted;
     this.#refused += outcome.refused;
     this.#virtualMs += outcome.virtualMs;
+    this.#restoreBreaches += outcome.restoreBreaches;
     if (outcome.finding !== undefined) this.violations += 1;
     for (const [name, strikes] of outcome.strikes) this.#strikes.set(name, (this.#strikes.get(name) ?? 0) + strikes);
     for (const name of outcome.faultClasses) this.#worldsWith.set(name, (this.#worldsWith.get(name) ?? 0) + 1);
@@ -52,8 +54,12 @@ export class HuntTotals {
       admitted: this.#admitted,
       refused: this.#refused,
       violations: this.violations,
+      // Floors whose pods the restore of a worker took away; no violations, but not fine either.
+      restoreBreaches: this.#restoreBreaches,
       faults: sorted(this.#strikes),
-      worldsWithFaultClass: Object.fromEntries(faultClasses.map((name) => [name, this.#worldsWith.get(name) ?? 0])),
+      worldsWithFaultClass: Object.fromEntries(
+        [...faultClasses, ...onDemand].map((name) => [name, this.#worldsWith.get(name) ?? 0]),
+      ),
       virtualHours: rounded(this.#virtualMs / hourMs),
       deletionsPerSecond: rounded(this.#deletions / seconds),
       virtualSecondsPerSecond: rounded(this.#virtualMs / secondMs / seconds),

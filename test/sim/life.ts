@@ -19,6 +19,8 @@ const startUpMs = 300_000;
  * refreshed at the last moment.
  */
 const healingMsMax = 30_000 + 30_000 + 2 * settleWindowMs + 60_000;
+/** The last bucket may have gone with its pod while its settle window still runs; then comes a barrier, and a watch brings a bookmark once a minute. */
+const restMs = settleWindowMs + 75_000;
 /** New pods become ready, and are counted. */
 const refillMs = 30_000;
 /** An aggregator that was shown an old list takes the core for restored, and counts anew after the settle window and a bookmark (design 2.4). */
@@ -102,17 +104,28 @@ async function healed(world: World, deleters: Deleters, workloads: ReadonlyMap<s
   const healedMs = kernel.nowMs - startMs;
   if (kernel.failure === undefined && !isSettled(world))
     kernel.fail(`not settled ${Math.round(healedMs)} ms after the end of all faults: ${describe(world)}`);
+  await rested(world);
   for (const workload of workloads.values()) await during(world, workload.fill());
   await kernel.run(kernel.nowMs + refillMs);
   await tryOnce(world, deleters);
   return healedMs;
 }
 
+/** When all is settled, queues and tables of unfinished work are empty soon. */
+async function rested(world: World): Promise<void> {
+  const { kernel } = world;
+  const startMs = kernel.nowMs;
+  await kernel.run(startMs + restMs, () => world.leftovers().length === 0);
+  const left = world.leftovers();
+  if (kernel.failure === undefined && left.length > 0)
+    kernel.fail(`left behind ${restMs} ms after everything was settled: ${left.join("; ")}`);
+}
+
 /** With room above every floor, a deletion must go through in a few tries. */
 async function tryOnce(world: World, deleters: Deleters): Promise<void> {
   const { kernel, checkers } = world;
   const protectors = [...checkers.values()].filter(({ object }) => object !== undefined);
-  const hasRoom = protectors.every((checker) => checker.trueAvailable() > (checker.object?.spec.minAvailable ?? 0));
+  const hasRoom = protectors.every((checker) => checker.trueHealthy() > (checker.object?.spec.minAvailable ?? 0));
   if (!hasRoom || kernel.failure !== undefined) return;
   const before = world.totals.admitted;
   const deadlineMs = kernel.nowMs + lastTriesMs;

@@ -36,21 +36,24 @@ test("a cell sums what its lives brought, whatever the order in which they end",
     ) => {
       for (const task of [...tasks].toReversed()) {
         const lost = lostOutcome(structuredClone(task), "it rained");
-        onOutcome({ ...lost, deletions: task.seed, breaches: 1, worstDepth: task.seed });
+        onOutcome({ ...lost, deletions: task.seed, breaches: 1, worstDepth: task.seed, restoreBreaches: 2 });
       }
     },
   };
   const asked = { firstSeed: 5, seeds: 2, algorithms: ["clock", "observed"] as const, weathers: weathers.slice(0, 2) };
   const cells = await measure(pool, asked);
   assert.deepEqual(
-    cells.map(({ algorithm, weather, deletions, broken, worstDepth }) => [
+    cells.map(({ algorithm, weather, deletions, broken, worstDepth, afterRestores }) => [
       algorithm,
       weather,
       deletions,
       broken,
       worstDepth,
+      afterRestores,
     ]),
-    ["clock", "observed"].flatMap((algorithm) => ["none", "latency"].map((weather) => [algorithm, weather, 11, 2, 6])),
+    ["clock", "observed"].flatMap((algorithm) =>
+      ["none", "latency"].map((weather) => [algorithm, weather, 11, 2, 6, 4]),
+    ),
   );
   assert.deepEqual(findingsOf(cells.slice(2, 3), "observed"), [
     "observed, none, seed 5: it rained",
@@ -66,6 +69,7 @@ test("the tables fit a page of 120 columns", () => {
         admitted: 1_000_000,
         broken: 99_999,
         worstDepth: 99,
+        afterRestores: 9_999,
         heldPodSeconds: 9_999_999,
       };
       return { algorithm, weather: name, ...figures, findings: [] };

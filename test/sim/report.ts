@@ -33,6 +33,8 @@ export interface Cell {
   /** Admissions that took a workload under its floor, and how far the worst one went. */
   broken: number;
   worstDepth: number;
+  /** Of pods that the restore of a worker took away: not among the broken ones. */
+  afterRestores: number;
   /** Quota held by admissions, in pod-seconds. */
   heldPodSeconds: number;
   /** Lives with another finding, such as quota that never came back. */
@@ -66,6 +68,7 @@ export async function measure(
         admitted: 0,
         broken: 0,
         worstDepth: 0,
+        afterRestores: 0,
         heldPodSeconds: 0,
         findings: [],
       };
@@ -96,6 +99,7 @@ function add(cell: Cell, outcome: LifeOutcome): void {
   cell.deletions += outcome.deletions;
   cell.admitted += outcome.admitted;
   cell.broken += outcome.breaches;
+  cell.afterRestores += outcome.restoreBreaches;
   cell.worstDepth = Math.max(cell.worstDepth, outcome.worstDepth);
   cell.heldPodSeconds += outcome.heldPodSeconds;
   if (outcome.finding !== undefined) cell.findings.push({ seed: outcome.task.seed, finding: outcome.finding });
@@ -129,6 +133,7 @@ function tableOf(algorithm: Algorithm, cells: readonly Cell[]): Table {
       "admitted",
       "floors broken",
       "worst depth",
+      "by restores",
       "quota held, pod-s",
       "per admission",
       "others",
@@ -141,6 +146,7 @@ function tableOf(algorithm: Algorithm, cells: readonly Cell[]): Table {
         String(cell.admitted),
         String(cell.broken),
         String(cell.worstDepth),
+        String(cell.afterRestores),
         String(Math.round(cell.heldPodSeconds)),
         cell.admitted === 0 ? "-" : (cell.heldPodSeconds / cell.admitted).toFixed(1),
         String(cell.findings.length),

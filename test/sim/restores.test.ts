@@ -15,8 +15,12 @@ test("after restores of core and workers counts become true, quota comes back an
 });
 
 test("what the restore of a worker takes away before anybody has seen it is counted apart, and breaks no promise", async () => {
-  const { failure, totals } = await live({ seed: 34, only });
-  assert.equal(failure?.message, undefined);
-  assert.ok(totals.restoreBreaches.length > 0);
-  assert.deepEqual(totals.breaches, []);
+  let apart = 0;
+  for (const seed of [5, 13]) {
+    const { failure, totals } = await live({ seed, only });
+    assert.equal(failure?.message, undefined);
+    assert.deepEqual(totals.breaches, []);
+    apart += totals.restoreBreaches.length;
+  }
+  assert.ok(apart > 0);
 });

@@ -6,10 +6,12 @@ import { readProtector } from "../../src/kube/resources.ts";
 import { type JsonObject, asObject, type KubeObject } from "../double/engine/object.ts";
 import { type ResourceType } from "../double/engine/resources.ts";
 import { AccountingChecker, type Breach } from "./checkers/accounting.ts";
+import { checkBounds, leftovers } from "./checkers/bounds.ts";
 import { Ledger } from "./checkers/ledger.ts";
 import { ReviewChecker } from "./checkers/reviews.ts";
 import { SimApiServer } from "./clusters/api-server.ts";
 import { ServerConditions } from "./clusters/conditions.ts";
+import { type Edit } from "./clusters/deliveries.ts";
 import { Kernel } from "./kernel/kernel.ts";
 import { type ClockSettings, SimNode } from "./kernel/node.ts";
 import { type WireServers } from "./network/dispatcher.ts";
@@ -41,10 +43,14 @@ export const namespace = "default";
 /** A deletion lives at most that long in the API server, so that an admission has time for a few conflicts. */
 const webhookTimeoutSeconds = 10;
 export const settleWindowMs = 75_000;
+/** Whose PodProtectors say "yes" there has no aggregator. */
+export const uncountedLabel = "uncounted";
 /** Where people work whose objects are out of order, and whom no checker watches over. */
 export const sideNamespace = "side";
 /** With them floors break, as the documentation says. */
 const inexact: readonly FaultClass[] = ["last-known-quota", "webhook-dry-runs"];
+/** With them there is work in the side namespace that may never end. */
+const sideClasses: readonly FaultClass[] = ["bystanders", "odd-deployments", "hostile-protectors", "go-components"];
 /** What a patched API server writes, for the algorithm "annotation". */
 const stampAnnotation = "example.com/written-at";
 const policyName = "bystanders.example.com";
@@ -76,6 +82,7 @@ export class World {
     restoreBreaches: [],
     faults: new Map(),
   };
+  readonly #protectorsSeen = new Set<string>();
   /** What fences of bystanders' pods are refused with; undefined = they are not. */
   fencePolicyCode: number | undefined;
   /** The same for writes of bystanders' PodProtectors. */
@@ -106,6 +113,8 @@ export class World {
       this.ledger.follow(name, server);
     }
     this.core.server.engine.onChange(this.protectors, ({ type, object }) => {
+      this.#protectorsSeen.add(`${object.metadata.namespace}/${object.metadata.name}`);
+      for (const process of this.processes()) this.#checkBounds(process);
       // Bystanders are not checked: their objects are out of order on purpose.
       if (object.metadata.namespace !== namespace) return;
       this.#checkerOf(object.metadata.name).committed(type === "DELETED" ? undefined : protectorOf(object));
@@ -132,8 +141,23 @@ export class World {
     this.totals.faults.set(what, (this.totals.faults.get(what) ?? 0) + 1);
   }
 
-  knew(replica: string, revision: number, atMs: number): boolean {
-    return this.core.server.deliveries.knew(replica, revision, atMs);
+  knew(replica: string, edit: Edit, atMs: number): boolean {
+    return this.core.server.deliveries.knew(replica, edit, atMs);
+  }
+
+  #checkBounds(process: SimProcess): void {
+    const node = process.node();
+    if (node === undefined) return;
+    checkBounds(this.kernel, process, {
+      protectors: this.#protectorsSeen.size,
+      pods: this.ledger.podsSeen,
+      reviews: this.plan.faults.has("odd-reviews") ? undefined : this.reviews.openAt(node),
+    });
+  }
+
+  /** What processes have not let go of although everything is settled. */
+  leftovers(): readonly string[] {
+    return leftovers(this.processes(), !sideClasses.some((name) => this.plan.faults.has(name)));
   }
 
   cell(name: string): Cell {
@@ -159,6 +183,9 @@ export class World {
         isExact:
           (this.options.algorithm ?? "observed") === "observed" && !inexact.some((name) => this.plan.faults.has(name)),
         settleWindowMs,
+        criterion: this.plan.criterion,
+        // Somebody who changes flags goes up to 20 (chaos.ts).
+        compactThreshold: Math.max(this.plan.compactThreshold, this.plan.faults.has("settings") ? 20 : 0),
         onBreach: (breach) => void this.totals.breaches.push(breach),
         onRestoreBreach: (breach) => void this.totals.restoreBreaches.push(breach),
       });
@@ -197,6 +224,7 @@ export class World {
           : callWebhook(webhook, review, timeoutMs),
       webhookConfigurations,
       stampAnnotation: this.options.algorithm === "annotation" ? stampAnnotation : undefined,
+      unfenced: sideNamespace,
     });
     return { node, server };
   }
@@ -244,13 +272,17 @@ export class World {
               ? [`--aggregator-informer-synctime-algorithm.annotation-key=${stampAnnotation}`]
               : []),
             `--update-trigger-enable=${plan.updateTrigger}`,
+            `--aggregator-podprotector-label-selector=${uncountedLabel}!=yes`,
             history,
           ]),
         );
       }
     }
     const workers = this.#workerFlags();
-    const policy = plan.faults.has("last-known-quota") ? ["--webhook-core-unavailable-policy=last-known"] : [];
+    const policy = [
+      ...(plan.faults.has("last-known-quota") ? ["--webhook-core-unavailable-policy=last-known"] : []),
+      `--webhook-core-unavailable-replicas=${plan.webhooks}`,
+    ];
     for (let number = 1; number <= plan.webhooks; number += 1) {
       this.webhooks.push(
         create("webhook", `webhook-${number}`, [

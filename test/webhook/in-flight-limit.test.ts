@@ -28,6 +28,7 @@ describe("the limit of reviews in flight", () => {
     assert.equal(refusal.status, "Overloaded");
     assert.match(refusal.message, /4000 other reviews .* Try again/);
     limit.leave();
+    assert.equal(limit.inFlight, reviewsInFlightMax - 1);
     assert.equal(limit.enter(plain), undefined);
     assert.notEqual(limit.enter(plain), undefined);
   });

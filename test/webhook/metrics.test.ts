@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { KubeError } from "../../src/kube/kube-client.ts";
+import { createMetrics } from "../../src/observability/metrics.ts";
 import { createWebhookMetrics } from "../../src/webhook/metrics.ts";
 import { RecordedMetrics } from "./support/replica.ts";
 
@@ -50,6 +51,15 @@ describe("webhook metrics", () => {
     assert.deepEqual(recorded.values.get('webhook_unusable_podprotector{podprotector="core/ns/p0"}'), [1, 0]);
     assert.equal(recorded.count("webhook_unusable_podprotector"), 1_001);
     assert.equal(recorded.count('ppr_index_error{error="Unusable"}'), 1_200);
+  });
+
+  it("tell at each scrape how many reviews are being decided", async () => {
+    const registry = createMetrics({ byNamespace: false, byUser: false, ofProcess: false });
+    let count = 3;
+    createWebhookMetrics(registry).readReviewsInFlight(() => count);
+    assert.match((await registry.expose()).text, /^webhook_reviews_in_flight 3$/m);
+    count = 0;
+    assert.match((await registry.expose()).text, /^webhook_reviews_in_flight 0$/m);
   });
 
   it("use upstream's words for the pool", () => {

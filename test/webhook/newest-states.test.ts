@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { NewestStates } from "../../src/webhook/newest-states.ts";
+import { hastyRetries, NewestStates } from "../../src/webhook/newest-states.ts";
 import { type ProtectorView, readView } from "../../src/webhook/protector-view.ts";
 import { cell, deleteReview, type Json, pod, protector } from "./support/objects.ts";
 import { world } from "./support/replica.ts";
@@ -215,16 +215,48 @@ describe("a state that may be old", () => {
     assert.equal(states.isDoubtful(key), true);
   });
 
-  it("is certainly old after a conflict, until it is read live", () => {
+  it("is certainly old after a conflict, until the watch delivers a newer one", () => {
     const states = new NewestStates();
     states.watched(view(10));
-    states.overtaken(key);
-    assert.equal(states.isDoubtful(key), true);
-    states.watched(view(11));
+    assert.equal(states.overtaken(states.get(key)!), 1);
     assert.equal(states.isOvertaken(key), true);
-    states.readLive(view(12), view(11));
+    states.watched(view(9));
+    assert.equal(states.isDoubtful(key), true);
+    states.readLive(view(10), states.get(key)!);
+    states.overtaken(states.get(key)!);
+    states.wrote(view(10));
+    states.overtaken(states.get(key)!);
+    states.watched(view(11));
     assert.equal(states.isOvertaken(key), false);
     assert.equal(states.isDoubtful(key), false);
+  });
+
+  it("is not old when the watch was faster than the conflict", () => {
+    const states = new NewestStates();
+    const base = view(10);
+    states.watched(base);
+    states.watched(view(11));
+    states.overtaken(base);
+    assert.equal(states.isOvertaken(key), false);
+    assert.equal(states.isDoubtful(key), false);
+  });
+
+  it("is old after four conflicts in a row, whatever the watch delivers, until it is read live", () => {
+    const states = new NewestStates();
+    states.watched(view(10));
+    for (let number = 1; number <= hastyRetries; number += 1) {
+      assert.equal(states.overtaken(states.get(key)!), number);
+      states.watched(view(10 + number));
+      assert.equal(states.isOvertaken(key), false);
+    }
+    states.overtaken(states.get(key)!);
+    states.watched(view(20));
+    assert.equal(states.isOvertaken(key), true);
+    states.readLive(view(21), view(20));
+    assert.equal(states.isOvertaken(key), false);
+    assert.equal(states.isDoubtful(key), false);
+    states.wrote(view(22));
+    assert.equal(states.overtaken(states.get(key)!), 1);
   });
 
   it("is nothing that a missing object can have", () => {

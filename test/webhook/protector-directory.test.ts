@@ -17,6 +17,7 @@ function directoryOver(objects: readonly Json[]) {
   const informer = new FakeInformer();
   const states = new NewestStates();
   let unusable = 0;
+  const watched: string[] = [];
   const onUnusable = (): void => void unusable++;
   const isUnreadyWhenSilent = true;
   const directory = createProtectorDirectory({
@@ -25,10 +26,11 @@ function directoryOver(objects: readonly Json[]) {
     states,
     logger: silentLogger,
     isUnreadyWhenSilent,
+    onWatched: ({ key, resourceVersion }) => watched.push(`${key}@${resourceVersion}`),
     onUnusable,
   });
   if (objects.length > 0) informer.sync(objects);
-  return { informer, states, directory, unusable: () => unusable };
+  return { informer, states, directory, watched, unusable: () => unusable };
 }
 
 describe("protector directory", () => {
@@ -41,6 +43,13 @@ describe("protector directory", () => {
     ]);
     assert.deepEqual(directory.matching("ns", { app: "web", extra: "x" }), ["ns/a", "ns/b"]);
     assert.deepEqual(directory.matching("nowhere", { app: "web" }), []);
+  });
+
+  it("tells of each version that the watch delivers", () => {
+    const object = protector({ name: "a" });
+    const { informer, watched } = directoryOver([versioned(object)]);
+    informer.sync([versioned(object)]);
+    assert.deepEqual(watched, [`ns/a@${version - 2}`, `ns/a@${version - 1}`]);
   });
 
   it("goes by the counting selector", () => {

@@ -214,7 +214,9 @@ describe("an outcome", () => {
     queue.add("a");
     await clock.advance(0);
     assert.equal(queue.add("b"), false);
+    assert.equal(queue.size, 1);
     await clock.advance(100);
+    assert.equal(queue.size, 0);
     assert.equal(queue.add("b"), true);
   });
 

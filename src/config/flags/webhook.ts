@@ -83,7 +83,11 @@ export const webhookFlags = {
         0,
         "Wait of the first batch of a quiet PodProtector, so that more reviews join it.",
       ),
-      "retry-backoff-base": flag(durationMs({ min: "zero" }), 100, "Least wait after a write conflict."),
+      "retry-backoff-base": flag(
+        durationMs({ min: "zero" }),
+        100,
+        "Least wait after a status write that failed, or that conflicts again and again; the first conflicts are retried at once.",
+      ),
       "retry-jitter": flag(durationMs({ min: "zero" }), 100, "Random wait on top of it, from 0 to this."),
       ...prefixed("health-criterion-scheduled-", criterionFlags("Scheduled")),
       ...prefixed("health-criterion-initialized-", criterionFlags("Initialized")),

@@ -6,7 +6,7 @@ import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
 import { type Rng, uniform } from "../../util/rng.ts";
 import { type Decode, type Informer, type InformerHandler, type Stored } from "../informer.ts";
-import { isKubeError, KubeError, resourcePath, type KubeClient } from "../kube-client.ts";
+import { asKubeError, KubeError, resourcePath, type KubeClient } from "../kube-client.ts";
 import { type Backoff, type Burden, createBackoff } from "./backoff.ts";
 import { Cache } from "./cache.ts";
 import { listAll, listBarrier, type ListScope } from "./list-pages.ts";
@@ -185,8 +185,8 @@ class Reflector<T extends Stored> implements Informer<T> {
       this.#cache.replace(objects, version);
       return { type: "ended", resumeFrom: version, short: false };
     } catch (error) {
-      if (!isKubeError(error)) throw error; // a mistake in a handler or here ends the process
-      return { type: "failed", resumeFrom: undefined, error, begun };
+      // A mistake in a handler or here ends the process.
+      return { type: "failed", resumeFrom: undefined, error: asKubeError(error), begun };
     }
   }
 
@@ -206,8 +206,7 @@ class Reflector<T extends Stored> implements Informer<T> {
         begun: false,
       };
     } catch (error) {
-      if (!isKubeError(error)) throw error;
-      return { type: "failed", resumeFrom: from, error, begun: false };
+      return { type: "failed", resumeFrom: from, error: asKubeError(error), begun: false };
     }
   }
 
@@ -252,8 +251,7 @@ class Reflector<T extends Stored> implements Informer<T> {
         short: !isLate && this.#cache.version === versionBefore,
       };
     } catch (error) {
-      if (!isKubeError(error)) throw error; // a mistake in a handler or here ends the process
-      return { type: "failed", resumeFrom: resumeFrom(), error, begun };
+      return { type: "failed", resumeFrom: resumeFrom(), error: asKubeError(error), begun };
     }
   }
 

@@ -71,8 +71,9 @@ export function deepFreeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** A copy without the keys whose value is undefined, as JSON has it. */
+/** Without the keys whose value is undefined, as JSON has it. */
 function withoutUndefined<T extends object>(value: T): T {
+  if (!Object.values(value).includes(undefined)) return value;
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 }
 

@@ -23,11 +23,34 @@ export interface Backup {
 
 interface Table {
   readonly objects: Map<string, KubeObject>;
+  /** The same by key, from the first list on: lists come far more often than objects do. */
+  sorted: [string, KubeObject][] | undefined;
   /** Changes in the order of their revisions. */
   changes: Change[];
   /** Every change at or below this revision has left the window. */
   floor: number;
   readonly listeners: Set<(change: Change) => void>;
+}
+
+function sortedByKey(objects: ReadonlyMap<string, KubeObject>): [string, KubeObject][] {
+  return [...objects].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Where the key is, or where it would have to be inserted. */
+function indexOfKey(sorted: readonly (readonly [string, KubeObject])[], key: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]![0] < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function placeSorted(sorted: [string, KubeObject][], key: string, object: KubeObject): void {
+  const index = indexOfKey(sorted, key);
+  sorted.splice(index, sorted[index]?.[0] === key ? 1 : 0, [key, object]);
 }
 
 /** The index of the first change after `revision`. */
@@ -61,7 +84,7 @@ export class Store {
     const key = groupResource(type);
     let table = this.#tables.get(key);
     if (table === undefined) {
-      table = { objects: new Map(), changes: [], floor: 0, listeners: new Set() };
+      table = { objects: new Map(), sorted: undefined, changes: [], floor: 0, listeners: new Set() };
       this.#tables.set(key, table);
     }
     return table;
@@ -86,6 +109,7 @@ export class Store {
     const versioned = { ...metadata, resourceVersion: String(this.#revision) };
     const stored = deepFreeze({ apiVersion, kind, metadata: versioned, ...rest });
     table.objects.set(key, stored);
+    if (table.sorted !== undefined) placeSorted(table.sorted, key, stored);
     this.#publish(table, {
       type: previous === undefined ? "ADDED" : "MODIFIED",
       revision: this.#revision,
@@ -104,6 +128,7 @@ export class Store {
     this.#revision += 1;
     const object = deepFreeze(withMetadata(stamp(previous), { resourceVersion: String(this.#revision) }));
     table.objects.delete(key);
+    table.sorted?.splice(indexOfKey(table.sorted, key), 1);
     this.#publish(table, { type: "DELETED", revision: this.#revision, key, object, previous });
     return object;
   }
@@ -143,12 +168,14 @@ export class Store {
   snapshot(type: ResourceType, revision: number): [string, KubeObject][] | undefined {
     const later = this.changesAfter(type, revision);
     if (later === undefined) return undefined;
-    const objects = new Map(this.#table(type).objects);
+    const table = this.#table(type);
+    if (later.length === 0) return (table.sorted ??= sortedByKey(table.objects)).slice();
+    const objects = new Map(table.objects);
     for (const change of [...later].reverse()) {
       if (change.previous === undefined) objects.delete(change.key);
       else objects.set(change.key, change.previous);
     }
-    return [...objects].sort(([a], [b]) => (a < b ? -1 : 1));
+    return sortedByKey(objects);
   }
 
   backup(): Backup {
@@ -161,6 +188,7 @@ export class Store {
     this.#revision = revision;
     for (const [name, table] of this.#tables) {
       table.objects.clear();
+      table.sorted = undefined;
       for (const [key, object] of tables.get(name) ?? []) table.objects.set(key, object);
     }
     this.forgetHistory();

@@ -2,23 +2,21 @@
  * Whoever shares the clusters with the workload that is checked: PodProtectors with every kind of selector and setting, pods in every phase,
  * deletions and evictions by every criterion. In a namespace of its own, so that what is out of order there breaks no promise.
  */
-import { annotations } from "../../../src/api/v1alpha1/names.ts";
+import { annotations, labels } from "../../../src/api/v1alpha1/names.ts";
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
 import { formatSeconds } from "../../double/engine/metadata.ts";
 import { asArray, asObject, type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
-import { type Cell, sideNamespace, type World } from "../world.ts";
+import { type Cell, sideNamespace, uncountedLabel, type World } from "../world.ts";
+import { drawBrokenSpec, drawBrokenStatus } from "./broken-protectors.ts";
 import { Draws, quietly } from "./draws.ts";
-import { drawBrokenSelector, drawLabels, drawSelector } from "./selectors.ts";
+import { drawLabels, drawSelector } from "./selectors.ts";
 
 const { namespaces, pods } = builtInResources;
 const podsPerCellMax = 8;
 const protectorsMax = 5;
 const caller = { username: "somebody", groups: ["system:authenticated"] };
 const kubelet = { username: "system:node:node-1", groups: ["system:nodes", "system:authenticated"] };
-/** More buckets and digests than a webhook goes through. */
-const tooManyBuckets = 10_001;
-const tooManyDigestCharacters = 1_500_001;
 /** What a Go component does not know of, and drops. */
 const extensions = new Set([
   "resourceVersion",
@@ -29,8 +27,8 @@ const extensions = new Set([
   "podResourceVersion",
   "podUIDDigests",
 ]);
-/** Counts that Go leaves out when they are 0. */
-const zeros = new Set(["readyReplicas", "scheduledReplicas", "runningReplicas"]);
+/** Counts that are left out when they are 0. */
+const omitted = new Set(["readyReplicas", "scheduledReplicas", "runningReplicas", "initializedReplicas"]);
 
 export class Bystanders {
   readonly #world: World;
@@ -65,12 +63,12 @@ export class Bystanders {
       this.#created += 1;
       const name = this.#draws.happens(0.05) ? `bad-${"x".repeat(240)}` : `bad-${this.#created}`;
       const metadata = { name, ...(this.#draws.happens(0.1) ? { annotations: { [annotations.released]: "1" } } : {}) };
-      const body = { ...typeMeta, metadata, spec: this.#brokenSpec() };
+      const body = { ...typeMeta, metadata, spec: drawBrokenSpec(this.#draws, this.#spec()) };
       await quietly(() => engine.create(protectors, sideNamespace, body, { caller }));
     } else if (draw < 0.6) {
-      const spec = this.#draws.happens(0.5) ? this.#spec() : this.#brokenSpec();
+      const spec = this.#draws.happens(0.5) ? this.#spec() : drawBrokenSpec(this.#draws, this.#spec());
       await this.#replace(victim, { spec });
-    } else if (draw < 0.8) await this.#replace(victim, { status: this.#brokenStatus() }, "status");
+    } else if (draw < 0.8) await this.#breakStatus(victim);
     else if (draw < 0.9) await this.#replace(victim, { status: undefined }, "status");
     else await quietly(() => engine.delete(protectors, sideNamespace, victim.metadata.name, {}, { caller }));
   }
@@ -84,8 +82,10 @@ export class Bystanders {
     if (victim === undefined) return;
     const draw = this.#draws.between(0, 1);
     const counted = (aggregation: JsonObject): JsonObject => {
+      // A tool that keeps what it does not know, but writes no zeros.
+      if (draw >= 0.8) return withoutZeros(aggregation);
       if (draw >= 0.6) return aggregation;
-      return draw < 0.2 ? stripped(without(zeros, aggregation)) : stripped(aggregation);
+      return draw < 0.2 ? stripped(withoutZeros(aggregation)) : stripped(aggregation);
     };
     const cells = asArray(victim.status?.["cells"]).map((cell) => {
       const { aggregation, admissionHistory, ...rest } = asObject(cell);
@@ -97,6 +97,15 @@ export class Bystanders {
       };
     });
     await this.#replace(victim, { status: { ...victim.status, cells } }, "status");
+  }
+
+  /** Somebody decides anew what happens in the namespace while the core takes no writes. */
+  async labelNamespace(): Promise<void> {
+    await this.#prepare();
+    const policy = this.#draws.oneOf<string | null>("last-known", "last-known", "refuse", "odd", null);
+    const body = { metadata: { labels: { [labels.coreUnavailablePolicy]: policy } } };
+    const patch = { contentType: "application/merge-patch+json", body };
+    await quietly(() => this.#world.core.server.engine.patch(namespaces, undefined, sideNamespace, patch, { caller }));
   }
 
   /** A policy begins or ends to refuse fences. */
@@ -140,7 +149,7 @@ export class Bystanders {
       kind: "Namespace",
       metadata: {
         name: sideNamespace,
-        labels: { "podseidon.kubewharf.io/core-unavailable-policy": this.#draws.oneOf("refuse", "last-known", "odd") },
+        labels: { [labels.coreUnavailablePolicy]: this.#draws.oneOf("refuse", "last-known", "odd") },
       },
     };
     for (const { server } of [this.#world.core, ...this.#world.cells]) {
@@ -207,10 +216,12 @@ export class Bystanders {
     const phase = this.#draws.oneOf("Running", "Running", "Running", "Pending", "Succeeded", "Failed");
     const step = this.#draws.oneOf(4, 4, 4, 3, 2, 1, 0);
     const lastTransitionTime = formatSeconds(cell.server.engine.clock.epochMicros());
+    const hasTimes = this.#draws.happens(0.9);
     const conditions = ["PodScheduled", "Initialized", "ContainersReady", "Ready"].map((type, index) => ({
       type,
       status: index < step ? "True" : "False",
-      lastTransitionTime,
+      // Not every kubelet is Kubernetes' own.
+      ...(hasTimes ? { lastTransitionTime } : {}),
     }));
     return { phase, conditions };
   }
@@ -253,7 +264,8 @@ export class Bystanders {
     const draw = this.#draws.between(0, 1);
     if (chosen === undefined || (draw < 0.4 && present.length < protectorsMax)) {
       this.#created += 1;
-      const body = { ...typeMeta, metadata: { name: `side-${this.#created}` }, spec: this.#spec() };
+      const labels = this.#draws.happens(0.1) ? { [uncountedLabel]: "yes" } : {};
+      const body = { ...typeMeta, metadata: { name: `side-${this.#created}`, labels }, spec: this.#spec() };
       await quietly(() => engine.create(protectors, sideNamespace, body, { caller }));
       return;
     }
@@ -294,59 +306,11 @@ export class Bystanders {
     };
   }
 
-  #brokenSpec(): unknown {
-    const draws = this.#draws;
-    const sound = this.#spec();
-    return draws.oneOf<unknown>(
-      undefined,
-      "nothing",
-      { ...sound, minAvailable: draws.oneOf<unknown>("many", 1.5, null) },
-      { ...sound, minReadySeconds: "soon" },
-      { ...sound, minAvailable: -3, minReadySeconds: -1 },
-      { ...sound, selector: drawBrokenSelector(draws) },
-      { ...sound, selector: drawBrokenSelector(draws) },
-      { ...sound, aggregationSelector: drawBrokenSelector(draws) },
-      { ...sound, admissionHistoryConfig: { compactThreshold: "few" } },
-    );
-  }
-
-  #brokenStatus(): unknown {
-    const startTime = "2026-01-01T00:00:00.000000Z";
-    const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
-    const cell = { cellID: this.#draws.oneOf("a", "elsewhere") };
-    const withBuckets = (buckets: readonly JsonObject[]): JsonObject => ({
-      summary,
-      cells: [{ ...cell, admissionHistory: { buckets } }],
-    });
-    const draw = this.#draws.between(0, 1);
-    if (draw < 0.02) return withBuckets(Array.from({ length: tooManyBuckets }, () => ({ startTime })));
-    if (draw < 0.04) return withBuckets([{ startTime, podUIDDigests: "A".repeat(tooManyDigestCharacters) }]);
-    return this.#draws.oneOf<unknown>(
-      "fine",
-      { summary, cells: "none" },
-      { summary, cells: null },
-      { summary, cells: [cell, cell] },
-      { summary, cells: [{ ...cell, aggregation: { totalReplicas: -1, availableReplicas: 0 } }] },
-      { summary, cells: [{ ...cell, aggregation: { totalReplicas: 1, availableReplicas: 1, readyReplicas: 1 } }] },
-      {
-        summary,
-        cells: [{ ...cell, aggregation: { totalReplicas: 3, availableReplicas: 3, resourceVersion: "99999999" } }],
-      },
-      { cells: [] },
-      withBuckets([{ startTime: "soon" }, { startTime, podUID: 5 }]),
-      withBuckets([
-        { startTime: "soon", podUID: "x", podResourceVersion: "99999999" },
-        { startTime, counter: -5 },
-      ]),
-      withBuckets(Array.from({ length: 701 }, (_, index) => ({ startTime, podUID: `p${index}` }))),
-      withBuckets(
-        Array.from({ length: 2_001 }, (_, index) => ({
-          startTime,
-          podUID: `q${index}`,
-          podResourceVersion: "99999999",
-        })),
-      ),
-    );
+  /** And people go on deleting what it protects. */
+  async #breakStatus(victim: KubeObject): Promise<void> {
+    await this.#replace(victim, { status: drawBrokenStatus(this.#draws) }, "status");
+    await this.#world.kernel.pause(this.#draws.between(100, 2_000));
+    for (const cell of this.#world.cells) for (let time = 0; time < 3; time += 1) void this.#deleteSome(cell);
   }
 
   async #replace(object: KubeObject, change: JsonObject, subresource?: "status"): Promise<void> {
@@ -358,6 +322,10 @@ export class Bystanders {
 }
 
 const typeMeta = { apiVersion: "podseidon.kubewharf.io/v1alpha1", kind: "PodProtector" };
+
+function withoutZeros(counts: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(counts).filter(([key, value]) => value !== 0 || !omitted.has(key)));
+}
 
 function stripped(object: JsonObject): JsonObject {
   return without(extensions, object);

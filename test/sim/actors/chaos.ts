@@ -36,6 +36,8 @@ const periodMs: Partial<Record<FaultClass, number>> = {
   "forbidden-fences": 30_000,
   "core-policies": 30_000,
   "odd-reviews": 3_000,
+  outages: 60_000,
+  "namespace-labels": 15_000,
   "old-crd": 60_000,
   "webhook-dry-runs": 60_000,
 };
@@ -44,6 +46,9 @@ const periodMs: Partial<Record<FaultClass, number>> = {
  * have passed theirs by then and nothing shows it (docs/accounting.md).
  */
 const backupAgeMs = { least: 15_000, most: 75_000 };
+const probeMs = 2_000;
+/** An API server that is upgraded, or whose machine is moved; long enough for what is tried only after a while. */
+const outageMs = { least: 5_000, most: 40_000 };
 
 export interface Cast {
   readonly workloads: ReadonlyMap<string, Workload>;
@@ -82,7 +87,11 @@ export class Chaos {
     reviewWeather.duplicateRate = Math.min(0.3, 0.03 * plan.severity("lost-responses"));
     reviewWeather.slowRate = Math.min(0.3, 0.05 * plan.severity("slow-reviews"));
     reviewWeather.otherRefusalRate = Math.min(0.6, 0.2 * plan.severity("other-refusals"));
+    if (plan.severity("small-pages") > 0) {
+      for (const { server } of [core, ...cells]) server.conditions.pageSizeMax = 1 + Math.floor(this.#rng.next() * 4);
+    }
     if (plan.severity("late-cells") > 0) this.#startLastCellLate();
+    this.#probe();
     for (const [name, period] of Object.entries(periodMs) as [FaultClass, number][]) {
       const severity = plan.severity(name);
       if (severity > 0) this.#repeat(period / severity, () => this.#strike(name));
@@ -111,6 +120,13 @@ export class Chaos {
     for (const process of this.#world.processes()) if (process.node() === undefined) await process.start();
   }
 
+  /** Kubelets ask who is ready; nothing here depends on the answer, so that also replicas are asked that should not be. */
+  #probe(): void {
+    if (this.#isOver) return;
+    for (const process of this.#world.processes()) process.isReady();
+    this.#world.kernel.schedule(probeMs, () => this.#probe());
+  }
+
   #repeat(meanMs: number, strike: () => void): void {
     const { kernel } = this.#world;
     const next = (): void => {
@@ -129,7 +145,11 @@ export class Chaos {
       case "watch-lag":
         return this.#lag();
       case "server-restarts":
-        return this.#restartServer();
+        return this.#stopServer(this.#exponential(5_000));
+      case "outages":
+        return this.#stopServer(uniform(this.#rng, outageMs.least, outageMs.most));
+      case "namespace-labels":
+        return this.#run(this.#bystanders.labelNamespace());
       case "crashes":
         return this.#crash();
       case "rollouts":
@@ -208,11 +228,11 @@ export class Chaos {
     });
   }
 
-  #restartServer(): void {
+  #stopServer(durationMs: number): void {
     const { server, node } = this.#cluster();
-    this.#world.kernel.note(`${node.name} restarts`);
+    this.#world.kernel.note(`${node.name} stops`);
     server.stop();
-    this.#world.kernel.schedule(this.#exponential(5_000), () => server.start());
+    this.#world.kernel.schedule(durationMs, () => server.start());
   }
 
   #crash(): void {

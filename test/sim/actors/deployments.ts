@@ -11,6 +11,9 @@ const { deployments, namespaces } = builtInResources;
 /** The longest of them do not fit into a label, or not even with a prefix into a name. */
 const names = ["plain", "other", "n".repeat(70), `${"m".repeat(240)}-1234`] as const;
 
+/** More than a generator takes part in without a pause. */
+const roundsOfFight = 40;
+
 export class OddDeployments {
   readonly #world: World;
   readonly #draws: Draws;
@@ -126,9 +129,19 @@ export class OddDeployments {
       { metadata: { annotations: { [annotations.released]: "true" } } },
       { metadata: { annotations: { [annotations.removeCellOnce]: "a" } } },
     ];
+    if (this.#draws.happens(0.05)) return await this.#fight(name);
     const change = this.#draws.pick(changes);
     if (change !== undefined) await this.#patch(protectors, name, change);
     if (this.#draws.happens(0.15)) await quietly(() => core.server.engine.delete(protectors, sideNamespace, name));
+  }
+
+  /** Another controller insists on what it wants. */
+  async #fight(name: string): Promise<void> {
+    const { protectors, kernel } = this.#world;
+    for (let round = 0; round < roundsOfFight; round += 1) {
+      await this.#patch(protectors, name, { spec: { minAvailable: round } });
+      await kernel.pause(this.#draws.between(20, 200));
+    }
   }
 
   async #patch(type: ResourceType, name: string, body: JsonObject): Promise<void> {

@@ -2,8 +2,9 @@
  * Reviews that no API server should send: of a webhook configuration that asks about too much, of a proxy that drops or garbles fields, of a cell that nobody
  * knows. They name nothing that is checked, and the webhooks must survive them and go on.
  */
+import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { randomUuid } from "../../double/engine/identity.ts";
-import { type JsonObject } from "../../double/engine/object.ts";
+import { asObject, type JsonObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { type SimProcess } from "../processes/process.ts";
 import { sideNamespace, type World } from "../world.ts";
@@ -41,7 +42,7 @@ export class OddReviews {
     };
     const body = JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
     const headers = { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) };
-    const timeout = this.#draws.oneOf("10s", "10s", "1ms", "0s");
+    const timeout = this.#draws.oneOf("10s", "10s", "1s", "1ms", "0s");
     await fetch(
       new Request(`http://webhook/${cell}?timeout=${timeout}`, { method: "POST", headers, body }),
       {} as never,
@@ -49,9 +50,11 @@ export class OddReviews {
   }
 
   #oddity(): JsonObject {
-    const podOfSide = this.#draws.pick(
-      this.#world.cells.flatMap(({ server }) => server.engine.list(builtInResources.pods, sideNamespace).items),
+    const present = this.#world.cells.flatMap(
+      ({ server }) => server.engine.list(builtInResources.pods, sideNamespace).items,
     );
+    const terminating = present.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+    const podOfSide = this.#draws.pick(terminating.length > 0 && this.#draws.happens(0.3) ? terminating : present);
     const name = podOfSide?.metadata.name ?? "odd";
     return this.#draws.oneOf<JsonObject>(
       { resource: { group: "apps", version: "v1", resource: "deployments" } },
@@ -60,8 +63,12 @@ export class OddReviews {
       {},
       { oldObject: null },
       { oldObject: pod },
-      { oldObject: { metadata: { annotations: { "podseidon.kubewharf.io/force-delete": "1" } } } },
+      { oldObject: withForce({}) },
       { oldObject: podOfSide ?? pod, dryRun: true },
+      // Of pods that are to be deleted whatever it costs.
+      { oldObject: withForce(podOfSide ?? pod) },
+      { oldObject: withForce(podOfSide ?? pod) },
+      { ...ofEviction, object: withForce(eviction), name },
       { ...ofEviction },
       { ...ofEviction, object: null },
       { ...ofEviction, object: eviction, name: "../secrets" },
@@ -71,4 +78,9 @@ export class OddReviews {
       { ...ofEviction, object: { ...eviction, deleteOptions: { dryRun: [] } }, name },
     );
   }
+}
+
+function withForce(object: JsonObject): JsonObject {
+  const metadata = asObject(object["metadata"]);
+  return { ...object, metadata: { ...metadata, annotations: { [annotations.forceDelete]: "1" } } };
 }

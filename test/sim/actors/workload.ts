@@ -3,6 +3,7 @@
  * ones, and lets some fail, flap or change their labels.
  */
 import { readPod } from "../../../src/api/pod.ts";
+import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { type Rng, uniform } from "../../../src/util/rng.ts";
 import { type JsonObject, type KubeObject, asObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
@@ -92,13 +93,19 @@ export class Workload {
       this.#cell.server.engine.create(pods, namespace, {
         apiVersion: "v1",
         kind: "Pod",
-        metadata: { name: podName, labels: { app: "web", ours: "yes" } },
+        metadata: { name: podName, labels: { app: "web", ours: "yes" }, ...this.#wish() },
         spec: { nodeName: "node-1", containers: [{ name: "main", image: "web:1" }], terminationGracePeriodSeconds: 30 },
       }),
     );
     if (object === undefined) return;
     if (readyAfter === 0) await this.#setReady(object, true);
     else this.#world.kernel.schedule(readyAfter, () => void this.#setReady(object, true));
+  }
+
+  /** Pods ask to be judged by another property than availability with an annotation. */
+  #wish(): JsonObject {
+    const { criterion } = this.#world.plan;
+    return criterion === "Available" ? {} : { annotations: { [annotations.healthCriterion]: criterion } };
   }
 
   async #replace(gone: KubeObject): Promise<void> {

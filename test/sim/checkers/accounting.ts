@@ -6,12 +6,15 @@ import { parseTime } from "../../../src/api/micro-time.ts";
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { type CellStatus, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { totalWeight } from "../../../src/core/bucket.ts";
+import { type HealthCriterion } from "../../../src/core/health-criterion.ts";
 import { summarize } from "../../../src/core/summary.ts";
 import { digestOfUID } from "../../../src/core/uid-digest.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { type Kernel } from "../kernel/kernel.ts";
+import { type Edit } from "../clusters/deliveries.ts";
 import { CountsChecker } from "./counts.ts";
 import { cellOf, entriesOf } from "./history.ts";
+import { checkHistorySize } from "./history-size.ts";
 import { type Ledger } from "./ledger.ts";
 import { SettlementChecker } from "./settlement.ts";
 import { Standing } from "./standing.ts";
@@ -22,6 +25,10 @@ export interface AccountingOptions {
   /** Only the default algorithm promises anything: of the others, breaches are counted. */
   readonly isExact: boolean;
   readonly settleWindowMs: number;
+  /** By which all deletions are judged that are not a bystander's. */
+  readonly criterion: HealthCriterion;
+  /** The greatest one that a webhook may have been started with. */
+  readonly compactThreshold: number;
   readonly onBreach: (breach: Breach) => void;
   /** A breach by what the restore of a worker took away, before a snapshot of the new history had shown it (design 2.6). */
   readonly onRestoreBreach: (breach: Breach) => void;
@@ -68,7 +75,7 @@ export class AccountingChecker {
   constructor(name: string, options: AccountingOptions) {
     this.#name = name;
     this.#options = options;
-    this.#standing = new Standing(name, options.ledger);
+    this.#standing = new Standing(name, options.ledger, options.criterion);
     this.#settlement = new SettlementChecker(name, this.#standing, options);
     this.#counts = new CountsChecker(name, this.#standing, options.ledger);
   }
@@ -77,9 +84,9 @@ export class AccountingChecker {
     return this.#standing.object;
   }
 
-  /** Version of the object since its selectors are what they are. */
-  get editedRevision(): number {
-    return this.#standing.editedRevision;
+  /** Since when its selectors are what they are. */
+  get edit(): Edit {
+    return { revision: this.#standing.editedRevision, sinceMs: this.#standing.editedAtMs };
   }
 
   /** A version has been committed; undefined = the object is gone. */
@@ -109,7 +116,9 @@ export class AccountingChecker {
 
   /** The core went back to a backup: what follows is no step from what was. */
   restored(object: PodProtector | undefined): void {
+    const before = this.object;
     this.#standing.object = object;
+    if (object !== undefined) this.#standing.edited(object, before);
     this.#recorded.clear();
     this.#packedSinceMs.clear();
     this.#coreRestoredAtMs = this.#options.kernel.nowMs;
@@ -139,14 +148,14 @@ export class AccountingChecker {
   }
 
   #checkFloor(uid: string, { standing: recorded, standingAsCounted, minAvailable }: Recorded): void {
-    const { kernel, onBreach, onRestoreBreach, isExact } = this.#options;
+    const { kernel, ledger, onBreach, onRestoreBreach, isExact } = this.#options;
     if (recorded >= minAvailable || this.object === undefined) return;
     // Somebody's record may have been in the way who is not admitted in the end.
     const nobody = new Set<string>();
     const standing = this.#standing.count(this.object, nobody);
     if (standing >= minAvailable) return;
     const asCounted = this.#standing.count(this.object, nobody, this.#counts.countedBefore(this.object));
-    if (Math.max(standingAsCounted, asCounted) >= minAvailable) {
+    if (ledger.hasRestored() && Math.max(standingAsCounted, asCounted) >= minAvailable) {
       onRestoreBreach({ protector: this.#name, standing, minAvailable });
       kernel.note(`FLOOR after a restore ${this.#name} ${standing} of ${minAvailable}`);
       return;
@@ -177,7 +186,17 @@ export class AccountingChecker {
 
   /** What the aggregated counts should be, were everything seen. */
   trueAvailable(): number {
-    return this.#standing.trueAvailable();
+    return this.#standing.trueCount("Available");
+  }
+
+  /** The same of the criterion that deletions are judged by. */
+  trueHealthy(): number {
+    return this.#standing.trueCount();
+  }
+
+  /** The deletion of such a pod takes quota, if it is old enough. */
+  get criterion(): HealthCriterion {
+    return this.#standing.criterion;
   }
 
   /** Unsettled admissions. */
@@ -199,7 +218,7 @@ export class AccountingChecker {
   }
 
   #checkCell(object: PodProtector, old: CellStatus | undefined, cell: CellStatus): void {
-    const { kernel, isExact } = this.#options;
+    const { kernel, ledger, isExact } = this.#options;
     const before = new Map((old === undefined ? [] : entriesOf(old)).map((entry) => [entry.digest, entry]));
     const after = new Map(entriesOf(cell).map((entry) => [entry.digest, entry]));
     for (const entry of before.values()) {
@@ -210,6 +229,14 @@ export class AccountingChecker {
     }
     if (cell.aggregation !== undefined && cell.aggregation !== old?.aggregation)
       this.#counts.noteSource(cell.aggregation, cell.cellID);
+    const isAdmission = [...after.values()].some(({ digest, mark, isPacked }) => {
+      const known = before.get(digest);
+      return known === undefined || (!isPacked && known.mark !== mark);
+    });
+    if (isAdmission && isExact) {
+      const { compactThreshold: threshold = this.#options.compactThreshold } = object.spec.admissionHistoryConfig ?? {};
+      checkHistorySize(kernel, { name: this.#name, before: old, cell, threshold });
+    }
     let standing: number | undefined;
     let standingAsCounted = 0;
     for (const entry of after.values()) {
@@ -220,7 +247,9 @@ export class AccountingChecker {
       if (standing === undefined) {
         const open = openOf(object);
         standing = this.#standing.count(object, open);
-        standingAsCounted = this.#standing.count(object, open, this.#counts.countedBefore(object));
+        standingAsCounted = ledger.hasRestored()
+          ? this.#standing.count(object, open, this.#counts.countedBefore(object))
+          : standing;
       }
       // A pod that was packed may be the same admission as before, which was judged then.
       const earlier = known !== undefined && entry.isPacked ? this.#recorded.get(entry.digest) : undefined;

@@ -52,7 +52,9 @@ export class CountsChecker {
     const minReadySeconds = standing.object?.spec.minReadySeconds ?? 0;
     return (standing.object?.status?.cells ?? []).every(({ cellID, aggregation }) => {
       const countedAt = parseTime(aggregation?.countedAt) ?? 0;
-      const available = [...ledger.pods.values()].filter((pod) => pod.cell === cellID && standing.isAvailable(pod));
+      const available = [...ledger.pods.values()].filter(
+        (pod) => pod.cell === cellID && standing.meets(pod, "Available"),
+      );
       return available.every((pod) => {
         const record = pod.versions.at(-1)?.record;
         return record === undefined || (availableFrom(record, minReadySeconds) ?? 0) <= countedAt;
@@ -131,7 +133,7 @@ export class CountsChecker {
     const held = pods.flatMap((pod) => ledger.at(pod, revision) ?? []).filter((record) => standing.isMember(record));
     return {
       totalReplicas: held.length,
-      availableReplicas: pods.filter((pod) => standing.isCounted(pod, counts)).length,
+      availableReplicas: pods.filter((pod) => standing.isCounted(pod, counts, "Available")).length,
       readyReplicas: held.filter(({ ready }) => ready).length,
       scheduledReplicas: held.filter(({ scheduled }) => scheduled).length,
       runningReplicas: held.filter(({ running }) => running).length,

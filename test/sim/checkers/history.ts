@@ -15,9 +15,16 @@ export function cellOf(object: PodProtector | undefined, cellID: string): CellSt
   return object?.status?.cells.find((cell) => cell.cellID === cellID);
 }
 
-/** Buckets without a pod (compacted by Go) have no entry. */
-export function entriesOf(cell: CellStatus): HistoryEntry[] {
-  return (cell.admissionHistory?.buckets ?? []).flatMap(entriesOfBucket);
+const entriesOfCell = new WeakMap<CellStatus, readonly HistoryEntry[]>();
+
+/** Buckets without a pod (compacted by Go) have no entry. Read once for all who ask, as states are never changed. */
+export function entriesOf(cell: CellStatus): readonly HistoryEntry[] {
+  let entries = entriesOfCell.get(cell);
+  if (entries === undefined) {
+    entries = (cell.admissionHistory?.buckets ?? []).flatMap(entriesOfBucket);
+    entriesOfCell.set(cell, entries);
+  }
+  return entries;
 }
 
 function entriesOfBucket(bucket: Bucket): HistoryEntry[] {

@@ -87,6 +87,7 @@ export class Ledger {
   /** By cell: the histories that restores have ended, oldest first. */
   readonly #former = new Map<string, FormerHistory[]>();
   #operations = 0;
+  #podsSeen = 0;
 
   constructor(kernel: Kernel) {
     this.kernel = kernel;
@@ -132,9 +133,19 @@ export class Ledger {
     return this.#former.get(cell) ?? [];
   }
 
+  /** A worker came back from a backup: in no other world does a restore excuse anything. */
+  hasRestored(): boolean {
+    return this.#former.size > 0;
+  }
+
   /** An aggregator may not know yet that the history is over. */
   mayBeUnnoticed({ endedAtMs }: FormerHistory): boolean {
     return this.kernel.nowMs - endedAtMs <= noticedWithinMs;
+  }
+
+  /** Pods that there have ever been, also in histories that have ended. */
+  get podsSeen(): number {
+    return this.#podsSeen;
   }
 
   /** A new operation; its id is to be the name of the caller. */
@@ -234,6 +245,7 @@ export class Ledger {
       };
       this.pods.set(uid, pod);
       this.byDigest.set(pod.digest, pod);
+      this.#podsSeen += 1;
     }
     const before = pod.versions.at(-1)?.record;
     const version = this.#versionOf(object);

@@ -1,14 +1,17 @@
-/** Checks every review: answered at most once by each replica that was asked, and never "allowed" for quota without a record under the floor's rule. */
+/** Checks every review: answered in time by each replica that was asked, and never "allowed" for quota without a record under the floor's rule. */
 import { type PodRecord, readAnnotations, readPod } from "../../../src/api/pod.ts";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
-import { availableFrom } from "../../../src/core/health-criterion.ts";
+import { availableFrom, canMeet } from "../../../src/core/health-criterion.ts";
 import { type JsonObject, asObject, asString } from "../../double/engine/object.ts";
-import { type ReviewObserver } from "../network/reviews.ts";
+import { type Arrival, type ReviewObserver } from "../network/reviews.ts";
+import { type Edit } from "../clusters/deliveries.ts";
 import { type Kernel } from "../kernel/kernel.ts";
+import { type SimNode } from "../kernel/node.ts";
 import { type SimProcess } from "../processes/process.ts";
 import { type AccountingChecker } from "./accounting.ts";
 import { type Ledger } from "./ledger.ts";
+import { checkAnswered, checkUnanswered } from "./review-times.ts";
 
 /** A webhook whose clock is that much behind may still call a pod young (design 2.6 reports it apart). */
 const youthSlackMs = 1_000;
@@ -22,8 +25,8 @@ interface Reviewed {
   readonly ledger: Ledger;
   readonly checkers: ReadonlyMap<string, AccountingChecker>;
   readonly webhooks: readonly SimProcess[];
-  /** Whether a replica had been told of a revision of the core by then. */
-  knew(replica: string, revision: number, atMs: number): boolean;
+  /** Whether a replica had been told of an edit in the core by then. */
+  knew(replica: string, edit: Edit, atMs: number): boolean;
   readonly totals: { admitted: number; refused: number };
 }
 
@@ -31,6 +34,8 @@ export class ReviewChecker implements ReviewObserver {
   readonly #world: Reviewed;
   /** When a deletion of the pod was asked for last, not as a dry run; by cell and name. */
   readonly #askedAtMs = new Map<string, number>();
+  /** Reviews that have reached a replica in its present life and have not been answered. */
+  readonly #open = new WeakMap<SimNode, number>();
 
   constructor(world: Reviewed) {
     this.#world = world;
@@ -41,6 +46,26 @@ export class ReviewChecker implements ReviewObserver {
     if (request["dryRun"] === true) return;
     const metadata = asObject(asObject(request["oldObject"] ?? request["object"])["metadata"]);
     this.#askedAtMs.set(`${cell}/${asString(metadata["name"]) ?? ""}`, this.#world.kernel.nowMs);
+  }
+
+  openAt(node: SimNode): number {
+    return this.#open.get(node) ?? 0;
+  }
+
+  arrived({ node }: Arrival): void {
+    this.#open.set(node, this.openAt(node) + 1);
+  }
+
+  left(arrival: Arrival, replica: string, failure: string | undefined): void {
+    const { kernel } = this.#world;
+    this.#open.set(arrival.node, this.openAt(arrival.node) - 1);
+    checkAnswered(kernel, `a review at ${replica}`, arrival);
+    // What the HTTP app says when a handler throws.
+    if (failure?.includes("unexpected failure") === true) kernel.fail(`${replica} has made a mistake: ${failure}`);
+  }
+
+  unanswered(arrival: Arrival, replica: string): void {
+    checkUnanswered(this.#world.kernel, `a review at ${replica}`, arrival);
   }
 
   answered(review: JsonObject, cell: string, answer: JsonObject, by: { replica: string; arrivedMs: number }): void {
@@ -62,8 +87,7 @@ export class ReviewChecker implements ReviewObserver {
     const pod = operation === "delete" ? ledger.pods.get(old?.uid ?? "") : ledger.present(cell, name);
     if (pod === undefined || pod.cell !== cell) return;
     const isForced = isForcedReview(request);
-    const isKnown = ({ editedRevision }: AccountingChecker): boolean =>
-      this.#world.knew(replica, editedRevision, arrivedMs);
+    const isKnown = ({ edit }: AccountingChecker): boolean => this.#world.knew(replica, edit, arrivedMs);
     const unknown = new Set([...checkers].flatMap(([name, checker]) => (isKnown(checker) ? [] : [name])));
     ledger.admitted(cell, request, pod.uid, { isForced, unknown });
     const record = operation === "delete" ? old : pod.versions.at(-1)?.record;
@@ -77,6 +101,7 @@ export class ReviewChecker implements ReviewObserver {
       if (![before, record].every((one) => checker.concerns(one))) continue;
       const { minReadySeconds } = checker.object.spec;
       const needsQuota = [before, record].every((one) => {
+        if (checker.criterion !== "Available") return canMeet(checker.criterion, one, 0);
         const from = availableFrom(one, minReadySeconds);
         if (from === undefined) return false;
         return this.#isOld(from, minReadySeconds, arrivedMs) || checker.wasOldByData(pod.uid, from);

@@ -67,7 +67,7 @@ export class SettlementChecker {
     for (const pod of ledger.pods.values()) {
       if (pod.cell !== cellID || open.has(pod.digest) || !standing.isCounted(pod, counts)) continue;
       const doom = ledger.doomOf(pod);
-      if (doom === undefined || !standing.hasJudged(doom) || !standing.isAvailable(pod)) continue;
+      if (doom === undefined || !standing.hasJudged(doom) || !standing.meets(pod)) continue;
       // It has settled in a history that is over, and the pod is back.
       if (ledger.formerOf(cellID).some(({ endedAtMs }) => endedAtMs >= doom.atMs)) continue;
       if (doom.labels !== pod.versions.at(-1)?.record.labels) continue;
@@ -110,7 +110,7 @@ export class SettlementChecker {
         `${this.#name}: the admission of ${pod.name} is settled by snapshot ${revision}, which lacks what was committed up to ${covered}`,
       );
     }
-    if (!standing.isAvailable(pod) || !standing.hasJudged(ledger.doomOf(pod))) return;
+    if (!standing.meets(pod) || !standing.hasJudged(ledger.doomOf(pod))) return;
     if (entry.version === undefined && kernel.nowMs >= windowEndMs) return;
     kernel.fail(
       `${this.#name}: the admission of ${pod.name} (version ${entry.version}) is settled, but it may still happen`,

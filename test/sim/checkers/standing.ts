@@ -4,27 +4,35 @@ import { parseTime } from "../../../src/api/micro-time.ts";
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { type Aggregation, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { countedSpec } from "../../../src/core/counted-spec.ts";
-import { availableFrom } from "../../../src/core/health-criterion.ts";
+import { availableFrom, canMeet, type HealthCriterion } from "../../../src/core/health-criterion.ts";
 import { compileSelector, formatSelector, matches, type CompiledSelector } from "../../../src/label-index/index.ts";
 import { type Admission, type Ledger, type TruePod } from "./ledger.ts";
 
 export class Standing {
   readonly #name: string;
   readonly #ledger: Ledger;
+  /**
+   * By which all pods of the world are judged. Where pods of one workload differ in it, nothing is promised to the stricter one (docs/accounting.md, "What is
+   * left open"): a DELETE that is allowed without a record still counts for weaker criteria.
+   */
+  readonly criterion: HealthCriterion;
   /** As it is now; undefined = there is none. */
   object: PodProtector | undefined;
   #selector: CompiledSelector | undefined;
   #counting: CompiledSelector | undefined;
   /** What counts must say they have counted; others are not used. */
   spec = "";
+  /** What the counts say of their snapshot, read once for all pods. */
+  readonly #named = new WeakMap<Aggregation, { readonly revision: number; readonly countedAt: number | undefined }>();
   /** When the selectors changed last. */
   editedAtMs = Number.NEGATIVE_INFINITY;
   /** Version of the object since its selectors are what they are. */
   editedRevision = Number.POSITIVE_INFINITY;
 
-  constructor(name: string, ledger: Ledger) {
+  constructor(name: string, ledger: Ledger, criterion: HealthCriterion) {
     this.#name = name;
     this.#ledger = ledger;
+    this.criterion = criterion;
   }
 
   /** The next version of the object, or of another one by its name. */
@@ -46,16 +54,13 @@ export class Standing {
     return this.#selector !== undefined && matches(this.#selector, record.labels);
   }
 
-  /** What the aggregated counts should be, were everything seen. */
-  trueAvailable(): number {
-    const ledger = this.#ledger;
-    let available = 0;
-    for (const pod of ledger.pods.values()) if (this.isAvailable(pod)) available += 1;
-    return available;
+  /** What the aggregated counts should be, were everything seen; by the criterion of the world, or by another. */
+  trueCount(criterion = this.criterion): number {
+    return this.#ledger.pods.values().reduce((count, pod) => (this.meets(pod, criterion) ? count + 1 : count), 0);
   }
 
   /**
-   * Pods that stand whatever the open admissions do: available, or counted and unavailable for reasons of their own (own unavailability,
+   * Pods that stand whatever the open admissions do: they meet the criterion, or are counted and do not meet it for reasons of their own (own unavailability,
    * forced deletions: design 2.6). `open`: pods that are taken for deleted because of their records. `former`: pods that are counted as they were
    * before the restore of a worker, by UID.
    */
@@ -67,11 +72,11 @@ export class Standing {
       const aggregation = counts.get(pod.cell);
       const isCounted = former.has(pod.uid) || (aggregation !== undefined && this.isCounted(pod, aggregation));
       const isLive = pod.goneAt === undefined && pod.versions.at(-1)?.record.terminating === false;
-      const isAvailable = isLive && this.isAvailable(pod);
-      if (!isCounted && !isAvailable) continue;
+      const isHealthy = isLive && this.meets(pod);
+      if (!isCounted && !isHealthy) continue;
       if (open.has(pod.digest) && !ledger.isForced(pod)) continue;
       if (isLive) {
-        if (!isAvailable || !this.hasJudged(ledger.doomOf(pod))) standing += 1;
+        if (!isHealthy || !this.hasJudged(ledger.doomOf(pod))) standing += 1;
       } else if (this.#isExcused(pod)) standing += 1;
     }
     for (const [uid, pod] of former)
@@ -83,7 +88,9 @@ export class Standing {
   #isExcused({ lastLive, end, endedAtMs }: TruePod): boolean {
     // Gone before anybody counted for the present selectors: it must not be counted at all.
     if (endedAtMs !== undefined && endedAtMs < this.editedAtMs) return false;
-    return lastLive === undefined || !this.#meets(lastLive, this.#ledger.nowMicros) || !this.hasJudged(end);
+    return (
+      lastLive === undefined || !this.#meets(this.criterion, lastLive, this.#ledger.nowMicros) || !this.hasJudged(end)
+    );
   }
 
   /** True for an admission that this PodProtector has judged: not forced, and not from before its replica knew of it. */
@@ -94,23 +101,31 @@ export class Standing {
     return admission.atMs > this.editedAtMs;
   }
 
-  isAvailable(pod: TruePod): boolean {
+  /** The pod is there, selected for counting, and meets the criterion now. */
+  meets(pod: TruePod, criterion = this.criterion): boolean {
     const present = pod.goneAt === undefined ? pod.versions.at(-1)?.record : undefined;
-    return present !== undefined && this.#meets(present, this.#ledger.nowMicros);
+    return present !== undefined && this.#meets(criterion, present, this.#ledger.nowMicros);
   }
 
-  isCounted(pod: TruePod, { resourceVersion, countedAt }: Aggregation): boolean {
-    const record = this.#ledger.at(pod, Number(resourceVersion ?? Number.POSITIVE_INFINITY));
-    if (record === undefined) return false;
-    return this.#meets(record, parseTime(countedAt) ?? this.#ledger.nowMicros);
+  /** The counts include the pod among those that meet the criterion. */
+  isCounted(pod: TruePod, counts: Aggregation, criterion = this.criterion): boolean {
+    let named = this.#named.get(counts);
+    if (named === undefined) {
+      const { resourceVersion, countedAt } = counts;
+      named = { revision: Number(resourceVersion ?? Number.POSITIVE_INFINITY), countedAt: parseTime(countedAt) };
+      this.#named.set(counts, named);
+    }
+    const record = this.#ledger.at(pod, named.revision);
+    return record !== undefined && this.#meets(criterion, record, named.countedAt ?? this.#ledger.nowMicros);
   }
 
   isMember({ labels, terminating, terminal }: PodRecord): boolean {
     return this.#counting !== undefined && matches(this.#counting, labels) && !terminating && !terminal;
   }
 
-  #meets(record: PodRecord, nowMicros: number): boolean {
+  #meets(criterion: HealthCriterion, record: PodRecord, nowMicros: number): boolean {
     if (this.#counting === undefined || !matches(this.#counting, record.labels)) return false;
+    if (criterion !== "Available") return canMeet(criterion, record, 0);
     const from = availableFrom(record, this.object?.spec.minReadySeconds ?? 0);
     return from !== undefined && from <= nowMicros;
   }

@@ -20,6 +20,7 @@ import { type WireReply, type WireRequest, type WireServer } from "../network/di
 import { type Network } from "../network/network.ts";
 import { type ServerConditions, type ServerFault } from "./conditions.ts";
 import { Deliveries } from "./deliveries.ts";
+import { oddAnswer, oddLine, refusal } from "./odd-answers.ts";
 
 export interface ApiServerOptions {
   readonly node: SimNode;
@@ -29,6 +30,8 @@ export interface ApiServerOptions {
   readonly webhookConfigurations: readonly Record<string, unknown>[];
   /** A patched API server: writes the time of each write into this annotation of the pod. */
   readonly stampAnnotation?: string | undefined;
+  /** A namespace in which fences may get lost (odd-answers.ts). */
+  readonly unfenced: string;
 }
 
 /** Changes kept for resuming watches: enough for a busy minute, so that long gaps end in 410. */
@@ -44,18 +47,21 @@ export class SimApiServer implements WireServer {
   readonly #node: SimNode;
   readonly #network: Network;
   readonly #rng: Rng;
+  readonly #unfenced: string;
   /** The open ones, and what frees them here. */
   readonly #watches = new Map<WireReply, () => void>();
   /** The states before the present ones, for reviews of old states. */
   readonly #previousPods = new Map<string, KubeObject>();
   #isUp = true;
 
-  constructor({ node, network, conditions, callWebhook, webhookConfigurations, stampAnnotation }: ApiServerOptions) {
+  constructor(options: ApiServerOptions) {
+    const { node, network, conditions, callWebhook, webhookConfigurations, stampAnnotation, unfenced } = options;
     this.#node = node;
     this.#network = network;
     this.conditions = conditions;
     this.deliveries = new Deliveries(node.kernel);
     this.#rng = node.kernel.rng(`${node.name} faults`);
+    this.#unfenced = unfenced;
     this.engine = new Engine({
       clock: node.clock,
       rng: node.kernel.rng(`${node.name} engine`),
@@ -117,7 +123,7 @@ export class SimApiServer implements WireServer {
     const rest: RestRequest = {
       method: request.method,
       path,
-      query: new URLSearchParams(query),
+      query: this.#limited(new URLSearchParams(query)),
       contentType: request.headers["content-type"] ?? "",
       body: request.body === undefined ? undefined : (JSON.parse(request.body) as unknown),
       accept: "application/json",
@@ -133,36 +139,49 @@ export class SimApiServer implements WireServer {
     void this.#answer(rest, fault, reply);
   }
 
+  #limited(query: URLSearchParams): URLSearchParams {
+    const { pageSizeMax } = this.conditions;
+    if (Number(query.get("limit")) > pageSizeMax) query.set("limit", String(pageSizeMax));
+    return query;
+  }
+
   async #answer(request: RestRequest, drawn: ServerFault | undefined, reply: WireReply): Promise<void> {
     const { engine } = this;
-    const [fault, lateMs] = drawn?.type === "slowAnswer" ? [undefined, drawn.delayMs] : [drawn, 0];
+    const lateMs = drawn?.type === "slowAnswer" ? drawn.delayMs : 0;
+    const fault = isOfTheDouble(drawn) ? drawn : undefined;
     const handle = (asked: RestRequest): Promise<RestResponse> => handleRest(engine, undefined, asked);
     const server = { clock: this.#node.clock, revision: engine.revision, handle };
     const isRefused = !this.conditions.offersWatchList && request.query.has("sendInitialEvents");
-    const answer = isRefused ? withoutWatchList : await answerWith(fault, request, server);
+    const answer = isRefused
+      ? withoutWatchList
+      : drawn?.type === "refusal"
+        ? refusal(this.#rng, request)
+        : await answerWith(fault, request, server);
     if (lateMs > 0) await this.#node.kernel.pause(lateMs);
     if (fault?.type === "loseResponse") {
       reply.reset();
       return;
     }
     if (answer.kind === "watch") {
-      this.#stream(request, answer.open, fault, reply);
+      this.#stream(request, answer.open, drawn, reply);
       return;
     }
+    const isOdd = drawn?.type === "oddAnswer" && answer.kind === "json";
+    const text = isOdd ? oddAnswer(this.#rng, request, answer.text, this.#unfenced) : answer.text;
     const retryAfter =
       answer.kind === "json" && answer.retryAfterSeconds !== undefined
         ? { "retry-after": String(answer.retryAfterSeconds) }
         : {};
     reply.head(answer.code, { "content-type": "application/json", ...retryAfter });
-    const onDelivered = answer.kind === "json" ? this.deliveries.ofList(request, answer.text) : undefined;
-    reply.chunk(fault?.type === "truncate" ? truncated(answer.text) : answer.text, onDelivered);
+    const onDelivered = answer.kind === "json" && !isOdd ? this.deliveries.ofList(request, text) : undefined;
+    reply.chunk(fault?.type === "truncate" ? truncated(text) : text, onDelivered);
     reply.end();
   }
 
   #stream(
     request: RestRequest,
     open: Extract<RestResponse, { kind: "watch" }>["open"],
-    fault: Fault | undefined,
+    fault: ServerFault | undefined,
     reply: WireReply,
   ): void {
     reply.head(200, { "content-type": "application/json" });
@@ -184,6 +203,7 @@ export class SimApiServer implements WireServer {
         if (isBroken) return;
         const text = eventText(event);
         const faulty = lines++ === faultyLine ? fault?.type : undefined;
+        if (faulty === "oddAnswer") reply.chunk(oddLine(this.#rng));
         if (faulty === "stall") isBroken = true;
         else if (faulty === "reset") reply.reset();
         else if (faulty === "truncate") {
@@ -226,6 +246,10 @@ export class SimApiServer implements WireServer {
     if (type !== builtInResources.pods || !this.conditions.drawStaleRead(this.#rng)) return undefined;
     return this.#previousPods.get(key);
   }
+}
+
+function isOfTheDouble(fault: ServerFault | undefined): fault is Fault {
+  return fault !== undefined && !["slowAnswer", "oddAnswer", "refusal"].includes(fault.type);
 }
 
 /** What a server without the feature says. */

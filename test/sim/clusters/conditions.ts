@@ -19,7 +19,7 @@ export interface Rates {
   /** Of watches: broken off, cut short or garbled after a few events; or silent from then on. */
   brokenWatch: number;
   silentWatch: number;
-  /** Of watches from a version: events delivered once more; or the history is said to be gone. */
+  /** Of watches from a version: events delivered once more; or the history is said to be gone, as also for the next page of a list. */
   duplicate: number;
   historyLoss: number;
   /** Of lists after the first one of a process: as of some revisions ago. */
@@ -29,6 +29,10 @@ export interface Rates {
   stalledCommitMs: number;
   /** Of deletions: first reviewed on the state before the present one. */
   staleReview: number;
+  /** Executed, and answered with something that no API server would say; or, in a watch, a line of that kind among the others. */
+  oddAnswer: number;
+  /** Not executed, with any code but 404. */
+  refusal: number;
 }
 
 const noRates: Rates = {
@@ -46,6 +50,8 @@ const noRates: Rates = {
   stalledCommit: 0,
   stalledCommitMs: 0,
   staleReview: 0,
+  oddAnswer: 0,
+  refusal: 0,
 };
 
 export interface Stall {
@@ -54,12 +60,20 @@ export interface Stall {
   readonly requestLifeMs: number;
 }
 
-/** What the double knows of; or executed at once, and answered that much later. */
-export type ServerFault = Fault | { readonly type: "slowAnswer"; readonly delayMs: number };
+export type ServerFault =
+  /** What the double knows of. */
+  | Fault
+  /** Executed at once, and answered that much later. */
+  | { readonly type: "slowAnswer"; readonly delayMs: number }
+  /** See odd-answers.ts; `afterEvents` as in the double's faults. */
+  | { readonly type: "oddAnswer"; readonly afterEvents?: number }
+  | { readonly type: "refusal" };
 
 const requestLifeMs = 34_000;
 /** Mean. */
 const slowAnswerMs = 5_000;
+/** Fences and finalizers are few beside other requests, and what is answered to them is what the accounting is about. */
+const rarePatches = 10;
 /** How far behind a lagging replica is at most, in revisions. */
 const staleRevisionsMax = 40;
 
@@ -70,6 +84,8 @@ export class ServerConditions {
   watchLagMs = 0;
   /** Whether WatchList is offered; else clients fall back to pages. */
   offersWatchList = true;
+  /** Objects on a page of a list at most, as if there were so many that a page holds but a small part. */
+  pageSizeMax = Number.POSITIVE_INFINITY;
   /** Says what goes wrong with a request, before any rate is drawn; for scenarios. */
   script: ((request: RestRequest) => ServerFault | undefined) | undefined;
   /** Takes a commit into its hands: resolves to whether its request still lives, or rejects with what it is answered; undefined = not this one. */
@@ -83,6 +99,7 @@ export class ServerConditions {
   heal(): void {
     this.rates = { ...noRates };
     this.watchLagMs = 0;
+    this.pageSizeMax = Number.POSITIVE_INFINITY;
   }
 
   drawFault(rng: Rng, request: RestRequest): ServerFault | undefined {
@@ -91,14 +108,15 @@ export class ServerConditions {
     const { rates } = this;
     const { method, query } = request;
     const isWatch = query.get("watch") === "true";
-    const hits = (name: keyof Rates): boolean => {
-      if (rates[name] === 0 || rng.next() >= rates[name]) return false;
+    const hits = (name: keyof Rates, times = 1): boolean => {
+      if (rates[name] === 0 || rng.next() >= times * rates[name]) return false;
       this.#count(name);
       return true;
     };
     if (hits("serverError")) return { type: "serverError" };
     if (hits("tooManyRequests")) return { type: "tooManyRequests", retryAfterSeconds: 1 };
     if (hits("stall")) return { type: "stall" };
+    if (hits("refusal")) return { type: "refusal" };
     if (isWatch) {
       const afterEvents = Math.floor(rng.next() * 8);
       if (hits("silentWatch")) return { type: "stall", afterEvents };
@@ -108,6 +126,7 @@ export class ServerConditions {
       }
       if (hits("duplicate")) return { type: "duplicate", revisions: 1 + Math.floor(rng.next() * staleRevisionsMax) };
       if (hits("historyLoss")) return { type: "historyLoss" };
+      if (hits("oddAnswer")) return { type: "oddAnswer", afterEvents };
       if (query.get("sendInitialEvents") === "true" && hits("staleList")) {
         return { type: "staleReplica", revisions: 1 + Math.floor(rng.next() * staleRevisionsMax) };
       }
@@ -117,6 +136,8 @@ export class ServerConditions {
       return { type: "slowAnswer", delayMs: -Math.log(1 - rng.next()) * slowAnswerMs };
     }
     if (hits("loseResponse")) return { type: "loseResponse" };
+    if (hits("oddAnswer", method === "PATCH" ? rarePatches : 1)) return { type: "oddAnswer" };
+    if (query.has("continue") && hits("historyLoss")) return { type: "historyLoss" };
     if (method !== "GET" && hits("conflict")) return { type: "conflict" };
     return undefined;
   }

@@ -9,6 +9,12 @@ interface Delivery {
   readonly atMs: number;
 }
 
+/** When something became what it is. */
+export interface Edit {
+  readonly revision: number;
+  readonly sinceMs: number;
+}
+
 /** A review lives for seconds; older deliveries tell nothing more. */
 const kept = 2_000;
 
@@ -47,10 +53,10 @@ export class Deliveries {
     return () => this.#add(request.userAgent, Number(metadata["resourceVersion"]));
   }
 
-  /** True when the client knew of that revision at that moment. */
-  knew(client: string, revision: number, atMs: number): boolean {
+  /** True when the client knew of that revision at that moment, and has been told since `sinceMs`: a restore brings old revisions back. */
+  knew(client: string, { revision, sinceMs }: Edit, atMs: number): boolean {
     const newest = this.#byClient.get(client)?.findLast((delivery) => delivery.atMs < atMs);
-    return newest !== undefined && newest.revision >= revision;
+    return newest !== undefined && newest.revision >= revision && newest.atMs >= sinceMs;
   }
 
   #add(client: string, revision: number): void {

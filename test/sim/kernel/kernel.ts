@@ -11,14 +11,21 @@ import { EventHeap, type ScheduledEvent } from "./event-heap.ts";
 
 /** Lines kept for the report of a failure. */
 const recentLinesMax = 200;
+/** Events of one moment: far more than a disaster sets off. Whoever waits for no time at all, again and again, would stop the time. */
+const eventsPerMomentMax = 100_000;
+
+const hashedAtOnce = 64 * 1024;
 
 export class Kernel {
   readonly seed: number;
   readonly #events = new EventHeap();
   readonly #hash = createHash("sha256");
   readonly #recent: string[] = [];
+  /** Lines that are not in the hash yet: it takes a few long texts much faster than many short ones. */
+  #unhashed = "";
   #nowMs = 0;
   #sequence = 0;
+  #eventsOfMoment = 0;
   #lines = 0;
   #failure: Error | undefined;
 
@@ -54,7 +61,8 @@ export class Kernel {
   note(line: string): void {
     const stamped = `${this.#nowMs.toFixed(3)} ${line}`;
     this.#lines += 1;
-    this.#hash.update(stamped);
+    this.#unhashed += stamped;
+    if (this.#unhashed.length >= hashedAtOnce) this.#hashAll();
     if (this.#recent.length >= 2 * recentLinesMax) this.#recent.splice(0, recentLinesMax);
     this.#recent.push(stamped);
   }
@@ -80,7 +88,13 @@ export class Kernel {
 
   /** A digest of everything noted so far. Ends the noting: call it once, at the end. */
   digest(): string {
+    this.#hashAll();
     return this.#hash.digest("hex");
+  }
+
+  #hashAll(): void {
+    this.#hash.update(this.#unhashed);
+    this.#unhashed = "";
   }
 
   /** Lets time pass until `untilMs`, or until `isDone` says so after an event, or until a checker fails. */
@@ -94,6 +108,8 @@ export class Kernel {
       }
       this.#events.pop();
       if (event.isCancelled) continue;
+      this.#eventsOfMoment = event.dueMs > this.#nowMs ? 0 : this.#eventsOfMoment + 1;
+      if (this.#eventsOfMoment > eventsPerMomentMax) this.fail("time stands still: somebody waits for no time at all");
       this.#nowMs = event.dueMs;
       event.run();
       await drainMicrotasks();

@@ -54,6 +54,11 @@ export class SimNode {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.kernel.nowMs + durationMs);
   }
 
+  /** Until when the node runs nothing, or the end of its last pause; 0 = it was never paused. */
+  get pausedUntilMs(): number {
+    return this.#pausedUntilMs;
+  }
+
   /** Sets the wall clock forward, or back. */
   jumpWallClock(ms: number): void {
     this.#offsetMs += ms;

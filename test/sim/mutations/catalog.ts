@@ -2,6 +2,12 @@
 import { type Mutation } from "./mutation.ts";
 import { mutationsOfAdmission } from "./of-admission.ts";
 import { mutationsOfCounts } from "./of-counts.ts";
+import { mutationsOfLimits } from "./of-limits.ts";
 import { mutationsOfSettlement } from "./of-settlement.ts";
 
-export const mutations: readonly Mutation[] = [...mutationsOfAdmission, ...mutationsOfSettlement, ...mutationsOfCounts];
+export const mutations: readonly Mutation[] = [
+  ...mutationsOfAdmission,
+  ...mutationsOfSettlement,
+  ...mutationsOfCounts,
+  ...mutationsOfLimits,
+];

@@ -60,8 +60,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "webhook-leaves-the-summary",
     why: "the summary of a written status is that of its cells",
     file: "core/reservation.ts",
-    find: `summary: summarize(cells) } };`,
-    replace: `summary: protector.status?.summary ?? summarize(cells) } };`,
+    find: `summary: summarize(cells) };`,
+    replace: `summary: protector.status?.summary ?? summarize(cells) };`,
   },
   {
     name: "summary-without-counters",
@@ -158,8 +158,9 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "answered-before-the-write",
     why: "nothing is admitted without an accepted write",
     file: "webhook/status-writer.ts",
-    find: `if (status !== undefined) await this.#write(core, view, status);`,
-    replace: `if (status !== undefined) void this.#write(core, view, status).catch(() => {});`,
+    find: `const conflict = await this.#write(core, view, status, deletions.length);
+      if (conflict !== undefined) return conflict;`,
+    replace: `void this.#write(core, view, status, deletions.length).catch(() => {});`,
   },
   {
     name: "lost-answer-is-success",
@@ -188,8 +189,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "conflict-is-success",
     why: "a conflict takes no effect: the batch is judged again",
     file: "webhook/status-writer.ts",
-    find: `if (kind === "conflict") return this.#retry();`,
-    replace: `if (kind === "conflict") return all(deletions, { kind: "judged", verdict: { kind: "admitted", need: "quota", recorded: true, repeated: false } });`,
+    find: `return this.#retryConflict(states.overtaken(base));`,
+    replace: `return undefined;`,
   },
   {
     name: "restored-core-goes-unnoticed",
@@ -198,5 +199,23 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     find: `const isRestored = isNewer(known, view);`,
     replace: `const isRestored = false;`,
     scenario: "13b-core-restored-same-counts",
+  },
+  {
+    name: "other-criterion-for-the-pod",
+    why: "a deletion takes quota when its pod meets the criterion that it asks to be judged by",
+    file: "core/health-criterion.ts",
+    find: `return pod.running;`,
+    replace: `return pod.ready;`,
+    only: ["flapping-pods"],
+    plan: { criterion: "Running" },
+  },
+  {
+    name: "other-criterion-for-the-counts",
+    why: "the counts of the criterion are compared with minAvailable",
+    file: "core/health-criterion.ts",
+    find: `return counts.runningReplicas ?? 0;`,
+    replace: `return counts.totalReplicas;`,
+    only: [],
+    plan: { criterion: "Running" },
   },
 ];

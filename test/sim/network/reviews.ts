@@ -2,6 +2,7 @@
  * How an API server asks the webhooks: a POST over the simulated network to one of the replicas, answered by the product's own HTTP app. The API
  * server's connection is reset at its timeout, and then nobody waits for the answer any more.
  */
+import { Readable } from "node:stream";
 import { type Rng } from "../../../src/util/rng.ts";
 import { type CallWebhook, type JsonObject } from "../../double/index.ts";
 import { asObject } from "../../double/engine/object.ts";
@@ -9,10 +10,27 @@ import { type SimNode } from "../kernel/node.ts";
 import { type SimProcess } from "../processes/process.ts";
 import { type Network } from "./network.ts";
 
+/** A review at a replica. */
+export interface Arrival {
+  readonly node: SimNode;
+  /** By the replica's clock. */
+  readonly atMonotonicMs: number;
+  /** As the API server names it to the webhook. */
+  readonly timeoutMs: number;
+  /** True time when the replica heard that nobody waits any more. */
+  goneAtMs: number | undefined;
+}
+
 /** Told of what passes; for checkers. */
 export interface ReviewObserver {
   /** The review is sent. */
   asked(review: JsonObject, cell: string): void;
+  /** The review has reached the replica. */
+  arrived(arrival: Arrival): void;
+  /** An answer of any kind leaves the replica; the text of a failure. */
+  left(arrival: Arrival, replica: string, failure: string | undefined): void;
+  /** The API server gives up, and no answer has left the replica that the review has reached. */
+  unanswered(arrival: Arrival, replica: string): void;
   /** The webhook's answer leaves the replica. */
   answered(review: JsonObject, cell: string, answer: JsonObject, by: { replica: string; arrivedMs: number }): void;
 }
@@ -49,8 +67,7 @@ export function createReviewRoute(route: ReviewRoute): CallWebhook {
     if (rng.next() < weather.duplicateRate) {
       post(route, review, body, path, timeoutMs).catch(() => {});
     }
-    const text = await post(route, review, body, path, timeoutMs);
-    return JSON.parse(text) as JsonObject;
+    return await post(route, review, body, path, timeoutMs);
   };
 }
 
@@ -65,7 +82,13 @@ async function othersAnswer({ rng, weather, network }: ReviewRoute, review: Json
   return { ...review, response: { uid, allowed, status: { code: 403, message: "another policy refuses" } } };
 }
 
-function post(route: ReviewRoute, review: JsonObject, body: string, path: string, timeoutMs: number): Promise<string> {
+function post(
+  route: ReviewRoute,
+  review: JsonObject,
+  body: string,
+  path: string,
+  timeoutMs: number,
+): Promise<JsonObject> {
   const { network, apiServer, replicas, rng, cell, observer } = route;
   const replica = replicas[Math.floor(rng.next() * replicas.length)];
   return new Promise((resolve, reject) => {
@@ -76,29 +99,41 @@ function post(route: ReviewRoute, review: JsonObject, body: string, path: string
       return;
     }
     const connection = network.connect(apiServer, node, (why) => reject(new Error(why)));
+    let waiting: Arrival | undefined;
     const timer = network.kernel.schedule(timeoutMs, () => {
+      if (waiting !== undefined) observer.unanswered(waiting, replica.name);
       connection.close();
       reject(new Error("context deadline exceeded"));
     });
     observer.asked(review, cell);
     connection.toServer(() => {
       const arrivedMs = network.kernel.nowMs;
+      const arrival: Arrival = {
+        node,
+        atMonotonicMs: node.clock.monotonicMs(),
+        timeoutMs: Math.ceil(timeoutMs / 1000) * 1000,
+        goneAtMs: undefined,
+      };
+      waiting = arrival;
+      observer.arrived(arrival);
       const gone = new AbortController();
-      connection.onClientGone = () => gone.abort();
-      const headers = { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) };
-      const request = new Request(`http://webhook${path}`, { method: "POST", headers, body, signal: gone.signal });
-      void respond(fetch, request).then(({ status, text }) => {
+      connection.onClientGone = () => {
+        arrival.goneAtMs = network.kernel.nowMs;
+        gone.abort();
+      };
+      void respond(fetch, new IncomingReview(path, body), gone.signal).then(({ status, text }) => {
         // Code of a dead process may still run to its next await; nobody hears of it.
         if (!node.isAlive) return;
-        if (status === 200) {
-          const answer = asObject((JSON.parse(text) as JsonObject)["response"]);
-          observer.answered(review, cell, answer, { replica: replica.name, arrivedMs });
-        }
+        waiting = undefined;
+        observer.left(arrival, replica.name, status === 200 ? undefined : text);
+        const answer = status === 200 ? (JSON.parse(text) as JsonObject) : undefined;
+        if (answer !== undefined)
+          observer.answered(review, cell, asObject(answer["response"]), { replica: replica.name, arrivedMs });
         const arrive = (): void => {
           connection.toClient(() => {
             timer.isCancelled = true;
             connection.finish();
-            if (status === 200) resolve(text);
+            if (answer !== undefined) resolve(answer);
             else reject(new Error(`the server answered ${status}`));
           });
         };
@@ -109,10 +144,34 @@ function post(route: ReviewRoute, review: JsonObject, body: string, path: string
   });
 }
 
+type Fetch = NonNullable<ReturnType<SimProcess["fetch"]>>;
+
+/** A request as Node's HTTP server hands it over: its body is read from the socket. */
+class IncomingReview extends Readable {
+  readonly method = "POST";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly #body: Buffer;
+
+  constructor(url: string, body: string) {
+    super();
+    this.url = url;
+    this.#body = Buffer.from(body);
+    this.headers = { "content-type": "application/json", "content-length": String(this.#body.length) };
+  }
+
+  override _read(): void {
+    this.push(this.#body);
+    this.push(null);
+  }
+}
+
+/** The app is given what it is given in production: the message, and a Request of which it needs the signal only. */
 async function respond(
-  fetch: NonNullable<ReturnType<SimProcess["fetch"]>>,
-  request: Request,
+  fetch: Fetch,
+  incoming: IncomingReview,
+  signal: AbortSignal,
 ): Promise<{ status: number; text: string }> {
-  const response = await fetch(request, {} as Parameters<typeof fetch>[1]);
+  const response = await fetch({ signal } as Request, { incoming } as unknown as Parameters<Fetch>[1]);
   return { status: response.status, text: await response.text() };
 }

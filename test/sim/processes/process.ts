@@ -10,12 +10,12 @@ import { createGenerator } from "../../../src/roles/generator.ts";
 import { createClients, type Runtime } from "../../../src/roles/runtime.ts";
 import { createWebhook } from "../../../src/roles/webhook.ts";
 import { type Logger } from "../../../src/util/logger.ts";
-import { silentMetrics } from "../../../src/util/metrics.ts";
 import { loadGood } from "../../config/load.ts";
 import { type Kernel } from "../kernel/kernel.ts";
 import { type ClockSettings, SimNode } from "../kernel/node.ts";
 import { SimDispatcher, type WireServers } from "../network/dispatcher.ts";
 import { type Network } from "../network/network.ts";
+import { Gauges } from "./gauges.ts";
 
 export type RoleName = "generator" | "aggregator" | "webhook";
 
@@ -42,6 +42,7 @@ export class SimProcess {
   #checks: HealthCheck[] = [];
   /** What the process serves over HTTP: set while it listens. */
   #fetch: ServerOptions["fetch"] | undefined;
+  #gauges = new Gauges();
   /** Counts the lives. */
   #lives = 0;
 
@@ -60,6 +61,11 @@ export class SimProcess {
     return this.#fetch;
   }
 
+  /** Of the present life: by name, with the values of the labels behind it. */
+  gauges(): ReadonlyMap<string, number> {
+    return this.#gauges.read();
+  }
+
   isReady(): boolean {
     return this.#node !== undefined && this.#checks.every((check) => check() === undefined);
   }
@@ -70,6 +76,8 @@ export class SimProcess {
     this.#lives += 1;
     this.#node = node;
     this.#checks = [];
+    const gauges = new Gauges();
+    this.#gauges = gauges;
     const config: Config = loadGood([`--role=${role}`, ...overridden(this.options.argv, this.settings)]);
     const dispatcher = new SimDispatcher(network, node, servers);
     const shared = {
@@ -77,7 +85,7 @@ export class SimProcess {
       clock: node.clock,
       rng: kernel.rng(`${name} life ${this.#lives}`),
       logger: createLogger(kernel, name),
-      metrics: silentMetrics,
+      metrics: gauges.metrics,
       dispatchers: () => ({ requests: dispatcher, streams: dispatcher }),
     };
     const clients = createClients(shared);
@@ -90,6 +98,7 @@ export class SimProcess {
         start: async () => {
           if (node.isAlive) this.#fetch = fetch;
         },
+        sendAway: () => undefined, // each request has a connection of its own here
         stop: async () => {
           if (this.#node === node) this.#fetch = undefined;
         },

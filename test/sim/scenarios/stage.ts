@@ -82,6 +82,7 @@ export class Stage {
       evictedPods: "map",
       recordsPodNames: false,
       maxConcurrentLag: 0,
+      criterion: "Available",
       deletionsPerSecond: 0,
       chaosMs: 0,
       faults: new Set(),

@@ -27,6 +27,8 @@ export interface LifeOutcome {
   /** Admissions that took a workload under its floor; how far the worst one went. */
   readonly breaches: number;
   readonly worstDepth: number;
+  /** Broken floors that the restore of a worker excuses (docs/accounting.md, "What is left open"). */
+  readonly restoreBreaches: number;
   readonly heldPodSeconds: number;
   readonly virtualMs: number;
   /** The classes that were switched on. */
@@ -47,7 +49,7 @@ export function planOf({ seed, only, plan }: LifeTask): Plan {
 export async function liveTask(task: LifeTask, onWorld: (world: World) => void = () => {}): Promise<LifeOutcome> {
   const { only, ...options } = task;
   const result = await live({ ...options, ...(only === undefined ? {} : { only: new Set(only) }), onWorld });
-  const { deletions, admitted, refused, breaches, faults } = result.totals;
+  const { deletions, admitted, refused, breaches, restoreBreaches, faults } = result.totals;
   return {
     task,
     finding: result.failure?.message,
@@ -55,6 +57,7 @@ export async function liveTask(task: LifeTask, onWorld: (world: World) => void =
     admitted,
     refused,
     breaches: breaches.length,
+    restoreBreaches: restoreBreaches.length,
     worstDepth: Math.max(0, ...breaches.map(({ minAvailable, standing }) => minAvailable - standing)),
     heldPodSeconds: result.heldPodSeconds,
     virtualMs: result.virtualMs,
@@ -74,6 +77,7 @@ export function lostOutcome(task: LifeTask, finding: string): LifeOutcome {
     admitted: 0,
     refused: 0,
     breaches: 0,
+    restoreBreaches: 0,
     worstDepth: 0,
     heldPodSeconds: 0,
     virtualMs: 0,

@@ -1,0 +1,48 @@
+/** An admission history stays short: beyond the threshold it is packed, and there are limits to what it holds at all (design 2.2). */
+import { type Bucket, type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
+import { bucketKind } from "../../../src/core/bucket.ts";
+import { digestOfUID } from "../../../src/core/uid-digest.ts";
+import { type Kernel } from "../kernel/kernel.ts";
+
+/** Admissions of a cell (core/record.ts). */
+const deletesMax = 2_000;
+const evictionsMax = 700;
+
+/** A state of a cell that a webhook has written, and the one before; `threshold`: the greatest that it may have packed by. */
+export interface WrittenHistory {
+  readonly name: string;
+  readonly before: CellStatus | undefined;
+  readonly cell: CellStatus;
+  readonly threshold: number;
+}
+
+export function checkHistorySize(kernel: Kernel, { name, before, cell, threshold }: WrittenHistory): void {
+  const buckets = bucketsOf(cell);
+  const singles = buckets.filter(isVersioned);
+  const weights = buckets.filter((bucket) => bucketKind(bucket).kind === "packed").map(({ counter = 1 }) => counter);
+  const deletes = weights.reduce((sum, weight) => sum + weight, singles.length);
+  const evictions = buckets.length - singles.length - weights.length;
+  if (deletes > deletesMax || evictions > evictionsMax)
+    kernel.fail(`${name}: the history of ${cell.cellID} holds ${deletes} deletions and ${evictions} evictions`);
+  if (buckets.length <= Math.max(1, threshold)) return;
+  // Those that this write has taken out of a packed bucket stay single for now.
+  const packed = new Set(bucketsOf(before).flatMap(digestsOf));
+  const kept = singles.filter(({ podUID }) => podUID === undefined || !packed.has(digestOfUID(podUID)));
+  // A fifth of the threshold stays; one more that there is nothing to pack with stays, too.
+  if (kept.length > Math.floor(threshold / 5) + 1)
+    kernel.fail(`${name}: the history of ${cell.cellID} has ${buckets.length} buckets and is not packed`);
+}
+
+function bucketsOf(cell: CellStatus | undefined): readonly Bucket[] {
+  return cell?.admissionHistory?.buckets ?? [];
+}
+
+function isVersioned(bucket: Bucket): boolean {
+  const kind = bucketKind(bucket);
+  return kind.kind === "single" && kind.version !== undefined;
+}
+
+function digestsOf(bucket: Bucket): readonly string[] {
+  const kind = bucketKind(bucket);
+  return kind.kind === "packed" ? kind.digests.list() : [];
+}

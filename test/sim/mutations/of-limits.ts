@@ -1,0 +1,71 @@
+/** Mutations of what ends, and of what is let go of (design 3 and 4, rule 4 of the house). */
+import { type Mutation } from "./mutation.ts";
+
+export const mutationsOfLimits: readonly Mutation[] = [
+  {
+    name: "deadline-is-ignored",
+    why: "a review is answered within the timeout that the API server names, less its rounding",
+    file: "webhook/app.ts",
+    find: `arrivedMs + this.#timeoutMs(timeout);`,
+    replace: `arrivedMs + 2 * this.#timeoutMs(timeout);`,
+  },
+  {
+    name: "write-is-awaited-beyond-the-deadline",
+    why: "a deadline that passes during the write ends the review as well",
+    file: "retry-batch/key-batch.ts",
+    find: `const waited = this.#waiting.delete(submission);`,
+    replace: `const waited = this.#waiting.delete(submission);
+    if (!waited) return;`,
+  },
+  {
+    name: "caller-that-has-gone-is-served",
+    why: "nothing is executed for a review whose caller has gone",
+    file: "webhook/app.ts",
+    find: `signal: request.signal });`,
+    replace: `});`,
+  },
+  {
+    name: "review-is-never-over",
+    why: "a review that has been answered is not in flight any more",
+    file: "webhook/app.ts",
+    find: `this.#limit.leave();`,
+    replace: ``,
+  },
+  {
+    name: "idle-key-stays",
+    why: "keys of a RetryBatch vanish when idle",
+    file: "retry-batch/retry-batch.ts",
+    find: `active.delete(key);
+      if (executed)`,
+    replace: `if (executed)`,
+  },
+  {
+    name: "history-is-never-packed",
+    why: "a history with more buckets than compactThreshold is packed",
+    file: "core/compaction.ts",
+    find: `if (buckets.length <= threshold) return buckets;`,
+    replace: `return buckets;`,
+  },
+  {
+    name: "answered-fence-is-waited-for",
+    why: "who waits for a fence is forgotten when it has been answered",
+    file: "aggregator/controller.ts",
+    find: `this.#fencePool.delete(podUID);`,
+    replace: ``,
+    only: ["other-refusals"],
+  },
+  {
+    name: "pools-are-not-emptied",
+    why: "who waits for an event or a barrier waits once",
+    file: "aggregator/controller.ts",
+    find: `keys.clear();`,
+    replace: ``,
+  },
+  {
+    name: "done-key-stays-in-the-queue",
+    why: "a key that succeeded leaves nothing in a work queue",
+    file: "work-queue/work-queue.ts",
+    find: `if (!entry.queued && !this.#delayed.has(entry)) this.#entries.delete(entry.key);`,
+    replace: ``,
+  },
+];
