@@ -1,17 +1,11 @@
 /** What Podseidon's accounts asked the API servers for, from the audit logs, against what the manifests allow them. */
-import { existsSync, readFileSync } from "node:fs";
 import { type Manifest } from "../manifests/manifest-files.ts";
 import { resourceName, rightsIn } from "../manifests/rights.ts";
+import { type AuditEvent, readAuditEvents } from "./audit-log.ts";
 import { type Cluster } from "./cluster.ts";
 import { systemNamespace } from "./overlay.ts";
 
-/** One line of the API server's audit log, as far as it is used. */
-interface AuditEvent {
-  readonly verb: string;
-  readonly user: { readonly username: string };
-  readonly objectRef?: { readonly apiGroup?: string; readonly resource: string; readonly subresource?: string };
-  readonly responseStatus?: { readonly code: number };
-}
+const accountPrefix = `system:serviceaccount:${systemNamespace}:`;
 
 /** Reads what the accounts ask for from the moment it is made. */
 export class AccountRequests {
@@ -49,15 +43,12 @@ export class AccountRequests {
   }
 }
 
-function readEvents({ auditLog }: Cluster): readonly AuditEvent[] {
-  if (!existsSync(auditLog)) return [];
-  // The last line may still be on its way.
-  const lines = readFileSync(auditLog, "utf8").split("\n").slice(0, -1);
-  return lines.map((line) => JSON.parse(line) as AuditEvent);
+function readEvents(cluster: Cluster): readonly AuditEvent[] {
+  return readAuditEvents(cluster).filter(({ user }) => user.username.startsWith(accountPrefix));
 }
 
 function textOf({ verb, user, objectRef }: AuditEvent): string {
-  const account = user.username.replace(`system:serviceaccount:${systemNamespace}:`, "");
+  const account = user.username.replace(accountPrefix, "");
   if (objectRef === undefined) return `${account}: ${verb}`;
   const { apiGroup = "", resource, subresource } = objectRef;
   const path = subresource === undefined ? resource : `${resource}/${subresource}`;

@@ -16,9 +16,11 @@ import {
   type ClusterUser,
   clusterFiles,
   controllerManagerArgs,
+  controllerManagerUser,
   defaultControllers,
   etcdArgs,
   schedulerArgs,
+  schedulerUser,
   writeClusterFiles,
   writeTokens,
 } from "./control-plane.ts";
@@ -100,11 +102,13 @@ export class Cluster {
     this.#options = options;
     this.#etcdPort = ports.etcdPort;
     this.#files = clusterFiles(environment.directory);
-    this.#users = [{ name: "admin", groups: ["system:masters"] }, ...(options.users ?? [])].map((user) => ({
-      name: user.name,
-      groups: user.groups ?? [],
-      token: newToken(),
-    }));
+    const own = [
+      { name: "admin", groups: ["system:masters"] },
+      { name: controllerManagerUser },
+      { name: schedulerUser },
+    ];
+    const users: NonNullable<ClusterOptions["users"]> = [...own, ...(options.users ?? [])];
+    this.#users = users.map(({ name, groups = [] }) => ({ name, groups, token: newToken() }));
   }
 
   async start(): Promise<void> {
@@ -115,10 +119,10 @@ export class Cluster {
     if (controllerManager !== false) {
       const { controllers, args = [] } =
         controllerManager === true ? { controllers: defaultControllers } : controllerManager;
-      const kubeconfig = this.kubeconfigPath("admin");
+      const kubeconfig = this.kubeconfigPath(controllerManagerUser);
       this.#run("kube-controller-manager", [...controllerManagerArgs(kubeconfig, this.#files, controllers), ...args]);
     }
-    if (scheduler) this.#run("kube-scheduler", schedulerArgs(this.kubeconfigPath("admin")));
+    if (scheduler) this.#run("kube-scheduler", schedulerArgs(this.kubeconfigPath(schedulerUser)));
     await createNodes(this.admin, nodes);
   }
 
@@ -131,9 +135,14 @@ export class Cluster {
     return this.token("admin");
   }
 
-  /** What ServiceAccounts of podseidon-system asked the API server for; see test/e2e/account-requests.ts. */
+  /** What ServiceAccounts of podseidon-system asked the API server for, and all deletions of pods; see test/e2e/audit-log.ts. */
   get auditLog(): string {
     return this.#files.auditLog;
+  }
+
+  /** A client of one of the cluster's users. Close it at the end. */
+  client(user: string): AdminClient {
+    return new AdminClient({ url: this.url, caPem: this.caPem, token: this.token(user) });
   }
 
   /** A client with all rights. */

@@ -39,13 +39,25 @@ export function clusterFiles(directory: string): ClusterFiles {
   };
 }
 
-/** Only what Podseidon's own accounts ask for, which is what tells whether their rights are enough, and not too many. */
+/**
+ * What Podseidon's own accounts ask for, which is what tells whether their rights are enough, and not too many; and who deletes pods, with the
+ * webhook's own annotations.
+ */
 const auditPolicy = {
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",
   omitStages: ["RequestReceived"],
-  rules: [{ level: "Metadata", userGroups: ["system:serviceaccounts:podseidon-system"] }, { level: "None" }],
+  rules: [
+    { level: "Metadata", userGroups: ["system:serviceaccounts:podseidon-system"] },
+    { level: "Metadata", verbs: ["delete", "deletecollection"], resources: [{ group: "", resources: ["pods"] }] },
+    { level: "Metadata", verbs: ["create"], resources: [{ group: "", resources: ["pods/eviction"] }] },
+    { level: "None" },
+  ],
 };
+
+/** The names by which Kubernetes' own roles know these programs. */
+export const controllerManagerUser = "system:kube-controller-manager";
+export const schedulerUser = "system:kube-scheduler";
 
 /** The API server reads it at its start only. */
 export function writeTokens(files: ClusterFiles, users: readonly ClusterUser[]): void {
@@ -132,6 +144,8 @@ export function controllerManagerArgs(
     `--kubeconfig=${kubeconfig}`,
     `--controllers=${controllers.join(",")}`,
     `--service-account-private-key-file=${files.serviceAccountKey}`,
+    // Each controller is a ServiceAccount of its own, as in every cluster that kubeadm makes: webhooks and audit logs see its name.
+    "--use-service-account-credentials",
     "--leader-elect=false",
     "--secure-port=0",
     "--profiling=false",

@@ -23,7 +23,9 @@ const workerNames: readonly string[] = ["worker-1", "worker-2"];
 const interceptLimitMs = 30_000;
 
 export interface FleetOptions {
-  /** Clusters that run pods, one cell each, named like them; "core" makes it a worker as well. Default: the two workers. */
+  /** Default "core". */
+  readonly core?: string;
+  /** Clusters that run pods, one cell each, named like them; the core's name makes it a worker as well. Default: the two workers. */
   readonly workers?: readonly string[];
   /** Default 2. */
   readonly webhookReplicas?: number;
@@ -36,6 +38,7 @@ export interface FleetOptions {
   /** Default true. */
   readonly generator?: boolean;
   readonly aggregatorArgs?: readonly string[];
+  readonly webhookArgs?: readonly string[];
   /** The user of the workers that aggregators run as; default admin. */
   readonly workerUser?: string;
   /** The kubeconfig that the roles have for a cluster, instead of admin's; where no proxy is asked for. */
@@ -58,6 +61,8 @@ export class Fleet {
   aggregators: PodseidonProcess[] = [];
   generator: PodseidonProcess | undefined;
   balancer: LaggingProxy | undefined;
+  /** The authority of the webhook's certificate. */
+  caPem = "";
   /** Between the last webhook replica and the core, where asked for. */
   coreProxy: LaggingProxy | undefined;
 
@@ -129,6 +134,7 @@ export class Fleet {
   async intercept(context: CaseContext, caPem: string): Promise<void> {
     const balancer = await startLaggingProxy(this.webhooks.map(({ ports }) => ports.webhook));
     this.balancer = balancer;
+    this.caPem = caPem;
     context.cleanup(() => balancer.close());
     for (const { cell, cluster } of this.workers) {
       const name = `${this.namespace}-${cell}`;
@@ -142,7 +148,7 @@ export class Fleet {
 /** Starts everything and resolves when all processes are ready. */
 export async function startFleet(context: CaseContext, options: FleetOptions = {}): Promise<Fleet> {
   const { namespace, directory } = context;
-  const core = await context.cluster("core");
+  const core = await context.cluster(options.core ?? "core");
   const workers: Worker[] = [];
   for (const cell of options.workers ?? workerNames) {
     const cluster = await context.cluster(cell);
@@ -239,7 +245,11 @@ function kubeconfigOf(cluster: Cluster, { kubeconfig }: FleetOptions): string {
 
 function webhookArgs(workers: readonly Worker[], options: FleetOptions): readonly string[] {
   const configs = workers.map(({ cell, cluster }) => `${cell}=${kubeconfigOf(cluster, options)}`).join(",");
-  return ["--webhook-worker-client-provider=map", `--webhook-worker-client-provider.map-configs=${configs}`];
+  return [
+    "--webhook-worker-client-provider=map",
+    `--webhook-worker-client-provider.map-configs=${configs}`,
+    ...(options.webhookArgs ?? []),
+  ];
 }
 
 function generatorArgs(namespace: string): readonly string[] {

@@ -18,16 +18,20 @@ import { fencingCases } from "./cases/fencing.ts";
 import { floorCases } from "./cases/floor.ts";
 import { harnessCases } from "./cases/harness.ts";
 import { kubectlOnDoubleCases } from "./cases/kubectl-on-double.ts";
+import { lastKnownCases } from "./cases/last-known.ts";
 import { leaseCases } from "./cases/lease.ts";
 import { manifestCases } from "./cases/manifests.ts";
 import { oneProcessCases } from "./cases/one-process.ts";
 import { outageCases } from "./cases/outages.ts";
 import { protobufCases } from "./cases/protobuf.ts";
 import { recoveryCases } from "./cases/recovery.ts";
+import { rollingRestartCases } from "./cases/rolling-restart.ts";
+import { nodeUser, systemDeletionCases } from "./cases/system-deletions.ts";
 import { upstreamCrdCases } from "./cases/upstream-crd.ts";
 import { ProcessSet } from "./child-processes.ts";
 import { type ClusterOptions } from "./cluster.ts";
 import { ClusterPool } from "./cluster-pool.ts";
+import { defaultControllers } from "./control-plane.ts";
 import { type E2eCase, runCases } from "./runner.ts";
 
 const cases: readonly E2eCase[] = [
@@ -40,9 +44,12 @@ const cases: readonly E2eCase[] = [
   ...protobufCases,
   ...recoveryCases,
   ...outageCases,
+  ...rollingRestartCases,
+  ...lastKnownCases,
   ...leaseCases,
   ...oneProcessCases,
   ...upstreamCrdCases,
+  ...systemDeletionCases,
   ...kubectlOnDoubleCases,
 ];
 
@@ -53,6 +60,23 @@ const clusters: readonly ClusterOptions[] = [
   { name: "core", controllerManager: true, users: [rotated] },
   { name: "worker-1", controllerManager: true, nodes: 2, users: [{ name: "unfenced" }, rotated] },
   { name: "worker-2", controllerManager: true, users: [rotated] },
+  {
+    name: "system",
+    controllerManager: {
+      // Taint eviction uses an index of pods by node that the DaemonSet controller makes.
+      controllers: [
+        ...defaultControllers,
+        "taint-eviction-controller",
+        "daemonset-controller",
+        "pod-garbage-collector-controller",
+      ],
+      args: ["--terminated-pod-gc-threshold=1"],
+    },
+    scheduler: true,
+    nodes: 2,
+    users: [{ name: nodeUser, groups: ["system:nodes"] }],
+    admissionPlugins: { enable: ["NodeRestriction"] },
+  },
 ];
 
 const resultFile = fileURLToPath(new URL("../../test-results/e2e.json", import.meta.url));

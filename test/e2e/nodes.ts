@@ -2,7 +2,7 @@
 import { type AdminClient } from "./admin-client.ts";
 
 /** Room for far more pods than any case creates. */
-const capacity = { cpu: "1000", memory: "1000Gi", pods: "10000" };
+const vast = { cpu: "1000", memory: "1000Gi", pods: "10000" };
 
 /** Creates node-0 to node-(count-1), Ready and without taints. */
 export async function createNodes(admin: AdminClient, count: number): Promise<readonly string[]> {
@@ -11,8 +11,9 @@ export async function createNodes(admin: AdminClient, count: number): Promise<re
   return names;
 }
 
-async function createNode(admin: AdminClient, name: string): Promise<void> {
-  const path = `/api/v1/nodes/${name}`;
+/** A node without taints and with the label kubernetes.io/hostname, Ready. */
+export async function createNode(admin: AdminClient, name: string, capacity = vast): Promise<void> {
+  const path = nodePath(name);
   const metadata = { name, labels: { "kubernetes.io/hostname": name } };
   await admin.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata });
   const condition = {
@@ -24,4 +25,12 @@ async function createNode(admin: AdminClient, name: string): Promise<void> {
   await admin.mergePatch(`${path}/status`, { status: { capacity, allocatable: capacity, conditions: [condition] } });
   // Admission taints every new node as not ready; the controller that would lift the taint does not run here.
   await admin.mergePatch(path, { spec: { taints: null } });
+}
+
+export function removeNode(admin: AdminClient, name: string): Promise<void> {
+  return admin.remove(nodePath(name));
+}
+
+function nodePath(name: string): string {
+  return `/api/v1/nodes/${name}`;
 }

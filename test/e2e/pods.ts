@@ -20,6 +20,8 @@ export interface CreatePodsOptions {
   readonly namePrefix: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
+  /** Default node-0. */
+  readonly nodeName?: string;
   /** Default true: Running and Ready before this resolves. */
   readonly ready?: boolean;
   /** What a deletion without its own grace period uses; default 30 s, as in Kubernetes. */
@@ -28,7 +30,6 @@ export interface CreatePodsOptions {
 
 /** Enough to keep two cores busy; more only makes the latencies longer. */
 const createsInFlight = 32;
-const nodeName = "node-0";
 
 export function podPath(namespace: string, name: string): string {
   return `/api/v1/namespaces/${namespace}/pods/${name}`;
@@ -44,7 +45,8 @@ export async function createNamespace(
 
 /** Creates pods and resolves to their names, in order. */
 export async function createPods(admin: AdminClient, options: CreatePodsOptions): Promise<readonly string[]> {
-  const { namespace, labels, annotations = {}, ready = true, terminationGracePeriodSeconds = 30 } = options;
+  const { namespace, labels, annotations = {}, nodeName = "node-0", ready = true } = options;
+  const { terminationGracePeriodSeconds = 30 } = options;
   const names = Array.from({ length: options.count }, (_, index) => `${options.namePrefix}-${index}`);
   await new Limiter(createsInFlight).all(names, async (name) => {
     await admin.create(`/api/v1/namespaces/${namespace}/pods`, {

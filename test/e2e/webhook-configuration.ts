@@ -1,4 +1,5 @@
-/** ValidatingWebhookConfigurations of single cases: one namespace, one URL, the rules that Podseidon needs. */
+/** ValidatingWebhookConfigurations of single cases: that of manifests/, for one namespace and one URL. */
+import { type Manifest, onlyOne, render } from "../manifests/manifest-files.ts";
 import { type AdminClient, ApiError } from "./admin-client.ts";
 import { podPath } from "./pods.ts";
 import { waitFor } from "./wait.ts";
@@ -11,10 +12,14 @@ export interface WebhookConfigurationOptions {
   readonly caPem: string;
   /** The only namespace that is sent to the webhook. */
   readonly namespace: string;
-  /** Default Fail. */
+  /** Default: that of the manifests, Fail. */
   readonly failurePolicy?: "Fail" | "Ignore";
-  /** Default 10. */
+  /** Default: that of the manifests, 10. */
   readonly timeoutSeconds?: number;
+}
+
+interface Configuration extends Manifest {
+  readonly webhooks: readonly [{ readonly namespaceSelector: object }];
 }
 
 const resource = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
@@ -26,24 +31,24 @@ export async function applyWebhookConfiguration(
   admin: AdminClient,
   options: WebhookConfigurationOptions,
 ): Promise<void> {
-  const rule = { apiGroups: [""], apiVersions: ["v1"], scope: "Namespaced" };
+  const manifests = render("base/admission");
+  const { apiVersion, kind, webhooks } = onlyOne<Configuration>(manifests, "ValidatingWebhookConfiguration");
+  const [webhook] = webhooks;
   await admin.apply(`${resource}/${options.name}`, {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingWebhookConfiguration",
+    apiVersion,
+    kind,
     metadata: { name: options.name },
     webhooks: [
       {
+        ...webhook,
         name: webhookName(options.name),
         clientConfig: { url: options.url, caBundle: Buffer.from(options.caPem).toString("base64") },
-        rules: [
-          { ...rule, operations: ["DELETE"], resources: ["pods"] },
-          { ...rule, operations: ["CREATE"], resources: ["pods/eviction"] },
-        ],
-        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": options.namespace } },
-        failurePolicy: options.failurePolicy ?? "Fail",
-        timeoutSeconds: options.timeoutSeconds ?? 10,
-        sideEffects: "NoneOnDryRun",
-        admissionReviewVersions: ["v1"],
+        namespaceSelector: {
+          ...webhook.namespaceSelector,
+          matchLabels: { "kubernetes.io/metadata.name": options.namespace },
+        },
+        ...(options.failurePolicy === undefined ? {} : { failurePolicy: options.failurePolicy }),
+        ...(options.timeoutSeconds === undefined ? {} : { timeoutSeconds: options.timeoutSeconds }),
       },
     ],
   });

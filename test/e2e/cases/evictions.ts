@@ -1,5 +1,6 @@
 /** Evictions as people meet them: `kubectl drain` at the floor, and questions that must not change anything. */
 import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
 import { AvailableWatch } from "../available.ts";
 import { deletePods } from "../deletions.ts";
 import { startFleet } from "../fleet.ts";
@@ -11,10 +12,12 @@ import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { waitFor } from "../wait.ts";
 
 const second = 1_000;
+/** kubectl drain tries a refused eviction again after so long. */
+const retryMs = 5 * second;
 
 export const evictionCases: readonly E2eCase[] = [
   {
-    name: "eviction: kubectl drain is refused at the floor, retries by itself and ends when replacements are Ready",
+    name: "eviction: kubectl drain over a full budget waits at the floor, and finishes when replacements are Ready",
     timeLimitMs: 150 * second,
     run: drained,
   },
@@ -52,12 +55,12 @@ async function drained(context: CaseContext): Promise<Figures> {
   await fleet.waitIntercepted();
 
   await first.stop();
-  const later = startKubelet({ admin, namespace, bindTo: "node-1", readyDelayMs: 500 });
-  context.cleanup(() => later.stop());
+  const unready = startKubelet({ admin, namespace, bindTo: "node-1", readyDelayMs: "never" });
+  context.cleanup(() => unready.stop());
   const options = { kubectl: context.assets.kubectl, processes: context.processes, cluster };
   context.cleanup(() => kubectl(options, "uncordon", "node-0"));
   const startMs = performance.now();
-  const result = await kubectl(
+  const draining = kubectl(
     options,
     "drain",
     "node-0",
@@ -66,18 +69,34 @@ async function drained(context: CaseContext): Promise<Figures> {
     "--timeout=90s",
     `--pod-selector=e2e-case=${namespace}`,
   );
+  await waitFor("the budget is used", 30 * second, () => available.serving === floor);
+  const usedUpMs = performance.now();
+  await delay(retryMs + second);
+  assert.equal(available.serving, floor, "it waits, although it has tried again");
+  await unready.stop();
+  const later = startKubelet({ admin, namespace, bindTo: "node-1", readyDelayMs: 500 });
+  context.cleanup(() => later.stop());
+  const result = await draining;
   const drainMs = Math.round(performance.now() - startMs);
+  const waitedMs = Math.round(performance.now() - usedUpMs);
   assert.equal(result.code, 0, result.stderr);
   const retries = result.stderr.match(/will retry after/g)?.length ?? 0;
   assert.ok(retries > 0, `no eviction was refused at the floor:\n${result.stderr}`);
   assert.match(result.stderr, /PodProtector core\/[^ ]+\/web/);
+  for (const line of firstWait(result)) context.say(line);
   await waitFor("all replacements serve", 30 * second, () => available.serving === replicas);
   const left = await listPods(admin, namespace, "app=web");
   assert.deepEqual(new Set(left.map(({ spec }) => spec.nodeName)), new Set(["node-1"]));
   assert.ok(available.minimum >= floor, `${available.minimum} pods served during the drain`);
   await fleet.waitSettled("web", 30 * second);
   const writes = await fleet.webhookCount("webhook_status_write_total", { result: "written" });
-  return { evicted: replicas, retries, drainMs, lowest: available.minimum, statusWrites: writes };
+  return { evicted: replicas, retries, drainMs, waitedMs, lowest: available.minimum, statusWrites: writes };
+}
+
+/** What kubectl drain prints of the first pod that has to wait, and its last line. */
+function firstWait({ stdout, stderr }: KubectlResult): readonly string[] {
+  const lines = stderr.split("\n").filter((line) => line.includes("will retry after"));
+  return [...lines.slice(0, 1), stdout.trimEnd().split("\n").at(-1) ?? ""];
 }
 
 async function dryRun(context: CaseContext): Promise<Figures> {

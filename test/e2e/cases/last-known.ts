@@ -1,0 +1,65 @@
+/** --webhook-core-unavailable-policy=last-known: the core's API server is killed, and deletions go on within the quota that was known last. */
+import assert from "node:assert/strict";
+import { type DeletionAttempt, deletionFigures } from "../deletions.ts";
+import { deleteEverywhere, startProtectedPods } from "../protected-pods.ts";
+import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
+import { waitFor } from "../wait.ts";
+
+const second = 1_000;
+const replicas = 2;
+const podsPerCell = 10;
+const floor = 12;
+/** 20 pods over a floor of 12. */
+const quota = 2 * podsPerCell - floor;
+/** Above the 3 s of failed writes after which a replica lends. */
+const lendLimitMs = 30 * second;
+
+export const lastKnownCases: readonly E2eCase[] = [
+  {
+    name: "last-known: the core's API server is gone: deletions pass within the last known quota, no more, and are recorded when it is back",
+    timeLimitMs: 180 * second,
+    run: coreGone,
+  },
+];
+
+async function coreGone(context: CaseContext): Promise<Figures> {
+  const { fleet, available, names } = await startProtectedPods(context, {
+    podsPerCell,
+    floor,
+    webhookReplicas: replicas,
+    generator: false,
+    webhookArgs: ["--webhook-core-unavailable-policy=last-known", `--webhook-core-unavailable-replicas=${replicas}`],
+  });
+  const { core } = fleet;
+  const wave = (): Promise<readonly DeletionAttempt[]> =>
+    deleteEverywhere(fleet, { names, inFlightPerCell: podsPerCell });
+
+  await core.killApiServer();
+  const attempts: DeletionAttempt[] = [];
+  const goneMs = performance.now();
+  const lentMs = await waitFor("all that may be lent is lent", lendLimitMs, async () => {
+    attempts.push(...(await wave()));
+    // Each replica lends its share; which of them a connection leads to is chance.
+    return available.serving === floor && Math.round(performance.now() - goneMs);
+  });
+  const beyond = await wave();
+  assert.equal(deletionFigures(beyond).deleted, 0, "admitted beyond the last known quota");
+  const refusal = beyond.find(({ code }) => code === 429);
+  assert.ok(refusal !== undefined);
+  context.say(refusal.message);
+  assert.equal(available.minimum, floor);
+  const lent = await fleet.webhookCount("webhook_last_known_admission_total");
+  assert.equal(lent, quota);
+
+  await core.startApiServer();
+  const backMs = performance.now();
+  await fleet.waitCounted("web", floor);
+  await fleet.waitSettled("web", 60 * second);
+  const settledMs = Math.round(performance.now() - backMs);
+  const { status } = await fleet.protector("web");
+  assert.equal(status?.summary.estimatedAvailableReplicas, floor);
+  assert.equal(deletionFigures(await wave()).deleted, 0);
+  assert.equal(available.serving, floor);
+  assert.equal(available.minimum, floor);
+  return { deleted: deletionFigures(attempts).deleted, lent, lentMs, settledMs, left: available.serving };
+}
