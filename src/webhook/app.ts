@@ -18,7 +18,6 @@ import { type Handler, type ReviewContext } from "./handler.ts";
 import { InFlightLimit } from "./in-flight-limit.ts";
 import { otherCells, type WebhookMetrics } from "./metrics.ts";
 import { bodyBytesMax, ReviewBodies, type ReviewBody } from "./review-body.ts";
-import { causeOf } from "./subject.ts";
 
 export interface AppOptions {
   /** "" or begins with "/" and does not end with it. */
@@ -139,12 +138,10 @@ class ReviewRoute {
   }
 
   async #decide(request: AdmissionRequest, context: ReviewContext): Promise<Response> {
-    const { handler, metrics } = this.#options;
-    const refusal = this.#limit.enter(request);
-    if (refusal !== undefined) {
-      metrics.request(context.cellID, refusal.status, causeOf(request), 0);
-      return json(200, answer(request.uid, refusal));
-    }
+    const { handler } = this.#options;
+    const overload = this.#limit.enter(request);
+    if (overload !== undefined)
+      return this.#report(request, context.cellID, await handler(request, { ...context, overload }));
     try {
       return this.#report(request, context.cellID, await handler(request, context));
     } finally {

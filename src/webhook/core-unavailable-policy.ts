@@ -35,11 +35,15 @@ export function decodeNamespacePolicy(raw: unknown): NamespacePolicy | undefined
 
 /**
  * Whether the last known quota may be lent in a namespace of a core. A namespace without the label, or with a value that is no policy, has the policy of
- * the flag. `namespaces`: by core; undefined where no labels are looked at.
+ * the flag; while the labels have not been read, one may say "refuse", and nothing is lent. `namespaces`: by core; undefined where no labels are looked at.
  */
 export function lendsBy(
   flag: CorePolicy,
-  namespaces: ReadonlyMap<string, Pick<Informer<NamespacePolicy>, "get"> | undefined>,
+  namespaces: ReadonlyMap<string, Pick<Informer<NamespacePolicy>, "get" | "hasSynced"> | undefined>,
 ): (core: string, namespace: string) => boolean {
-  return (core, name) => (namespaces.get(core)?.get(name)?.policy ?? flag) === "last-known";
+  return (core, name) => {
+    const labelled = namespaces.get(core);
+    if (labelled?.hasSynced() === false) return false;
+    return (labelled?.get(name)?.policy ?? flag) === "last-known";
+  };
 }

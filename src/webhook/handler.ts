@@ -8,6 +8,7 @@
  * | PodProtectors of a core not listed yet                                | refused (503)             |
  * | no PodProtector counts the pod                                        | allowed, nothing written  |
  * | dryRun                                                                | evaluated, nothing written|
+ * | too many reviews wait already (an eviction: before all else)          | refused (429)             |
  * | otherwise                                                             | all evaluated, then recorded |
  *
  * The force-delete annotation and --webhook-dry-run turn every answer into "allowed", errors included, after recording what they can; the audit
@@ -52,6 +53,8 @@ export interface ReviewContext {
   readonly deadlineMonotonicMs: number;
   /** Aborts when the caller has gone. */
   readonly signal: AbortSignal | undefined;
+  /** The answer for what would have to wait: too many reviews do already. Absent = there is room. */
+  readonly overload?: Refused;
 }
 
 export type Handler = (request: AdmissionRequest, context: ReviewContext) => Promise<Decision>;
@@ -66,7 +69,7 @@ export function createHandler(options: HandlerOptions): Handler {
 
   async function decide(
     subject: DeletionSubject,
-    cellID: string,
+    { cellID, overload }: ReviewContext,
     caller: Caller,
     isForced: boolean,
   ): Promise<Decision> {
@@ -92,22 +95,31 @@ export function createHandler(options: HandlerOptions): Handler {
     }
     if (candidates.length === 0) return allowed("Unmatched");
     if (isEvaluateOnly) return reserveAll.evaluate(candidates, deletion, caller);
+    if (overload !== undefined) return overload;
     const decision = await reserveAll.reserve(candidates, deletion, caller);
     if (decision.kind === "refused") events.refused(decision, candidates, deletion);
     return decision;
+  }
+
+  /** The pod of an eviction would have to be read, which is waiting too. */
+  async function read(request: AdmissionRequest, context: ReviewContext): Promise<Subject> {
+    const { overload } = context;
+    if (overload !== undefined && causeOf(request) === "EvictPod")
+      return { kind: "refused", refusal: overload, isForced: false };
+    return readSubject(request, { ...context, workers, criteria, clock });
   }
 
   return async (request, context) => {
     const startMs = clock.monotonicMs();
     const { cellID, deadlineMonotonicMs, signal } = context;
     const caller: Caller = { deadlineMonotonicMs, signal, user: request.userInfo.username };
-    let subject = await readSubject(request, { ...context, workers, criteria, clock });
+    let subject = await read(request, context);
     let isForced = isDryRun || subject.isForced;
     const judge = async (): Promise<Decision> =>
-      subject.kind === "deletion" ? decide(subject, cellID, caller, isForced) : withoutPod(subject);
+      subject.kind === "deletion" ? decide(subject, context, caller, isForced) : withoutPod(subject);
     let decision = await judge();
     for (let readings = 1; decision.kind === "allowed" && mayHaveChanged(subject) && !isForced; readings += 1) {
-      const present = await readSubject(request, { ...context, workers, criteria, clock });
+      const present = await read(request, context);
       if (present.kind === "deletion" && present.pod.resourceVersion === subject.pod.resourceVersion) break;
       subject = present;
       isForced = isDryRun || subject.isForced;

@@ -1,6 +1,7 @@
 /**
- * The most reviews that are decided at once. One more is refused at once, so that its caller hears "too many" in a millisecond and not nothing at all
- * after its timeout. What is allowed whatever happens, a dry run or a forced deletion, is not refused here either.
+ * The most reviews that are decided at once. One more that would have to wait is refused at once, so that its caller hears "too many" in a millisecond and
+ * not nothing at all after its timeout. What can be decided without waiting still is, such as kubelet's last delete of a terminating pod. What is
+ * allowed whatever happens, a dry run or a forced deletion, is not refused here either.
  */
 import { readAnnotations } from "../api/pod.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
@@ -22,7 +23,7 @@ export class InFlightLimit {
     this.#isDryRun = isDryRun;
   }
 
-  /** The refusal when there are too many; else the review is under way until `leave` is called. */
+  /** The answer for a review that would have to wait, when there are too many; else the review is under way until `leave` is called. */
   enter(request: AdmissionRequest): Refused | undefined {
     if (this.#inFlight >= reviewsInFlightMax && !this.#isDryRun && !isForced(request)) return overloaded();
     this.#inFlight += 1;

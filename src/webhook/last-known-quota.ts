@@ -5,7 +5,7 @@
  * Nobody can compare and swap then, so each replica must assume that all others lend as much: an admission costs as many units of quota as there are
  * replicas. So all of them together lend no more than the quota that they last knew.
  */
-import { type ResourceVersion } from "../api/resource-version.ts";
+import { compareResourceVersions, type ResourceVersion } from "../api/resource-version.ts";
 import { type PodProtectorStatus } from "../api/v1alpha1/pod-protector.ts";
 import { type Verdict } from "../core/reservation.ts";
 import { type Deletion, type Judge } from "./judge.ts";
@@ -55,13 +55,14 @@ export class LastKnownQuota {
     return deletions.flatMap((deletion) => {
       const { cellID, pod, operation } = deletion;
       const id = `${cellID}/${pod.uid}/${operation}`;
-      if (ledger.deletions.has(id))
-        return { kind: "admitted", need: "record", recorded: true, repeated: true } as const;
-      const othersLent = (this.#replicas - 1) * (ledger.deletions.size + 1);
+      // A repeated review costs no more, but is judged by the same rule: pods may have failed by themselves since.
+      const known = ledger.deletions.get(id);
+      const othersLent = (this.#replicas - 1) * (ledger.deletions.size + (known === undefined ? 1 : 0));
       const state = withOthers(ledger.pretended, othersLent);
       const { verdicts, status } = this.#judge(state, countsLostUpTo, [deletion]);
       if (status !== undefined) {
-        ledger.deletions.set(id, { ...deletion, isForced: true });
+        // Of one pod, the deletion with the highest version is the one to record (design 2.2).
+        if (known === undefined || isLater(deletion, known)) ledger.deletions.set(id, { ...deletion, isForced: true });
         ledger.pretended = withStatus(ledger.pretended, withoutOthers(status));
         this.#ledgers.set(key, ledger);
       }
@@ -76,6 +77,10 @@ export class LastKnownQuota {
     const { status } = this.#judge(view, countsLostUpTo, [...deletions.values()]);
     return { base: view, pretended: status === undefined ? view : withStatus(view, status), deletions };
   }
+}
+
+function isLater({ pod }: Deletion, other: Deletion): boolean {
+  return compareResourceVersions(pod.resourceVersion, other.pod.resourceVersion) > 0;
 }
 
 function withStatus(view: ProtectorView, status: PodProtectorStatus): ProtectorView {

@@ -6,6 +6,7 @@ import { annotations } from "../api/v1alpha1/names.ts";
 import { type QuotaFigures, type Verdict } from "../core/reservation.ts";
 import { assertNever } from "../util/assert.ts";
 import { type Audit, type Cause, type Refused, refusedForNow, type RequestStatus } from "./decision.ts";
+import { printable } from "./unusable-protector.ts";
 
 export type RefusingVerdict =
   | QuotaVerdict
@@ -115,7 +116,7 @@ function nounOf({ figures }: QuotaVerdict): string {
 
 function explanation(verdict: QuotaVerdict, cellID: string): string {
   const { required } = verdict.figures;
-  const cell = JSON.stringify(cellID);
+  const cell = quoted(cellID);
   switch (verdict.kind) {
     case "rejected":
       return `without this pod fewer than the required ${required} would be left`;
@@ -157,11 +158,16 @@ function figuresText(figures: QuotaFigures): string {
   const { required, aggregated, unconfirmed, cells } = figures;
   const perCell = cells.slice(0, cellsMax).map((cell) => {
     const counted = cell.isCounted ? String(cell.aggregated) : "not counted";
-    return `${JSON.stringify(cell.cellID)} ${counted}${cell.unconfirmed > 0 ? ` - ${cell.unconfirmed}` : ""}`;
+    return `${quoted(cell.cellID)} ${counted}${cell.unconfirmed > 0 ? ` - ${cell.unconfirmed}` : ""}`;
   });
   if (cells.length > cellsMax) perCell.push(`${cells.length - cellsMax} more cells`);
   return (
     `Required ${required}, aggregated ${aggregated}, unconfirmed ${unconfirmed}, estimated ${aggregated - unconfirmed}` +
     `; by cell: ${perCell.length === 0 ? "none" : perCell.join(", ")}`
   );
+}
+
+/** Anybody may have named the cell: the writer of a status, the caller of a URL. */
+function quoted(cellID: string): string {
+  return printable(JSON.stringify(cellID));
 }

@@ -36,6 +36,7 @@ function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
     isDryRun: false,
     handler: async (_request, context) => {
       contexts.push(context);
+      if (context.overload !== undefined) return context.overload;
       await gate;
       return allowed("Unmatched");
     },
@@ -95,7 +96,7 @@ describe("cells", () => {
 
 describe("overload", () => {
   it("is answered at once with a refusal of the review itself, and is over when reviews have ended", async () => {
-    const { app, recorded, hold } = appThatNotes();
+    const { app, hold } = appThatNotes();
     const release = hold();
     const body = JSON.stringify(deleteReview(pod("p"), { uid: "the-uid" }));
     const post = async () => app.request("/c1", { method: "POST", body });
@@ -106,7 +107,6 @@ describe("overload", () => {
     assert.equal(answer["uid"], "the-uid");
     assert.equal(answer["allowed"], false);
     assert.equal((answer["status"] as Json)["code"], 429);
-    assert.equal(recorded.count('webhook_request{cell="c1",status="Overloaded",cause="DeletePod"}'), 1);
     release();
     for (const one of await Promise.all(held)) assert.equal(one.status, 200);
     const again = (await (await post()).json()) as { response: Json };

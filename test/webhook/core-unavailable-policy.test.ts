@@ -14,7 +14,7 @@ const namespace = (name: string, value?: string) => ({
 
 function labelled(...objects: readonly object[]) {
   const decoded = objects.map((object) => decodeNamespacePolicy(object) as NamespacePolicy);
-  return { get: (name: string) => decoded.find(({ key }) => key === name) };
+  return { get: (name: string) => decoded.find(({ key }) => key === name), hasSynced: () => true };
 }
 
 describe("the policy of a namespace", () => {
@@ -55,6 +55,12 @@ describe("the policy of a namespace", () => {
       ["a", "b", "c", "d"].map((name) => lenient("core", name)),
       [true, false, true, true],
     );
+  });
+
+  it("is to refuse while the labels cannot be read, as without the right to list namespaces", () => {
+    const namespaces = new Map([["core", { get: () => undefined, hasSynced: () => false }]]);
+    assert.equal(lendsBy("last-known", namespaces)("core", "a"), false);
+    assert.equal(lendsBy("last-known", new Map([["core", undefined]]))("core", "a"), true);
   });
 
   it("is that of the core which takes no writes", () => {
