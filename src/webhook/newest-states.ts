@@ -61,6 +61,12 @@ export class NewestStates {
   readonly #entries = new Map<string, Entry>();
   readonly #unusable = new Map<string, Unusable>();
   #suspectedMs = Number.NEGATIVE_INFINITY;
+  #hasSeenWrites = false;
+
+  /** Whether the core has taken a write of a PodProtector, from anybody, since this process listed them. */
+  get hasSeenWrites(): boolean {
+    return this.#hasSeenWrites;
+  }
 
   /** Undefined when the watch does not know the object (any more). */
   get(key: string): ProtectorView | undefined {
@@ -103,6 +109,7 @@ export class NewestStates {
     if (compareResourceVersions(view.resourceVersion, entry.watchedVersion) < 0) entry.doubt = "wrong";
     entry.watchedVersion = view.resourceVersion;
     if (!isNewer(view, entry.newest)) return;
+    this.#hasSeenWrites = true;
     if (entry.doubt === "overtaken") {
       entry.doubt = "none";
       entry.isOvertaken = false;
@@ -127,6 +134,7 @@ export class NewestStates {
     // The watch may have been faster, even with a state that somebody else wrote after ours.
     if (entry === undefined) return;
     entry.conflictsInRow = 0;
+    this.#hasSeenWrites = true;
     if (entry.newest.uid === view.uid && isNewer(view, entry.newest)) replace(entry, view);
   }
 

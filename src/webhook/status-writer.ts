@@ -282,6 +282,8 @@ export class StatusWriter {
     const { lastKnown, lends, onLent } = this.#options;
     const view = states.get(objectKey);
     if (view === undefined || view.isReleased || !lends(core, view.protector.metadata.namespace)) return undefined;
+    // Before a restart in the midst of an outage, this replica may have lent its share already.
+    if (!states.hasSeenWrites) return undefined;
     // Of a state that somebody else has changed since, another replica may have used the quota.
     if (states.isOvertaken(objectKey) || this.#troubles.lastsMs(core) < lendAfterMs) return undefined;
     const key = writerKey(core, objectKey);

@@ -10,8 +10,9 @@ const lending = (replicas = 1) => ({ coreUnavailable: { lends: () => true, isUnr
 const roomy = (count = 100) => protector({ cells: [cell("c1", count)] });
 const unreachable = ["network", "timeout", "serverError"] as const;
 
-/** The core refuses everything in this way from now on; like a dead host, or with a quick answer. */
+/** The core refuses everything in this way from now on; like a dead host, or with a quick answer. Until now it took writes. */
 function cut(core: FakeCore, kind: KubeErrorKind = "network"): void {
+  core.touch();
   core.script = () => ({ refuse: kind });
 }
 
@@ -107,8 +108,20 @@ describe("policy last-known, while the core takes no writes", () => {
     assert.equal(core.buckets("ns/web").length, 18);
   });
 
+  it("lends nothing in a replica that was started in the midst of the outage: it may have lent its share before", async () => {
+    const { clock, core } = world([roomy()]);
+    cut(core);
+    const started = createReplica(clock, core, lending());
+    assert.equal((await started.review(review("p"))).allowed, false);
+    heal(core);
+    assert.equal((await started.review(review("p"))).allowed, true);
+    cut(core);
+    assert.equal((await started.review(review("q"))).allowed, true, "it has seen writes now");
+  });
+
   it("lends nothing of a state that somebody else has changed since", async () => {
     const { core, replica } = world([roomy(81)], lending());
+    core.touch();
     core.watches = false;
     core.update("ns/web", (status) => void (status.cells = [cell("c1", 80)]));
     let requests = 0;

@@ -9,6 +9,7 @@ const lastKnown = { coreUnavailable: { lends: () => true, isUnreadyWhenSilent: f
 /** The core takes no writes, and has not for longer than three seconds. */
 async function outage(count: number) {
   const { clock, core, replica } = world([protector({ minAvailable: 80, cells: [cell("c1", count)] })], lastKnown);
+  core.touch();
   core.script = ({ method }) => (method === "PUT" ? { refuse: "serverError", code: 500 } : "none");
   assert.equal((await replica.review(deleteReview(pod("first")))).allowed, true, "lent");
   return { clock, core, replica };

@@ -51,6 +51,11 @@ export class FakeCore {
     this.#store(key, body);
   }
 
+  /** A new version of each object, the same otherwise. */
+  touch(): void {
+    for (const [key, { body }] of this.#objects) this.#store(key, body);
+  }
+
   remove(key: string): void {
     this.#objects.delete(key);
     if (this.watches) this.deliver();
