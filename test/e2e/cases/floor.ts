@@ -120,7 +120,9 @@ async function measureBare(
 
 async function replicaKilled(context: CaseContext): Promise<Figures> {
   const { podsPerCell, floor } = huge;
-  const options = { ...huge, laggingAggregators: true, generator: false };
+  // The Lease is in the same cluster: behind answers that are 3 s late, on a busy machine, it is lost, and events are what shall be late. One aggregator a cell needs none.
+  const aggregatorArgs = ["--aggregator-leader-elector-enable=false"];
+  const options = { ...huge, laggingAggregators: true, generator: false, aggregatorArgs };
   const { fleet, available, names } = await startProtectedPods(context, options);
   const [webhook] = fleet.webhooks;
   assert.ok(webhook !== undefined);

@@ -224,7 +224,7 @@ export class AccountingChecker {
     for (const entry of before.values()) {
       if (!after.has(entry.digest)) {
         this.#packedSinceMs.delete(entry.digest);
-        if (isExact) this.#settlement.settled(entry, this.#recorded.get(entry.digest)?.atMs, cell);
+        if (isExact) this.#settlement.settled(entry, this.#recorded.get(entry.digest), cell);
       }
     }
     if (cell.aggregation !== undefined && cell.aggregation !== old?.aggregation)

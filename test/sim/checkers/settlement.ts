@@ -35,8 +35,16 @@ export class SettlementChecker {
     this.#windowMs = settleWindowMs * windowTolerance;
   }
 
-  /** An entry is gone: its row of the settlement table must hold for the snapshot of the same write. */
-  settled(entry: HistoryEntry, recordedMs: number | undefined, cell: CellStatus): void {
+  /**
+   * An entry is gone: its row of the settlement table must hold for the snapshot of the same write. `recorded`: the commit that recorded or refreshed
+   * it last, and the version that the pod was admitted at.
+   */
+  settled(
+    entry: HistoryEntry,
+    recorded: { readonly atMs: number; readonly version: string | undefined } | undefined,
+    cell: CellStatus,
+  ): void {
+    const recordedMs = recorded?.atMs;
     const ledger = this.#ledger;
     const { kernel } = ledger;
     const pod = ledger.byDigest.get(entry.digest);
@@ -49,8 +57,11 @@ export class SettlementChecker {
     this.#checkDead(entry, { pod, revision, recordedMs });
     if (record === undefined && pod.goneAt !== undefined && pod.goneAt <= revision) return;
     if (record?.terminating === true) return;
-    if (record !== undefined && entry.version !== undefined && Number(record.resourceVersion) > Number(entry.version))
-      return;
+    if (record !== undefined && entry.version !== undefined) {
+      // A fence moves the pod above the version that it was admitted at, but not always above that of later companions in a packed bucket.
+      const version = (entry.isPacked ? recorded?.version : undefined) ?? entry.version;
+      if (Number(record.resourceVersion) > Number(version)) return;
+    }
     const ageMs = kernel.nowMs - (recordedMs ?? Number.NEGATIVE_INFINITY);
     if (entry.version === undefined && ageMs >= this.#windowMs) return;
     const state = record === undefined ? "not there yet" : `alive at ${record.resourceVersion}`;
