@@ -79,11 +79,9 @@ export class ReserveAll {
   async reserve(candidates: readonly Candidate[], deletion: Deletion, caller: Caller): Promise<Decision> {
     const startMs = this.#options.clock.monotonicMs();
     const opinions = this.#opinions(candidates, deletion).map((opinion) => this.#reconsidered(opinion));
-    const refusing = opinions.filter(isRefusing).filter((opinion) => !opinion.isDoubtful);
-    const refusal = refusalBy(refusing, deletion);
+    const refusal = refusalBy(opinions.filter(isRefusingForSure), deletion);
     if (refusal !== undefined) {
-      for (const opinion of opinions)
-        this.#handled(deletion, caller, startMs, isRefusing(opinion) && !opinion.isDoubtful);
+      for (const opinion of opinions) this.#handled(deletion, caller, startMs, isRefusingForSure(opinion));
       return refusal;
     }
     for (const opinion of opinions) {
@@ -208,6 +206,11 @@ function coreTroubleText(trouble: string): string {
 
 function isRefusing(opinion: Opinion): opinion is Opinion & RefusingProtector {
   return opinion.verdict.kind !== "admitted" && !opinion.isBestEffort;
+}
+
+/** The same, and nobody need read the object live to know. */
+function isRefusingForSure(opinion: Opinion): opinion is Opinion & RefusingProtector {
+  return isRefusing(opinion) && !opinion.isDoubtful;
 }
 
 /** True when an admission must be written, or when only an attempt tells. */

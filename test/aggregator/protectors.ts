@@ -1,6 +1,7 @@
 /** Stored PodProtectors for tests that need no cluster. */
 import { type Aggregation, type Bucket } from "../../src/api/v1alpha1/pod-protector.ts";
 import { type OwnAggregation } from "../../src/core/cell-memory.ts";
+import { counts as sampleCounts } from "../core/samples.ts";
 import { readProtector, type StoredProtector } from "../../src/kube/resources.ts";
 
 export interface ProtectorOptions {
@@ -27,14 +28,5 @@ export function storedProtector(version: number, options: ProtectorOptions = {})
 }
 
 export function counts(version: string, available = 1): OwnAggregation {
-  return {
-    totalReplicas: available,
-    availableReplicas: available,
-    readyReplicas: available,
-    scheduledReplicas: available,
-    runningReplicas: available,
-    initializedReplicas: available,
-    resourceVersion: version,
-    countedSpec: "spec",
-  };
+  return sampleCounts(available, { resourceVersion: version });
 }

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type PodRecord } from "../../src/api/pod.ts";
+import { type FloorAggregator } from "./floor-aggregator.ts";
 import { heal, healedWithinMs } from "./floor-life.ts";
 import { type Faults, FloorWorld, type WorldOptions } from "./floor-world.ts";
 import { interleavings } from "./interleavings.ts";
@@ -23,7 +24,7 @@ function podOf(world: FloorWorld, index: number): FloorWorld["pods"][number] {
   return pod;
 }
 
-function aggregatorOf(world: FloorWorld, index: number): FloorWorld["aggregators"][number] {
+function aggregatorOf(world: FloorWorld, index: number): FloorAggregator {
   const aggregator = world.aggregators[index];
   assert.ok(aggregator);
   return aggregator;
@@ -61,33 +62,22 @@ const giveUp =
     world.inFlight = world.inFlight.filter(({ pod }) => pod !== podOf(world, index));
   };
 
-const erase =
+const onPod =
+  (act: (world: FloorWorld, pod: FloorWorld["pods"][number]) => void) =>
   (index: number): Step =>
   (world) => {
     const pod = podOf(world, index);
-    if (!pod.isGone) world.change(pod, {}, true);
+    if (!pod.isGone) act(world, pod);
   };
 
-const fail =
-  (index: number): Step =>
-  (world) => {
-    const pod = podOf(world, index);
-    if (!pod.isGone && !pod.record.terminating) world.change(pod, { ready: false, readySince: undefined });
-  };
-
-const recover =
-  (index: number): Step =>
-  (world) => {
-    const pod = podOf(world, index);
-    if (!pod.isGone && !pod.record.terminating) world.change(pod, { ready: true, readySince: world.now });
-  };
-
-const touch =
-  (index: number): Step =>
-  (world) => {
-    const pod = podOf(world, index);
-    if (!pod.isGone) world.change(pod, {});
-  };
+const erase = onPod((world, pod) => void world.change(pod, {}, true));
+const touch = onPod((world, pod) => void world.change(pod, {}));
+const fail = onPod((world, pod) => {
+  if (!pod.record.terminating) world.change(pod, { ready: false, readySince: undefined });
+});
+const recover = onPod((world, pod) => {
+  if (!pod.record.terminating) world.change(pod, { ready: true, readySince: world.now });
+});
 
 const create =
   (cellID: string): Step =>
@@ -100,49 +90,26 @@ const wait =
     world.nowMs += ms;
   };
 
-const receive =
-  (index: number, count = Infinity): Step =>
-  (world) =>
-    aggregatorOf(world, index).receive(count);
-
-const watch =
-  (index: number, count = Infinity): Step =>
-  (world) =>
-    aggregatorOf(world, index).watchObjects(count);
-
-const aggregate =
+const onAggregator =
+  (act: (aggregator: FloorAggregator) => void) =>
   (index: number): Step =>
   (world) =>
-    aggregatorOf(world, index).aggregate();
+    act(aggregatorOf(world, index));
 
+const receive = onAggregator((aggregator) => aggregator.receive(Infinity));
+const receiveOne = onAggregator((aggregator) => aggregator.receive(1));
+const watch = onAggregator((aggregator) => aggregator.watchObjects(Infinity));
+const aggregate = onAggregator((aggregator) => aggregator.aggregate());
 /** The aggregator sees all and writes. */
-const catchUp =
-  (index: number): Step =>
-  (world) => {
-    receive(index)(world);
-    watch(index)(world);
-    aggregate(index)(world);
-  };
-
-const barrier =
-  (index: number): Step =>
-  (world) =>
-    aggregatorOf(world, index).sendBarrier();
-
-const fence =
-  (index: number): Step =>
-  (world) =>
-    aggregatorOf(world, index).sendFence();
-
-const movePatch =
-  (index: number): Step =>
-  (world) =>
-    aggregatorOf(world, index).movePatch();
-
-const restart =
-  (index: number): Step =>
-  (world) =>
-    aggregatorOf(world, index).restart();
+const catchUp = onAggregator((aggregator) => {
+  aggregator.receive(Infinity);
+  aggregator.watchObjects(Infinity);
+  aggregator.aggregate();
+});
+const barrier = onAggregator((aggregator) => aggregator.sendBarrier());
+const fence = onAggregator((aggregator) => aggregator.sendFence());
+const movePatch = onAggregator((aggregator) => aggregator.movePatch());
+const restart = onAggregator((aggregator) => aggregator.restart());
 
 /** Annotated by a person: recorded, and never refused. */
 const force =
@@ -217,7 +184,7 @@ const families: Readonly<Record<string, Family>> = {
   },
   "two leaders, one of them behind": {
     options: { minAvailable: 2, podsPerCell: 3, aggregatorsPerCell: 2 },
-    actors: [deletion(0), deletion(1), [catchUp(0), catchUp(0)], [receive(1, 1), watch(1), aggregate(1)]],
+    actors: [deletion(0), deletion(1), [catchUp(0), catchUp(0)], [receiveOne(1), watch(1), aggregate(1)]],
   },
   "a pod that fails and recovers": {
     options: { minAvailable: 2, podsPerCell: 4 },
@@ -251,7 +218,7 @@ const families: Readonly<Record<string, Family>> = {
   },
   "an aggregator that restarts with a list of its own": {
     options: { minAvailable: 2, podsPerCell: 3 },
-    actors: [deletion(0), deletion(1), [catchUp(0), restart(0), receive(0, 1), barrier(0), aggregate(0), catchUp(0)]],
+    actors: [deletion(0), deletion(1), [catchUp(0), restart(0), receiveOne(0), barrier(0), aggregate(0), catchUp(0)]],
   },
   "a Go component that strips the versions": {
     options: { minAvailable: 2, podsPerCell: 3, takesVersions: "evictions and a Go component" },

@@ -16,6 +16,7 @@ import { type CaseContext } from "./runner.ts";
 import { waitFor } from "./wait.ts";
 import { applyWebhookConfiguration, removeWebhookConfiguration } from "./webhook-configuration.ts";
 
+const silenceMetric = "kube_informer_watch_silence_seconds";
 export const crdFile = fileURLToPath(new URL("../../manifests/base/crd/podprotectors.yaml", import.meta.url));
 const workerNames: readonly string[] = ["worker-1", "worker-2"];
 
@@ -122,6 +123,15 @@ export class Fleet {
         return (await this.webhookCount("webhook_request_count", { cell })) > 0;
       });
     }
+  }
+
+  /** Resolves when the core's watch of PodProtectors has brought something to every webhook replica within the last `elapsedMs()`. */
+  async waitHeard(elapsedMs: () => number, limitMs: number): Promise<void> {
+    await waitFor("every webhook has news of the PodProtectors", limitMs, async () => {
+      const texts = await Promise.all(this.webhooks.map((webhook) => webhook.metrics()));
+      const silences = texts.map((text) => text.value(silenceMetric, { informer: "podprotectors" }) ?? Infinity);
+      return silences.every((seconds) => seconds * 1000 < elapsedMs());
+    });
   }
 
   /** Sum of a counter over the webhook replicas; a killed replica's count is lost with it. */

@@ -18,7 +18,6 @@ import { GiveUp, waitFor } from "./wait.ts";
 const recoveryLimitMs = 45_000;
 /** A replica whose watch is back judges by counts that are milliseconds old. */
 const freshLimitMs = 5_000;
-const silenceMetric = "kube_informer_watch_silence_seconds";
 const podsPerCell = 5;
 /** One below the pods at the start. */
 export const floor = 9;
@@ -158,12 +157,8 @@ export class RecoveryDrill {
 
   /** Resolves when every webhook replica has news that are younger than the end of the outage, to the time since then. */
   async #waitHeard(elapsedMs: () => number): Promise<number> {
-    const { webhooks } = this.fleet;
-    return waitFor("every webhook has news of the PodProtectors", recoveryLimitMs, async () => {
-      const texts = await Promise.all(webhooks.map((webhook) => webhook.metrics()));
-      const silences = texts.map((text) => text.value(silenceMetric, { informer: "podprotectors" }) ?? Infinity);
-      return silences.every((seconds) => seconds * 1000 < elapsedMs()) ? elapsedMs() : undefined;
-    });
+    await this.fleet.waitHeard(elapsedMs, recoveryLimitMs);
+    return elapsedMs();
   }
 
   /**

@@ -29,6 +29,18 @@ async function open(t: TestContext, options: Partial<ListenOptions> = {}) {
   return { clock, listener };
 }
 
+/** Answers "done" when `finish` is resolved; `started` tells that the request has arrived. */
+function slowApp() {
+  const started = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const app = new Hono().get("/", async (context) => {
+    started.resolve();
+    await finish.promise;
+    return context.text("done");
+  });
+  return { started, finish, fetch: app.fetch };
+}
+
 /** One request on a connection of its own or of the agent. */
 function get(port: number, agent?: http.Agent): Promise<{ text: string; connection: string | undefined }> {
   return new Promise((resolve, reject) => {
@@ -121,14 +133,8 @@ it("sending away ends each connection with its next answer, and still answers ne
 });
 
 it("sending away also ends the connection of a request under way", async (t) => {
-  const started = Promise.withResolvers<void>();
-  const finish = Promise.withResolvers<void>();
-  const app = new Hono().get("/", async (context) => {
-    started.resolve();
-    await finish.promise;
-    return context.text("done");
-  });
-  const { listener } = await open(t, { fetch: app.fetch });
+  const { started, finish, fetch } = slowApp();
+  const { listener } = await open(t, { fetch });
   const agent = new http.Agent({ keepAlive: true });
   t.after(() => agent.destroy());
   const answer = get(listener.port, agent);
@@ -139,14 +145,8 @@ it("sending away also ends the connection of a request under way", async (t) => 
 });
 
 it("closing lets a running request finish, tells the client, and closes kept connections", async (t) => {
-  const started = Promise.withResolvers<void>();
-  const finish = Promise.withResolvers<void>();
-  const app = new Hono().get("/", async (context) => {
-    started.resolve();
-    await finish.promise;
-    return context.text("done");
-  });
-  const { listener, clock } = await open(t, { fetch: app.fetch });
+  const { started, finish, fetch } = slowApp();
+  const { listener, clock } = await open(t, { fetch });
   const agent = new http.Agent({ keepAlive: true });
   t.after(() => agent.destroy());
   const answer = get(listener.port, agent);

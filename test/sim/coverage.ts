@@ -29,6 +29,7 @@ const notInHeart: ReadonlySet<string> = new Set([
 ]);
 /** One life takes about a second, twice that while it is measured; each seed lives several. */
 const lifeMsMax = 60_000;
+const startMs = 60_000;
 const outputBytesMax = 64 * 1024 * 1024;
 
 export interface FileCoverage {
@@ -73,21 +74,59 @@ export function impossibleLines(source: string): ReadonlySet<number> {
   return new Set(lines.flatMap((_, index) => (isImpossible(index) ? [index + 1] : [])));
 }
 
-/** Lives `seeds` worlds of each kind from `firstSeed` on under measurement; returns the exit code. */
-export function coverage(firstSeed: number, seeds: number): number {
-  const include = heart.map((folder) => `--test-coverage-include=${folder}/**`);
-  const run = spawnSync(
+/** Runs the test file `program` and measures `folders`. `output` is lcov; `ending` is the exit code, or the signal that ended it. */
+export function measured(
+  program: string,
+  folders: readonly string[],
+  limits: { readonly env: Readonly<Record<string, string>>; readonly timeoutMs: number },
+): { readonly output: string; readonly ending: number | NodeJS.Signals | null } {
+  const include = folders.map((folder) => `--test-coverage-include=${folder}/**`);
+  const { stdout, status, signal } = spawnSync(
     process.execPath,
-    ["--test", "--experimental-test-coverage", ...include, "--test-reporter=lcov", lives],
+    ["--test", "--experimental-test-coverage", ...include, "--test-reporter=lcov", program],
     {
       cwd: root,
       encoding: "utf8",
       maxBuffer: outputBytesMax,
-      timeout: 60_000 + seeds * lifeMsMax,
-      env: { ...process.env, SEED: String(firstSeed), SEEDS: String(seeds) },
+      timeout: limits.timeoutMs,
+      env: { ...process.env, ...limits.env },
       stdio: ["ignore", "pipe", "inherit"],
     },
   );
+  return { output: stdout, ending: status ?? signal };
+}
+
+/** One row for each file, and one for each of `sums`, over the files whose names begin with its prefix. */
+export function renderCoverage(
+  title: string,
+  files: readonly FileCoverage[],
+  sums: readonly { readonly name: string; readonly prefix: string }[],
+): string {
+  const rows = files.map((file) => rowOf(file.file, [file], linesText(file.missedLines)));
+  for (const { name, prefix } of sums)
+    rows.push(
+      rowOf(
+        name,
+        files.filter(({ file }) => file.startsWith(prefix)),
+        "",
+      ),
+    );
+  const header = ["file", "branches", "reached", "lines with a branch that was never taken"];
+  return renderText({ title, header, rows }, Number.POSITIVE_INFINITY);
+}
+
+function rowOf(name: string, files: readonly FileCoverage[], missed: string): string[] {
+  const sum = (key: "branches" | "reached"): number => files.reduce((total, file) => total + file[key], 0);
+  const [branches, reached] = [sum("branches"), sum("reached")];
+  return [name, String(branches), branches === 0 ? "-" : `${((100 * reached) / branches).toFixed(1)} %`, missed];
+}
+
+/** Lives `seeds` worlds of each kind from `firstSeed` on under measurement; returns the exit code. */
+export function coverage(firstSeed: number, seeds: number): number {
+  const { output, ending } = measured(lives, heart, {
+    env: { SEED: String(firstSeed), SEEDS: String(seeds) },
+    timeoutMs: startMs + seeds * lifeMsMax,
+  });
   const impossible = new Map<string, ReadonlySet<number>>();
   const isImpossible = (file: string, line: number): boolean => {
     let numbers = impossible.get(file);
@@ -97,30 +136,14 @@ export function coverage(firstSeed: number, seeds: number): number {
     }
     return numbers.has(line);
   };
-  const files = readLcov(run.stdout, isImpossible).filter(({ file }) => !notInHeart.has(file));
+  const files = readLcov(output, isImpossible).filter(({ file }) => !notInHeart.has(file));
   if (files.length === 0) {
-    console.error(`sim: nothing was measured; the lives ended with ${run.status ?? run.signal}`);
+    console.error(`sim: nothing was measured; the lives ended with ${ending}`);
     return 1;
   }
-  const rowOf = (name: string, branches: number, reached: number, missed: string): string[] => [
-    name,
-    String(branches),
-    branches === 0 ? "-" : `${((100 * reached) / branches).toFixed(1)} %`,
-    missed,
-  ];
-  const sum = (key: "branches" | "reached"): number => files.reduce((total, file) => total + file[key], 0);
-  const rows = files.map(({ file, branches, reached, missedLines }) =>
-    rowOf(file, branches, reached, linesText(missedLines)),
-  );
-  rows.push(rowOf("all", sum("branches"), sum("reached"), ""));
-  const header = ["file", "branches", "reached", "lines with a branch that was never taken"];
-  console.log(
-    renderText(
-      { title: `Branches of the heart that the lives of ${seeds} seeds reach`, header, rows },
-      Number.POSITIVE_INFINITY,
-    ),
-  );
-  if (run.status === 0) return 0;
+  const title = `Branches of the heart that the lives of ${seeds} seeds reach`;
+  console.log(renderCoverage(title, files, [{ name: "all", prefix: "" }]));
+  if (ending === 0) return 0;
   console.error("sim: something was found in the lives that were measured; a hunt from the same seed shows it");
   return 1;
 }

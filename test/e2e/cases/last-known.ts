@@ -7,7 +7,6 @@ import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { waitFor } from "../wait.ts";
 
 const second = 1_000;
-const silenceMetric = "kube_informer_watch_silence_seconds";
 const replicas = 2;
 const podsPerCell = 10;
 const floor = 12;
@@ -71,12 +70,6 @@ async function coreGone(context: CaseContext): Promise<Figures> {
 async function showWrite(context: CaseContext, fleet: Fleet): Promise<void> {
   await fleet.core.admin.mergePatch(fleet.protectorPath("web"), { metadata: { annotations: { "e2e/write": "1" } } });
   const writtenMs = performance.now();
-  await waitFor("each webhook has seen the write", 10 * second, async () => {
-    const texts = await Promise.all(fleet.webhooks.map((webhook) => webhook.metrics()));
-    const sinceMs = performance.now() - writtenMs;
-    return texts.every(
-      (text) => (text.value(silenceMetric, { informer: "podprotectors" }) ?? Infinity) * second < sinceMs,
-    );
-  });
+  await fleet.waitHeard(() => performance.now() - writtenMs, 10 * second);
   context.say("each webhook has seen a write of the core");
 }
