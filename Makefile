@@ -13,7 +13,7 @@ ALL_TESTS := test/**/*.test.ts
 # One test file a core. Node's own default leaves one core free, which is half of a machine with two.
 TEST_CONCURRENCY = $$($(NODE) -p 'require("node:os").availableParallelism()')
 
-# Runs one of the programs below test/: $(call run,test/demo/main.ts). ARGS="…" is passed on.
+# Runs one of the programs of the repository: $(call run,scripts/demo/main.ts). ARGS="…" is passed on.
 run = @test -f $(1) || { echo "make $@: $(1) is not there yet" >&2; exit 1; }; exec $(NODE) $(1) $(ARGS)
 
 .PHONY: help demo test check build e2e sim fuzz bench fmt clean
@@ -22,9 +22,9 @@ help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(SETUP) ## Watch a disaster in three clusters with and without Podseidon (90 seconds)
-	$(call run,test/demo/main.ts)
+	$(call run,scripts/demo/main.ts)
 
-test: $(SETUP) ## Run all tests except e2e (under 3 minutes); TESTS="test/core/**/*.test.ts" runs only some
+test: $(SETUP) ## Run all tests except e2e (under 3 minutes); TESTS="test/unit/webhook/**/*.test.ts" runs only some
 	@$(NODE) --test --test-timeout=$(TEST_TIMEOUT_MS) --test-concurrency=$(TEST_CONCURRENCY) --test-reporter=spec $(foreach glob,$(or $(TESTS),$(ALL_TESTS)),'$(glob)')
 
 check: $(SETUP) ## Types, lint, format, import direction, dead code, repository rules; GATES="types …" runs only some

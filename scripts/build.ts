@@ -1,5 +1,5 @@
-// `make build`: dist/podseidon, a Node single executable. Bundle, copy and strip the pinned Node, inject the bundle with its code cache.
-// The reasons for each step, with the measurements, are in docs/decisions/0001-toolchain.md.
+// `make build`: dist/podseidon, a Node single executable. Bundle, copy and strip the pinned Node, inject the bundle
+// with its code cache. The reasons for each step, with the measurements, are in docs/decisions/0001-toolchain.md.
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -22,7 +22,10 @@ function readCommit(): string {
   return git("status", "--porcelain", "--untracked-files=no") === "" ? commit : `${commit}-dirty`;
 }
 
-/** Copies the Node that runs this script and takes its symbols away: 34 MB less. After the injection it would break the executable. */
+/**
+ * Copies the Node that runs this script and takes its symbols away: 34 MB less. After the injection it would break the
+ * executable.
+ */
 function copyNode(to: string): void {
   copyFileSync(process.execPath, to);
   chmodSync(to, 0o755);

@@ -1,4 +1,5 @@
-// Rules for what the project depends on: exact versions, a lock file that names no server, and a reason for every package.
+// Rules for what the project depends on: exact versions, a lock file that names no server, and a reason for every
+// package.
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 
@@ -8,7 +9,9 @@ const sections = ["dependencies", "devDependencies", "optionalDependencies", "pe
 const exactVersion = /^\d+\.\d+\.\d+(?:-[\w.]+)?$/;
 const reasonLine = /^\| `([^`]+)` \|[^|]*\|\s*\S/gm;
 
-/** Checks package.json, package-lock.json and docs/dependencies.md below `root`; returns one line for each violation. */
+/**
+ * Checks package.json, package-lock.json and docs/dependencies.md below `root`; returns one line for each violation.
+ */
 export function checkPackages(root: string): string[] {
   const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
   const manifest = JSON.parse(read("package.json")) as Manifest;

@@ -1,5 +1,6 @@
-// Rules of the repository that no off-the-shelf tool knows: APIs that have one home, length, marks of unfinished work, tests that are
-// switched off, names that say nothing, text that would tie the sources to one machine, and sources without a test of their own.
+// Rules of the repository that no off-the-shelf tool knows: APIs that have one home, length, marks of unfinished work,
+// tests that are switched off, names that say nothing, text that would tie the sources to one machine, and sources
+// without a test of their own.
 import { existsSync, readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -135,7 +136,7 @@ function checkMirror(root: string, files: readonly RepositoryFile[]): string[] {
   const tests = files.map((file) => file.path).filter((file) => file.endsWith(".test.ts"));
   const problems: string[] = [];
   for (const file of files.filter(({ path: name }) => /^src\/.*\.ts$/.test(name) && !name.endsWith("/index.ts"))) {
-    const mirror = file.path.replace(/^src\/(.*)\.ts$/, "test/$1.");
+    const mirror = file.path.replace(/^src\/(.*)\.ts$/, "test/unit/$1.");
     const isTested = tests.some((test) => test.startsWith(mirror));
     const isListed = listed.delete(file.path);
     if (isTested && isListed) problems.push(`${listPath}: ${file.path} has a test now: strike it off`);

@@ -1,6 +1,7 @@
-// Reading sources for the checkers: which files the repository holds, and what in a file is code rather than comment or string.
-// A small lexer, not a parser: TypeScript 7 has no parser that a script may call. It knows comments, strings, templates and regular
-// expressions, which is all that the checkers need in order not to be fooled by text that only looks like code.
+// Reading sources for the checkers: which files the repository holds, and what in a file is code rather than comment or
+// string. A small lexer, not a parser: TypeScript 7 has no parser that a script may call. It knows comments, strings,
+// templates and regular expressions, which is all that the checkers need in order not to be fooled by text that only
+// looks like code.
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
@@ -46,8 +47,8 @@ const regExp = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y;
 const templateChunk = /(?:[^`\\$]|\\[\s\S]|\$(?!\{))*/y;
 
 /**
- * Blanks comments and the insides of strings, templates and regular expressions; quotes, line breaks and all offsets stay as they
- * are, so that a match in the result can be looked up in `text`. Code inside `${}` is kept.
+ * Blanks comments and the insides of strings, templates and regular expressions; quotes, line breaks and all offsets
+ * stay as they are, so that a match in the result can be looked up in `text`. Code inside `${}` is kept.
  */
 export function blankNonCode(text: string): string {
   let out = "";
@@ -101,7 +102,9 @@ export interface ImportSite {
 
 const importForm = /\b(?:from\s*|import\s*(\(\s*)?|require\s*(\(\s*))(["'`])([^"'`]*)\3/g;
 
-/** Finds every module that a TypeScript file names: import, export … from, `import()`, `import type` and `require()`. */
+/**
+ * Finds every module that a TypeScript file names: import, export … from, `import()`, `import type` and `require()`.
+ */
 export function findImports(text: string): ImportSite[] {
   return Array.from(blankNonCode(text).matchAll(importForm), (match) => {
     const start = match.index + match[0].length - 1 - (match[4] ?? "").length;

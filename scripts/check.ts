@@ -1,5 +1,5 @@
-// `make check`: every gate of the house, each by name. All gates run, so that one run shows everything there is to mend.
-//   node scripts/n.mjs scripts/check.ts [--root=<folder>] [gate …]
+// `make check`: every gate of the house, each by name. All gates run, so that one run shows everything there is to
+// mend. node scripts/n.mjs scripts/check.ts [--root=<folder>] [gate …]
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { parseArgs } from "node:util";

@@ -1,8 +1,9 @@
 /**
- * Assembles the root file system of the container image in a folder, for hosts where no container engine answers: the executable,
- * the shared libraries that it asks for, and the few files of /etc that the C library reads. Everything that the Dockerfile decides
- * (place, user, environment, packages) is read from the Dockerfile, and an executable that needs a library from a package that the
- * Dockerfile does not install is an error, so that the two cannot drift apart. Documentation (/usr/share/doc) is left out.
+ * Assembles the root file system of the container image in a folder, for hosts where no container engine answers: the
+ * executable, the shared libraries that it asks for, and the few files of /etc that the C library reads. Everything
+ * that the Dockerfile decides (place, user, environment, packages) is read from the Dockerfile, and an executable that
+ * needs a library from a package that the Dockerfile does not install is an error, so that the two cannot drift apart.
+ * Documentation (/usr/share/doc) is left out.
  *
  *   node scripts/n.mjs scripts/image-root.ts [--executable dist/podseidon] [--out dist/image-root]
  */
@@ -53,7 +54,10 @@ function instructions(dockerfile: string): { name: string; value: string }[] {
     });
 }
 
-/** Reads the facts. Throws an Error that names the instruction when one is missing or written in a way that this does not know. */
+/**
+ * Reads the facts. Throws an Error that names the instruction when one is missing or written in a way that this does
+ * not know.
+ */
 export function readDockerfile(dockerfile: string): ImageFacts {
   const all = instructions(dockerfile);
   const only = (name: string, form: RegExp): RegExpExecArray => {
@@ -102,7 +106,10 @@ export function sharedLibraries(executable: string): string[] {
   return parseLdd(ldd.stdout);
 }
 
-/** The Debian packages that hold these libraries, without the one of every base image. Throws on a library that it does not know. */
+/**
+ * The Debian packages that hold these libraries, without the one of every base image. Throws on a library that it does
+ * not know.
+ */
 export function packagesOf(libraries: readonly string[]): string[] {
   const packages = libraries.map((file) => {
     const name = path.basename(file);
@@ -126,8 +133,8 @@ const etcFiles: Readonly<Record<string, string>> = {
 };
 
 /**
- * Fills `folder`, which must be absent or empty, with the image's root file system around `executable`. Throws an Error that says
- * what is wrong when the executable needs a package that the Dockerfile does not install.
+ * Fills `folder`, which must be absent or empty, with the image's root file system around `executable`. Throws an Error
+ * that says what is wrong when the executable needs a package that the Dockerfile does not install.
  */
 export function assembleImageRoot(options: {
   readonly executable: string;

@@ -1,8 +1,9 @@
 /**
  * Finds or builds the programs of a real Kubernetes control plane for `make e2e`.
  *
- * Each program is looked for in this order: the directory KUBEBUILDER_ASSETS, a per-user cache, `go build` of the versions that
- * test/kube-assets/go.mod pins (into the cache). Only missing programs are built. Run as a script it reports where each one is.
+ * Each program is looked for in this order: the directory KUBEBUILDER_ASSETS, a per-user cache, `go build` of the
+ * versions that test/kube-assets/go.mod pins (into the cache). Only missing programs are built. Run as a script it
+ * reports where each one is.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -49,7 +50,10 @@ const buildLimitMs = 30 * 60_000;
 const progressIntervalMs = 20_000;
 const errorLinesMax = 30;
 
-/** `$XDG_CACHE_HOME/podseidon/kube-assets/<version>-<hash>`; the hash covers all that decides the content of the programs. */
+/**
+ * `$XDG_CACHE_HOME/podseidon/kube-assets/<version>-<hash>`; the hash covers all that decides the content of the
+ * programs.
+ */
 export function assetsCacheDirectory(environment: NodeJS.ProcessEnv): string {
   const root = environment["XDG_CACHE_HOME"] || path.join(os.homedir(), ".cache");
   const hash = createHash("sha256").update(JSON.stringify([process.platform, process.arch, buildFlags]));
@@ -143,7 +147,10 @@ async function build(
   }
 }
 
-/** Resolves to the exit code or the signal's name; `onLine` receives what go writes to stderr (-v names each compiled package). */
+/**
+ * Resolves to the exit code or the signal's name; `onLine` receives what go writes to stderr (-v names each compiled
+ * package).
+ */
 function goBuild(
   output: string,
   goPackage: string,

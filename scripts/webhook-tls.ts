@@ -1,11 +1,10 @@
 /**
- * Makes the webhook's certificates: a certificate authority that signs one server certificate and is then thrown away (its key is
- * never written), so that whoever steals the server's key can pose as this webhook and as nothing else.
+ * Makes the webhook's certificates: a certificate authority that signs one server certificate and is then thrown away
+ * (its key is never written), so that whoever steals the server's key can pose as this webhook and as nothing else.
  *
- *   node scripts/n.mjs scripts/webhook-tls.ts --namespace podseidon-system --service podseidon-webhook
- *     prints a Secret, ready for `kubectl apply -f -`, and, in comments, the command that sets the caBundle
- *   ... --out DIR
- *     writes ca.crt, tls.crt, tls.key, secret.yaml and ca-bundle.yaml (a patch) instead
+ *   node scripts/n.mjs scripts/webhook-tls.ts --namespace podseidon-system --service podseidon-webhook prints a Secret,
+ *   ready for `kubectl apply -f -`, and, in comments, the command that sets the caBundle ... --out DIR writes ca.crt,
+ *   tls.crt, tls.key, secret.yaml and ca-bundle.yaml (a patch) instead
  */
 import "reflect-metadata"; // @peculiar/x509 needs it before its own import
 import * as x509 from "@peculiar/x509";
@@ -70,7 +69,10 @@ function pem(label: string, der: ArrayBuffer): string {
   return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`;
 }
 
-/** Makes a new authority (P-256) and a server certificate signed by it. Throws ArgumentError when the request makes no sense. */
+/**
+ * Makes a new authority (P-256) and a server certificate signed by it. Throws ArgumentError when the request makes no
+ * sense.
+ */
 export async function issueServerCertificate(request: ServerCertificateRequest): Promise<ServerCertificate> {
   checkRequest(request);
   x509.cryptoProvider.set(webcrypto);
@@ -148,7 +150,10 @@ data:
 `;
 }
 
-/** A JSON patch that makes the API server trust the certificate: for `kubectl patch --type=json` and for a kustomization alike. */
+/**
+ * A JSON patch that makes the API server trust the certificate: for `kubectl patch --type=json` and for a kustomization
+ * alike.
+ */
 export function caBundlePatchYaml(issued: ServerCertificate): string {
   return `- op: add
   path: /webhooks/0/clientConfig/caBundle

@@ -1,6 +1,7 @@
 /**
- * The program `podseidon`: reads the settings, puts the selected roles together and runs them as one process. Exit codes: 0 done or
- * stopped as asked, 1 could not start or stop, 2 bad settings, 70 a bug (EX_SOFTWARE), 130 and 143 a second signal.
+ * The program `podseidon`: reads the settings, puts the selected roles together and runs them as one process. Exit
+ * codes: 0 done or stopped as asked, 1 could not start or stop, 2 bad settings, 70 a bug (EX_SOFTWARE), 130 and 143 a
+ * second signal.
  */
 import packageJson from "../package.json" with { type: "json" };
 import { changedSettings, loadConfig, type Config, type Effective, type Role } from "./config/index.ts";
@@ -86,7 +87,7 @@ type Observability = typeof observability;
 
 /** Everything of this process in the order in which it starts: what others stand on comes first. */
 async function compose(config: Config, logger: Logger, observability: Observability) {
-  const { createServer } = observability;
+  const { createHealthApp, createMetricsApp, createServer } = await import("./server/index.ts");
   const { byNamespace, byUser, sampleFrequencyMs: periodMs, server } = config.prometheus;
   const metrics = observability.createMetrics({ byNamespace, byUser, ofProcess: true });
   const health = observability.createHealth({ logger, metrics });
@@ -96,8 +97,8 @@ async function compose(config: Config, logger: Logger, observability: Observabil
   const shared = { config, clock, rng: createSystemRng(), logger, metrics };
   const clients = createClients(shared);
   const limits = { connectionsMax: serviceConnectionsMax, graceMs: serviceGraceMs, clock, logger };
-  const healthApp = observability.createHealthApp(health, liveness);
-  const metricsApp = observability.createMetricsApp(metrics);
+  const healthApp = createHealthApp(health, liveness);
+  const metricsApp = createMetricsApp(metrics);
   const components: Component[] = [
     clients,
     observability.createHeartbeat({ clock, metrics, periodMs }),
@@ -146,8 +147,9 @@ function installCrashHandler(): CrashHandler {
 }
 
 /**
- * A log that cannot be written (a reader that has gone, a full disk) must not stop a webhook, and there is nobody left to tell. Only --help and
- * the like write to stdout: `podseidon --help | head` closes it, which is no error; anything else is.
+ * A log that cannot be written (a reader that has gone, a full disk) must not stop a webhook, and there is nobody left
+ * to tell. Only --help and the like write to stdout: `podseidon --help | head` closes it, which is no error; anything
+ * else is.
  */
 function surviveLostOutput(): void {
   process.stderr.on("error", () => {});

@@ -1,5 +1,5 @@
-// One JavaScript file out of src/ and the libraries that it uses. Roles stay lazy: what `import()` reaches is in the same file, but
-// runs only when a role is started, so that `--version` and a single role start fast.
+// One JavaScript file out of src/ and the libraries that it uses. Roles stay lazy: what `import()` reaches is in the
+// same file, but runs only when a role is started, so that `--version` and a single role start fast.
 import path from "node:path";
 import * as esbuild from "esbuild";
 
@@ -9,9 +9,9 @@ export interface BundleFacts {
 }
 
 /**
- * The kubeconfig loader of client-node takes two functions from an index that also exports its 700 models and all API classes. Modules
- * that `import()` reaches are not shaken, so that all of it would stay (4 MB instead of 1 MB, and 40 ms of every start). A loader that
- * wants more one day fails the build: no matching export.
+ * The kubeconfig loader of client-node takes two functions from an index that also exports its 700 models and all API
+ * classes. Modules that `import()` reaches are not shaken, so that all of it would stay (4 MB instead of 1 MB, and 40
+ * ms of every start). A loader that wants more one day fails the build: no matching export.
  */
 const narrowClientNode: esbuild.Plugin = {
   name: "narrow-client-node",
@@ -23,7 +23,10 @@ const narrowClientNode: esbuild.Plugin = {
   },
 };
 
-/** Bundles `entry` (relative to `root`) into `outfile`; returns esbuild's account of what went in. Throws on any warning. */
+/**
+ * Bundles `entry` (relative to `root`) into `outfile`; returns esbuild's account of what went in. Throws on any
+ * warning.
+ */
 export async function bundle(
   root: string,
   entry: string,
@@ -64,7 +67,9 @@ export function filesInBundle(metafile: esbuild.Metafile): string[] {
   );
 }
 
-/** The files that run when `entry` is loaded: what it imports, directly or not, without what only `import()` reaches. */
+/**
+ * The files that run when `entry` is loaded: what it imports, directly or not, without what only `import()` reaches.
+ */
 export function filesLoadedAtStart(metafile: esbuild.Metafile, entry: string): Set<string> {
   const seen = new Set([entry]);
   for (const file of seen) {

@@ -1,4 +1,5 @@
-// The licences of everything that dist/podseidon contains: the bundled packages, read from esbuild's account, and Node itself.
+// The licences of everything that dist/podseidon contains: the bundled packages, read from esbuild's account, and Node
+// itself.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 

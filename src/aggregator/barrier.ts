@@ -1,8 +1,9 @@
 /**
- * LIST barriers (design 2.1): a LIST with resourceVersion unset returns a version R, and everything committed before it was sent is at or
- * below R. Once the watch has delivered R, the snapshot includes all of that. A barrier that comes back below what the watch had delivered
- * before it was sent means that the worker's history was reset. A snapshot that goes back by itself (a relist from a server that lags, or
- * after a reset) includes nothing for certain any more: what was passed is forgotten, and a barrier is sent to tell the two cases apart.
+ * LIST barriers (design 2.1): a LIST with resourceVersion unset returns a version R, and everything committed before it
+ * was sent is at or below R. Once the watch has delivered R, the snapshot includes all of that. A barrier that comes
+ * back below what the watch had delivered before it was sent means that the worker's history was reset. A snapshot that
+ * goes back by itself (a relist from a server that lags, or after a reset) includes nothing for certain any more: what
+ * was passed is forgotten, and a barrier is sent to tell the two cases apart.
  */
 import { compareResourceVersions, newerResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
@@ -26,8 +27,8 @@ const spacingMs = 1000;
 /** After a failed LIST. */
 const retryMs = 2000;
 /**
- * LISTs whose version the watch has not reached yet. Beyond that a new one takes the place of the last, since it says more; the older ones
- * stay, since a watch that lags by more than this many LISTs would otherwise never reach any.
+ * LISTs whose version the watch has not reached yet. Beyond that a new one takes the place of the last, since it says
+ * more; the older ones stay, since a watch that lags by more than this many LISTs would otherwise never reach any.
  */
 const pendingMax = 8;
 
@@ -69,8 +70,8 @@ export class BarrierTracker {
   }
 
   /**
-   * Asks for a barrier that is sent at or after `fromMs`, a moment of the monotonic clock that may lie ahead. A later wish is merged into
-   * an earlier one: whoever looks when that one has been passed asks again.
+   * Asks for a barrier that is sent at or after `fromMs`, a moment of the monotonic clock that may lie ahead. A later
+   * wish is merged into an earlier one: whoever looks when that one has been passed asks again.
    */
   want(fromMs: number): void {
     const before = this.#wantedFromMs;

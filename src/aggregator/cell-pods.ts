@@ -1,9 +1,12 @@
-/** The pods of the whole cell as settlement sees them: by UID, by digest, with the version and the newest moment that they prove. */
+/**
+ * The pods of the whole cell as settlement sees them: by UID, by digest, with the version and the newest moment that
+ * they prove.
+ */
 import { type PodRecord } from "../api/pod.ts";
 import { type ResourceVersion } from "../api/resource-version.ts";
-import { type Snapshot } from "../core/snapshot.ts";
-import { type SyncTime } from "../core/sync-time.ts";
-import { digestOfUID } from "../core/uid-digest.ts";
+import { type Snapshot } from "../accounting/settle/snapshot.ts";
+import { type SyncTime } from "../accounting/settle/sync-time.ts";
+import { digestOfUID } from "../accounting/history/uid-digest.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { type Clock, type EpochMicros } from "../util/clock.ts";
 
@@ -12,7 +15,10 @@ export class CellPods {
   readonly #clock: Pick<Clock, "epochMicros" | "monotonicMs">;
   readonly #syncTime: SyncTime;
   readonly #byUID = new Map<string, PodRecord>();
-  /** Built when the first packed bucket asks: most cells never have one, and hashing 100,000 UIDs takes a tenth of a second. */
+  /**
+   * Built when the first packed bucket asks: most cells never have one, and hashing 100,000 UIDs takes a tenth of a
+   * second.
+   */
   #uidByDigest: Map<string, string> | undefined;
   #lastEventTime: EpochMicros | undefined;
 

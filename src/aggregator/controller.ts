@@ -1,17 +1,20 @@
+// length: the comments were wrapped at 120 columns; the file is split along its ideas next.
 /**
- * The aggregator of one cell and one core: pod events and PodProtector events in, status writes out (design 2.3, 2.4, 5).
+ * The aggregator of one cell and one core: pod events and PodProtector events in, status writes out (design 2.3, 2.4,
+ * 5).
  *
- * The caches are always warm; only the leader's work queue runs, so that a fail-over is one write away. An event enqueues the PodProtectors that it
- * touches after a delay of aggregationRate * U[low, high); at most one aggregation per period and object.
+ * The caches are always warm; only the leader's work queue runs, so that a fail-over is one write away. An event
+ * enqueues the PodProtectors that it touches after a delay of aggregationRate * U[low, high); at most one aggregation
+ * per period and object.
  */
 import { type PodRecord } from "../api/pod.ts";
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
-import { countedSpec } from "../core/counted-spec.ts";
-import { FenceRegistry } from "../core/fence-registry.ts";
-import { type HistoryConfig, historyConfigOf } from "../core/history-config.ts";
-import { type SettlementConfig } from "../core/settlement.ts";
-import { type Snapshot } from "../core/snapshot.ts";
-import { type SyncTime } from "../core/sync-time.ts";
+import { countedSpec } from "../accounting/count/counted-spec.ts";
+import { FenceRegistry } from "../accounting/settle/fence-registry.ts";
+import { type HistoryConfig, historyConfigOf } from "../accounting/history/history-config.ts";
+import { type SettlementConfig } from "../accounting/settle/settlement.ts";
+import { type Snapshot } from "../accounting/settle/snapshot.ts";
+import { type SyncTime } from "../accounting/settle/sync-time.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
@@ -84,7 +87,10 @@ export class Aggregator {
   readonly #fencePool = new Map<string, Set<string>>();
   #lastDrainMs: number | undefined;
   #fencesPrunedAtMs: number;
-  /** When the worker's history was found reset, until the new list has arrived: the snapshot belongs to the former history. */
+  /**
+   * When the worker's history was found reset, until the new list has arrived: the snapshot belongs to the former
+   * history.
+   */
   #resetAtMs: number | undefined;
   #podsStartedAtMs: number | undefined;
   #queue: WorkQueue<string> | undefined;
@@ -179,7 +185,10 @@ export class Aggregator {
     return this.#states.get(key);
   }
 
-  /** The sizes of what grows and shrinks with the work, for gauges: a leader's; a standby has only the fences of its former terms. */
+  /**
+   * The sizes of what grows and shrinks with the work, for gauges: a leader's; a standby has only the fences of its
+   * former terms.
+   */
   sizes(): AggregatorSizes {
     return {
       queue: this.#queue?.size ?? 0,
@@ -256,7 +265,10 @@ export class Aggregator {
     return this.#resetAtMs !== undefined ? undefined : this.cellPods.snapshot(this.barriers.passedSentAtMs);
   }
 
-  /** Call right before the pod informer runs, with the PodProtectors synced: its first list is consistent, and so a barrier. */
+  /**
+   * Call right before the pod informer runs, with the PodProtectors synced: its first list is consistent, and so a
+   * barrier.
+   */
   podsStarting(): void {
     this.#podsStartedAtMs = this.deps.clock.monotonicMs();
   }
@@ -269,7 +281,8 @@ export class Aggregator {
     this.#resetAtMs = undefined;
     const version = this.cellPods.version();
     if (version !== undefined) this.#progress(version);
-    // It was asked for after that, and is consistent: counts of the former history must not stand until something else happens in the cell.
+    // It was asked for after that, and is consistent: counts of the former history must not stand until something else
+    // happens in the cell.
     this.barriers.listed(resetAtMs);
     this.#enqueueAll();
   }
@@ -369,7 +382,10 @@ export class Aggregator {
     this.deps.pods.relist();
   }
 
-  /** A list was older than what the watch had delivered: from a server that lags, or after a reset, which the next barrier will tell. */
+  /**
+   * A list was older than what the watch had delivered: from a server that lags, or after a reset, which the next
+   * barrier will tell.
+   */
   #snapshotWentBack(version: ResourceVersion): void {
     this.deps.logger.warn("the list of pods is older than what the watch had delivered; starting all waits again", {
       version,
@@ -385,7 +401,10 @@ export class Aggregator {
     }
   }
 
-  /** The recorded version lies above a snapshot that has passed a barrier: it belongs to a worker history that no longer exists. */
+  /**
+   * The recorded version lies above a snapshot that has passed a barrier: it belongs to a worker history that no longer
+   * exists.
+   */
   #recordedHistoryReset(key: string, state: ProtectorState): void {
     const recorded = state.cell()?.aggregation;
     this.deps.metrics.historyResets.inc();

@@ -1,11 +1,12 @@
 /**
- * Sends fences (design 2.3): a merge patch on pods/status that gives the pod a unique annotation value and so a new version, after which a
- * deletion in flight at an older version must be reviewed again. The right to `patch pods/status` is enough; nothing else changes.
+ * Sends fences (design 2.3): a merge patch on pods/status that gives the pod a unique annotation value and so a new
+ * version, after which a deletion in flight at an older version must be reviewed again. The right to `patch
+ * pods/status` is enough; nothing else changes.
  */
 import { type PodRecord, readAnnotations } from "../api/pod.ts";
 import { parseResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
-import { type FenceRegistry } from "../core/fence-registry.ts";
+import { type FenceRegistry } from "../accounting/settle/fence-registry.ts";
 import { isKubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
 import { pods } from "../kube/resources.ts";
 import { type Clock, sleep } from "../util/clock.ts";
@@ -14,8 +15,8 @@ import { type Counter } from "../util/metrics.ts";
 import { randomHex, type Rng } from "../util/rng.ts";
 
 /**
- * Fences sent per second: a mass deletion that was refused elsewhere leaves thousands of buckets, and each fence is a write in the worker's
- * etcd. 50 a second is a quarter of the default client limit.
+ * Fences sent per second: a mass deletion that was refused elsewhere leaves thousands of buckets, and each fence is a
+ * write in the worker's etcd. 50 a second is a quarter of the default client limit.
  */
 const fencesPerSecond = 50;
 /** Fences waiting for their turn; what does not fit is asked for again by the next aggregation. */
@@ -47,7 +48,10 @@ export class Fencer {
     return this.#waiting.size;
   }
 
-  /** Fences the pod soon, until the signal aborts; `onAnswered` follows. False, and nothing done, when too many are waiting. */
+  /**
+   * Fences the pod soon, until the signal aborts; `onAnswered` follows. False, and nothing done, when too many are
+   * waiting.
+   */
   request(pod: PodRecord, signal: AbortSignal): boolean {
     if (this.#waiting.has(pod.uid)) return true;
     if (signal.aborted || this.#waiting.size >= waitingMax) return false;
@@ -105,7 +109,8 @@ export class Fencer {
         logger.verbose(2, "not allowed to fence pods, using the settle window", { pod: pod.key, err: error });
         return;
       }
-      // "invalid": the pod was replaced, which the snapshot will show, or a policy refuses the patch, which it would do again.
+      // "invalid": the pod was replaced, which the snapshot will show, or a policy refuses the patch, which it would do
+      // again.
       if (isKubeError(error, "invalid")) registry.refused(pod.uid);
       else registry.failed(pod.uid);
       const replaced = isKubeError(error, "notFound", "invalid", "conflict");

@@ -1,6 +1,6 @@
 /**
- * Which pods of the cell each PodProtector counts, kept incrementally: an event costs what it changes, not the number of pods. A change
- * of labels touches the protectors of the old and of the new labels.
+ * Which pods of the cell each PodProtector counts, kept incrementally: an event costs what it changes, not the number
+ * of pods. A change of labels touches the protectors of the old and of the new labels.
  */
 import { type PodRecord } from "../api/pod.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
@@ -28,8 +28,8 @@ export class MatchTable {
   readonly #protectorsOfPod = new Map<string, readonly string[]>();
 
   /**
-   * Tracks the protector under its key (namespace/name). Returns the canonical text of its counting selector, or why it is unusable; then
-   * the protector counts no pods, and whatever it counted before stays out.
+   * Tracks the protector under its key (namespace/name). Returns the canonical text of its counting selector, or why it
+   * is unusable; then the protector counts no pods, and whatever it counted before stays out.
    */
   trackProtector(
     key: string,

@@ -1,4 +1,6 @@
-/** Metrics of the aggregator. Upstream's names where it has them (section 8.4); the rest begins with aggregator_ too. */
+/**
+ * Metrics of the aggregator. Upstream's names where it has them (section 8.4); the rest begins with aggregator_ too.
+ */
 import { isKubeError } from "../kube/kube-client.ts";
 import {
   asyncLatencySeconds,

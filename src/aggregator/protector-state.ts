@@ -1,11 +1,12 @@
 /**
- * What the aggregator keeps per PodProtector: its newest known object, when its buckets were first seen, and what we wrote. The newest of
- * {informer, own last write, live GET} is the base of the next write, so that an aggregator does not conflict with itself.
+ * What the aggregator keeps per PodProtector: its newest known object, when its buckets were first seen, and what we
+ * wrote. The newest of {informer, own last write, live GET} is the base of the next write, so that an aggregator does
+ * not conflict with itself.
  */
 import { compareResourceVersions, type ResourceVersion } from "../api/resource-version.ts";
 import { type CellStatus } from "../api/v1alpha1/pod-protector.ts";
-import { BucketWatch } from "../core/bucket-watch.ts";
-import { CellMemory } from "../core/cell-memory.ts";
+import { BucketWatch } from "../accounting/settle/bucket-watch.ts";
+import { CellMemory } from "../accounting/count/cell-memory.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 
 export class ProtectorState {
@@ -36,8 +37,8 @@ export class ProtectorState {
   }
 
   /**
-   * Takes note of what is to be counted. While nobody has counted the cell, nobody has settled anything in it either, so a barrier sent after
-   * this event is enough for the first counts.
+   * Takes note of what is to be counted. While nobody has counted the cell, nobody has settled anything in it either,
+   * so a barrier sent after this event is enough for the first counts.
    */
   noteSpec(countedSpec: string, nowMs: number): void {
     this.#countedSpec = countedSpec;
@@ -48,8 +49,8 @@ export class ProtectorState {
   }
 
   /**
-   * The worker's history was reset; pods are listed anew after this call. What is recorded was seen before that list, so it is enough for the first counts
-   * of the new history.
+   * The worker's history was reset; pods are listed anew after this call. What is recorded was seen before that list,
+   * so it is enough for the first counts of the new history.
    */
   workerReset(nowMs: number): void {
     const recorded = this.cell()?.aggregation;
@@ -64,7 +65,10 @@ export class ProtectorState {
     return this.#behind.sinceMs;
   }
 
-  /** An event of the watch. `wentBack`: its version is below the one that the watch had delivered before (core restored). */
+  /**
+   * An event of the watch. `wentBack`: its version is below the one that the watch had delivered before (core
+   * restored).
+   */
   watched(stored: StoredProtector, wentBack: boolean, nowMs: number): void {
     if (wentBack) {
       this.memory.restored(nowMs);
@@ -78,8 +82,9 @@ export class ProtectorState {
   }
 
   /**
-   * The answer of a live GET. It is not older than `knownVersion`, known before the GET was sent, so a lower version means a restored core.
-   * The watch may have delivered newer versions while the answer was on its way; then the newest one stays.
+   * The answer of a live GET. It is not older than `knownVersion`, known before the GET was sent, so a lower version
+   * means a restored core. The watch may have delivered newer versions while the answer was on its way; then the newest
+   * one stays.
    */
   readLive(stored: StoredProtector, knownVersion: ResourceVersion, nowMs: number): void {
     const wentBack = compareResourceVersions(stored.resourceVersion, knownVersion) < 0;
@@ -87,7 +92,8 @@ export class ProtectorState {
     if (wentBack || compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) > 0)
       this.#newest = stored;
     const aggregation = this.cell()?.aggregation;
-    // As after a relist; a cell that still has no counts at all needs no new barrier, or cells that start together would hold each other up.
+    // As after a relist; a cell that still has no counts at all needs no new barrier, or cells that start together
+    // would hold each other up.
     if (aggregation !== undefined) this.memory.firstCountsDone();
     this.memory.checkRestored(aggregation, nowMs);
     // Versions between the last event and this answer were not seen.

@@ -1,4 +1,7 @@
-/** Says that the core's CRD removes the extension fields (design 2.4). It does so to every PodProtector, so it is said for all at once. */
+/**
+ * Says that the core's CRD removes the extension fields (design 2.4). It does so to every PodProtector, so it is said
+ * for all at once.
+ */
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Counter } from "../util/metrics.ts";
@@ -18,7 +21,10 @@ export class PruningReport {
     this.#writes = deps.writes;
   }
 
-  /** The extensions were missing in the answer to a status write of this PodProtector. Counts each, logs at most one an hour. */
+  /**
+   * The extensions were missing in the answer to a status write of this PodProtector. Counts each, logs at most one an
+   * hour.
+   */
   pruned(podProtector: string): void {
     this.#writes.inc();
     const nowMs = this.#clock.monotonicMs();

@@ -1,13 +1,13 @@
 /** One aggregation of one PodProtector: settle, count, and write both in one compare-and-swap. */
 import { type PodRecord } from "../api/pod.ts";
 import { type CellStatus, type PodProtectorStatus } from "../api/v1alpha1/pod-protector.ts";
-import { type OwnAggregation } from "../core/cell-memory.ts";
-import { planCell } from "../core/cell-plan.ts";
-import { countedSpec } from "../core/counted-spec.ts";
-import { countPods } from "../core/pod-counts.ts";
-import { type Settlement } from "../core/settlement.ts";
-import { type Snapshot } from "../core/snapshot.ts";
-import { summarize } from "../core/summary.ts";
+import { type OwnAggregation } from "../accounting/count/cell-memory.ts";
+import { planCell } from "../accounting/count/cell-plan.ts";
+import { countedSpec } from "../accounting/count/counted-spec.ts";
+import { countPods } from "../accounting/count/pod-counts.ts";
+import { type Settlement } from "../accounting/settle/settlement.ts";
+import { type Snapshot } from "../accounting/settle/snapshot.ts";
+import { summarize } from "../accounting/count/summary.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { assertNever } from "../util/assert.ts";
 import { type Outcome } from "../work-queue/index.ts";

@@ -5,11 +5,17 @@ import { podProtectors, readProtector, type StoredProtector } from "../kube/reso
 
 export type WriteOutcome =
   | { readonly kind: "written"; readonly stored: StoredProtector }
-  /** Somebody else wrote first, or the answer of our own write was lost: `live` is the object as it is now, undefined when it is gone. */
+  /**
+   * Somebody else wrote first, or the answer of our own write was lost: `live` is the object as it is now, undefined
+   * when it is gone.
+   */
   | { readonly kind: "conflict"; readonly live: StoredProtector | undefined }
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** Writes `status` if the object still has the version of `base`. Never assumes anything about a write whose answer was lost. */
+/**
+ * Writes `status` if the object still has the version of `base`. Never assumes anything about a write whose answer was
+ * lost.
+ */
 export async function writeStatus(
   client: KubeClient,
   base: StoredProtector,
@@ -33,8 +39,8 @@ export async function writeStatus(
       return { kind: "failed", error };
     const live = await getLive(client, namespace, name, signal);
     if (live.kind === "failed") return live;
-    // Nobody has written: the server is in trouble, or something else than a newer version refuses the write (an admission plug-in may
-    // answer 409). That is no conflict, which would be retried at once, again and again.
+    // Nobody has written: the server is in trouble, or something else than a newer version refuses the write (an
+    // admission plug-in may answer 409). That is no conflict, which would be retried at once, again and again.
     const isUnchanged = live.stored?.uid === base.uid && live.stored.resourceVersion === base.resourceVersion;
     return isUnchanged ? { kind: "failed", error } : { kind: "conflict", live: live.stored };
   }

@@ -1,10 +1,14 @@
 /**
- * Notices that the wall clock was set. Which pods are available is a comparison with the wall clock of their nodes, but waits run on the
- * monotonic clock: after a step the counts may be wrong, and the wake-ups that were reckoned before may be hours off.
+ * Notices that the wall clock was set. Which pods are available is a comparison with the wall clock of their nodes, but
+ * waits run on the monotonic clock: after a step the counts may be wrong, and the wake-ups that were reckoned before
+ * may be hours off.
  */
 import { type Clock } from "../util/clock.ts";
 
-/** Slewing by NTP (at most half a millisecond a second) reaches this once in half an hour; minReadySeconds has no finer unit. */
+/**
+ * Slewing by NTP (at most half a millisecond a second) reaches this once in half an hour; minReadySeconds has no finer
+ * unit.
+ */
 const stepMsMin = 1000;
 
 export class WallClockSteps {
@@ -16,7 +20,9 @@ export class WallClockSteps {
     this.#offsetMs = this.#readOffsetMs();
   }
 
-  /** By how many milliseconds the wall clock was set since the last answer (negative = back); 0 for less than a second. */
+  /**
+   * By how many milliseconds the wall clock was set since the last answer (negative = back); 0 for less than a second.
+   */
   take(): number {
     const stepMs = this.#readOffsetMs() - this.#offsetMs;
     if (Math.abs(stepMs) < stepMsMin) return 0;

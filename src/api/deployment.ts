@@ -1,4 +1,7 @@
-/** What Podseidon needs to know of a Deployment: the fields that decide about its PodProtector, without the pod template. */
+/**
+ * What Podseidon needs to know of a Deployment: the fields that decide about its PodProtector, without the pod
+ * template.
+ */
 import * as v from "valibot";
 import { parseResourceVersion, type ResourceVersion } from "./resource-version.ts";
 import { stringMap } from "./string-map.ts";

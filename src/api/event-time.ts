@@ -1,6 +1,7 @@
 /**
- * The moment that an event of a pod proves: the pod was written at that time, so a watch that delivers it has come at least as far. Each
- * reader trusts other fields; core/sync-time.ts says which algorithm uses which. Times may be texts (JSON) or Dates (protobuf).
+ * The moment that an event of a pod proves: the pod was written at that time, so a watch that delivers it has come at
+ * least as far. Each reader trusts other fields; accounting/settle/sync-time.ts says which algorithm uses which. Times
+ * may be texts (JSON) or Dates (protobuf).
  */
 import { type EpochMicros } from "../util/clock.ts";
 import { asList, asObject, type Json } from "./json.ts";
@@ -17,7 +18,10 @@ export const readManagedFieldsTime: ReadEventTime = (metadata) => {
   return newest;
 };
 
-/** The newest of creation, request of the deletion, touch of the update-trigger, and transitions and probes of conditions. */
+/**
+ * The newest of creation, request of the deletion, touch of the update-trigger, and transitions and probes of
+ * conditions.
+ */
 export const readStatusTime: ReadEventTime = (metadata, status) => {
   let newest = readOwnTime(metadata);
   for (const item of asList(status?.["conditions"])) {
@@ -28,7 +32,10 @@ export const readStatusTime: ReadEventTime = (metadata, status) => {
   return newest;
 };
 
-/** The annotation `key` alone: RFC 3339 with at most nine fractional digits, cut to microseconds; any other value is no time. */
+/**
+ * The annotation `key` alone: RFC 3339 with at most nine fractional digits, cut to microseconds; any other value is no
+ * time.
+ */
 export function annotationTimeReader(key: string): ReadEventTime {
   return (metadata) => parseTime(asObject(metadata["annotations"])?.[key]);
 }

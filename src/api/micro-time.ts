@@ -1,6 +1,6 @@
 /**
- * Kubernetes MicroTime and Time texts. JavaScript's Date has milliseconds only, and losing the microseconds that a Go component
- * wrote would flip comparisons, so times are integers of microseconds (EpochMicros).
+ * Kubernetes MicroTime and Time texts. JavaScript's Date has milliseconds only, and losing the microseconds that a Go
+ * component wrote would flip comparisons, so times are integers of microseconds (EpochMicros).
  */
 import { type EpochMicros } from "../util/clock.ts";
 
@@ -11,8 +11,8 @@ const earliestMs = Date.parse("0000-01-01T00:00:00Z");
 const latestMs = Date.parse("9999-12-31T23:59:59Z");
 
 /**
- * Reads an RFC 3339 time with up to nine fractional digits (finer than microseconds is cut), or a Date, which is how times come out of
- * protobuf; undefined when it is none.
+ * Reads an RFC 3339 time with up to nine fractional digits (finer than microseconds is cut), or a Date, which is how
+ * times come out of protobuf; undefined when it is none.
  */
 export function parseTime(time: unknown): EpochMicros | undefined {
   if (time instanceof Date) return microsOf(time.getTime(), 0);

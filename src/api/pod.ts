@@ -1,6 +1,7 @@
 /**
- * What Podseidon needs to know of a pod, as a flat record, and how to read it from the object of a list, watch or review. Pod objects of
- * several kilobytes become a few hundred bytes; label sets can be shared by the caller through `intern`.
+ * What Podseidon needs to know of a pod, as a flat record, and how to read it from the object of a list, watch or
+ * review. Pod objects of several kilobytes become a few hundred bytes; label sets can be shared by the caller through
+ * `intern`.
  */
 import { type EpochMicros } from "../util/clock.ts";
 import { type ReadEventTime, readManagedFieldsTime } from "./event-time.ts";
@@ -38,7 +39,10 @@ export interface PodRecord {
 
 const noLabels: Labels = Object.freeze({});
 
-/** Reads a v1 Pod as JSON or protobuf gave it. Undefined when it lacks a name, namespace, UID or a usable resourceVersion. Never throws. */
+/**
+ * Reads a v1 Pod as JSON or protobuf gave it. Undefined when it lacks a name, namespace, UID or a usable
+ * resourceVersion. Never throws.
+ */
 export function readPod(
   raw: unknown,
   intern: (labels: Labels) => Labels = (labels) => labels,

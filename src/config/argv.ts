@@ -1,9 +1,10 @@
 /**
  * Reads the command line: `--flag=value`, `--flag value`, and switches with or without `=value`.
  *
- * cac takes arguments apart, but it turns "007" into 7, nests names at dots, folds kebab case into camel case, takes `--no-x` for a
- * negation and loses `--__proto__`. So names and values are encoded before cac sees them: a name gets a prefix and loses its dots and
- * dashes, a value gets a character that no number begins with, and each travels as `--name=value`.
+ * cac takes arguments apart, but it turns "007" into 7, nests names at dots, folds kebab case into camel case, takes
+ * `--no-x` for a negation and loses `--__proto__`. So names and values are encoded before cac sees them: a name gets a
+ * prefix and loses its dots and dashes, a value gets a character that no number begins with, and each travels as
+ * `--name=value`.
  */
 import { cac } from "cac";
 import { flagNames, flags, isFlagName, type FlagName } from "./flag-table.ts";

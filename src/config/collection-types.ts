@@ -1,4 +1,7 @@
-/** Value types that hold several texts: comma lists and `key=value` maps. In a YAML file they may also be lists and maps. */
+/**
+ * Value types that hold several texts: comma lists and `key=value` maps. In a YAML file they may also be lists and
+ * maps.
+ */
 import { accept, isList, reject, type FlagInput, type Parsed, type ValueType } from "./value-type.ts";
 import { nearest } from "./nearest.ts";
 

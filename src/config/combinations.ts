@@ -1,6 +1,6 @@
 /**
- * Combinations of flags that cannot work. Only flags of the selected roles are judged. Each rule returns one line that names the flags
- * and what is allowed, or nothing.
+ * Combinations of flags that cannot work. Only flags of the selected roles are judged. Each rule returns one line that
+ * names the flags and what is allowed, or nothing.
  */
 import { isLoopbackTwin, isWildcard } from "./address.ts";
 import { unprefixed, type Role } from "./flag.ts";

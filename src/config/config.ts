@@ -1,11 +1,11 @@
 /**
- * The settings as the program reads them: nested by component, frozen, with units in the names. This file is the only place that knows
- * both the flags' names and the Config's fields; the compiler checks each.
+ * The settings as the program reads them: nested by component, frozen, with units in the names. This file is the only
+ * place that knows both the flags' names and the Config's fields; the compiler checks each.
  */
 import type { LabelSelector } from "../api/v1alpha1/pod-protector.ts";
-import type { HealthCriterion } from "../core/health-criterion.ts";
-import type { HistoryConfig } from "../core/history-config.ts";
-import type { SyncTimeAlgorithm } from "../core/sync-time.ts";
+import type { HealthCriterion } from "../accounting/count/health-criterion.ts";
+import type { HistoryConfig } from "../accounting/history/history-config.ts";
+import type { SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import type { ClusterConfig as Connection } from "../kube/transport/cluster-config.ts";
 import { type Role, unprefixed } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";

@@ -1,6 +1,6 @@
 /**
- * Go's duration syntax, as upstream's flags take it: `1h2m3s`, `100ms`, `1.5s`, `-2us`, `0`. Read exactly, in whole nanoseconds.
- * Source: the documentation of Go's time.ParseDuration and Duration.String.
+ * Go's duration syntax, as upstream's flags take it: `1h2m3s`, `100ms`, `1.5s`, `-2us`, `0`. Read exactly, in whole
+ * nanoseconds. Source: the documentation of Go's time.ParseDuration and Duration.String.
  */
 
 const nanosOfUnit: Readonly<Record<string, bigint>> = {

@@ -13,8 +13,8 @@ export interface Setting {
 export type Effective = ReadonlyMap<FlagName, Setting>;
 
 /**
- * A YAML file that --config reads back (but for masked passwords): one line for each flag of the selected roles, with its origin as a
- * comment.
+ * A YAML file that --config reads back (but for masked passwords): one line for each flag of the selected roles, with
+ * its origin as a comment.
  */
 export function printConfig(effective: Effective, selected: ReadonlySet<Role>): string {
   const lines: string[] = [];

@@ -1,6 +1,7 @@
 /**
- * Reads settings from the environment. Only names with one prefix are read, and with it only names that exist: a Service called
- * `podseidon-webhook` makes the kubelet inject PODSEIDON_WEBHOOK_PORT=tcp://…, which must mean nothing here.
+ * Reads settings from the environment. Only names with one prefix are read, and with it only names that exist: a
+ * Service called `podseidon-webhook` makes the kubelet inject PODSEIDON_WEBHOOK_PORT=tcp://…, which must mean nothing
+ * here.
  */
 import { flagNames, type FlagName } from "./flag-table.ts";
 import { type Problem, unknownName } from "./problem.ts";

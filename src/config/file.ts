@@ -1,6 +1,7 @@
 /**
- * Reads the YAML file of --config: a flat map from flag names to values. All scalars are read as the text that stands there, so that 007
- * stays 007 and the flag's own type decides; lists and maps may be written in YAML or as the command line takes them.
+ * Reads the YAML file of --config: a flat map from flag names to values. All scalars are read as the text that stands
+ * there, so that 007 stays 007 and the flag's own type decides; lists and maps may be written in YAML or as the command
+ * line takes them.
  */
 import { FAILSAFE_SCHEMA, load, YAMLException } from "js-yaml";
 import * as v from "valibot";

@@ -1,6 +1,6 @@
 /**
- * The one table of flags. The command line, the environment, the file, the help, the documentation and the typed Config all follow
- * from it; a new flag is one entry in flags/ and one line in config.ts.
+ * The one table of flags. The command line, the environment, the file, the help, the documentation and the typed Config
+ * all follow from it; a new flag is one entry in flags/ and one line in config.ts.
  */
 import { type Flag, type Role, type ValuesOf } from "./flag.ts";
 import { aggregatorFlags } from "./flags/aggregator.ts";

@@ -1,6 +1,6 @@
 /**
- * What a flag is, and how families of flags (`core-kube-*`, `worker-kube-*` …) are put together so that the compiler knows the name and
- * the value type of each.
+ * What a flag is, and how families of flags (`core-kube-*`, `worker-kube-*` …) are put together so that the compiler
+ * knows the name and the value type of each.
  */
 import { type ValueType } from "./value-type.ts";
 

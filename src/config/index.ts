@@ -1,7 +1,8 @@
 /**
- * Command line and configuration. Everything follows from one table (flag-table.ts, entries in flags/): the sources (argv.ts,
- * environment.ts, file.ts), precedence and errors (load-config.ts), combinations that cannot work (combinations.ts), the typed Config
- * (config.ts), and the texts (help.ts, effective.ts, docs.ts). No other folder reads the environment or a configuration file.
+ * Command line and configuration. Everything follows from one table (flag-table.ts, entries in flags/): the sources
+ * (argv.ts, environment.ts, file.ts), precedence and errors (load-config.ts), combinations that cannot work
+ * (combinations.ts), the typed Config (config.ts), and the texts (help.ts, effective.ts, docs.ts). No other folder
+ * reads the environment or a configuration file.
  */
 export { type ClusterConfig, type Config, type WorkerClientConfig } from "./config.ts";
 export { changedSettings, type Effective } from "./effective.ts";

@@ -1,7 +1,7 @@
 /**
- * Label selectors in the text syntax of `kubectl -l`: `a=b,c!=d,e in (f,g),h notin (i),j,!k`. Source: the documentation of
- * k8s.io/apimachinery/pkg/labels.Parse. The empty text selects everything. The numeric operators `>` and `<` have no counterpart in a
- * LabelSelector and are refused.
+ * Label selectors in the text syntax of `kubectl -l`: `a=b,c!=d,e in (f,g),h notin (i),j,!k`. Source: the documentation
+ * of k8s.io/apimachinery/pkg/labels.Parse. The empty text selects everything. The numeric operators `>` and `<` have no
+ * counterpart in a LabelSelector and are refused.
  */
 import { type LabelSelector, type LabelSelectorRequirement } from "../api/v1alpha1/pod-protector.ts";
 import { labelKeyProblem, labelValueProblem } from "./kubernetes-names.ts";
@@ -27,7 +27,9 @@ export function parseLabelSelector(text: string): Parsed<LabelSelector> {
   return accept({ matchExpressions: requirements });
 }
 
-/** The text that `parseLabelSelector` reads back as an equal selector; also what an API server takes as `labelSelector`. */
+/**
+ * The text that `parseLabelSelector` reads back as an equal selector; also what an API server takes as `labelSelector`.
+ */
 export function formatLabelSelector(selector: LabelSelector): string {
   const labels = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
   return [...labels, ...(selector.matchExpressions ?? []).map(formatRequirement)].join(",");

@@ -1,6 +1,6 @@
 /**
- * The loader: command line > environment > file > default, each value checked by its flag's type, then the combination as a whole.
- * Pure but for the injected `readFile`. Every mistake is one line; the caller prints it and exits with 2.
+ * The loader: command line > environment > file > default, each value checked by its flag's type, then the combination
+ * as a whole. Pure but for the injected `readFile`. Every mistake is one line; the caller prints it and exits with 2.
  */
 import { parseArguments } from "./argv.ts";
 import { combinationProblem } from "./combinations.ts";
@@ -98,7 +98,10 @@ function settle(sources: readonly Source[]): Map<FlagName, Setting> | Problem {
   return settings;
 }
 
-/** A flag of a role that does not run is a mistake on the command line; a file or environment may be shared by all roles. */
+/**
+ * A flag of a role that does not run is a mistake on the command line; a file or environment may be shared by all
+ * roles.
+ */
 function roleProblem(selected: ReadonlySet<Role>, given: ReadonlyMap<FlagName, FlagInput>): Problem | undefined {
   if (selected.size === 0) return new Problem(`no role is given: --role=ROLE,...; allowed: ${flags.role.type.allowed}`);
   const stray = given.keys().find((name) => !isUsedBy(name, selected));

@@ -1,12 +1,14 @@
 /** The nearest match to a mistyped word. */
 import { closest, distance } from "fastest-levenshtein";
 
-/** Words longer than this are not compared: the cost grows with the square of the length, and no name is half as long. */
+/**
+ * Words longer than this are not compared: the cost grows with the square of the length, and no name is half as long.
+ */
 const comparedLengthMax = 200;
 
 /**
- * The candidate with the fewest edits, or undefined when nothing is near: more than two thirds of the word would have to change,
- * so a suggestion would only confuse.
+ * The candidate with the fewest edits, or undefined when nothing is near: more than two thirds of the word would have
+ * to change, so a suggestion would only confuse.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   if (word === "" || word.length > comparedLengthMax || candidates.length === 0) return undefined;

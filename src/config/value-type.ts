@@ -1,6 +1,6 @@
 /**
- * What a flag's value may be. A value type reads the raw input of any source and writes it back; it knows nothing of flags. Reading
- * never throws: bad input is an expected outcome.
+ * What a flag's value may be. A value type reads the raw input of any source and writes it back; it knows nothing of
+ * flags. Reading never throws: bad input is an expected outcome.
  */
 
 /** What a source holds: text, or from a YAML file also a list or a map of texts. */
@@ -8,13 +8,19 @@ export type FlagInput = string | readonly string[] | Readonly<Record<string, str
 
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
-  /** `problem` follows the quoted value in a message: `is not a whole number`. `suggestion` is the nearest allowed value. */
+  /**
+   * `problem` follows the quoted value in a message: `is not a whole number`. `suggestion` is the nearest allowed
+   * value.
+   */
   | { readonly ok: false; readonly problem: string; readonly suggestion?: string | undefined };
 
 export interface ValueType<T> {
   /** One word for the documentation: "duration". */
   readonly kind: string;
-  /** "scalar" values come once; a repeated "list" or "map" flag adds to the earlier ones; "switch" needs no value (true). */
+  /**
+   * "scalar" values come once; a repeated "list" or "map" flag adds to the earlier ones; "switch" needs no value
+   * (true).
+   */
   readonly shape: "scalar" | "switch" | "list" | "map";
   /** Stands after the "=" in the help: "DURATION". */
   readonly placeholder: string;

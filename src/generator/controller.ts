@@ -1,9 +1,10 @@
 /**
- * The generator of one core: keeps a PodProtector in force for every Deployment that wants one, and takes it away only when the Deployment
- * is deleted explicitly (a deletionTimestamp) or no longer selected. A Deployment that merely vanishes leaves its PodProtector dangling:
- * that is the disaster that the product exists for.
+ * The generator of one core: keeps a PodProtector in force for every Deployment that wants one, and takes it away only
+ * when the Deployment is deleted explicitly (a deletionTimestamp) or no longer selected. A Deployment that merely
+ * vanishes leaves its PodProtector dangling: that is the disaster that the product exists for.
  *
- * Only the leader's queue runs; the caches are always warm. Keys: "source/<namespace>/<name>" and "cells/<namespace>/<name>".
+ * Only the leader's queue runs; the caches are always warm. Keys: "source/<namespace>/<name>" and
+ * "cells/<namespace>/<name>".
  */
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { type DeploymentRecord } from "../api/deployment.ts";
@@ -14,7 +15,7 @@ import {
   planForDeployment,
   protectorNameOf,
   type WantedProtector,
-} from "../core/deployment-plan.ts";
+} from "./deployment-plan.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { isKubeError, type KubeClient } from "../kube/kube-client.ts";
@@ -90,7 +91,10 @@ export class Generator {
     return this.#queue?.size ?? 0;
   }
 
-  /** The work of the leader, until the signal aborts; resolves when what was begun has ended. Call it when the caches are synced. */
+  /**
+   * The work of the leader, until the signal aborts; resolves when what was begun has ended. Call it when the caches
+   * are synced.
+   */
   async lead(signal: AbortSignal): Promise<void> {
     const { clock, rng, metrics } = this.#deps;
     const labels = { group: "apps", version: "v1", resource: "deployments", namespace: "" };
@@ -182,9 +186,9 @@ export class Generator {
   }
 
   /**
-   * Brings about what the source wants by its present state. The caches only say where to look: they may lag, each on its own, behind a
-   * protector just made, a source created anew, or what another generator has done. The protector is read first: if anybody changes it
-   * after the source was read, what is decided here no longer holds for its version.
+   * Brings about what the source wants by its present state. The caches only say where to look: they may lag, each on
+   * its own, behind a protector just made, a source created anew, or what another generator has done. The protector is
+   * read first: if anybody changes it after the source was read, what is decided here no longer holds for its version.
    */
   async #settle(namespace: string, name: string, signal: AbortSignal): Promise<void> {
     const stored = await this.#lifecycle.readGenerated(namespace, name, signal);

@@ -1,13 +1,14 @@
 /** What differs between a PodProtector and what its source wants, as a merge patch. */
 import { annotations } from "../api/v1alpha1/names.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
-import { type WantedProtector } from "../core/deployment-plan.ts";
+import { type WantedProtector } from "./deployment-plan.ts";
 import { compileSelector, formatSelector } from "../label-index/index.ts";
 
 /**
- * The merge patch that brings `actual` to what is wanted; undefined when nothing differs. Repaired: the three derived fields of the
- * spec, labels, finalizer, owner reference, a released mark. Kept: admissionHistoryConfig, aggregationSelector and whatever others added. A
- * terminating object accepts no new finalizer, so a lost one stays lost there.
+ * The merge patch that brings `actual` to what is wanted; undefined when nothing differs. Repaired: the three derived
+ * fields of the spec, labels, finalizer, owner reference, a released mark. Kept: admissionHistoryConfig,
+ * aggregationSelector and whatever others added. A terminating object accepts no new finalizer, so a lost one stays
+ * lost there.
  */
 export function driftPatch(actual: PodProtector, wanted: WantedProtector): Record<string, unknown> | undefined {
   const metadata: Record<string, unknown> = {};

@@ -1,12 +1,12 @@
 /**
- * Limits how often one object is worked on. Each change that the generator makes is answered by events; when somebody else undoes it each
- * time (a tool that enforces an empty list of finalizers, an admission plug-in that refuses with 409), work and events would chase each
- * other as fast as the server answers.
+ * Limits how often one object is worked on. Each change that the generator makes is answered by events; when somebody
+ * else undoes it each time (a tool that enforces an empty list of finalizers, an admission plug-in that refuses with
+ * 409), work and events would chase each other as fast as the server answers.
  */
 
 /**
- * A quiet Deployment takes one to three turns for its creation and one for each edit. During a mass deletion status writes make each turn a
- * gamble: where one in eight wins, thirty are enough in 98 cases of 100.
+ * A quiet Deployment takes one to three turns for its creation and one for each edit. During a mass deletion status
+ * writes make each turn a gamble: where one in eight wins, thirty are enough in 98 cases of 100.
  */
 const burstTurns = 30;
 /** Then the pace of a dispute that nobody wins: three or four requests a second. */
@@ -22,7 +22,10 @@ export class Pacer {
   /** In the order of the last turn; freed when all turns have been given back. */
   readonly #accounts = new Map<string, Account>();
 
-  /** Takes a turn for `key` and answers 0, or answers after how many milliseconds to ask again: whole ones, so that rounding leaves no wait of nothing. */
+  /**
+   * Takes a turn for `key` and answers 0, or answers after how many milliseconds to ask again: whole ones, so that
+   * rounding leaves no wait of nothing.
+   */
   take(key: string, nowMs: number): number {
     this.#forget(nowMs);
     const account = this.#accounts.get(key) ?? { spent: 0, atMs: nowMs };

@@ -1,11 +1,12 @@
 /**
- * How a generated PodProtector comes and goes. The order of the writes is the point: the source gets its finalizer before the protector
- * exists, so that it cannot go without our seeing it; a protector is marked released before it is deleted, so that a webhook can tell a wanted
- * end from a loss (design 6). Other people's objects are patched, never replaced.
+ * How a generated PodProtector comes and goes. The order of the writes is the point: the source gets its finalizer
+ * before the protector exists, so that it cannot go without our seeing it; a protector is marked released before it is
+ * deleted, so that a webhook can tell a wanted end from a loss (design 6). Other people's objects are patched, never
+ * replaced.
  */
 import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
 import { annotations, finalizer } from "../api/v1alpha1/names.ts";
-import { isGeneratedFor, protectorNameOf, protectorTypeMeta, type WantedProtector } from "../core/deployment-plan.ts";
+import { isGeneratedFor, protectorNameOf, protectorTypeMeta, type WantedProtector } from "./deployment-plan.ts";
 import { isKubeError, KubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
 import { deployments, podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 
@@ -28,8 +29,9 @@ export class ProtectorLifecycle {
   }
 
   /**
-   * Sees to it that the source cannot go without us, as far as that can be had. False when there is nothing to protect: the source has
-   * gone, or is terminating, so that it accepts no new finalizer, and has no protector yet, which would have nobody to end it.
+   * Sees to it that the source cannot go without us, as far as that can be had. False when there is nothing to protect:
+   * the source has gone, or is terminating, so that it accepts no new finalizer, and has no protector yet, which would
+   * have nobody to end it.
    */
   async guard(source: DeploymentRecord, hasProtector: boolean, signal: AbortSignal): Promise<boolean> {
     if (source.finalizers.includes(finalizer)) return true;
@@ -37,7 +39,10 @@ export class ProtectorLifecycle {
     return await this.#patchSourceFinalizers(source, [...source.finalizers, finalizer], signal);
   }
 
-  /** Creates the protector of a guarded source. One that is there already is left to the event that tells of it; rejects when it is not ours. */
+  /**
+   * Creates the protector of a guarded source. One that is there already is left to the event that tells of it; rejects
+   * when it is not ours.
+   */
   async create(wanted: WantedProtector, sourceName: string, signal: AbortSignal): Promise<void> {
     const { name, namespace, labels, ownerReference, spec } = wanted;
     const metadata = { name, namespace, labels, finalizers: [wanted.finalizer], ownerReferences: [ownerReference] };
@@ -90,8 +95,8 @@ export class ProtectorLifecycle {
   }
 
   /**
-   * Marks the protector released, deletes it and lets it go. Each step holds only for the version that the step before left, so that it
-   * fails when a source of the same name has adopted the protector meanwhile.
+   * Marks the protector released, deletes it and lets it go. Each step holds only for the version that the step before
+   * left, so that it fails when a source of the same name has adopted the protector meanwhile.
    */
   async release(stored: StoredProtector, signal: AbortSignal): Promise<void> {
     const { metadata } = stored.protector;

@@ -1,9 +1,10 @@
 /**
- * remove-cell-once: a person names cells that no longer exist (comma list in an annotation), and the generator takes them out of the
- * status, once. Works on hand-made and dangling protectors too, because it is watched on the PodProtector itself.
+ * remove-cell-once: a person names cells that no longer exist (comma list in an annotation), and the generator takes
+ * them out of the status, once. Works on hand-made and dangling protectors too, because it is watched on the
+ * PodProtector itself.
  */
 import { annotations } from "../api/v1alpha1/names.ts";
-import { summarize } from "../core/summary.ts";
+import { summarize } from "../accounting/count/summary.ts";
 import { isKubeError, KubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
 import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Writes Kubernetes Events (core/v1) about objects. Best effort: nothing waits for them, and what does not fit is counted and dropped. Events of
- * one object and reason are one Event with a count.
+ * Writes Kubernetes Events (core/v1) about objects. Best effort: nothing waits for them, and what does not fit is
+ * counted and dropped. Events of one object and reason are one Event with a count.
  */
 import { formatMicroTime } from "../api/micro-time.ts";
 import { type Clock, type EpochMicros } from "../util/clock.ts";
@@ -21,7 +21,10 @@ export interface ObjectReference {
 }
 
 export interface EventRecorder {
-  /** Returns at once. `reason` is one CamelCase word; `message` is cut to 1,024 characters, the limit of the newer Events API. */
+  /**
+   * Returns at once. `reason` is one CamelCase word; `message` is cut to 1,024 characters, the limit of the newer
+   * Events API.
+   */
   record(regarding: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void;
   /** Drops what has not been sent and ends the requests. */
   close(): void;
@@ -40,7 +43,9 @@ export interface EventRecorderOptions {
 const eventResource = { group: "", version: "v1", resource: "events" } as const;
 /** As many as client-go remembers; some hundred bytes each. */
 const seriesMax = 4096;
-/** Events are for people: a mass incident must not take the API server's time. client-go allows bursts of 25 as well. */
+/**
+ * Events are for people: a mass incident must not take the API server's time. client-go allows bursts of 25 as well.
+ */
 const rate = { qps: 1, burst: 25 };
 /** Waiting longer than this for a turn, an Event is of no use any more: 25 + 60 are on their way at most. */
 const rateWaitMsMax = 60_000;

@@ -1,6 +1,6 @@
 /**
- * The Kubernetes client layer: contracts (kube-client.ts, informer.ts), requests over HTTP (transport/), lists and watches (watch/), leader
- * election (leader-election/) and Events (event-recorder.ts).
+ * The Kubernetes client layer: contracts (kube-client.ts, informer.ts), requests over HTTP (transport/), lists and
+ * watches (watch/), leader election (leader-election/) and Events (event-recorder.ts).
  */
 export * from "./kube-client.ts";
 export * from "./informer.ts";

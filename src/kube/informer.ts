@@ -1,11 +1,12 @@
 /**
  * The contract of an informer: a local copy of one resource, kept current by list and watch. Implemented by watch/.
  *
- * What it promises. Handlers are called one event at a time, in the order of the server's versions, after the store has been
- * changed, never re-entrantly, and not at all after the signal aborted. Between two relists no version of an object is skipped. A relist
- * swaps the store atomically: nobody sees a half-filled one; objects that vanished meanwhile are reported as deleted with
- * `finalStateUnknown`. `version()` is progress: everything up to it has been delivered to the handlers; it is undefined until the
- * initial list is complete (for a WatchList until `initial-events-end`), and bookmarks advance it.
+ * What it promises. Handlers are called one event at a time, in the order of the server's versions, after the store has
+ * been changed, never re-entrantly, and not at all after the signal aborted. Between two relists no version of an
+ * object is skipped. A relist swaps the store atomically: nobody sees a half-filled one; objects that vanished
+ * meanwhile are reported as deleted with `finalStateUnknown`. `version()` is progress: everything up to it has been
+ * delivered to the handlers; it is undefined until the initial list is complete (for a WatchList until
+ * `initial-events-end`), and bookmarks advance it.
  */
 import { type ResourceVersion } from "../api/resource-version.ts";
 
@@ -38,20 +39,26 @@ export interface Informer<T extends Stored> {
   /** True once the handlers have processed the whole initial list; stays true afterwards. */
   hasSynced(): boolean;
   version(): ResourceVersion | undefined;
-  /** Milliseconds since news of the objects last came (event, bookmark or complete list, not headers or half a list); Infinity before the first list. */
+  /**
+   * Milliseconds since news of the objects last came (event, bookmark or complete list, not headers or half a list);
+   * Infinity before the first list.
+   */
   silentMs(): number;
   /** The last failure while it lasts, for people: "cannot list pods: 403 Forbidden …". */
   lastError(): string | undefined;
   /** Adds a handler; only before `run`. */
   subscribe(handler: InformerHandler<T>): void;
-  /** Drops the watch and the resume version and lists anew (worker history reset). The store stays in place until the list has arrived. */
+  /**
+   * Drops the watch and the resume version and lists anew (worker history reset). The store stays in place until the
+   * list has arrived.
+   */
   relist(): void;
   /** Lists and watches until the signal aborts; never rejects. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Turns a raw object of a list or watch into what is stored (the transform hook: keep little). Undefined = unusable object; it is
- * counted, logged with its name, and treated as absent, and the stream goes on.
+ * Turns a raw object of a list or watch into what is stored (the transform hook: keep little). Undefined = unusable
+ * object; it is counted, logged with its name, and treated as absent, and the stream goes on.
  */
 export type Decode<T extends Stored> = (raw: unknown) => T | undefined;

@@ -1,6 +1,7 @@
 /**
- * The contract of a client of one cluster. Implemented by transport/ over undici; tests and the simulation may supply another.
- * Every request has a deadline, honours the cluster's QPS/burst limit and either returns or throws a KubeError.
+ * The contract of a client of one cluster. Implemented by transport/ over undici; tests and the simulation may supply
+ * another. Every request has a deadline, honours the cluster's QPS/burst limit and either returns or throws a
+ * KubeError.
  */
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -14,11 +15,17 @@ export interface KubeRequest {
   readonly body?: unknown;
   /** Content type of `body`; default application/json. */
   readonly contentType?: "application/json" | "application/merge-patch+json" | "application/json-patch+json";
-  /** Prefers an answer in protobuf: only for pods, and only the fields that protobuf/ reads arrive. Servers may answer in JSON all the same. */
+  /**
+   * Prefers an answer in protobuf: only for pods, and only the fields that protobuf/ reads arrive. Servers may answer
+   * in JSON all the same.
+   */
   readonly preferProtobuf?: boolean;
   /** Deadline of the whole request in milliseconds, waiting for the rate limit included; default 30 000. */
   readonly timeoutMs?: number;
-  /** Sent on a new connection, which may reach another replica, as each watch does: who waits for the answer is not kept by a sick server. */
+  /**
+   * Sent on a new connection, which may reach another replica, as each watch does: who waits for the answer is not kept
+   * by a sick server.
+   */
   readonly newConnection?: true;
   readonly signal?: AbortSignal;
 }
@@ -35,8 +42,9 @@ export interface KubeClient {
   /** Resolves to the decoded body of a 2xx answer, in the shape of its JSON. Throws KubeError. */
   request(request: KubeRequest): Promise<unknown>;
   /**
-   * Opens a stream (a watch). Resolves when the 2xx header has arrived; the chunks follow and the iteration throws KubeError when the
-   * connection breaks, when `idleTimeoutMs` pass without a byte, or when the signal aborts. Not subject to `timeoutMs` after the header.
+   * Opens a stream (a watch). Resolves when the 2xx header has arrived; the chunks follow and the iteration throws
+   * KubeError when the connection breaks, when `idleTimeoutMs` pass without a byte, or when the signal aborts. Not
+   * subject to `timeoutMs` after the header.
    */
   stream(request: KubeRequest, idleTimeoutMs: number): Promise<ByteStream>;
   /** Closes all connections. */
@@ -117,7 +125,10 @@ export interface Resource {
   readonly resource: string;
 }
 
-/** Builds /api/v1/… or /apis/…; names are encoded. No namespace = all namespaces (or a cluster-scoped object when a name is given). */
+/**
+ * Builds /api/v1/… or /apis/…; names are encoded. No namespace = all namespaces (or a cluster-scoped object when a name
+ * is given).
+ */
 export function resourcePath(
   resource: Resource,
   at: { readonly namespace?: string | undefined; readonly name?: string; readonly subresource?: string } = {},

@@ -1,6 +1,7 @@
 /**
- * The letters of which words in the set trie are made: "key exists" and "key has this value", as small integers. Only letters that some
- * selector uses have a number, so that the labels of a pod that nobody asks for cost a query one map look-up each and no more.
+ * The letters of which words in the set trie are made: "key exists" and "key has this value", as small integers. Only
+ * letters that some selector uses have a number, so that the labels of a pod that nobody asks for cost a query one map
+ * look-up each and no more.
  */
 import { type Labels } from "../api/pod.ts";
 import { assert } from "../util/assert.ts";

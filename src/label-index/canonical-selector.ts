@@ -1,9 +1,10 @@
 /**
- * The meaning of metav1.LabelSelector, as Kubernetes defines it: all requirements of matchLabels and matchExpressions must hold;
- * NotIn and DoesNotExist also hold when the key is absent; the empty selector matches everything.
+ * The meaning of metav1.LabelSelector, as Kubernetes defines it: all requirements of matchLabels and matchExpressions
+ * must hold; NotIn and DoesNotExist also hold when the key is absent; the empty selector matches everything.
  *
- * Compiling brings a selector into a canonical form with one requirement per key: all that a selector asks of a key is intersected
- * and duplicates fall away, so that two spellings of the same wish become equal and an index never sees one key twice.
+ * Compiling brings a selector into a canonical form with one requirement per key: all that a selector asks of a key is
+ * intersected and duplicates fall away, so that two spellings of the same wish become equal and an index never sees one
+ * key twice.
  */
 import { type Labels } from "../api/pod.ts";
 import { type LabelSelector, type LabelSelectorRequirement } from "../api/v1alpha1/pod-protector.ts";
@@ -31,8 +32,9 @@ export type SelectorResult =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Compiles `selector`. An unknown operator, In or NotIn without values, and Exists or DoesNotExist with values are errors, as in
- * Kubernetes. The syntax of keys and values is not checked: a selector that no valid label can meet simply matches no pod.
+ * Compiles `selector`. An unknown operator, In or NotIn without values, and Exists or DoesNotExist with values are
+ * errors, as in Kubernetes. The syntax of keys and values is not checked: a selector that no valid label can meet
+ * simply matches no pod.
  */
 export function compileSelector(selector: LabelSelector): SelectorResult {
   const demands = new Map<string, KeyDemand>();
@@ -62,9 +64,9 @@ export function matches(selector: CompiledSelector, labels: Labels): boolean {
 }
 
 /**
- * The canonical text: two selectors with the same text match the same label sets, and spellings that differ only in order, repetition
- * or redundancy have the same text. Reads like kubectl's `-l`: `app in (a,b),tier,!debug,zone notin (x)`; what is no plain label text
- * is quoted.
+ * The canonical text: two selectors with the same text match the same label sets, and spellings that differ only in
+ * order, repetition or redundancy have the same text. Reads like kubectl's `-l`: `app in (a,b),tier,!debug,zone notin
+ * (x)`; what is no plain label text is quoted.
  */
 export function formatSelector(selector: CompiledSelector): string {
   return selector.kind === "nothing" ? "<nothing>" : selector.requirements.map(formatRequirement).join(",");

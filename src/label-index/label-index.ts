@@ -1,4 +1,4 @@
-/** The contract that both indexes share; test/label-index/contract.ts is its meaning in sentences. */
+/** The contract that both indexes share; test/unit/label-index/contract.ts is its meaning in sentences. */
 
 /** Names with an item each; `query` finds the names whose item fits. A name has at most one item. */
 export interface LabelIndex<Item, Query, Tracked> {

@@ -1,9 +1,10 @@
 /**
  * Answers "which label sets match this selector", for a PodProtector's pods.
  *
- * Pods of one workload mostly share their labels, so equal label sets are kept once with the names that have them: a query checks a
- * label set once for all its pods, and the posting lists (by key, and by key and value) hold label sets instead of pods. A query takes the
- * shortest candidate list that one of its positive requirements offers and checks the whole selector on it.
+ * Pods of one workload mostly share their labels, so equal label sets are kept once with the names that have them: a
+ * query checks a label set once for all its pods, and the posting lists (by key, and by key and value) hold label sets
+ * instead of pods. A query takes the shortest candidate list that one of its positive requirements offers and checks
+ * the whole selector on it.
  */
 import { type Labels } from "../api/pod.ts";
 import { matches, type CompiledSelector, type KeyRequirement } from "./canonical-selector.ts";

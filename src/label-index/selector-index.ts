@@ -1,10 +1,11 @@
 /**
  * Answers "which selectors match this label set", for a pod's PodProtectors.
  *
- * Each selector is stored in a set trie under words of letters that every matching label set must have; a query finds the words that
- * are subsets of the pod's letters and then checks the whole selector. So a word is only a filter: it may leave out anything that
- * the selector asks (all that is negative, and what would make words too many or too long), and the answer stays exact. A selector
- * without positive requirements has the empty word and is checked by every query.
+ * Each selector is stored in a set trie under words of letters that every matching label set must have; a query finds
+ * the words that are subsets of the pod's letters and then checks the whole selector. So a word is only a filter: it
+ * may leave out anything that the selector asks (all that is negative, and what would make words too many or too long),
+ * and the answer stays exact. A selector without positive requirements has the empty word and is checked by every
+ * query.
  */
 import { type Labels } from "../api/pod.ts";
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
@@ -17,18 +18,21 @@ import { SetTrie } from "./set-trie.ts";
 export type TrackResult = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 /**
- * `track` takes a selector and compiles it; when that fails, nothing changes (an earlier selector of the name stays in force) and the
- * reason is returned. `query` takes the labels of a pod.
+ * `track` takes a selector and compiles it; when that fails, nothing changes (an earlier selector of the name stays in
+ * force) and the reason is returned. `query` takes the labels of a pod.
  */
 export type SelectorIndex = LabelIndex<LabelSelector, Labels, TrackResult>;
 
 /**
- * Words per selector. A selector with several In lists has a word for each combination of values: at about 300 bytes per new node,
- * 64 words of a few letters cost some tens of kilobytes, and longer lists are rare. A list that does not fit takes part as "key exists".
+ * Words per selector. A selector with several In lists has a word for each combination of values: at about 300 bytes
+ * per new node, 64 words of a few letters cost some tens of kilobytes, and longer lists are rare. A list that does not
+ * fit takes part as "key exists".
  */
 const wordsMax = 64;
 
-/** Letters per word; bounds the recursion of a query. Real selectors have 1 to 5; the rest is left to the full check. */
+/**
+ * Letters per word; bounds the recursion of a query. Real selectors have 1 to 5; the rest is left to the full check.
+ */
 const wordLettersMax = 16;
 
 interface Entry {
@@ -66,7 +70,8 @@ export function createSelectorIndex(): SelectorIndex {
     untrack,
     query(labels) {
       const names: string[] = [];
-      // A label set has one value per key and the words of a selector differ in some value, so no entry is visited twice.
+      // A label set has one value per key and the words of a selector differ in some value, so no entry is visited
+      // twice.
       trie.visitSubsets(alphabet.spell(labels), (entry) => {
         if (matches(entry.selector, labels)) names.push(entry.name);
       });
@@ -91,8 +96,9 @@ function wordsOf(selector: CompiledSelector): readonly (readonly Letter[])[] {
 }
 
 /**
- * For each key with a positive requirement the letters of which a matching label set has exactly one, the most telling first: values before
- * mere existence, short lists before long ones. The product of their numbers is at most `wordsMax`.
+ * For each key with a positive requirement the letters of which a matching label set has exactly one, the most telling
+ * first: values before mere existence, short lists before long ones. The product of their numbers is at most
+ * `wordsMax`.
  */
 function lettersByKey(selector: CompiledSelector & { readonly kind: "requirements" }): Letter[][] {
   const lists: Letter[][] = [];

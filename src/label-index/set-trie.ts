@@ -1,7 +1,7 @@
 /**
- * A set trie (I. Savnik, "Index Data Structure for Fast Subset and Superset Queries", 2013): stores items under sets of letters and
- * finds all items whose set is a subset of a given one. A set is written as the ascending word of its letters, so that each set has
- * one path from the root; a query only walks paths that exist and whose letters it has.
+ * A set trie (I. Savnik, "Index Data Structure for Fast Subset and Superset Queries", 2013): stores items under sets of
+ * letters and finds all items whose set is a subset of a given one. A set is written as the ascending word of its
+ * letters, so that each set has one path from the root; a query only walks paths that exist and whose letters it has.
  */
 import { assert } from "../util/assert.ts";
 import { type Word } from "./alphabet.ts";
@@ -57,8 +57,8 @@ export class SetTrie<Item> {
   }
 
   /**
-   * Calls `visit` for each item under each word that is a subset of `word`. The recursion is as deep as the longest stored word at most.
-   * Costs at most one look-up per stored node and letter of `word`.
+   * Calls `visit` for each item under each word that is a subset of `word`. The recursion is as deep as the longest
+   * stored word at most. Costs at most one look-up per stored node and letter of `word`.
    */
   visitSubsets(word: Word, visit: (item: Item) => void): void {
     visitSubsetsFrom(this.#root, word, 0, visit);

@@ -1,6 +1,6 @@
 /**
- * The life of a process: start the components in order, serve until a signal, stop them in reverse. One deadline covers the whole stop,
- * as upstream's does; a second signal ends the process at once.
+ * The life of a process: start the components in order, serve until a signal, stop them in reverse. One deadline covers
+ * the whole stop, as upstream's does; a second signal ends the process at once.
  */
 import { sleep, type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
@@ -37,8 +37,8 @@ const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const satisfies Record<StopSi
 type Phase = "Init" | "Starting" | "StartError" | "Started";
 
 /**
- * Runs until a signal or a StartError. Registers the checks `<component>/phase`, which pass once the component has started, and
- * `shutdown-notifier/phase`, which fails from the first signal on. Rejects only for programmer errors.
+ * Runs until a signal or a StartError. Registers the checks `<component>/phase`, which pass once the component has
+ * started, and `shutdown-notifier/phase`, which fails from the first signal on. Rejects only for programmer errors.
  */
 export async function runProcess(options: ProcessOptions): Promise<ProcessEnd> {
   const { components, health, logger } = options;

@@ -1,6 +1,7 @@
 /**
- * The registry of readiness checks and the texts about them, in the format of Kubernetes' own components (upstream-behaviour.md 8.6).
- * A list of checks withholds the reasons, since anybody may read it; a single check tells its own.
+ * The registry of readiness checks and the texts about them, in the format of Kubernetes' own components
+ * (upstream-behaviour.md 8.6). A list of checks withholds the reasons, since anybody may read it; a single check tells
+ * its own.
  */
 import { type Health, type HealthCheck } from "../lifecycle/component.ts";
 import { assert } from "../util/assert.ts";

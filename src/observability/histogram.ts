@@ -1,6 +1,7 @@
 /**
- * A histogram for prom-client's registry. prom-client's own takes a tenth of the time of a whole review for one observation: it builds and checks label
- * objects, and looks buckets up by numbers as texts. This one finds the series by label values and counts in an array.
+ * A histogram for prom-client's registry. prom-client's own takes a tenth of the time of a whole review for one
+ * observation: it builds and checks label objects, and looks buckets up by numbers as texts. This one finds the series
+ * by label values and counts in an array.
  */
 import { type Metric } from "prom-client";
 import { assert } from "../util/assert.ts";

@@ -1,6 +1,6 @@
 /**
- * The Logger that the program uses: pino, one JSON object in a line, or pretty lines for a person at a terminal. Whatever the fields
- * hold, one entry stays one line: control characters are escaped.
+ * The Logger that the program uses: pino, one JSON object in a line, or pretty lines for a person at a terminal.
+ * Whatever the fields hold, one entry stays one line: control characters are escaped.
  */
 import { pino, type Logger as PinoLogger } from "pino";
 import { formatMicroTime } from "../api/micro-time.ts";

@@ -1,6 +1,7 @@
 /**
- * The Metrics that the program uses: prom-client with a registry of its own. The labels `namespace` and `user` have as many values as a
- * cluster has namespaces and users, so they are dropped unless a flag asks for them (upstream-behaviour.md 8.1).
+ * The Metrics that the program uses: prom-client with a registry of its own. The labels `namespace` and `user` have as
+ * many values as a cluster has namespaces and users, so they are dropped unless a flag asks for them
+ * (upstream-behaviour.md 8.1).
  */
 import * as prometheus from "prom-client";
 import { assert } from "../util/assert.ts";

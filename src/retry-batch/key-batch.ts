@@ -1,9 +1,10 @@
 /**
- * The state machine of one key. It lives from the key's first request until nothing waits and nothing runs, and is always in one of two
- * states: *scheduled* (a timer runs; requests gather) or *executing* (one execution runs; requests gather for the next one).
+ * The state machine of one key. It lives from the key's first request until nothing waits and nothing runs, and is
+ * always in one of two states: *scheduled* (a timer runs; requests gather) or *executing* (one execution runs; requests
+ * gather for the next one).
  *
- *   scheduled --timer--> executing --success or error, or a retry--> scheduled, or the end when nobody waits
- *   scheduled --the last request leaves--> the end
+ *   scheduled --timer--> executing --success or error, or a retry--> scheduled, or the end when nobody waits scheduled
+ *   --the last request leaves--> the end
  */
 import { assert, assertNever } from "../util/assert.ts";
 import { type Timer } from "../util/clock.ts";
@@ -11,8 +12,8 @@ import { isGone, Submission } from "./submission.ts";
 import { type ExecuteOutcome, type RetryBatchOptions, type SubmitOptions, type SubmitOutcome } from "./types.ts";
 
 /**
- * Executions that one request may take part in before it fails. Only a guard for requests without a deadline: at 100 ms, the shortest
- * usual delay between retries, this is 40 s, longer than the API server lets a deletion live (34 s).
+ * Executions that one request may take part in before it fails. Only a guard for requests without a deadline: at 100
+ * ms, the shortest usual delay between retries, this is 40 s, longer than the API server lets a deletion live (34 s).
  */
 export const attemptsMax = 400;
 
@@ -75,7 +76,10 @@ export class KeyBatch<Request, Result> {
     this.#end();
   }
 
-  /** The pace has changed. Only sooner: a pace that is asked for again and again could otherwise put an execution off for ever. */
+  /**
+   * The pace has changed. Only sooner: a pace that is asked for again and again could otherwise put an execution off
+   * for ever.
+   */
   hasten(): void {
     if (this.#timer === undefined || this.#paced() >= this.#dueMs) return;
     this.#timer.cancel();

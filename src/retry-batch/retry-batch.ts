@@ -1,12 +1,15 @@
-/** The keys of a RetryBatch: which are active, which are still warm, the limits, and the drain. Each active key runs a KeyBatch. */
+/**
+ * The keys of a RetryBatch: which are active, which are still warm, the limits, and the drain. Each active key runs a
+ * KeyBatch.
+ */
 import { assert } from "../util/assert.ts";
 import { KeyBatch } from "./key-batch.ts";
 import { isGone } from "./submission.ts";
 import { type RetryBatch, type RetryBatchOptions, type SubmitOutcome } from "./types.ts";
 
 /**
- * How long a key counts as warm after its last batch. A controller that waits for each answer sends its next request well within a second;
- * with a shorter time each of them would pay the cold-start delay.
+ * How long a key counts as warm after its last batch. A controller that waits for each answer sends its next request
+ * well within a second; with a shorter time each of them would pay the cold-start delay.
  */
 const warmMs = 1000;
 

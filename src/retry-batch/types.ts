@@ -15,8 +15,8 @@ export type SubmitOutcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "failed"; readonly error: unknown }
   /**
-   * The signal aborted or the deadline passed. `mayHaveTakenEffect` is true when that happened while the request was being
-   * executed: its effect, if any, is not undone.
+   * The signal aborted or the deadline passed. `mayHaveTakenEffect` is true when that happened while the request was
+   * being executed: its effect, if any, is not undone.
    */
   | { readonly kind: "cancelled"; readonly mayHaveTakenEffect: boolean }
   /** Refused at once, because a limit was reached or the drain has begun. */
@@ -25,14 +25,17 @@ export type SubmitOutcome<Result> =
 export interface SubmitOptions {
   /** The caller has gone. */
   readonly signal?: AbortSignal;
-  /** On the clock's monotonic time; the caller gives up at this moment. Without it a request waits as long as its batch is retried. */
+  /**
+   * On the clock's monotonic time; the caller gives up at this moment. Without it a request waits as long as its batch
+   * is retried.
+   */
   readonly deadlineMonotonicMs?: number;
 }
 
 export interface RetryBatch<Request, Result> {
   /**
-   * Adds `request` to the next batch of `key`. Settles exactly once and never rejects. An abort or a passed deadline settles it
-   * at once, at any stage; a request that has not begun to execute by then never will.
+   * Adds `request` to the next batch of `key`. Settles exactly once and never rejects. An abort or a passed deadline
+   * settles it at once, at any stage; a request that has not begun to execute by then never will.
    */
   submit(key: string, request: Request, options?: SubmitOptions): Promise<SubmitOutcome<Result>>;
   /** Asks `nextBatchDelayMs` again for an execution of `key` that waits, so that it starts sooner; never later. */
@@ -44,12 +47,15 @@ export interface RetryBatch<Request, Result> {
 export interface RetryBatchOptions<Request, Result> {
   readonly clock: Clock;
   /**
-   * Executes a batch: at least one request, at most `batchSizeMax`, newest first, so that those closest to their timeout come last
-   * and lose when there is not enough for all. Called again only after it has settled, per key; so it must have a time limit of
-   * its own. A throw or a rejection is an error of the whole batch.
+   * Executes a batch: at least one request, at most `batchSizeMax`, newest first, so that those closest to their
+   * timeout come last and lose when there is not enough for all. Called again only after it has settled, per key; so it
+   * must have a time limit of its own. A throw or a rejection is an error of the whole batch.
    */
   readonly execute: (key: string, requests: readonly Request[]) => Promise<ExecuteOutcome<Result>>;
-  /** Wait before the first batch of an idle key, so that a burst becomes one batch. A key is idle one second after its last batch. */
+  /**
+   * Wait before the first batch of an idle key, so that a burst becomes one batch. A key is idle one second after its
+   * last batch.
+   */
   readonly coldStartDelayMs: number;
   /** Most requests of one execution; when more wait, the newest go first and the others follow in the next one. */
   readonly batchSizeMax: number;
@@ -58,8 +64,8 @@ export interface RetryBatchOptions<Request, Result> {
   /** Most keys with unsettled requests; requests for further keys are overloaded. */
   readonly keysMax: number;
   /**
-   * Pace: the next execution of `key`, retries included, starts no sooner than this many milliseconds from now. Asked when the one before it has ended, and
-   * on `hasten`. Default: no pace.
+   * Pace: the next execution of `key`, retries included, starts no sooner than this many milliseconds from now. Asked
+   * when the one before it has ended, and on `hasten`. Default: no pace.
    */
   readonly nextBatchDelayMs?: (key: string) => number;
   readonly observer?: RetryBatchObserver;
@@ -81,7 +87,9 @@ export interface RetryBatchObserver {
     readonly size: number;
     readonly outcome: ExecuteOutcome<unknown>;
   }): void;
-  /** A batch has ended with success or an error; measured from its first execution, `attempts` = executions until then. */
+  /**
+   * A batch has ended with success or an error; measured from its first execution, `attempts` = executions until then.
+   */
   onBatch(event: { readonly key: string; readonly durationMs: number; readonly attempts: number }): void;
   /** The number of keys in memory has changed. */
   onInflightKeys(count: number): void;

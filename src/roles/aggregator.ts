@@ -1,4 +1,6 @@
-/** Puts the aggregator of one cell together: caches, leader election, the update-trigger that runs under the same lease. */
+/**
+ * Puts the aggregator of one cell together: caches, leader election, the update-trigger that runs under the same lease.
+ */
 import { type PodRecord, readPod } from "../api/pod.ts";
 import {
   Aggregator,
@@ -7,7 +9,7 @@ import {
   createAggregatorMetrics,
   createLabelInterner,
 } from "../aggregator/index.ts";
-import { createSyncTime, type SyncTime, type SyncTimeAlgorithm } from "../core/sync-time.ts";
+import { createSyncTime, type SyncTime, type SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import {
   createIdentity,
   createInformer,
@@ -84,7 +86,8 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
       const protectorsSynced = whenSynced(protectors, signal);
       const podsSynced = whenSynced(podInformer, signal);
       const watchingProtectors = protectors.run(signal);
-      // Pods are listed after PodProtectors, so that the first list of pods is a barrier for all that was seen of these.
+      // Pods are listed after PodProtectors, so that the first list of pods is a barrier for all that was seen of
+      // these.
       await protectorsSynced;
       // A millisecond, so that "sent after" holds on a clock that stands still between two calls.
       await sleep(clock, 1, signal);
@@ -123,7 +126,10 @@ function chooseSyncTime(algorithm: SyncTimeAlgorithm, logger: Logger): SyncTime 
   return createSyncTime(algorithm);
 }
 
-/** Pods without the time that a patched API server should have stamped are counted: their deletions would never be forgotten. */
+/**
+ * Pods without the time that a patched API server should have stamped are counted: their deletions would never be
+ * forgotten.
+ */
 function createPodDecoder(
   algorithm: SyncTimeAlgorithm,
   syncTime: SyncTime,

@@ -30,7 +30,10 @@ export function createProtectorInformer(runtime: Runtime, core: KubeClient, logg
   });
 }
 
-/** Resolves when the informer's handlers, those subscribed before this call, have processed the initial list, or when the signal aborts. */
+/**
+ * Resolves when the informer's handlers, those subscribed before this call, have processed the initial list, or when
+ * the signal aborts.
+ */
 export function whenSynced<T extends Stored>(informer: Informer<T>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     informer.subscribe({ onEvent() {}, onListed: () => resolve() });
@@ -39,7 +42,9 @@ export function whenSynced<T extends Stored>(informer: Informer<T>, signal: Abor
   });
 }
 
-/** A readiness check that passes once the initial list has been processed, and says what stands in the way until then. */
+/**
+ * A readiness check that passes once the initial list has been processed, and says what stands in the way until then.
+ */
 export function syncCheck(what: string, informer: Pick<Informer<Stored>, "hasSynced" | "lastError">): HealthCheck {
   return () => {
     if (informer.hasSynced()) return undefined;

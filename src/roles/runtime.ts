@@ -1,11 +1,11 @@
 /**
- * What every role of a process receives, and shares with the others: settings, time, chance, logs, metrics, health, and one client for
- * each cluster.
+ * What every role of a process receives, and shares with the others: settings, time, chance, logs, metrics, health, and
+ * one client for each cluster.
  */
 import { type ClusterConfig, type Config } from "../config/index.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { createKubeClient, type KubeClientDeps } from "../kube/transport/index.ts";
-import { type ServerComponent, type ServerOptions } from "../observability/index.ts";
+import { type ServerComponent, type ServerOptions } from "../server/index.ts";
 import { type Component, type Health } from "../lifecycle/component.ts";
 import { assert } from "../util/assert.ts";
 import { type Clock } from "../util/clock.ts";

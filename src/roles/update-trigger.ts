@@ -1,4 +1,7 @@
-/** Puts the update-trigger together as a role of its own. Inside an aggregator it runs under that one's lease (roles/aggregator.ts). */
+/**
+ * Puts the update-trigger together as a role of its own. Inside an aggregator it runs under that one's lease
+ * (roles/aggregator.ts).
+ */
 import { type Config } from "../config/index.ts";
 import { type Component } from "../lifecycle/component.ts";
 import { UpdateTrigger, type UpdateTriggerConfig } from "../update-trigger/update-trigger.ts";

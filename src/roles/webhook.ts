@@ -1,22 +1,29 @@
 /**
- * Puts the webhook together: the PodProtectors of each core, the handler with its batches, the listeners. They stop in reverse: the listeners
- * go on serving while endpoints learn of it, then close; the batches finish; the watches end last.
+ * Puts the webhook together: the PodProtectors of each core, the handler with its batches, the listeners. They stop in
+ * reverse: the listeners go on serving while endpoints learn of it, then close; the batches finish; the watches end
+ * last.
  */
 import { type WorkerClientConfig } from "../config/index.ts";
 import { labels } from "../api/v1alpha1/names.ts";
 import { createEventRecorder, createInformer, type Informer, type KubeClient } from "../kube/index.ts";
 import { namespaces, podProtectors } from "../kube/resources.ts";
 import { type Component } from "../lifecycle/component.ts";
-import { type ClientRejection } from "../observability/index.ts";
+import { type ClientRejection } from "../server/index.ts";
 import { sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import * as webhook from "../webhook/index.ts";
 import { createBackground } from "./background.ts";
 import { type Runtime } from "./runtime.ts";
 
-/** An API server has at most 200 mutating requests under way by default, each with a connection of its own: room for 25 of them. */
+/**
+ * An API server has at most 200 mutating requests under way by default, each with a connection of its own: room for 25
+ * of them.
+ */
 const connectionsMax = 5_000;
-/** A review normally takes some 100 ms, a conflicting one a second; the API server repeats what is cut off according to its caller. */
+/**
+ * A review normally takes some 100 ms, a conflicting one a second; the API server repeats what is cut off according to
+ * its caller.
+ */
 const graceMs = 5_000;
 
 /** Refused clients that the log names: more than the API servers of a fleet. */
@@ -109,7 +116,9 @@ function createRejectionReport({ metrics }: Runtime, logger: Logger): (rejection
   };
 }
 
-/** Unlike the informer of the other roles it keeps objects that cannot be understood, so that they do not look deleted. */
+/**
+ * Unlike the informer of the other roles it keeps objects that cannot be understood, so that they do not look deleted.
+ */
 function createWatchedInformer(
   runtime: Runtime,
   client: KubeClient,
@@ -130,7 +139,10 @@ function createWatchedInformer(
   });
 }
 
-/** The namespaces with a policy of their own. Undefined with --core-kube-target-namespace: namespaces are not inside a namespace. */
+/**
+ * The namespaces with a policy of their own. Undefined with --core-kube-target-namespace: namespaces are not inside a
+ * namespace.
+ */
 function createNamespaceInformer(
   runtime: Runtime,
   client: KubeClient,

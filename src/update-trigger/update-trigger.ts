@@ -1,8 +1,10 @@
 /**
- * Keeps the pod watch of a quiet cluster moving by touching a dummy pod that is never scheduled (upstream section 5). Each touch is a pod
- * event, so that barriers are passed and PodProtectors that wait for the next event look again within the update frequency.
+ * Keeps the pod watch of a quiet cluster moving by touching a dummy pod that is never scheduled (upstream section 5).
+ * Each touch is a pod event, so that barriers are passed and PodProtectors that wait for the next event look again
+ * within the update frequency.
  *
- * A lost pod is created again; a pod without the annotation gets it (a merge patch adds what a JSON patch could not replace).
+ * A lost pod is created again; a pod without the annotation gets it (a merge patch adds what a JSON patch could not
+ * replace).
  */
 import { formatMicroTime } from "../api/micro-time.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
@@ -33,7 +35,10 @@ export interface UpdateTriggerDependencies {
 
 /** Least time between two touches that were asked for: a storm of barriers must not become a storm of writes. */
 const touchSpacingMs = 200;
-/** Least time between two lines about failures that follow each other: touches come every second, and a missing right stays missing. */
+/**
+ * Least time between two lines about failures that follow each other: touches come every second, and a missing right
+ * stays missing.
+ */
 const warningSpacingMs = 60_000;
 
 export class UpdateTrigger {
@@ -63,7 +68,10 @@ export class UpdateTrigger {
     else this.#wake();
   }
 
-  /** Touches now and then every `updateFrequencyMs`, until the signal aborts. Errors are counted, logged and tried again. */
+  /**
+   * Touches now and then every `updateFrequencyMs`, until the signal aborts. Errors are counted, logged and tried
+   * again.
+   */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#lastTouchMs = this.#deps.clock.monotonicMs();

@@ -1,6 +1,6 @@
 /**
- * Time as an injected dependency. Two clocks, never mixed: monotonic milliseconds for durations, waits and leases; epoch
- * microseconds for what is written into objects. The simulation supplies its own Clock, production the system's.
+ * Time as an injected dependency. Two clocks, never mixed: monotonic milliseconds for durations, waits and leases;
+ * epoch microseconds for what is written into objects. The simulation supplies its own Clock, production the system's.
  */
 
 declare const epochMicros: unique symbol;
@@ -14,11 +14,16 @@ export interface Timer {
 }
 
 export interface Clock {
-  /** Milliseconds since an arbitrary origin; never goes back, not even when the wall clock is set. May have fractions. */
+  /**
+   * Milliseconds since an arbitrary origin; never goes back, not even when the wall clock is set. May have fractions.
+   */
   monotonicMs(): number;
   /** Wall clock. May jump in either direction. */
   epochMicros(): EpochMicros;
-  /** Calls `callback` once after `delayMs` (0 = as soon as possible, but never synchronously). Delays above 2^31 - 1 ms are shortened to that. */
+  /**
+   * Calls `callback` once after `delayMs` (0 = as soon as possible, but never synchronously). Delays above 2^31 - 1 ms
+   * are shortened to that.
+   */
   setTimer(delayMs: number, callback: () => void): Timer;
 }
 

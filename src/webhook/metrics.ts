@@ -1,6 +1,6 @@
 /**
- * The metrics of the webhook: upstream's names and labels (its behaviour, 8.3), and a few extensions. Cell IDs come from URLs that anybody
- * may call, so only a bounded number of them become label values.
+ * The metrics of the webhook: upstream's names and labels (its behaviour, 8.3), and a few extensions. Cell IDs come
+ * from URLs that anybody may call, so only a bounded number of them become label values.
  */
 import { isKubeError } from "../kube/kube-client.ts";
 import { type ExecuteOutcome, type RetryBatchObserver, type SubmitOutcome } from "../retry-batch/index.ts";
@@ -31,21 +31,32 @@ export interface WebhookMetrics {
   statusWrite(result: StatusWriteResult): void;
   /** The CRD of the core dropped extension fields of a write. */
   pruned(core: string): void;
-  /** A state of a PodProtector (core/namespace/name) was delivered that cannot be understood; or, with false, it is usable again or has gone. */
+  /**
+   * A state of a PodProtector (core/namespace/name) was delivered that cannot be understood; or, with false, it is
+   * usable again or has gone.
+   */
   unusableProtector(id: string, isUnusable: boolean): void;
   /** A deletion was admitted by the last known quota, because the core takes no writes. */
   lent(core: string): void;
   readonly retryBatch: RetryBatchObserver;
 }
 
-/** Cells that get a label value of their own; a fleet of more clusters than this is not known. Later ones share one value. */
+/**
+ * Cells that get a label value of their own; a fleet of more clusters than this is not known. Later ones share one
+ * value.
+ */
 const cellLabelsMax = 1_000;
 const otherValues = "other";
 /** The label value of cells that this webhook does not serve. */
 export const otherCells = otherValues;
-/** The user of a ServiceAccount has up to 340 characters. Much longer ones would let a caller fill the memory with a few thousand of them. */
+/**
+ * The user of a ServiceAccount has up to 340 characters. Much longer ones would let a caller fill the memory with a few
+ * thousand of them.
+ */
 const labelLengthMax = 512;
-/** Unusable PodProtectors that get one: more than a person mends by hand. The counter and the log tell of the others. */
+/**
+ * Unusable PodProtectors that get one: more than a person mends by hand. The counter and the log tell of the others.
+ */
 const unusableLabelsMax = 1_000;
 /** Users that get one: relevant only with --metrics-by-user. */
 const userLabelsMax = 10_000;

@@ -1,5 +1,5 @@
 /** Joins the parts of the webhook over a list of cores. Pure wiring: opens no socket and starts no watch. */
-import { type HistoryConfig } from "../core/history-config.ts";
+import { type HistoryConfig } from "../accounting/history/history-config.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
@@ -8,20 +8,20 @@ import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Metrics } from "../util/metrics.ts";
 import { type Rng } from "../util/rng.ts";
-import { createWebhookApp, type WebhookApp } from "./app.ts";
-import { type WorkerClients } from "./cell-clients.ts";
-import { type CriterionAnnotation } from "./criteria.ts";
-import { createHandler } from "./handler.ts";
-import { createJudge, type Deletion } from "./judge.ts";
+import { createWebhookApp, type WebhookApp } from "./http/app.ts";
+import { type WorkerClients } from "./decide/cell-clients.ts";
+import { type CriterionAnnotation } from "./decide/criteria.ts";
+import { createHandler } from "./decide/handler.ts";
+import { createJudge, type Deletion } from "./protector/judge.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
-import { NewestStates } from "./newest-states.ts";
-import { LastKnownQuota } from "./last-known-quota.ts";
-import { LentRecorder } from "./lent-recorder.ts";
-import { createProtectorDirectory, type ProtectorDirectoryOptions } from "./protector-directory.ts";
-import { ProtectorEvents } from "./protector-events.ts";
-import { type WatchedProtector } from "./protector-view.ts";
-import { ReserveAll } from "./reserve-all.ts";
-import { type ReservationResult, StatusWriter, writerKey } from "./status-writer.ts";
+import { NewestStates } from "./protector/newest-states.ts";
+import { LastKnownQuota } from "./outage/last-known-quota.ts";
+import { LentRecorder } from "./outage/lent-recorder.ts";
+import { createProtectorDirectory, type ProtectorDirectoryOptions } from "./protector/protector-directory.ts";
+import { ProtectorEvents } from "./decide/protector-events.ts";
+import { type WatchedProtector } from "./protector/protector-view.ts";
+import { ReserveAll } from "./decide/reserve-all.ts";
+import { type ReservationResult, StatusWriter, writerKey } from "./protector/status-writer.ts";
 
 /** A core cluster: name (without slashes), client, and an informer of all its PodProtectors that does not run yet. */
 export interface WebhookCore {
@@ -70,7 +70,10 @@ export interface Webhook extends WebhookApp {
   drain(): Promise<void>;
 }
 
-/** A status write with 500 more buckets grows by 60 kB and takes etcd a few milliseconds more; beyond that, two writes are no slower. */
+/**
+ * A status write with 500 more buckets grows by 60 kB and takes etcd a few milliseconds more; beyond that, two writes
+ * are no slower.
+ */
 const batchSizeMax = 500;
 /** At 500 a batch and some 100 ms a write this is 2 s of waiting; who would wait longer is better told at once. */
 const queuedPerKeyMax = 10_000;

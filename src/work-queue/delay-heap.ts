@@ -1,4 +1,7 @@
-/** A binary heap of things that become due, each at most once; equal due times come out in the order in which they were set. */
+/**
+ * A binary heap of things that become due, each at most once; equal due times come out in the order in which they were
+ * set.
+ */
 
 /** What the heap keeps in each item; only the heap writes it. */
 export interface Delayed {

@@ -1,11 +1,12 @@
 /**
- * The work queue: level-triggered and de-duplicating. A key says "look at this object again", so adding it twice before it is looked
- * at means once, and adding it while it is looked at means once more afterwards. A key has at most one moment that it waits for (of
- * `addAfter`, a requeue or a backoff): the earliest asked for. Whoever looks early asks again for the later one if it still matters.
- * `add` does not cancel the wait: once too often is better than once too few.
+ * The work queue: level-triggered and de-duplicating. A key says "look at this object again", so adding it twice before
+ * it is looked at means once, and adding it while it is looked at means once more afterwards. A key has at most one
+ * moment that it waits for (of `addAfter`, a requeue or a backoff): the earliest asked for. Whoever looks early asks
+ * again for the later one if it still matters. `add` does not cancel the wait: once too often is better than once too
+ * few.
  *
- * Memory: one entry of about 160 bytes (measured; the key itself comes on top) per key that is queued, waiting, being processed, or
- * failing; a key that succeeded leaves nothing.
+ * Memory: one entry of about 160 bytes (measured; the key itself comes on top) per key that is queued, waiting, being
+ * processed, or failing; a key that succeeded leaves nothing.
  */
 import { assert, assertNever } from "../util/assert.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
@@ -14,7 +15,9 @@ import { type Delayed, DelayHeap } from "./delay-heap.ts";
 
 /** How the processing of a key ended. */
 export type Outcome =
-  /** Success: the backoff is forgotten. With `requeueAfterMs` (0 when negative) the key comes again, as by `addAfter`. */
+  /**
+   * Success: the backoff is forgotten. With `requeueAfterMs` (0 when negative) the key comes again, as by `addAfter`.
+   */
   | { readonly kind: "done"; readonly requeueAfterMs?: number }
   /** Somebody else wrote first: again soon, without counting as a failure. */
   | { readonly kind: "conflict" }
@@ -29,11 +32,20 @@ export interface WorkQueueOptions<K> {
   /** The n-th failure in a row (from 0) is retried after min(backoffBaseMs * 2^n, backoffMaxMs). */
   readonly backoffBaseMs: number;
   readonly backoffMaxMs: number;
-  /** A conflict is retried after a random part of this. It ends by itself, since each conflict means that another writer got on. */
+  /**
+   * A conflict is retried after a random part of this. It ends by itself, since each conflict means that another writer
+   * got on.
+   */
   readonly conflictBackoffMs: number;
-  /** Looks at the object; `signal` is that of `run`. A throw or a rejection counts as failed. Must have a time limit of its own. */
+  /**
+   * Looks at the object; `signal` is that of `run`. A throw or a rejection counts as failed. Must have a time limit of
+   * its own.
+   */
   readonly process: (key: K, signal: AbortSignal) => Promise<Outcome>;
-  /** Most keys in memory; further ones are refused. Default 1,000,000: 160 MB, far above the objects that one process can watch. */
+  /**
+   * Most keys in memory; further ones are refused. Default 1,000,000: 160 MB, far above the objects that one process
+   * can watch.
+   */
   readonly keysMax?: number;
   /** The only place where the error of a failure goes. */
   readonly observer: WorkQueueObserver<K>;
@@ -54,8 +66,8 @@ export interface WorkQueue<K> {
   /** Keys in memory, at most `keysMax`: those that could be processed, wait for a moment, or are being processed. */
   readonly size: number;
   /**
-   * Processes keys until `signal` aborts; resolves when the work in flight has ended; never rejects. Keys stay queued, and another
-   * `run` may follow (a leader that is elected again), but not at the same time.
+   * Processes keys until `signal` aborts; resolves when the work in flight has ended; never rejects. Keys stay queued,
+   * and another `run` may follow (a leader that is elected again), but not at the same time.
    */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -214,7 +226,8 @@ class Queue<K> implements WorkQueue<K> {
     for (let entry = this.#delayed.takeDue(nowMs); entry !== undefined; entry = this.#delayed.takeDue(nowMs)) {
       this.#enqueue(entry);
     }
-    // A timer may ring a little early, or much too early when the delay was beyond what a timer can hold: then it is set again.
+    // A timer may ring a little early, or much too early when the delay was beyond what a timer can hold: then it is
+    // set again.
     this.#setAlarm();
     this.#startWork();
   }

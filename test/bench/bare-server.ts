@@ -1,6 +1,7 @@
 /**
- * What the webhook is compared with: the least that Node can do with a review, read it, parse all of it and allow it. No routes, no limits, no
- * deadline, no metrics. Fixed: a faster or slower one would move every figure that was ever published.
+ * What the webhook is compared with: the least that Node can do with a review, read it, parse all of it and allow it.
+ * No routes, no limits, no deadline, no metrics. Fixed: a faster or slower one would move every figure that was ever
+ * published.
  */
 import http, { type RequestListener, type Server } from "node:http";
 import https from "node:https";
@@ -21,7 +22,10 @@ const answer: RequestListener = (request, response) => {
   });
 };
 
-/** The ciphers of src/observability/listen.ts, so that both encrypt alike: without them Node would choose AES-256, which costs more. */
+/**
+ * The ciphers of src/server/listen.ts, so that both encrypt alike: without them Node would choose AES-256, which costs
+ * more.
+ */
 const ciphers = [
   "TLS_AES_128_GCM_SHA256",
   "TLS_AES_256_GCM_SHA384",

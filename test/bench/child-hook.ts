@@ -1,6 +1,6 @@
 /**
- * Loaded before src/main.ts into the webhook processes that the benchmark starts (--import): answers each message with what the process has used, so that the program
- * itself needs to know nothing of benchmarks. Needs --expose-gc.
+ * Loaded before src/main.ts into the webhook processes that the benchmark starts (--import): answers each message with
+ * what the process has used, so that the program itself needs to know nothing of benchmarks. Needs --expose-gc.
  */
 export interface Usage {
   readonly cpuMicros: number;

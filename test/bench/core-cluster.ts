@@ -1,11 +1,14 @@
-/** The core cluster of the benchmark: a real kube-apiserver and etcd, with PodProtectors whose counts this process writes in place of aggregators. */
+/**
+ * The core cluster of the benchmark: a real kube-apiserver and etcd, with PodProtectors whose counts this process
+ * writes in place of aggregators.
+ */
 import { type KubeAssets } from "../../scripts/kube-assets.ts";
 import { type AdminClient, type KubeObject } from "../e2e/admin-client.ts";
 import { type ProcessSet } from "../e2e/child-processes.ts";
 import { type Cluster, startCluster } from "../e2e/cluster.ts";
 import { applyCrd } from "../e2e/crd.ts";
 import { crdFile } from "../e2e/fleet.ts";
-import { cell, type Json, protector } from "../webhook/support/objects.ts";
+import { cell, type Json, protector } from "../unit/webhook/support/objects.ts";
 
 const namespace = "ns";
 /** Requests at once while the objects are created: more do not make a small API server faster. */
@@ -57,7 +60,10 @@ export async function createProtectors(
   await Promise.all(Array.from({ length: creatorsCount }, create));
 }
 
-/** Takes the settled admissions away, all of them, as an aggregator does that saw every pod terminate; again after a conflict. Counts its writes. */
+/**
+ * Takes the settled admissions away, all of them, as an aggregator does that saw every pod terminate; again after a
+ * conflict. Counts its writes.
+ */
 export class Settler {
   readonly #admin: AdminClient;
   readonly #path: string;

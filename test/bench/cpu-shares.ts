@@ -1,4 +1,7 @@
-/** Who used the CPU during a measurement: the webhooks, the API server with its etcd, and the load generator, which is this process. */
+/**
+ * Who used the CPU during a measurement: the webhooks, the API server with its etcd, and the load generator, which is
+ * this process.
+ */
 import { readFileSync } from "node:fs";
 import { type ManagedProcess } from "../e2e/child-processes.ts";
 import { type WebhookProcess } from "./webhook-process.ts";

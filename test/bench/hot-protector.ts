@@ -1,6 +1,6 @@
 /**
- * One PodProtector that all reviews want, over a real API server: admissions per second while its history is settled as an aggregator does it, what
- * happens when nobody settles, and three replicas that compete for it.
+ * One PodProtector that all reviews want, over a real API server: admissions per second while its history is settled as
+ * an aggregator does it, what happens when nobody settles, and three replicas that compete for it.
  */
 import { createProtectors, historyOf, type ProtectorObject, protectorPath, Settler } from "./core-cluster.ts";
 import { cpuText, CpuShares } from "./cpu-shares.ts";

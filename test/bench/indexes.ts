@@ -1,6 +1,6 @@
 /** The two label indexes against the scan of everything that they replace, on a fleet-sized namespace. */
 import { compileSelector, createLabelSetIndex, createSelectorIndex } from "../../src/label-index/index.ts";
-import { createNaiveLabelSetIndex, createNaiveSelectorIndex } from "../label-index/naive.ts";
+import { createNaiveLabelSetIndex, createNaiveSelectorIndex } from "../unit/label-index/naive.ts";
 import { quantile, type Row } from "./row.ts";
 
 const appsCount = 5000;

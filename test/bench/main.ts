@@ -1,6 +1,7 @@
 /**
- * `make bench`: measures and prints a table of figures, each beside what it is compared with in the same run. Also as JSON in test-results/bench.json.
- * ONLY=<name>[,<name>] runs some of the measurements; PROFILE=1 leaves CPU profiles of the webhooks over a real API server in test-results.
+ * `make bench`: measures and prints a table of figures, each beside what it is compared with in the same run. Also as
+ * JSON in test-results/bench.json. ONLY=<name>[,<name>] runs some of the measurements; PROFILE=1 leaves CPU profiles of
+ * the webhooks over a real API server in test-results.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";

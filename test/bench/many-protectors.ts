@@ -1,4 +1,7 @@
-/** A fleet of 10,000 PodProtectors over a real API server: memory, the latency of deletions spread over all of them, and a calm PodProtector beside a hot one. */
+/**
+ * A fleet of 10,000 PodProtectors over a real API server: memory, the latency of deletions spread over all of them, and
+ * a calm PodProtector beside a hot one.
+ */
 import { createProtectors, Settler } from "./core-cluster.ts";
 import { CpuShares, cpuText } from "./cpu-shares.ts";
 import { type RealCore } from "./real-core.ts";
@@ -44,7 +47,10 @@ export async function measureManyProtectors(core: RealCore, say: Say): Promise<R
   }
 }
 
-/** Deletions of pods that are drawn from all pods of all PodProtectors: each is a write of its own, so the API server is what they wait for. */
+/**
+ * Deletions of pods that are drawn from all pods of all PodProtectors: each is a write of its own, so the API server is
+ * what they wait for.
+ */
 async function measureUniform(core: RealCore, webhook: WebhookProcess, say: Say): Promise<Row> {
   say(`${deletionsPerSecond} deletions/s over all of them: ${(warmUpMs + runMs) / 1000} s`);
   const rng = createSeededRng(1);
@@ -72,7 +78,10 @@ async function measureUniform(core: RealCore, webhook: WebhookProcess, say: Say)
 }
 
 const calmPerSecond = 50;
-/** Twice what upstream can admit of one PodProtector, and far less than fills two cores: what is measured is not the lack of CPU. */
+/**
+ * Twice what upstream can admit of one PodProtector, and far less than fills two cores: what is measured is not the
+ * lack of CPU.
+ */
 const hotPerSecond = 500;
 const rounds = 4;
 const roundMs = 2_000;

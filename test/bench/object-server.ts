@@ -1,7 +1,10 @@
-/** A child process of the benchmark: an API server that costs next to nothing. It answers every request with the same object and prints its port. */
+/**
+ * A child process of the benchmark: an API server that costs next to nothing. It answers every request with the same
+ * object and prints its port.
+ */
 import { createServer } from "node:http";
 import { type AddressInfo } from "node:net";
-import { protector } from "../webhook/support/objects.ts";
+import { protector } from "../unit/webhook/support/objects.ts";
 
 const cells = Object.fromEntries(
   Array.from({ length: 10 }, (_, index) => [

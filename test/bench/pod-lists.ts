@@ -1,4 +1,6 @@
-/** The cold start of an aggregator: 100,000 pods from the API server into the compact store, as protobuf against JSON. */
+/**
+ * The cold start of an aggregator: 100,000 pods from the API server into the compact store, as protobuf against JSON.
+ */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,7 @@
-/** A child process of the benchmark: the pod informer of an aggregator, from nothing until it is synced. Arguments: URL of the server, encoding. */
+/**
+ * A child process of the benchmark: the pod informer of an aggregator, from nothing until it is synced. Arguments: URL
+ * of the server, encoding.
+ */
 import { type PodRecord, readPod } from "../../src/api/pod.ts";
 import { createLabelInterner } from "../../src/aggregator/index.ts";
 import { createInformer } from "../../src/kube/index.ts";

@@ -1,8 +1,11 @@
-/** A child process of the benchmark: an API server on loopback that knows 100,000 pods and nothing else. Below /pages it knows no WatchList. */
+/**
+ * A child process of the benchmark: an API server on loopback that knows 100,000 pods and nothing else. Below /pages it
+ * knows no WatchList.
+ */
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo } from "node:net";
-import { bookmark, envelope, frame, mediaType, podList, watchEvent } from "../kube/protobuf/writer.ts";
+import { bookmark, envelope, frame, mediaType, podList, watchEvent } from "../unit/kube/protobuf/writer.ts";
 import { createTemplate, type Encoding, fill, type Template } from "./pod-template.ts";
 
 const podsCount = Number(process.argv[2]);

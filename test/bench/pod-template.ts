@@ -1,5 +1,8 @@
-/** A pod of usual size in JSON and in protobuf, as bytes in which only the digits of its number change: a server can then send as fast as a list is read. */
-import { envelope, field, frame, message, pod, watchEvent } from "../kube/protobuf/writer.ts";
+/**
+ * A pod of usual size in JSON and in protobuf, as bytes in which only the digits of its number change: a server can
+ * then send as fast as a list is read.
+ */
+import { envelope, field, frame, message, pod, watchEvent } from "../unit/kube/protobuf/writer.ts";
 
 export type Encoding = "json" | "protobuf";
 
@@ -121,7 +124,10 @@ function protobufOf(as: "item" | "event"): Buffer {
   return as === "item" ? field(2, object) : frame(watchEvent("ADDED", envelope("Pod", object)));
 }
 
-/** As many bytes as the real message has: which numbers its fields bear does not matter to a reader that passes over them. */
+/**
+ * As many bytes as the real message has: which numbers its fields bear does not matter to a reader that passes over
+ * them.
+ */
 function asMessage(object: object): Buffer {
   const fields = Object.values(object).flatMap((value: unknown, index) =>
     (Array.isArray(value) ? (value as unknown[]) : [value]).map((one) =>

@@ -1,4 +1,7 @@
-/** The real control plane that several measurements share: started with the first that needs it, with one etcd, one kube-apiserver and the webhooks. */
+/**
+ * The real control plane that several measurements share: started with the first that needs it, with one etcd, one
+ * kube-apiserver and the webhooks.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -34,7 +37,8 @@ export class RealCore {
   }
 
   /**
-   * Throws a KubeAssetsError where the programs are neither there nor can be built. With `profileDirectory` each webhook leaves a CPU profile there.
+   * Throws a KubeAssetsError where the programs are neither there nor can be built. With `profileDirectory` each
+   * webhook leaves a CPU profile there.
    */
   static async start(say: (line: string) => void, profileDirectory: string | undefined): Promise<RealCore> {
     const assets = await resolveKubeAssets(say, ["etcd", "kube-apiserver"]);

@@ -13,7 +13,10 @@ export interface Load {
   readonly elapsedMs: number;
 }
 
-/** Each pool has `inFlight` under way, each followed by the next as soon as it is answered. `next` makes the text of a review. */
+/**
+ * Each pool has `inFlight` under way, each followed by the next as soon as it is answered. `next` makes the text of a
+ * review.
+ */
 export async function loadClosed(
   pool: Pool,
   options: { readonly inFlight: number; readonly durationMs: number; readonly next: () => string },
@@ -28,7 +31,10 @@ export async function loadClosed(
   return { answered, elapsedMs: performance.now() - startMs };
 }
 
-/** `perSecond` reviews at equal distances, whether or not earlier ones have been answered; latencies count from when each was due. */
+/**
+ * `perSecond` reviews at equal distances, whether or not earlier ones have been answered; latencies count from when
+ * each was due.
+ */
 export async function loadOpen(
   pool: Pool,
   options: { readonly perSecond: number; readonly durationMs: number; readonly next: () => string },

@@ -1,18 +1,20 @@
 /**
- * A child process of the benchmark that answers AdmissionReviews on loopback and sends its port: "webhook" is the webhook as production puts it
- * together, over a core of ten thousand PodProtectors; "bare" is bare-server.ts. With a certificate and a key file it speaks HTTPS. Each message
- * to it is answered with the CPU time that it has used, in microseconds.
+ * A child process of the benchmark that answers AdmissionReviews on loopback and sends its port: "webhook" is the
+ * webhook as production puts it together, over a core of ten thousand PodProtectors; "bare" is bare-server.ts. With a
+ * certificate and a key file it speaks HTTPS. Each message to it is answered with the CPU time that it has used, in
+ * microseconds.
  */
 import { readFileSync } from "node:fs";
 import { type AddressInfo } from "node:net";
-import { createMetrics, listen } from "../../src/observability/index.ts";
+import { createMetrics } from "../../src/observability/index.ts";
+import { listen } from "../../src/server/index.ts";
 import { silentLogger } from "../../src/util/logger.ts";
 import { createSystemClock } from "../../src/util/system-clock.ts";
 import { createWebhook } from "../../src/webhook/index.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
-import { FakeCore } from "../webhook/support/fake-core.ts";
-import { protector } from "../webhook/support/objects.ts";
-import { settings } from "../webhook/support/replica.ts";
+import { FakeCore } from "../unit/webhook/support/fake-core.ts";
+import { protector } from "../unit/webhook/support/objects.ts";
+import { settings } from "../unit/webhook/support/replica.ts";
 import { createBareServer } from "./bare-server.ts";
 
 const protectorsCount = 10_000;

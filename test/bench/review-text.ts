@@ -1,5 +1,8 @@
-/** A review as an API server sends it, 3 to 4 kB: the deletion of a pod with managed fields, one container with settings, its conditions. */
-import { deleteReview, pod } from "../webhook/support/objects.ts";
+/**
+ * A review as an API server sends it, 3 to 4 kB: the deletion of a pod with managed fields, one container with
+ * settings, its conditions.
+ */
+import { deleteReview, pod } from "../unit/webhook/support/objects.ts";
 
 const at = "2026-01-02T03:04:05Z";
 
@@ -60,7 +63,10 @@ export function deletionReview(name: string, app: string): object {
 
 const placeholder = "NAME-OF-THE-POD";
 
-/** Texts of `deletionReview` for pods of one app, made by replacing the name: making and encoding each would cost more than its review. */
+/**
+ * Texts of `deletionReview` for pods of one app, made by replacing the name: making and encoding each would cost more
+ * than its review.
+ */
 export function reviewTexts(app: string): (name: string) => string {
   const text = JSON.stringify(deletionReview(placeholder, app));
   return (name) => text.replaceAll(placeholder, name);

@@ -1,4 +1,7 @@
-/** Reviews per second of pods that no PodProtector selects: nearly all reviews of a fleet. Compared with a bare server in the same run, with and without TLS. */
+/**
+ * Reviews per second of pods that no PodProtector selects: nearly all reviews of a fleet. Compared with a bare server
+ * in the same run, with and without TLS.
+ */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -6,7 +9,7 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { Pool } from "undici";
-import { createPem, writePem } from "../observability/certificates.ts";
+import { createPem, writePem } from "../unit/server/certificates.ts";
 import { deletionReview } from "./review-text.ts";
 import { quantile, type Row } from "./row.ts";
 

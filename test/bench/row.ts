@@ -4,7 +4,10 @@ export interface Row {
   readonly figure: string;
   /** What was measured beside it in the same run, or a limit that is not to be passed. */
   readonly comparedWith: string;
-  /** How many times as good as what it is compared with: 2 = twice as fast, or half of the limit. Where it says CPU, by CPU time. */
+  /**
+   * How many times as good as what it is compared with: 2 = twice as fast, or half of the limit. Where it says CPU, by
+   * CPU time.
+   */
   readonly ratio: number;
   /** What the ratio is to reach, where something was promised. */
   readonly goal?: number;

@@ -1,4 +1,7 @@
-/** Requests per second of the transport (deadline, rate limit, credentials, metrics, classified errors) against bare undici, which only sends. */
+/**
+ * Requests per second of the transport (deadline, rate limit, credentials, metrics, classified errors) against bare
+ * undici, which only sends.
+ */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

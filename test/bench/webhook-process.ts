@@ -1,4 +1,7 @@
-/** A webhook as production runs it, src/main.ts with the flags at their defaults, in a process of its own over a real core. */
+/**
+ * A webhook as production runs it, src/main.ts with the flags at their defaults, in a process of its own over a real
+ * core.
+ */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdirSync, openSync } from "node:fs";

@@ -1,4 +1,5 @@
-// Cheap facts about what goes into the executable. The finished file itself is tried by scripts/check-build.ts after `make build`.
+// Cheap facts about what goes into the executable. The finished file itself is tried by scripts/check-build.ts after
+// `make build`.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";

@@ -1,4 +1,7 @@
-/** What the double does otherwise than a real kube-apiserver, on purpose. Nothing of it is covered by a case; nothing that we run relies on it. */
+/**
+ * What the double does otherwise than a real kube-apiserver, on purpose. Nothing of it is covered by a case; nothing
+ * that we run relies on it.
+ */
 
 interface KnownDifference {
   readonly what: string;

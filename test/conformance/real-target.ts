@@ -1,4 +1,7 @@
-/** A real kube-apiserver as a target: a cluster of its own, without controllers, which would answer to what the cases create. */
+/**
+ * A real kube-apiserver as a target: a cluster of its own, without controllers, which would answer to what the cases
+ * create.
+ */
 import { type KubeAssets } from "../../scripts/kube-assets.ts";
 import { type ProcessSet } from "../e2e/child-processes.ts";
 import { Cluster } from "../e2e/cluster.ts";

@@ -1,7 +1,7 @@
 /**
- * The webhook server of the suite: one HTTPS listener on loopback for all cases, which hands each review to the handler of its namespace. The
- * configurations that lead to it are made once per server, one per profile, and a namespace opts into a profile by its label:
- * a real API server needs about a second until a new configuration is in force.
+ * The webhook server of the suite: one HTTPS listener on loopback for all cases, which hands each review to the handler
+ * of its namespace. The configurations that lead to it are made once per server, one per profile, and a namespace opts
+ * into a profile by its label: a real API server needs about a second until a new configuration is in force.
  */
 import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse } from "node:http";

@@ -11,7 +11,10 @@ export interface CaseOutcome {
   readonly error?: unknown;
 }
 
-/** Enough to fill the waits of single cases (a grace period, a webhook's timeout) and gentle to a machine with two cores. */
+/**
+ * Enough to fill the waits of single cases (a grace period, a webhook's timeout) and gentle to a machine with two
+ * cores.
+ */
 export const casesAtOnce = 6;
 
 /** Names that are unique on this server as long as `prefix` is. */

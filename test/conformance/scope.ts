@@ -1,4 +1,6 @@
-/** What one case works with: namespaces of its own, collections of objects in them, and reviews of what it does there. */
+/**
+ * What one case works with: namespaces of its own, collections of objects in them, and reviews of what it does there.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { bodies, podProtectorApi } from "./bodies.ts";
 import { ok } from "./expect.ts";
@@ -190,7 +192,10 @@ export class Scope {
   }
 }
 
-/** `operation`, or `operation/subresource`, and the version that was asked about, relative to `known`: names for reading. */
+/**
+ * `operation`, or `operation/subresource`, and the version that was asked about, relative to `known`: names for
+ * reading.
+ */
 export function summary(reviews: readonly ReviewRequest[]): readonly string[] {
   return reviews.map(({ operation, subResource, oldObject }) => {
     const what = subResource === undefined ? operation : `${operation} ${subResource}`;

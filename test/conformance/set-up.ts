@@ -1,4 +1,7 @@
-/** What every target gets before the first case: the PodProtector's definition, the review configuration, and the rights of `fencer`. */
+/**
+ * What every target gets before the first case: the PodProtector's definition, the review configuration, and the rights
+ * of `fencer`.
+ */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { load } from "js-yaml";

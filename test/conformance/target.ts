@@ -1,11 +1,15 @@
 /**
- * What a case may use of a Kubernetes API server, whichever it is: requests as a client sends them, watches, and reviews as an admission
- * webhook receives them. Nothing here knows whether the double or a real kube-apiserver answers.
+ * What a case may use of a Kubernetes API server, whichever it is: requests as a client sends them, watches, and
+ * reviews as an admission webhook receives them. Nothing here knows whether the double or a real kube-apiserver
+ * answers.
  */
 import { type ReviewRequest, type ReviewResponse } from "./reviews.ts";
 import { type Thing } from "./thing.ts";
 
-/** Users that every target has: `admin` may do everything, `fencer` may read pods and patch their status, `stranger` nothing. */
+/**
+ * Users that every target has: `admin` may do everything, `fencer` may read pods and patch their status, `stranger`
+ * nothing.
+ */
 export type UserName = "admin" | "fencer" | "stranger";
 
 export type Query = Readonly<Record<string, string | number | boolean>>;

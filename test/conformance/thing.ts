@@ -1,4 +1,7 @@
-/** JSON of the API as cases read it: every field that some case looks at, all optional, because the server is what is being judged. */
+/**
+ * JSON of the API as cases read it: every field that some case looks at, all optional, because the server is what is
+ * being judged.
+ */
 
 export type Labels = Readonly<Record<string, string>>;
 

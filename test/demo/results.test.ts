@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chartsOf, serviceResults } from "./results.ts";
-import { type RunResult } from "./story.ts";
+import { chartsOf, serviceResults } from "../../scripts/demo/results.ts";
+import { type RunResult } from "../../scripts/demo/story.ts";
 
 const sizes = [{ name: "search", replicas: 12 }];
 const deletions = { tried: 20, admitted: 3, refused: 15, unanswered: 2 };

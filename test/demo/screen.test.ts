@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createVirtualClock } from "../support/virtual-clock.ts";
-import { createLiveScreen, createPlainScreen } from "./screen.ts";
+import { createLiveScreen, createPlainScreen } from "../../scripts/demo/screen.ts";
 import { sampleState } from "./view/sample-state.ts";
-import { createStyle } from "./view/style.ts";
+import { createStyle } from "../../scripts/demo/view/style.ts";
 
 const style = createStyle({ colour: false, utf8: false });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { disasterProblem, Series, verdictOf, type ServiceResult } from "./statistics.ts";
+import { disasterProblem, Series, verdictOf, type ServiceResult } from "../../scripts/demo/statistics.ts";
 
 const result: ServiceResult = {
   name: "search",

@@ -1,4 +1,7 @@
-/** CustomResourceDefinitions of the PodProtector for tests: upstream's strict one, and one that keeps whatever it is given. */
+/**
+ * CustomResourceDefinitions of the PodProtector for tests: upstream's strict one, and one that keeps whatever it is
+ * given.
+ */
 import { type JsonObject } from "./engine/object.ts";
 
 function definition(schema: JsonObject): JsonObject {
@@ -76,7 +79,10 @@ const summary = object(
   ["totalReplicas", "aggregatedAvailableReplicas", "estimatedAvailableReplicas"],
 );
 
-/** The fields of upstream's CRD and no others: extension fields are pruned, as on a cluster where upstream's chart is installed. */
+/**
+ * The fields of upstream's CRD and no others: extension fields are pruned, as on a cluster where upstream's chart is
+ * installed.
+ */
 export function upstreamPodProtectorCrd(): JsonObject {
   const admissionHistoryConfig = object({
     maxConcurrentLag: int32,

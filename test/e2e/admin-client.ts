@@ -1,6 +1,7 @@
 /**
- * A small REST client for test code, with one keep-alive pool per cluster. It has no rate limit and no retries: what the API
- * server answers is what the test sees. The product's own client is in src/kube; tests do not use it to judge the product.
+ * A small REST client for test code, with one keep-alive pool per cluster. It has no rate limit and no retries: what
+ * the API server answers is what the test sees. The product's own client is in src/kube; tests do not use it to judge
+ * the product.
  */
 import { Agent, request } from "undici";
 
@@ -57,7 +58,9 @@ export class ApiError extends Error {
   }
 }
 
-/** Above the largest number of requests that a case keeps in flight (96), with room for watches and the fake kubelet. */
+/**
+ * Above the largest number of requests that a case keeps in flight (96), with room for watches and the fake kubelet.
+ */
 const connectionsMax = 192;
 const requestTimeoutMs = 70_000;
 /** A watch sends at least a bookmark a minute. */
@@ -79,7 +82,10 @@ export class AdminClient {
     });
   }
 
-  /** Resolves to whatever the server answers; rejects only when there is no answer. A body that is not JSON comes as a string. */
+  /**
+   * Resolves to whatever the server answers; rejects only when there is no answer. A body that is not JSON comes as a
+   * string.
+   */
   async request<T = unknown>(method: string, path: string, options: AdminRequest = {}): Promise<AdminResponse<T>> {
     const timeoutMs = options.timeoutMs ?? requestTimeoutMs;
     const response = await request(this.#url + path, {
@@ -93,7 +99,8 @@ export class AdminClient {
           : JSON.stringify(options.body),
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
-      // Otherwise undici closes the connection after each DELETE with a body, and the next request pays for a TLS handshake.
+      // Otherwise undici closes the connection after each DELETE with a body, and the next request pays for a TLS
+      // handshake.
       reset: false,
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
@@ -137,12 +144,18 @@ export class AdminClient {
     if (response.code > 299 && response.code !== 404) throw new ApiError("DELETE", path, response.code, response.body);
   }
 
-  /** Opens `count` connections, so that what is timed next pays for no TLS handshake, as with a controller that runs for long. */
+  /**
+   * Opens `count` connections, so that what is timed next pays for no TLS handshake, as with a controller that runs for
+   * long.
+   */
   async warm(count: number): Promise<void> {
     await Promise.all(Array.from({ length: count }, () => this.request("GET", "/livez")));
   }
 
-  /** Events after `resourceVersion`, until the signal aborts or the connection ends. Throws when the server refuses or the connection breaks. */
+  /**
+   * Events after `resourceVersion`, until the signal aborts or the connection ends. Throws when the server refuses or
+   * the connection breaks.
+   */
   async *watch<T>(
     path: string,
     options: { readonly resourceVersion: string; readonly labelSelector?: string; readonly signal: AbortSignal },

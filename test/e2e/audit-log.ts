@@ -1,4 +1,7 @@
-/** The audit log of an API server: what Podseidon's accounts asked for, and who deleted or evicted pods with what outcome. */
+/**
+ * The audit log of an API server: what Podseidon's accounts asked for, and who deleted or evicted pods with what
+ * outcome.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { type Cluster } from "./cluster.ts";
 

@@ -1,6 +1,7 @@
 /**
- * A real Kubernetes control plane as child processes: etcd, kube-apiserver and, where asked for, kube-controller-manager and
- * kube-scheduler. There is no kubelet: nodes are objects only, and test/e2e/kubelet.ts plays their part.
+ * A real Kubernetes control plane as child processes: etcd, kube-apiserver and, where asked for,
+ * kube-controller-manager and kube-scheduler. There is no kubelet: nodes are objects only, and test/e2e/kubelet.ts
+ * plays their part.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -58,7 +59,10 @@ const apiServerGraceMs = 5_000;
 /** The log of a restarted server continues the old one; its last words are in here. */
 const logTailChars = 4_000;
 
-/** Starts a cluster and resolves when its API server is ready and its nodes exist. Everything is stopped when that fails. */
+/**
+ * Starts a cluster and resolves when its API server is ready and its nodes exist. Everything is stopped when that
+ * fails.
+ */
 export async function startCluster(options: ClusterOptions, environment: ClusterEnvironment): Promise<Cluster> {
   for (let attempt = 1; ; attempt++) {
     const directory = path.join(environment.directory, options.name);
@@ -135,7 +139,10 @@ export class Cluster {
     return this.token("admin");
   }
 
-  /** What ServiceAccounts of podseidon-system asked the API server for, and all deletions of pods; see test/e2e/audit-log.ts. */
+  /**
+   * What ServiceAccounts of podseidon-system asked the API server for, and all deletions of pods; see
+   * test/e2e/audit-log.ts.
+   */
   get auditLog(): string {
     return this.#files.auditLog;
   }
@@ -188,7 +195,10 @@ export class Cluster {
     return answer.status.token;
   }
 
-  /** Starts the API server on its port and waits until it is ready. While another program holds the port after a restart, it tries again. */
+  /**
+   * Starts the API server on its port and waits until it is ready. While another program holds the port after a
+   * restart, it tries again.
+   */
   async startApiServer(): Promise<void> {
     const isRestart = this.#admin !== undefined;
     const { enable = [], disable = ["ServiceAccount"] } = this.#options.admissionPlugins ?? {};
@@ -235,8 +245,9 @@ export class Cluster {
   }
 
   /**
-   * Takes an object out of etcd behind the API server's back: no finalizer is asked, no deletionTimestamp is ever seen. `path` is the object's key
-   * without the prefix, such as "deployments/default/web". Throws when there was no such key.
+   * Takes an object out of etcd behind the API server's back: no finalizer is asked, no deletionTimestamp is ever seen.
+   * `path` is the object's key without the prefix, such as "deployments/default/web". Throws when there was no such
+   * key.
    */
   async loseObject(path: string): Promise<void> {
     const key = Buffer.from(`/registry/${path}`).toString("base64");

@@ -40,8 +40,8 @@ export function clusterFiles(directory: string): ClusterFiles {
 }
 
 /**
- * What Podseidon's own accounts ask for, which is what tells whether their rights are enough, and not too many; and who deletes pods, with the
- * webhook's own annotations.
+ * What Podseidon's own accounts ask for, which is what tells whether their rights are enough, and not too many; and who
+ * deletes pods, with the webhook's own annotations.
  */
 const auditPolicy = {
   apiVersion: "audit.k8s.io/v1",
@@ -123,8 +123,8 @@ export function apiServerArgs(files: ClusterFiles, options: ApiServerOptions): r
 }
 
 /**
- * What the cases need: workloads that make pods, their clean-up, ServiceAccounts, PodDisruptionBudgets. Node life cycle and pod
- * garbage collection are left out: they would act on nodes that have no kubelet.
+ * What the cases need: workloads that make pods, their clean-up, ServiceAccounts, PodDisruptionBudgets. Node life cycle
+ * and pod garbage collection are left out: they would act on nodes that have no kubelet.
  */
 export const defaultControllers: readonly string[] = [
   "deployment-controller",
@@ -144,7 +144,8 @@ export function controllerManagerArgs(
     `--kubeconfig=${kubeconfig}`,
     `--controllers=${controllers.join(",")}`,
     `--service-account-private-key-file=${files.serviceAccountKey}`,
-    // Each controller is a ServiceAccount of its own, as in every cluster that kubeadm makes: webhooks and audit logs see its name.
+    // Each controller is a ServiceAccount of its own, as in every cluster that kubeadm makes: webhooks and audit logs
+    // see its name.
     "--use-service-account-credentials",
     "--leader-elect=false",
     "--secure-port=0",

@@ -23,7 +23,10 @@ export interface DeletionAttempt {
   readonly message: string;
 }
 
-/** One attempt for each name, in the order of the names, on connections that are open already. Never throws for what the server says about a pod. */
+/**
+ * One attempt for each name, in the order of the names, on connections that are open already. Never throws for what the
+ * server says about a pod.
+ */
 export async function deletePods(admin: AdminClient, options: DeletionOptions): Promise<readonly DeletionAttempt[]> {
   await admin.warm(Math.min(options.concurrency, options.names.length));
   return new Limiter(options.concurrency).all(options.names, (name) => deletePod(admin, name, options));

@@ -1,6 +1,6 @@
 /**
- * Podseidon on real API servers, as cases use it: a core and two workers, one process for each role and cell, webhook replicas behind a
- * balancer, one namespace, one ValidatingWebhookConfiguration in each worker.
+ * Podseidon on real API servers, as cases use it: a core and two workers, one process for each role and cell, webhook
+ * replicas behind a balancer, one namespace, one ValidatingWebhookConfiguration in each worker.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -26,7 +26,10 @@ const interceptLimitMs = 30_000;
 export interface FleetOptions {
   /** Default "core". */
   readonly core?: string;
-  /** Clusters that run pods, one cell each, named like them; the core's name makes it a worker as well. Default: the two workers. */
+  /**
+   * Clusters that run pods, one cell each, named like them; the core's name makes it a worker as well. Default: the two
+   * workers.
+   */
   readonly workers?: readonly string[];
   /** Default 2. */
   readonly webhookReplicas?: number;
@@ -81,7 +84,9 @@ export class Fleet {
     return this.core.admin.get<PodProtector>(this.protectorPath(name));
   }
 
-  /** Creates a PodProtector for `labels` and resolves when both cells are counted with `expected` available pods in all. */
+  /**
+   * Creates a PodProtector for `labels` and resolves when both cells are counted with `expected` available pods in all.
+   */
   async protect(
     name: string,
     labels: Readonly<Record<string, string>>,
@@ -125,7 +130,10 @@ export class Fleet {
     }
   }
 
-  /** Resolves when the core's watch of PodProtectors has brought something to every webhook replica within the last `elapsedMs()`. */
+  /**
+   * Resolves when the core's watch of PodProtectors has brought something to every webhook replica within the last
+   * `elapsedMs()`.
+   */
   async waitHeard(elapsedMs: () => number, limitMs: number): Promise<void> {
     await waitFor("every webhook has news of the PodProtectors", limitMs, async () => {
       const texts = await Promise.all(this.webhooks.map((webhook) => webhook.metrics()));
@@ -284,7 +292,10 @@ function aggregatorArgs(worker: Worker, options: FleetOptions, namespace: string
   ];
 }
 
-/** Names of Leases in the namespace default: each case has its own, so that none waits for the lease of a process that was killed. */
+/**
+ * Names of Leases in the namespace default: each case has its own, so that none waits for the lease of a process that
+ * was killed.
+ */
 export function aggregatorLease(namespace: string): string {
   return `aggregator-${namespace}`;
 }

@@ -2,7 +2,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-/** Writes a kubeconfig for one user of one cluster and returns its path. Readable by its owner only, like the real ones. */
+/**
+ * Writes a kubeconfig for one user of one cluster and returns its path. Readable by its owner only, like the real ones.
+ */
 export function writeKubeconfig(
   file: string,
   cluster: { url: string; caPem: string },

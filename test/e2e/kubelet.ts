@@ -1,6 +1,6 @@
 /**
- * Plays the kubelets of a cluster: binds pods that nobody scheduled, makes them Ready after a delay, and confirms graceful
- * deletions with a grace-0 DELETE. A case that wants pods which stay terminating says so.
+ * Plays the kubelets of a cluster: binds pods that nobody scheduled, makes them Ready after a delay, and confirms
+ * graceful deletions with a grace-0 DELETE. A case that wants pods which stay terminating says so.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type AdminClient } from "./admin-client.ts";

@@ -1,13 +1,16 @@
 /**
- * A TCP proxy in front of one or several servers, without a look at what passes (TLS goes through). It stands in for a Service: each
- * connection goes to the next target that answers. And it makes networks bad: what servers send can be delayed, connections
- * can be cut.
+ * A TCP proxy in front of one or several servers, without a look at what passes (TLS goes through). It stands in for a
+ * Service: each connection goes to the next target that answers. And it makes networks bad: what servers send can be
+ * delayed, connections can be cut.
  */
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { portOf } from "./ports.ts";
 
-/** A delayed connection holds at most this much; then the server has to wait. A 3 s delay of a busy watch is a few megabytes. */
+/**
+ * A delayed connection holds at most this much; then the server has to wait. A 3 s delay of a busy watch is a few
+ * megabytes.
+ */
 const heldBytesMax = 32 * 1024 * 1024;
 const connectLimitMs = 2_000;
 
@@ -35,7 +38,10 @@ export class LaggingProxy {
     server.on("connection", (client) => void this.#serve(client));
   }
 
-  /** Delays every byte from server to client, on open connections too; what is already held keeps its time. 0 = no delay. */
+  /**
+   * Delays every byte from server to client, on open connections too; what is already held keeps its time. 0 = no
+   * delay.
+   */
   setDelay(delayMs: number): void {
     this.#delayMs = delayMs;
   }

@@ -1,4 +1,7 @@
-/** Podseidon as the overlays of manifests/ install it, in one cluster or in a core and a worker; its pods are processes of this machine. */
+/**
+ * Podseidon as the overlays of manifests/ install it, in one cluster or in a core and a worker; its pods are processes
+ * of this machine.
+ */
 import { copyFileSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { type Manifest, manifestsFolder, onlyOne, render } from "../manifests/manifest-files.ts";
@@ -68,7 +71,10 @@ export class ManifestInstallation {
     return this.#prepared.flatMap(({ volumes }) => volumes);
   }
 
-  /** The pods that the Deployment controller made. Resolves when there are as many as the manifests ask for, so pod security admitted them. */
+  /**
+   * The pods that the Deployment controller made. Resolves when there are as many as the manifests ask for, so pod
+   * security admitted them.
+   */
   async ownPods(): Promise<readonly (readonly Pod[])[]> {
     return Promise.all(
       this.#applied.map(async ({ cluster }) => {
@@ -82,7 +88,10 @@ export class ManifestInstallation {
     );
   }
 
-  /** As docs/install.md says: first the webhook configuration, so that deletions pass. Then ends the pods with SIGTERM and takes the objects away. */
+  /**
+   * As docs/install.md says: first the webhook configuration, so that deletions pass. Then ends the pods with SIGTERM
+   * and takes the objects away.
+   */
   async remove(context: CaseContext): Promise<void> {
     await kubectlOrFail(context, this.worker, "delete", "validatingwebhookconfiguration", "podseidon");
     await Promise.all(this.pods.map((pod) => pod.stop()));

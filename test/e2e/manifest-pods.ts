@@ -1,7 +1,7 @@
 /**
- * Runs the pods of Podseidon's applied Deployments as processes. The arguments come from the pod template that the API server stores;
- * the environment is that of the image and the kubelet. Only what cannot be the same outside of a pod is substituted: ports, and the paths
- * of mounted Secrets and of the ServiceAccount's token. Each substitution is printed.
+ * Runs the pods of Podseidon's applied Deployments as processes. The arguments come from the pod template that the API
+ * server stores; the environment is that of the image and the kubelet. Only what cannot be the same outside of a pod is
+ * substituted: ports, and the paths of mounted Secrets and of the ServiceAccount's token. Each substitution is printed.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -58,7 +58,10 @@ export function componentOf(deployment: Deployment): string {
   return deployment.spec.template.metadata.labels["app.kubernetes.io/component"] ?? "";
 }
 
-/** The arguments with other ports; a port that no argument names must be the program's default, so the argument is added. */
+/**
+ * The arguments with other ports; a port that no argument names must be the program's default, so the argument is
+ * added.
+ */
 export function withPorts(
   args: readonly string[],
   container: ReturnType<typeof containerOf>,
@@ -83,7 +86,10 @@ export async function choosePorts(container: ReturnType<typeof containerOf>): Pr
   return Object.fromEntries(container.ports.map(({ name }, index) => [name, ports[index] ?? 0]));
 }
 
-/** What a kubelet puts into every container: where each Service of the namespace is. A Service named podseidon-webhook gives PODSEIDON_WEBHOOK_PORT=tcp://… */
+/**
+ * What a kubelet puts into every container: where each Service of the namespace is. A Service named podseidon-webhook
+ * gives PODSEIDON_WEBHOOK_PORT=tcp://…
+ */
 export async function serviceEnvironment(cluster: Cluster): Promise<Readonly<Record<string, string>>> {
   interface Service extends KubeObject {
     readonly spec: {
@@ -164,7 +170,9 @@ export async function startManifestPods(
   return { deployment, volumes: mounted, pods };
 }
 
-/** The variables that stand for the ServiceAccount's mounted token, for each connection that the arguments leave to it. */
+/**
+ * The variables that stand for the ServiceAccount's mounted token, for each connection that the arguments leave to it.
+ */
 function inClusterVariables(args: readonly string[]): readonly string[] {
   const has = (flag: string): boolean => args.some((arg) => arg.startsWith(`--${flag}`));
   return [

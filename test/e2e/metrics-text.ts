@@ -1,4 +1,6 @@
-/** Reads the Prometheus text format, as far as a test needs it: the samples, without types, timestamps and exemplars. */
+/**
+ * Reads the Prometheus text format, as far as a test needs it: the samples, without types, timestamps and exemplars.
+ */
 export interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;

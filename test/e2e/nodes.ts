@@ -1,4 +1,7 @@
-/** Node objects without a kubelet. They exist so that a scheduler can place pods and so that garbage collectors find what pods name. */
+/**
+ * Node objects without a kubelet. They exist so that a scheduler can place pods and so that garbage collectors find
+ * what pods name.
+ */
 import { type AdminClient } from "./admin-client.ts";
 
 /** Room for far more pods than any case creates. */

@@ -1,4 +1,7 @@
-/** An admission webhook of somebody else, called beside Podseidon's: it sees every review and decides what the case wants, when the case wants. */
+/**
+ * An admission webhook of somebody else, called beside Podseidon's: it sees every review and decides what the case
+ * wants, when the case wants.
+ */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, type ServerResponse } from "node:http";
@@ -41,7 +44,10 @@ interface Review {
   readonly request: { readonly uid: string; readonly dryRun?: boolean; readonly oldObject: KubeObject };
 }
 
-/** Resolves when the cluster calls it for each deletion of a pod in the namespace. It ends with the case. Dry runs are admitted and not kept. */
+/**
+ * Resolves when the cluster calls it for each deletion of a pod in the namespace. It ends with the case. Dry runs are
+ * admitted and not kept.
+ */
 export async function startOtherWebhook(context: CaseContext, options: OtherWebhookOptions): Promise<OtherWebhook> {
   const { cluster, namespace, tls, decide, podName } = options;
   const reviews: SeenReview[] = [];

@@ -90,7 +90,10 @@ export const caBundlePatch = (file: string): unknown => ({
   target: { kind: "ValidatingWebhookConfiguration", name: "podseidon" },
 });
 
-/** Deletes what the folder applied, and the Leases, but not the CRD and the namespaces: the next case has its own objects in them. */
+/**
+ * Deletes what the folder applied, and the Leases, but not the CRD and the namespaces: the next case has its own
+ * objects in them.
+ */
 export async function removeOverlay(context: CaseContext, cluster: Cluster, folder: string): Promise<void> {
   const which = ["-l", "app.kubernetes.io/component", "--ignore-not-found"];
   await kubectlOrFail(context, cluster, "delete", "-k", folder, ...which);

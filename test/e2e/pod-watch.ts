@@ -1,4 +1,7 @@
-/** The pods of a namespace or a whole cluster as a test sees them: list, watch, and again whenever the connection is lost. */
+/**
+ * The pods of a namespace or a whole cluster as a test sees them: list, watch, and again whenever the connection is
+ * lost.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { type AdminClient, type ObjectList } from "./admin-client.ts";
 import { isServing, type Pod } from "./pods.ts";

@@ -60,7 +60,10 @@ export async function createPods(admin: AdminClient, options: CreatePodsOptions)
   return names;
 }
 
-/** Writes the status that a kubelet writes for a running pod; `ready` false is a pod whose probe fails. A pod with another UID is left alone (404 or 409). */
+/**
+ * Writes the status that a kubelet writes for a running pod; `ready` false is a pod whose probe fails. A pod with
+ * another UID is left alone (404 or 409).
+ */
 export async function setPodReady(
   admin: AdminClient,
   pod: { readonly namespace: string; readonly name: string; readonly uid?: string },

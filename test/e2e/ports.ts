@@ -1,11 +1,17 @@
-/** Ports of loopback that the system chooses. Another program can take one before it is used: whoever listens on it must be ready to ask again. */
+/**
+ * Ports of loopback that the system chooses. Another program can take one before it is used: whoever listens on it must
+ * be ready to ask again.
+ */
 import { createServer, type Server } from "node:net";
 import { once } from "node:events";
 
 /** Ports given out in this run: the system would give one again to whoever asks before its first owner listens. */
 const given = new Set<number>();
 
-/** `count` different ports that were free on all addresses a moment ago, and that nobody in this process was given before. */
+/**
+ * `count` different ports that were free on all addresses a moment ago, and that nobody in this process was given
+ * before.
+ */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const servers: Server[] = [];
   const ports: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * Role processes of the program under test: `dist/podseidon`, or the sources when PODSEIDON_E2E_DEV=1. Every listener gets a port of
- * its own, so that any number of them run side by side.
+ * Role processes of the program under test: `dist/podseidon`, or the sources when PODSEIDON_E2E_DEV=1. Every listener
+ * gets a port of its own, so that any number of them run side by side.
  */
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -94,7 +94,10 @@ export class PodseidonProcess {
     return get(`http://127.0.0.1:${this.ports.health}/readyz?verbose`);
   }
 
-  /** Resolves when /readyz answers 200; throws when the process has ended or the time is up. `limitMs` 0 returns at once. */
+  /**
+   * Resolves when /readyz answers 200; throws when the process has ended or the time is up. `limitMs` 0 returns at
+   * once.
+   */
   async waitReady(limitMs: number): Promise<void> {
     if (limitMs === 0) return;
     await waitFor(`${this.#options.name} is ready`, limitMs, async () => {
@@ -124,7 +127,10 @@ export class PodseidonProcess {
     return this.process.stop(stopGraceMs);
   }
 
-  /** A new process with the same arguments and ports, as a Deployment or systemd would start it. Call it when this one has ended. */
+  /**
+   * A new process with the same arguments and ports, as a Deployment or systemd would start it. Call it when this one
+   * has ended.
+   */
   startAgain(): Promise<PodseidonProcess> {
     return startPodseidon({ ...this.#options, ports: this.ports });
   }

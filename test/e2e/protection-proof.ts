@@ -1,4 +1,7 @@
-/** Shows that an installation protects: a Deployment gets its PodProtector, and deletions, an eviction and a fence do what they should. */
+/**
+ * Shows that an installation protects: a Deployment gets its PodProtector, and deletions, an eviction and a fence do
+ * what they should.
+ */
 import assert from "node:assert/strict";
 import { annotations } from "../../src/api/v1alpha1/names.ts";
 import { type PodProtector } from "../../src/api/v1alpha1/pod-protector.ts";
@@ -103,7 +106,9 @@ export class ProtectionProof {
     return { evicted: 1 };
   }
 
-  /** A deletion that is admitted here and refused elsewhere: the aggregator fences the pod and the admission comes back. */
+  /**
+   * A deletion that is admitted here and refused elsewhere: the aggregator fences the pod and the admission comes back.
+   */
   async fence(): Promise<Figures> {
     const { worker, namespace } = this.#installation;
     const [pod] = await this.#serving();
@@ -130,8 +135,8 @@ export class ProtectionProof {
   }
 
   /**
-   * A source that vanishes without being deleted leaves its protector in force, and an Event says so. On request the generator takes a
-   * cell out of the status, and lets the protector go.
+   * A source that vanishes without being deleted leaves its protector in force, and an Event says so. On request the
+   * generator takes a cell out of the status, and lets the protector go.
    */
   async lostSource(): Promise<void> {
     const { core, namespace } = this.#installation;

@@ -2,7 +2,7 @@
 import { Agent, request } from "undici";
 import { annotations } from "../../src/api/v1alpha1/names.ts";
 import { mediaType } from "../../src/kube/protobuf/index.ts";
-import { eventFieldsInUse, type Exchange, fieldsInUse } from "../kube/protobuf/exchange.ts";
+import { eventFieldsInUse, type Exchange, fieldsInUse } from "../unit/kube/protobuf/exchange.ts";
 import { type ObjectList } from "./admin-client.ts";
 import { type Cluster } from "./cluster.ts";
 import { podPath } from "./pods.ts";
@@ -18,7 +18,10 @@ interface Answer {
 const watchSeconds = 3;
 const limitMs = 30_000;
 
-/** Creates pods in which every field in use has, in one pod or another, each kind of value; resolves to the version before. */
+/**
+ * Creates pods in which every field in use has, in one pod or another, each kind of value; resolves to the version
+ * before.
+ */
 export async function createVariedPods({ admin }: Cluster, namespace: string): Promise<string> {
   const path = `/api/v1/namespaces/${namespace}/pods`;
   const before = await admin.get<ObjectList<unknown>>(path);

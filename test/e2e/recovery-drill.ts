@@ -1,4 +1,7 @@
-/** What every role must do again after an outage, each step timed: pods under a floor in two workers, one of which has the outages. */
+/**
+ * What every role must do again after an outage, each step timed: pods under a floor in two workers, one of which has
+ * the outages.
+ */
 import assert from "node:assert/strict";
 import { type Cluster } from "./cluster.ts";
 import { type DeletionAttempt, deleteNow } from "./deletions.ts";
@@ -11,9 +14,10 @@ import { createPausedDeployment, dummyPod, waitTouched } from "./signs-of-work.t
 import { GiveUp, waitFor } from "./wait.ts";
 
 /**
- * Each step of a recovery. A watch waits up to 5 s for a server that was away or did not know us, 5 s longer for one that is just starting (it asks
- * for that), and again up to 10 s before the list that a restarted server makes necessary; up to 30 s for one that answers with errors
- * (src/kube/watch/backoff.ts). The rest is for Leases (4.4 s between two attempts) and for what follows on a busy machine.
+ * Each step of a recovery. A watch waits up to 5 s for a server that was away or did not know us, 5 s longer for one
+ * that is just starting (it asks for that), and again up to 10 s before the list that a restarted server makes
+ * necessary; up to 30 s for one that answers with errors (src/kube/watch/backoff.ts). The rest is for Leases (4.4 s
+ * between two attempts) and for what follows on a busy machine.
  */
 const recoveryLimitMs = 45_000;
 /** A replica whose watch is back judges by counts that are milliseconds old. */
@@ -155,7 +159,9 @@ export class RecoveryDrill {
     return deleteNow(cluster.admin, this.fleet.namespace, name);
   }
 
-  /** Resolves when every webhook replica has news that are younger than the end of the outage, to the time since then. */
+  /**
+   * Resolves when every webhook replica has news that are younger than the end of the outage, to the time since then.
+   */
   async #waitHeard(elapsedMs: () => number): Promise<number> {
     await this.fleet.waitHeard(elapsedMs, recoveryLimitMs);
     return elapsedMs();
@@ -176,7 +182,10 @@ export class RecoveryDrill {
     return refusals;
   }
 
-  /** The generator protects a new Deployment, both update-triggers touch their pods, everything is ready, no process is another one. */
+  /**
+   * The generator protects a new Deployment, both update-triggers touch their pods, everything is ready, no process is
+   * another one.
+   */
   async #everyRoleWorks(): Promise<void> {
     const { fleet } = this;
     const name = `after-outage-${++this.#recoveries}`;

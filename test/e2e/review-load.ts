@@ -1,4 +1,7 @@
-/** Reviews at a steady rate, posted to the webhook as an API server does it: over kept connections, without a second try. */
+/**
+ * Reviews at a steady rate, posted to the webhook as an API server does it: over kept connections, without a second
+ * try.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { randomUUID } from "node:crypto";
 import { Agent, request } from "undici";

@@ -1,6 +1,6 @@
 /**
- * Runs cases one after another, each with a time limit, its own namespace and its own processes, on clusters that they share. Prints
- * one line for each and writes test-results/e2e.json.
+ * Runs cases one after another, each with a time limit, its own namespace and its own processes, on clusters that they
+ * share. Prints one line for each and writes test-results/e2e.json.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -66,7 +66,10 @@ const logTailLines = 20;
 /** What the program under test ends with after a bug (EX_SOFTWARE); no case asks for that. */
 const crashCode = 70;
 
-/** Resolves to the results and stops the clusters. A case that fails takes the shared clusters with it: what it left in them must not fail the next one. */
+/**
+ * Resolves to the results and stops the clusters. A case that fails takes the shared clusters with it: what it left in
+ * them must not fail the next one.
+ */
 export async function runCases(options: RunnerOptions): Promise<readonly CaseResult[]> {
   const { pool, print } = options;
   const selected = options.cases.filter(({ name }) => name.includes(options.filter));
@@ -121,7 +124,8 @@ async function runCase(one: E2eCase, namespace: string, options: RunnerOptions):
   } catch (cause) {
     const logs = [...processes.processes(), ...options.pool.processes()].map(logTail);
     error = [describe(cause), ...logs].join("\n");
-    // Ports are chosen by the system and free until they are used, unless a connection of another program gets one in between.
+    // Ports are chosen by the system and free until they are used, unless a connection of another program gets one in
+    // between.
     portWasTaken = processes.processes().some((one) => one.exit() !== undefined && isPortTaken(one.log()));
   }
   const durationMs = performance.now() - startMs;

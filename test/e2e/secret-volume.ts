@@ -1,6 +1,6 @@
 /**
- * Plays the kubelet's part for a Secret that is mounted into a pod: the keys as files behind a symbolic link, which is replaced in
- * one step when the Secret changes.
+ * Plays the kubelet's part for a Secret that is mounted into a pod: the keys as files behind a symbolic link, which is
+ * replaced in one step when the Secret changes.
  */
 import { chmodSync, chownSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";

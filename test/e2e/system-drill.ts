@@ -1,4 +1,7 @@
-/** One cluster with Kubernetes' own controllers and scheduler: workloads that are exactly at their floor, and who asks for the deletion of their pods. */
+/**
+ * One cluster with Kubernetes' own controllers and scheduler: workloads that are exactly at their floor, and who asks
+ * for the deletion of their pods.
+ */
 import assert from "node:assert/strict";
 import { readAuditEvents } from "./audit-log.ts";
 import { AvailableWatch } from "./available.ts";
@@ -65,8 +68,8 @@ export class SystemDrill {
   }
 
   /**
-   * A Deployment whose rolling updates may take no pod away, so that its floor is `replicas`: it stands there from the start. Resolves when its pods are
-   * counted; the watch remembers the lowest number of them from then on.
+   * A Deployment whose rolling updates may take no pod away, so that its floor is `replicas`: it stands there from the
+   * start. Resolves when its pods are counted; the watch remembers the lowest number of them from then on.
    */
   async atFloor(app: string, { replicas, podSpec = {}, container = {} }: WorkloadOptions): Promise<AvailableWatch> {
     const labels = { app };
@@ -99,7 +102,10 @@ export class SystemDrill {
     return available;
   }
 
-  /** Ready pods that the PodProtector of `app` counts and no ReplicaSet owns: so many may be deleted. They run on node-0. Resolves to their names when they are counted. */
+  /**
+   * Ready pods that the PodProtector of `app` counts and no ReplicaSet owns: so many may be deleted. They run on
+   * node-0. Resolves to their names when they are counted.
+   */
   async lendQuota(app: string, count: number, nth = 1): Promise<readonly string[]> {
     const { status } = await this.fleet.protector(`deployment-${app}`);
     const counted = status?.summary.aggregatedAvailableReplicas ?? 0;

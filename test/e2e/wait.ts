@@ -1,4 +1,7 @@
-/** Waiting for something outside of this process: polled, because there is nothing to subscribe to, and always with a limit. */
+/**
+ * Waiting for something outside of this process: polled, because there is nothing to subscribe to, and always with a
+ * limit.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 
 /** 20 polls a second cost nothing on loopback and add at most 50 ms to a wait. */

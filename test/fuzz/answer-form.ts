@@ -1,4 +1,7 @@
-/** The forms that an answer may have: an AdmissionReview of admission.k8s.io/v1, or one of the HTTP errors that API servers understand. */
+/**
+ * The forms that an answer may have: an AdmissionReview of admission.k8s.io/v1, or one of the HTTP errors that API
+ * servers understand.
+ */
 
 export interface RawAnswer {
   /** The method of the request: an answer to HEAD has no body. */

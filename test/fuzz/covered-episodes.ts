@@ -1,4 +1,6 @@
-/** The episodes that `make fuzz COVERAGE=1` measures: a test file, because Node's test runner is what measures branches. */
+/**
+ * The episodes that `make fuzz COVERAGE=1` measures: a test file, because Node's test runner is what measures branches.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawEpisode } from "./draw-episode.ts";

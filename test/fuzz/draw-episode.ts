@@ -1,6 +1,6 @@
 /** Draws episodes: what the replica is like, which PodProtectors there are, and what reaches it in which order. */
 import { type KubeErrorKind } from "../../src/kube/kube-client.ts";
-import { errorKinds } from "../kube/error-kinds.ts";
+import { errorKinds } from "../unit/kube/error-kinds.ts";
 import { Draw } from "./draw.ts";
 import { type Episode, type EpisodeSettings, type Fault, type GivenProtector, type Step } from "./episode.ts";
 import { mutated } from "./mutate.ts";

@@ -1,6 +1,7 @@
 /**
- * What the fuzzer plays: a replica of the webhook over one core, and steps that reach it from outside. All of it is JSON, so that a failure can be kept, made
- * smaller, and put into the corpus. A review and a PodProtector are an input each.
+ * What the fuzzer plays: a replica of the webhook over one core, and steps that reach it from outside. All of it is
+ * JSON, so that a failure can be kept, made smaller, and put into the corpus. A review and a PodProtector are an input
+ * each.
  */
 import { type KubeErrorKind } from "../../src/kube/kube-client.ts";
 

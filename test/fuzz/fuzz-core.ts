@@ -1,12 +1,13 @@
 /**
- * The core cluster of an episode: PodProtectors as JSON text, read anew for every answer and event as from the wire, so that nothing is shared with the
- * product, and depth and odd keys arrive as they would. (FakeCore of the webhook's tests clones objects, which neither survives depth nor text that is odd.)
+ * The core cluster of an episode: PodProtectors as JSON text, read anew for every answer and event as from the wire, so
+ * that nothing is shared with the product, and depth and odd keys arrive as they would. (FakeCore of the webhook's
+ * tests clones objects, which neither survives depth nor text that is odd.)
  */
 import { KubeError, type KubeClient, type KubeErrorKind, type KubeRequest } from "../../src/kube/kube-client.ts";
 import { type Clock, sleep } from "../../src/util/clock.ts";
 import { decodeWatched } from "../../src/webhook/index.ts";
-import { FakeInformer } from "../webhook/support/fake-informer.ts";
-import { type Json } from "../webhook/support/objects.ts";
+import { FakeInformer } from "../unit/webhook/support/fake-informer.ts";
+import { type Json } from "../unit/webhook/support/objects.ts";
 import { type Fault } from "./episode.ts";
 
 export interface AcceptedWrite {

@@ -9,7 +9,7 @@ import { minimise } from "./minimise.ts";
 import { play } from "./play.ts";
 import { SteadyRules, surePodOf } from "./steady-rules.ts";
 import { addOutcome, emptyTally, statusesOf } from "./tally.ts";
-import { cell, type Json, pod, protector } from "../webhook/support/objects.ts";
+import { cell, type Json, pod, protector } from "../unit/webhook/support/objects.ts";
 
 describe("the fuzzer", () => {
   it("finds nothing in 3,000 inputs, half of which get as far as the quota", async () => {

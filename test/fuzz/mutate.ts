@@ -1,4 +1,7 @@
-/** Structural damage to JSON: wrong types, missing and extra fields, names that JavaScript treats in a special way, and text that is no JSON at all. */
+/**
+ * Structural damage to JSON: wrong types, missing and extra fields, names that JavaScript treats in a special way, and
+ * text that is no JSON at all.
+ */
 import { type Draw } from "./draw.ts";
 
 /** As JSON text, because some cannot be written as values. */
@@ -60,7 +63,10 @@ function nested(levels: number): string {
   return '{"a":'.repeat(levels) + "1" + "}".repeat(levels);
 }
 
-/** Changes one to three places of `value`; the result is JSON text. The damage is spread evenly over the levels of the tree. */
+/**
+ * Changes one to three places of `value`; the result is JSON text. The damage is spread evenly over the levels of the
+ * tree.
+ */
 export function mutated(draw: Draw, value: unknown): string {
   const root = { value: JSON.parse(JSON.stringify(value)) as unknown };
   for (let left = 1 + draw.below(3); left > 0; left -= 1) mutateOnce(draw, root);

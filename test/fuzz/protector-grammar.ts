@@ -1,6 +1,8 @@
-/** PodProtectors: steady ones, whose rules are checked, and loose ones with everything that the API and its abuse allow. */
-import { digestOfUID, packDigests } from "../../src/core/uid-digest.ts";
-import { cell, type Json, protector } from "../webhook/support/objects.ts";
+/**
+ * PodProtectors: steady ones, whose rules are checked, and loose ones with everything that the API and its abuse allow.
+ */
+import { digestOfUID, packDigests } from "../../src/accounting/history/uid-digest.ts";
+import { cell, type Json, protector } from "../unit/webhook/support/objects.ts";
 import { type Draw } from "./draw.ts";
 import { mutated } from "./mutate.ts";
 

@@ -1,6 +1,6 @@
 /** Reviews as an API server sends them, as a badly configured one does, and as an attacker does. */
 import { annotations } from "../../src/api/v1alpha1/names.ts";
-import { deleteReview, evictReview, type Json, pod } from "../webhook/support/objects.ts";
+import { deleteReview, evictReview, type Json, pod } from "../unit/webhook/support/objects.ts";
 import { type Draw } from "./draw.ts";
 import { type EpisodeSettings, type ReviewStep } from "./episode.ts";
 import { garbled, mutated } from "./mutate.ts";

@@ -1,13 +1,14 @@
 /**
- * What must hold for the steady PodProtectors of an episode, whatever else is sent: no more deletions are allowed than their quota, each is held by a
- * status write, each refusal is true, and nobody else's state is touched. Shares no code with the decision but the digests.
+ * What must hold for the steady PodProtectors of an episode, whatever else is sent: no more deletions are allowed than
+ * their quota, each is held by a status write, each refusal is true, and nobody else's state is touched. Shares no code
+ * with the decision but the digests.
  */
 import { isDeepStrictEqual } from "node:util";
 import { annotations } from "../../src/api/v1alpha1/names.ts";
 import { type LabelSelector } from "../../src/api/v1alpha1/pod-protector.ts";
-import { digestOfUID, unpackDigests } from "../../src/core/uid-digest.ts";
-import { naiveMatches } from "../label-index/naive.ts";
-import { type Json } from "../webhook/support/objects.ts";
+import { digestOfUID, unpackDigests } from "../../src/accounting/history/uid-digest.ts";
+import { naiveMatches } from "../unit/label-index/naive.ts";
+import { type Json } from "../unit/webhook/support/objects.ts";
 import { type ReviewResponse } from "./answer-form.ts";
 import { type AcceptedWrite } from "./fuzz-core.ts";
 

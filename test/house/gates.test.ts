@@ -140,7 +140,7 @@ const violations: readonly Violation[] = [
   {
     what: "a test that is switched off",
     gate: "rules",
-    planted: { "test/util/answer.test.ts": `import { test } from "node:test";\ntest.skip("later", () => {});\n` },
+    planted: { "test/unit/util/answer.test.ts": `import { test } from "node:test";\ntest.skip("later", () => {});\n` },
     says: /test\.skip/,
   },
 ];

@@ -28,17 +28,17 @@ export const schema = v.literal(answer());
 process.stdout.write(schema.type);
 `,
   "scripts/build.ts": "process.exitCode = 0;\n",
-  "test/util/answer.test.ts": `import assert from "node:assert/strict";
+  "test/unit/util/answer.test.ts": `import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answer } from "../../src/util/answer.ts";
+import { answer } from "../../../src/util/answer.ts";
 
 test("the answer is 42", () => {
   assert.equal(answer(), 42);
 });
 `,
-  "test/api/decode.test.ts": `import assert from "node:assert/strict";
+  "test/unit/api/decode.test.ts": `import assert from "node:assert/strict";
 import { test } from "node:test";
-import { schema } from "../../src/api/decode.ts";
+import { schema } from "../../../src/api/decode.ts";
 
 test("the schema wants a literal", () => {
   assert.equal(schema.type, "literal");
@@ -48,8 +48,8 @@ test("the schema wants a literal", () => {
 };
 
 /**
- * Writes the sound files, then `planted` over them, with the configuration of this repository beside them, and calls `use` with the
- * folder. `<root>` in a text becomes the folder's path. The folder is gone afterwards.
+ * Writes the sound files, then `planted` over them, with the configuration of this repository beside them, and calls
+ * `use` with the folder. `<root>` in a text becomes the folder's path. The folder is gone afterwards.
  */
 export function withPlantedTree<Result>(
   planted: Readonly<Record<string, string>>,

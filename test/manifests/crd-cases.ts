@@ -1,6 +1,6 @@
 /**
- * PodProtectors that the CRD must accept or refuse. The unit tests try the schema on them; `make e2e` may send them to a real API server
- * (`dryRun=All`), which evaluates the rules as well.
+ * PodProtectors that the CRD must accept or refuse. The unit tests try the schema on them; `make e2e` may send them to
+ * a real API server (`dryRun=All`), which evaluates the rules as well.
  */
 import type { PodProtectorSpec, PodProtectorStatus } from "../../src/api/v1alpha1/pod-protector.ts";
 

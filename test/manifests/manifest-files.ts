@@ -1,6 +1,6 @@
 /**
- * Reads manifests/ for tests: the objects of a YAML file, and a kustomization rendered as far as ours go (resources and JSON patches),
- * so that `make test` needs no kubectl. `make e2e` renders with the real one.
+ * Reads manifests/ for tests: the objects of a YAML file, and a kustomization rendered as far as ours go (resources and
+ * JSON patches), so that `make test` needs no kubectl. `make e2e` renders with the real one.
  */
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
@@ -108,8 +108,8 @@ export function onlyOne<M extends Manifest>(manifests: readonly Manifest[], kind
 }
 
 /**
- * The objects of the kustomization in `folder` (relative to manifests/). Throws when a reference leads nowhere, an object comes twice, a
- * patch meets no object, or a patch does not fit.
+ * The objects of the kustomization in `folder` (relative to manifests/). Throws when a reference leads nowhere, an
+ * object comes twice, a patch meets no object, or a patch does not fit.
  */
 export function render(folder: string): Manifest[] {
   const root = path.join(manifestsFolder, folder);

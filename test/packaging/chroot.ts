@@ -11,8 +11,8 @@ export interface ChrootRunOptions {
   /** Added to the environment that the Dockerfile sets. */
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * For a role, which runs until it is stopped: the URL of its /readyz. Once it answers 200, SIGTERM is sent. The process shares the
-   * network of the host.
+   * For a role, which runs until it is stopped: the URL of its /readyz. Once it answers 200, SIGTERM is sent. The
+   * process shares the network of the host.
    */
   readonly readyUrl?: string;
   /** Limit of the whole run in milliseconds; the process is killed when it passes. */
@@ -51,8 +51,8 @@ async function answers(url: string): Promise<boolean> {
 }
 
 /**
- * Signals process 1 of the new namespace, as a container engine would. It is the only child of `unshare`, which ends with it; the other
- * way round it would not, since a change of user clears the parent-death signal.
+ * Signals process 1 of the new namespace, as a container engine would. It is the only child of `unshare`, which ends
+ * with it; the other way round it would not, since a change of user clears the parent-death signal.
  */
 function signalInside(unshare: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
   if (unshare.pid === undefined || unshare.exitCode !== null || unshare.signalCode !== null) return;
@@ -62,8 +62,9 @@ function signalInside(unshare: ChildProcess, signal: "SIGTERM" | "SIGKILL"): voi
 }
 
 /**
- * Runs the executable of an assembled image root (scripts/image-root.ts) in a chroot, as the Dockerfile's user, as process 1 of a PID
- * namespace with its own /proc. Needs Linux, root, `unshare` and `chroot`. Throws when the process cannot be started at all.
+ * Runs the executable of an assembled image root (scripts/image-root.ts) in a chroot, as the Dockerfile's user, as
+ * process 1 of a PID namespace with its own /proc. Needs Linux, root, `unshare` and `chroot`. Throws when the process
+ * cannot be started at all.
  */
 export async function runInChroot(options: ChrootRunOptions): Promise<ChrootRun> {
   const { folder, facts } = options.root;

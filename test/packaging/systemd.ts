@@ -20,8 +20,9 @@ export function unitCommandLine(role: string): readonly string[] {
 }
 
 /**
- * Runs `systemd-analyze verify` on a copy of the template unit, as instance `role`, whose ExecStart is `executable` (which must exist:
- * the tool checks that). Any output counts as a failure: the tool exits 0 on settings that it does not know.
+ * Runs `systemd-analyze verify` on a copy of the template unit, as instance `role`, whose ExecStart is `executable`
+ * (which must exist: the tool checks that). Any output counts as a failure: the tool exits 0 on settings that it does
+ * not know.
  */
 export function verifySystemdUnit(executable: string, role: string): UnitVerdict {
   const folder = mkdtempSync(path.join(os.tmpdir(), "podseidon-unit-"));

@@ -1,15 +1,17 @@
 /**
- * `make sim COVERAGE=1`: which branches of the product's heart the simulation reaches. Node's own coverage, printed by file.
+ * `make sim COVERAGE=1`: which branches of the product's heart the simulation reaches. Node's own coverage, printed by
+ * file.
  *
- * The heart is what decides about a deletion, keeps the counts and makes the floors: accounting and quota, label index, batching, watches,
- * aggregator, generator, and of the webhook all but its edge. Not in it:
- * - src/webhook/{app,admission-review,review-body,in-flight-limit}.ts: the HTTP edge. A simulated API server asks in one form only; fuzzing and the tests
- *   of the app send the others.
- * - src/webhook/{webhook,index}.ts and the like: composition, which each life runs through; index.ts and metrics.ts decide nothing.
+ * The heart is what decides about a deletion, keeps the counts and makes the floors: accounting and quota, label index,
+ * batching, watches, aggregator, generator, and of the webhook all but its edge. Not in it:
+ * - src/webhook/{app,admission-review,review-body,in-flight-limit}.ts: the HTTP edge. A simulated API server asks in
+ *   one form only; fuzzing and the tests of the app send the others.
+ * - src/webhook/{webhook,index}.ts and the like: composition, which each life runs through; index.ts and metrics.ts
+ *   decide nothing.
  * - src/kube without watch/: the client, whose sockets the simulated network replaces.
  *
- * A branch that TypeScript proves to be impossible does not count: a `default:` followed by assertNever or `satisfies never` alone. A type error would tell
- * of a way into it. Everything else counts, also what is only a guard.
+ * A branch that TypeScript proves to be impossible does not count: a `default:` followed by assertNever or `satisfies
+ * never` alone. A type error would tell of a way into it. Everything else counts, also what is only a guard.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -19,11 +21,13 @@ import { renderText } from "./table.ts";
 
 const root = path.join(import.meta.dirname, "..", "..");
 const lives = fileURLToPath(new URL("./covered-lives.ts", import.meta.url));
-const heart = ["core", "aggregator", "generator", "webhook", "retry-batch", "label-index", "kube/watch"].map(
+const heart = ["accounting", "aggregator", "generator", "webhook", "retry-batch", "label-index", "kube/watch"].map(
   (folder) => `src/${folder}`,
 );
 const notInHeart: ReadonlySet<string> = new Set([
-  ...["app", "admission-review", "review-body", "in-flight-limit", "webhook"].map((name) => `src/webhook/${name}.ts`),
+  ...["http/app", "http/admission-review", "http/review-body", "http/in-flight-limit", "webhook"].map(
+    (name) => `src/webhook/${name}.ts`,
+  ),
   ...heart.flatMap((folder) => [`${folder}/index.ts`, `${folder}/metrics.ts`]),
   "src/kube/watch/informer-metrics.ts",
 ]);
@@ -74,7 +78,10 @@ export function impossibleLines(source: string): ReadonlySet<number> {
   return new Set(lines.flatMap((_, index) => (isImpossible(index) ? [index + 1] : [])));
 }
 
-/** Runs the test file `program` and measures `folders`. `output` is lcov; `ending` is the exit code, or the signal that ended it. */
+/**
+ * Runs the test file `program` and measures `folders`. `output` is lcov; `ending` is the exit code, or the signal that
+ * ended it.
+ */
 export function measured(
   program: string,
   folders: readonly string[],

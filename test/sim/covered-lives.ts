@@ -1,7 +1,8 @@
 /**
- * The lives that `make sim COVERAGE=1` measures: a test file, because Node's test runner is what measures branches. SEED and SEEDS say which. For each seed
- * the life that a hunt lives; one in which all happens that can, also what breaks promises by design; and one of another algorithm in turn. Besides, each
- * named scenario once: they are lives as well, of what happens too rarely by chance.
+ * The lives that `make sim COVERAGE=1` measures: a test file, because Node's test runner is what measures branches.
+ * SEED and SEEDS say which. For each seed the life that a hunt lives; one in which all happens that can, also what
+ * breaks promises by design; and one of another algorithm in turn. Besides, each named scenario once: they are lives as
+ * well, of what happens too rarely by chance.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

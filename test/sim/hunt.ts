@@ -1,4 +1,6 @@
-/** `make sim`: lives of random worlds on all cores until the time is up; says what it found, and how to live it again. */
+/**
+ * `make sim`: lives of random worlds on all cores until the time is up; says what it found, and how to live it again.
+ */
 import { spawnSync } from "node:child_process";
 import { type FaultClass, faultClasses, onDemand } from "./plan.ts";
 import { type Settings } from "./settings.ts";
@@ -105,7 +107,10 @@ export async function hunt(pool: LifePool, settings: Settings): Promise<number> 
   return isInterrupted ? 130 : 0;
 }
 
-/** One seed after the other, at least one, until the time is up. Workers take them as they come, so no two live the same. */
+/**
+ * One seed after the other, at least one, until the time is up. Workers take them as they come, so no two live the
+ * same.
+ */
 function* tasksOf({ firstSeed, overrides }: Settings, endMs: number): Generator<LifeTask> {
   let seed = firstSeed;
   do {

@@ -12,7 +12,9 @@ import { type LifeTask, liveTask } from "./workers/task.ts";
 
 const root = path.join(import.meta.dirname, "..", "..");
 const seeds = 200;
-/** Shorter than most seeds draw, so that all lives take well under a minute on two cores. `make sim` lives them in full. */
+/**
+ * Shorter than most seeds draw, so that all lives take well under a minute on two cores. `make sim` lives them in full.
+ */
 const chaosMs = 15_000;
 
 const short = { plan: { chaosMs } };

@@ -1,4 +1,7 @@
-/** The life of a world: it comes up, people delete pods while things go wrong, everything heals, and all quota must come back. */
+/**
+ * The life of a world: it comes up, people delete pods while things go wrong, everything heals, and all quota must come
+ * back.
+ */
 import { uniform } from "../../src/util/rng.ts";
 import { Chaos } from "./actors/chaos.ts";
 import { Deleters } from "./actors/deleters.ts";
@@ -10,20 +13,26 @@ import { createSeededRng } from "../support/seeded-rng.ts";
 import { settleWindowMs, World, type WorldTotals } from "./world.ts";
 
 /**
- * Watches and leases need seconds; first counts in a cell where nothing moves wait for the bookmark that comes once a minute; and where a cell's clock is far
- * ahead of its aggregator's, pods seem to become available only later.
+ * Watches and leases need seconds; first counts in a cell where nothing moves wait for the bookmark that comes once a
+ * minute; and where a cell's clock is far ahead of its aggregator's, pods seem to become available only later.
  */
 const startUpMs = 300_000;
 /**
- * After the faults: a watch's longest backoff, a lease, then the slowest row of design 2.6 (settle window + 60 s), once more where a bucket was
- * refreshed at the last moment.
+ * After the faults: a watch's longest backoff, a lease, then the slowest row of design 2.6 (settle window + 60 s), once
+ * more where a bucket was refreshed at the last moment.
  */
 const healingMsMax = 30_000 + 30_000 + 2 * settleWindowMs + 60_000;
-/** The last bucket may have gone with its pod while its settle window still runs; then comes a barrier, and a watch brings a bookmark once a minute. */
+/**
+ * The last bucket may have gone with its pod while its settle window still runs; then comes a barrier, and a watch
+ * brings a bookmark once a minute.
+ */
 const restMs = settleWindowMs + 75_000;
 /** New pods become ready, and are counted. */
 const refillMs = 30_000;
-/** An aggregator that was shown an old list takes the core for restored, and counts anew after the settle window and a bookmark (design 2.4). */
+/**
+ * An aggregator that was shown an old list takes the core for restored, and counts anew after the settle window and a
+ * bookmark (design 2.4).
+ */
 const lastTriesMs = settleWindowMs + 75_000;
 
 export interface LifeOptions {
@@ -34,7 +43,10 @@ export interface LifeOptions {
   readonly argv?: readonly string[];
   /** Overrides of what the seed draws: a shrinker's smaller world, or a plain one. */
   readonly plan?: Partial<Plan>;
-  /** Called with the world before it lives: for a runner that must end it when its process has an error that no promise carries. */
+  /**
+   * Called with the world before it lives: for a runner that must end it when its process has an error that no promise
+   * carries.
+   */
   readonly onWorld?: (world: World) => void;
 }
 
@@ -96,7 +108,10 @@ async function throughLife(world: World): Promise<number> {
   return await healed(world, deleters, workloads);
 }
 
-/** Nobody asks for anything any more: buckets must go, counts must be true, and what fits must be admitted. Returns how long it took. */
+/**
+ * Nobody asks for anything any more: buckets must go, counts must be true, and what fits must be admitted. Returns how
+ * long it took.
+ */
 async function healed(world: World, deleters: Deleters, workloads: ReadonlyMap<string, Workload>): Promise<number> {
   const { kernel } = world;
   const startMs = kernel.nowMs;

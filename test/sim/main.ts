@@ -1,16 +1,14 @@
 /**
- * `make sim`: lives of random worlds, in which the real roles run against simulated API servers, network and clocks (world.ts, life.ts).
+ * `make sim`: lives of random worlds, in which the real roles run against simulated API servers, network and clocks
+ * (world.ts, life.ts).
  *
- *   MINUTES=1      how long to hunt for a broken floor
- *   SEED=1         the first seed; with MINUTES=0 the only one
- *   ONLY=a,b       these fault classes (plan.ts) instead of those that the seed draws; "none" = no faults
- *   PLAN='{…}'     other fields of the plan, as a shrinker prints them
- *   REPORT=1       instead: every algorithm under every fault class; SEEDS=20 lives for each, FORMAT=markdown for the docs
- *   SHRINK=1       instead: the smallest world with the finding of SEED
- *   SPEED=1        instead: how fast the simulator is
- *   COVERAGE=1     instead: how much of the product's heart SEEDS=20 lives reach
- *   MUTATIONS=1    instead: whether every deliberate mistake in the product's heart is noticed (mutations/)
- *   WORKERS=…      default: one for each core
+ *   MINUTES=1 how long to hunt for a broken floor SEED=1 the first seed; with MINUTES=0 the only one ONLY=a,b these
+ *   fault classes (plan.ts) instead of those that the seed draws; "none" = no faults PLAN='{…}' other fields of the
+ *   plan, as a shrinker prints them REPORT=1 instead: every algorithm under every fault class; SEEDS=20 lives for each,
+ *   FORMAT=markdown for the docs SHRINK=1 instead: the smallest world with the finding of SEED SPEED=1 instead: how
+ *   fast the simulator is COVERAGE=1 instead: how much of the product's heart SEEDS=20 lives reach MUTATIONS=1 instead:
+ *   whether every deliberate mistake in the product's heart is noticed (mutations/) WORKERS=… default: one for each
+ *   core
  *
  * Exits with 1 when something was found, with 2 when a setting is wrong. The last line of a hunt is JSON.
  */

@@ -1,5 +1,8 @@
-/** What the seed of a world decides: its size, what its people do, and what goes wrong how often. Everything else follows by running it. */
-import { healthCriteria, type HealthCriterion } from "../../src/core/health-criterion.ts";
+/**
+ * What the seed of a world decides: its size, what its people do, and what goes wrong how often. Everything else
+ * follows by running it.
+ */
+import { healthCriteria, type HealthCriterion } from "../../src/accounting/count/health-criterion.ts";
 import { type Rng, uniform } from "../../src/util/rng.ts";
 import { type Rates } from "./clusters/conditions.ts";
 
@@ -46,9 +49,9 @@ const newest = ["odd-answers", "small-pages", "outages", "namespace-labels"] as 
 /** Faults that a seed switches on or off together. */
 export const faultClasses = [...drawnFirst, ...drawnLast, ...newest] as const;
 /**
- * Faults that even a correct guard cannot hold against in full (docs/accounting.md): drawn only on demand. Beside all other faults restores hold in
- * nearly all worlds, but not in all: a core's new history may reach the very version of an object that a process still knows from the old one, and then a
- * compare-and-swap cannot tell them apart.
+ * Faults that even a correct guard cannot hold against in full (docs/accounting.md): drawn only on demand. Beside all
+ * other faults restores hold in nearly all worlds, but not in all: a core's new history may reach the very version of
+ * an object that a process still knows from the old one, and then a compare-and-swap cannot tell them apart.
  */
 export const onDemand = ["restores", "old-crd", "last-known-quota", "webhook-dry-runs"] as const;
 const lateFaults: ReadonlySet<string> = new Set([...drawnLast, ...newest]);

@@ -1,6 +1,6 @@
 /**
- * `make sim REPORT=1`: every algorithm under every fault class alone, under none and under all, on the same seeds. Shows why `observed` is the
- * default: the others break floors.
+ * `make sim REPORT=1`: every algorithm under every fault class alone, under none and under all, on the same seeds.
+ * Shows why `observed` is the default: the others break floors.
  */
 import { type FaultClass, faultClasses } from "./plan.ts";
 import { type Settings } from "./settings.ts";
@@ -154,7 +154,10 @@ function tableOf(algorithm: Algorithm, cells: readonly Cell[]): Table {
   };
 }
 
-/** What went wrong besides broken floors that are expected: seeds to live again. The default promises that there is nothing. */
+/**
+ * What went wrong besides broken floors that are expected: seeds to live again. The default promises that there is
+ * nothing.
+ */
 export function findingsOf(cells: readonly Cell[], algorithm: Algorithm): string[] {
   return cells
     .filter((cell) => cell.algorithm === algorithm)

@@ -1,4 +1,7 @@
-/** `make sim SHRINK=1 SEED=…`: looks for a smaller world with the same kind of finding: fewer fault classes, fewer of everything, less time. */
+/**
+ * `make sim SHRINK=1 SEED=…`: looks for a smaller world with the same kind of finding: fewer fault classes, fewer of
+ * everything, less time.
+ */
 import { type FaultClass } from "./plan.ts";
 import { type LifeOutcome, type LifeTask, planOf, type PlanSettings } from "./workers/task.ts";
 
@@ -14,7 +17,10 @@ export interface ShrinkOptions {
 
 type Size = Required<PlanSettings>;
 
-/** Everything about a world that can be made smaller, in the order in which it is tried. The floor follows the pods (`apply`). */
+/**
+ * Everything about a world that can be made smaller, in the order in which it is tried. The floor follows the pods
+ * (`apply`).
+ */
 const simplifications: readonly ((size: Size) => PlanSettings)[] = [
   ({ cells }) => ({ cells: cells.slice(0, 1) }),
   ({ cells }) => ({ cells: cells.slice(0, -1) }),
@@ -38,7 +44,10 @@ const simplifications: readonly ((size: Size) => PlanSettings)[] = [
   ({ deletionsPerSecond }) => ({ deletionsPerSecond: deletionsPerSecond / 2 }),
 ];
 
-/** The finding without what differs between two lives: numbers, ids, names of cells, and the state that follows in braces. */
+/**
+ * The finding without what differs between two lives: numbers, ids, names of cells, and the state that follows in
+ * braces.
+ */
 export function kindOf(finding: string): string {
   const [firstLine = ""] = finding.split("\n", 1);
   return firstLine
@@ -117,7 +126,10 @@ function sizeOf(task: LifeTask): Size {
 /** Chaos of less than that hits nothing, and fewer deletions show nothing. */
 const least = { chaosMs: 1_000, deletionsPerSecond: 0.05 };
 
-/** The change with a floor that leaves as many pods to spare as before; undefined when it changes nothing or leaves nothing. */
+/**
+ * The change with a floor that leaves as many pods to spare as before; undefined when it changes nothing or leaves
+ * nothing.
+ */
 function apply(size: Size, change: PlanSettings): PlanSettings | undefined {
   const next = { ...size, ...change };
   if (JSON.stringify(next) === JSON.stringify(size)) return undefined;

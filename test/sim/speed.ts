@@ -1,4 +1,7 @@
-/** `make sim SPEED=1`: how fast the simulator is on one core in a plain world, where nothing goes wrong, through the full path. */
+/**
+ * `make sim SPEED=1`: how fast the simulator is on one core in a plain world, where nothing goes wrong, through the
+ * full path.
+ */
 import { live } from "./life.ts";
 import { type Plan } from "./plan.ts";
 

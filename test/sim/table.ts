@@ -1,4 +1,7 @@
-/** Tables of figures for people: aligned columns where the terminal is wide enough, else one record after the other; or markdown. */
+/**
+ * Tables of figures for people: aligned columns where the terminal is wide enough, else one record after the other; or
+ * markdown.
+ */
 
 export interface Table {
   readonly title: string;

@@ -1,5 +1,6 @@
 /**
- * One world: a core, worker cells, the product's processes, and the checkers that watch over them. Built from a plan; life.ts makes it live.
+ * One world: a core, worker cells, the product's processes, and the checkers that watch over them. Built from a plan;
+ * life.ts makes it live.
  */
 import { assert } from "../../src/util/assert.ts";
 import { readProtector } from "../../src/kube/resources.ts";

@@ -1,4 +1,7 @@
-/** A small generator of repeatable pseudo-random numbers (the mulberry32 scheme): the same seed gives the same sequence on every machine. */
+/**
+ * A small generator of repeatable pseudo-random numbers (the mulberry32 scheme): the same seed gives the same sequence
+ * on every machine.
+ */
 import { type Rng } from "../../src/util/rng.ts";
 
 /** `seed` is taken modulo 2^32. */

@@ -1,14 +1,21 @@
-/** A Clock that stands still until a test moves it. Timers fire in the order of their due times, equal ones in the order they were set. */
+/**
+ * A Clock that stands still until a test moves it. Timers fire in the order of their due times, equal ones in the order
+ * they were set.
+ */
 import { assert } from "../../src/util/assert.ts";
 import { type Clock, type EpochMicros, type Timer } from "../../src/util/clock.ts";
 
 export interface VirtualClock extends Clock {
   /**
-   * Moves both clocks forward by `ms`, firing each timer that falls due at its own time. Before and after each timer all promise
-   * continuations run to their end, so that what a timer wakes has finished, or waits again, before the next one fires.
+   * Moves both clocks forward by `ms`, firing each timer that falls due at its own time. Before and after each timer
+   * all promise continuations run to their end, so that what a timer wakes has finished, or waits again, before the
+   * next one fires.
    */
   advance(ms: number): Promise<void>;
-  /** Sets the wall clock forward (or back, when negative) without moving the monotonic one, as an administrator or NTP does. */
+  /**
+   * Sets the wall clock forward (or back, when negative) without moving the monotonic one, as an administrator or NTP
+   * does.
+   */
   jumpWallClock(ms: number): void;
   /** Timers that have neither fired nor been cancelled: a leak test expects 0. */
   readonly pendingTimers: number;

@@ -1,6 +1,7 @@
 /**
- * Reads a PodProtector from JSON that came from outside. Unknown fields are kept, so that a status written back loses nothing that a newer
- * version put there. Counters and versions are taken as they are; core/bucket.ts gives odd ones a safe meaning.
+ * Reads a PodProtector from JSON that came from outside. Unknown fields are kept, so that a status written back loses
+ * nothing that a newer version put there. Counters and versions are taken as they are; accounting/history/bucket.ts
+ * gives odd ones a safe meaning.
  */
 import * as v from "valibot";
 import { type PodProtector } from "./pod-protector.ts";

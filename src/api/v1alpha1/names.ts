@@ -1,4 +1,7 @@
-/** Names that other programs see: API group, labels, annotations, finalizer. All are upstream's unless marked as extension. */
+/**
+ * Names that other programs see: API group, labels, annotations, finalizer. All are upstream's unless marked as
+ * extension.
+ */
 const prefix = "podseidon.kubewharf.io";
 
 export const apiGroup = prefix;
@@ -16,7 +19,10 @@ export const sourceLabels = {
 } as const;
 
 export const labels = {
-  /** Extension. Namespace in the core: whether the webhook admits by the last known quota while the core takes no writes. */
+  /**
+   * Extension. Namespace in the core: whether the webhook admits by the last known quota while the core takes no
+   * writes.
+   */
   coreUnavailablePolicy: `${prefix}/core-unavailable-policy`,
 } as const;
 
@@ -31,6 +37,9 @@ export const annotations = {
   healthCriterion: `${prefix}/health-criterion`,
   /** The dummy pod of update-trigger: RFC 3339 time of the last touch. */
   updateTriggerTime: `${prefix}/update-trigger-time`,
-  /** Extension. Pod: moves the pod's version so that a deletion in flight cannot commit (core/settlement.ts). */
+  /**
+   * Extension. Pod: moves the pod's version so that a deletion in flight cannot commit
+   * (accounting/settle/settlement.ts).
+   */
   fence: `${prefix}/fence`,
 } as const;

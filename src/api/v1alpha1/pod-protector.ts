@@ -1,6 +1,7 @@
 /**
- * The PodProtector object as it travels: group podseidon.kubewharf.io, version v1alpha1. Field names are the CRD's. Fields marked
- * "extension" do not exist upstream: a Go component drops them when it writes, and their absence means upstream's behaviour.
+ * The PodProtector object as it travels: group podseidon.kubewharf.io, version v1alpha1. Field names are the CRD's.
+ * Fields marked "extension" do not exist upstream: a Go component drops them when it writes, and their absence means
+ * upstream's behaviour.
  */
 
 export interface LabelSelectorRequirement {
@@ -60,7 +61,8 @@ export interface PodProtectorSpec {
 
 /**
  * One admitted and not yet settled deletion, or several in one.
- * - single: `podUID` set, weight 1. With `podResourceVersion` a DELETE, without it an eviction or an entry of a Go webhook.
+ * - single: `podUID` set, weight 1. With `podResourceVersion` a DELETE, without it an eviction or an entry of a Go
+ *   webhook.
  * - packed (extension): `podUIDDigests` set; `counter` equals the number of digests.
  * - compacted by Go: neither; `endTime` and `counter` set, pods unknown.
  */
@@ -93,9 +95,12 @@ export interface Aggregation {
   readonly resourceVersion?: string;
   /** Extension: MicroTime of the aggregator's clock at counting. */
   readonly countedAt?: string;
-  /** Extension: MicroTime of the last counting that did not look at the recorded version, see core/recount.ts. */
+  /**
+   * Extension: MicroTime of the last counting that did not look at the recorded version, see
+   * accounting/count/recount.ts.
+   */
   readonly recountedAt?: string;
-  /** Extension: hash of what was counted, see core/counted-spec.ts. */
+  /** Extension: hash of what was counted, see accounting/count/counted-spec.ts. */
   readonly countedSpec?: string;
 }
 

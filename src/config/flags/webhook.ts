@@ -20,7 +20,10 @@ const annotationValue = text("VALUE", {
 });
 const cells = { keyProblem: cellIdProblem };
 
-/** With the 7 s that the rest of the stop may take it stays within the 60 s of terminationGracePeriodSeconds in the manifests. */
+/**
+ * With the 7 s that the rest of the stop may take it stays within the 60 s of terminationGracePeriodSeconds in the
+ * manifests.
+ */
 export const drainDelayMsMax = 45_000;
 
 /** The criteria that an annotation can ask for; the default one (Available) needs none. */

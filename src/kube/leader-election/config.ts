@@ -15,7 +15,10 @@ export interface ElectorConfig {
   readonly retryPeriodMs: number;
 }
 
-/** Candidates wait up to 2.2 periods, so that they do not all write at once; a holder needs at least one attempt within the deadline. */
+/**
+ * Candidates wait up to 2.2 periods, so that they do not all write at once; a holder needs at least one attempt within
+ * the deadline.
+ */
 export const jitterFactor = 1.2;
 
 /** The reason why the settings cannot work, in words; undefined when they can. */

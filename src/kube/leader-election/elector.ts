@@ -1,8 +1,9 @@
 /**
- * A candidate for a Lease, with client-go's protocol. It does not fence: a process that hangs may believe for a moment that it still leads. What must not
- * happen twice is guarded by versions (compare-and-swap), never by leadership.
+ * A candidate for a Lease, with client-go's protocol. It does not fence: a process that hangs may believe for a moment
+ * that it still leads. What must not happen twice is guarded by versions (compare-and-swap), never by leadership.
  *
- * No time in the Lease is compared with a clock: a candidate times on its own monotonic clock how long the record has not changed.
+ * No time in the Lease is compared with a clock: a candidate times on its own monotonic clock how long the record has
+ * not changed.
  */
 import { assert } from "../../util/assert.ts";
 import { type Clock } from "../../util/clock.ts";
@@ -103,7 +104,10 @@ export class Elector {
       : this.#renewedAtMs + this.config.renewDeadlineMs - this.clock.monotonicMs();
   }
 
-  /** One attempt to take or keep the Lease, of at most `timeoutMs`. `readSignal` aborts reads only: the outcome of a write must be known. */
+  /**
+   * One attempt to take or keep the Lease, of at most `timeoutMs`. `readSignal` aborts reads only: the outcome of a
+   * write must be known.
+   */
   async tryAcquireOrRenew(timeoutMs: number, readSignal?: AbortSignal): Promise<Attempt> {
     const startedMs = this.clock.monotonicMs();
     const endMs = startedMs + timeoutMs;
@@ -120,7 +124,8 @@ export class Elector {
       return this.#afterError(error, endMs, readSignal);
     }
     if (this.#renewedAtMs === undefined) this.#acquiredAtMs = startedMs;
-    // From before the request: others may have seen the renewal earlier than we got the answer, never the other way round.
+    // From before the request: others may have seen the renewal earlier than we got the answer, never the other way
+    // round.
     this.#renewedAtMs = startedMs;
     return { type: "held" };
   }

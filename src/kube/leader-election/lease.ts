@@ -5,7 +5,10 @@ import { KubeError } from "../kube-client.ts";
 
 export const leaseResource = { group: "coordination.k8s.io", version: "v1", resource: "leases" } as const;
 
-/** What of the spec belongs to the election. Times are MicroTime texts, kept as they are: nobody compares them with a clock. */
+/**
+ * What of the spec belongs to the election. Times are MicroTime texts, kept as they are: nobody compares them with a
+ * clock.
+ */
 export interface LeaseRecord {
   /** "" = nobody. */
   readonly holderIdentity: string;

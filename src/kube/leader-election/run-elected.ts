@@ -5,10 +5,11 @@ import { jitterFactor } from "./config.ts";
 import { type Elector } from "./elector.ts";
 
 /**
- * Waits for leadership and runs `work` with a signal that aborts when leadership is lost or `signal` aborts; `work` then finishes what it has
- * taken on and resolves. Loss: waits for `work` and stands as a candidate again. `signal`: goes on renewing until `work` has finished, then releases
- * the Lease and resolves. Also resolves, after a release, when `work` ends by itself. Rejects only with what `work` rejects with; the Lease is
- * then left to run out, since nobody knows what is still going on. With election disabled it runs `work` at once.
+ * Waits for leadership and runs `work` with a signal that aborts when leadership is lost or `signal` aborts; `work`
+ * then finishes what it has taken on and resolves. Loss: waits for `work` and stands as a candidate again. `signal`:
+ * goes on renewing until `work` has finished, then releases the Lease and resolves. Also resolves, after a release,
+ * when `work` ends by itself. Rejects only with what `work` rejects with; the Lease is then left to run out, since
+ * nobody knows what is still going on. With election disabled it runs `work` at once.
  */
 export async function runElected(
   elector: Elector,

@@ -1,4 +1,7 @@
-/** What is around each object: "k8s\0" and a runtime.Unknown, which says what is inside (k8s.io/apimachinery/pkg/runtime). */
+/**
+ * What is around each object: "k8s\0" and a runtime.Unknown, which says what is inside
+ * (k8s.io/apimachinery/pkg/runtime).
+ */
 import { KubeError } from "../kube-client.ts";
 import { readPod, readPodList } from "./pod.ts";
 import { readStatus } from "./status.ts";
@@ -14,8 +17,8 @@ export function isProtobuf(contentType: unknown): boolean {
 }
 
 /**
- * Decodes a v1 Pod, PodList or Status into the shape of its JSON, with the fields that are used here. Throws KubeError "malformed" for
- * corrupt bytes and for any other kind. `what` names the input in errors.
+ * Decodes a v1 Pod, PodList or Status into the shape of its JSON, with the fields that are used here. Throws KubeError
+ * "malformed" for corrupt bytes and for any other kind. `what` names the input in errors.
  */
 export function decodeObject(bytes: Buffer, what: string): unknown {
   if (!bytes.subarray(0, magic.length).equals(magic)) {

@@ -109,7 +109,10 @@ function readMapEntry(reader: WireReader, map: Record<string, string>, wanted?: 
   if (wanted === undefined || wanted.has(key)) map[key] = value;
 }
 
-/** The field that `reader` is at, a Time; undefined for the zero time, which is an empty message. Out of a Date's range it is an invalid Date. */
+/**
+ * The field that `reader` is at, a Time; undefined for the zero time, which is an empty message. Out of a Date's range
+ * it is an invalid Date.
+ */
 export function readTime(reader: WireReader): Date | undefined {
   let seconds: number | undefined;
   const outer = reader.enter();

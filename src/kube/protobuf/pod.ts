@@ -1,4 +1,7 @@
-/** Pod and PodList of k8s.io/api/core/v1: what src/api/pod.ts reads of them. A pod's spec, which is most of it, is passed over. */
+/**
+ * Pod and PodList of k8s.io/api/core/v1: what src/api/pod.ts reads of them. A pod's spec, which is most of it, is
+ * passed over.
+ */
 import { readListMeta, readObjectMeta, readTime } from "./meta.ts";
 import { type WireReader } from "./wire-reader.ts";
 

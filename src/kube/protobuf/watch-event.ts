@@ -1,4 +1,7 @@
-/** A watch in protobuf: frames of a 4-byte big-endian length and a meta/v1 WatchEvent, whose object has an envelope of its own. */
+/**
+ * A watch in protobuf: frames of a 4-byte big-endian length and a meta/v1 WatchEvent, whose object has an envelope of
+ * its own.
+ */
 import { KubeError } from "../kube-client.ts";
 import { decodeObject } from "./envelope.ts";
 import { WireReader } from "./wire-reader.ts";
@@ -8,8 +11,9 @@ const frameBytesMax = 16 * 1024 * 1024;
 const lengthBytes = 4;
 
 /**
- * The frames without their lengths, wherever the chunks are cut. Throws KubeError "malformed" for a frame of more than `bytesMax` before
- * any of it is kept. An incomplete last frame is dropped: the connection broke within it, and it will be sent again.
+ * The frames without their lengths, wherever the chunks are cut. Throws KubeError "malformed" for a frame of more than
+ * `bytesMax` before any of it is kept. An incomplete last frame is dropped: the connection broke within it, and it will
+ * be sent again.
  */
 export async function* splitFrames(
   chunks: AsyncIterable<Uint8Array>,

@@ -1,6 +1,7 @@
 /**
- * Reads the protobuf wire format in place, without copies. Every read is checked against the end of the message that it is in, so
- * corrupt input ends in a KubeError "malformed", never in a wrong place. Time and memory are bounded by the length of the input.
+ * Reads the protobuf wire format in place, without copies. Every read is checked against the end of the message that it
+ * is in, so corrupt input ends in a KubeError "malformed", never in a wrong place. Time and memory are bounded by the
+ * length of the input.
  */
 import { KubeError } from "../kube-client.ts";
 

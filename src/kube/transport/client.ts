@@ -24,7 +24,9 @@ export interface KubeClientDeps {
   readonly dispatchers?: CreateDispatchers;
 }
 
-/** Longer than any write that etcd is expected to finish, and shorter than the API server's own limits of 34 s and 60 s. */
+/**
+ * Longer than any write that etcd is expected to finish, and shorter than the API server's own limits of 34 s and 60 s.
+ */
 const timeoutMsDefault = 30_000;
 /** The server said "later" twice and still is not ready: that is for the caller's own backoff. */
 const busyRetriesMax = 2;
@@ -34,8 +36,8 @@ const networkRetriesMax = 1;
 const retryJitterMs = 250;
 
 /**
- * Connects to the cluster of `config`; `cluster` names it in logs. Sends nothing yet. Throws a StartError of one line when a
- * kubeconfig, certificate, key or token cannot be used.
+ * Connects to the cluster of `config`; `cluster` names it in logs. Sends nothing yet. Throws a StartError of one line
+ * when a kubeconfig, certificate, key or token cannot be used.
  */
 export async function createKubeClient(
   config: ClusterConfig,
@@ -99,7 +101,9 @@ async function requestWithRetries(
   }
 }
 
-/** Milliseconds after which the request may safely be sent again, or undefined when it must not be. Counts in `retries`. */
+/**
+ * Milliseconds after which the request may safely be sent again, or undefined when it must not be. Counts in `retries`.
+ */
 function retryDelayMs(
   error: unknown,
   request: KubeRequest,

@@ -1,10 +1,16 @@
-/** The connections of one cluster: one pool for requests and one for watches, made anew when the TLS material was rotated. */
+/**
+ * The connections of one cluster: one pool for requests and one for watches, made anew when the TLS material was
+ * rotated.
+ */
 import { Agent, ProxyAgent, type Dispatcher } from "undici";
 import { type Credentials } from "./credentials.ts";
 
 /** kube-apiserver reads up to 16 of our requests at once; more would only queue in its fair queuing. */
 const requestSockets = 16;
-/** The API server closes idle connections after 90 s; a third of that avoids sending into a closing one. Undici's default of 4 s would reconnect all the time. */
+/**
+ * The API server closes idle connections after 90 s; a third of that avoids sending into a closing one. Undici's
+ * default of 4 s would reconnect all the time.
+ */
 const keepAliveTimeoutMs = 30_000;
 /** TCP probes find a dead peer; load balancers drop idle connections after 60 s or more. */
 const tcpProbeDelayMs = 30_000;
@@ -21,7 +27,10 @@ export interface Dispatchers {
 export type CreateDispatchers = (credentials: Credentials) => Dispatchers;
 
 interface Target extends Dispatchers {
-  /** Scheme, host and port of the server, and what its URL has before the paths of the API: parsed once, not for each request. */
+  /**
+   * Scheme, host and port of the server, and what its URL has before the paths of the API: parsed once, not for each
+   * request.
+   */
   readonly origin: string;
   readonly pathPrefix: string;
 }
@@ -61,8 +70,9 @@ export function createConnections(
 function openSockets(credentials: Credentials): Dispatchers {
   return {
     requests: createDispatcher(credentials, { connections: requestSockets }),
-    // Each watch holds its own connection for minutes; their number is that of the informers. None is used again (that is what no
-    // pipelining means): the next watch may land on another replica, and a sick one does not keep its watchers.
+    // Each watch holds its own connection for minutes; their number is that of the informers. None is used again (that
+    // is what no pipelining means): the next watch may land on another replica, and a sick one does not keep its
+    // watchers.
     streams: createDispatcher(credentials, { connections: null, pipelining: 0 }),
   };
 }
@@ -74,7 +84,8 @@ function createDispatcher(
   const { tls, proxyUrl } = credentials;
   const connect = { keepAlive: true, keepAliveInitialDelay: tcpProbeDelayMs, timeout: connectTimeoutMs };
   const options = {
-    // One HTTP/2 connection for all is slower (measured: 16,900 against 24,100 requests/s), and one lost packet stalls every request.
+    // One HTTP/2 connection for all is slower (measured: 16,900 against 24,100 requests/s), and one lost packet stalls
+    // every request.
     allowH2: false,
     ...pool,
     keepAliveTimeout: keepAliveTimeoutMs,

@@ -1,6 +1,6 @@
 /**
- * Credentials of one cluster, kept fresh: files are read again when they may have been rotated, and everything is loaded anew
- * after a 401, or when the server's certificate is not trusted.
+ * Credentials of one cluster, kept fresh: files are read again when they may have been rotated, and everything is
+ * loaded anew after a 401, or when the server's certificate is not trusted.
  */
 import { createHash, X509Certificate } from "node:crypto";
 import { type RequestOptions } from "node:https";
@@ -34,27 +34,39 @@ export interface Credentials {
 }
 
 export interface CredentialSource {
-  /** The credentials, read again when they are older than 10 s. Keeps the last good ones when that fails or takes longer than 1 s. */
+  /**
+   * The credentials, read again when they are older than 10 s. Keeps the last good ones when that fails or takes longer
+   * than 1 s.
+   */
   current(): Credentials | Promise<Credentials>;
-  /** `rejected` were answered with 401, or do not make us trust the server: loads everything anew. False when that failed or was done a moment ago, so that a retry has no prospect. */
+  /**
+   * `rejected` were answered with 401, or do not make us trust the server: loads everything anew. False when that
+   * failed or was done a moment ago, so that a retry has no prospect.
+   */
   refresh(rejected: Credentials): Promise<boolean>;
 }
 
-/** A kubelet writes a new ServiceAccount token at 80 % of its life (48 min of an hour), so 10 s late is no risk; reading costs microseconds. */
+/**
+ * A kubelet writes a new ServiceAccount token at 80 % of its life (48 min of an hour), so 10 s late is no risk; reading
+ * costs microseconds.
+ */
 const rereadAfterMs = 10_000;
 /** Somebody without rights must not make us read the kubeconfig and run the exec plugin at each request. */
 const refreshIntervalMs = 1_000;
 /** An exec plugin that asks a cloud answers in a second or two; one that needs longer than a request may take hangs. */
 const loadTimeoutMs = 30_000;
 /**
- * How long requests wait for new credentials while there are old ones. Plugins report an end a little before the true one, so going on is
- * better than letting the reviews that wait for a status write (4 s) fail.
+ * How long requests wait for new credentials while there are old ones. Plugins report an end a little before the true
+ * one, so going on is better than letting the reviews that wait for a status write (4 s) fail.
  */
 const patienceMs = 1_000;
 /** API servers read headers of up to 1 MB. */
 const tokenBytesMax = 1024 * 1024;
 
-/** Loads the credentials once. Throws a StartError that names the file or the plugin when that fails or takes longer than 30 s. */
+/**
+ * Loads the credentials once. Throws a StartError that names the file or the plugin when that fails or takes longer
+ * than 30 s.
+ */
 export async function createCredentialSource(
   config: ClusterConfig,
   deps: { readonly clock: Clock; readonly logger: Logger },

@@ -6,7 +6,10 @@ import { KubeError } from "../kube-client.ts";
 export interface Deadline {
   /** Aborts when the caller's signal does or when the time is over. Made when it is first asked for. */
   readonly signal: AbortSignal;
-  /** Emits "abort" when `signal` aborts: for undici, which takes either. Most requests need no AbortSignal then, which costs more than all the rest of a deadline. */
+  /**
+   * Emits "abort" when `signal` aborts: for undici, which takes either. Most requests need no AbortSignal then, which
+   * costs more than all the rest of a deadline.
+   */
   readonly emitter: EventEmitter;
   remainingMs(): number;
   /** Why the signal aborted; undefined while it has not. */

@@ -1,6 +1,6 @@
 /**
- * One request and its whole answer, straight from undici's parser. undici's own `request` would put a stream in between, which costs a third
- * of the client's time for answers that fit into one packet (test/bench/transport.ts).
+ * One request and its whole answer, straight from undici's parser. undici's own `request` would put a stream in
+ * between, which costs a third of the client's time for answers that fit into one packet (test/bench/transport.ts).
  */
 import { type IncomingHttpHeaders } from "node:http";
 import { type Dispatcher } from "undici";
@@ -22,8 +22,9 @@ const bodyBytesMax = 128 * 1024 * 1024;
 export const errorBodyBytesMax = 64 * 1024;
 
 /**
- * Resolves with the answer, whatever its code. Rejects with the deadline's error as soon as that is over, also while the request waits for a
- * connection; with KubeError "malformed" when the body is larger than 128 MiB (64 KiB outside 2xx); else with undici's error.
+ * Resolves with the answer, whatever its code. Rejects with the deadline's error as soon as that is over, also while
+ * the request waits for a connection; with KubeError "malformed" when the body is larger than 128 MiB (64 KiB outside
+ * 2xx); else with undici's error.
  */
 export function exchange(
   dispatcher: Dispatcher,

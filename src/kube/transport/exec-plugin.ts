@@ -1,6 +1,6 @@
 /**
- * Runs the exec plugin of a kubeconfig (client authentication API of Kubernetes) for client-node 2.0.1, which would let it run for ever, wait for
- * input, keep all that it prints, and know nothing about a failure but what stands on stderr.
+ * Runs the exec plugin of a kubeconfig (client authentication API of Kubernetes) for client-node 2.0.1, which would let
+ * it run for ever, wait for input, keep all that it prints, and know nothing about a failure but what stands on stderr.
  */
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { type KubeConfig } from "@kubernetes/client-node/dist/config.js";
@@ -16,7 +16,10 @@ export interface ExecPlugin {
 
 type Start = (command: string, args: readonly string[] | undefined, options: SpawnOptions) => ChildProcess;
 
-/** From now on `kubeConfig` runs its plugin, one at a time, in this way. What goes wrong is an Error of one line that names the command. */
+/**
+ * From now on `kubeConfig` runs its plugin, one at a time, in this way. What goes wrong is an Error of one line that
+ * names the command.
+ */
 export function superviseExecPlugin(kubeConfig: KubeConfig): ExecPlugin {
   let running: { readonly command: string; readonly child: ChildProcess } | undefined;
   // There is no public way to start the plugin differently or to end it.
@@ -40,7 +43,8 @@ export function superviseExecPlugin(kubeConfig: KubeConfig): ExecPlugin {
 }
 
 const startPlugin: Start = (command, args = [], options) => {
-  // A process group of its own, so that what a wrapper script has started ends with it. Nobody would answer its questions on stdin.
+  // A process group of its own, so that what a wrapper script has started ends with it. Nobody would answer its
+  // questions on stdin.
   const child = spawn(command, args, { ...options, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   const output = { stdout: "", stderr: "" };
   let problem: string | undefined;

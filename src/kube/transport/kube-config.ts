@@ -1,7 +1,8 @@
 /**
- * Loads a kubeconfig, or the ServiceAccount of the own pod, with client-node, and closes the gaps of client-node 2.0.1: it ignores the
- * standard `tokenFile`, `as-uid` and `as-groups`, leaves the line break at the end of an in-cluster token, tells exec
- * plugins nothing (KUBERNETES_EXEC_INFO), ignores the cluster's CA when there is no user, and refuses http servers.
+ * Loads a kubeconfig, or the ServiceAccount of the own pod, with client-node, and closes the gaps of client-node 2.0.1:
+ * it ignores the standard `tokenFile`, `as-uid` and `as-groups`, leaves the line break at the end of an in-cluster
+ * token, tells exec plugins nothing (KUBERNETES_EXEC_INFO), ignores the cluster's CA when there is no user, and refuses
+ * http servers.
  */
 import path from "node:path";
 import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
@@ -42,7 +43,10 @@ interface RawUser {
   readonly "as-groups"?: unknown;
 }
 
-/** Loads what `config` names. Throws a StartError of one line. `inClusterRoot` is put before the paths of the ServiceAccount (tests). */
+/**
+ * Loads what `config` names. Throws a StartError of one line. `inClusterRoot` is put before the paths of the
+ * ServiceAccount (tests).
+ */
 export function loadKubeConfig(config: ClusterConfig, inClusterRoot = ""): LoadedKubeConfig {
   const origin = originOf(config);
   try {
@@ -170,7 +174,10 @@ function describeToPlugin(exec: { apiVersion?: string; env?: { name: string; val
   return { ...exec, env: [...(exec.env ?? []), { name: "KUBERNETES_EXEC_INFO", value: JSON.stringify(info) }] };
 }
 
-/** The flags go before the kubeconfig, as a whole: mixing the groups of one with the name of the other would grant too much. */
+/**
+ * The flags go before the kubeconfig, as a whole: mixing the groups of one with the name of the other would grant too
+ * much.
+ */
 function impersonationOf(config: ClusterConfig, rawUser: RawUser): Impersonation | undefined {
   const { impersonateUsername: username, impersonateUid: uid, impersonateGroups: groups } = config;
   if (username !== "") return { username, uid, groups };

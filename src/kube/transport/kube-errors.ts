@@ -65,10 +65,15 @@ export function networkError(what: string, error: unknown): KubeError {
   return new KubeError("network", `${what}: ${text}`, { cause: error });
 }
 
-/** Codes with which Node names why a certificate is not trusted (OpenSSL's X509_V_ERR_*, and its own check of the name). */
+/**
+ * Codes with which Node names why a certificate is not trusted (OpenSSL's X509_V_ERR_*, and its own check of the name).
+ */
 const distrustCodes = /CERT|^UNABLE_TO_|^INVALID_CA$/;
 
-/** True when the server's certificate was not trusted, so that the request was never sent: the authority may have been replaced. */
+/**
+ * True when the server's certificate was not trusted, so that the request was never sent: the authority may have been
+ * replaced.
+ */
 export function isDistrust(error: KubeError): boolean {
   const code = (error.cause as { readonly code?: unknown } | undefined)?.code;
   return error.kind === "network" && typeof code === "string" && distrustCodes.test(code);

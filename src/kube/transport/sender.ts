@@ -1,4 +1,7 @@
-/** Sends one request and returns its 2xx answer: rate limit, credentials with one refresh when they do not fit the server, JSON where protobuf is refused, classification of failures. */
+/**
+ * Sends one request and returns its 2xx answer: rate limit, credentials with one refresh when they do not fit the
+ * server, JSON where protobuf is refused, classification of failures.
+ */
 import { type Readable } from "node:stream";
 import { type Clock } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
@@ -43,7 +46,10 @@ export function createSender(
   );
   const limitRate = createRateLimit(config, clock, metrics);
   const attempt = createAttempt(config, connections, clock, metrics);
-  /** Kept until this process ends: a server that learns protobuf later goes on with JSON, which is slower and otherwise the same. */
+  /**
+   * Kept until this process ends: a server that learns protobuf later goes on with JSON, which is slower and otherwise
+   * the same.
+   */
   let protobufRefused = false;
 
   return {

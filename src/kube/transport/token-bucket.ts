@@ -5,8 +5,8 @@ export interface TokenBucket {
   /** Takes a token if that needs no waiting. */
   takeNow(): boolean;
   /**
-   * Takes a token, waiting up to `waitMsMax` for it. Returns false, without waiting and without taking one, when that would be too
-   * short, and false when `signal` aborts meanwhile.
+   * Takes a token, waiting up to `waitMsMax` for it. Returns false, without waiting and without taking one, when that
+   * would be too short, and false when `signal` aborts meanwhile.
    */
   take(waitMsMax: number, signal?: AbortSignal): Promise<boolean>;
 }

@@ -1,4 +1,7 @@
-/** What an informer knows: store, version and sync state. Applies what the server sent and calls the handlers, in that order. */
+/**
+ * What an informer knows: store, version and sync state. Applies what the server sent and calls the handlers, in that
+ * order.
+ */
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Decode, type InformerEvent, type InformerHandler, type Stored } from "../informer.ts";
@@ -37,7 +40,10 @@ export class Cache<T extends Stored> {
     else this.stage(objects, frame.object);
   }
 
-  /** Swaps the content for a complete list made at `version`. A lower version than before is taken as it is: the history was reset. */
+  /**
+   * Swaps the content for a complete list made at `version`. A lower version than before is taken as it is: the history
+   * was reset.
+   */
   replace(objects: Map<string, T>, version: ResourceVersion): void {
     if (this.version !== undefined && compareResourceVersions(version, this.version) < 0) {
       this.#logger.warn("The list is older than what was known: the server's history was reset, or it lags behind", {

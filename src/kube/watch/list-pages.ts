@@ -19,9 +19,9 @@ const pageSize = 500;
 const pagesMax = 10_000;
 
 /**
- * Lists page by page and calls `onItem` with each raw object. Resolves to the version of the list, which is that of its first page: all
- * pages show the same moment. Throws KubeError, of kind "gone" when the list took so long that its moment was compacted away; what
- * `onItem` received until then is worth nothing. `onPage` is a sign of life.
+ * Lists page by page and calls `onItem` with each raw object. Resolves to the version of the list, which is that of its
+ * first page: all pages show the same moment. Throws KubeError, of kind "gone" when the list took so long that its
+ * moment was compacted away; what `onItem` received until then is worth nothing. `onPage` is a sign of life.
  */
 export async function listAll(
   client: KubeClient,
@@ -56,8 +56,8 @@ export async function listAll(
 }
 
 /**
- * A barrier: everything that was committed before this call is at or below the version that it returns (LIST with limit 1 and
- * resourceVersion unset). Throws KubeError.
+ * A barrier: everything that was committed before this call is at or below the version that it returns (LIST with limit
+ * 1 and resourceVersion unset). Throws KubeError.
  */
 export async function listBarrier(
   client: KubeClient,

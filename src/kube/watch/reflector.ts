@@ -25,19 +25,28 @@ export interface InformerOptions<T extends Stored> extends ListScope {
   readonly name: string;
 }
 
-/** The server ends a watch after a random time in this range, so that watches spread over its replicas again after one restarted. */
+/**
+ * The server ends a watch after a random time in this range, so that watches spread over its replicas again after one
+ * restarted.
+ */
 const watchSeconds = { low: 261, high: 319 };
-/** kube-apiserver sends a bookmark about once a minute: two missing ones and half a minute of grace mean a dead connection. */
+/**
+ * kube-apiserver sends a bookmark about once a minute: two missing ones and half a minute of grace mean a dead
+ * connection.
+ */
 const idleTimeoutMs = 150_000;
-/** A watch that ends sooner and brought nothing new is no clean end but a server or proxy in trouble (client-go has nearly the same rule). */
+/**
+ * A watch that ends sooner and brought nothing new is no clean end but a server or proxy in trouble (client-go has
+ * nearly the same rule).
+ */
 const shortWatchMs = 1_000;
 
 /** kube-apiserver asks for seconds; something on the way that asks for an hour must not make us blind for so long. */
 const retryAfterMsMax = 60_000;
 
 /**
- * A local copy of one resource; informer.ts says what it promises. The initial objects are streamed (WatchList) where the server
- * offers that; one that refuses it is listed in pages from then on.
+ * A local copy of one resource; informer.ts says what it promises. The initial objects are streamed (WatchList) where
+ * the server offers that; one that refuses it is listed in pages from then on.
  */
 export function createInformer<T extends Stored>(options: InformerOptions<T>): Informer<T> {
   return new Reflector(options);
@@ -145,7 +154,8 @@ class Reflector<T extends Stored> implements Informer<T> {
 
   async #startRelist(): Promise<State> {
     this.#metrics.relist("requested");
-    // Asked for again and again, it must not become a loop without a pause; what is asked for during the pause gets the same list.
+    // Asked for again and again, it must not become a loop without a pause; what is asked for during the pause gets the
+    // same list.
     this.#interrupt = new AbortController();
     await this.#wait("heavy");
     this.#relistRequested = false;
@@ -274,7 +284,10 @@ class Reflector<T extends Stored> implements Informer<T> {
     return this.#cache.stopped || this.#relistRequested;
   }
 
-  /** The server answered well, which is no news of the objects yet: something between it and us may swallow what follows. */
+  /**
+   * The server answered well, which is no news of the objects yet: something between it and us may swallow what
+   * follows.
+   */
   #answered(): void {
     this.#lastError = undefined;
   }

@@ -22,15 +22,22 @@ export type State =
       /** The stream that began at this version was corrupt. */
       readonly corruptFrom?: ResourceVersion;
       /**
-       * The connection was lost, maybe with the server: if it came back from a backup, its history may end before `from`. A watch from there says
-       * nothing of that, and leaves out all that happens until the versions have passed `from` again.
+       * The connection was lost, maybe with the server: if it came back from a backup, its history may end before
+       * `from`. A watch from there says nothing of that, and leaves out all that happens until the versions have passed
+       * `from` again.
        */
       readonly mayBeRestored?: true;
     };
 
-/** How a phase ended. `resumeFrom`: the store holds everything up to this version; undefined = the initial objects are incomplete. */
+/**
+ * How a phase ended. `resumeFrom`: the store holds everything up to this version; undefined = the initial objects are
+ * incomplete.
+ */
 export type Ending =
-  /** The list is complete, or the server ended the stream in good order. `short`: within a second and without anything new. */
+  /**
+   * The list is complete, or the server ended the stream in good order. `short`: within a second and without anything
+   * new.
+   */
   { readonly type: "ended"; readonly resumeFrom: ResourceVersion | undefined; readonly short: boolean } | Failure;
 
 interface Failure {
@@ -75,7 +82,8 @@ function afterFailedList(state: State, { error, begun }: Failure, preferred: Lis
   if (streamed && error.kind === "invalid") {
     return { next: { phase: "list", method: "pages" }, watchListRefused: true };
   }
-  // A WatchList that breaks off or falls silent is answered like one that ends without its end mark: something on the way may cut streams.
+  // A WatchList that breaks off or falls silent is answered like one that ends without its end mark: something on the
+  // way may cut streams.
   const method = streamed && (begun || error.kind === "timeout") ? "pages" : preferred;
   // A list that was cut off, or hung, has cost the server a good part of what it costs in full.
   const backoff = !begun && (error.kind === "network" || error.kind === "unauthorized") ? "light" : "heavy";
@@ -121,7 +129,9 @@ function afterFailedWatch(state: State, resumeFrom: ResourceVersion, error: Kube
   }
 }
 
-/** kube-apiserver's answer to a version that it has not reached: 504 Timeout with this cause (apimachinery, api/errors). */
+/**
+ * kube-apiserver's answer to a version that it has not reached: 504 Timeout with this cause (apimachinery, api/errors).
+ */
 function isTooLarge(error: KubeError): boolean {
   return error.status?.details?.causes?.some((cause) => cause.reason === "ResourceVersionTooLarge") ?? false;
 }

@@ -1,4 +1,7 @@
-/** The objects of an informer. Each change is a sequence of events; the store is changed just before the event that tells of it is drawn. */
+/**
+ * The objects of an informer. Each change is a sequence of events; the store is changed just before the event that
+ * tells of it is drawn.
+ */
 import { type InformerEvent, type Stored } from "../informer.ts";
 
 export class Store<T extends Stored> {
@@ -16,7 +19,9 @@ export class Store<T extends Stored> {
     return this.#objects.values();
   }
 
-  /** Adds or changes an object; one that has the name but not the UID of a stored one replaces it (deleted, then added). */
+  /**
+   * Adds or changes an object; one that has the name but not the UID of a stored one replaces it (deleted, then added).
+   */
   *upsert(object: T): Generator<InformerEvent<T>, void, undefined> {
     const previous = this.#objects.get(object.key);
     if (previous !== undefined && previous.uid !== object.uid) yield* this.remove(object.key, undefined);

@@ -1,4 +1,7 @@
-/** Reads the frames of a watch: lines of JSON or protobuf. One that is too long or no watch event means that the stream is corrupt. */
+/**
+ * Reads the frames of a watch: lines of JSON or protobuf. One that is too long or no watch event means that the stream
+ * is corrupt.
+ */
 import { parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
 import { type ByteStream, KubeError } from "../kube-client.ts";
 import { decodeWatchEvent, initialEventsEndAnnotation, splitFrames } from "../protobuf/index.ts";
@@ -14,7 +17,10 @@ const lineBytesMax = 16 * 1024 * 1024;
 
 const newline = 0x0a;
 
-/** The frames of each chunk in turn. Throws KubeError: "malformed" for a corrupt stream, and what an ERROR event says. `what` names the watch. */
+/**
+ * The frames of each chunk in turn. Throws KubeError: "malformed" for a corrupt stream, and what an ERROR event says.
+ * `what` names the watch.
+ */
 export async function* readFrames(chunks: ByteStream, what: string): AsyncGenerator<WatchFrame, void, undefined> {
   if (chunks.encoding === "protobuf") {
     for await (const frame of splitFrames(chunks, what)) yield frameOf(decodeWatchEvent(frame, what), what);
@@ -25,7 +31,10 @@ export async function* readFrames(chunks: ByteStream, what: string): AsyncGenera
   }
 }
 
-/** Complete lines without their breaks. An incomplete last line is dropped: the connection broke within it, and it will be sent again. */
+/**
+ * Complete lines without their breaks. An incomplete last line is dropped: the connection broke within it, and it will
+ * be sent again.
+ */
 export async function* splitLines(
   chunks: AsyncIterable<Uint8Array>,
   what: string,

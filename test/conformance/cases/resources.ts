@@ -1,4 +1,7 @@
-/** What single resources check and keep: custom resources, Leases, Events, workloads and their scale, namespaces, owner references. */
+/**
+ * What single resources check and keep: custom resources, Leases, Events, workloads and their scale, namespaces, owner
+ * references.
+ */
 import assert from "node:assert/strict";
 import { bodies } from "../bodies.ts";
 import { theme } from "../case.ts";

@@ -153,7 +153,8 @@ const sent = theme("review of a deletion", {
     ok(await space.pods.delete("a"));
     const versions = space.reviews.map(({ oldObject }) => versionOf(oldObject!));
     assert.equal(versions[0], versionOf(created));
-    // The committed deletion was reviewed at the version of the fence; a stale cache may have been asked about in between.
+    // The committed deletion was reviewed at the version of the fence; a stale cache may have been asked about in
+    // between.
     assert.notEqual(versions.at(-1), versions[0]);
     assert.equal(meta(space.reviews.at(-1)!.oldObject!).annotations?.["fence"], "1");
   },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chartSvg, escapeXml, stairPath } from "./chart.ts";
+import { chartSvg, escapeXml, stairPath } from "../../../scripts/demo/report/chart.ts";
 import { sampleChart } from "./sample-chart.ts";
 
 const exact = { x: (atMs: number): number => atMs, y: (value: number): number => value };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { reportPage, type ReportData } from "./page.ts";
+import { reportPage, type ReportData } from "../../../scripts/demo/report/page.ts";
 import { sampleChart } from "./sample-chart.ts";
 
 const data: ReportData = {

@@ -1,5 +1,5 @@
 /** A small chart, for tests. */
-import { type ChartData } from "./chart.ts";
+import { type ChartData } from "../../../scripts/demo/report/chart.ts";
 
 export const sampleChart: ChartData = {
   service: "search",

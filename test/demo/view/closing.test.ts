@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ServiceResult } from "../statistics.ts";
-import { type Closing, closingLines, reasonOf } from "./closing.ts";
-import { createStyle } from "./style.ts";
+import { type ServiceResult } from "../../../scripts/demo/statistics.ts";
+import { type Closing, closingLines, reasonOf } from "../../../scripts/demo/view/closing.ts";
+import { createStyle } from "../../../scripts/demo/view/style.ts";
 
 const style = createStyle({ colour: false, utf8: false });
 const service: ServiceResult = {

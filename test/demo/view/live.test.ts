@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { renderFrame } from "./live.ts";
+import { renderFrame } from "../../../scripts/demo/view/live.ts";
 import { sampleService, sampleState } from "./sample-state.ts";
-import { type DemoState } from "./state.ts";
-import { createStyle } from "./style.ts";
+import { type DemoState } from "../../../scripts/demo/view/state.ts";
+import { createStyle } from "../../../scripts/demo/view/style.ts";
 
 const style = createStyle({ colour: false, utf8: false });
 const size = { columns: 80, rows: 24 };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { demoPicture, pictureFile, terminalSvg } from "./picture.ts";
+import { demoPicture, pictureFile, terminalSvg } from "../../../scripts/demo/view/picture.ts";
 
 const size = { columns: 20, rows: 2 };
 
@@ -22,6 +22,6 @@ test("text cannot break the picture, and no escape sequence is left", () => {
   assert.doesNotMatch(svg, /\u001B/);
 });
 
-test("docs/demo.svg shows what the live view draws today; run test/demo/view/picture.ts to write it anew", () => {
+test("docs/demo.svg shows what the live view draws today; run scripts/demo/view/picture.ts to write it anew", () => {
   assert.equal(readFileSync(pictureFile, "utf8"), demoPicture());
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { plainAct, plainRemark, plainStatus } from "./plain.ts";
+import { plainAct, plainRemark, plainStatus } from "../../../scripts/demo/view/plain.ts";
 import { sampleState } from "./sample-state.ts";
 
 function assertFits(text: string): void {

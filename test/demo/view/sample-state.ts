@@ -1,5 +1,5 @@
 /** A state in the middle of a run, for tests of the views. */
-import { type DemoState, type ServiceView } from "./state.ts";
+import { type DemoState, type ServiceView } from "../../../scripts/demo/view/state.ts";
 
 export const sampleService: ServiceView = {
   name: "search",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { secondsText, wrap } from "./state.ts";
+import { secondsText, wrap } from "../../../scripts/demo/view/state.ts";
 
 test("text is broken between words only, and none is lost", () => {
   assert.deepEqual(wrap("one two three", 7), ["one two", "three"]);

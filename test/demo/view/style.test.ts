@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createStyle } from "./style.ts";
+import { createStyle } from "../../../scripts/demo/view/style.ts";
 
 test("colour is put around text and ends with it", () => {
   assert.equal(createStyle({ colour: true, utf8: true }).paint("bad", "x"), "\u001B[31mx\u001B[0m");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createStyle } from "./style.ts";
-import { resultTable } from "./table.ts";
+import { createStyle } from "../../../scripts/demo/view/style.ts";
+import { resultTable } from "../../../scripts/demo/view/table.ts";
 
 const deletions = { tried: 123_456, admitted: 30, refused: 123_400, unanswered: 26 };
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo } from "node:net";
 import { test } from "node:test";
-import { startBalancer } from "./balancer.ts";
+import { startBalancer } from "../../../scripts/demo/world/balancer.ts";
 
 async function startNamed(name: string): Promise<{ server: Server; port: number }> {
   const server = createServer((_request, response) => void response.setHeader("connection", "close").end(name));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { builtInResources as types } from "../../double/index.ts";
 import { createTestCluster, mergePatch, podBody } from "../../double/cluster.ts";
-import { PodCensus } from "./pod-census.ts";
+import { PodCensus } from "../../../scripts/demo/world/pod-census.ts";
 
 const ready = { conditions: [{ type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }] };
 

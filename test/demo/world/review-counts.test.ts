@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type JsonObject } from "../../double/index.ts";
-import { ReviewCounts } from "./review-counts.ts";
+import { ReviewCounts } from "../../../scripts/demo/world/review-counts.ts";
 
 const livePod: JsonObject = { request: { oldObject: { metadata: { name: "pod" } } } };
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createSystemClock } from "../../../src/util/system-clock.ts";
-import { startRole } from "./role-process.ts";
+import { startRole } from "../../../scripts/demo/world/role-process.ts";
 
 test("a process that ends before it is ready is reported with its last log lines", async () => {
   const crashed = Promise.withResolvers<string>();

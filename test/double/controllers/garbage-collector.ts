@@ -1,4 +1,7 @@
-/** Garbage collector: deletes what has lost all its owners, and carries out orphaning and foreground deletions of workloads. */
+/**
+ * Garbage collector: deletes what has lost all its owners, and carries out orphaning and foreground deletions of
+ * workloads.
+ */
 import { type Caller } from "../engine/admission.ts";
 import { type Engine } from "../engine/engine.ts";
 import { type KubeObject, type OwnerReference } from "../engine/object.ts";

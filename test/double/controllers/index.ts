@@ -1,4 +1,7 @@
-/** The controllers of a small cluster, acting through an engine: Deployment -> ReplicaSet -> pods, scheduler, kubelet, garbage collector. */
+/**
+ * The controllers of a small cluster, acting through an engine: Deployment -> ReplicaSet -> pods, scheduler, kubelet,
+ * garbage collector.
+ */
 import { type Engine } from "../engine/engine.ts";
 import { type KubeObject } from "../engine/object.ts";
 import { builtInResources as types } from "../engine/resources.ts";
@@ -49,7 +52,9 @@ async function registerNodes(engine: Engine, names: readonly string[]): Promise<
   }
 }
 
-/** Starts the controllers on the engine's clock. They act as the users that the real ones are, through admission too. */
+/**
+ * Starts the controllers on the engine's clock. They act as the users that the real ones are, through admission too.
+ */
 export async function startControllers(engine: Engine, options: ControllerOptions = {}): Promise<Controllers> {
   const backoffMaxMs = options.backoffMaxMs ?? 1_000_000;
   await registerNodes(engine, options.nodes ?? ["node-1"]);

@@ -1,4 +1,7 @@
-/** The objects of one resource as a controller sees them, with an index by controlling owner. Live: it follows each commit at once. */
+/**
+ * The objects of one resource as a controller sees them, with an index by controlling owner. Live: it follows each
+ * commit at once.
+ */
 import { type Engine } from "../engine/engine.ts";
 import { type KubeObject, type OwnerReference } from "../engine/object.ts";
 import { type ResourceType } from "../engine/resources.ts";

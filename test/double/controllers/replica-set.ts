@@ -1,4 +1,7 @@
-/** ReplicaSet: creates and deletes pods until there are spec.replicas of them, and reports how many are ready and available. */
+/**
+ * ReplicaSet: creates and deletes pods until there are spec.replicas of them, and reports how many are ready and
+ * available.
+ */
 import { type Caller } from "../engine/admission.ts";
 import { type Engine } from "../engine/engine.ts";
 import { type KubeObject, asNumber, asObject, jsonEquals } from "../engine/object.ts";

@@ -1,6 +1,6 @@
 /**
- * Validating admission: which stored webhooks a request matches, the AdmissionReview that they are sent, and what their answers
- * mean. The call itself is injected, so that a simulation needs no socket.
+ * Validating admission: which stored webhooks a request matches, the AdmissionReview that they are sent, and what their
+ * answers mean. The call itself is injected, so that a simulation needs no socket.
  */
 import { type Clock } from "../../../src/util/clock.ts";
 import { type Rng } from "../../../src/util/rng.ts";
@@ -38,8 +38,8 @@ export interface AdmissionAttributes {
 }
 
 /**
- * Sends `review` (an AdmissionReview) to the webhook of a ValidatingWebhookConfiguration and resolves to the decoded answer. Rejects with
- * a message in words when there is none within `timeoutMs`.
+ * Sends `review` (an AdmissionReview) to the webhook of a ValidatingWebhookConfiguration and resolves to the decoded
+ * answer. Rejects with a message in words when there is none within `timeoutMs`.
  */
 export type CallWebhook = (webhook: JsonObject, review: JsonObject, timeoutMs: number) => Promise<unknown>;
 

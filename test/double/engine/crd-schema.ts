@@ -1,6 +1,6 @@
 /**
- * The structural schema of a CustomResourceDefinition: pruning of unknown fields, defaults, and validation with the server's wording.
- * CEL rules (x-kubernetes-validations) are not evaluated.
+ * The structural schema of a CustomResourceDefinition: pruning of unknown fields, defaults, and validation with the
+ * server's wording. CEL rules (x-kubernetes-validations) are not evaluated.
  */
 import { Ajv, type ErrorObject } from "ajv";
 import { type JsonObject, type KubeObject, asArray, asObject, isObject } from "./object.ts";

@@ -118,7 +118,10 @@ export class CustomResources {
     this.#store.put(builtInResources.customResourceDefinitions, crd.metadata.name, next);
   }
 
-  /** Deletes the objects without admission, as the server's own finalizer does; those with finalizers stay until they are released. */
+  /**
+   * Deletes the objects without admission, as the server's own finalizer does; those with finalizers stay until they
+   * are released.
+   */
   #terminate(crd: KubeObject): void {
     const served = this.#served.get(crd.metadata.name);
     if (served === undefined) return;

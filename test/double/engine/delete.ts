@@ -1,7 +1,8 @@
 /**
- * Deletion as the generic registry of the real server does it. The order matters to whoever reasons about admitted deletions:
- * preconditions, then a review of the object at version V, then a commit that requires exactly V; when the object changed in between, all
- * of it starts again. A zero-grace deletion of a live pod is two such steps, mark and remove, hence two reviews.
+ * Deletion as the generic registry of the real server does it. The order matters to whoever reasons about admitted
+ * deletions: preconditions, then a review of the object at version V, then a commit that requires exactly V; when the
+ * object changed in between, all of it starts again. A zero-grace deletion of a live pod is two such steps, mark and
+ * remove, hence two reviews.
  */
 import { type Caller, reviewOptions } from "./admission.ts";
 import { formatSeconds } from "./metadata.ts";
@@ -37,7 +38,8 @@ export interface DeleteResult {
   readonly object: KubeObject;
 }
 
-// A pod that is changed faster than it can be reviewed would keep us here for ever; the real server ends with its request timeout.
+// A pod that is changed faster than it can be reviewed would keep us here for ever; the real server ends with its
+// request timeout.
 const attemptsMax = 100;
 
 /** Refuses an object other than the one that `options.preconditions` name. Throws 409. */
@@ -165,8 +167,8 @@ function withGrace(target: Target, options: JsonObject, todo: Plan): JsonObject 
 }
 
 /**
- * Deletes one object. Throws 404, 409 (preconditions), and what admission says. Deleting an object that is already being deleted
- * succeeds without a review.
+ * Deletes one object. Throws 404, 409 (preconditions), and what admission says. Deleting an object that is already
+ * being deleted succeeds without a review.
  */
 export async function deleteObject(
   context: WriteContext,
@@ -230,7 +232,10 @@ export function deleteAnswer(target: Target, result: DeleteResult): KubeObject |
   });
 }
 
-/** Deletes `objects` one after the other as deletecollection does: reviewed item by item without a name, ended by the first refusal. */
+/**
+ * Deletes `objects` one after the other as deletecollection does: reviewed item by item without a name, ended by the
+ * first refusal.
+ */
 export async function deleteObjects(
   context: WriteContext,
   targets: readonly Target[],

@@ -1,6 +1,6 @@
 /**
- * One Kubernetes API server without HTTP: storage, semantics and admission. Everything that passes is a request of some caller at
- * the injected clock; nothing here knows of sockets, so a simulation can drive it on a virtual clock.
+ * One Kubernetes API server without HTTP: storage, semantics and admission. Everything that passes is a request of some
+ * caller at the injected clock; nothing here knows of sockets, so a simulation can drive it on a virtual clock.
  */
 import { type Clock } from "../../../src/util/clock.ts";
 import { type Rng } from "../../../src/util/rng.ts";
@@ -31,7 +31,9 @@ export interface EngineOptions {
   readonly clock: Clock;
   readonly rng: Rng;
   readonly callWebhook: CallWebhook;
-  /** Changes kept per resource for resuming watches; default 20 000, enough for every test that does not ask for less. */
+  /**
+   * Changes kept per resource for resuming watches; default 20 000, enough for every test that does not ask for less.
+   */
   readonly historyChangesMax?: number;
   /** Milliseconds between bookmarks of a watch; default 60 000, as in the real server. */
   readonly bookmarkPeriodMs?: number;
@@ -273,12 +275,18 @@ export class Engine {
     return await patchScale(this.#context, { type, namespace, name }, patch, writeOptions(options));
   }
 
-  /** Forgets past changes, as a compaction does: watches and pages that resume from before now are answered with Expired. */
+  /**
+   * Forgets past changes, as a compaction does: watches and pages that resume from before now are answered with
+   * Expired.
+   */
   forgetHistory(): void {
     this.#store.forgetHistory();
   }
 
-  /** Calls `listener` for each later change of the resource, within its commit, so that it must not call the engine; returns the unsubscriber. */
+  /**
+   * Calls `listener` for each later change of the resource, within its commit, so that it must not call the engine;
+   * returns the unsubscriber.
+   */
   onChange(type: ResourceType, listener: (change: Change) => void): () => void {
     return this.#store.subscribe(type, listener);
   }
@@ -288,12 +296,18 @@ export class Engine {
     return this.#store.backup();
   }
 
-  /** Goes back to a backup: revisions are given a second time, and the history is gone. Open watches hear nothing: cut them off. */
+  /**
+   * Goes back to a backup: revisions are given a second time, and the history is gone. Open watches hear nothing: cut
+   * them off.
+   */
   restore(backup: Backup): void {
     this.#store.restore(backup);
   }
 
-  /** Removes everything of a resource without admission, finalizers or events of deletion per caller, as lost storage does. */
+  /**
+   * Removes everything of a resource without admission, finalizers or events of deletion per caller, as lost storage
+   * does.
+   */
   wipe(type: ResourceType): void {
     if (type === types.namespaces) throw notImplemented("wiping namespaces");
     for (const { metadata } of this.#store.values(type)) {

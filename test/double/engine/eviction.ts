@@ -1,6 +1,6 @@
 /**
- * pods/eviction and pods/binding. An eviction is reviewed once, as CREATE of pods/eviction; then it marks the pod with the DisruptionTarget
- * condition and deletes by name, without DELETE admission and without preconditions of its own.
+ * pods/eviction and pods/binding. An eviction is reviewed once, as CREATE of pods/eviction; then it marks the pod with
+ * the DisruptionTarget condition and deletes by name, without DELETE admission and without preconditions of its own.
  */
 import { reviewOptions } from "./admission.ts";
 import { afterOwnMark, checkPreconditions, deleteObject } from "./delete.ts";
@@ -66,7 +66,10 @@ function whyNot(status: JsonObject): string {
   return `needs ${desired} healthy pods and has ${healthy} currently`;
 }
 
-/** Takes one disruption from the pod's budget, from the status that somebody else computes. Throws 429 when there is none. */
+/**
+ * Takes one disruption from the pod's budget, from the status that somebody else computes. Throws 429 when there is
+ * none.
+ */
 function takeDisruption(context: WriteContext, pod: KubeObject, options: WriteOptions): void {
   // A pod that does not serve costs no availability.
   if (pod.metadata.deletionTimestamp !== undefined) return;

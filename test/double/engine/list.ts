@@ -38,7 +38,9 @@ export function compileSelection(type: ResourceType, namespace: string | undefin
     (fields === undefined || fields(object));
 }
 
-/** A resourceVersion parameter as a number; undefined when not sent. Throws 500, which is what a GET and a watch answer. */
+/**
+ * A resourceVersion parameter as a number; undefined when not sent. Throws 500, which is what a GET and a watch answer.
+ */
 export function parseVersion(text: string | undefined): number | undefined {
   if (text === undefined || text === "") return undefined;
   if (!/^\d{1,15}$/.test(text)) throw plainError(versionProblem(text));
@@ -120,7 +122,10 @@ function startOf(store: Store, query: ListQuery): ContinueToken {
   return { revision: exact ? version! : store.revision, after: "" };
 }
 
-/** Lists the objects of one namespace, or of all when it is undefined. Throws 400, 410 (state no longer kept), 422 and 504 (version in the future). */
+/**
+ * Lists the objects of one namespace, or of all when it is undefined. Throws 400, 410 (state no longer kept), 422 and
+ * 504 (version in the future).
+ */
 export function listObjects(
   store: Store,
   type: ResourceType,

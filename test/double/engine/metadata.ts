@@ -1,4 +1,6 @@
-/** The rules of metadata that hold for every resource: names, immutable fields, timestamps, generation, managedFields. */
+/**
+ * The rules of metadata that hold for every resource: names, immutable fields, timestamps, generation, managedFields.
+ */
 import { type Clock } from "../../../src/util/clock.ts";
 import {
   type JsonObject,
@@ -46,7 +48,10 @@ export function unreadableMetadata(type: ResourceType, metadata: JsonObject): st
   return undefined;
 }
 
-/** `body` with its apiVersion and kind, which may be left out for built-in types. Throws 400, and 422 for a custom resource of another kind. */
+/**
+ * `body` with its apiVersion and kind, which may be left out for built-in types. Throws 400, and 422 for a custom
+ * resource of another kind.
+ */
 function checkType(type: ResourceType, body: JsonObject): JsonObject {
   const { apiVersion = "", kind = "" } = body;
   const expected = apiVersionOf(type);
@@ -80,7 +85,10 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-/** Checks that `body` is an object of this resource and has a usable shape. Throws 400, and 422 for a custom resource of another kind. */
+/**
+ * Checks that `body` is an object of this resource and has a usable shape. Throws 400, and 422 for a custom resource of
+ * another kind.
+ */
 export function decodeObject(type: ResourceType, body: unknown, namespace: string | undefined): KubeObject {
   if (!isObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${type.kind})`);
   const typed = checkType(type, body);

@@ -1,6 +1,6 @@
 /**
- * Kubernetes objects as the double keeps them: plain JSON, deeply frozen once stored, so that the store, its history and every
- * watcher share one copy, and so that the text of an object is made once.
+ * Kubernetes objects as the double keeps them: plain JSON, deeply frozen once stored, so that the store, its history
+ * and every watcher share one copy, and so that the text of an object is made once.
  */
 
 export type JsonObject = { readonly [key: string]: unknown };

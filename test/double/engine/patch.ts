@@ -1,4 +1,7 @@
-/** The patches that clients send: JSON merge patch (RFC 7386), JSON patch (RFC 6902) and, for built-in types, strategic merge patch. */
+/**
+ * The patches that clients send: JSON merge patch (RFC 7386), JSON patch (RFC 6902) and, for built-in types, strategic
+ * merge patch.
+ */
 import { type Operation, applyPatch } from "rfc6902";
 import { type JsonObject, isObject } from "./object.ts";
 import { type ResourceType } from "./resources.ts";
@@ -52,8 +55,8 @@ function unknownType(type: ResourceType): ApiError {
 }
 
 /**
- * The patched copy of `target`; nothing is changed in place. Throws 400, 415, 422 (a failed JSON patch), 500 (a strategic patch
- * without a merge key) and 501 (apply).
+ * The patched copy of `target`; nothing is changed in place. Throws 400, 415, 422 (a failed JSON patch), 500 (a
+ * strategic patch without a merge key) and 501 (apply).
  */
 export function applyClientPatch(type: ResourceType, target: JsonObject, patch: Patch): JsonObject {
   let result: unknown;

@@ -1,4 +1,7 @@
-/** The names that metadata may hold (labels, annotations, finalizers), with the server's wording of what is wrong with others. */
+/**
+ * The names that metadata may hold (labels, annotations, finalizers), with the server's wording of what is wrong with
+ * others.
+ */
 import { type FieldError } from "./status.ts";
 
 const nameLengthMax = 63;

@@ -60,7 +60,9 @@ export function parseLabelSelector(text: string | undefined): LabelMatch | undef
   return (labels) => matches.every((match) => match(labels));
 }
 
-/** A metav1.LabelSelector object: absent matches nothing, empty matches everything. Throws 400 for an unknown operator. */
+/**
+ * A metav1.LabelSelector object: absent matches nothing, empty matches everything. Throws 400 for an unknown operator.
+ */
 export function compileLabelSelector(selector: unknown): LabelMatch {
   if (selector === undefined || selector === null) return () => false;
   const { matchLabels, matchExpressions } = asObject(selector);
@@ -120,7 +122,10 @@ function unknownField(type: ResourceType, fields: Readonly<Record<string, unknow
   return badRequest(`${JSON.stringify(field)} is not a known field selector: only ${known.join(", ")}`);
 }
 
-/** Parses the `fieldSelector` query parameter; undefined when it selects everything. Throws 400 for a field that has no selector. */
+/**
+ * Parses the `fieldSelector` query parameter; undefined when it selects everything. Throws 400 for a field that has no
+ * selector.
+ */
 export function parseFieldSelector(type: ResourceType, text: string | undefined): FieldMatch | undefined {
   if (text === undefined || text === "") return undefined;
   const fields = fieldsOf(type);

@@ -1,6 +1,6 @@
 /**
- * The storage of one cluster: one revision counter for everything, the current objects of each resource, and a window of past
- * changes from which watches resume and former states are rebuilt. Knows nothing of HTTP, admission or meaning.
+ * The storage of one cluster: one revision counter for everything, the current objects of each resource, and a window
+ * of past changes from which watches resume and former states are rebuilt. Knows nothing of HTTP, admission or meaning.
  */
 import { type KubeObject, deepFreeze, withMetadata } from "./object.ts";
 import { type ResourceType, groupResource } from "./resources.ts";

@@ -1,4 +1,6 @@
-/** What each built-in resource does to an object before it is stored: defaults, what a write may touch, and validation. */
+/**
+ * What each built-in resource does to an object before it is stored: defaults, what a write may touch, and validation.
+ */
 import {
   type KubeObject,
   type JsonObject,

@@ -1,6 +1,6 @@
 /**
- * Watches: resume from a version, bookmarks, WatchList, and a lag that can be set. Delivery is synchronous with the commit unless
- * there is a lag, and always in the order of commits.
+ * Watches: resume from a version, bookmarks, WatchList, and a lag that can be set. Delivery is synchronous with the
+ * commit unless there is a lag, and always in the order of commits.
  */
 import { type Clock, type Timer } from "../../../src/util/clock.ts";
 import { type Rng, uniform } from "../../../src/util/rng.ts";
@@ -180,9 +180,9 @@ function bookmarkEvent(type: ResourceType, revision: number, endsInitialEvents: 
 }
 
 /**
- * Opens a watch. Events may arrive before this returns. `lagMs` delays every change and bookmark by that much, as a slow connection does.
- * Throws 400, 422 and 500; a version that has left the history window, or is not there yet, is answered by an ERROR event, as the real
- * server does.
+ * Opens a watch. Events may arrive before this returns. `lagMs` delays every change and bookmark by that much, as a
+ * slow connection does. Throws 400, 422 and 500; a version that has left the history window, or is not there yet, is
+ * answered by an ERROR event, as the real server does.
  */
 export function openWatch(
   environment: WatchEnvironment,

@@ -1,4 +1,8 @@
-/** Create, update and patch. Each is: read, compute, ask admission, and commit only when the object is still the one that was read. */
+// length: the comments were wrapped at 120 columns; the file is split along its ideas next.
+/**
+ * Create, update and patch. Each is: read, compute, ask admission, and commit only when the object is still the one
+ * that was read.
+ */
 import { type Admission, type Caller, reviewOptions } from "./admission.ts";
 import { type Clock } from "../../../src/util/clock.ts";
 import { type Rng } from "../../../src/util/rng.ts";
@@ -48,11 +52,15 @@ export interface WriteContext {
   /** The schema of a custom resource; undefined = anything goes. */
   schemaOf(type: ResourceType): CustomSchema | undefined;
   /**
-   * Awaited between admission and the storage's transaction, which may hang in a sick etcd. False = the request is over by then: the
-   * transaction is still tried at the version that was reviewed, but nothing is done again when that fails.
+   * Awaited between admission and the storage's transaction, which may hang in a sick etcd. False = the request is over
+   * by then: the transaction is still tried at the version that was reviewed, but nothing is done again when that
+   * fails.
    */
   readonly beforeCommit?: ((type: ResourceType, key: string) => Promise<boolean>) | undefined;
-  /** What the first attempt of a deletion takes for the present object: an older state out of the watch cache; undefined = the present one. */
+  /**
+   * What the first attempt of a deletion takes for the present object: an older state out of the watch cache; undefined
+   * = the present one.
+   */
   readonly cachedState?: ((type: ResourceType, key: string) => KubeObject | undefined) | undefined;
   /** Changes every object on its way into the storage, its last state too. */
   readonly stampWrites?: ((type: ResourceType, object: KubeObject) => KubeObject) | undefined;
@@ -73,7 +81,10 @@ export interface WriteOptions {
   readonly dryRun: boolean;
   /** Name in managedFields. */
   readonly fieldManager: string;
-  /** What happens to fields that the schema of a custom resource does not know: they are dropped, or the write is refused. */
+  /**
+   * What happens to fields that the schema of a custom resource does not know: they are dropped, or the write is
+   * refused.
+   */
   readonly fieldValidation: FieldValidation;
   /** Takes what the caller is to be told besides the answer. */
   readonly warn: (text: string) => void;
@@ -246,8 +257,8 @@ function completeUpdate(
 }
 
 /**
- * Reads, computes, asks admission and commits at exactly the version that was read; starts again when it lost a race. A write that
- * changes nothing commits nothing. An update that takes the last finalizer of a deleted object removes it.
+ * Reads, computes, asks admission and commits at exactly the version that was read; starts again when it lost a race. A
+ * write that changes nothing commits nothing. An update that takes the last finalizer of a deleted object removes it.
  */
 async function guaranteedUpdate(
   context: WriteContext,
@@ -380,8 +391,8 @@ export async function patchObject(
 }
 
 /**
- * A write of the server itself, such as a binding or an eviction's condition: no admission, no client's restrictions. Committed at once,
- * so there is no race to lose. metadata.generation stays.
+ * A write of the server itself, such as a binding or an eviction's condition: no admission, no client's restrictions.
+ * Committed at once, so there is no race to lose. metadata.generation stays.
  */
 export function internalUpdate(
   context: WriteContext,

@@ -1,13 +1,13 @@
 /**
- * Faults of the HTTP front: a script says for each request what goes wrong with it. This file knows what can go wrong and counts requests;
- * faulty-answers.ts falsifies what the API says, faulty-stream.ts what goes over the wire.
+ * Faults of the HTTP front: a script says for each request what goes wrong with it. This file knows what can go wrong
+ * and counts requests; faulty-answers.ts falsifies what the API says, faulty-stream.ts what goes over the wire.
  */
 import { type IncomingMessage } from "node:http";
 import { type Socket } from "node:net";
 
 /**
- * One fault. `afterEvents` is for watches: the fault meets the line that follows that many good ones (0 = the first line; absent = no byte
- * is sent at all). On other requests it means nothing.
+ * One fault. `afterEvents` is for watches: the fault meets the line that follows that many good ones (0 = the first
+ * line; absent = no byte is sent at all). On other requests it means nothing.
  */
 export type Fault =
   /** Handled that much later. */

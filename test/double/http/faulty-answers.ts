@@ -80,7 +80,10 @@ function historyLoss(request: RestRequest, { revision }: Server): RestResponse |
   return request.query.has("continue") ? errorResponse(expiredList()) : undefined;
 }
 
-/** A first page, a whole list or a WatchList without a version, as of `revision`; anything else is answered as it should. */
+/**
+ * A first page, a whole list or a WatchList without a version, as of `revision`; anything else is answered as it
+ * should.
+ */
 async function staleAnswer(request: RestRequest, revision: number, server: Server): Promise<RestResponse> {
   const { method, query } = request;
   const version = query.get("resourceVersion") ?? "";

@@ -1,4 +1,6 @@
-/** The HTTP front of an engine: decodes requests, authenticates, writes answers and streams watches. Knows no listener. */
+/**
+ * The HTTP front of an engine: decodes requests, authenticates, writes answers and streams watches. Knows no listener.
+ */
 import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { type Clock } from "../../../src/util/clock.ts";
 import { type Caller } from "../engine/admission.ts";

@@ -95,7 +95,10 @@ async function postWithRetry(call: Post): Promise<string> {
   }
 }
 
-/** Creates the default implementation: `?timeout=Ns` in whole seconds, the caBundle of the configuration, connections kept alive. */
+/**
+ * Creates the default implementation: `?timeout=Ns` in whole seconds, the caBundle of the configuration, connections
+ * kept alive.
+ */
 export function createWebhookClient(resolveService?: ResolveService): CallWebhook {
   return async (webhook, review, timeoutMs) => {
     const clientConfig = asObject(webhook["clientConfig"]);

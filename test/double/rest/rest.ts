@@ -1,6 +1,6 @@
 /**
- * The REST face of an engine without sockets: method, path, query and decoded body in; a code and a body, or a watch, out. The HTTP
- * front and a simulated network both stand on it.
+ * The REST face of an engine without sockets: method, path, query and decoded body in; a code and a body, or a watch,
+ * out. The HTTP front and a simulated network both stand on it.
  */
 import { type Caller } from "../engine/admission.ts";
 import { type Engine } from "../engine/engine.ts";

@@ -31,7 +31,10 @@ function verbOf(method: string, named: boolean, watch: boolean): Verb {
   return method === "DELETE" ? "deletecollection" : verb;
 }
 
-/** Splits `/api/v1/…` and `/apis/group/version/…`. Throws 404 for what is not served and 405 for methods that do not exist there. */
+/**
+ * Splits `/api/v1/…` and `/apis/group/version/…`. Throws 404 for what is not served and 405 for methods that do not
+ * exist there.
+ */
 export function parseRoute(registry: ResourceRegistry, method: string, path: string, watch: boolean): Route {
   const parts = path
     .split("/")

@@ -85,7 +85,10 @@ interface Reviews {
   stop(): Promise<{ readonly admitted: number; readonly refused: number; readonly failed: readonly string[] }>;
 }
 
-/** Deletes two pods with dry-run, over and over: a plain one, which is admitted, and one that a PodProtector without counts refuses. */
+/**
+ * Deletes two pods with dry-run, over and over: a plain one, which is admitted, and one that a PodProtector without
+ * counts refuses.
+ */
 async function startReviews(context: CaseContext): Promise<Reviews> {
   const { namespace } = context;
   const { admin } = await context.cluster("core");

@@ -1,4 +1,6 @@
-/** The CRD in a real API server: what it accepts, what its schema and its rules refuse, and what upstream's CRD drops. */
+/**
+ * The CRD in a real API server: what it accepts, what its schema and its rules refuse, and what upstream's CRD drops.
+ */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { type CrdCase, crdCases } from "../../manifests/crd-cases.ts";
@@ -56,7 +58,9 @@ async function run(context: CaseContext): Promise<Figures> {
   return { ...counts, droppedFields: await dropped(context, admin) };
 }
 
-/** Sends the object with dryRun=All. Only the status subresource looks at a status, and it needs an object that exists. */
+/**
+ * Sends the object with dryRun=All. Only the status subresource looks at a status, and it needs an object that exists.
+ */
 async function send(admin: AdminClient, namespace: string, { object }: CrdCase): Promise<AdminResponse<Answer>> {
   const resource = `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors`;
   const query = { dryRun: "All", fieldValidation: "Strict" };

@@ -1,4 +1,7 @@
-/** Deployments, their PodProtectors and the real controller manager: what people do every day must go through, and a lost Deployment must not open the gate. */
+/**
+ * Deployments, their PodProtectors and the real controller manager: what people do every day must go through, and a
+ * lost Deployment must not open the gate.
+ */
 import assert from "node:assert/strict";
 import { AvailableWatch } from "../available.ts";
 import { type Cluster } from "../cluster.ts";
@@ -203,7 +206,8 @@ async function lost(context: CaseContext): Promise<Figures> {
     const dangling = metrics?.value("generator_action", { action: "Dangling" }) ?? 0;
     return dangling + (metrics?.value("generator_action", { action: "Finalizing" }) ?? 0) > 0;
   });
-  // The garbage collector finds ReplicaSet and pods without an owner and deletes them: the disaster, without anybody's doing.
+  // The garbage collector finds ReplicaSet and pods without an owner and deletes them: the disaster, without anybody's
+  // doing.
   const collectMs = performance.now();
   await waitFor("the ReplicaSet is collected", 60 * second, async () => {
     const list = await core.admin.get<{ items: readonly unknown[] }>(
@@ -214,7 +218,8 @@ async function lost(context: CaseContext): Promise<Figures> {
   await waitFor("the garbage collector has taken what the floor allows", 60 * second, () => available.serving <= floor);
   const collectedMs = Math.round(performance.now() - collectMs);
 
-  // And now everything at once, until only what the floor keeps is left: a replacement may have become Ready a moment ago.
+  // And now everything at once, until only what the floor keeps is left: a replacement may have become Ready a moment
+  // ago.
   const refused = await waitFor("every pod that is left is refused", 60 * second, async () => {
     const names = (await listPods(core.admin, namespace, "app=web")).map(({ metadata }) => metadata.name);
     const wave = { namespace, names, concurrency: replicas, how: "delete", gracePeriodSeconds: 0 } as const;

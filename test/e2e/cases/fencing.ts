@@ -1,4 +1,7 @@
-/** Reservations that nobody uses come back, and a deletion that is late loses: settlement on real API servers, with the default delays. */
+/**
+ * Reservations that nobody uses come back, and a deletion that is late loses: settlement on real API servers, with the
+ * default delays.
+ */
 import assert from "node:assert/strict";
 import path from "node:path";
 import { type Cluster } from "../cluster.ts";
@@ -83,7 +86,8 @@ async function fenced(context: CaseContext): Promise<Figures> {
   balancer.setDelay(0);
   balancer.heal();
   fleet.webhooks[0] = await webhook.startAgain();
-  // web-1: another policy refuses what we have admitted. web-2: admitted, and then the API server waits for the other webhook.
+  // web-1: another policy refuses what we have admitted. web-2: admitted, and then the API server waits for the other
+  // webhook.
   const denied = await deleteOne(fleet, "web-1");
   assert.match(denied.message, /the other webhook says no/);
   const late = deleteOne(fleet, "web-2");

@@ -120,7 +120,8 @@ async function measureBare(
 
 async function replicaKilled(context: CaseContext): Promise<Figures> {
   const { podsPerCell, floor } = huge;
-  // The Lease is in the same cluster: behind answers that are 3 s late, on a busy machine, it is lost, and events are what shall be late. One aggregator a cell needs none.
+  // The Lease is in the same cluster: behind answers that are 3 s late, on a busy machine, it is lost, and events are
+  // what shall be late. One aggregator a cell needs none.
   const aggregatorArgs = ["--aggregator-leader-elector-enable=false"];
   const options = { ...huge, laggingAggregators: true, generator: false, aggregatorArgs };
   const { fleet, available, names } = await startProtectedPods(context, options);
@@ -191,10 +192,11 @@ async function killed(context: CaseContext): Promise<Figures> {
 /**
  * A patient caller: deletes again whenever there is quota, until the floor is reached. Resolves to how long that took.
  *
- * Why the first wave may end above the floor: a reservation that no deletion uses comes back only when the aggregator settles it. Two
- * things make such reservations here. A replica that was killed had admitted deletions that it never answered. And a deletion without a grace period
- * is reviewed a second time, mostly at the version before it (the API server's cache is late): when the pod was seen terminating
- * meanwhile, its bucket is settled already, so the review reserves for a pod that is as good as gone, until the next aggregation.
+ * Why the first wave may end above the floor: a reservation that no deletion uses comes back only when the aggregator
+ * settles it. Two things make such reservations here. A replica that was killed had admitted deletions that it never
+ * answered. And a deletion without a grace period is reviewed a second time, mostly at the version before it (the API
+ * server's cache is late): when the pod was seen terminating meanwhile, its bucket is settled already, so the review
+ * reserves for a pod that is as good as gone, until the next aggregation.
  */
 async function useAllQuota(
   fleet: Fleet,

@@ -1,4 +1,7 @@
-/** The API double under the hands of the real kubectl, over TLS: what the demo and the fast tests stand on is good enough for a person. */
+/**
+ * The API double under the hands of the real kubectl, over TLS: what the demo and the fast tests stand on is good
+ * enough for a person.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";

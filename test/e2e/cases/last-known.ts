@@ -1,4 +1,7 @@
-/** --webhook-core-unavailable-policy=last-known: the core's API server is killed, and deletions go on within the quota that was known last. */
+/**
+ * --webhook-core-unavailable-policy=last-known: the core's API server is killed, and deletions go on within the quota
+ * that was known last.
+ */
 import assert from "node:assert/strict";
 import { type DeletionAttempt, deletionFigures } from "../deletions.ts";
 import { deleteEverywhere, startProtectedPods } from "../protected-pods.ts";

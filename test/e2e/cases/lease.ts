@@ -19,7 +19,10 @@ const renewDeadlineSeconds = 6;
 const retrySeconds = 2;
 /** Both kinds wait 1 to 2.2 retry periods between two looks at a Lease. */
 const lookMsMax = 2.2 * retrySeconds * second;
-/** A Lease runs out from when a candidate saw it change last, and the next look takes it; the rest is for a busy machine. */
+/**
+ * A Lease runs out from when a candidate saw it change last, and the next look takes it; the rest is for a busy
+ * machine.
+ */
 const takeoverLimitMs = leaseSeconds * second + 2 * lookMsMax + 5 * second;
 /** Long enough for a candidate that mistakes a renewed Lease for one that has run out. */
 const standbyMs = leaseSeconds * second + lookMsMax;
@@ -175,7 +178,10 @@ class Contest {
     return this.lease();
   }
 
-  /** Resolves when a candidate of the kind holds the Lease, for the first time since `transitions` changes of the holder. */
+  /**
+   * Resolves when a candidate of the kind holds the Lease, for the first time since `transitions` changes of the
+   * holder.
+   */
   async waitHeld(kind: "client-go" | "podseidon", transitions: number): Promise<Lease> {
     const lease = await waitFor(`${kind} holds the Lease`, takeoverLimitMs, async () => {
       const seen = await this.lease();

@@ -1,4 +1,6 @@
-/** The overlays of manifests/ on real API servers: applied, run with their accounts and arguments, and shown to protect. */
+/**
+ * The overlays of manifests/ on real API servers: applied, run with their accounts and arguments, and shown to protect.
+ */
 import assert from "node:assert/strict";
 import path from "node:path";
 import { render } from "../../manifests/manifest-files.ts";
@@ -117,7 +119,10 @@ async function waitInForce({ namespace }: CaseContext, { worker, webhooks }: Man
   });
 }
 
-/** Cuts the webhook off: other pods cannot be deleted then, those of the cluster and of Podseidon can. Resolves to how many were. */
+/**
+ * Cuts the webhook off: other pods cannot be deleted then, those of the cluster and of Podseidon can. Resolves to how
+ * many were.
+ */
 async function deletedWithoutWebhook(context: CaseContext, installation: ManifestInstallation): Promise<number> {
   const { worker, balancer } = installation;
   const { admin } = worker;
@@ -157,7 +162,10 @@ async function checkOwnDeployments({ core }: ManifestInstallation): Promise<void
   assert.deepEqual((await core.admin.get<ObjectList<unknown>>(resource)).items, []);
 }
 
-/** The API servers, the processes' own metrics and their logs all say that no right was missing, and the audit logs that none was too much. */
+/**
+ * The API servers, the processes' own metrics and their logs all say that no right was missing, and the audit logs that
+ * none was too much.
+ */
 async function checkRights(
   context: CaseContext,
   { pods }: ManifestInstallation,

@@ -1,18 +1,23 @@
-/** API servers that are killed, etcd that hangs, credentials that are replaced: every role goes on by itself, in the process that it was. */
+/**
+ * API servers that are killed, etcd that hangs, credentials that are replaced: every role goes on by itself, in the
+ * process that it was.
+ */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { issueServerCertificate, type ServerCertificate } from "../../../scripts/webhook-tls.ts";
-import { createPem, type Pem } from "../../observability/certificates.ts";
+import { createPem, type Pem } from "../../unit/server/certificates.ts";
 import { type Cluster } from "../cluster.ts";
 import { floor, type Recovery, startRecoveryDrill } from "../recovery-drill.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 
 const second = 1_000;
 const etcdPauseMs = 30 * second;
-/** The worker's etcd stops so much later than the core's: for this long only the core hangs, at the end only the worker. */
+/**
+ * The worker's etcd stops so much later than the core's: for this long only the core hangs, at the end only the worker.
+ */
 const workerPausesAfterMs = 3 * second;
 /** The roles run into refusals for this long before they get the new credentials. */
 const lockedOutMs = second;
@@ -188,8 +193,9 @@ async function startAgain(cluster: Cluster): Promise<void> {
 }
 
 /**
- * What the roles and one API server know each other by: a certificate that the server shows to those who ask for `rotatedServerName`
- * (all others get its usual one), and the client certificates that it accepts. The roles have theirs in files beside the kubeconfig.
+ * What the roles and one API server know each other by: a certificate that the server shows to those who ask for
+ * `rotatedServerName` (all others get its usual one), and the client certificates that it accepts. The roles have
+ * theirs in files beside the kubeconfig.
  */
 class Certificates {
   readonly cluster: Cluster;
@@ -270,7 +276,10 @@ function writeKubeconfigOf(file: string, cluster: object, user: object): string 
   return file;
 }
 
-/** What the API server answers to somebody with these credentials, on a new connection; 0 when the client does not trust it. */
+/**
+ * What the API server answers to somebody with these credentials, on a new connection; 0 when the client does not trust
+ * it.
+ */
 async function answerCode(
   cluster: Cluster,
   tls: { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly servername?: string },

@@ -1,4 +1,6 @@
-/** The image's root file system and the systemd unit run the built file, as the manifests do, against a real API server. */
+/**
+ * The image's root file system and the systemd unit run the built file, as the manifests do, against a real API server.
+ */
 import assert from "node:assert/strict";
 import { chownSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -104,7 +106,9 @@ async function refusesRootsFile(root: ImageRoot): Promise<void> {
   assert.match(stderr, /permission denied|EACCES/);
 }
 
-/** As a container engine and a kubelet would: mounted Secrets and the account's token at their own paths, ports moved. */
+/**
+ * As a container engine and a kubelet would: mounted Secrets and the account's token at their own paths, ports moved.
+ */
 async function runDeploymentInChroot(
   context: CaseContext,
   core: Cluster,
@@ -164,7 +168,10 @@ async function writeAccount(core: Cluster, root: ImageRoot, account: string): Pr
   }
 }
 
-/** The unit is checked with systemd's own tool where it exists; its command line runs with the example settings in any case. */
+/**
+ * The unit is checked with systemd's own tool where it exists; its command line runs with the example settings in any
+ * case.
+ */
 async function runSystemd(context: CaseContext, core: Cluster, tls: string): Promise<Figures> {
   const verdicts = new Set<string>();
   for (const role of roles) {

@@ -9,7 +9,7 @@ import { silentLogger } from "../../../src/util/logger.ts";
 import { silentMetrics } from "../../../src/util/metrics.ts";
 import { createSystemRng } from "../../../src/util/rng.ts";
 import { createSystemClock } from "../../../src/util/system-clock.ts";
-import { compareExchange } from "../../kube/protobuf/exchange.ts";
+import { compareExchange } from "../../unit/kube/protobuf/exchange.ts";
 import { plainCluster } from "../../support/cluster-config.ts";
 import { type ObjectList } from "../admin-client.ts";
 import { type Cluster } from "../cluster.ts";

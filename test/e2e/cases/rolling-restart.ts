@@ -75,7 +75,10 @@ async function restarted(context: CaseContext): Promise<Figures> {
   return { reviews: direct.answered + through.answered, perSecond, failed: 0, refused, stopsMs: stopsMs.join("/") };
 }
 
-/** Takes replicas out of the balancer when /readyz fails and puts them in again, as the endpoints of a Service follow readiness. */
+/**
+ * Takes replicas out of the balancer when /readyz fails and puts them in again, as the endpoints of a Service follow
+ * readiness.
+ */
 function followReadiness(
   context: CaseContext,
   fleet: Fleet,

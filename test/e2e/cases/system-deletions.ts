@@ -1,6 +1,6 @@
 /**
- * Deletions that Kubernetes itself asks for, each by the program that asks for it in every cluster, of pods that are exactly at their floor. What they lead
- * to is the table of docs/system-deletions.md.
+ * Deletions that Kubernetes itself asks for, each by the program that asks for it in every cluster, of pods that are
+ * exactly at their floor. What they lead to is the table of docs/system-deletions.md.
  */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
@@ -84,7 +84,8 @@ async function byKubeletAndByHand(context: CaseContext, drill: SystemDrill): Pro
   const passed = await drill.reviews("AlreadyTerminating");
   assert.equal(await finish(kubelet, drill, terminating.metadata), 200);
   assert.equal(await fleet.webhookCount("webhook_status_write_total"), written, "nothing to record");
-  // One or two for the shorter grace period, one or two for the end of the pod: the first of each may be at an older version.
+  // One or two for the shorter grace period, one or two for the end of the pod: the first of each may be at an older
+  // version.
   const terminationReviews = (await drill.reviews("AlreadyTerminating")) - passed;
   assert.ok(terminationReviews >= 1);
   assert.equal((await cluster.admin.request("GET", podPath(namespace, first))).code, 404);
@@ -231,8 +232,8 @@ async function byPreemption(context: CaseContext, drill: SystemDrill): Promise<F
 }
 
 /**
- * Pods whose node does not exist, under a floor of their own, and pods that have finished. The pod garbage collector takes a minute, so they have a
- * namespace of their own, in which nothing else happens.
+ * Pods whose node does not exist, under a floor of their own, and pods that have finished. The pod garbage collector
+ * takes a minute, so they have a namespace of their own, in which nothing else happens.
  */
 async function podsOfMissingNode(context: CaseContext, { core, workers, webhooks, caPem }: Fleet): Promise<Figures> {
   const namespace = `${context.namespace}-lost`;

@@ -1,4 +1,7 @@
-/** The core has upstream's CRD, which drops Podseidon's extension fields: everything goes on with upstream's guarantee, and says so. */
+/**
+ * The core has upstream's CRD, which drops Podseidon's extension fields: everything goes on with upstream's guarantee,
+ * and says so.
+ */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { applyCrd } from "../crd.ts";
@@ -61,7 +64,9 @@ async function aggregatorCount(fleet: Fleet, name: string): Promise<number> {
   return texts.reduce((sum, text) => sum + (text.value(name) ?? 0), 0);
 }
 
-/** `count` more touches of the dummy pods: each of them makes the aggregators look whether there is something to write. */
+/**
+ * `count` more touches of the dummy pods: each of them makes the aggregators look whether there is something to write.
+ */
 async function waitSpins(fleet: Fleet, count: number): Promise<void> {
   const spins = "aggregator_update_trigger_spin";
   const before = await aggregatorCount(fleet, spins);

@@ -1,4 +1,7 @@
-/** PodProtectors that nobody should write: specs that cannot be understood, and statuses that no aggregator or webhook left. */
+/**
+ * PodProtectors that nobody should write: specs that cannot be understood, and statuses that no aggregator or webhook
+ * left.
+ */
 import { type JsonObject } from "../../double/engine/object.ts";
 import { type Draws } from "./draws.ts";
 import { drawBrokenSelector } from "./selectors.ts";

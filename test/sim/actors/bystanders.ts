@@ -1,6 +1,7 @@
 /**
- * Whoever shares the clusters with the workload that is checked: PodProtectors with every kind of selector and setting, pods in every phase,
- * deletions and evictions by every criterion. In a namespace of its own, so that what is out of order there breaks no promise.
+ * Whoever shares the clusters with the workload that is checked: PodProtectors with every kind of selector and setting,
+ * pods in every phase, deletions and evictions by every criterion. In a namespace of its own, so that what is out of
+ * order there breaks no promise.
  */
 import { annotations, labels } from "../../../src/api/v1alpha1/names.ts";
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
@@ -73,7 +74,9 @@ export class Bystanders {
     else await quietly(() => engine.delete(protectors, sideNamespace, victim.metadata.name, {}, { caller }));
   }
 
-  /** A webhook or aggregator of upstream writes a status: without what it does not know of, and with buckets of its own. */
+  /**
+   * A webhook or aggregator of upstream writes a status: without what it does not know of, and with buckets of its own.
+   */
   async writeLikeGo(): Promise<void> {
     await this.#prepare();
     for (const cell of this.#world.cells) await this.#actOnPod(cell);

@@ -42,8 +42,8 @@ const periodMs: Partial<Record<FaultClass, number>> = {
   "webhook-dry-runs": 60_000,
 };
 /**
- * How old a backup is when it is restored. More must have been written since than is written before the watches are back, or the versions of the new history
- * have passed theirs by then and nothing shows it (docs/accounting.md).
+ * How old a backup is when it is restored. More must have been written since than is written before the watches are
+ * back, or the versions of the new history have passed theirs by then and nothing shows it (docs/accounting.md).
  */
 const backupAgeMs = { least: 15_000, most: 75_000 };
 const probeMs = 2_000;
@@ -120,7 +120,9 @@ export class Chaos {
     for (const process of this.#world.processes()) if (process.node() === undefined) await process.start();
   }
 
-  /** Kubelets ask who is ready; nothing here depends on the answer, so that also replicas are asked that should not be. */
+  /**
+   * Kubelets ask who is ready; nothing here depends on the answer, so that also replicas are asked that should not be.
+   */
   #probe(): void {
     if (this.#isOver) return;
     for (const process of this.#world.processes()) process.isReady();
@@ -275,7 +277,10 @@ export class Chaos {
     if (process.node() !== undefined) void process.stop().then(() => this.#startLater(process, 500));
   }
 
-  /** Somebody installs the CRD of an older version, which drops the fields that it does not know, and notices it after a while. */
+  /**
+   * Somebody installs the CRD of an older version, which drops the fields that it does not know, and notices it after a
+   * while.
+   */
   #goBackToOldCrd(): void {
     const { engine } = this.#world.core.server;
     this.#run(quietly(() => engine.installCrd(upstreamPodProtectorCrd())));
@@ -292,7 +297,8 @@ export class Chaos {
     const backup = server.engine.backup();
     const history = server.restores;
     kernel.schedule(uniform(this.#rng, backupAgeMs.least, backupAgeMs.most), () => {
-      // A backup of a history that has been given up may lie beyond the versions that the watches have reached in the present one.
+      // A backup of a history that has been given up may lie beyond the versions that the watches have reached in the
+      // present one.
       if (this.#isOver || server.restores !== history) return;
       kernel.note(`${node.name} restored from its backup`);
       server.restore(backup);

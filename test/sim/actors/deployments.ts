@@ -1,6 +1,9 @@
-/** Deployments of every kind beside the one that is checked, in the namespace of the bystanders, and what people do to what is generated from them. */
+/**
+ * Deployments of every kind beside the one that is checked, in the namespace of the bystanders, and what people do to
+ * what is generated from them.
+ */
 import { annotations, finalizer } from "../../../src/api/v1alpha1/names.ts";
-import { protectorNameOf } from "../../../src/core/deployment-plan.ts";
+import { protectorNameOf } from "../../../src/generator/deployment-plan.ts";
 import { type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources, type ResourceType } from "../../double/engine/resources.ts";
 import { sideNamespace, type World } from "../world.ts";

@@ -1,6 +1,7 @@
 /**
- * Reviews that no API server should send: of a webhook configuration that asks about too much, of a proxy that drops or garbles fields, of a cell that nobody
- * knows. They name nothing that is checked, and the webhooks must survive them and go on.
+ * Reviews that no API server should send: of a webhook configuration that asks about too much, of a proxy that drops or
+ * garbles fields, of a cell that nobody knows. They name nothing that is checked, and the webhooks must survive them
+ * and go on.
  */
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { randomUuid } from "../../double/engine/identity.ts";

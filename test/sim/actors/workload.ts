@@ -1,6 +1,6 @@
 /**
- * The controllers and kubelets of a cell, as far as pods can tell: keeps as many pods as are wanted, makes them ready after a while, ends terminating
- * ones, and lets some fail, flap or change their labels.
+ * The controllers and kubelets of a cell, as far as pods can tell: keeps as many pods as are wanted, makes them ready
+ * after a while, ends terminating ones, and lets some fail, flap or change their labels.
  */
 import { readPod } from "../../../src/api/pod.ts";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";

@@ -1,14 +1,14 @@
 /**
- * Checks every version of a PodProtector as it is committed in the core: its summary and history, the floor when an admission is recorded
- * (standing.ts), settled admissions (settlement.ts), and counts (counts.ts).
+ * Checks every version of a PodProtector as it is committed in the core: its summary and history, the floor when an
+ * admission is recorded (standing.ts), settled admissions (settlement.ts), and counts (counts.ts).
  */
 import { parseTime } from "../../../src/api/micro-time.ts";
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { type CellStatus, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { totalWeight } from "../../../src/core/bucket.ts";
-import { type HealthCriterion } from "../../../src/core/health-criterion.ts";
-import { summarize } from "../../../src/core/summary.ts";
-import { digestOfUID } from "../../../src/core/uid-digest.ts";
+import { totalWeight } from "../../../src/accounting/history/bucket.ts";
+import { type HealthCriterion } from "../../../src/accounting/count/health-criterion.ts";
+import { summarize } from "../../../src/accounting/count/summary.ts";
+import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { type Kernel } from "../kernel/kernel.ts";
 import { type Edit } from "../clusters/deliveries.ts";
@@ -30,7 +30,9 @@ export interface AccountingOptions {
   /** The greatest one that a webhook may have been started with. */
   readonly compactThreshold: number;
   readonly onBreach: (breach: Breach) => void;
-  /** A breach by what the restore of a worker took away, before a snapshot of the new history had shown it (design 2.6). */
+  /**
+   * A breach by what the restore of a worker took away, before a snapshot of the new history had shown it (design 2.6).
+   */
   readonly onRestoreBreach: (breach: Breach) => void;
 }
 
@@ -168,7 +170,10 @@ export class AccountingChecker {
       );
   }
 
-  /** Whether the pod, available from that moment, was so by the data that its admission was judged by: then no clock makes it young. */
+  /**
+   * Whether the pod, available from that moment, was so by the data that its admission was judged by: then no clock
+   * makes it young.
+   */
   wasOldByData(uid: string, from: EpochMicros): boolean {
     const countedAt = this.#recorded.get(digestOfUID(uid))?.countedAt;
     return countedAt !== undefined && from <= countedAt;
@@ -179,7 +184,10 @@ export class AccountingChecker {
     return (this.#recorded.get(digestOfUID(uid))?.atMs ?? Number.NEGATIVE_INFINITY) >= sinceMs;
   }
 
-  /** Every available pod was so when its cell was counted last: else webhooks with slow clocks may call it young for ever. */
+  /**
+   * Every available pod was so when its cell was counted last: else webhooks with slow clocks may call it young for
+   * ever.
+   */
   isCountedAtCurrent(): boolean {
     return this.#counts.isCurrent();
   }

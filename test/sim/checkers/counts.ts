@@ -1,7 +1,10 @@
-/** Counts are those of the snapshot which they name, never go back, and the first ones include everything before them (design 2.4). */
+/**
+ * Counts are those of the snapshot which they name, never go back, and the first ones include everything before them
+ * (design 2.4).
+ */
 import { parseTime } from "../../../src/api/micro-time.ts";
 import { type PodProtector, type Aggregation } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { availableFrom } from "../../../src/core/health-criterion.ts";
+import { availableFrom } from "../../../src/accounting/count/health-criterion.ts";
 import { cellOf } from "./history.ts";
 import { type Ledger, type TruePod } from "./ledger.ts";
 import { type Standing } from "./standing.ts";
@@ -45,7 +48,10 @@ export class CountsChecker {
     }
   }
 
-  /** Every available pod was so when its cell was counted last: else webhooks with slow clocks may call it young for ever. */
+  /**
+   * Every available pod was so when its cell was counted last: else webhooks with slow clocks may call it young for
+   * ever.
+   */
   isCurrent(): boolean {
     const ledger = this.#ledger;
     const standing = this.#standing;
@@ -93,7 +99,10 @@ export class CountsChecker {
     }
   }
 
-  /** New counts: those of the present history, or of one that ended so lately that an aggregator may not know, or, by `isOld`, of any. */
+  /**
+   * New counts: those of the present history, or of one that ended so lately that an aggregator may not know, or, by
+   * `isOld`, of any.
+   */
   noteSource(counts: Aggregation, cellID: string, isOld = false): void {
     const ledger = this.#ledger;
     const former = ledger.formerOf(cellID);

@@ -1,14 +1,20 @@
-/** An admission history stays short: beyond the threshold it is packed, and there are limits to what it holds at all (design 2.2). */
+/**
+ * An admission history stays short: beyond the threshold it is packed, and there are limits to what it holds at all
+ * (design 2.2).
+ */
 import { type Bucket, type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { bucketKind } from "../../../src/core/bucket.ts";
-import { digestOfUID } from "../../../src/core/uid-digest.ts";
+import { bucketKind } from "../../../src/accounting/history/bucket.ts";
+import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { type Kernel } from "../kernel/kernel.ts";
 
-/** Admissions of a cell (core/record.ts). */
+/** Admissions of a cell (accounting/history/record.ts). */
 const deletesMax = 2_000;
 const evictionsMax = 700;
 
-/** A state of a cell that a webhook has written, and the one before; `threshold`: the greatest that it may have packed by. */
+/**
+ * A state of a cell that a webhook has written, and the one before; `threshold`: the greatest that it may have packed
+ * by.
+ */
 export interface WrittenHistory {
   readonly name: string;
   readonly before: CellStatus | undefined;

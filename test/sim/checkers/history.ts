@@ -1,6 +1,6 @@
 /** The admissions that a cell's history holds, one entry for each pod, whether its bucket is single or packed. */
 import { type Bucket, type CellStatus, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { digestOfUID, unpackDigests } from "../../../src/core/uid-digest.ts";
+import { digestOfUID, unpackDigests } from "../../../src/accounting/history/uid-digest.ts";
 
 export interface HistoryEntry {
   readonly digest: string;

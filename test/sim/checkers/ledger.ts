@@ -1,9 +1,9 @@
 /**
- * What is really true in a world: every version of every pod, and which deletions have been admitted and may still happen. Checkers compare the
- * product's records with it; the product never sees it.
+ * What is really true in a world: every version of every pod, and which deletions have been admitted and may still
+ * happen. Checkers compare the product's records with it; the product never sees it.
  */
 import { type Labels, readPod, type PodRecord } from "../../../src/api/pod.ts";
-import { digestOfUID } from "../../../src/core/uid-digest.ts";
+import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { assert } from "../../../src/util/assert.ts";
 import { type JsonObject, asObject, asString } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
@@ -31,7 +31,10 @@ export interface TruePod {
   readonly versions: PodVersion[];
   /** Revision of its removal. */
   goneAt: number | undefined;
-  /** The admission by which its deletion came about; undefined = by nobody's leave (an eviction's successor), or not at all. */
+  /**
+   * The admission by which its deletion came about; undefined = by nobody's leave (an eviction's successor), or not at
+   * all.
+   */
   end: Admission | undefined;
   /** When it began to terminate, or went. */
   endedAtMs: number | undefined;
@@ -70,8 +73,8 @@ export interface FormerHistory {
 }
 
 /**
- * For so long after the restore of a worker, counts and settlements may be those of the history that it has ended: until an aggregator has noticed, whose
- * watch died silently just then (150 s without a byte, and its longest backoff).
+ * For so long after the restore of a worker, counts and settlements may be those of the history that it has ended:
+ * until an aggregator has noticed, whose watch died silently just then (150 s without a byte, and its longest backoff).
  */
 const noticedWithinMs = 150_000 + 30_000;
 

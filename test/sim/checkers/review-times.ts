@@ -1,6 +1,7 @@
 /**
- * A review that has reached a living replica is answered in time, or its caller has gone: within the timeout that the API server names less its rounding (design 3,
- * point 6), by the replica's own clock. A paused replica may answer as soon as it goes on. Nobody works on for a caller that has gone.
+ * A review that has reached a living replica is answered in time, or its caller has gone: within the timeout that the
+ * API server names less its rounding (design 3, point 6), by the replica's own clock. A paused replica may answer as
+ * soon as it goes on. Nobody works on for a caller that has gone.
  */
 import { type Kernel } from "../kernel/kernel.ts";
 import { type Arrival } from "../network/reviews.ts";

@@ -1,8 +1,11 @@
-/** Checks every review: answered in time by each replica that was asked, and never "allowed" for quota without a record under the floor's rule. */
+/**
+ * Checks every review: answered in time by each replica that was asked, and never "allowed" for quota without a record
+ * under the floor's rule.
+ */
 import { type PodRecord, readAnnotations, readPod } from "../../../src/api/pod.ts";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
-import { availableFrom, canMeet } from "../../../src/core/health-criterion.ts";
+import { availableFrom, canMeet } from "../../../src/accounting/count/health-criterion.ts";
 import { type JsonObject, asObject, asString } from "../../double/engine/object.ts";
 import { type Arrival, type ReviewObserver } from "../network/reviews.ts";
 import { type Edit } from "../clusters/deliveries.ts";

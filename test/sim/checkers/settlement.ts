@@ -1,6 +1,6 @@
 /**
- * Settled admissions: nothing leaves a history but by a row of the settlement table (design 2.3), and nobody is counted whose admitted deletion may
- * still happen.
+ * Settled admissions: nothing leaves a history but by a row of the settlement table (design 2.3), and nobody is counted
+ * whose admitted deletion may still happen.
  */
 import { type Aggregation, type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { type HistoryEntry } from "./history.ts";
@@ -36,8 +36,8 @@ export class SettlementChecker {
   }
 
   /**
-   * An entry is gone: its row of the settlement table must hold for the snapshot of the same write. `recorded`: the commit that recorded or refreshed
-   * it last, and the version that the pod was admitted at.
+   * An entry is gone: its row of the settlement table must hold for the snapshot of the same write. `recorded`: the
+   * commit that recorded or refreshed it last, and the version that the pod was admitted at.
    */
   settled(
     entry: HistoryEntry,
@@ -58,7 +58,8 @@ export class SettlementChecker {
     if (record === undefined && pod.goneAt !== undefined && pod.goneAt <= revision) return;
     if (record?.terminating === true) return;
     if (record !== undefined && entry.version !== undefined) {
-      // A fence moves the pod above the version that it was admitted at, but not always above that of later companions in a packed bucket.
+      // A fence moves the pod above the version that it was admitted at, but not always above that of later companions
+      // in a packed bucket.
       const version = (entry.isPacked ? recorded?.version : undefined) ?? entry.version;
       if (Number(record.resourceVersion) > Number(version)) return;
     }
@@ -106,7 +107,10 @@ export class SettlementChecker {
     return entry.version !== undefined && Number(record.resourceVersion) > Number(entry.version);
   }
 
-  /** A settled admission can no longer commit, or has committed in the snapshot; an eviction may after the settle window. */
+  /**
+   * A settled admission can no longer commit, or has committed in the snapshot; an eviction may after the settle
+   * window.
+   */
   #checkDead(entry: HistoryEntry, { pod, revision, recordedMs }: Settled): void {
     const ledger = this.#ledger;
     const { kernel } = ledger;

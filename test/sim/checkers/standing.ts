@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { parseTime } from "../../../src/api/micro-time.ts";
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { type Aggregation, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { countedSpec } from "../../../src/core/counted-spec.ts";
-import { availableFrom, canMeet, type HealthCriterion } from "../../../src/core/health-criterion.ts";
+import { countedSpec } from "../../../src/accounting/count/counted-spec.ts";
+import { availableFrom, canMeet, type HealthCriterion } from "../../../src/accounting/count/health-criterion.ts";
 import { compileSelector, formatSelector, matches, type CompiledSelector } from "../../../src/label-index/index.ts";
 import { type Admission, type Ledger, type TruePod } from "./ledger.ts";
 
@@ -12,8 +12,9 @@ export class Standing {
   readonly #name: string;
   readonly #ledger: Ledger;
   /**
-   * By which all pods of the world are judged. Where pods of one workload differ in it, nothing is promised to the stricter one (docs/accounting.md, "What is
-   * left open"): a DELETE that is allowed without a record still counts for weaker criteria.
+   * By which all pods of the world are judged. Where pods of one workload differ in it, nothing is promised to the
+   * stricter one (docs/accounting.md, "What is left open"): a DELETE that is allowed without a record still counts for
+   * weaker criteria.
    */
   readonly criterion: HealthCriterion;
   /** As it is now; undefined = there is none. */
@@ -60,9 +61,9 @@ export class Standing {
   }
 
   /**
-   * Pods that stand whatever the open admissions do: they meet the criterion, or are counted and do not meet it for reasons of their own (own unavailability,
-   * forced deletions: design 2.6). `open`: pods that are taken for deleted because of their records. `former`: pods that are counted as they were
-   * before the restore of a worker, by UID.
+   * Pods that stand whatever the open admissions do: they meet the criterion, or are counted and do not meet it for
+   * reasons of their own (own unavailability, forced deletions: design 2.6). `open`: pods that are taken for deleted
+   * because of their records. `former`: pods that are counted as they were before the restore of a worker, by UID.
    */
   count(object: PodProtector, open: ReadonlySet<string>, former: ReadonlyMap<string, TruePod> = new Map()): number {
     const ledger = this.#ledger;
@@ -93,7 +94,9 @@ export class Standing {
     );
   }
 
-  /** True for an admission that this PodProtector has judged: not forced, and not from before its replica knew of it. */
+  /**
+   * True for an admission that this PodProtector has judged: not forced, and not from before its replica knew of it.
+   */
   hasJudged(admission: Admission | undefined): boolean {
     if (admission === undefined || admission.isForced || admission.unknown.has(this.#name)) return false;
     // Counted but not protected: nobody has judged.

@@ -1,6 +1,6 @@
 /**
- * A simulated kube-apiserver with its etcd: the double's engine and REST face behind the simulated network. It may be down, slow, lagging, wrong or
- * restored from a backup, as its conditions say.
+ * A simulated kube-apiserver with its etcd: the double's engine and REST face behind the simulated network. It may be
+ * down, slow, lagging, wrong or restored from a backup, as its conditions say.
  */
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
 import { type Rng } from "../../../src/util/rng.ts";
@@ -103,7 +103,10 @@ export class SimApiServer implements WireServer {
     for (const reply of this.#watches.keys()) reply.reset();
   }
 
-  /** `gracefully`: its API server ends the watches in good order before, so that nothing tells them from those whose time was over. */
+  /**
+   * `gracefully`: its API server ends the watches in good order before, so that nothing tells them from those whose
+   * time was over.
+   */
   restore(backup: Backup, gracefully = false): void {
     this.#previousPods.clear();
     this.engine.restore(backup);

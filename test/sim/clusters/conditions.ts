@@ -19,7 +19,10 @@ export interface Rates {
   /** Of watches: broken off, cut short or garbled after a few events; or silent from then on. */
   brokenWatch: number;
   silentWatch: number;
-  /** Of watches from a version: events delivered once more; or the history is said to be gone, as also for the next page of a list. */
+  /**
+   * Of watches from a version: events delivered once more; or the history is said to be gone, as also for the next page
+   * of a list.
+   */
   duplicate: number;
   historyLoss: number;
   /** Of lists after the first one of a process: as of some revisions ago. */
@@ -29,7 +32,10 @@ export interface Rates {
   stalledCommitMs: number;
   /** Of deletions: first reviewed on the state before the present one. */
   staleReview: number;
-  /** Executed, and answered with something that no API server would say; or, in a watch, a line of that kind among the others. */
+  /**
+   * Executed, and answered with something that no API server would say; or, in a watch, a line of that kind among the
+   * others.
+   */
   oddAnswer: number;
   /** Not executed, with any code but 404. */
   refusal: number;
@@ -72,7 +78,9 @@ export type ServerFault =
 const requestLifeMs = 34_000;
 /** Mean. */
 const slowAnswerMs = 5_000;
-/** Fences and finalizers are few beside other requests, and what is answered to them is what the accounting is about. */
+/**
+ * Fences and finalizers are few beside other requests, and what is answered to them is what the accounting is about.
+ */
 const rarePatches = 10;
 /** How far behind a lagging replica is at most, in revisions. */
 const staleRevisionsMax = 40;
@@ -88,7 +96,10 @@ export class ServerConditions {
   pageSizeMax = Number.POSITIVE_INFINITY;
   /** Says what goes wrong with a request, before any rate is drawn; for scenarios. */
   script: ((request: RestRequest) => ServerFault | undefined) | undefined;
-  /** Takes a commit into its hands: resolves to whether its request still lives, or rejects with what it is answered; undefined = not this one. */
+  /**
+   * Takes a commit into its hands: resolves to whether its request still lives, or rejects with what it is answered;
+   * undefined = not this one.
+   */
   holdCommit: ((type: ResourceType, key: string) => Promise<boolean> | undefined) | undefined;
   readonly #count: (faultClass: string) => void;
 

@@ -1,4 +1,7 @@
-/** How far each client has been told of the PodProtectors: a replica that does not know of one yet cannot enforce it (design 2.6). */
+/**
+ * How far each client has been told of the PodProtectors: a replica that does not know of one yet cannot enforce it
+ * (design 2.6).
+ */
 import { asObject } from "../../double/engine/object.ts";
 import { type WatchEvent } from "../../double/engine/watch.ts";
 import { type RestRequest } from "../../double/rest/rest.ts";
@@ -53,7 +56,10 @@ export class Deliveries {
     return () => this.#add(request.userAgent, Number(metadata["resourceVersion"]));
   }
 
-  /** True when the client knew of that revision at that moment, and has been told since `sinceMs`: a restore brings old revisions back. */
+  /**
+   * True when the client knew of that revision at that moment, and has been told since `sinceMs`: a restore brings old
+   * revisions back.
+   */
   knew(client: string, { revision, sinceMs }: Edit, atMs: number): boolean {
     const newest = this.#byClient.get(client)?.findLast((delivery) => delivery.atMs < atMs);
     return newest !== undefined && newest.revision >= revision && newest.atMs >= sinceMs;

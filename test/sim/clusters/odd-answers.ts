@@ -1,6 +1,7 @@
 /**
- * What stands between a client and its API server, and does not always pass on what was said: a proxy that answers itself, cuts, garbles or leaves out, and
- * a policy that refuses for a while. Every answer here can be told from a sound one; against false news in good order nobody can guard.
+ * What stands between a client and its API server, and does not always pass on what was said: a proxy that answers
+ * itself, cuts, garbles or leaves out, and a policy that refuses for a while. Every answer here can be told from a
+ * sound one; against false news in good order nobody can guard.
  */
 import { type Rng } from "../../../src/util/rng.ts";
 import { asObject, type JsonObject } from "../../double/engine/object.ts";
@@ -22,8 +23,8 @@ const success = JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Succ
 const endlessLineBytes = 17 * 1024 * 1024;
 
 /**
- * The request was carried out; this is what its caller reads instead of `sound`. In the namespace `unfenced` something removes annotations on their way, so that
- * fences are set but nothing shows it: its pods settle by the window.
+ * The request was carried out; this is what its caller reads instead of `sound`. In the namespace `unfenced` something
+ * removes annotations on their way, so that fences are set but nothing shows it: its pods settle by the window.
  */
 export function oddAnswer(rng: Rng, request: RestRequest, sound: string, unfenced: string): string {
   const draws = new Draws(rng);
@@ -65,7 +66,10 @@ export function oddLine(rng: Rng): string {
   return `${JSON.stringify(event)}\n`;
 }
 
-/** The request was not carried out. No policy refuses fences here: pods that cannot be fenced settle by the window, which proves less (design 2.3). */
+/**
+ * The request was not carried out. No policy refuses fences here: pods that cannot be fenced settle by the window,
+ * which proves less (design 2.3).
+ */
 export function refusal(rng: Rng, request: RestRequest): RestResponse {
   const draws = new Draws(rng);
   if (draws.happens(0.1)) return { kind: "text", code: 502, text: page };

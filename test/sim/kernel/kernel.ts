@@ -1,6 +1,6 @@
 /**
- * The heart of the simulation: one queue of events in virtual time. An event runs when everything that earlier ones set off has come to rest, so
- * that code made of promises behaves the same in every run. Nothing here knows of Kubernetes.
+ * The heart of the simulation: one queue of events in virtual time. An event runs when everything that earlier ones set
+ * off has come to rest, so that code made of promises behaves the same in every run. Nothing here knows of Kubernetes.
  */
 import { createHash } from "node:crypto";
 import { assert } from "../../../src/util/assert.ts";
@@ -11,7 +11,10 @@ import { EventHeap, type ScheduledEvent } from "./event-heap.ts";
 
 /** Lines kept for the report of a failure. */
 const recentLinesMax = 200;
-/** Events of one moment: far more than a disaster sets off. Whoever waits for no time at all, again and again, would stop the time. */
+/**
+ * Events of one moment: far more than a disaster sets off. Whoever waits for no time at all, again and again, would
+ * stop the time.
+ */
 const eventsPerMomentMax = 100_000;
 
 const hashedAtOnce = 64 * 1024;

@@ -90,8 +90,8 @@ export interface CheckOptions {
 }
 
 /**
- * Tries all mutations; the verdicts come in the order of the catalog. What the code finds without the mutation as well, at the same seed, does not count
- * as caught: then the seeds after that one are tried.
+ * Tries all mutations; the verdicts come in the order of the catalog. What the code finds without the mutation as well,
+ * at the same seed, does not count as caught: then the seeds after that one are tried.
  */
 export async function checkMutations(options: CheckOptions): Promise<readonly Verdict[]> {
   const { names, processes, onVerdict } = options;

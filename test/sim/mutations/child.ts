@@ -1,6 +1,8 @@
 /**
- * A process with one mutation: lives worlds from seed to seed until something is found, or plays the mutation's scenario. Arguments: the name of the mutation, "mutated" or "plain" (the
- * same worlds with the code as it is), the first and the last seed, and the time in milliseconds after which no further world begins. Writes a JSON line before each world, and one at the end.
+ * A process with one mutation: lives worlds from seed to seed until something is found, or plays the mutation's
+ * scenario. Arguments: the name of the mutation, "mutated" or "plain" (the same worlds with the code as it is), the
+ * first and the last seed, and the time in milliseconds after which no further world begins. Writes a JSON line before
+ * each world, and one at the end.
  */
 import { type live as Live } from "../life.ts";
 import type * as Player from "../scenarios/player.ts";

@@ -1,4 +1,7 @@
-/** A deliberate mistake in the heart of the product, as a replacement of text in its source. The simulation must notice it. */
+/**
+ * A deliberate mistake in the heart of the product, as a replacement of text in its source. The simulation must notice
+ * it.
+ */
 import { type FaultClass } from "../plan.ts";
 import { type PlanSettings } from "../workers/task.ts";
 

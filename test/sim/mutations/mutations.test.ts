@@ -5,7 +5,10 @@ import { mutations } from "./catalog.ts";
 import { tryMutation } from "./check.ts";
 import { mutate } from "./mutation.ts";
 
-/** The first needs one seed; a few more, so that a change of what worlds draw does not matter. The other one is caught in its scenario. */
+/**
+ * The first needs one seed; a few more, so that a change of what worlds draw does not matter. The other one is caught
+ * in its scenario.
+ */
 const seedsMax = 5;
 const fast = { "wrong-cell": "checker", "barrier-is-as-old-as-its-answer": "scenario" } as const;
 
@@ -30,9 +33,12 @@ void describe("mutations of the heart", { concurrency: 2 }, () => {
   });
 
   it("must occur exactly once", () => {
-    const mutation = { name: "twice", why: "", file: "core/bucket.ts", find: "a", replace: "b" };
+    const mutation = { name: "twice", why: "", file: "accounting/history/bucket.ts", find: "a", replace: "b" };
     assert.equal(mutate(mutation, "xax"), "xbx");
-    assert.throws(() => mutate(mutation, "xaax"), /twice: its text occurs 2 times in src\/core\/bucket\.ts, not once/);
+    assert.throws(
+      () => mutate(mutation, "xaax"),
+      /twice: its text occurs 2 times in src\/accounting\/history\/bucket\.ts, not once/,
+    );
     assert.throws(() => mutate(mutation, "xx"), /occurs 0 times/);
   });
 

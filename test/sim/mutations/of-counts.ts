@@ -5,7 +5,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "no-count-fence",
     why: "nobody writes counts from an older snapshot than the recorded one",
-    file: "core/cell-plan.ts",
+    file: "accounting/count/cell-plan.ts",
     find: `memory.firstCountsDone();\n\n  if (compareResourceVersions(snapshot.version, recordedVersion) < 0) return { kind: "behind" };`,
     replace: `memory.firstCountsDone();\n`,
     scenario: "15-two-leaders",
@@ -13,7 +13,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "first-counts-without-barrier",
     why: "first counts need a snapshot that has passed a LIST barrier made after that state was seen",
-    file: "core/cell-plan.ts",
+    file: "accounting/count/cell-plan.ts",
     find: `if (snapshot.barrierSentAtMs <= sinceMs) return { kind: "barrier", fromMs: sinceMs };`,
     replace: ``,
     only: ["edits", "erasures", "watch-lag"],
@@ -22,7 +22,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "no-write-at-equal-totals",
     why: "counts are written when a counted pod became countable, even at equal totals",
-    file: "core/cell-plan.ts",
+    file: "accounting/count/cell-plan.ts",
     find: `if (settlement.settled.size === 0 && !becameCountable && haveSameCounts`,
     replace: `if (settlement.settled.size === 0 && haveSameCounts`,
     scenario: "03b-equal-totals",
@@ -30,14 +30,14 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "settled-with-the-old-counts",
     why: "a bucket is dropped in the same write that carries the new counts",
-    file: "core/cell-plan.ts",
+    file: "accounting/count/cell-plan.ts",
     find: `      ...counts,\n`,
     replace: `      ...counts,\n      ...(input.settlement.settled.size > 0 && recorded !== undefined && { availableReplicas: recorded.availableReplicas }),\n`,
   },
   {
     name: "changed-counts-not-written",
     why: "counts are written when they change",
-    file: "core/cell-plan.ts",
+    file: "accounting/count/cell-plan.ts",
     find: `    recorded.availableReplicas === counts.availableReplicas &&\n    (recorded.readyReplicas ?? 0) === counts.readyReplicas &&\n`,
     replace: ``,
     only: ["flapping-pods"],
@@ -45,14 +45,14 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "min-ready-seconds-ignored",
     why: "a pod counts as available when it has been Ready for minReadySeconds",
-    file: "core/pod-counts.ts",
+    file: "accounting/count/pod-counts.ts",
     find: `const from = availableFrom(pod, minReadySeconds);`,
     replace: `const from = availableFrom(pod, 0);`,
   },
   {
     name: "terminating-pods-in-the-totals",
     why: "terminating pods count for nothing",
-    file: "core/pod-counts.ts",
+    file: "accounting/count/pod-counts.ts",
     find: `if (pod.terminating || pod.terminal) continue;`,
     replace: `if (pod.terminal) continue;`,
   },

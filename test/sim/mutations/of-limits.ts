@@ -5,7 +5,7 @@ export const mutationsOfLimits: readonly Mutation[] = [
   {
     name: "deadline-is-ignored",
     why: "a review is answered within the timeout that the API server names, less its rounding",
-    file: "webhook/app.ts",
+    file: "webhook/http/app.ts",
     find: `arrivedMs + this.#timeoutMs(timeout);`,
     replace: `arrivedMs + 2 * this.#timeoutMs(timeout);`,
   },
@@ -20,14 +20,14 @@ export const mutationsOfLimits: readonly Mutation[] = [
   {
     name: "caller-that-has-gone-is-served",
     why: "nothing is executed for a review whose caller has gone",
-    file: "webhook/app.ts",
+    file: "webhook/http/app.ts",
     find: `signal: request.signal });`,
     replace: `});`,
   },
   {
     name: "review-is-never-over",
     why: "a review that has been answered is not in flight any more",
-    file: "webhook/app.ts",
+    file: "webhook/http/app.ts",
     find: `this.#limit.leave();`,
     replace: ``,
   },
@@ -42,7 +42,7 @@ export const mutationsOfLimits: readonly Mutation[] = [
   {
     name: "history-is-never-packed",
     why: "a history with more buckets than compactThreshold is packed",
-    file: "core/compaction.ts",
+    file: "accounting/history/compaction.ts",
     find: `if (buckets.length <= threshold) return buckets;`,
     replace: `return buckets;`,
   },

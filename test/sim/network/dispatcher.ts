@@ -1,4 +1,7 @@
-/** undici's place in the simulation: carries the product's requests, as bytes, over the simulated network to a simulated server. */
+/**
+ * undici's place in the simulation: carries the product's requests, as bytes, over the simulated network to a simulated
+ * server.
+ */
 import { Dispatcher } from "undici";
 import { assert } from "../../../src/util/assert.ts";
 import { type SimNode } from "../kernel/node.ts";

@@ -1,6 +1,7 @@
 /**
- * The network between nodes: connections that keep the order of what they carry in each direction, with delays, cuts and resets. What is sent over
- * a cut link waits, as TCP repeats it, until the link is whole or an end gives up. Two connections know nothing of each other's order.
+ * The network between nodes: connections that keep the order of what they carry in each direction, with delays, cuts
+ * and resets. What is sent over a cut link waits, as TCP repeats it, until the link is whole or an end gives up. Two
+ * connections know nothing of each other's order.
  */
 import { type Rng } from "../../../src/util/rng.ts";
 import { type Kernel } from "../kernel/kernel.ts";

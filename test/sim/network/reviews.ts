@@ -1,6 +1,7 @@
 /**
- * How an API server asks the webhooks: a POST over the simulated network to one of the replicas, answered by the product's own HTTP app. The API
- * server's connection is reset at its timeout, and then nobody waits for the answer any more.
+ * How an API server asks the webhooks: a POST over the simulated network to one of the replicas, answered by the
+ * product's own HTTP app. The API server's connection is reset at its timeout, and then nobody waits for the answer any
+ * more.
  */
 import { Readable } from "node:stream";
 import { type Rng } from "../../../src/util/rng.ts";

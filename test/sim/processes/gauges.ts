@@ -1,4 +1,7 @@
-/** The gauges of a process of the product, read as a scrape would read them; what is counted or measured besides is dropped. */
+/**
+ * The gauges of a process of the product, read as a scrape would read them; what is counted or measured besides is
+ * dropped.
+ */
 import { type Metrics, silentMetrics } from "../../../src/util/metrics.ts";
 
 export class Gauges {

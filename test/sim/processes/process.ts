@@ -1,16 +1,16 @@
 /**
- * A process of the product in the simulation: the same composition as main.ts's, on a simulated machine. Started, killed at any moment, stopped in
- * good order, started again; each life is a new node with nothing remembered.
+ * A process of the product in the simulation: the same composition as main.ts's, on a simulated machine. Started,
+ * killed at any moment, stopped in good order, started again; each life is a new node with nothing remembered.
  */
 import { type Config } from "../../../src/config/index.ts";
 import { type Component, type HealthCheck } from "../../../src/lifecycle/component.ts";
-import { type ServerOptions } from "../../../src/observability/index.ts";
+import { type ServerOptions } from "../../../src/server/index.ts";
 import { createAggregator } from "../../../src/roles/aggregator.ts";
 import { createGenerator } from "../../../src/roles/generator.ts";
 import { createClients, type Runtime } from "../../../src/roles/runtime.ts";
 import { createWebhook } from "../../../src/roles/webhook.ts";
 import { type Logger } from "../../../src/util/logger.ts";
-import { loadGood } from "../../config/load.ts";
+import { loadGood } from "../../unit/config/load.ts";
 import { type Kernel } from "../kernel/kernel.ts";
 import { type ClockSettings, SimNode } from "../kernel/node.ts";
 import { SimDispatcher, type WireServers } from "../network/dispatcher.ts";

@@ -1,4 +1,7 @@
-/** The words of a command: flags, KEY=VALUE settings, and plain words in their order. Whatever nobody has asked for at the end is a mistake. */
+/**
+ * The words of a command: flags, KEY=VALUE settings, and plain words in their order. Whatever nobody has asked for at
+ * the end is a mistake.
+ */
 
 export class Arguments {
   readonly #place: string;

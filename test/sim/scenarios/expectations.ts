@@ -1,6 +1,6 @@
 /** What scenarios measure: expect WHAT [OF] VALUE [within TIME]. */
-import { bucketKind } from "../../../src/core/bucket.ts";
-import { digestOfUID } from "../../../src/core/uid-digest.ts";
+import { bucketKind } from "../../../src/accounting/history/bucket.ts";
+import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { type AccountingChecker } from "../checkers/accounting.ts";
 import { Arguments } from "./arguments.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";

@@ -1,4 +1,6 @@
-/** Status writes of others than the product under test: a webhook of the Go original, and somebody who makes things up. */
+/**
+ * Status writes of others than the product under test: a webhook of the Go original, and somebody who makes things up.
+ */
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
 import {
   type Aggregation,
@@ -6,7 +8,7 @@ import {
   type CellStatus,
   type PodProtectorStatus,
 } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { summarize } from "../../../src/core/summary.ts";
+import { summarize } from "../../../src/accounting/count/summary.ts";
 import { type JsonObject } from "../../double/index.ts";
 import { namespace, protectorOf } from "../world.ts";
 import { type Run, type Stage } from "./stage.ts";

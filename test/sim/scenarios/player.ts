@@ -1,4 +1,7 @@
-/** Plays a scenario. A file of its own, so that a copy of it can be loaded in which a rule of the product is switched off (without-rule.ts). */
+/**
+ * Plays a scenario. A file of its own, so that a copy of it can be loaded in which a rule of the product is switched
+ * off (without-rule.ts).
+ */
 import { runCommand, startStage } from "./commands.ts";
 import { type Scenario } from "./scenario-file.ts";
 import { type Stage } from "./stage.ts";

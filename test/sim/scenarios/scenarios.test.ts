@@ -1,6 +1,7 @@
 /**
- * Every sequence that broke an earlier draft of the accounting (design 2), played on the simulation: with the rule that closes it, it holds; with that rule switched
- * off in a copy of the product, it breaks. Sequences of features that do not exist yet are missing: 11 and L1 (tombstones), 19 (shards).
+ * Every sequence that broke an earlier draft of the accounting (design 2), played on the simulation: with the rule that
+ * closes it, it holds; with that rule switched off in a copy of the product, it breaks. Sequences of features that do
+ * not exist yet are missing: 11 and L1 (tombstones), 19 (shards).
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -73,7 +74,13 @@ test("a mistake in a scenario is named with its file and line", async () => {
 
 test("a mutation that does not fit the code is an error", async () => {
   const player = new URL("player.ts", import.meta.url);
-  const mutation = { name: "stale", why: "", file: "core/settlement.ts", find: "nobody wrote this", replace: "" };
+  const mutation = {
+    name: "stale",
+    why: "",
+    file: "accounting/settle/settlement.ts",
+    find: "nobody wrote this",
+    replace: "",
+  };
   await assert.rejects(copies.load(player, [mutation]), /mutation stale: its text occurs 0 times/);
   const unused = { ...mutation, file: "generator/drift-that-is-nowhere.ts" };
   await assert.rejects(

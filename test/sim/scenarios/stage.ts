@@ -171,7 +171,10 @@ export class Stage {
     return await this.during(answer);
   }
 
-  /** Lets a held commit go on; with "hold" the next attempt of the same request is held as well. Resolves to what came of it. */
+  /**
+   * Lets a held commit go on; with "hold" the next attempt of the same request is held as well. Resolves to what came
+   * of it.
+   */
   async release(pod: string, fate: Fate): Promise<string> {
     const held = this.#held.get(pod);
     if (held === undefined) throw new Error(`${pod} is not held`);

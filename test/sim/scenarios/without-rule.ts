@@ -1,7 +1,8 @@
 /**
- * Loads modules of this repository a second time, with rules of the product switched off: every file that is mutated, or imports such a one, is loaded under
- * a URL of its own, so that many copies live beside each other in one process, and nothing changes on disk. Other files are shared by all copies. The
- * checkers of a copy use the product's pure functions as they are, or they would make the same mistake.
+ * Loads modules of this repository a second time, with rules of the product switched off: every file that is mutated,
+ * or imports such a one, is loaded under a URL of its own, so that many copies live beside each other in one process,
+ * and nothing changes on disk. Other files are shared by all copies. The checkers of a copy use the product's pure
+ * functions as they are, or they would make the same mistake.
  */
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -54,7 +55,10 @@ export class Copies {
     });
   }
 
-  /** Loads the module, and all that it imports, with the mutations in place. Rejects when one of them does not fit the code. */
+  /**
+   * Loads the module, and all that it imports, with the mutations in place. Rejects when one of them does not fit the
+   * code.
+   */
   async load<T>(module: URL, mutations: readonly Mutation[]): Promise<T> {
     const files = this.#filesOf(module.href, mutations);
     const before = this.#copies.findIndex((copy) => isDeepStrictEqual(copy, { mutations, files }));

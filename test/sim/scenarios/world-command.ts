@@ -1,8 +1,8 @@
 /**
  * How a scenario begins:
  *
- *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [minready=30] [selector=K=V] [counting=K=V] [compact=N] [webhooks=N] [aggregators=N]
- *         [without-watchlist] [update-trigger] [no-protector] [crd=upstream]
+ *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [minready=30] [selector=K=V] [counting=K=V] [compact=N]
+ *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [no-protector] [crd=upstream]
  *
  * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
  */

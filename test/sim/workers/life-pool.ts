@@ -1,4 +1,6 @@
-/** Worker threads that live tasks, one at a time each. A worker that dies or hangs costs its life only: it is replaced. */
+/**
+ * Worker threads that live tasks, one at a time each. A worker that dies or hangs costs its life only: it is replaced.
+ */
 import os from "node:os";
 import { Worker } from "node:worker_threads";
 import { type LifeOutcome, type LifeTask, lostOutcome } from "./task.ts";
@@ -22,7 +24,10 @@ export class LifePool {
     this.size = size;
   }
 
-  /** Lives the task as soon as a worker is free. Never rejects: a dead worker is a finding. After `stop` it never settles. */
+  /**
+   * Lives the task as soon as a worker is free. Never rejects: a dead worker is a finding. After `stop` it never
+   * settles.
+   */
   live(task: LifeTask): Promise<LifeOutcome> {
     return new Promise((settle) => {
       this.#waiting.push({ task, settle });
@@ -30,7 +35,10 @@ export class LifePool {
     });
   }
 
-  /** Lives tasks on all workers until there are none left, or until `onOutcome` says false. Outcomes come as they are ready. */
+  /**
+   * Lives tasks on all workers until there are none left, or until `onOutcome` says false. Outcomes come as they are
+   * ready.
+   */
   async liveAll(tasks: Iterable<LifeTask>, onOutcome: (outcome: LifeOutcome) => boolean): Promise<void> {
     const iterator = tasks[Symbol.iterator]();
     let goesOn = true;

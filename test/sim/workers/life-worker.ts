@@ -8,7 +8,8 @@ assert.ok(parentPort !== null, "this file is for worker threads");
 const port = parentPort;
 let world: World | undefined;
 
-// An error that nobody handles would end the product's process, so it is a finding like any other, with the events that led to it.
+// An error that nobody handles would end the product's process, so it is a finding like any other, with the events that
+// led to it.
 for (const event of ["uncaughtException", "unhandledRejection"] as const) {
   process.on(event, (error: unknown) => {
     if (world === undefined) throw error;

@@ -1,4 +1,7 @@
-/** The directives of a strategic merge patch: keys that begin with a dollar and say what is to be done rather than what is to be there. */
+/**
+ * The directives of a strategic merge patch: keys that begin with a dollar and say what is to be done rather than what
+ * is to be there.
+ */
 import { type JsonObject, asObject, isObject } from "../object.ts";
 import { badRequest, plainError } from "../status.ts";
 
@@ -35,7 +38,10 @@ export function without(object: JsonObject, key: string): JsonObject {
   return rest;
 }
 
-/** A value that is new to the object, as it is stored: without directives and nulls. Undefined when it only said what to delete. */
+/**
+ * A value that is new to the object, as it is stored: without directives and nulls. Undefined when it only said what to
+ * delete.
+ */
 export function plainValue(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plainValue).filter((item) => item !== undefined);
   if (!isObject(value)) return value;
@@ -46,7 +52,10 @@ export function plainValue(value: unknown): unknown {
   return Object.fromEntries(kept.filter(([, field]) => field !== undefined));
 }
 
-/** An item that is new to a list: without directives and nulls as well, but here the server keeps what only says what to delete. */
+/**
+ * An item that is new to a list: without directives and nulls as well, but here the server keeps what only says what to
+ * delete.
+ */
 export function plainItem(item: unknown): unknown {
   if (Array.isArray(item)) return item.map(plainItem);
   if (!isObject(item)) return item;
@@ -54,7 +63,10 @@ export function plainItem(item: unknown): unknown {
   return Object.fromEntries(kept.map(([key, field]) => [key, plainItem(field)]));
 }
 
-/** A mutable copy of `original` with the fields that `$retainKeys` leaves; all of them without the directive. Throws 400. */
+/**
+ * A mutable copy of `original` with the fields that `$retainKeys` leaves; all of them without the directive. Throws
+ * 400.
+ */
 export function retained(original: JsonObject, patch: JsonObject): Record<string, unknown> {
   if (!(retainKeysDirective in patch)) return { ...original };
   const keys = patch[retainKeysDirective];

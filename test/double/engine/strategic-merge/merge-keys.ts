@@ -1,6 +1,6 @@
 /**
- * How strategic merge patches treat the lists of the built-in types: by the `patchStrategy` and `patchMergeKey` tags of the Kubernetes API
- * types. What is not named here has none: maps are merged, lists replaced.
+ * How strategic merge patches treat the lists of the built-in types: by the `patchStrategy` and `patchMergeKey` tags of
+ * the Kubernetes API types. What is not named here has none: maps are merged, lists replaced.
  */
 
 export interface FieldRule {

@@ -1,7 +1,7 @@
 /**
- * Strategic merge patch, as kubectl sends it for built-in types: a merge patch that knows which lists are merged, and by which key.
- * The order of merged lists follows the real server, which puts what the patch names before what it does not, as far as the
- * old order says nothing else.
+ * Strategic merge patch, as kubectl sends it for built-in types: a merge patch that knows which lists are merged, and
+ * by which key. The order of merged lists follows the real server, which puts what the patch names before what it does
+ * not, as far as the old order says nothing else.
  */
 import { type JsonObject, isObject } from "../object.ts";
 import { plainError } from "../status.ts";
@@ -34,7 +34,10 @@ function identityBy(mergeKey: string | undefined): Identity {
   };
 }
 
-/** `merged` with the items that `order` names in its order; the others keep their places in `before` as far as that is known. */
+/**
+ * `merged` with the items that `order` names in its order; the others keep their places in `before` as far as that is
+ * known.
+ */
 function inOrder(merged: List, order: List, before: List, identity: Identity): unknown[] {
   const wanted = order.map(identity);
   const known = before.map(identity);
@@ -144,7 +147,10 @@ function mergeMap(original: JsonObject, patch: JsonObject, fields: FieldRules): 
   return merged;
 }
 
-/** The patched copy of `target`, a built-in object; nothing is changed in place. Throws 400 and 500, as the real server does. */
+/**
+ * The patched copy of `target`, a built-in object; nothing is changed in place. Throws 400 and 500, as the real server
+ * does.
+ */
 export function strategicMerge(target: JsonObject, patch: JsonObject): JsonObject {
   return mergeMap(target, patch, fieldRulesOf(target["kind"]));
 }

@@ -1,4 +1,7 @@
-/** The columns that `kubectl get` shows: those of the real server for the types that people look at here, name and age for the rest. */
+/**
+ * The columns that `kubectl get` shows: those of the real server for the types that people look at here, name and age
+ * for the rest.
+ */
 import { type JsonObject, type KubeObject, asArray, asNumber, asObject, asString } from "../../engine/object.ts";
 import { type ResourceType, builtInResources as types } from "../../engine/resources.ts";
 import { type Cell, type Column, column } from "./column.ts";
@@ -155,7 +158,9 @@ function builtInColumns(type: ResourceType): readonly Column[] {
 
 const ageByPath: JsonObject = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
 
-/** A column of a CustomResourceDefinition's additionalPrinterColumns. What is not there, or of another type, is null. */
+/**
+ * A column of a CustomResourceDefinition's additionalPrinterColumns. What is not there, or of another type, is null.
+ */
 function customColumn(definition: JsonObject): Column {
   const read = compileJsonPath(asString(definition["jsonPath"]) ?? "");
   const type = asString(definition["type"]) ?? "string";

@@ -11,7 +11,9 @@ function parts(seconds: number, unit: number, name: string, rest: number, restNa
   return `${Math.floor(seconds / unit)}${name}${left === 0 ? "" : `${left}${restName}`}`;
 }
 
-/** A duration in milliseconds, coarser the longer it is. Clocks may differ by less than 2 s before it is called invalid. */
+/**
+ * A duration in milliseconds, coarser the longer it is. Clocks may differ by less than 2 s before it is called invalid.
+ */
 function humanDuration(durationMs: number): string {
   const seconds = Math.trunc(durationMs / 1000);
   if (seconds < -1) return "<invalid>";

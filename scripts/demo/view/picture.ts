@@ -1,0 +1,126 @@
+/**
+ * docs/demo.svg: a frame of the live view as a still picture, for readers who have not run the demo yet. It is drawn by
+ * the live view's own renderer from the state below, which was noted down from a run. `node scripts/n.mjs
+ * scripts/demo/view/picture.ts` writes it.
+ */
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { escapeXml } from "../report/chart.ts";
+import { renderFrame, type Size } from "./live.ts";
+import { type CellView, type DemoState, type ServiceView } from "./state.ts";
+import { createStyle } from "./style.ts";
+
+export const pictureFile = fileURLToPath(new URL("../../../docs/demo.svg", import.meta.url));
+
+// A usual monospace glyph is 0.6 em wide; runs are stretched to this grid, whatever the reader's font is.
+const fontSize = 14;
+const glyphWidth = 8.4;
+const lineHeight = 19;
+const margin = 16;
+
+/** The SGR codes of style.ts -> class. */
+const classes: Readonly<Record<string, string>> = {
+  "1": "strong",
+  "2": "dim",
+  "32": "good",
+  "33": "warn",
+  "31": "bad",
+};
+
+const styleSheet = `text { font: ${fontSize}px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #d5dbe3; white-space: pre; }
+.strong { font-weight: 700; fill: #ffffff; } .dim { fill: #7d8896; } .good { fill: #57c98a; } .warn { fill: #e8c35a; } .bad { fill: #ff7b6e; }`;
+
+function textLine(line: string, index: number): string {
+  // Odd parts are the codes, even ones the text between them.
+  const parts = line.split(/\u001B\[(\d+)m/);
+  const y = margin + (index + 1) * lineHeight - 5;
+  let column = 0;
+  let tone = "";
+  let svg = "";
+  for (const [at, part] of parts.entries()) {
+    if (at % 2 === 1) {
+      tone = classes[part] ?? "";
+      continue;
+    }
+    const text = part.trim();
+    const start = column + part.indexOf(text);
+    column += part.length;
+    if (text === "") continue;
+    const x = (margin + start * glyphWidth).toFixed(1);
+    const length = (text.length * glyphWidth).toFixed(1);
+    const className = tone === "" ? "" : ` class="${tone}"`;
+    svg += `<text${className} x="${x}" y="${y}" textLength="${length}" lengthAdjust="spacingAndGlyphs">${escapeXml(text)}</text>\n`;
+  }
+  return svg;
+}
+
+/** Lines of a terminal of that size, with the colours of style.ts, as an SVG document. */
+export function terminalSvg(lines: readonly string[], { columns, rows }: Size): string {
+  const width = Math.ceil(columns * glyphWidth + 2 * margin);
+  const height = rows * lineHeight + 2 * margin;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="make demo: the services stand on their floors">
+<style>${styleSheet}</style>
+<rect width="${width}" height="${height}" rx="10" fill="#14181e"/>
+${lines.map(textLine).join("")}</svg>
+`;
+}
+
+function service(
+  name: string,
+  floor: number,
+  cells: readonly (readonly [available: number, replicas: number])[],
+): ServiceView {
+  const views = cells.map(([available, replicas], index): CellView => ({
+    name: `worker-${index + 1}`,
+    available,
+    replicas,
+  }));
+  const sum = (value: (cell: CellView) => number): number => views.reduce((total, cell) => total + value(cell), 0);
+  const available = sum((cell) => cell.available);
+  return { name, floor, available, lowest: available, replicas: sum((cell) => cell.replicas), cells: views };
+}
+
+const state: DemoState = {
+  elapsedMs: 28_100,
+  act: {
+    title: "Act 4: kill -9 in the middle of it",
+    words:
+      "webhook-1 is killed with 175 reviews under way. The other goes on: each admission is recorded before it is answered, so none is forgotten.",
+  },
+  services: [
+    service("search", 90, [
+      [37, 50],
+      [33, 40],
+      [20, 30],
+    ]),
+    service("checkout", 34, [
+      [7, 18],
+      [15, 15],
+      [12, 12],
+    ]),
+    service("billing", 9, [
+      [1, 4],
+      [4, 4],
+      [4, 4],
+    ]),
+  ],
+  reviews: { admitted: 44, refused: 722, waiting: 1, unanswered: 96 },
+  roles: [
+    "generator",
+    "aggregator-worker-1",
+    "aggregator-worker-2",
+    "aggregator-worker-3",
+    "update-trigger-worker-3",
+    "webhook-1",
+    "webhook-2",
+  ].map((name) => ({ name, state: name === "webhook-1" ? "gone" : "ready" })),
+  remarks: [{ atMs: 24_300, text: "webhook-1 (pid 4711) is killed with -9, 175 reviews are waiting" }],
+};
+
+/** What docs/demo.svg has to hold. */
+export function demoPicture(): string {
+  const size = { columns: 80, rows: 24 };
+  return terminalSvg(renderFrame(state, size, createStyle({ colour: true, utf8: true })), size);
+}
+
+if (import.meta.main) writeFileSync(pictureFile, demoPicture());

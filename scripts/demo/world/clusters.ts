@@ -1,0 +1,147 @@
+/**
+ * The clusters of one run on loopback: three workers whose Deployments keep the services running, and, on demand, the
+ * core.
+ */
+import { readFileSync } from "node:fs";
+import { load } from "js-yaml";
+import {
+  type ApiServer,
+  type CallWebhook,
+  type Controllers,
+  type JsonObject,
+  type KubeObject,
+  builtInResources as types,
+  startApiServer,
+  startControllers,
+} from "../../../test/double/index.ts";
+import {
+  type CellName,
+  type ServicePlan,
+  cellNames,
+  maxUnavailablePercent,
+  namespace,
+  nodeNames,
+  replicasOf,
+  servicePlans,
+} from "../scenario.ts";
+import { serviceLabel } from "./pod-census.ts";
+
+export interface Cell {
+  readonly name: CellName;
+  readonly server: ApiServer;
+}
+
+export interface Clusters {
+  readonly cells: readonly Cell[];
+  close(): Promise<void>;
+}
+
+// A container starts and stops within about a second; a little spread, so that pods do not all move at once.
+const readyDelayMs = 900;
+const terminationMs = 700;
+const spreadMs = 600;
+// The real controllers back off up to 1 000 s; the demo has a minute.
+const backoffMaxMs = 1000;
+
+const crdFile = new URL("../../../manifests/base/crd/podprotectors.yaml", import.meta.url);
+
+/** A number from 0 to below 1 that is the same for the same pod. */
+function spreadOf(pod: KubeObject): number {
+  return (Number.parseInt(pod.metadata.uid.slice(0, 4), 16) || 0) / 0x10000;
+}
+
+/** The Deployment of a service with `replicas` pods. Strategy and limits are Kubernetes' defaults, written out. */
+function deploymentOf(plan: ServicePlan, replicas: number, image: string): JsonObject {
+  const labels = { [serviceLabel]: plan.name };
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: plan.name, namespace, labels },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      strategy: {
+        type: "RollingUpdate",
+        rollingUpdate: { maxUnavailable: `${maxUnavailablePercent}%`, maxSurge: "25%" },
+      },
+      template: { metadata: { labels }, spec: { containers: [{ name: "main", image: `${plan.name}:${image}` }] } },
+    },
+  };
+}
+
+async function createNamespace(server: ApiServer): Promise<void> {
+  const body = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
+  await server.engine.create(types.namespaces, undefined, body);
+}
+
+/**
+ * Starts the core with Podseidon's CRD as it is shipped, and the Deployments that the generator reads. Nothing runs
+ * there.
+ */
+export async function startCore(): Promise<ApiServer> {
+  const server = await startApiServer({ crds: [load(readFileSync(crdFile, "utf8"))] });
+  await createNamespace(server);
+  for (const plan of servicePlans) {
+    await server.engine.create(types.deployments, namespace, deploymentOf(plan, replicasOf(plan), "v1"));
+  }
+  return server;
+}
+
+/**
+ * Starts the workers and their controllers, which begin to create the pods. `callWebhook` is how they call webhooks.
+ */
+export async function startWorkers(callWebhook: CallWebhook): Promise<Clusters> {
+  const cells: Cell[] = [];
+  const controllers: Controllers[] = [];
+  for (const name of cellNames) {
+    const server = await startApiServer({ crds: [], callWebhook });
+    cells.push({ name, server });
+    await createNamespace(server);
+    controllers.push(
+      await startControllers(server.engine, {
+        nodes: nodeNames,
+        readyDelayMs: (pod) => readyDelayMs + spreadMs * spreadOf(pod),
+        terminationMs: (pod) => terminationMs + spreadMs * spreadOf(pod),
+        backoffMaxMs,
+        // Pods that lost their owners are left to the runaway controller, so that each deletion is counted in one
+        // place.
+        garbageCollector: false,
+      }),
+    );
+    for (const plan of servicePlans) {
+      await server.engine.create(types.deployments, namespace, deploymentOf(plan, plan.shares[name], "v1"));
+    }
+  }
+  return {
+    cells,
+    async close() {
+      for (const one of controllers) one.stop();
+      await Promise.all(cells.map(({ server }) => server.close()));
+    },
+  };
+}
+
+/** Makes the cell's API server ask Podseidon before each deletion and eviction of a pod of the services. */
+export async function installWebhook({ name, server }: Cell, webhookUrl: string): Promise<void> {
+  const rule = { apiGroups: [""], apiVersions: ["v1"], scope: "Namespaced" };
+  await server.engine.create(types.validatingWebhookConfigurations, undefined, {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    metadata: { name: "podseidon" },
+    webhooks: [
+      {
+        name: "pods.podseidon.kubewharf.io",
+        clientConfig: { url: `${webhookUrl}/${name}` },
+        rules: [
+          { ...rule, operations: ["DELETE"], resources: ["pods"] },
+          { ...rule, operations: ["CREATE"], resources: ["pods/eviction"] },
+        ],
+        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
+        failurePolicy: "Fail",
+        sideEffects: "NoneOnDryRun",
+        admissionReviewVersions: ["v1"],
+        timeoutSeconds: 10,
+      },
+    ],
+  });
+}

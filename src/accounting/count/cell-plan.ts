@@ -1,0 +1,124 @@
+/**
+ * What the aggregator of a cell writes into one PodProtector, and when it must not (design 2.4).
+ *
+ * - Nobody writes counts from an older snapshot than the recorded one: this stops a deposed leader and a lagging API
+ *   server.
+ * - First counts (no recorded version, or another countedSpec) need a snapshot that has passed a LIST barrier sent
+ *   after that was seen.
+ * - Version and time alone cause no write; counts, settled buckets and newly countable pods do.
+ */
+import { formatMicroTime, parseTime } from "../../api/micro-time.ts";
+import { compareResourceVersions, parseResourceVersion } from "../../api/resource-version.ts";
+import { type Aggregation, type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+import { type CellMemory, type OwnAggregation } from "./cell-memory.ts";
+import { type PodCensus, type PodCounts } from "./pod-counts.ts";
+import { type Settlement } from "../settle/settlement.ts";
+import { type Snapshot } from "../settle/snapshot.ts";
+
+export interface CellPlanInput {
+  readonly cellID: string;
+  readonly cell: CellStatus | undefined;
+  readonly census: PodCensus;
+  readonly countedSpec: string;
+  readonly snapshot: Pick<Snapshot, "version" | "barrierSentAtMs">;
+  /** The newest moment certainly covered by the snapshot. */
+  readonly lastEventTime: EpochMicros | undefined;
+  readonly settlement: Settlement;
+  readonly memory: CellMemory;
+  readonly settleWindowMs: number;
+  readonly nowMs: number;
+  readonly now: EpochMicros;
+}
+
+export type CellPlan =
+  | { readonly kind: "unchanged" }
+  /** The snapshot is older than the recorded one: wait for the watch. */
+  | { readonly kind: "behind" }
+  /** A LIST barrier sent after `fromMs` must be passed first. */
+  | { readonly kind: "barrier"; readonly fromMs: number }
+  | { readonly kind: "write"; readonly cell: CellStatus & { readonly aggregation: OwnAggregation } };
+
+/** Decides what to write for one cell. Updates the waits in `memory`, nothing else. */
+export function planCell(input: CellPlanInput): CellPlan {
+  const { census, memory, snapshot, settlement, countedSpec } = input;
+  const recorded = memory.effective(input.cell?.aggregation);
+  const hasBuckets = settlement.buckets.length > 0 || settlement.settled.size > 0;
+  if (recorded === undefined && census.counts.totalReplicas === 0 && !hasBuckets) {
+    return { kind: "unchanged" };
+  }
+
+  const restoredSinceMs = memory.restoredSinceMs;
+  if (restoredSinceMs !== undefined) {
+    const fromMs = restoredSinceMs + input.settleWindowMs;
+    if (input.nowMs < fromMs || snapshot.barrierSentAtMs < fromMs) return { kind: "barrier", fromMs };
+    return { kind: "write", cell: cellOf(input, recorded, true) };
+  }
+
+  const recordedVersion = parseResourceVersion(recorded?.resourceVersion);
+  if (recordedVersion === undefined || recorded?.countedSpec !== countedSpec) {
+    const sinceMs = memory.firstCountsSince(countedSpec, input.nowMs, input.cell?.aggregation);
+    if (snapshot.barrierSentAtMs <= sinceMs) return { kind: "barrier", fromMs: sinceMs };
+    if (recordedVersion !== undefined && compareResourceVersions(snapshot.version, recordedVersion) < 0)
+      return { kind: "behind" };
+    return { kind: "write", cell: cellOf(input, recorded) };
+  }
+  memory.firstCountsDone();
+
+  if (compareResourceVersions(snapshot.version, recordedVersion) < 0) return { kind: "behind" };
+  const countedAt = parseTime(recorded?.countedAt);
+  const becameCountable =
+    census.newestAvailableAt !== undefined && (countedAt === undefined || census.newestAvailableAt > countedAt);
+  if (settlement.settled.size === 0 && !becameCountable && haveSameCounts(recorded, census.counts))
+    return { kind: "unchanged" };
+  return { kind: "write", cell: cellOf(input, recorded) };
+}
+
+/** Compares counts; fields that a Go aggregator leaves out are 0. */
+export function haveSameCounts(recorded: Aggregation | undefined, counts: PodCounts): boolean {
+  return (
+    recorded !== undefined &&
+    recorded.totalReplicas === counts.totalReplicas &&
+    recorded.availableReplicas === counts.availableReplicas &&
+    (recorded.readyReplicas ?? 0) === counts.readyReplicas &&
+    (recorded.scheduledReplicas ?? 0) === counts.scheduledReplicas &&
+    (recorded.runningReplicas ?? 0) === counts.runningReplicas &&
+    (recorded.initializedReplicas ?? 0) === counts.initializedReplicas
+  );
+}
+
+/** Whether the recorded version is above the snapshot's: it belongs to a former history of the worker. */
+function overrules({ cell, snapshot }: CellPlanInput): boolean {
+  const recordedVersion = parseResourceVersion(cell?.aggregation?.resourceVersion);
+  return recordedVersion !== undefined && compareResourceVersions(snapshot.version, recordedVersion) < 0;
+}
+
+/** `isRecount`: written whatever is recorded. */
+function cellOf(
+  input: CellPlanInput,
+  recorded: Aggregation | undefined,
+  isRecount = overrules(input),
+): CellStatus & { readonly aggregation: OwnAggregation } {
+  const { counts } = input.census;
+  const before = parseTime(recorded?.lastEventTime);
+  // A recorded time of the future was a mistake of somebody (a clock that was fast); nothing would ever be newer.
+  const isBeforeUsable = before !== undefined && before <= input.now;
+  const covered =
+    isBeforeUsable && (input.lastEventTime === undefined || input.lastEventTime <= before)
+      ? before
+      : input.lastEventTime;
+  const recountedAt = isRecount ? formatMicroTime(input.now) : recorded?.recountedAt;
+  return {
+    ...input.cell,
+    cellID: input.cellID,
+    aggregation: {
+      ...counts,
+      ...(covered === undefined ? {} : { lastEventTime: formatMicroTime(covered) }),
+      resourceVersion: input.snapshot.version,
+      countedAt: formatMicroTime(input.now),
+      countedSpec: input.countedSpec,
+      ...(recountedAt === undefined ? {} : { recountedAt }),
+    },
+    admissionHistory: input.settlement.buckets.length === 0 ? {} : { buckets: input.settlement.buckets },
+  };
+}

@@ -1,0 +1,61 @@
+/**
+ * By which property a pod is judged and counted. A pod that is terminating or that has finished (Failed, Succeeded)
+ * meets no criterion. Source: upstream sections 3.3 and 4.2; Kubernetes' podutil.IsPodAvailable for availability.
+ */
+import { type PodRecord } from "../../api/pod.ts";
+import { type Aggregation } from "../../api/v1alpha1/pod-protector.ts";
+import { assertNever } from "../../util/assert.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+
+export const healthCriteria = ["Scheduled", "Initialized", "Running", "Ready", "Available"] as const;
+export type HealthCriterion = (typeof healthCriteria)[number];
+
+/**
+ * The moment from which a Ready pod counts as available; undefined when only a new version of the pod can make it so.
+ */
+export function availableFrom(pod: PodRecord, minReadySeconds: number): EpochMicros | undefined {
+  if (!pod.ready || pod.terminating || pod.terminal) return undefined;
+  if (minReadySeconds <= 0) return 0 as EpochMicros;
+  return pod.readySince === undefined ? undefined : ((pod.readySince + minReadySeconds * 1_000_000) as EpochMicros);
+}
+
+/**
+ * True when this version of the pod meets the criterion now, or will as time passes (Ready, but younger than
+ * minReadySeconds).
+ */
+export function canMeet(criterion: HealthCriterion, pod: PodRecord, minReadySeconds: number): boolean {
+  if (pod.terminating || pod.terminal) return false;
+  switch (criterion) {
+    case "Scheduled":
+      return pod.scheduled;
+    case "Initialized":
+      return pod.initialized;
+    case "Running":
+      return pod.running;
+    case "Ready":
+      return pod.ready;
+    case "Available":
+      return availableFrom(pod, minReadySeconds) !== undefined;
+    default:
+      return assertNever(criterion);
+  }
+}
+
+/** The count of a cell that the criterion compares with minAvailable. */
+export function countFor(criterion: HealthCriterion, counts: Aggregation): number {
+  switch (criterion) {
+    case "Scheduled":
+      return counts.scheduledReplicas ?? 0;
+    case "Initialized":
+      // Absent = counted by a Go aggregator, which does not know this criterion; Ready pods are initialized.
+      return counts.initializedReplicas ?? counts.readyReplicas ?? 0;
+    case "Running":
+      return counts.runningReplicas ?? 0;
+    case "Ready":
+      return counts.readyReplicas ?? 0;
+    case "Available":
+      return counts.availableReplicas;
+    default:
+      return assertNever(criterion);
+  }
+}

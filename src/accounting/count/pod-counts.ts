@@ -1,0 +1,52 @@
+/** Counting the pods of one cell for one PodProtector. */
+import { type PodRecord } from "../../api/pod.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+import { availableFrom } from "./health-criterion.ts";
+
+export interface PodCounts {
+  readonly totalReplicas: number;
+  readonly availableReplicas: number;
+  readonly readyReplicas: number;
+  readonly scheduledReplicas: number;
+  readonly initializedReplicas: number;
+  readonly runningReplicas: number;
+}
+
+export interface PodCensus {
+  readonly counts: PodCounts;
+  /** When the next Ready pod becomes available; undefined when none is waiting. */
+  readonly nextAvailableAt: EpochMicros | undefined;
+  /** The newest moment at which a pod that is counted as available became so; undefined when none is counted. */
+  readonly newestAvailableAt: EpochMicros | undefined;
+}
+
+/** Counts `pods` at the moment `now`. Terminating and finished pods count for nothing. O(pods). */
+export function countPods(pods: Iterable<PodRecord>, minReadySeconds: number, now: EpochMicros): PodCensus {
+  const counts = {
+    totalReplicas: 0,
+    availableReplicas: 0,
+    readyReplicas: 0,
+    scheduledReplicas: 0,
+    initializedReplicas: 0,
+    runningReplicas: 0,
+  };
+  let nextAvailableAt: EpochMicros | undefined;
+  let newestAvailableAt: EpochMicros | undefined;
+  for (const pod of pods) {
+    if (pod.terminating || pod.terminal) continue;
+    counts.totalReplicas += 1;
+    if (pod.ready) counts.readyReplicas += 1;
+    if (pod.scheduled) counts.scheduledReplicas += 1;
+    if (pod.initialized) counts.initializedReplicas += 1;
+    if (pod.running) counts.runningReplicas += 1;
+    const from = availableFrom(pod, minReadySeconds);
+    if (from === undefined) continue;
+    if (from <= now) {
+      counts.availableReplicas += 1;
+      if (newestAvailableAt === undefined || from > newestAvailableAt) newestAvailableAt = from;
+    } else if (nextAvailableAt === undefined || from < nextAvailableAt) {
+      nextAvailableAt = from;
+    }
+  }
+  return { counts, nextAvailableAt, newestAvailableAt };
+}

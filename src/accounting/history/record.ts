@@ -1,0 +1,94 @@
+/**
+ * Recording an admission in a cell's buckets (design 2.2): one bucket per pod UID; a repeated review refreshes it; a
+ * packed pod is taken out and becomes a single bucket again; a bucket without a version never gains one, and an
+ * eviction removes it.
+ */
+import { formatMicroTime } from "../../api/micro-time.ts";
+import { newerResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
+import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+import { bucketKind, totalWeight } from "./bucket.ts";
+import { withoutDigests } from "./compaction.ts";
+import { type Disruption } from "../reserve/disruption.ts";
+import { digestOfUID } from "./uid-digest.ts";
+
+/**
+ * Most DELETEs in one cell's history, packed and single: 2,000 digests are 21 kB of status, measured at 50 writes/s
+ * (design 2.2).
+ */
+const deletesPerCellMax = 2000;
+/**
+ * Most evictions in one cell's history. They cannot be packed, and 700 single buckets already hold a status to 24
+ * writes/s (design 2.2); evictions of a drain come a node at a time, 110 pods by Kubernetes' default.
+ */
+const evictionsPerCellMax = 700;
+
+export interface RecordContext {
+  readonly now: EpochMicros;
+  readonly recordsPodName: (cellID: string) => boolean;
+}
+
+export interface Recorded {
+  /** The buckets with the disruption recorded; not compacted. */
+  readonly buckets: readonly Bucket[];
+  /** The pod held a bucket already, so that nothing was added to the weight. */
+  readonly repeated: boolean;
+  /** The pod was packed and is single now. */
+  readonly takenOut: boolean;
+}
+
+export function record(buckets: readonly Bucket[], disruption: Disruption, context: RecordContext): Recorded {
+  const { pod, operation } = disruption;
+  const digest = digestOfUID(pod.uid);
+  const others: Bucket[] = [];
+  let repeated = false;
+  let takenOut = false;
+  let startTime = formatMicroTime(context.now);
+  let hasVersion = operation === "delete";
+  let version: ResourceVersion | undefined = pod.resourceVersion;
+  for (const bucket of buckets) {
+    // Nearly all of them: one that names another pod, or none.
+    if (bucket.podUID !== pod.uid && bucket.podUIDDigests === undefined) {
+      others.push(bucket);
+      continue;
+    }
+    const kind = bucketKind(bucket);
+    if (kind.kind === "single" && kind.podUID === pod.uid) {
+      repeated = true;
+      if (kind.version === undefined) hasVersion = false;
+      // A refresh must show even on a clock that stands still or was set back, because it starts the waits again.
+      if (bucket.startTime === startTime) startTime = formatMicroTime((context.now + 1) as EpochMicros);
+      version = newerResourceVersion(version, kind.version);
+    } else if (kind.kind === "packed" && kind.digests.has(digest)) {
+      repeated = true;
+      takenOut = true;
+      // Which version this pod was admitted at is no longer known, only that it is not above the bucket's.
+      version = newerResourceVersion(version, kind.version);
+      const rest = withoutDigests(bucket, kind.digests, new Set([digest]));
+      if (rest !== undefined) others.push(rest);
+    } else {
+      others.push(bucket);
+    }
+  }
+  const single: Bucket = {
+    startTime,
+    ...(context.recordsPodName(disruption.cellID) ? { podName: pod.name } : {}),
+    podUID: pod.uid,
+    ...(hasVersion ? { podResourceVersion: version } : {}),
+  };
+  return { buckets: [...others, single], repeated, takenOut };
+}
+
+/** True when the cell cannot take the admission of one more pod. */
+export function isFull(buckets: readonly Bucket[], disruption: Disruption): boolean {
+  if (totalWeight(buckets) < Math.min(deletesPerCellMax, evictionsPerCellMax)) return false;
+  let deletes = 0;
+  let evictions = 0;
+  for (const bucket of buckets) {
+    const kind = bucketKind(bucket);
+    if (kind.kind === "packed") deletes += kind.digests.size;
+    else if (kind.kind === "single" && kind.version !== undefined) deletes += 1;
+    else evictions += 1;
+  }
+  return disruption.operation === "evict" ? evictions >= evictionsPerCellMax : deletes >= deletesPerCellMax;
+}

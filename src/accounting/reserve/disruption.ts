@@ -1,0 +1,63 @@
+/**
+ * What a requested deletion means for one PodProtector that counts the pod (design 2.2): nothing, a record, or quota.
+ */
+import { type PodRecord } from "../../api/pod.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+import { availableFrom, canMeet, type HealthCriterion } from "../count/health-criterion.ts";
+
+/** A deletion (DELETE pods) or an eviction (CREATE pods/eviction) of one pod, as one PodProtector sees it. */
+export interface Disruption {
+  readonly operation: "delete" | "evict";
+  readonly cellID: string;
+  readonly pod: PodRecord;
+  readonly criterion: HealthCriterion;
+  /** spec.selector matches the pod; false = it is only counted. */
+  readonly isProtected: boolean;
+  /** The force-delete annotation, or webhook dry-run: allowed whatever the quota says. */
+  readonly isForced: boolean;
+}
+
+export type Need =
+  /**
+   * Not recorded and needs nothing: a DELETE of a pod that only a new version could make count; it would be reviewed
+   * again.
+   */
+  | "nothing"
+  /** Allowed and recorded if possible: forced, or counted but not protected. */
+  | "record-best-effort"
+  /**
+   * Needs no quota, but is allowed only with a record: too young, or the eviction of a pod that does not meet its
+   * criterion.
+   */
+  | "record"
+  /** Needs quota. */
+  | "quota";
+
+/**
+ * Decides what the disruption needs.
+ * @param countedAt the aggregator's clock when the cell was counted; undefined when a Go aggregator counted, or nobody
+ *        yet
+ * @param now this process's wall clock
+ *
+ * A pod is too young only by the data *and* by our clock: one slow or fast clock alone lends no quota.
+ */
+export function needOf(
+  disruption: Disruption,
+  minReadySeconds: number,
+  countedAt: EpochMicros | undefined,
+  now: EpochMicros,
+): Need {
+  const { pod, criterion, operation } = disruption;
+  if (pod.terminating) return "nothing";
+  const bestEffort = disruption.isForced || !disruption.isProtected;
+  if (!canMeet(criterion, pod, minReadySeconds)) {
+    if (operation === "delete") return "nothing";
+    return bestEffort ? "record-best-effort" : "record";
+  }
+  if (bestEffort) return "record-best-effort";
+  if (criterion === "Available") {
+    const from = availableFrom(pod, minReadySeconds);
+    if (from !== undefined && from > now && (countedAt === undefined || from > countedAt)) return "record";
+  }
+  return "quota";
+}

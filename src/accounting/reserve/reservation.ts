@@ -1,0 +1,227 @@
+/**
+ * Reservation (design 2.5): judges disruptions against one PodProtector and records the admitted ones.
+ *
+ * The rule. estimated = sum over cells of the counted pods - sum of the weights of all unsettled buckets. A disruption
+ * that needs quota is admitted iff the estimate *after the write* is at least minAvailable; a pod that already holds a
+ * bucket adds no weight but is judged by the same rule. The caller makes the result true by one compare-and-swap status
+ * write; without it nothing is admitted.
+ */
+import { parseTime } from "../../api/micro-time.ts";
+import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
+import {
+  type Bucket,
+  type CellStatus,
+  type PodProtector,
+  type PodProtectorStatus,
+} from "../../api/v1alpha1/pod-protector.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+import { totalWeight } from "../history/bucket.ts";
+import { compact } from "../history/compaction.ts";
+import { type Disruption, needOf } from "./disruption.ts";
+import { countFor, type HealthCriterion } from "../count/health-criterion.ts";
+import { type HistoryConfig } from "../history/history-config.ts";
+import { isFull, record, type Recorded } from "../history/record.ts";
+import { summarize } from "../count/summary.ts";
+
+export interface ReservationContext {
+  readonly now: EpochMicros;
+  readonly config: HistoryConfig;
+  /** accounting/count/counted-spec.ts of the protector as it is now. */
+  readonly countedSpec: string;
+  /** Write podName into new buckets of this cell. */
+  readonly recordsPodName: (cellID: string) => boolean;
+  /** After a restore of the core: counts of a cell at or below this worker version are not there (design 2.5). */
+  readonly countsLostUpTo: ReadonlyMap<string, ResourceVersion>;
+}
+
+/** The figures of a decision, for messages and audit annotations. */
+export interface QuotaFigures {
+  readonly criterion: HealthCriterion;
+  readonly required: number;
+  /** Counted pods that meet the criterion, summed over the cells whose counts are there. */
+  readonly aggregated: number;
+  /** Weights of all unsettled buckets before this disruption. */
+  readonly unconfirmed: number;
+  readonly cells: readonly {
+    readonly cellID: string;
+    readonly aggregated: number;
+    readonly unconfirmed: number;
+    readonly isCounted: boolean;
+  }[];
+}
+
+export type Verdict =
+  /** Allowed. `recorded` is false when nothing was to be written, or a best-effort record did not fit. */
+  | {
+      readonly kind: "admitted";
+      readonly need: "nothing" | "record" | "quota";
+      readonly recorded: boolean;
+      readonly repeated: boolean;
+    }
+  /** Fewer pods than required even when everything unconfirmed turns out unused. */
+  | { readonly kind: "rejected"; readonly figures: QuotaFigures }
+  /**
+   * May be admitted once earlier admissions are confirmed: "unconfirmed" (quota), "lag-limit" (maxConcurrentLag),
+   * "full-buffer".
+   */
+  | {
+      readonly kind: "retry";
+      readonly cause: "unconfirmed" | "lag-limit" | "full-buffer";
+      readonly figures: QuotaFigures;
+    }
+  /** The cell's counts are not there (yet), or answer another spec. */
+  | { readonly kind: "counts-pending"; readonly figures: QuotaFigures };
+
+export interface Reservation {
+  /** One verdict for each disruption, in the order given. */
+  readonly verdicts: readonly Verdict[];
+  /**
+   * The status to write; undefined when nothing was recorded. Made when it is first asked for: most reservations only
+   * look at the verdicts.
+   */
+  readonly status: PodProtectorStatus | undefined;
+}
+
+/**
+ * Judges `disruptions` in the order given (the caller puts first who shall win when quota is short). Pure; changes
+ * nothing.
+ */
+export function reserve(
+  protector: PodProtector,
+  disruptions: readonly Disruption[],
+  context: ReservationContext,
+): Reservation {
+  let cells = protector.status?.cells ?? [];
+  const changed = new Set<string>();
+  const takenOut = new Set<string>();
+  const verdicts = disruptions.map((disruption): Verdict => {
+    const { verdict, recorded } = judge(protector, cells, disruption, context);
+    if (recorded !== undefined) {
+      cells = withHistory(cells, disruption.cellID, recorded.buckets);
+      changed.add(disruption.cellID);
+      if (recorded.takenOut) takenOut.add(disruption.pod.uid);
+    }
+    return verdict;
+  });
+  if (changed.size === 0) return { verdicts, status: undefined };
+  let status: PodProtectorStatus | undefined;
+  return {
+    verdicts,
+    get status() {
+      return (status ??= statusWith(protector, cells, changed, takenOut, context.config));
+    },
+  };
+}
+
+/** The protector's status with these cells, the changed ones compacted. */
+function statusWith(
+  protector: PodProtector,
+  recorded: readonly CellStatus[],
+  changed: ReadonlySet<string>,
+  takenOut: ReadonlySet<string>,
+  config: HistoryConfig,
+): PodProtectorStatus {
+  let cells = recorded;
+  for (const cellID of changed) {
+    const buckets = cells.find((cell) => cell.cellID === cellID)?.admissionHistory?.buckets ?? [];
+    cells = withHistory(cells, cellID, compact(buckets, config.compactThreshold, takenOut));
+  }
+  return { ...protector.status, cells, summary: summarize(cells) };
+}
+
+/**
+ * True when the counts of the cell exist, answer the present spec and are newer than what a core restore made doubtful.
+ */
+export function areCountsThere(
+  cell: CellStatus | undefined,
+  context: Pick<ReservationContext, "countedSpec" | "countsLostUpTo">,
+): boolean {
+  const aggregation = cell?.aggregation;
+  if (cell === undefined || aggregation === undefined) return false;
+  if (aggregation.countedSpec !== undefined && aggregation.countedSpec !== context.countedSpec) return false;
+  const lostUpTo = context.countsLostUpTo.get(cell.cellID);
+  if (lostUpTo === undefined) return true;
+  const version = parseResourceVersion(aggregation.resourceVersion);
+  return version !== undefined && compareResourceVersions(version, lostUpTo) > 0;
+}
+
+interface Judgement {
+  readonly verdict: Verdict;
+  /** What to write into the disruption's cell; undefined when nothing is recorded. */
+  readonly recorded?: Recorded;
+}
+
+function judge(
+  protector: PodProtector,
+  cells: readonly CellStatus[],
+  disruption: Disruption,
+  context: ReservationContext,
+): Judgement {
+  const cell = cells.find((one) => one.cellID === disruption.cellID);
+  const countsThere = areCountsThere(cell, context);
+  const countedAt = countsThere ? parseTime(cell?.aggregation?.countedAt) : undefined;
+  const need = needOf(disruption, protector.spec.minReadySeconds, countedAt, context.now);
+  if (need === "nothing") return { verdict: { kind: "admitted", need, recorded: false, repeated: false } };
+
+  const buckets = cell?.admissionHistory?.buckets ?? [];
+  const recorded = record(buckets, disruption, context);
+  const { repeated } = recorded;
+  const full = !repeated && isFull(buckets, disruption);
+
+  if (need === "record-best-effort") {
+    const verdict = { kind: "admitted", need: "record", recorded: !full, repeated } as const;
+    return full ? { verdict } : { verdict, recorded };
+  }
+
+  const figures = figuresOf(protector, cells, disruption.criterion, context);
+  if (!countsThere && (need === "quota" || disruption.operation === "evict")) {
+    return { verdict: { kind: "counts-pending", figures } };
+  }
+  if (full) return { verdict: { kind: "retry", cause: "full-buffer", figures } };
+  if (need === "quota") {
+    const refusal = refusalOf(figures, repeated ? 0 : 1, context.config);
+    if (refusal !== undefined) return { verdict: refusal };
+  }
+  return { verdict: { kind: "admitted", need, recorded: true, repeated }, recorded };
+}
+
+function refusalOf(figures: QuotaFigures, weight: 0 | 1, config: HistoryConfig): Verdict | undefined {
+  const { aggregated, unconfirmed, required } = figures;
+  if (aggregated - 1 < required) return { kind: "rejected", figures };
+  if (weight === 1 && config.maxConcurrentLag > 0 && config.maxConcurrentLag - unconfirmed <= 0) {
+    return { kind: "retry", cause: "lag-limit", figures };
+  }
+  if (aggregated - unconfirmed - weight < required) return { kind: "retry", cause: "unconfirmed", figures };
+  return undefined;
+}
+
+function figuresOf(
+  protector: PodProtector,
+  cells: readonly CellStatus[],
+  criterion: HealthCriterion,
+  context: ReservationContext,
+): QuotaFigures {
+  const perCell = cells.map((cell) => {
+    const isCounted = areCountsThere(cell, context);
+    return {
+      cellID: cell.cellID,
+      aggregated: isCounted && cell.aggregation !== undefined ? countFor(criterion, cell.aggregation) : 0,
+      unconfirmed: totalWeight(cell.admissionHistory?.buckets),
+      isCounted,
+    };
+  });
+  return {
+    criterion,
+    required: protector.spec.minAvailable,
+    aggregated: perCell.reduce((sum, cell) => sum + cell.aggregated, 0),
+    unconfirmed: perCell.reduce((sum, cell) => sum + cell.unconfirmed, 0),
+    cells: perCell,
+  };
+}
+
+function withHistory(cells: readonly CellStatus[], cellID: string, buckets: readonly Bucket[]): readonly CellStatus[] {
+  if (!cells.some((cell) => cell.cellID === cellID)) return [...cells, { cellID, admissionHistory: { buckets } }];
+  return cells.map((cell) =>
+    cell.cellID === cellID ? { ...cell, admissionHistory: { ...cell.admissionHistory, buckets } } : cell,
+  );
+}

@@ -1,0 +1,116 @@
+/**
+ * What is known of the fences of a cell's pods (design 2.3). A fence is a patch that moves a pod to a new version,
+ * after which a DELETE that was admitted at an older version can no longer commit: the API server reviews it again.
+ * This file only remembers and decides when to send; sending is the aggregator's.
+ *
+ * One entry per pod UID, for all PodProtectors. Repeats of one pod double from the fence delay up to the settle window,
+ * so that a deletion that another policy refuses for ever does not become a patch every ten seconds for ever.
+ */
+import { type ResourceVersion } from "../../api/resource-version.ts";
+
+export interface Fence {
+  readonly sentAtMs: number;
+  /** The version that the API server returned. */
+  readonly version: ResourceVersion;
+}
+
+interface Entry {
+  lastUsedMs: number;
+  /** Not sent again before this moment. */
+  notBeforeMs: number;
+  repeatMs: number;
+  inFlight: boolean;
+  forbidden: boolean;
+  fence: Fence | undefined;
+}
+
+/**
+ * Entries kept at most; each is about 200 bytes. More open buckets than this cannot exist in 50 protectors with full
+ * histories; beyond it, further pods settle by the window.
+ */
+const entriesMax = 100_000;
+
+export class FenceRegistry {
+  readonly #entries = new Map<string, Entry>();
+  readonly #repeatMinMs: number;
+  readonly #repeatMaxMs: number;
+
+  /** @param repeatMinMs first wait before a pod is fenced again; @param repeatMaxMs longest such wait */
+  constructor(repeatMinMs: number, repeatMaxMs: number) {
+    this.#repeatMinMs = repeatMinMs;
+    this.#repeatMaxMs = Math.max(repeatMinMs, repeatMaxMs);
+  }
+
+  /** True when this pod cannot be fenced (403, or the registry is full), so that its buckets use the settle window. */
+  isForbidden(podUID: string): boolean {
+    const entry = this.#entries.get(podUID);
+    return entry === undefined ? this.#entries.size >= entriesMax : entry.forbidden;
+  }
+
+  /** The newest fence whose patch was answered. */
+  fenceOf(podUID: string): Fence | undefined {
+    return this.#entries.get(podUID)?.fence;
+  }
+
+  /**
+   * When the pod may be fenced (again): a moment at or before `nowMs` = now; undefined while a patch is in flight or
+   * forbidden.
+   */
+  nextSendMs(podUID: string): number | undefined {
+    const entry = this.#entries.get(podUID);
+    if (entry === undefined) return -Infinity;
+    return entry.inFlight || entry.forbidden ? undefined : entry.notBeforeMs;
+  }
+
+  /** Marks a patch as being sent now. Call exactly one of `answered`, `failed`, `refused` afterwards. */
+  sending(podUID: string, nowMs: number): void {
+    const entry = this.#entries.get(podUID) ?? {
+      lastUsedMs: nowMs,
+      notBeforeMs: nowMs,
+      repeatMs: this.#repeatMinMs,
+      inFlight: false,
+      forbidden: false,
+      fence: undefined,
+    };
+    entry.inFlight = true;
+    entry.lastUsedMs = nowMs;
+    entry.notBeforeMs = nowMs + entry.repeatMs;
+    entry.repeatMs = Math.min(entry.repeatMs * 2, this.#repeatMaxMs);
+    this.#entries.set(podUID, entry);
+  }
+
+  /** The patch that was sent at `sentAtMs` returned the pod at `version`. */
+  answered(podUID: string, sentAtMs: number, version: ResourceVersion): void {
+    const entry = this.#entries.get(podUID);
+    if (entry === undefined) return;
+    entry.inFlight = false;
+    if (entry.fence === undefined || entry.fence.sentAtMs < sentAtMs) entry.fence = { sentAtMs, version };
+  }
+
+  /**
+   * No usable answer (lost, 5xx, or 404/422: the pod was replaced, which the snapshot will show). It proves nothing.
+   */
+  failed(podUID: string): void {
+    const entry = this.#entries.get(podUID);
+    if (entry !== undefined) entry.inFlight = false;
+  }
+
+  /** 403: we may not fence this pod. */
+  refused(podUID: string): void {
+    const entry = this.#entries.get(podUID);
+    if (entry === undefined) return;
+    entry.inFlight = false;
+    entry.forbidden = true;
+  }
+
+  /** Forgets pods that were not fenced for `idleMs`; call now and then. A forbidden pod is tried again after that. */
+  prune(nowMs: number, idleMs: number): void {
+    for (const [podUID, entry] of this.#entries) {
+      if (!entry.inFlight && nowMs - entry.lastUsedMs > idleMs) this.#entries.delete(podUID);
+    }
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+}

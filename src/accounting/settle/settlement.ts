@@ -1,0 +1,192 @@
+/**
+ * Settlement (design 2.3): when an admitted deletion stops counting against the quota.
+ *
+ * A bucket is dropped only when the deletion has become visible in the counted snapshot, or can no longer commit. Which
+ * observation proves that is the table in design 2.3; `settleSingle`, `settlePacked` and `settleAnonymous` are its
+ * rows. No clocks of two machines are compared: waits are measured on this aggregator's own monotonic clock from the
+ * moment it first saw the bucket, and start again when the bucket changes or the process restarts. Late, never wrong.
+ * Every result is valid only against the buckets as read: it must be written with a compare-and-swap.
+ */
+import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
+import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
+import { assertNever } from "../../util/assert.ts";
+import { bucketKind, bucketWeight } from "../history/bucket.ts";
+import { type BucketWatch, type Seen } from "./bucket-watch.ts";
+import { withoutDigests } from "../history/compaction.ts";
+import { type FenceRegistry } from "./fence-registry.ts";
+import { type Snapshot, type SnapshotPod } from "./snapshot.ts";
+
+export interface SettlementConfig {
+  /** How long a pod must stay alive at an admitted version before it is fenced. */
+  readonly fenceDelayMs: number;
+  /**
+   * How long a bucket without a version must have been seen before a LIST barrier settles it. Longer than any request
+   * lives.
+   */
+  readonly settleWindowMs: number;
+}
+
+export type SettleReason = "terminating" | "gone" | "newer-version" | "fenced" | "window" | "event-time";
+
+export interface Settlement {
+  /** The buckets that stay, in their order; the same list when nothing settled. */
+  readonly buckets: readonly Bucket[];
+  /** Weight settled, by reason, for metrics. */
+  readonly settled: ReadonlyMap<SettleReason, number>;
+  /** Pods that should be fenced now. */
+  readonly fence: readonly string[];
+  /** A LIST barrier sent after this monotonic moment (which may lie in the future) would let something settle. */
+  readonly barrierFromMs: number | undefined;
+  /** Look again at this monotonic moment, because something changes by the passing of time alone. */
+  readonly wakeAtMs: number | undefined;
+}
+
+export interface SettlementInput {
+  readonly buckets: readonly Bucket[];
+  readonly watch: BucketWatch;
+  readonly snapshot: Snapshot;
+  readonly fences: FenceRegistry;
+  readonly config: SettlementConfig;
+  readonly nowMs: number;
+}
+
+/** Judges every bucket of one cell of one PodProtector. `watch` must have observed exactly these buckets. */
+export function settle(input: SettlementInput): Settlement {
+  const kept: Bucket[] = [];
+  const settled = new Map<SettleReason, number>();
+  const fence = new Set<string>();
+  let barrierFromMs: number | undefined;
+  let wakeAtMs: number | undefined;
+  const tally = (reason: SettleReason, weight: number): void => {
+    settled.set(reason, (settled.get(reason) ?? 0) + weight);
+  };
+  const note = (wait: Wait): void => {
+    if (wait.fence !== undefined) fence.add(wait.fence);
+    barrierFromMs = earlier(barrierFromMs, wait.barrierFromMs);
+    // A moment that has passed is waited for by something else (a barrier, an event), not by time.
+    if (wait.wakeAtMs !== undefined && wait.wakeAtMs > input.nowMs) wakeAtMs = earlier(wakeAtMs, wait.wakeAtMs);
+  };
+  // Anonymous admissions of a cell are one number, because Go may merge them at any time.
+  let anonymousDue = settleAnonymous(input, note);
+
+  for (const bucket of input.buckets) {
+    const kind = bucketKind(bucket);
+    let rest: Bucket | undefined = bucket;
+    switch (kind.kind) {
+      case "single": {
+        const pod = input.snapshot.find(kind.podUID);
+        const result = judgePod(input, input.watch.single(kind.podUID), pod, kind.version);
+        if (result.kind === "wait") note(result);
+        else {
+          tally(result.reason, bucketWeight(bucket));
+          rest = undefined;
+        }
+        break;
+      }
+      case "packed": {
+        const gone = new Set<string>();
+        for (const digest of kind.digests.list()) {
+          const pod = input.snapshot.findByDigest(digest);
+          const result = judgePod(input, input.watch.packed(digest), pod, kind.version);
+          if (result.kind === "wait") note(result);
+          else {
+            tally(result.reason, 1);
+            gone.add(digest);
+          }
+        }
+        if (gone.size > 0) rest = withoutDigests(bucket, kind.digests, gone);
+        break;
+      }
+      case "anonymous": {
+        const due = Math.min(anonymousDue, kind.counter);
+        anonymousDue -= due;
+        if (due > 0) tally("window", due);
+        rest = due === kind.counter ? undefined : due === 0 ? bucket : { ...bucket, counter: kind.counter - due };
+        break;
+      }
+      default:
+        assertNever(kind);
+    }
+    if (rest !== undefined) kept.push(rest);
+  }
+  return { buckets: settled.size === 0 ? input.buckets : kept, settled, fence: [...fence], barrierFromMs, wakeAtMs };
+}
+
+interface Wait {
+  readonly kind: "wait";
+  readonly fence?: string;
+  readonly barrierFromMs?: number;
+  readonly wakeAtMs?: number;
+}
+type PodJudgement = Wait | { readonly kind: "settled"; readonly reason: SettleReason };
+
+/** The rows of the table for a bucket (or a packed entry) that names its pod. */
+function judgePod(
+  input: SettlementInput,
+  seen: Seen,
+  pod: SnapshotPod | undefined,
+  version: ResourceVersion | undefined,
+): PodJudgement {
+  const { snapshot, config, nowMs } = input;
+  const barrierPassed = snapshot.barrierSentAtMs > seen.sinceMs;
+  const reached = version !== undefined && compareResourceVersions(snapshot.version, version) >= 0;
+
+  if (pod === undefined) {
+    if (reached || barrierPassed) return { kind: "settled", reason: "gone" };
+    // With a version the watch usually gets there by itself; a forged or foreign version never would, so a barrier is
+    // asked for later.
+    const barrierFromMs = version === undefined ? seen.sinceMs : seen.sinceMs + config.fenceDelayMs;
+    return { kind: "wait", barrierFromMs, wakeAtMs: barrierFromMs };
+  }
+  if (pod.terminating) return { kind: "settled", reason: "terminating" };
+  if (version === undefined) return judgeByWindow(input, seen);
+  if (compareResourceVersions(pod.resourceVersion, version) > 0) return { kind: "settled", reason: "newer-version" };
+
+  const fence = input.fences.fenceOf(pod.uid);
+  if (
+    fence !== undefined &&
+    fence.sentAtMs > seen.sinceMs &&
+    compareResourceVersions(pod.resourceVersion, fence.version) >= 0
+  ) {
+    return { kind: "settled", reason: "fenced" };
+  }
+  if (input.fences.isForbidden(pod.uid)) return judgeByWindow(input, seen);
+
+  if (!reached && !barrierPassed) {
+    const barrierFromMs = seen.sinceMs + config.fenceDelayMs;
+    return { kind: "wait", barrierFromMs, wakeAtMs: barrierFromMs };
+  }
+  const dueMs = Math.max(
+    input.watch.comparableSinceMs(seen, nowMs) + config.fenceDelayMs,
+    input.fences.nextSendMs(pod.uid) ?? Infinity,
+  );
+  if (dueMs <= nowMs) return { kind: "wait", fence: pod.uid };
+  return dueMs === Infinity ? { kind: "wait" } : { kind: "wait", wakeAtMs: dueMs };
+}
+
+function judgeByWindow(input: SettlementInput, seen: Seen): PodJudgement {
+  const fromMs = seen.sinceMs + input.config.settleWindowMs;
+  if (input.snapshot.barrierSentAtMs >= fromMs) return { kind: "settled", reason: "window" };
+  return { kind: "wait", barrierFromMs: fromMs, wakeAtMs: fromMs };
+}
+
+/**
+ * How many anonymous admissions are due: their smallest number during the settle window before a passed barrier, and
+ * since.
+ */
+function settleAnonymous(input: SettlementInput, note: (wait: Wait) => void): number {
+  const { watch, config, snapshot } = input;
+  const oldest = watch.anonymousSinceMs();
+  if (oldest === undefined) return 0;
+  const due = watch.anonymousMinimumSince(snapshot.barrierSentAtMs - config.settleWindowMs);
+  if (watch.anonymousCount() > due) {
+    const fromMs = watch.anonymousRipeAtMs(config.settleWindowMs, snapshot.barrierSentAtMs);
+    note({ kind: "wait", barrierFromMs: fromMs, wakeAtMs: fromMs });
+  }
+  return due;
+}
+
+function earlier(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined) return b;
+  return b === undefined ? a : Math.min(a, b);
+}

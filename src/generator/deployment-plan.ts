@@ -1,0 +1,123 @@
+/**
+ * Which PodProtector a Deployment wants (upstream section 6.6, with Kubernetes' own rounding). Pure.
+ *
+ * minAvailable is what a rolling update of the Deployment leaves available: replicas minus maxUnavailable, where
+ * percentages of maxUnavailable round down and those of maxSurge up, and one pod may be unavailable when both come to 0
+ * (Kubernetes' deployment util, ResolveFenceposts). Recreate takes all pods away by intent, so its floor is 0.
+ */
+import { hash } from "node:crypto";
+import { type DeploymentFacts, type IntOrPercent } from "../api/deployment.ts";
+import { apiVersion, finalizer, sourceLabels } from "../api/v1alpha1/names.ts";
+import { type OwnerReference, type PodProtector, type PodProtectorSpec } from "../api/v1alpha1/pod-protector.ts";
+
+/** What the generator keeps in force. Fields of the spec that a person may tune are not in it. */
+export interface WantedProtector {
+  readonly name: string;
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly finalizer: string;
+  readonly ownerReference: OwnerReference;
+  readonly spec: Pick<PodProtectorSpec, "minAvailable" | "minReadySeconds" | "selector">;
+}
+
+/** Kubernetes' default of both fields. */
+const defaultShare = "25%";
+/** Longest label value and longest object name that Kubernetes accepts. */
+const labelValueLengthMax = 63;
+const objectNameLengthMax = 253;
+const namePrefix = "deployment-";
+/** Hexadecimal digits of the hash: a million shortened names are all different with a probability above 0.998. */
+const digestLength = 12;
+
+export function planForDeployment(deployment: DeploymentFacts): WantedProtector {
+  return {
+    name: protectorNameOf(deployment.name),
+    namespace: deployment.namespace,
+    labels: sourceLabelsOf(deployment.name),
+    finalizer,
+    ownerReference: {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      name: deployment.name,
+      uid: deployment.uid,
+      controller: true,
+    },
+    spec: {
+      minAvailable: minAvailableOf(deployment),
+      minReadySeconds: Math.max(0, deployment.minReadySeconds),
+      selector: deployment.selector,
+    },
+  };
+}
+
+/** The name of the PodProtector that a Deployment gets. */
+export function protectorNameOf(deploymentName: string): string {
+  return shortened(`${namePrefix}${deploymentName}`, objectNameLengthMax);
+}
+
+/** The labels that lead from a generated PodProtector to its Deployment. */
+export function sourceLabelsOf(deploymentName: string): Readonly<Record<string, string>> {
+  return {
+    [sourceLabels.name]: shortened(deploymentName, labelValueLengthMax),
+    [sourceLabels.group]: "apps",
+    [sourceLabels.kind]: "Deployment",
+    [sourceLabels.resource]: "deployments",
+  };
+}
+
+/**
+ * Whether the PodProtector was generated for the Deployment of that name: it has the derived name, and the source
+ * labels or, when somebody took these, the finalizer. A person may copy labels to an object of their own, but not the
+ * name with them.
+ */
+export function isGeneratedFor({ metadata }: PodProtector, deploymentName: string): boolean {
+  const { name, labels = {}, finalizers = [] } = metadata;
+  if (name !== protectorNameOf(deploymentName)) return false;
+  if (finalizers.includes(finalizer)) return true;
+  return Object.entries(sourceLabelsOf(deploymentName)).every(([key, value]) => labels[key] === value);
+}
+
+/**
+ * The name of the Deployment that a PodProtector was generated for; undefined for a hand-made one. The owner reference
+ * has the whole name, where the label and the object's own name may have been shortened.
+ */
+export function deploymentNameOf(protector: PodProtector): string | undefined {
+  const { name, labels = {}, ownerReferences = [] } = protector.metadata;
+  const owner = ownerReferences.find(({ kind, apiVersion: at }) => kind === "Deployment" && at.startsWith("apps/"));
+  // A long one may have been shortened; what was cut off is lost.
+  const isWhole = name.length < objectNameLengthMax - digestLength;
+  const derived = isWhole && name.startsWith(namePrefix) ? name.slice(namePrefix.length) : undefined;
+  return [owner?.name, labels[sourceLabels.name], derived].find(
+    (candidate) => candidate !== undefined && isGeneratedFor(protector, candidate),
+  );
+}
+
+export function minAvailableOf(deployment: DeploymentFacts): number {
+  const replicas = Math.max(0, deployment.replicas ?? 1);
+  if (deployment.strategy === "Recreate") return 0;
+  const unavailable = resolve(deployment.maxUnavailable ?? defaultShare, replicas, Math.floor);
+  const surge = resolve(deployment.maxSurge ?? defaultShare, replicas, Math.ceil);
+  return Math.max(0, replicas - (unavailable === 0 && surge === 0 ? 1 : unavailable));
+}
+
+/**
+ * A value that is neither a number nor a percentage counts as 0: the API server does not accept it, and 0 protects
+ * most.
+ */
+function resolve(value: IntOrPercent, replicas: number, round: (value: number) => number): number {
+  if (typeof value === "number") return Math.max(0, value);
+  const percent = /^(\d{1,9})%$/.exec(value)?.[1];
+  // Multiplied before divided: 0.29 * 100 is 28.999999999999996.
+  return percent === undefined ? 0 : round((Number(percent) * replicas) / 100);
+}
+
+/** Keeps the text when it fits, else a stable shortening that stays unique: its beginning and a hash of the whole. */
+function shortened(text: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text;
+  const digest = hash("sha256", text, "hex").slice(0, digestLength);
+  const head = text.slice(0, lengthMax - digestLength - 1).replace(/[-._]+$/, "");
+  return `${head}-${digest}`;
+}
+
+/** apiVersion and kind of a new object. */
+export const protectorTypeMeta = { apiVersion, kind: "PodProtector" } as const;

@@ -1,0 +1,112 @@
+/**
+ * The certificate of an HTTPS listener: read from two files at start, and again whenever what they hold changes.
+ * Comparing the content finds every way to replace a file: writing, renaming, and the symlink swap with which
+ * Kubernetes updates a mounted Secret.
+ */
+import { readFileSync, statSync } from "node:fs";
+import { X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
+import { StartError } from "../lifecycle/component.ts";
+import { type Clock, type Timer } from "../util/clock.ts";
+import { type Logger } from "../util/logger.ts";
+
+export interface CertificateFiles {
+  /** PEM, the chain; the leaf first. */
+  readonly certFile: string;
+  /** PEM, without a passphrase. */
+  readonly keyFile: string;
+  /** PEM, the authorities of client certificates. */
+  readonly caFile?: string;
+}
+
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca?: string;
+}
+
+/**
+ * How often the files are read: the kubelet takes up to a minute to update a mounted Secret, so more would not help.
+ */
+export const certificatePollMs = 10_000;
+
+/** A chain of ten certificates with 4096-bit keys has about 25 kB. */
+const fileBytesMax = 1024 * 1024;
+
+/** Reads and checks the files. Throws a StartError that names them. */
+export function loadCertificate(files: CertificateFiles): Certificate {
+  const ca = files.caFile === undefined ? undefined : readAuthorities(files.caFile);
+  const certificate = { cert: readPem(files.certFile), key: readPem(files.keyFile), ...(ca !== undefined && { ca }) };
+  try {
+    createSecureContext(certificate);
+  } catch (error) {
+    throw new StartError(`certificate ${files.certFile} with key ${files.keyFile} is not usable: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+  return certificate;
+}
+
+/**
+ * Calls `onChange` with what the files hold, whenever it is new and usable, until the returned function is called. What
+ * is not usable (the files are being replaced one after the other) is logged and the old stays in use.
+ */
+export function watchCertificate(
+  options: {
+    readonly files: CertificateFiles;
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly onChange: (certificate: Certificate) => void;
+  },
+  current: Certificate,
+): () => void {
+  const { files, clock, logger } = options;
+  let inUse = current;
+  let lastProblem = "";
+  const poll = (): void => {
+    timer = clock.setTimer(certificatePollMs, poll);
+    try {
+      const next = loadCertificate(files);
+      lastProblem = "";
+      if (next.cert === inUse.cert && next.key === inUse.key && next.ca === inUse.ca) return;
+      inUse = next;
+      options.onChange(next);
+      logger.info("certificate reloaded", { ...files });
+    } catch (error) {
+      const problem = messageOf(error);
+      if (problem !== lastProblem)
+        logger.warn("new certificate is not usable, the old one stays", { ...files, problem });
+      lastProblem = problem;
+    }
+  };
+  let timer: Timer = clock.setTimer(certificatePollMs, poll);
+  return () => timer.cancel();
+}
+
+/** TLS itself would take a file without a certificate as "trust nobody". */
+function readAuthorities(file: string): string {
+  const pem = readPem(file);
+  if (!isCertificate(pem)) throw new StartError(`${file} holds no certificate`);
+  return pem;
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function readPem(file: string): string {
+  try {
+    if (statSync(file).size > fileBytesMax) throw new Error(`larger than ${fileBytesMax} bytes`);
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new StartError(`cannot read the certificate or key file ${file}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

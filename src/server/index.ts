@@ -1,0 +1,9 @@
+/**
+ * The HTTP servers of the process: listeners with their limits (listen.ts), TLS files (certificate.ts), callers (client-auth.ts), a server as a
+ * Component (server-component.ts), and what is served in every role: health (health-server.ts) and metrics (metrics-server.ts).
+ */
+export { type ClientRejection } from "./client-auth.ts";
+export { createHealthApp } from "./health-server.ts";
+export { listen } from "./listen.ts";
+export { createMetricsApp } from "./metrics-server.ts";
+export { createServer, type ServerComponent, type ServerOptions } from "./server-component.ts";

@@ -1,0 +1,88 @@
+/** What the webhook decides about a review. The statuses are the values of the label `status` of webhook_request. */
+
+/** Upstream's, where it has one. */
+export type RequestStatus =
+  /** No PodProtector counts the pod. */
+  | "Unmatched"
+  | "AlreadyTerminating"
+  /** A deletion of a pod that does not meet the criterion which it is judged by. */
+  | "AlreadyUnready"
+  /** All matching PodProtectors agree. */
+  | "AdmittedAll"
+  /** Neither the deletion nor the eviction of a pod. */
+  | "NotRelevant"
+  /** The pod of an eviction does not exist. */
+  | "NotFound"
+  /** Below the floor even when nothing unconfirmed was used. */
+  | "Rejected"
+  /** May be admitted when earlier admissions are confirmed. */
+  | "RetryAdvised"
+  /** Extension: the counts of the cell are not there, or answer another spec. */
+  | "CountsPending"
+  /** Extension: the PodProtectors are not listed yet. */
+  | "NotSynced"
+  /** Extension: the PodProtector cannot be understood. */
+  | "ProtectorUnusable"
+  /** Extension: the core takes no writes, and what may be lent from its last known quota is used up. */
+  | "CoreUnavailable"
+  /** Extension: the PodProtector cannot be found to record the deletion. */
+  | "ProtectorVanished"
+  /** Extension: not decided before the API server gives up. */
+  | "DeadlineExceeded"
+  /** Extension: more reviews are waiting than the limits allow. */
+  | "Overloaded";
+
+/** An entry of status.details.causes. */
+export interface Cause {
+  /** A word for programs. */
+  readonly reason: string;
+  readonly message: string;
+  /** What it is about, for example core/namespace/name of a PodProtector. */
+  readonly field?: string;
+}
+
+/** Audit annotations by key (no slashes; the API server puts the name of the webhook before them). */
+export type Audit = Readonly<Record<string, string>>;
+
+export interface Refused {
+  readonly kind: "refused";
+  readonly status: RequestStatus;
+  readonly code: 404 | 429 | 500 | 503;
+  /** metav1.Status.reason. */
+  readonly reason: "NotFound" | "TooManyRequests" | "InternalError" | "ServiceUnavailable";
+  readonly message: string;
+  readonly causes: readonly Cause[];
+  readonly audit: Audit;
+}
+
+export interface Allowed {
+  readonly kind: "allowed";
+  /** What would have been answered, when dry-run or force-delete allowed it all the same. */
+  readonly status: RequestStatus | "Error";
+  readonly audit: Audit;
+  /** Shown to the caller. */
+  readonly warnings: readonly string[];
+}
+
+export type Decision =
+  | Allowed
+  | Refused
+  /**
+   * Cannot be decided: HTTP 500, and the failurePolicy of the API server decides. `tag` is upstream's word for the
+   * metric.
+   */
+  | { readonly kind: "error"; readonly tag: string; readonly message: string };
+
+export function allowed(status: RequestStatus, audit: Audit = {}): Allowed {
+  return { kind: "allowed", status, audit, warnings: [] };
+}
+
+/** A refusal that clients such as `kubectl drain` repeat by themselves. */
+export function refusedForNow(
+  status: RequestStatus,
+  message: string,
+  causes: readonly Cause[] = [],
+  audit: Audit = {},
+): Refused {
+  return { kind: "refused", status, code: 429, reason: "TooManyRequests", message, causes, audit };
+}

@@ -1,0 +1,174 @@
+/**
+ * Refusals in words (design 3, point 5): which PodProtector, what it requires, what is there, what is not confirmed
+ * yet, per cell, and what to do. The first sentence is upstream's. 429 without retryAfterSeconds: as a Retry-After
+ * header it would make client-go repeat ten times inside the caller.
+ */
+import { annotations } from "../../api/v1alpha1/names.ts";
+import { type QuotaFigures, type Verdict } from "../../accounting/reserve/reservation.ts";
+import { assertNever } from "../../util/assert.ts";
+import { type Audit, type Cause, type Refused, refusedForNow, type RequestStatus } from "./decision.ts";
+import { printable } from "../protector/unusable-protector.ts";
+
+export type RefusingVerdict =
+  | QuotaVerdict
+  /** The PodProtector cannot be understood; `reason` says why. */
+  | { readonly kind: "unusable"; readonly reason: string };
+type QuotaVerdict = Exclude<Verdict, { readonly kind: "admitted" }>;
+
+/** A PodProtector (core/namespace/name) that refuses. */
+export interface RefusingProtector {
+  readonly id: string;
+  readonly verdict: RefusingVerdict;
+}
+
+/**
+ * When quota comes back, as design 2.6 promises it at the defaults of the aggregator's flags: the fence delay of 10 s
+ * and 5 s more; the settle window of 75 s and 60 s more.
+ */
+const settling =
+  "admitted deletions are confirmed a second or two after their pods begin to terminate; " +
+  "those that are not carried out are forgotten after about 15 s (evictions: 2 min)";
+
+/** Cells named in a message, so that a person can read it. */
+const cellsMax = 8;
+/** PodProtectors named in details.causes. */
+const causesMax = 8;
+
+/** `refusing`: at least one; the first one gives the message, all of them the causes. `cellID`: the cell of the pod. */
+export function refusalOf(refusing: readonly [RefusingProtector, ...RefusingProtector[]], cellID: string): Refused {
+  const [{ id, verdict }] = refusing;
+  const causes = refusing.slice(0, causesMax).map(causeOf);
+  if (verdict.kind === "unusable") return unusable(id, verdict.reason, causes);
+  const message = `${firstSentence(id, verdict)}: ${explanation(verdict, cellID)}. ${figuresText(verdict.figures)}. ${advice(verdict)}`;
+  return refusedForNow(statusOf(verdict), message, causes, auditOf(id, verdict.figures));
+}
+
+function causeOf({ id, verdict }: RefusingProtector): Cause {
+  if (verdict.kind === "unusable") return { reason: "UnusablePodProtector", message: verdict.reason, field: id };
+  return { reason: causeReason(verdict), message: figuresText(verdict.figures), field: id };
+}
+
+/** Waiting does not help, so it is no 429. */
+function unusable(id: string, reason: string, causes: readonly Cause[]): Refused {
+  return {
+    kind: "refused",
+    status: "ProtectorUnusable",
+    code: 503,
+    reason: "ServiceUnavailable",
+    message:
+      `PodProtector ${id} cannot be understood, so it admits no pod deletion: ${reason}. ` +
+      `Mend or delete the PodProtector; ${forceAdvice}`,
+    causes,
+    audit: { "reject-by-podprotector": id },
+  };
+}
+
+const forceAdvice = `the annotation ${annotations.forceDelete} on the pod allows this deletion all the same`;
+
+/** The numbers of a decision as audit annotations. */
+function auditOf(id: string, figures: QuotaFigures): Audit {
+  return {
+    "reject-by-podprotector": id,
+    criterion: figures.criterion,
+    required: String(figures.required),
+    aggregated: String(figures.aggregated),
+    estimated: String(figures.aggregated - figures.unconfirmed),
+    unconfirmed: String(figures.unconfirmed),
+  };
+}
+
+function statusOf(verdict: QuotaVerdict): RequestStatus {
+  switch (verdict.kind) {
+    case "rejected":
+      return "Rejected";
+    case "retry":
+      return "RetryAdvised";
+    case "counts-pending":
+      return "CountsPending";
+    default:
+      return assertNever(verdict);
+  }
+}
+
+function causeReason(verdict: QuotaVerdict): string {
+  if (verdict.kind === "rejected") return "TooFewReplicas";
+  if (verdict.kind === "counts-pending") return "CountsPending";
+  return { unconfirmed: "UnconfirmedAdmissions", "lag-limit": "MaxConcurrentLag", "full-buffer": "FullBuffer" }[
+    verdict.cause
+  ];
+}
+
+function firstSentence(id: string, verdict: QuotaVerdict): string {
+  switch (verdict.kind) {
+    case "rejected":
+      return `PodProtector ${id} reports too few ${nounOf(verdict)} replicas to admit pod deletion`;
+    case "retry":
+      return `PodProtector ${id} has full admission buffer and is temporarily unable to admit pod deletion`;
+    case "counts-pending":
+      return `PodProtector ${id} has no counts of this cell and is temporarily unable to admit pod deletion`;
+    default:
+      return assertNever(verdict);
+  }
+}
+
+function nounOf({ figures }: QuotaVerdict): string {
+  return figures.criterion.toLowerCase();
+}
+
+function explanation(verdict: QuotaVerdict, cellID: string): string {
+  const { required } = verdict.figures;
+  const cell = quoted(cellID);
+  switch (verdict.kind) {
+    case "rejected":
+      return `without this pod fewer than the required ${required} would be left`;
+    case "counts-pending":
+      return `the aggregator of cell ${cell} has not counted the pods that it selects now`;
+    case "retry":
+      switch (verdict.cause) {
+        case "unconfirmed":
+          return `with the admitted deletions that are not confirmed yet, fewer than the required ${required} could be left`;
+        case "lag-limit":
+          return "as many deletions as maxConcurrentLag permits are admitted and not confirmed yet";
+        case "full-buffer":
+          return `the admission history of cell ${cell} holds as many deletions as it can`;
+        default:
+          return assertNever(verdict.cause);
+      }
+    default:
+      return assertNever(verdict);
+  }
+}
+
+function advice(verdict: QuotaVerdict): string {
+  switch (verdict.kind) {
+    case "rejected":
+      return (
+        `Wait until more replicas are ${nounOf(verdict)}, scale the workload up, or lower its minAvailable; ` +
+        forceAdvice
+      );
+    case "retry":
+      return `Try again in a few seconds: ${settling}`;
+    case "counts-pending":
+      return "Try again in a few seconds; if it stays so, see whether the aggregator of the cell is running";
+    default:
+      return assertNever(verdict);
+  }
+}
+
+function figuresText(figures: QuotaFigures): string {
+  const { required, aggregated, unconfirmed, cells } = figures;
+  const perCell = cells.slice(0, cellsMax).map((cell) => {
+    const counted = cell.isCounted ? String(cell.aggregated) : "not counted";
+    return `${quoted(cell.cellID)} ${counted}${cell.unconfirmed > 0 ? ` - ${cell.unconfirmed}` : ""}`;
+  });
+  if (cells.length > cellsMax) perCell.push(`${cells.length - cellsMax} more cells`);
+  return (
+    `Required ${required}, aggregated ${aggregated}, unconfirmed ${unconfirmed}, estimated ${aggregated - unconfirmed}` +
+    `; by cell: ${perCell.length === 0 ? "none" : perCell.join(", ")}`
+  );
+}
+
+/** Anybody may have named the cell: the writer of a status, the caller of a URL. */
+function quoted(cellID: string): string {
+  return printable(JSON.stringify(cellID));
+}

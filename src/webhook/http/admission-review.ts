@@ -1,0 +1,90 @@
+/**
+ * AdmissionReview of admission.k8s.io/v1 on the wire: reading what the API server asks, and writing the answer. Unknown
+ * fields are ignored, keys are case-sensitive. A refusal's status reaches the person who asked: the API server puts
+ * "admission webhook ... denied the request: " before the message.
+ */
+import * as v from "valibot";
+import { type Decision } from "../decide/decision.ts";
+
+const apiVersion = "admission.k8s.io/v1";
+const kind = "AdmissionReview";
+
+const text = v.optional(v.string(), "");
+const requestSchema = v.object({
+  uid: v.string(),
+  operation: v.string(),
+  resource: v.object({ group: text, version: text, resource: text }),
+  subResource: text,
+  namespace: text,
+  name: text,
+  userInfo: v.optional(v.object({ username: text }), { username: "" }),
+  dryRun: v.nullish(v.boolean()),
+  object: v.optional(v.unknown()),
+  oldObject: v.optional(v.unknown()),
+});
+
+/** What is asked; absent texts are "". */
+export type AdmissionRequest = v.InferOutput<typeof requestSchema>;
+
+export type ReviewResult =
+  | { readonly ok: true; readonly request: AdmissionRequest }
+  /** `uid` is the request's where it has one, else "". `reason` is for people. */
+  | { readonly ok: false; readonly uid: string; readonly reason: string };
+
+/**
+ * Reads a parsed body. Never throws. As upstream, apiVersion and kind may be absent; other ones than v1's are refused.
+ */
+export function readReview(body: unknown): ReviewResult {
+  const review = fieldsOf(body);
+  const request = fieldsOf(review?.["request"]);
+  const uid = typeof request?.["uid"] === "string" ? request["uid"] : "";
+  if (review === undefined) return { ok: false, uid, reason: "the body is not an AdmissionReview" };
+  if ((review["kind"] ?? kind) !== kind || (review["apiVersion"] ?? apiVersion) !== apiVersion) {
+    return { ok: false, uid, reason: `only ${kind} of ${apiVersion} is understood` };
+  }
+  if (request === undefined) return { ok: false, uid, reason: "the AdmissionReview has no request" };
+  const result = v.safeParse(requestSchema, request);
+  if (result.success) return { ok: true, request: result.output };
+  const issue = result.issues[0];
+  return { ok: false, uid, reason: `request.${v.getDotPath(issue) ?? ""}: ${issue.message}` };
+}
+
+/** The answer to the review `uid`. */
+export function answer(uid: string, decision: Exclude<Decision, { readonly kind: "error" }>): object {
+  const { audit } = decision;
+  const response = {
+    uid,
+    allowed: decision.kind === "allowed",
+    ...(decision.kind === "refused" && { status: refusalStatus(decision) }),
+    ...(Object.keys(audit).length > 0 && { auditAnnotations: audit }),
+    ...(decision.kind === "allowed" && decision.warnings.length > 0 && { warnings: decision.warnings }),
+  };
+  return { kind, apiVersion, response };
+}
+
+/** The answer to a body that is no review that can be decided: a refusal with this HTTP status code. */
+export function malformedAnswer(uid: string, code: number, message: string): object {
+  return { kind, apiVersion, response: { uid, allowed: false, status: failure(code, "BadRequest", message) } };
+}
+
+const failedCalls = { 404: "NotFound", 429: "TooManyRequests", 500: "InternalError" } as const;
+
+/**
+ * The body of an answer that decides nothing: a metav1.Status, because that is what the API server's webhook client
+ * reads from a failed call and quotes; the failurePolicy then decides.
+ */
+export function failedCallStatus(code: keyof typeof failedCalls, message: string): object {
+  return { kind: "Status", apiVersion: "v1", ...failure(code, failedCalls[code], message) };
+}
+
+function refusalStatus({ code, reason, message, causes }: Extract<Decision, { readonly kind: "refused" }>): object {
+  return { ...failure(code, reason, message), ...(causes.length > 0 && { details: { causes } }) };
+}
+
+function failure(code: number, reason: string, message: string): object {
+  return { metadata: {}, status: "Failure", message, reason, code };
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
+}

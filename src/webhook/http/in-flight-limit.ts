@@ -1,0 +1,57 @@
+/**
+ * The most reviews that are decided at once. One more that would have to wait is refused at once, so that its caller
+ * hears "too many" in a millisecond and not nothing at all after its timeout. What can be decided without waiting still
+ * is, such as kubelet's last delete of a terminating pod. What is allowed whatever happens, a dry run or a forced
+ * deletion, is not refused here either.
+ */
+import { readAnnotations } from "../../api/pod.ts";
+import { annotations } from "../../api/v1alpha1/names.ts";
+import { type AdmissionRequest } from "./admission-review.ts";
+import { refusedForNow, type Refused } from "../decide/decision.ts";
+
+/**
+ * Twenty API servers, each with all of its 200 mutating requests under way here (--max-mutating-requests-inflight). One
+ * that waits for a status write holds some 20 kB. Less than the connections of a listener, so that there is one left to
+ * say no on.
+ */
+export const reviewsInFlightMax = 4_000;
+
+export class InFlightLimit {
+  readonly #isDryRun: boolean;
+  #inFlight = 0;
+
+  /** With `isDryRun` (--webhook-dry-run) nothing is refused. */
+  constructor(isDryRun: boolean) {
+    this.#isDryRun = isDryRun;
+  }
+
+  /**
+   * The answer for a review that would have to wait, when there are too many; else the review is under way until
+   * `leave` is called.
+   */
+  enter(request: AdmissionRequest): Refused | undefined {
+    if (this.#inFlight >= reviewsInFlightMax && !this.#isDryRun && !isForced(request)) return overloaded();
+    this.#inFlight += 1;
+    return undefined;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  leave(): void {
+    this.#inFlight -= 1;
+  }
+}
+
+/**
+ * The annotation is on the pod that is deleted, or on the Eviction; the pod of an eviction would have to be read first.
+ */
+function isForced({ oldObject, object }: AdmissionRequest): boolean {
+  return [oldObject, object].some((raw) => Object.hasOwn(readAnnotations(raw), annotations.forceDelete));
+}
+
+function overloaded(): Refused {
+  const message = `this webhook replica is deciding ${reviewsInFlightMax} other reviews already; nothing was decided about this pod. Try again in a few seconds`;
+  return refusedForNow("Overloaded", message, [{ reason: "Overloaded", message: "too many reviews at once" }]);
+}

@@ -1,0 +1,124 @@
+/**
+ * A PodProtector as the webhook uses it: the object with its selectors compiled. An object that cannot be understood
+ * has no view; unusable-protector.ts says what is then in force.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { type Labels } from "../../api/pod.ts";
+import { parseResourceVersion } from "../../api/resource-version.ts";
+import { annotations } from "../../api/v1alpha1/names.ts";
+import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { countedSpec } from "../../accounting/count/counted-spec.ts";
+import { type Stored } from "../../kube/informer.ts";
+import { readProtector, type StoredProtector } from "../../kube/resources.ts";
+import { compileSelector, formatSelector, matches, type CompiledSelector } from "../../label-index/index.ts";
+import { flawOf, type Outline, outlineOf } from "./unusable-protector.ts";
+
+export interface ProtectorView extends StoredProtector {
+  readonly spec: CompiledSpec;
+  /** The generator has marked the object as released: it is no longer in force. */
+  readonly isReleased: boolean;
+}
+
+interface CompiledSpec {
+  /** Which pods are counted. */
+  readonly counting: CompiledSelector;
+  /** Which of the counted pods are protected; undefined = all. */
+  readonly protecting: CompiledSelector | undefined;
+  /** What counts must answer to be this object's. */
+  readonly countedSpec: string;
+}
+
+export type ReadView =
+  | { readonly ok: true; readonly view: ProtectorView }
+  /** `reason` says for people what is wrong with the object. */
+  | { readonly ok: false; readonly reason: string };
+
+/** What the informer stores: also an object that cannot be understood, so that it does not look deleted. */
+export interface WatchedProtector extends Stored {
+  readonly content:
+    | { readonly ok: true; readonly stored: StoredProtector }
+    | { readonly ok: false; readonly reason: string; readonly outline: Outline };
+}
+
+/** Undefined only for something without name, namespace, UID or version. Never throws. */
+export function decodeWatched(raw: unknown): WatchedProtector | undefined {
+  const content = readProtector(raw);
+  if (content.ok) {
+    const { key, uid, resourceVersion, protector } = content.stored;
+    return {
+      key,
+      uid,
+      resourceVersion,
+      content: { ok: true, stored: { ...content.stored, protector: lean(protector) } },
+    };
+  }
+  const { namespace, name, uid, resourceVersion: version } = metadataOf(raw);
+  const resourceVersion = parseResourceVersion(version);
+  if (typeof namespace !== "string" || typeof name !== "string" || typeof uid !== "string") return undefined;
+  if (resourceVersion === undefined) return undefined;
+  return {
+    key: `${namespace}/${name}`,
+    uid,
+    resourceVersion,
+    content: { ok: false, reason: content.reason, outline: outlineOf(raw) },
+  };
+}
+
+/** Compiles the selectors, or takes them from `previous` when the spec is the same. */
+export function viewOf(stored: StoredProtector, previous: ProtectorView | undefined): ReadView {
+  const { metadata, status } = stored.protector;
+  const flaw = flawOf(status);
+  if (flaw !== undefined) return { ok: false, reason: flaw };
+  const isReleased = Object.hasOwn(metadata.annotations ?? {}, annotations.released);
+  // An equal generation is no proof: after a restore of the core the same number is given to another edit.
+  if (
+    previous?.uid === stored.uid &&
+    isDeepStrictEqual(judging(previous.protector.spec), judging(stored.protector.spec))
+  ) {
+    return { ok: true, view: { ...stored, spec: previous.spec, isReleased } };
+  }
+  const { selector, aggregationSelector, minReadySeconds } = stored.protector.spec;
+  const protecting = compileSelector(selector);
+  if (!protecting.ok) return { ok: false, reason: `spec.selector: ${protecting.reason}` };
+  const counting = compileSelector(aggregationSelector ?? selector);
+  if (!counting.ok) return { ok: false, reason: `spec.aggregationSelector: ${counting.reason}` };
+  const spec: CompiledSpec = {
+    counting: counting.selector,
+    protecting: aggregationSelector === undefined ? undefined : protecting.selector,
+    countedSpec: countedSpec(stored.uid, formatSelector(counting.selector), minReadySeconds),
+  };
+  return { ok: true, view: { ...stored, spec, isReleased } };
+}
+
+/** What is compiled. Other fields may be anything, and nested deeper than a comparison can go. */
+function judging({ selector, aggregationSelector, minReadySeconds }: PodProtector["spec"]): object {
+  return { selector, aggregationSelector, minReadySeconds };
+}
+
+/** Reads the answer of a GET or PUT. */
+export function readView(raw: unknown, previous: ProtectorView | undefined): ReadView {
+  const read = readProtector(raw);
+  return read.ok ? viewOf({ ...read.stored, protector: lean(read.stored.protector) }, previous) : read;
+}
+
+export function isCounted(view: ProtectorView, labels: Labels): boolean {
+  return matches(view.spec.counting, labels);
+}
+
+/** For a counted pod: whether it is also protected. */
+export function isProtected(view: ProtectorView, labels: Labels): boolean {
+  return view.spec.protecting === undefined || matches(view.spec.protecting, labels);
+}
+
+/** Without managedFields: half of a small object's memory, and a write that lacks them leaves them as they are. */
+function lean(protector: PodProtector): PodProtector {
+  const { managedFields: _, ...metadata } = protector.metadata as typeof protector.metadata & {
+    managedFields?: unknown;
+  };
+  return { ...protector, metadata };
+}
+
+function metadataOf(raw: unknown): Readonly<Record<string, unknown>> {
+  const metadata = (raw as { readonly metadata?: unknown } | null | undefined)?.metadata;
+  return typeof metadata === "object" && metadata !== null ? (metadata as Readonly<Record<string, unknown>>) : {};
+}

@@ -1,0 +1,91 @@
+/**
+ * What is in force of a PodProtector that cannot be understood (an unknown operator, a field of the wrong type, a
+ * status beyond all bounds). It admits nothing, because nobody can say what it leaves. What it may protect: when it was
+ * understood before, what it protected then; else every pod of its namespace that the understandable part of its
+ * selector selects.
+ */
+import { asObject, type Json } from "../../api/json.ts";
+import {
+  type LabelSelector,
+  type LabelSelectorRequirement,
+  type PodProtectorStatus,
+} from "../../api/v1alpha1/pod-protector.ts";
+import { annotations } from "../../api/v1alpha1/names.ts";
+import { compileSelector } from "../../label-index/index.ts";
+
+/** As much as is needed of an object that cannot be understood. */
+export interface Outline {
+  /** Selects at least the pods that the object may mean to protect. */
+  readonly selector: LabelSelector;
+  /** The generator has marked the object as released. */
+  readonly isReleased: boolean;
+}
+
+/** A reason quotes the object, which may hold anything: a line for a terminal fits in this. */
+const reasonLengthMax = 300;
+
+/** `reason` as it can be shown: no control characters, and not too long. */
+export function printable(reason: string): string {
+  const cut = reason.length > reasonLengthMax ? `${reason.slice(0, reasonLengthMax)}…` : reason;
+  return cut.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
+}
+
+/** Never throws, whatever `raw` is. */
+export function outlineOf(raw: unknown): Outline {
+  const object = fieldsOf(raw);
+  return {
+    selector: widestSelector(fieldsOf(object["spec"])["selector"]),
+    isReleased: Object.hasOwn(fieldsOf(fieldsOf(object["metadata"])["annotations"]), annotations.released),
+  };
+}
+
+/** All requirements of a selector must hold, so it selects no fewer pods without those that cannot be understood. */
+function widestSelector(raw: unknown): LabelSelector {
+  const { matchLabels, matchExpressions } = fieldsOf(raw);
+  const labels = Object.entries(fieldsOf(matchLabels)).filter(([, value]) => typeof value === "string");
+  const expressions = Array.isArray(matchExpressions) ? matchExpressions.filter(isRequirement) : [];
+  return { matchLabels: Object.fromEntries(labels) as Record<string, string>, matchExpressions: expressions };
+}
+
+function isRequirement(raw: unknown): raw is LabelSelectorRequirement {
+  const { key, operator, values } = fieldsOf(raw);
+  if (typeof key !== "string" || typeof operator !== "string") return false;
+  if (values !== undefined && !(Array.isArray(values) && values.every((value) => typeof value === "string")))
+    return false;
+  return compileSelector({ matchExpressions: [raw as LabelSelectorRequirement] }).ok;
+}
+
+/**
+ * Buckets of one object. An object of etcd's limit, 1.5 MB, holds no more than this many of ours; a hundred cells at
+ * the default compactThreshold hold as many. Each review goes through all of them, 5 ms for this many.
+ */
+const bucketsMax = 10_000;
+/**
+ * Characters of packed digests in one object: more than etcd's limit for the whole object, and 70 cells at their limit.
+ */
+const digestCharactersMax = 1_500_000;
+
+/**
+ * Says why no review can be judged by the status: a cell that would count twice, or too much to go through. Undefined =
+ * it can.
+ */
+export function flawOf(status: PodProtectorStatus | undefined): string | undefined {
+  let buckets = 0;
+  let digestCharacters = 0;
+  const cells = new Set<string>();
+  for (const { cellID, admissionHistory } of status?.cells ?? []) {
+    if (cells.has(cellID)) return `status: the cell ${JSON.stringify(cellID)} is there twice`;
+    cells.add(cellID);
+    buckets += admissionHistory?.buckets?.length ?? 0;
+    if (buckets > bucketsMax) return `status: more than ${bucketsMax} buckets of admission history`;
+    for (const { podUIDDigests } of admissionHistory?.buckets ?? []) digestCharacters += podUIDDigests?.length ?? 0;
+    if (digestCharacters > digestCharactersMax)
+      return `status: more than ${digestCharactersMax} characters of podUIDDigests`;
+  }
+  return undefined;
+}
+
+/** Nothing where there is no object. */
+function fieldsOf(value: unknown): Json {
+  return asObject(value) ?? {};
+}

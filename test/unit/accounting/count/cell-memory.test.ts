@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import test, { describe } from "node:test";
+import { type Aggregation } from "../../../../src/api/v1alpha1/pod-protector.ts";
+import { CellMemory, type OwnAggregation } from "../../../../src/accounting/count/cell-memory.ts";
+import { counts, timeText } from "../samples.ts";
+
+const own = counts(3, { lastEventTime: timeText(1) });
+function stripped(aggregation: Aggregation): Aggregation {
+  const { resourceVersion: _a, countedAt: _b, countedSpec: _c, initializedReplicas: _d, ...rest } = aggregation;
+  return rest;
+}
+function wrote(aggregation: OwnAggregation): CellMemory {
+  const memory = new CellMemory();
+  memory.wrote(aggregation);
+  return memory;
+}
+
+describe("a Go component that strips extensions (22)", () => {
+  test("is seen through when the counts are still ours", () => {
+    assert.deepEqual(wrote(own).effective(stripped(own)), own);
+  });
+
+  test("is seen through when Go leaves out zeros", () => {
+    const zero = counts(0, { lastEventTime: timeText(1) });
+    const { readyReplicas: _a, scheduledReplicas: _b, runningReplicas: _c, ...byGo } = stripped(zero);
+    assert.equal(wrote(zero).effective(byGo)?.resourceVersion, "100");
+  });
+
+  test("is a reset when the counts are other ones, or of another event time", () => {
+    const others = [
+      { ...stripped(own), availableReplicas: 2 },
+      { ...stripped(own), totalReplicas: 4 },
+      { ...stripped(own), readyReplicas: 2 },
+      { ...stripped(own), scheduledReplicas: 2 },
+      { ...stripped(own), runningReplicas: 2 },
+      { ...stripped(own), lastEventTime: timeText(2) },
+    ];
+    for (const other of others) assert.equal(wrote(own).effective(other), other);
+  });
+
+  test("is a reset for an aggregator that wrote nothing yet", () => {
+    assert.equal(new CellMemory().effective(stripped(own))?.resourceVersion, undefined);
+  });
+
+  test("does not hide what is recorded with a version", () => {
+    const newer = counts(3, { resourceVersion: "200" });
+    assert.equal(wrote(own).effective(newer), newer);
+    assert.equal(wrote(own).effective(undefined), undefined);
+  });
+});
+
+test("the wait for first counts goes on while the recorded state is the same, and starts again with another", () => {
+  const memory = new CellMemory();
+  assert.equal(memory.firstCountsSince("spec", 1), 1);
+  assert.equal(memory.firstCountsSince("spec", 5), 1);
+  assert.equal(memory.firstCountsSince("other", 6), 6);
+  // Another aggregator has written, and a Go component has stripped the version.
+  assert.equal(memory.firstCountsSince("other", 7, stripped(own)), 7);
+  assert.equal(memory.firstCountsSince("other", 9, stripped(own)), 7);
+  memory.firstCountsDone();
+  assert.equal(memory.firstCountsSince("other", 11, stripped(own)), 11);
+});
+
+test("a recorded version below our own means that the core was restored, until we have written again", () => {
+  const memory = wrote(own);
+  for (const recorded of [own, counts(3, { resourceVersion: "101" }), stripped(own), undefined]) {
+    assert.equal(memory.checkRestored(recorded, 5), false);
+  }
+  assert.equal(memory.checkRestored(counts(3, { resourceVersion: "99" }), 5), true);
+  assert.equal(memory.checkRestored(counts(3, { resourceVersion: "99" }), 9), true);
+  assert.equal(memory.restoredSinceMs, 5);
+  memory.wrote(own);
+  assert.equal(memory.restoredSinceMs, undefined);
+});
+
+test("after a reset of the worker the recorded version and our own mean nothing, a new one does (14)", () => {
+  const memory = wrote(own);
+  memory.workerReset(own);
+  assert.deepEqual(memory.effective(own), stripVersion(own));
+  assert.equal(memory.effective(stripped(own))?.resourceVersion, undefined);
+  const fresh = counts(3, { resourceVersion: "7" });
+  assert.equal(memory.effective(fresh), fresh);
+});
+
+function stripVersion(aggregation: Aggregation): Aggregation {
+  const { resourceVersion: _, ...rest } = aggregation;
+  return rest;
+}
+
+test("a version below our own is no restore when another aggregator has recounted", () => {
+  const memory = new CellMemory();
+  memory.wrote(own);
+  const recounted = { ...own, resourceVersion: "1", recountedAt: "2026-01-01T00:00:00.000000Z" };
+  assert.equal(memory.checkRestored(recounted, 7), false);
+  assert.equal(memory.checkRestored({ ...own, resourceVersion: "1" }, 7), true);
+});

@@ -1,0 +1,231 @@
+import assert from "node:assert/strict";
+import test, { describe } from "node:test";
+import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
+import { CellMemory } from "../../../../src/accounting/count/cell-memory.ts";
+import {
+  type CellPlan,
+  type CellPlanInput,
+  haveSameCounts,
+  planCell,
+} from "../../../../src/accounting/count/cell-plan.ts";
+import { countPods } from "../../../../src/accounting/count/pod-counts.ts";
+import { type Settlement } from "../../../../src/accounting/settle/settlement.ts";
+import { at, cell, counts, pod, single, timeText, version } from "../samples.ts";
+
+const nothingSettled = (buckets: readonly Bucket[] = []): Settlement => ({
+  buckets,
+  settled: new Map(),
+  fence: [],
+  barrierFromMs: undefined,
+  wakeAtMs: undefined,
+});
+const oneSettled: Settlement = { ...nothingSettled(), settled: new Map([["gone", 1]]) };
+const censusOf = (uids: readonly string[], readySince = -3600, minReadySeconds = 30): CellPlanInput["census"] =>
+  countPods(
+    uids.map((uid) => pod(uid, { readySince: at(readySince) })),
+    minReadySeconds,
+    at(50),
+  );
+
+function plan(changes: Partial<CellPlanInput>): CellPlan {
+  return planCell({
+    cellID: "a",
+    cell: cell(counts(3)),
+    census: censusOf(["x", "y", "z"]),
+    countedSpec: "spec",
+    snapshot: { version: version(100), barrierSentAtMs: -Infinity },
+    lastEventTime: at(40),
+    settlement: nothingSettled(),
+    memory: new CellMemory(),
+    settleWindowMs: 75_000,
+    nowMs: 1000,
+    now: at(50),
+    ...changes,
+  });
+}
+const seen = (snapshotVersion: number, barrierSentAtMs = -Infinity): CellPlanInput["snapshot"] => ({
+  version: version(snapshotVersion),
+  barrierSentAtMs,
+});
+
+describe("a write", () => {
+  test("is not caused by version and time alone", () => {
+    assert.deepEqual(plan({ snapshot: seen(500, 900), lastEventTime: at(49) }), { kind: "unchanged" });
+  });
+
+  test("is caused by other counts, and carries snapshot, time, spec and the buckets that stay", () => {
+    const buckets = [single("q")];
+    const result = plan({ census: censusOf(["x", "y"]), settlement: nothingSettled(buckets), snapshot: seen(120) });
+    assert.deepEqual(result, {
+      kind: "write",
+      cell: {
+        cellID: "a",
+        aggregation: counts(2, { resourceVersion: "120", countedAt: timeText(50), lastEventTime: timeText(40) }),
+        admissionHistory: { buckets },
+      },
+    });
+  });
+
+  test("is caused by settled buckets", () => {
+    assert.equal(plan({ settlement: oneSettled }).kind, "write");
+  });
+
+  test("is caused by a pod that became countable after countedAt, at equal totals (3b, 3f)", () => {
+    const countedAt = timeText(45);
+    assert.equal(
+      plan({ cell: cell(counts(3, { countedAt })), census: censusOf(["x", "y", "z"], 15.000001) }).kind,
+      "write",
+    );
+    assert.equal(
+      plan({ cell: cell(counts(3, { countedAt })), census: censusOf(["x", "y", "z"], 15) }).kind,
+      "unchanged",
+    );
+  });
+
+  test("keeps a lastEventTime that is newer than the snapshot's", () => {
+    const result = plan({ cell: cell(counts(3, { lastEventTime: timeText(45) })), settlement: oneSettled });
+    assert.equal(result.kind === "write" && result.cell.aggregation.lastEventTime, timeText(45));
+    const ofTheFuture = cell(counts(3, { lastEventTime: "9999-12-31T23:59:59-23:59" }));
+    const repaired = plan({ cell: ofTheFuture, settlement: oneSettled });
+    assert.equal(repaired.kind === "write" && repaired.cell.aggregation.lastEventTime, timeText(40));
+    const without = plan({ settlement: oneSettled, lastEventTime: undefined });
+    assert.equal(without.kind === "write" && "lastEventTime" in without.cell.aggregation, false);
+  });
+});
+
+describe("an older snapshot", () => {
+  test("than the recorded one writes nothing, whatever it shows (15, 16)", () => {
+    for (const settlement of [nothingSettled(), oneSettled]) {
+      assert.deepEqual(plan({ snapshot: seen(99, 999), census: censusOf(["x"]), settlement }), { kind: "behind" });
+    }
+    assert.equal(plan({ snapshot: seen(100), census: censusOf(["x"]) }).kind, "write");
+  });
+
+  test("is compared as a number", () => {
+    assert.equal(
+      plan({ cell: cell(counts(3, { resourceVersion: "9" })), snapshot: seen(10), census: censusOf(["x"]) }).kind,
+      "write",
+    );
+  });
+});
+
+describe("first counts", () => {
+  const states = {
+    "of a new cell": undefined,
+    "of a cell that only has buckets": cell(undefined, [single("q")]),
+    "after the selector was edited (10)": cell(counts(3, { countedSpec: "former" })),
+    "over a Go aggregator's": cell({ totalReplicas: 3, availableReplicas: 3 }),
+  };
+  for (const [name, state] of Object.entries(states)) {
+    test(`${name} need a barrier sent after that was seen (9)`, () => {
+      const memory = new CellMemory();
+      const at1000 = { cell: state, memory, snapshot: seen(100, 1000) };
+      assert.deepEqual(plan(at1000), { kind: "barrier", fromMs: 1000 });
+      assert.deepEqual(plan({ ...at1000, nowMs: 2000 }), { kind: "barrier", fromMs: 1000 });
+      assert.equal(plan({ ...at1000, nowMs: 2000, snapshot: seen(100, 1001) }).kind, "write");
+    });
+  }
+
+  test("need a new barrier when another aggregator wrote meanwhile and its version was stripped", () => {
+    const memory = new CellMemory();
+    assert.equal(plan({ cell: undefined, memory }).kind, "barrier");
+    const byOther = cell({ totalReplicas: 2, availableReplicas: 2, lastEventTime: timeText(45) });
+    assert.deepEqual(plan({ cell: byOther, memory, nowMs: 5000, snapshot: seen(100, 4000) }), {
+      kind: "barrier",
+      fromMs: 5000,
+    });
+  });
+
+  test("of another spec are not written from a snapshot older than the recorded one", () => {
+    const memory = new CellMemory();
+    const former = cell(counts(3, { countedSpec: "former", resourceVersion: "200" }));
+    plan({ cell: former, memory });
+    assert.deepEqual(plan({ cell: former, memory, nowMs: 2000, snapshot: seen(199, 1500) }), { kind: "behind" });
+  });
+
+  test("of a cell without pods and buckets are not written at all", () => {
+    assert.deepEqual(plan({ cell: undefined, census: censusOf([]) }), { kind: "unchanged" });
+  });
+
+  test("are written when all there is to do is to drop the last bucket", () => {
+    const memory = new CellMemory();
+    const input = { cell: cell(undefined, [single("q", 5)]), census: censusOf([]), settlement: oneSettled, memory };
+    assert.deepEqual(plan(input), { kind: "barrier", fromMs: 1000 });
+    const result = plan({ ...input, snapshot: seen(100, 1001) });
+    assert.deepEqual(result.kind === "write" && result.cell.admissionHistory, {});
+  });
+});
+
+describe("a Go component that strips extensions (22)", () => {
+  const { resourceVersion: _a, countedAt: _b, countedSpec: _c, initializedReplicas: _d, ...byGo } = counts(3);
+  test("costs the aggregator that remembers its write nothing", () => {
+    const memory = new CellMemory();
+    memory.wrote(counts(3));
+    assert.equal(plan({ cell: cell(byGo), memory }).kind, "unchanged");
+    assert.equal(plan({ cell: cell(byGo), memory, settlement: oneSettled }).kind, "write");
+    assert.equal(plan({ cell: cell(byGo), memory, snapshot: seen(99), settlement: oneSettled }).kind, "behind");
+  });
+});
+
+describe("after a restore of the core", () => {
+  test("counts wait a settle window and a barrier after it, and are then written even when equal (13, 25)", () => {
+    const memory = new CellMemory();
+    memory.wrote(counts(3));
+    memory.restored(1000);
+    for (const [nowMs, barrierSentAtMs] of [
+      [2000, 1500],
+      [75_999, 75_998],
+      [80_000, 75_999],
+    ] as const) {
+      assert.deepEqual(plan({ memory, nowMs, snapshot: seen(100, barrierSentAtMs) }), {
+        kind: "barrier",
+        fromMs: 76_000,
+      });
+    }
+    assert.equal(plan({ memory, nowMs: 80_000, snapshot: seen(100, 76_000) }).kind, "write");
+  });
+});
+
+test("a worker whose history was reset writes lower versions after a barrier (14)", () => {
+  const memory = new CellMemory();
+  memory.wrote(counts(3));
+  memory.workerReset(counts(3));
+  assert.equal(plan({ memory, snapshot: seen(5) }).kind, "barrier");
+  const result = plan({ memory, nowMs: 3000, snapshot: seen(5, 2000) });
+  assert.equal(result.kind === "write" && result.cell.aggregation.resourceVersion, "5");
+});
+
+test("counts are the same when all six are; what Go leaves out is 0", () => {
+  const { counts: zero } = countPods([], 0, at(0));
+  assert.equal(haveSameCounts({ totalReplicas: 0, availableReplicas: 0 }, zero), true);
+  assert.equal(haveSameCounts(undefined, zero), false);
+  for (const field of Object.keys(zero)) assert.equal(haveSameCounts(counts(0), { ...zero, [field]: 1 }), false, field);
+});
+
+describe("the mark of a recount", () => {
+  const aggregationOf = (result: CellPlan) => (result.kind === "write" ? result.cell.aggregation : undefined);
+  const marked = { recountedAt: timeText(7) };
+
+  test("is kept by ordinary writes, and not made by them", () => {
+    const census = censusOf(["x", "y"]);
+    assert.equal(aggregationOf(plan({ census }))?.recountedAt, undefined);
+    assert.equal(aggregationOf(plan({ census, cell: cell(counts(3, marked)) }))?.recountedAt, timeText(7));
+  });
+
+  test("is set by the write after a restore of the core", () => {
+    const memory = new CellMemory();
+    memory.restored(0);
+    const result = plan({ memory, cell: cell(counts(3, marked)), snapshot: seen(100, 75_000), nowMs: 76_000 });
+    assert.equal(aggregationOf(result)?.recountedAt, timeText(50));
+  });
+
+  test("is set by the write after a reset of the worker's history", () => {
+    const memory = new CellMemory();
+    const recorded = counts(3, { resourceVersion: "900" });
+    memory.workerReset(recorded);
+    const input = { memory, cell: cell(recorded), nowMs: 1000 };
+    assert.equal(plan({ ...input, snapshot: seen(100) }).kind, "barrier");
+    const result = plan({ ...input, snapshot: seen(100, 1001), nowMs: 2000 });
+    assert.equal(aggregationOf(result)?.recountedAt, timeText(50));
+  });
+});

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { countPods } from "../../../../src/accounting/count/pod-counts.ts";
+import { at, pod } from "../samples.ts";
+
+test("terminating and finished pods count for nothing", () => {
+  const { counts } = countPods([pod("x", { terminating: true }), pod("y", { terminal: true })], 0, at(0));
+  assert.ok(Object.values(counts).every((count) => count === 0));
+});
+
+test("each property is counted by itself", () => {
+  const bare = { scheduled: false, initialized: false, running: false, ready: false };
+  const pods = [
+    pod("a", bare),
+    pod("b", { ...bare, scheduled: true }),
+    pod("c", { ...bare, scheduled: true, initialized: true }),
+    pod("d", { ...bare, scheduled: true, initialized: true, running: true }),
+    pod("e"),
+  ];
+  assert.deepEqual(countPods(pods, 0, at(0)).counts, {
+    totalReplicas: 5,
+    scheduledReplicas: 4,
+    initializedReplicas: 3,
+    runningReplicas: 2,
+    readyReplicas: 1,
+    availableReplicas: 1,
+  });
+});
+
+test("a pod is available from the exact moment on, and the next one's moment is told", () => {
+  const pods = [10, 20, 40].map((seconds) => pod(String(seconds), { readySince: at(seconds) }));
+  const before = countPods(pods, 30, at(49.999999));
+  assert.deepEqual(
+    [before.counts.availableReplicas, before.nextAvailableAt, before.newestAvailableAt],
+    [1, at(50), at(40)],
+  );
+  const then = countPods(pods, 30, at(50));
+  assert.deepEqual([then.counts.availableReplicas, then.nextAvailableAt, then.newestAvailableAt], [2, at(70), at(50)]);
+});
+
+test("nobody is waited for when all are available or none is Ready", () => {
+  const census = countPods([pod("x"), pod("y", { ready: false, readySince: undefined })], 30, at(0));
+  assert.equal(census.nextAvailableAt, undefined);
+  assert.equal(countPods([], 30, at(0)).newestAvailableAt, undefined);
+});

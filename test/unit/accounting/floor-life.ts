@@ -1,0 +1,122 @@
+/**
+ * How a FloorWorld lives: what happens at random in one step, how it heals, and one whole life from a seed. Shared by
+ * the tests and `make sim`.
+ */
+import { type Rng } from "../../../src/util/rng.ts";
+import { createSeededRng } from "../../support/seeded-rng.ts";
+import { type Faults, FloorWorld, type WorldOptions } from "./floor-world.ts";
+
+const stepsPerWorld = 400;
+
+function optionsOf(rng: Rng, faults: Faults): WorldOptions {
+  const takesVersions = (["nothing", "evictions", "evictions and a Go component"] as const)[Math.floor(rng.next() * 3)];
+  const cells = rng.next() < 0.6 ? ["a"] : ["a", "b"];
+  const podsPerCell = 2 + Math.floor(rng.next() * 8);
+  return {
+    cells,
+    podsPerCell,
+    minAvailable: Math.floor(rng.next() * podsPerCell * cells.length),
+    minReadySeconds: rng.next() < 0.5 ? 0 : 30,
+    aggregatorsPerCell: rng.next() < 0.7 ? 1 : 2,
+    takesVersions: takesVersions ?? "nothing",
+    faults,
+  };
+}
+
+function reviewSome(world: FloorWorld): void {
+  const batch: Parameters<FloorWorld["review"]>[0][number][] = [];
+  const size = world.chance(0.7) ? 1 : 4;
+  for (let count = 0; count < size; count += 1) {
+    const pod = world.pick(world.livePods());
+    if (pod === undefined || batch.some((one) => one.pod === pod)) continue;
+    const operation = world.options.takesVersions !== "nothing" && world.chance(0.25) ? "evict" : "delete";
+    const isStale = operation === "delete" && world.chance(0.2);
+    const record = (isStale ? world.pick(pod.versions) : undefined) ?? pod.record;
+    batch.push({ pod, operation, isForced: size === 1 && world.chance(0.04), record });
+  }
+  if (batch.length > 0) world.review(batch);
+}
+
+function commitOne(world: FloorWorld): void {
+  const one = world.pick(world.inFlight);
+  if (one === undefined) return;
+  const mustBeReviewedAgain = !world.commit(one);
+  if (mustBeReviewedAgain && !one.pod.record.terminating && world.chance(0.7)) {
+    world.review([{ pod: one.pod, operation: "delete", isForced: false, record: one.pod.record }]);
+  }
+}
+
+function changePods(world: FloorWorld): void {
+  const pod = world.pick(world.pods.filter((one) => !one.isGone));
+  if (pod === undefined) return;
+  if (pod.record.terminating) {
+    if (world.chance(0.5)) world.change(pod, {}, true);
+  } else if (world.chance(0.3)) world.change(pod, {});
+  else if (!pod.record.ready) world.change(pod, { ready: true, readySince: world.now });
+  else if (world.chance(0.4)) world.change(pod, { ready: false, readySince: undefined });
+  if (world.livePods().length < world.options.podsPerCell * world.options.cells.length && world.chance(0.7)) {
+    world.createPod(world.pick(world.options.cells) ?? "a", world.nowMs / 1000);
+  }
+}
+
+function moveAggregator(world: FloorWorld): void {
+  const aggregator = world.pick(world.aggregators);
+  if (aggregator === undefined) return;
+  const draw = world.rng.next();
+  if (draw < 0.25) aggregator.receive(1 + Math.floor(world.rng.next() * 4));
+  else if (draw < 0.45) aggregator.watchObjects(1 + Math.floor(world.rng.next() * 3));
+  else if (draw < 0.48) aggregator.relist();
+  else if (draw < 0.58) aggregator.sendBarrier();
+  else if (draw < 0.68) aggregator.sendFence();
+  else if (draw < 0.78) aggregator.movePatch();
+  else if (draw < 0.785) aggregator.restart();
+  else aggregator.aggregate();
+}
+
+function step(world: FloorWorld): void {
+  // Many things happen at the same moment; some wait long.
+  if (world.chance(0.5)) world.nowMs += Math.floor(world.rng.next() * (world.chance(0.06) ? 30_000 : 400));
+  world.inFlight = world.inFlight.filter(
+    (one) => one.diesAtMs > world.nowMs && (one.version === undefined || !world.chance(0.002)),
+  );
+  const draw = world.rng.next();
+  if (draw < 0.2) reviewSome(world);
+  else if (draw < 0.27) commitOne(world);
+  else if (draw < 0.34) changePods(world);
+  else if (draw < 0.35 && world.options.takesVersions === "evictions and a Go component") world.strip();
+  else moveAggregator(world);
+}
+
+/**
+ * The longest that a healed world may take to be empty: the slowest row is a settle window, then a barrier; a second
+ * window when a fence was refused late.
+ */
+export const healedWithinMs = 75_000 * 2 + 60_000;
+
+/** Faults heal: nothing new is asked for, watches catch up. Returns the milliseconds until no bucket was left. */
+export function heal(world: FloorWorld): number {
+  const startMs = world.nowMs;
+  while (world.nowMs - startMs < 400_000) {
+    world.inFlight = [];
+    for (const aggregator of world.aggregators) {
+      aggregator.receive(Infinity);
+      aggregator.watchObjects(Infinity);
+      aggregator.aggregate();
+      aggregator.sendFence();
+      aggregator.movePatch(true);
+      if (aggregator.wantsBarrier) aggregator.sendBarrier();
+    }
+    const buckets = world.object.status?.cells.flatMap((cell) => cell.admissionHistory?.buckets ?? []) ?? [];
+    if (buckets.length === 0) return world.nowMs - startMs;
+    world.nowMs += 500;
+  }
+  return world.nowMs - startMs;
+}
+
+/** One life of the world of that seed. Throws "floor broken…" when an admission took the workload under its floor. */
+export function run(seed: number, faults: Faults = {}): FloorWorld {
+  const rng = createSeededRng(seed);
+  const world = new FloorWorld(optionsOf(rng, faults), rng);
+  for (let count = 0; count < stepsPerWorld; count += 1) step(world);
+  return world;
+}

@@ -1,0 +1,342 @@
+/**
+ * A tiny world above the pure core: worker cells with versioned pods, reviews (also at stale versions), deletions in
+ * flight that commit only at exactly the reviewed version, evictions that commit by name, and one or two aggregators
+ * per cell that lag, restart, lose answers and overlap. After each admission it checks the floor of design 2.6; its
+ * exceptions are not generated, except own unavailability, which is told apart exactly.
+ */
+import assert from "node:assert/strict";
+import { type PodRecord } from "../../../src/api/pod.ts";
+import { type ResourceVersion } from "../../../src/api/resource-version.ts";
+import {
+  type Aggregation,
+  type Bucket,
+  type CellStatus,
+  type PodProtector,
+} from "../../../src/api/v1alpha1/pod-protector.ts";
+import { reserve } from "../../../src/accounting/reserve/reservation.ts";
+import { summarize } from "../../../src/accounting/count/summary.ts";
+import { digestOfUID, unpackDigests } from "../../../src/accounting/history/uid-digest.ts";
+import { type EpochMicros } from "../../../src/util/clock.ts";
+import { type Rng } from "../../../src/util/rng.ts";
+import { FloorAggregator } from "./floor-aggregator.ts";
+import { at, context, disruption, pod as samplePod, protector, timeText, version } from "./samples.ts";
+
+/** Rules that a test switches off, to see that the world notices. */
+export interface Faults {
+  /** The aggregator takes every barrier for passed at once. */
+  readonly barriersPassAtOnce?: boolean;
+  readonly settleWindowMs?: number;
+  /** A fence is taken for answered at a low version without any patch. */
+  readonly fencesWithoutPatch?: boolean;
+  /** Counts are written also from an older snapshot than the recorded one. */
+  readonly oldSnapshotsWrite?: boolean;
+  /** What needs no quota leaves no bucket. */
+  readonly quotaOnlyIsRecorded?: boolean;
+  /** A pod that has a bucket is admitted without looking at the estimate. */
+  readonly repeatsAreFree?: boolean;
+  /** An eviction is recorded with the pod's version. */
+  readonly evictionsHaveVersions?: boolean;
+  /** The aggregator looks at the newest bucket as if it had been there all the time. */
+  readonly gapsAreContinuous?: boolean;
+}
+
+export interface WorldOptions {
+  readonly minAvailable: number;
+  readonly minReadySeconds: number;
+  readonly cells: readonly string[];
+  readonly podsPerCell: number;
+  readonly aggregatorsPerCell: number;
+  /**
+   * What takes versions away from buckets: a Go component that strips the extensions now and then, or evictions, also
+   * of pods that have a DELETE in flight. Such buckets settle by the window, so that requests live 34 s at most.
+   * "nothing": DELETEs hang as long as they like.
+   */
+  readonly takesVersions: "nothing" | "evictions" | "evictions and a Go component";
+  readonly faults: Faults;
+}
+
+interface WorldPod {
+  readonly cellID: string;
+  record: PodRecord;
+  /** Every version, oldest first. */
+  readonly versions: PodRecord[];
+  isGone: boolean;
+  /** Whether it was healthy when its deletion committed. */
+  healthyAtEnd: boolean | undefined;
+}
+
+interface InFlight {
+  readonly pod: WorldPod;
+  /** Undefined: an eviction, which commits whatever the version. */
+  readonly version: ResourceVersion | undefined;
+  readonly diesAtMs: number;
+}
+
+/** One event of a cell's watch. */
+export interface PodEvent {
+  readonly version: number;
+  readonly record: PodRecord;
+  readonly isDeleted: boolean;
+}
+
+const requestLifeMs = 34_000;
+
+export class FloorWorld {
+  readonly options: WorldOptions;
+  readonly rng: Rng;
+  nowMs = 0;
+  readonly pods: WorldPod[] = [];
+  readonly events = new Map<string, PodEvent[]>();
+  /** Versions of the PodProtector, oldest first; the index is its resourceVersion. */
+  readonly objects: PodProtector[];
+  readonly aggregators: FloorAggregator[] = [];
+  inFlight: InFlight[] = [];
+  quotaAdmissions = 0;
+  #versions = new Map<string, number>();
+  #uids = 0;
+
+  constructor(options: WorldOptions, rng: Rng) {
+    this.options = options;
+    this.rng = rng;
+    this.objects = [protector(options.minAvailable, [], options.minReadySeconds)];
+    for (const cellID of options.cells) {
+      this.events.set(cellID, []);
+      for (let count = 0; count < options.podsPerCell; count += 1) this.createPod(cellID, -3600);
+      for (let count = 0; count < options.aggregatorsPerCell; count += 1) {
+        this.aggregators.push(new FloorAggregator(this, cellID));
+      }
+    }
+  }
+
+  get now(): EpochMicros {
+    return at(this.nowMs / 1000);
+  }
+
+  get object(): PodProtector {
+    const newest = this.objects.at(-1);
+    assert.ok(newest);
+    return newest;
+  }
+
+  pick<T>(list: readonly T[]): T | undefined {
+    return list[Math.floor(this.rng.next() * list.length)];
+  }
+
+  chance(probability: number): boolean {
+    return this.rng.next() < probability;
+  }
+
+  versionOf(cellID: string): number {
+    return this.#versions.get(cellID) ?? 10;
+  }
+
+  createPod(cellID: string, readySinceSeconds: number): void {
+    this.#uids += 1;
+    const uid = `${cellID}-${this.#uids}`;
+    const pod: WorldPod = {
+      cellID,
+      record: samplePod(uid, { readySince: at(readySinceSeconds) }),
+      versions: [],
+      isGone: false,
+      healthyAtEnd: undefined,
+    };
+    this.pods.push(pod);
+    this.change(pod, {});
+  }
+
+  /** A new version of the pod, seen by every watch. */
+  change(pod: WorldPod, changes: Partial<PodRecord>, isDeleted = false): number {
+    const next = this.versionOf(pod.cellID) + 1;
+    this.#versions.set(pod.cellID, next);
+    pod.record = { ...pod.record, ...changes, resourceVersion: version(next) };
+    pod.versions.push(pod.record);
+    pod.isGone = isDeleted;
+    this.events.get(pod.cellID)?.push({ version: next, record: pod.record, isDeleted });
+    return next;
+  }
+
+  isHealthy(record: PodRecord, now: EpochMicros = this.now): boolean {
+    if (record.terminating || !record.ready || record.readySince === undefined) return false;
+    return record.readySince + this.options.minReadySeconds * 1e6 <= now;
+  }
+
+  livePods(): WorldPod[] {
+    return this.pods.filter((pod) => !pod.isGone && !pod.record.terminating);
+  }
+
+  /** A deletion or eviction that was admitted and can still commit. */
+  isAdmitted(pod: WorldPod): boolean {
+    return this.inFlight.some(
+      (one) => one.pod === pod && (one.version === undefined || one.version === pod.record.resourceVersion),
+    );
+  }
+
+  /** Pods that are available and not admitted for deletion. */
+  untouched(): number {
+    return this.livePods().filter((pod) => this.isHealthy(pod.record) && !this.isAdmitted(pod)).length;
+  }
+
+  /**
+   * Pods of the recorded snapshots that have failed by themselves since, and are still not healthy or were not when
+   * they went.
+   */
+  ownUnavailability(): number {
+    return this.pods.filter((pod) => {
+      const counted = this.object.status?.cells.find(({ cellID }) => cellID === pod.cellID)?.aggregation;
+      const counting = this.countingOf.get(pod.cellID);
+      if (counted === undefined || counting === undefined) return false;
+      const before = pod.versions.findLast((record) => Number(record.resourceVersion) <= counting.version);
+      if (before === undefined || !this.isHealthy(before, counting.now)) return false;
+      const hasFailed = pod.versions.some(
+        (record) => Number(record.resourceVersion) > counting.version && record.readySince !== before.readySince,
+      );
+      return hasFailed && !(pod.healthyAtEnd ?? this.isHealthy(pod.record));
+    }).length;
+  }
+
+  /** From which snapshot the recorded counts of a cell really are (the fields may have been stripped). */
+  readonly countingOf = new Map<string, { version: number; now: EpochMicros }>();
+
+  /** A batch of reviews: judged and written in one compare-and-swap on the newest object. */
+  review(
+    batch: readonly { pod: WorldPod; operation: "delete" | "evict"; isForced: boolean; record: PodRecord }[],
+  ): void {
+    const untouchedBefore = this.untouched();
+    const { faults } = this.options;
+    const before = this.object;
+    const result = reserve(
+      before,
+      batch.map((one) =>
+        disruption("", { operation: one.operation, cellID: one.pod.cellID, pod: one.record, isForced: one.isForced }),
+      ),
+      context({ now: this.now, config: { maxConcurrentLag: 0, compactThreshold: 3, aggregationRateMs: 1000 } }),
+    );
+    let status = result.status;
+    let added = 0;
+    let takesQuota = false;
+    for (const [index, one] of batch.entries()) {
+      const verdict = result.verdicts[index];
+      assert.ok(verdict);
+      const isFree = faults.repeatsAreFree === true && this.#hasBucket(before, one.pod);
+      if (verdict.kind !== "admitted" && !isFree) continue;
+      if (verdict.kind === "admitted") {
+        if (verdict.recorded && !verdict.repeated) added += 1;
+        if (faults.quotaOnlyIsRecorded === true && verdict.need === "record") status = undefined;
+      }
+      if (!one.isForced && (isFree || (verdict.kind === "admitted" && verdict.need === "quota"))) takesQuota = true;
+      this.inFlight.push({
+        pod: one.pod,
+        version: one.operation === "evict" ? undefined : one.record.resourceVersion,
+        diesAtMs: this.options.takesVersions !== "nothing" ? this.nowMs + requestLifeMs : Infinity,
+      });
+    }
+    if (status !== undefined) {
+      assert.deepEqual(status.summary, summarize(status.cells));
+      assert.equal(
+        weightOf(status.cells),
+        weightOf(before.status?.cells ?? []) + added,
+        "compaction conserves the weight",
+      );
+      this.#assertOneBucketPerPod(status.cells);
+      if (faults.evictionsHaveVersions === true) status = { ...status, cells: withVersions(status.cells, this) };
+      this.write({ ...before, status });
+    }
+    if (!takesQuota || this.untouched() >= untouchedBefore) return;
+    this.quotaAdmissions += 1;
+    const standing = this.untouched() + this.ownUnavailability();
+    assert.ok(
+      standing >= this.options.minAvailable,
+      `floor broken: ${standing} of ${this.options.minAvailable} at ${this.nowMs} ms`,
+    );
+  }
+
+  write(object: PodProtector): void {
+    this.objects.push(object);
+  }
+
+  /** The deletion reaches etcd. False when it has to be reviewed again. */
+  commit(one: InFlight): boolean {
+    const { pod } = one;
+    this.inFlight = this.inFlight.filter((other) => other !== one);
+    if (pod.isGone || pod.record.terminating) return true;
+    if (one.version !== undefined && one.version !== pod.record.resourceVersion) return false;
+    pod.healthyAtEnd = this.isHealthy(pod.record);
+    const isAtOnce = this.chance(0.3);
+    this.change(pod, { terminating: true }, isAtOnce);
+    return true;
+  }
+
+  /** A Go component writes the object as it is, without the extensions. */
+  strip(): void {
+    const { status } = this.object;
+    if (status === undefined) return;
+    const cells = status.cells.map((cell): CellStatus => {
+      const buckets = cell.admissionHistory?.buckets?.map((bucket): Bucket => {
+        const { podResourceVersion: _version, podUIDDigests: _digests, ...rest } = bucket;
+        return rest;
+      });
+      if (cell.aggregation === undefined)
+        return { ...cell, admissionHistory: buckets === undefined ? {} : { buckets } };
+      const {
+        resourceVersion: _a,
+        countedAt: _b,
+        countedSpec: _c,
+        initializedReplicas: _d,
+        ...rest
+      } = cell.aggregation;
+      return {
+        ...cell,
+        aggregation: rest satisfies Aggregation,
+        admissionHistory: buckets === undefined ? {} : { buckets },
+      };
+    });
+    this.write({ ...this.object, status: { ...status, cells } });
+  }
+
+  /** A mark of time for lastEventTime: as coarse as Kubernetes' own. */
+  eventTime(): EpochMicros {
+    return at(Math.floor(this.nowMs / 1000));
+  }
+
+  #hasBucket(object: PodProtector, pod: WorldPod): boolean {
+    return (object.status?.cells ?? []).some((cell) => uidsOf(cell).includes(digestOfUID(pod.record.uid)));
+  }
+
+  #assertOneBucketPerPod(cells: readonly CellStatus[]): void {
+    for (const cell of cells) {
+      const digests = uidsOf(cell);
+      assert.equal(new Set(digests).size, digests.length, "a UID holds at most one bucket");
+    }
+  }
+}
+
+/** Digests of all pods that the cell's buckets name. */
+function uidsOf(cell: CellStatus): string[] {
+  return (cell.admissionHistory?.buckets ?? []).flatMap((bucket) => {
+    if (bucket.podUID !== undefined) return [digestOfUID(bucket.podUID)];
+    return unpackDigests(bucket.podUIDDigests ?? "")?.list() ?? [];
+  });
+}
+
+function weightOf(cells: readonly CellStatus[]): number {
+  return cells
+    .flatMap((cell) => cell.admissionHistory?.buckets ?? [])
+    .reduce((sum, { counter }) => sum + (counter ?? 1), 0);
+}
+
+function withVersions(cells: readonly CellStatus[], world: FloorWorld): CellStatus[] {
+  return cells.map((cell) => ({
+    ...cell,
+    admissionHistory: {
+      buckets: (cell.admissionHistory?.buckets ?? []).map((bucket) => {
+        const pod = world.pods.find(({ record }) => record.uid === bucket.podUID);
+        if (bucket.podResourceVersion !== undefined || pod === undefined) return bucket;
+        return {
+          ...bucket,
+          podResourceVersion: pod.record.resourceVersion,
+          startTime: bucket.startTime || timeText(0),
+        };
+      }),
+    },
+  }));
+}

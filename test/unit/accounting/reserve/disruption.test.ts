@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import test, { describe } from "node:test";
+import { needOf } from "../../../../src/accounting/reserve/disruption.ts";
+import { healthCriteria } from "../../../../src/accounting/count/health-criterion.ts";
+import { at, disruption, notReady } from "../samples.ts";
+
+const now = at(20);
+const need = (
+  changes: Parameters<typeof disruption>[1],
+  minReadySeconds = 30,
+  countedAt: typeof now | undefined = at(15),
+): string => needOf(disruption("x", changes), minReadySeconds, countedAt, now);
+const since = (seconds: number): { as: { readySince: typeof now } } => ({ as: { readySince: at(seconds) } });
+
+test("a pod that meets its criterion needs quota, for DELETE and eviction", () => {
+  for (const operation of ["delete", "evict"] as const) assert.equal(need({ operation }), "quota");
+});
+
+test("a terminating pod needs nothing, not even a record", () => {
+  for (const operation of ["delete", "evict"] as const) {
+    assert.equal(need({ operation, isForced: true, as: { terminating: true } }), "nothing");
+  }
+});
+
+describe("a pod that only a new version could make count", () => {
+  test("is deleted without a record", () => {
+    assert.equal(need({ as: notReady }), "nothing");
+    assert.equal(need({ as: notReady, isForced: true }), "nothing");
+    assert.equal(need({ as: { terminal: true } }), "nothing");
+    assert.equal(need({ as: { readySince: undefined } }), "nothing");
+  });
+
+  test("is evicted with a record, because the eviction commits whatever the version (3e)", () => {
+    assert.equal(need({ operation: "evict", as: notReady }), "record");
+    assert.equal(need({ operation: "evict", as: notReady, isForced: true }), "record-best-effort");
+    assert.equal(need({ operation: "evict", as: notReady, isProtected: false }), "record-best-effort");
+  });
+});
+
+test("forced and unprotected deletions of live pods are recorded if possible (4, 5)", () => {
+  assert.equal(need({ isForced: true }), "record-best-effort");
+  assert.equal(need({ isProtected: false }), "record-best-effort");
+});
+
+describe("too young", () => {
+  test("is a pod by the data and by our clock, strictly", () => {
+    assert.equal(need(since(-9.999999)), "record");
+    assert.equal(need(since(-10)), "quota");
+  });
+
+  test("is not a pod that the counting clock found old enough, or our own", () => {
+    assert.equal(need(since(0), 30, at(30)), "quota");
+    assert.equal(need(since(0), 30, at(29.999999)), "record");
+    assert.equal(need(since(-15), 30, at(1)), "quota");
+  });
+
+  test("is a pod by our clock alone when a Go aggregator counted", () => {
+    assert.equal(needOf(disruption("x", since(0)), 30, undefined, now), "record");
+    assert.equal(needOf(disruption("x", since(-15)), 30, undefined, now), "quota");
+  });
+
+  test("is no pod by another criterion than Available, nor without minReadySeconds", () => {
+    assert.equal(need({ ...since(19), criterion: "Ready" }), "quota");
+    assert.equal(need(since(1000), 0), "quota");
+  });
+});
+
+test("a stricter criterion protects pods that are not Ready", () => {
+  for (const criterion of healthCriteria) {
+    const isMet = criterion !== "Ready" && criterion !== "Available";
+    assert.equal(need({ criterion, as: notReady }), isMet ? "quota" : "nothing");
+  }
+});

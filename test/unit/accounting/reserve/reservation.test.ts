@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import test, { describe } from "node:test";
+import { type Bucket, type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
+import { type Disruption } from "../../../../src/accounting/reserve/disruption.ts";
+import {
+  areCountsThere,
+  reserve,
+  type Reservation,
+  type ReservationContext,
+} from "../../../../src/accounting/reserve/reservation.ts";
+import {
+  at,
+  cell,
+  context,
+  counts,
+  disruption,
+  notReady,
+  packed,
+  protector,
+  single,
+  timeText,
+  version,
+} from "../samples.ts";
+
+interface World {
+  readonly minAvailable?: number;
+  readonly cells?: readonly CellStatus[];
+  readonly wishes: readonly Disruption[];
+  readonly context?: Partial<ReservationContext>;
+}
+const run = ({ minAvailable = 2, cells = [cell(counts(3))], wishes, context: changes }: World): Reservation =>
+  reserve(protector(minAvailable, cells, 30), wishes, context(changes));
+const kinds = (result: Reservation): string[] =>
+  result.verdicts.map((verdict) => (verdict.kind === "retry" ? verdict.cause : verdict.kind));
+const bucketsOf = (result: Reservation): readonly Bucket[] =>
+  result.status?.cells.flatMap((one) => one.admissionHistory?.buckets ?? []) ?? [];
+const lag = (maxConcurrentLag: number): Partial<ReservationContext> => ({
+  config: { maxConcurrentLag, compactThreshold: 100, aggregationRateMs: 1000 },
+});
+
+describe("the estimate after the write", () => {
+  test("decides: down to minAvailable exactly, the first of a batch win", () => {
+    const result = run({ minAvailable: 1, wishes: ["x", "y", "z"].map((uid) => disruption(uid)) });
+    assert.deepEqual(kinds(result), ["admitted", "admitted", "unconfirmed"]);
+    assert.deepEqual(
+      bucketsOf(result).map(({ podUID }) => podUID),
+      ["x", "y"],
+    );
+    assert.equal(result.status?.summary.estimatedAvailableReplicas, 1);
+  });
+
+  test("is rejected for good when even without anything unconfirmed there are too few", () => {
+    const result = run({ minAvailable: 3, wishes: [disruption("x")] });
+    assert.deepEqual(result.verdicts, [
+      {
+        kind: "rejected",
+        figures: {
+          criterion: "Available",
+          required: 3,
+          aggregated: 3,
+          unconfirmed: 0,
+          cells: [{ cellID: "a", aggregated: 3, unconfirmed: 0, isCounted: true }],
+        },
+      },
+    ]);
+    assert.equal(result.status, undefined);
+  });
+
+  test("sums the counts and the buckets of all cells", () => {
+    const cells = [cell(counts(1), [single("q")], "a"), cell(counts(3), [packed(["r"], 5)], "b")];
+    assert.deepEqual(kinds(run({ minAvailable: 1, cells, wishes: [disruption("x", { cellID: "b" })] })), ["admitted"]);
+    assert.deepEqual(kinds(run({ minAvailable: 2, cells, wishes: [disruption("x", { cellID: "b" })] })), [
+      "unconfirmed",
+    ]);
+  });
+
+  test("compares the count of the deletion's own criterion", () => {
+    const cells = [cell(counts(1, { readyReplicas: 3 }))];
+    assert.deepEqual(kinds(run({ cells, wishes: [disruption("x"), disruption("x", { criterion: "Ready" })] })), [
+      "rejected",
+      "admitted",
+    ]);
+  });
+});
+
+describe("a repeated review", () => {
+  test("adds no weight but is judged by the same rule (3d)", () => {
+    const cells = (available: number): CellStatus[] => [cell(counts(available), [single("x", 10)])];
+    const again = run({ cells: cells(3), wishes: [disruption("x")] });
+    assert.deepEqual([kinds(again), bucketsOf(again).length], [["admitted"], 1]);
+    assert.deepEqual(kinds(run({ cells: cells(2), wishes: [disruption("x")] })), ["rejected"]);
+    const crowded = [cell(counts(3), [single("x", 10), single("y", 10)])];
+    assert.deepEqual(kinds(run({ cells: crowded, wishes: [disruption("x")] })), ["unconfirmed"]);
+  });
+
+  test("is admitted when the history is full or the lag limit is reached", () => {
+    const names = Array.from({ length: 2000 }, (_, index) => `p${index}`);
+    const cells = [cell(counts(9000), [packed(names, 5)])];
+    const result = run({ cells, wishes: [disruption("p7"), disruption("new")], context: lag(2000) });
+    assert.deepEqual(kinds(result), ["admitted", "full-buffer"]);
+    assert.deepEqual(
+      kinds(run({ cells, wishes: [disruption("p7"), disruption("new", { isForced: true })], context: lag(2000) })),
+      ["admitted", "admitted"],
+    );
+  });
+
+  test("of a packed pod leaves it single in this write, however small the threshold", () => {
+    const cells = [cell(counts(50), [packed(["x", "y"], 10)])];
+    const config = { maxConcurrentLag: 0, compactThreshold: 1, aggregationRateMs: 1000 };
+    const wishes = ["x", "a", "b", "c"].map((uid) => disruption(uid, { as: { resourceVersion: version(12) } }));
+    const buckets = bucketsOf(run({ cells, wishes, context: { config } }));
+    assert.deepEqual(
+      buckets.map(({ podUID, counter }) => podUID ?? counter),
+      [4, "x"],
+    );
+    // The next write may pack it: the aggregator has seen it single in between.
+    const next = bucketsOf(run({ cells: [cell(counts(50), buckets)], wishes: [disruption("d")], context: { config } }));
+    assert.deepEqual(
+      next.map(({ counter }) => counter),
+      [6],
+    );
+  });
+});
+
+describe("maxConcurrentLag", () => {
+  test("is used up inside a batch", () => {
+    const cells = [cell(counts(10))];
+    const wishes = ["x", "y", "z"].map((uid) => disruption(uid));
+    assert.deepEqual(kinds(run({ cells, wishes, context: lag(2) })), ["admitted", "admitted", "lag-limit"]);
+    assert.deepEqual(kinds(run({ cells, wishes, context: lag(0) })), ["admitted", "admitted", "admitted"]);
+  });
+
+  test("less than nothing left means retry as well", () => {
+    const cells = [cell(counts(10), [packed(["a", "b", "c"], 5)])];
+    assert.deepEqual(kinds(run({ cells, wishes: [disruption("x")], context: lag(2) })), ["lag-limit"]);
+  });
+
+  test("does not hold what needs no quota", () => {
+    const cells = [cell(counts(10), [single("q")])];
+    const wishes = [disruption("x", { as: notReady }), disruption("y", { as: { readySince: at(9) } })];
+    assert.deepEqual(kinds(run({ cells, wishes, context: lag(1) })), ["admitted", "admitted"]);
+  });
+});
+
+describe("counts that are not there", () => {
+  const lost = new Map([["a", version(100)]]);
+  const states: Readonly<Record<string, readonly [readonly CellStatus[], Partial<ReservationContext>]>> = {
+    "no cell": [[], {}],
+    "no aggregation": [[cell(undefined, [single("q")])], {}],
+    "another countedSpec (10)": [[cell(counts(9, { countedSpec: "former" }))], {}],
+    "a version that a core restore made doubtful (13b)": [[cell(counts(9))], { countsLostUpTo: lost }],
+    "no version after a core restore": [[cell({ totalReplicas: 9, availableReplicas: 9 })], { countsLostUpTo: lost }],
+  };
+  for (const [name, [cells, changes]] of Object.entries(states)) {
+    test(`${name}: quota and evictions are refused, forced, unprotected and NotReady deletions are not`, () => {
+      const wishes = [
+        disruption("x"),
+        disruption("x", { operation: "evict", as: notReady }),
+        disruption("x", { isForced: true }),
+        disruption("y", { isProtected: false }),
+        disruption("z", { as: notReady }),
+      ];
+      const result = run({ cells, wishes, context: changes });
+      assert.deepEqual(kinds(result), ["counts-pending", "counts-pending", "admitted", "admitted", "admitted"]);
+    });
+  }
+
+  test("a version above what the restore made doubtful is there again", () => {
+    assert.equal(
+      areCountsThere(cell(counts(9, { resourceVersion: "101" })), { countedSpec: "spec", countsLostUpTo: lost }),
+      true,
+    );
+    assert.equal(
+      areCountsThere(cell(counts(9, { resourceVersion: "99" })), { countedSpec: "spec", countsLostUpTo: lost }),
+      false,
+    );
+  });
+
+  test("the counts of a Go aggregator are there, and so are ours after the CRD pruned them (L6)", () => {
+    const cells = [cell({ totalReplicas: 3, availableReplicas: 3 })];
+    assert.deepEqual(kinds(run({ cells, wishes: [disruption("x")] })), ["admitted"]);
+  });
+
+  test("another cell's missing counts count as 0, its buckets in full", () => {
+    const other = cell(counts(50, { countedSpec: "former" }), [single("q")], "b");
+    assert.deepEqual(kinds(run({ cells: [cell(counts(4)), other], wishes: [disruption("x")] })), ["admitted"]);
+    assert.deepEqual(kinds(run({ cells: [cell(counts(3)), other], wishes: [disruption("x")] })), ["unconfirmed"]);
+  });
+});
+
+describe("the status to write", () => {
+  test("gains a cell for pods of a cell that nobody has counted", () => {
+    const result = run({ cells: [], wishes: [disruption("x", { isForced: true, cellID: "new" })] });
+    assert.deepEqual(result.status?.cells, [
+      { cellID: "new", admissionHistory: { buckets: [{ ...single("x", 10), startTime: timeText(10) }] } },
+    ]);
+  });
+
+  test("keeps what it does not know, and other cells as they are", () => {
+    const strange = { ...cell(counts(3)), admissionHistory: { buckets: [], later: 1 }, tomorrow: true };
+    const other = cell(counts(3), [], "b");
+    const object = {
+      ...protector(1, [strange, other]),
+      status: { cells: [strange, other], summary: protector(1, []).status!.summary, conditions: [] },
+    };
+    const result = reserve(object, [disruption("x")], context());
+    assert.partialDeepStrictEqual(result.status, {
+      conditions: [],
+      cells: [{ tomorrow: true, admissionHistory: { later: 1 } }],
+    });
+    assert.equal(result.status?.cells[1], other);
+  });
+
+  test("is none when nothing was recorded", () => {
+    assert.equal(run({ wishes: [disruption("x", { as: notReady })] }).status, undefined);
+    assert.equal(run({ wishes: [] }).status, undefined);
+  });
+
+  test("leaves the object that was read untouched", () => {
+    const object = protector(1, [cell(counts(3), [single("x", 1)])]);
+    const before = structuredClone(object);
+    reserve(object, [disruption("x"), disruption("y")], context());
+    assert.deepEqual(object, before);
+  });
+});
+
+test("what needs no quota is admitted below the floor and lowers the estimate for the next (3)", () => {
+  const wishes = [
+    disruption("x", { as: { readySince: at(5) } }),
+    disruption("y"),
+    disruption("z", { operation: "evict", as: notReady }),
+  ];
+  const result = run({ cells: [cell(counts(3, { countedAt: timeText(9) }))], wishes });
+  assert.deepEqual(kinds(result), ["admitted", "unconfirmed", "admitted"]);
+  assert.equal(bucketsOf(result).length, 2);
+});
+
+test("a counter beyond all measure refuses, and its neighbours still work", () => {
+  const cells = [
+    cell(counts(9), [
+      { startTime: timeText(0), counter: 1e308 },
+      { startTime: timeText(0), counter: 1e308 },
+    ]),
+  ];
+  assert.deepEqual(kinds(run({ cells, wishes: [disruption("x"), disruption("y", { isForced: true })] })), [
+    "unconfirmed",
+    "admitted",
+  ]);
+});

@@ -1,0 +1,168 @@
+/**
+ * Small objects for the tests of the core: each function gives a sensible whole, of which a test names only what it is
+ * about.
+ */
+import { type PodRecord } from "../../../src/api/pod.ts";
+import { formatMicroTime } from "../../../src/api/micro-time.ts";
+import { type ResourceVersion } from "../../../src/api/resource-version.ts";
+import {
+  type Aggregation,
+  type Bucket,
+  type CellStatus,
+  type PodProtector,
+} from "../../../src/api/v1alpha1/pod-protector.ts";
+import { type OwnAggregation } from "../../../src/accounting/count/cell-memory.ts";
+import { BucketWatch } from "../../../src/accounting/settle/bucket-watch.ts";
+import { type Disruption } from "../../../src/accounting/reserve/disruption.ts";
+import { FenceRegistry } from "../../../src/accounting/settle/fence-registry.ts";
+import { type ReservationContext } from "../../../src/accounting/reserve/reservation.ts";
+import { type Settlement, settle } from "../../../src/accounting/settle/settlement.ts";
+import { type Snapshot, type SnapshotPod } from "../../../src/accounting/settle/snapshot.ts";
+import { summarize } from "../../../src/accounting/count/summary.ts";
+import { digestOfUID, packDigests } from "../../../src/accounting/history/uid-digest.ts";
+import { type EpochMicros } from "../../../src/util/clock.ts";
+
+/** A moment, in seconds after the tests' beginning of time. */
+export const at = (seconds: number): EpochMicros => (1_767_225_600_000_000 + Math.round(seconds * 1e6)) as EpochMicros;
+export const timeText = (seconds: number): string => formatMicroTime(at(seconds));
+export const version = (number: number | string): ResourceVersion => String(number) as ResourceVersion;
+
+/** A pod that has been Ready for long. */
+export function pod(uid: string, changes: Partial<PodRecord> = {}): PodRecord {
+  return {
+    key: `default/${uid}`,
+    namespace: "default",
+    name: uid,
+    uid,
+    resourceVersion: version(10),
+    labels: {},
+    terminating: false,
+    terminal: false,
+    scheduled: true,
+    initialized: true,
+    running: true,
+    ready: true,
+    readySince: at(-3600),
+    eventTime: undefined,
+    ...changes,
+  };
+}
+
+export const notReady = { ready: false, readySince: undefined } as const;
+
+export function disruption(
+  uid: string,
+  changes: Partial<Disruption> & { readonly as?: Partial<PodRecord> } = {},
+): Disruption {
+  const { as: podChanges, ...rest } = changes;
+  return {
+    operation: "delete",
+    cellID: "a",
+    pod: pod(uid, podChanges),
+    criterion: "Available",
+    isProtected: true,
+    isForced: false,
+    ...rest,
+  };
+}
+
+export const single = (podUID: string, podVersion?: number | string, seconds = 0): Bucket => ({
+  startTime: timeText(seconds),
+  podUID,
+  ...(podVersion === undefined ? {} : { podResourceVersion: String(podVersion) }),
+});
+
+export const packed = (uids: readonly string[], podVersion: number): Bucket => ({
+  startTime: timeText(0),
+  endTime: timeText(1),
+  counter: uids.length,
+  podResourceVersion: String(podVersion),
+  podUIDDigests: packDigests(uids.map(digestOfUID)),
+});
+
+export const anonymous = (counter: number): Bucket => ({ startTime: timeText(0), endTime: timeText(1), counter });
+
+export function counts(available: number, changes: Partial<Aggregation> = {}): OwnAggregation {
+  return {
+    totalReplicas: available,
+    availableReplicas: available,
+    readyReplicas: available,
+    scheduledReplicas: available,
+    runningReplicas: available,
+    initializedReplicas: available,
+    resourceVersion: "100",
+    countedAt: timeText(0),
+    countedSpec: "spec",
+    ...changes,
+  };
+}
+
+export function cell(aggregation: Aggregation | undefined, buckets: readonly Bucket[] = [], cellID = "a"): CellStatus {
+  return {
+    cellID,
+    ...(aggregation === undefined ? {} : { aggregation }),
+    admissionHistory: buckets.length === 0 ? {} : { buckets },
+  };
+}
+
+export function protector(minAvailable: number, cells: readonly CellStatus[], minReadySeconds = 0): PodProtector {
+  return {
+    apiVersion: "podseidon.kubewharf.io/v1alpha1",
+    kind: "PodProtector",
+    metadata: { name: "web", namespace: "default", uid: "protector", resourceVersion: "1" },
+    spec: { minAvailable, minReadySeconds, selector: { matchLabels: { app: "web" } } },
+    status: { cells, summary: summarize(cells) },
+  };
+}
+
+export function context(changes: Partial<ReservationContext> = {}): ReservationContext {
+  return {
+    now: at(10),
+    config: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
+    countedSpec: "spec",
+    recordsPodName: () => false,
+    countsLostUpTo: new Map(),
+    ...changes,
+  };
+}
+
+export const livePod = (uid: string, podVersion: number, terminating = false): SnapshotPod => ({
+  uid,
+  resourceVersion: version(podVersion),
+  terminating,
+});
+
+export function snapshot(pods: readonly SnapshotPod[], snapshotVersion: number, barrierSentAtMs = -Infinity): Snapshot {
+  return {
+    version: version(snapshotVersion),
+    barrierSentAtMs,
+    find: (uid) => pods.find((one) => one.uid === uid),
+    findByDigest: (digest) => pods.find((one) => digestOfUID(one.uid) === digest),
+  };
+}
+
+export const settlementConfig = { fenceDelayMs: 10_000, settleWindowMs: 75_000 } as const;
+
+/** An aggregator's view of one cell: what it has seen of the buckets and what it knows of fences. */
+export class Bench {
+  readonly watch = new BucketWatch();
+  readonly fences = new FenceRegistry(settlementConfig.fenceDelayMs, settlementConfig.settleWindowMs);
+  buckets: readonly Bucket[] = [];
+
+  see(buckets: readonly Bucket[], nowMs: number, continuous = true): this {
+    this.buckets = buckets;
+    this.watch.observe(buckets, nowMs, continuous);
+    return this;
+  }
+
+  settle(nowMs: number, seen: Snapshot): Settlement {
+    const { buckets, watch, fences } = this;
+    return settle({ buckets, watch, snapshot: seen, fences, config: settlementConfig, nowMs });
+  }
+
+  /** A fence that is answered at once. */
+  fence(uid: string, nowMs: number, podVersion: number): void {
+    this.fences.sending(uid, nowMs);
+    this.fences.answered(uid, nowMs, version(podVersion));
+  }
+}

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { type PodRecord, readPod } from "../../../src/api/pod.ts";
+import { Fencer } from "../../../src/aggregator/fencer.ts";
+import { FenceRegistry } from "../../../src/accounting/settle/fence-registry.ts";
+import { KubeError, type KubeErrorKind } from "../../../src/kube/kube-client.ts";
+import { silentLogger } from "../../../src/util/logger.ts";
+import { createCountingMetrics } from "../kube/counting-metrics.ts";
+import { createScriptedKubeClient } from "../kube/scripted-kube-client.ts";
+import { createSeededRng } from "../../support/seeded-rng.ts";
+import { createVirtualClock } from "../../support/virtual-clock.ts";
+
+function podNamed(name: string): PodRecord {
+  return readPod({ metadata: { name, namespace: "default", uid: `uid-${name}`, resourceVersion: "5" } })!;
+}
+
+function bench() {
+  const clock = createVirtualClock();
+  const client = createScriptedKubeClient();
+  const registry = new FenceRegistry(10_000, 75_000);
+  const metrics = createCountingMetrics();
+  const answered: string[] = [];
+  client.onRequest = ({ body }) => {
+    const { annotations } = (body as { metadata: { annotations: object } }).metadata;
+    return { metadata: { resourceVersion: "9", annotations: { others: "x", ...annotations } } };
+  };
+  const fencer = new Fencer({
+    client,
+    registry,
+    clock,
+    rng: createSeededRng(1),
+    logger: silentLogger,
+    fences: metrics.counter("fences", ""),
+    onAnswered: (podUID) => void answered.push(podUID),
+  });
+  const result = (name: string): number => metrics.value("fences", { result: name });
+  return { clock, client, registry, fencer, answered, result, leadership: new AbortController() };
+}
+
+test("a fence is a merge patch of pods/status with the UID and one annotation", async () => {
+  const { clock, client, registry, fencer, answered, leadership, result } = bench();
+  assert.equal(fencer.request(podNamed("a"), leadership.signal), true);
+  await clock.advance(0);
+  const [request] = client.requests;
+  assert.ok(request !== undefined);
+  assert.equal(request.method, "PATCH");
+  assert.equal(request.path, "/api/v1/namespaces/default/pods/a/status");
+  assert.equal(request.contentType, "application/merge-patch+json");
+  const { metadata } = request.body as { metadata: { uid: string; annotations: Record<string, string> } };
+  assert.equal(metadata.uid, "uid-a");
+  assert.match(metadata.annotations["podseidon.kubewharf.io/fence"] ?? "", /^[0-9a-f]{16}$/);
+  assert.deepEqual(Object.keys(request.body as object), ["metadata"]);
+  assert.deepEqual(registry.fenceOf("uid-a"), { sentAtMs: 0, version: "9" });
+  assert.deepEqual(answered, ["uid-a"]);
+  assert.equal(result("sent"), 1);
+});
+
+test("each patch carries a value that none has had", async () => {
+  const { clock, client, fencer, leadership } = bench();
+  for (let round = 0; round < 50; round++) {
+    fencer.request(podNamed("a"), leadership.signal);
+    await clock.advance(1000);
+  }
+  const values = client.requests.map(({ body }) => JSON.stringify(body));
+  assert.equal(new Set(values).size, 50);
+});
+
+test("50 fences are sent a second, each pod once, and the rest waits without blocking", async () => {
+  const { clock, client, fencer, leadership } = bench();
+  client.onRequest = () => new Promise(() => {});
+  for (let index = 0; index < 200; index++) fencer.request(podNamed(`p${index}`), leadership.signal);
+  fencer.request(podNamed("p150"), leadership.signal);
+  await clock.advance(999);
+  assert.equal(client.requests.length, 50);
+  await clock.advance(4000);
+  assert.equal(client.requests.length, 200);
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test("more than 1,000 waiting pods are refused, so that the caller asks again", async () => {
+  const { fencer, leadership } = bench();
+  let accepted = 0;
+  for (let index = 0; index < 1500; index++) {
+    if (fencer.request(podNamed(`p${index}`), leadership.signal)) accepted += 1;
+  }
+  assert.ok(accepted >= 1000 && accepted <= 1001, `${accepted}`);
+  leadership.abort();
+});
+
+test("every answer ends the flight: lost, replaced, forbidden and nonsense prove nothing", async () => {
+  const cases: readonly [KubeErrorKind | "nonsense", string, boolean][] = [
+    ["network", "failed", false],
+    ["serverError", "failed", false],
+    ["nonsense", "failed", false],
+    ["notFound", "replaced", false],
+    ["invalid", "replaced", true],
+    ["conflict", "replaced", false],
+    ["forbidden", "forbidden", true],
+  ];
+  for (const [kind, counted, forbidden] of cases) {
+    const { clock, client, registry, fencer, answered, leadership, result } = bench();
+    client.onRequest = () => {
+      if (kind === "nonsense") return { metadata: {} };
+      throw new KubeError(kind, kind);
+    };
+    fencer.request(podNamed("a"), leadership.signal);
+    await clock.advance(100);
+    assert.equal(result(counted), 1, kind);
+    assert.equal(registry.fenceOf("uid-a"), undefined, kind);
+    assert.equal(registry.isForbidden("uid-a"), forbidden, kind);
+    assert.deepEqual(answered, ["uid-a"], kind);
+    if (!forbidden) assert.equal(registry.nextSendMs("uid-a"), 10_000, kind);
+  }
+});
+
+test("a patch whose annotation somebody takes away moves nothing: it proves nothing, and the pod uses the window", async () => {
+  for (const annotations of [undefined, {}, { "podseidon.kubewharf.io/fence": "an older value" }]) {
+    const { clock, client, registry, fencer, answered, leadership, result } = bench();
+    client.onRequest = () => ({ metadata: { resourceVersion: "5", annotations } });
+    fencer.request(podNamed("a"), leadership.signal);
+    await clock.advance(100);
+    assert.equal(registry.fenceOf("uid-a"), undefined);
+    assert.equal(registry.isForbidden("uid-a"), true);
+    assert.equal(result("stripped"), 1);
+    assert.deepEqual(answered, ["uid-a"]);
+  }
+});
+
+test("the end of leadership ends the sending, and the next one starts afresh", async () => {
+  const { clock, client, fencer, leadership } = bench();
+  for (const name of ["a", "b", "c"]) fencer.request(podNamed(name), leadership.signal);
+  await clock.advance(0);
+  leadership.abort();
+  await clock.advance(0);
+  assert.equal(clock.pendingTimers, 0);
+  assert.equal(fencer.request(podNamed("b"), leadership.signal), false);
+  const next = new AbortController();
+  assert.equal(fencer.request(podNamed("b"), next.signal), true);
+  await clock.advance(1000);
+  assert.deepEqual(
+    client.requests.map(({ path }) => path.split("/").at(-2)),
+    ["a", "b"],
+  );
+});

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { type Labels, type PodRecord, readPod } from "../../../src/api/pod.ts";
+import { type LabelSelector, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
+import { MatchTable } from "../../../src/aggregator/match-table.ts";
+import { compileSelector, matches } from "../../../src/label-index/index.ts";
+import { createSeededRng } from "../../support/seeded-rng.ts";
+
+function pod(name: string, labels: Labels, namespace = "default"): PodRecord {
+  return readPod({ metadata: { name, namespace, uid: `uid-${name}`, resourceVersion: "5", labels } })!;
+}
+
+function protector(selector: LabelSelector, aggregationSelector?: LabelSelector, namespace = "default"): PodProtector {
+  return {
+    apiVersion: "podseidon.kubewharf.io/v1alpha1",
+    kind: "PodProtector",
+    metadata: { name: "any", namespace, uid: "u", resourceVersion: "1" },
+    spec: {
+      minAvailable: 1,
+      minReadySeconds: 0,
+      selector,
+      ...(aggregationSelector === undefined ? {} : { aggregationSelector }),
+    },
+  };
+}
+
+const web: LabelSelector = { matchLabels: { app: "web" } };
+const broken = { matchExpressions: [{ key: "app", operator: "In", values: [] }] } as LabelSelector;
+
+function podKeys(table: MatchTable, key: string): string[] {
+  return [...table.podKeysOf(key)].toSorted();
+}
+
+test("a protector finds the pods that were there before it, and pods find the protectors", () => {
+  const table = new MatchTable();
+  assert.deepEqual(table.podChanged(pod("a", { app: "web" }), undefined), []);
+  assert.deepEqual(table.trackProtector("default/web", protector(web)), { ok: true, selectorText: "app in (web)" });
+  assert.deepEqual(podKeys(table, "default/web"), ["default/a"]);
+  assert.deepEqual(table.podChanged(pod("b", { app: "web" }), undefined), ["default/web"]);
+  assert.deepEqual(podKeys(table, "default/web"), ["default/a", "default/b"]);
+});
+
+test("a change of labels names the protectors of the old and of the new labels, any other change those of the labels", () => {
+  const table = new MatchTable();
+  table.trackProtector("default/web", protector(web));
+  table.trackProtector("default/api", protector({ matchLabels: { app: "api" } }));
+  const before = pod("a", { app: "web" });
+  table.podChanged(before, undefined);
+  const after = pod("a", { app: "api" });
+  assert.deepEqual([...table.podChanged(after, before)].toSorted(), ["default/api", "default/web"]);
+  assert.deepEqual(podKeys(table, "default/web"), []);
+  const ready = { ...after, ready: true };
+  assert.deepEqual(table.podChanged(ready, after), ["default/api"]);
+  assert.deepEqual(table.podDeleted(ready), ["default/api"]);
+  assert.deepEqual(podKeys(table, "default/api"), []);
+});
+
+test("the aggregationSelector decides what is counted, when there is one", () => {
+  const table = new MatchTable();
+  table.trackProtector("default/web", protector(web, { matchLabels: { counted: "yes" } }));
+  table.podChanged(pod("a", { app: "web" }), undefined);
+  table.podChanged(pod("b", { counted: "yes" }), undefined);
+  assert.deepEqual(podKeys(table, "default/web"), ["default/b"]);
+});
+
+test("pods of other namespaces are never matched", () => {
+  const table = new MatchTable();
+  table.trackProtector("default/web", protector(web));
+  assert.deepEqual(table.podChanged(pod("a", { app: "web" }, "other"), undefined), []);
+});
+
+test("an unusable selector is told with its reason, and counts nothing until it is mended", () => {
+  const table = new MatchTable();
+  table.podChanged(pod("a", { app: "web" }), undefined);
+  table.trackProtector("default/web", protector(web));
+  const result = table.trackProtector("default/web", protector(broken));
+  assert.equal(result.ok, false);
+  assert.equal(table.selectorTextOf("default/web"), undefined);
+  assert.deepEqual(podKeys(table, "default/web"), []);
+  assert.deepEqual(table.podChanged(pod("b", { app: "web" }), undefined), []);
+  table.trackProtector("default/web", protector(web));
+  assert.deepEqual(podKeys(table, "default/web"), ["default/a", "default/b"]);
+});
+
+test("an event of a protector that leaves its selector as it is changes nothing", () => {
+  const table = new MatchTable();
+  table.trackProtector("default/web", protector(web));
+  table.podChanged(pod("a", { app: "web" }), undefined);
+  const before = table.podKeysOf("default/web");
+  assert.deepEqual(table.trackProtector("default/web", protector({ matchLabels: { app: "web" } })), {
+    ok: true,
+    selectorText: "app in (web)",
+  });
+  assert.equal(table.podKeysOf("default/web"), before);
+});
+
+test("whatever happens in whatever order, the table holds what a computation from scratch finds", () => {
+  for (let seed = 1; seed <= 30; seed++) {
+    const rng = createSeededRng(seed);
+    const below = (limit: number): number => Math.floor(rng.next() * limit);
+    const pick = <T>(list: readonly T[]): T => list[below(list.length)]!;
+    const labels = (): Labels => ({
+      app: pick(["web", "api"]),
+      ...(rng.next() < 0.5 ? { tier: pick(["1", "2"]) } : {}),
+    });
+    const selectors: readonly LabelSelector[] = [
+      {},
+      web,
+      { matchLabels: { app: "api", tier: "1" } },
+      { matchExpressions: [{ key: "tier", operator: "DoesNotExist" }] },
+      { matchExpressions: [{ key: "app", operator: "NotIn", values: ["web"] }] },
+      broken,
+    ];
+    const table = new MatchTable();
+    const pods = new Map<string, PodRecord>();
+    const protectors = new Map<string, { namespace: string; selector: LabelSelector }>();
+    for (let step = 0; step < 200; step++) {
+      const namespace = pick(["default", "other"]);
+      const name = `n${below(6)}`;
+      const key = `${namespace}/${name}`;
+      const known = pods.get(key);
+      const roll = rng.next();
+      if (roll < 0.5) {
+        const keepsLabels = known !== undefined && rng.next() < 0.3;
+        const next = keepsLabels ? { ...known } : pod(name, labels(), namespace);
+        table.podChanged(next, known);
+        pods.set(key, next);
+      } else if (roll < 0.65) {
+        if (known !== undefined) table.podDeleted(known);
+        pods.delete(key);
+      } else if (roll < 0.9) {
+        const selector = pick(selectors);
+        table.trackProtector(key, protector(selector, undefined, namespace));
+        protectors.set(key, { namespace, selector });
+      } else {
+        table.untrackProtector(key);
+        protectors.delete(key);
+      }
+      for (const [protectorKey, { namespace: where, selector }] of protectors) {
+        const compiled = compileSelector(selector);
+        const expected = [...pods.values()]
+          .filter((one) => one.namespace === where && compiled.ok && matches(compiled.selector, one.labels))
+          .map((one) => one.key)
+          .toSorted();
+        assert.deepEqual(podKeys(table, protectorKey), expected, `seed ${seed}, step ${step}, ${protectorKey}`);
+      }
+    }
+    for (const one of pods.values()) table.podDeleted(one);
+    for (const key of protectors.keys()) assert.deepEqual(podKeys(table, key), []);
+  }
+});

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { createAggregatorMetrics } from "../../../src/aggregator/metrics.ts";
+import { createMetrics } from "../../../src/observability/metrics.ts";
+
+test("the registry takes every metric with the labels that the aggregator sets", async () => {
+  const registry = createMetrics({ byNamespace: true, byUser: false, ofProcess: false });
+  const metrics = createAggregatorMetrics(registry);
+  metrics.reconcile.observe({ namespace: "default", error: "nil" }, 0.1);
+  metrics.enqueue.observe({ namespace: "default", kind: "Pod" }, 0.1);
+  metrics.indexErrors.inc({ namespace: "default", error: "Selector" });
+  metrics.statusWrites.inc({ result: "written" });
+  metrics.settled.inc({ reason: "gone" }, 2);
+  metrics.fences.inc({ result: "sent" });
+  metrics.historyResets.inc();
+  metrics.extensionsPruned.inc();
+  metrics.snapshotAge.set({}, 3);
+  metrics.sizes({ queue: 3, nextEventPool: 4, barrierPool: 5, fencePool: 6, fences: 7, fencesWaiting: 8 });
+  metrics.poolDrainCount.observe({}, 5);
+  metrics.poolDrainPeriod.observe({}, 6);
+  const { text } = await registry.expose();
+  for (const line of [
+    'aggregator_settled_total{reason="gone"} 2',
+    'aggregator_next_event_pool_current_size{shard="0"} 4',
+    'aggregator_table_entries{table="queue"} 3',
+    'aggregator_table_entries{table="barrier-pool"} 5',
+    'aggregator_table_entries{table="fence-pool"} 6',
+    'aggregator_table_entries{table="fences"} 7',
+    'aggregator_table_entries{table="fences-waiting"} 8',
+    "aggregator_snapshot_age_seconds 3",
+    "aggregator_next_event_pool_drain_count_count 1",
+    "aggregator_next_event_pool_drain_period_count 1",
+  ]) {
+    assert.ok(text.includes(line), `${line} in\n${text}`);
+  }
+});

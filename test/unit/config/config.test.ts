@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { updateTriggerRunBy } from "../../../src/config/config.ts";
+import { type Role } from "../../../src/config/index.ts";
+import { loadGood } from "./load.ts";
+
+const allRoles = "--role=generator,aggregator,webhook,update-trigger";
+
+it("the defaults are upstream's, but for those that the documentation names", () => {
+  const config = loadGood([allRoles]);
+  assert.deepEqual([...config.roles], ["generator", "aggregator", "webhook", "update-trigger"]);
+  assert.equal(config.core.qps, 200);
+  assert.equal(config.worker.burst, 400);
+  assert.deepEqual(config.history, { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 });
+  assert.equal(config.healthz.http.port, 8081);
+  assert.deepEqual(config.prometheus.server.http, {
+    enabled: true,
+    bindAddress: "::1",
+    port: 9090,
+    portFlag: "prometheus-http-port",
+  });
+  assert.deepEqual(config.aggregator.syncTimeAlgorithm, { kind: "observed" });
+  assert.equal(config.updateTrigger.dummyPod.namespace, "default");
+  assert.deepEqual(config.webhook.workerClient, { kind: "none" });
+  assert.equal(config.webhook.clientAuth, undefined);
+  assert.equal(config.webhook.drainDelayMs, 3_000);
+});
+
+it("every flag reaches the field that is named after it", () => {
+  const config = loadGood([
+    allRoles,
+    "--core-kube-config=/core",
+    "--worker-kube-target-namespace=default",
+    "--webhook-path-prefix=/p",
+    "--webhook-allowed-cells=a,b",
+    "--webhook-enable=false",
+    "--webhook-https-enable",
+    "--webhook-https-cert-file=c",
+    "--webhook-https-key-file=k",
+    "--webhook-client-ca-file=/ca",
+    "--webhook-client-allowed-names=api",
+    "--webhook-drain-delay=7s",
+    "--webhook-handler-retry-jitter=7ms",
+    "--webhook-handler-health-criterion-initialized-key=example.com/init",
+    "--webhook-requires-pod-name=by-cell",
+    "--webhook-requires-pod-name.by-cell-filter=a,b",
+    "--aggregator-worker-concurrency=3",
+    "--aggregator-leader-elector-name=lease",
+    "--aggregator-pod-label-selector=a=b",
+    "--generator-worker-backoff-conflict=1ms",
+    "--deployment-plugin-protect-non-zero",
+    "--update-trigger-dummy-pod-labels=a=b,c=d",
+    "--metrics-by-user",
+    "--klog-v=4",
+    "--default-admission-history-config-compact-threshold=1",
+  ]);
+  assert.equal(config.core.kubeConfigPath, "/core");
+  assert.equal(config.worker.targetNamespace, "default");
+  assert.equal(config.webhook.pathPrefix, "/p");
+  assert.deepEqual(config.webhook.allowedCells, new Set(["a", "b"]));
+  assert.deepEqual(config.webhook.clientAuth, { caFile: "/ca", allowedNames: new Set(["api"]) });
+  assert.equal(config.webhook.drainDelayMs, 7_000);
+  assert.equal(config.webhook.retryJitterMs, 7);
+  assert.deepEqual(config.webhook.healthCriteria[1], {
+    criterion: "Initialized",
+    annotation: { key: "example.com/init", value: "Initialized" },
+  });
+  assert.deepEqual(config.webhook.podNames, { mode: "by-cell", cells: new Set(["a", "b"]) });
+  assert.equal(config.aggregator.worker.concurrency, 3);
+  assert.equal(config.aggregator.elector.name, "lease");
+  assert.deepEqual(config.aggregator.podSelector.matchExpressions, [{ key: "a", operator: "In", values: ["b"] }]);
+  assert.equal(config.generator.worker.backoffConflictMs, 1);
+  assert.equal(config.generator.deployment.protectNonZero, true);
+  assert.deepEqual(config.updateTrigger.dummyPod.labels, { a: "b", c: "d" });
+  assert.equal(config.prometheus.byUser, true);
+  assert.equal(config.log.verbosity, 4);
+  assert.equal(config.history.compactThreshold, 1);
+});
+
+it("the worker clients of the webhook are one cluster, or one of each cell", () => {
+  const provider = "--webhook-worker-client-provider";
+  const single = loadGood(["--role=webhook", `${provider}=single`, `${provider}.single-kube-config=/w`]).webhook;
+  assert(single.workerClient.kind === "single");
+  assert.equal(single.workerClient.cluster.kubeConfigPath, "/w");
+  const { workerClient } = loadGood([
+    "--role=webhook",
+    `${provider}=map`,
+    `${provider}.map-configs=a=/a,b=`,
+    `${provider}.map-masters=b=https://b`,
+    `${provider}.map-qps=5`,
+  ]).webhook;
+  assert(workerClient.kind === "map");
+  assert.deepEqual([...workerClient.clusters.keys()], ["a", "b"]);
+  assert.equal(workerClient.clusters.get("a")?.kubeConfigPath, "/a");
+  assert.equal(workerClient.clusters.get("a")?.master, "");
+  assert.equal(workerClient.clusters.get("b")?.master, "https://b");
+  assert.equal(workerClient.clusters.get("b")?.qps, 5);
+});
+
+it("the sync-time algorithm annotation carries the key of its annotation", () => {
+  const flag = "--aggregator-informer-synctime-algorithm";
+  const algorithm = (...argv: string[]) => loadGood(["--role=aggregator", ...argv]).aggregator.syncTimeAlgorithm;
+  for (const kind of ["observed", "clock", "status", "managed-fields"])
+    assert.deepEqual(algorithm(`${flag}=${kind}`), { kind });
+  assert.deepEqual(algorithm(`${flag}=annotation`, `${flag}.annotation-key=example.com/written`), {
+    kind: "annotation",
+    key: "example.com/written",
+  });
+});
+
+it("while the core takes no writes, the webhook refuses unless it is told to lend, by a share for three replicas", () => {
+  const policy = (...argv: string[]) => loadGood(["--role=webhook", ...argv]).webhook.coreUnavailable;
+  assert.deepEqual(policy(), { policy: "refuse", replicas: 3 });
+  assert.deepEqual(policy("--webhook-core-unavailable-policy=last-known", "--webhook-core-unavailable-replicas=5"), {
+    policy: "last-known",
+    replicas: 5,
+  });
+});
+
+it("one process runs at most one update-trigger", () => {
+  const runBy = (roles: readonly Role[], isEnabled: boolean) => updateTriggerRunBy(new Set(roles), isEnabled);
+  assert.equal(runBy(["update-trigger"], false), "update-trigger");
+  assert.equal(runBy(["update-trigger", "generator"], true), "update-trigger");
+  assert.equal(runBy(["aggregator"], false), "nobody");
+  assert.equal(runBy(["aggregator"], true), "aggregator");
+  assert.equal(runBy(["aggregator", "update-trigger"], false), "aggregator");
+  assert.equal(runBy(["webhook"], true), "nobody");
+});
+
+it("the config cannot be changed", () => {
+  const config = loadGood([allRoles]);
+  assert(
+    Object.isFrozen(config) &&
+      Object.isFrozen(config.webhook.server.http) &&
+      Object.isFrozen(config.core.impersonateGroups),
+  );
+});

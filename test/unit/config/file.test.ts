@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { readConfigFile } from "../../../src/config/file.ts";
+import { Problem } from "../../../src/config/problem.ts";
+
+const read = (text: string): Record<string, unknown> => {
+  const inputs = readConfigFile("f.yaml", () => text);
+  assert(!(inputs instanceof Problem), inputs instanceof Problem ? inputs.message : "");
+  return Object.fromEntries(inputs);
+};
+const problem = (text: string): string => {
+  const inputs = readConfigFile("f.yaml", () => text);
+  assert(inputs instanceof Problem, text);
+  assert.doesNotMatch(inputs.message, /\n/);
+  return inputs.message;
+};
+
+it("scalars are read as the text that stands there", () => {
+  assert.deepEqual(read("aggregator-cell-id: 007\nklog-v: 0x10\nwebhook-dry-run: true\ncore-kube-config:\nrole: '~'"), {
+    "aggregator-cell-id": "007",
+    "klog-v": "0x10",
+    "webhook-dry-run": "true",
+    "core-kube-config": "",
+    role: "~",
+  });
+});
+
+it("lists and maps may be YAML lists and maps", () => {
+  assert.deepEqual(read("role: [webhook, generator]\nupdate-trigger-dummy-pod-labels: {a: 1}"), {
+    role: ["webhook", "generator"],
+    "update-trigger-dummy-pod-labels": { a: "1" },
+  });
+});
+
+it("a file without settings is empty", () => {
+  assert.deepEqual(read(""), {});
+  assert.deepEqual(read("# nothing\n\n  # yet\n"), {});
+});
+
+it("every kind of bad file is one line that names the file", () => {
+  assert.match(problem("a: [1"), /^file "f.yaml" is not YAML: .* in line 1$/);
+  assert.match(problem("klog-v: 1\nklog-v: 2"), /duplicated mapping key in line 2/);
+  assert.match(problem("- klog-v"), /is not a map/);
+  assert.match(problem("klog-v"), /is not a map/);
+  assert.match(problem("klog-v: 1\n---\nklog-v: 2"), /^file "f.yaml" is not YAML/);
+  assert.match(problem("klog-vv: 1"), /key in file "f.yaml": klog-vv; did you mean klog-v\?/);
+  assert.match(problem("config: other.yaml"), /a file cannot name another/);
+  assert.match(problem("core-kube-impersonate-groups: [[a]]"), /nested too deep/);
+  assert.match(problem("webhook:\n  port: 1"), /key in file "f.yaml": webhook; did you mean/);
+});
+
+it("an unreadable file is named with the reason", () => {
+  const inputs = readConfigFile("f.yaml", () => {
+    throw new Error("EACCES: permission denied\nmore");
+  });
+  assert(inputs instanceof Problem);
+  assert.equal(inputs.message, 'cannot read the file of --config="f.yaml": EACCES: permission denied');
+});
+
+it("the reader is told the limit of 1 MB", () => {
+  let limit = 0;
+  readConfigFile("f.yaml", (_path, bytesMax) => {
+    limit = bytesMax;
+    return "";
+  });
+  assert.equal(limit, 1024 * 1024);
+});

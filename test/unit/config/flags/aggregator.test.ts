@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { aggregatorFlags } from "../../../../src/config/flags/aggregator.ts";
+import { defaults } from "./defaults.ts";
+
+it("aggregator and update-trigger have upstream's defaults but for observed settlement and a usable namespace", () => {
+  const found = defaults(aggregatorFlags);
+  const expected = {
+    "aggregator-cell-id": "default",
+    "aggregator-podprotector-label-selector": {},
+    "aggregator-pod-label-selector": {},
+    "aggregator-rate-jitter-low": 0.5,
+    "aggregator-rate-jitter-high": 1,
+    "aggregator-informer-synctime-algorithm": "observed",
+    "aggregator-informer-synctime-algorithm.annotation-key": "",
+    "aggregator-settlement-fence-delay": 10_000,
+    "aggregator-settle-window": 75_000,
+    "aggregator-leader-elector-name": "podseidon-aggregator",
+    "update-trigger-enable": false,
+    "update-trigger-update-frequency": 1_000,
+    "update-trigger-dummy-pod-name": "podseidon-update-trigger",
+    "update-trigger-dummy-pod-namespace": "default",
+    "update-trigger-dummy-pod-labels": {},
+    "update-trigger-dummy-pod-annotations": {},
+    "update-trigger-dummy-pod-image": ":",
+    "update-trigger-dummy-pod-scheduler": "do-not-schedule",
+  };
+  for (const [name, value] of Object.entries(expected)) assert.deepEqual(found[name], value, name);
+});
+
+it("an image name without characters or with spaces is refused", () => {
+  const { type } = aggregatorFlags["update-trigger-dummy-pod-image"];
+  assert(!type.parse("").ok);
+  assert(!type.parse("a b").ok);
+});

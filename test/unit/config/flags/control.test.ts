@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { electorFlags, workerFlags } from "../../../../src/config/flags/control.ts";
+import { defaults } from "./defaults.ts";
+
+it("a controller has upstream's flags and defaults", () => {
+  assert.deepEqual(defaults(workerFlags), {
+    "worker-concurrency": 1,
+    "worker-backoff-base": 100,
+    "worker-backoff-max": 60_000,
+    "worker-backoff-conflict": 10,
+  });
+  assert.deepEqual(defaults(electorFlags("podseidon-test", "core")), {
+    enable: true,
+    namespace: "default",
+    name: "podseidon-test",
+    "lease-duration": 15_000,
+    "renew-deadline": 10_000,
+    "retry-period": 2_000,
+  });
+});

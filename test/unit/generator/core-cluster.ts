@@ -1,0 +1,196 @@
+/** A core cluster in the API double with generators on it, and what tests do and ask there. */
+import assert from "node:assert/strict";
+import { type DeploymentRecord, readDeployment } from "../../../src/api/deployment.ts";
+import { annotations, finalizer, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
+import { createGeneratorMetrics, Generator, type GeneratorConfig } from "../../../src/generator/index.ts";
+import { createEventRecorder, createInformer } from "../../../src/kube/index.ts";
+import { deployments, podProtectors, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
+import { builtInResources, Engine, type JsonObject, type KubeObject, type ResourceType } from "../../double/index.ts";
+import { permissivePodProtectorCrd } from "../../double/index.ts";
+import { createCountingMetrics } from "../kube/counting-metrics.ts";
+import { createRecordingLogger } from "../observability/recording-logger.ts";
+import { createSeededRng } from "../../support/seeded-rng.ts";
+import { createVirtualClock } from "../../support/virtual-clock.ts";
+import { EngineClient } from "./engine-client.ts";
+
+export type Core = Awaited<ReturnType<typeof createCore>>;
+export type GeneratorProcess = ReturnType<Core["startGenerator"]>;
+
+const config: GeneratorConfig = {
+  protectionSelector: {},
+  protectNonZero: false,
+  workerConcurrency: 2,
+  workerBackoffBaseMs: 100,
+  workerBackoffMaxMs: 60_000,
+  workerBackoffConflictMs: 10,
+};
+
+export async function createCore() {
+  const clock = createVirtualClock();
+  const rng = createSeededRng(1);
+  const callWebhook = (): never => assert.fail("no webhook is configured");
+  const engine = new Engine({ clock, rng, callWebhook });
+  await engine.bootstrap();
+  const protectorType: ResourceType = await engine.installCrd(permissivePodProtectorCrd());
+  const sourceType = builtInResources.deployments;
+
+  return {
+    clock,
+    engine,
+    protectorType,
+
+    /** Starts a process that leads at once, or stands by with warm caches until `lead` is called. */
+    startGenerator(overrides: Partial<GeneratorConfig> = {}, { standby = false } = {}) {
+      const client = new EngineClient(engine);
+      const logger = createRecordingLogger();
+      const metrics = createCountingMetrics();
+      const common = { client, clock, rng, logger, metrics };
+      const sources = createInformer<DeploymentRecord>({
+        ...common,
+        resource: deployments,
+        decode: readDeployment,
+        name: "deployments",
+      });
+      const protectors = createInformer<StoredProtector>({
+        ...common,
+        resource: podProtectors,
+        decode(raw) {
+          const read = readProtector(raw);
+          return read.ok ? read.stored : undefined;
+        },
+        name: "podprotectors",
+      });
+      const events = createEventRecorder({ ...common, component: "podseidon-generator" });
+      const generator = new Generator(
+        { ...config, ...overrides },
+        {
+          core: client,
+          deployments: sources,
+          protectors,
+          events,
+          clock,
+          rng,
+          logger,
+          metrics: createGeneratorMetrics(metrics),
+        },
+      );
+      const life = new AbortController();
+      const running = [protectors.run(life.signal), sources.run(life.signal)];
+      let leadership = new AbortController();
+      const lead = async (): Promise<void> => {
+        await clock.advance(0);
+        assert.ok(generator.hasSynced(), "the caches are synced");
+        leadership = new AbortController();
+        running.push(generator.lead(leadership.signal));
+      };
+      return {
+        client,
+        logger,
+        lead,
+        /** Waits for the caches, and leads unless it stands by. */
+        async ready() {
+          await clock.advance(0);
+          if (!standby) await lead();
+          await clock.advance(1_000);
+        },
+        loseLeadership: () => leadership.abort(),
+        actions: (action: string, namespace = "default") =>
+          metrics.value("generator_action", {
+            group: "apps",
+            version: "v1",
+            resource: "deployments",
+            namespace,
+            action,
+          }),
+        errors: () => logger.entries.filter(({ level }) => level === "error"),
+        /** The process ends at once, in the middle of whatever it does. */
+        kill() {
+          client.dead = true;
+          leadership.abort();
+          life.abort();
+        },
+        async stop() {
+          leadership.abort();
+          life.abort();
+          await clock.advance(0);
+          await Promise.all(running);
+          events.close();
+        },
+      };
+    },
+
+    createDeployment: (name: string, more: DeploymentOptions = {}) =>
+      engine.create(sourceType, "default", deploymentBody(name, more)),
+    patchDeployment: (name: string, body: JsonObject) => engine.patch(sourceType, "default", name, mergePatch(body)),
+    deleteDeployment: (name: string) => engine.delete(sourceType, "default", name),
+    /** The object is gone without a deletion: no deletionTimestamp was ever seen, finalizers did not matter. */
+    eraseDeployments: () => engine.wipe(sourceType),
+    deployment: (name: string) => engine.find(sourceType, "default", name),
+
+    createProtector: (name: string, more: { metadata?: JsonObject; spec?: JsonObject } = {}) =>
+      engine.create(protectorType, "default", protectorBody(name, more)),
+    patchProtector: (name: string, body: JsonObject) => engine.patch(protectorType, "default", name, mergePatch(body)),
+    async writeCells(name: string, cells: readonly JsonObject[]) {
+      const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
+      const patch = mergePatch({ status: { cells, summary } });
+      return await engine.patch(protectorType, "default", name, patch, { subresource: "status" });
+    },
+    deleteProtector: (name: string) => engine.delete(protectorType, "default", name),
+    protector: (name: string) => engine.find(protectorType, "default", name),
+    events: () => engine.list(builtInResources.events, "default").items,
+  };
+}
+
+function mergePatch(body: JsonObject) {
+  return { contentType: "application/merge-patch+json", body };
+}
+
+interface DeploymentOptions {
+  readonly replicas?: number;
+  readonly metadata?: JsonObject;
+  readonly spec?: JsonObject;
+}
+
+function deploymentBody(name: string, { replicas = 10, metadata = {}, spec = {} }: DeploymentOptions): JsonObject {
+  const labels = { app: "web" };
+  const container = { name: "main", image: "web:1" };
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name, namespace: "default", ...metadata },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [container] } },
+      ...spec,
+    },
+  };
+}
+
+function protectorBody(name: string, { metadata = {}, spec = {} }: { metadata?: JsonObject; spec?: JsonObject }) {
+  return {
+    apiVersion: "podseidon.kubewharf.io/v1alpha1",
+    kind: "PodProtector",
+    metadata: { name, namespace: "default", ...metadata },
+    spec: { minAvailable: 3, minReadySeconds: 0, selector: { matchLabels: { app: "mine" } }, ...spec },
+  };
+}
+
+/** The labels of the protector of a Deployment. */
+export function labelsFor(deploymentName: string): JsonObject {
+  return {
+    [sourceLabels.name]: deploymentName,
+    [sourceLabels.group]: "apps",
+    [sourceLabels.kind]: "Deployment",
+    [sourceLabels.resource]: "deployments",
+  };
+}
+
+/** True while the webhook has to enforce the object: it is there and not marked as released. */
+export function isInForce(protector: KubeObject | undefined): boolean {
+  return protector !== undefined && protector.metadata.annotations?.[annotations.released] === undefined;
+}
+
+export function hasFinalizer(object: KubeObject | undefined): boolean {
+  return object?.metadata.finalizers?.includes(finalizer) === true;
+}

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createGeneratorMetrics } from "../../../src/generator/metrics.ts";
+import { createMetrics } from "../../../src/observability/metrics.ts";
+
+test("the registry takes every metric under upstream's name with the labels that the generator sets", async () => {
+  const registry = createMetrics({ byNamespace: true, byUser: false, ofProcess: false });
+  const metrics = createGeneratorMetrics(registry);
+  const source = { group: "apps", version: "v1", resource: "deployments", namespace: "default" };
+  metrics.actions.inc({ ...source, action: "Create" });
+  metrics.actions.inc({ ...source, action: "Create" });
+  metrics.reconcile.observe({ ...source, error: "nil" }, 0.1);
+  metrics.queueSize.set({}, 2);
+  const { text } = await registry.expose();
+  const labels = 'group="apps",version="v1",resource="deployments",namespace="default"';
+  for (const line of [
+    "generator_queue_entries 2",
+    `generator_action{${labels},action="Create"} 2`,
+    `generator_reconcile_count{${labels},error="nil"} 1`,
+    `generator_reconcile_sum{${labels},error="nil"} 0.1`,
+  ]) {
+    assert.ok(text.split("\n").includes(line), `${line} in\n${text}`);
+  }
+});

@@ -1,0 +1,28 @@
+/** Metrics that keep what was counted, as `name{label="value"}` lines. */
+import { type Labels, type Metrics } from "../../../src/util/metrics.ts";
+
+export interface CountingMetrics extends Metrics {
+  /** Counters and gauges: the value; histograms: the number of observations. 0 when never touched. */
+  value(name: string, labels?: Labels): number;
+  scrape(): void;
+}
+
+export function createCountingMetrics(): CountingMetrics {
+  const values = new Map<string, number>();
+  const samples: (() => void)[] = [];
+  const key = (name: string, labels: Labels = {}): string =>
+    `${name}${JSON.stringify(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)))}`;
+  const add = (name: string, labels: Labels | undefined, by: number): void => {
+    values.set(key(name, labels), (values.get(key(name, labels)) ?? 0) + by);
+  };
+  return {
+    counter: (name) => ({ inc: (labels, by = 1) => add(name, labels, by) }),
+    gauge: (name) => ({ set: (labels, value) => void values.set(key(name, labels), value) }),
+    histogram: (name) => ({ observe: (labels) => add(name, labels, 1) }),
+    onScrape: (sample) => void samples.push(sample),
+    value: (name, labels) => values.get(key(name, labels)) ?? 0,
+    scrape: () => {
+      for (const sample of samples) sample();
+    },
+  };
+}

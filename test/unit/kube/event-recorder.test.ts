@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { createEventRecorder, type ObjectReference } from "../../../src/kube/event-recorder.ts";
+import { KubeError } from "../../../src/kube/kube-client.ts";
+import { silentLogger } from "../../../src/util/logger.ts";
+import { createSeededRng } from "../../support/seeded-rng.ts";
+import { createVirtualClock } from "../../support/virtual-clock.ts";
+import { createCountingMetrics } from "./counting-metrics.ts";
+import { createScriptedKubeClient } from "./scripted-kube-client.ts";
+
+function setUp() {
+  const clock = createVirtualClock();
+  const client = createScriptedKubeClient();
+  client.onRequest = () => ({});
+  const metrics = createCountingMetrics();
+  const recorder = createEventRecorder({
+    client,
+    component: "podseidon-test",
+    clock,
+    rng: createSeededRng(1),
+    logger: silentLogger,
+    metrics,
+  });
+  return { clock, client, metrics, recorder };
+}
+
+const protector = (name: string): ObjectReference => ({
+  apiVersion: "podseidon.kubewharf.io/v1alpha1",
+  kind: "PodProtector",
+  namespace: "team",
+  name,
+  uid: `uid-${name}`,
+});
+
+test("an Event names the object, and repetitions raise its count", async () => {
+  const { clock, client, recorder } = setUp();
+  recorder.record(protector("web"), "Warning", "Refused", "no quota");
+  await clock.advance(5_000);
+  recorder.record(protector("web"), "Warning", "Refused", "still none");
+  await clock.advance(0);
+  const [post, patch] = client.requests;
+  assert.equal(post?.path, "/api/v1/namespaces/team/events");
+  const body = post?.body as Record<string, unknown> & { metadata: { name: string } };
+  assert.deepEqual(body["involvedObject"], protector("web"));
+  assert.deepEqual(
+    [body["type"], body["reason"], body["message"], body["count"], body["firstTimestamp"], body["lastTimestamp"]],
+    ["Warning", "Refused", "no quota", 1, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"],
+  );
+  assert.deepEqual(body["source"], { component: "podseidon-test" });
+  assert.equal(patch?.path, `/api/v1/namespaces/team/events/${body.metadata.name}`);
+  assert.deepEqual(patch?.body, { count: 2, message: "still none", lastTimestamp: "2026-01-01T00:00:05Z" });
+});
+
+test("a flood about one object is a few writes, whose count is right at the end", async () => {
+  const { clock, client, recorder } = setUp();
+  for (let call = 0; call < 10_000; call++) recorder.record(protector("web"), "Warning", "Refused", "no quota");
+  await clock.advance(0);
+  assert.ok(client.requests.length <= 3, `${client.requests.length} writes`);
+  assert.equal((client.requests.at(-1)?.body as { count?: number } | undefined)?.count, 10_000);
+});
+
+test("a flood about many objects is limited, and the rest is counted as dropped", async () => {
+  const { clock, client, recorder, metrics } = setUp();
+  for (let index = 0; index < 6_000; index++) recorder.record(protector(`p${index}`), "Warning", "Refused", "no quota");
+  await clock.advance(0);
+  assert.equal(client.requests.length, 25);
+  await clock.advance(600_000);
+  assert.equal(client.requests.length, 25 + 60);
+  assert.equal(metrics.value("kube_events_dropped_total", { reason: "rate" }), 6_000 - 85);
+});
+
+test("a failed write is dropped, and a forgotten Event is created again", async () => {
+  const { clock, client, recorder, metrics } = setUp();
+  recorder.record(protector("web"), "Normal", "Synced", "1");
+  await clock.advance(0);
+  client.onRequest = () => {
+    throw new KubeError("notFound", "gone");
+  };
+  recorder.record(protector("web"), "Normal", "Synced", "2");
+  await clock.advance(0);
+  client.onRequest = () => ({});
+  recorder.record(protector("web"), "Normal", "Synced", "3");
+  await clock.advance(0);
+  assert.deepEqual(
+    client.requests.map(({ method }) => method),
+    ["POST", "PATCH", "POST"],
+  );
+  assert.equal(metrics.value("kube_events_dropped_total", { reason: "notFound" }), 1);
+});
+
+test("after ten minutes a repetition is a new Event", async () => {
+  const { clock, client, recorder } = setUp();
+  recorder.record(protector("web"), "Normal", "Synced", "1");
+  await clock.advance(600_001);
+  recorder.record(protector("web"), "Normal", "Synced", "1");
+  await clock.advance(0);
+  assert.deepEqual(
+    client.requests.map(({ method }) => method),
+    ["POST", "POST"],
+  );
+});
+
+test("a closed recorder sends nothing and leaves no timer", async () => {
+  const { clock, client, recorder } = setUp();
+  for (let index = 0; index < 50; index++) recorder.record(protector(`p${index}`), "Warning", "Refused", "no quota");
+  await clock.advance(0);
+  recorder.close();
+  recorder.record(protector("late"), "Warning", "Refused", "no quota");
+  await clock.advance(60_000);
+  assert.equal(client.requests.length, 25);
+  assert.equal(clock.pendingTimers, 0);
+});

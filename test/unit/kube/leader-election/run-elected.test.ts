@@ -1,0 +1,307 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Elector, runElected } from "../../../../src/kube/leader-election/index.ts";
+import { silentLogger } from "../../../../src/util/logger.ts";
+import { createSeededRng } from "../../../support/seeded-rng.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { createCountingMetrics } from "../counting-metrics.ts";
+import { candidate, config, createLeaseServer, type Lease } from "./lease-rig.ts";
+
+test("the first candidate creates the Lease, works at once and renews every retry period", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a");
+  await clock.advance(0);
+  assert.deepEqual(a.log, ["starts 0"]);
+  assert.equal(a.elector.isLeader(), true);
+  assert.deepEqual(server.lease?.spec, {
+    holderIdentity: "a",
+    leaseDurationSeconds: 15,
+    acquireTime: "2026-01-01T00:00:00.000000Z",
+    renewTime: "2026-01-01T00:00:00.000000Z",
+    leaseTransitions: 0,
+  });
+  await clock.advance(60_000);
+  assert.equal(server.writes.length, 31);
+  assert.equal(server.lease?.spec["acquireTime"], "2026-01-01T00:00:00.000000Z");
+  assert.equal(server.lease?.spec["renewTime"], "2026-01-01T00:01:00.000000Z");
+  assert.equal(
+    a.net.client.requests.filter(({ method }) => method === "GET").length,
+    1,
+    "a holder writes without reading",
+  );
+  a.metrics.scrape();
+  assert.equal(a.metrics.value("leader_heartbeat", { cluster_class: "core", elector_name: "test", identity: "a" }), 60);
+  a.stop.abort();
+  await a.running;
+});
+
+test("a graceful stop keeps the Lease until the work has drained, then gives it away", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a", { drainMs: 20_000 });
+  await clock.advance(1_000);
+  const b = candidate(server, clock, "b");
+  a.stop.abort();
+  await clock.advance(19_000);
+  assert.deepEqual(a.log, ["starts 0", "told 1000"]);
+  assert.equal(server.lease?.spec["holderIdentity"], "a");
+  assert.deepEqual(b.log, []);
+  await clock.advance(1_001);
+  await a.running;
+  assert.equal(a.log.at(-1), "ends 21000");
+  assert.equal(server.lease?.spec["holderIdentity"], "");
+  assert.equal(server.lease?.spec["leaseDurationSeconds"], 1);
+  assert.equal(server.lease?.spec["leaseTransitions"], 0);
+  assert.equal(a.elector.isLeader(), false);
+  assert.deepEqual([a.events("acquired"), a.events("lost")], [1, 1]);
+  await clock.advance(5_000);
+  assert.equal(server.lease?.spec["holderIdentity"], "b");
+  assert.equal(server.lease?.spec["leaseTransitions"], 1);
+  assert.equal(b.log.length, 1, "the next candidate need not wait for the lease duration");
+  b.stop.abort();
+  await clock.advance(0);
+  await b.running;
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test("a holder that cannot renew stops its work before anybody else may start, and stands again", async () => {
+  for (const failure of ["down", "hangs", "loseAnswers"] as const) {
+    const clock = createVirtualClock();
+    const server = createLeaseServer(clock);
+    const a = candidate(server, clock, "a");
+    const b = candidate(server, clock, "b");
+    await clock.advance(100_000);
+    a.net[failure] = true;
+    let bothWorked = false;
+    for (let second = 0; second < 60; second++) {
+      await clock.advance(1_000);
+      bothWorked ||= a.state.working && b.state.working;
+    }
+    assert.equal(bothWorked, false, failure);
+    assert.equal(a.state.working, false, failure);
+    assert.equal(a.events("lost"), 1, failure);
+    assert.equal(b.state.working, true, failure);
+    a.net[failure] = false;
+    await clock.advance(30_000);
+    assert.notEqual(a.state.working, b.state.working, failure);
+    b.stop.abort();
+    await clock.advance(10_000);
+    await b.running;
+    assert.equal(a.state.working, true, `${failure}: the first one leads again`);
+    assert.equal(a.events("acquired"), 2);
+    a.stop.abort();
+    await clock.advance(0);
+    await a.running;
+    assert.equal(clock.pendingTimers, 0);
+  }
+});
+
+test("the work of a holder whose requests hang is told to stop within the renew deadline", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a");
+  await clock.advance(2_500);
+  a.net.hangs = true;
+  await clock.advance(30_000);
+  assert.deepEqual(a.log, ["starts 0", "told 12000", "ends 12000"], "the last renewal began at 2000");
+  a.stop.abort();
+  await clock.advance(30_000);
+  await a.running;
+});
+
+test("who needed nearly the whole renew deadline to acquire the Lease renews it before that is over", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a", { slowMs: 4_700 });
+  await clock.advance(9_400);
+  assert.deepEqual(a.log, ["starts 9400"]);
+  a.net.slowMs = 0;
+  await clock.advance(60_000);
+  assert.deepEqual(a.log, ["starts 9400"]);
+  a.stop.abort();
+  await a.running;
+});
+
+test("a failure shorter than the renew deadline costs nothing", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a");
+  await clock.advance(4_500);
+  a.net.down = true;
+  await clock.advance(7_000);
+  a.net.down = false;
+  await clock.advance(60_000);
+  assert.deepEqual(a.log, ["starts 0"]);
+  a.stop.abort();
+  await a.running;
+});
+
+test("a client-go holder is left its lease duration, timed from the last change that was seen", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  // Its clock is an hour behind: only changes count.
+  const hold = (renewTime: string): Lease =>
+    server.put({
+      metadata: { name: "podseidon-test", namespace: "default", labels: { kept: "yes" } },
+      spec: {
+        holderIdentity: "go_1",
+        leaseDurationSeconds: 40,
+        acquireTime: "2025-12-31T23:00:00.000000Z",
+        renewTime,
+        leaseTransitions: 7,
+        preferredHolder: "x",
+      },
+    });
+  hold("2025-12-31T23:00:00.000000Z");
+  const a = candidate(server, clock, "a");
+  await clock.advance(20_000);
+  hold("2025-12-31T23:00:20.000000Z");
+  const renewals = server.writes.length;
+  await clock.advance(39_000);
+  assert.equal(server.writes.length, renewals);
+  assert.equal(a.elector.holder(), "go_1");
+  await clock.advance(10_000);
+  assert.equal(a.state.working, true);
+  assert.deepEqual(
+    [
+      server.lease?.spec["holderIdentity"],
+      server.lease?.spec["leaseTransitions"],
+      server.lease?.spec["leaseDurationSeconds"],
+    ],
+    ["a", 8, 15],
+  );
+  assert.equal(server.lease?.spec["preferredHolder"], "x", "fields of others are kept");
+  assert.deepEqual(server.lease?.metadata.labels, { kept: "yes" });
+  a.stop.abort();
+  await a.running;
+});
+
+test("jumps of the wall clock change nothing", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a");
+  const b = candidate(server, clock, "b");
+  for (const jumpMs of [3_600_000, -7_200_000, 86_400_000]) {
+    await clock.advance(30_000);
+    clock.jumpWallClock(jumpMs);
+  }
+  await clock.advance(30_000);
+  assert.equal(a.log.length + b.log.length, 1, "one leader from the start to the end");
+  a.stop.abort();
+  b.stop.abort();
+  await clock.advance(0);
+  await Promise.all([a.running, b.running]);
+});
+
+test("a holder that finds another in the Lease stops at once", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a");
+  await clock.advance(3_000);
+  server.put({ ...server.lease!, spec: { ...server.lease!.spec, holderIdentity: "thief" } });
+  await clock.advance(1_000);
+  assert.deepEqual(a.log, ["starts 0", "told 4000", "ends 4000"]);
+  assert.equal(server.lease?.spec["holderIdentity"], "thief");
+  a.stop.abort();
+  await a.running;
+  assert.equal(server.lease?.spec["holderIdentity"], "thief", "what is lost is not released");
+});
+
+test("a deleted or touched Lease is taken back by its holder without a break", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a");
+  await clock.advance(3_000);
+  server.lease = undefined;
+  await clock.advance(5_000);
+  assert.equal((server.lease as Lease | undefined)?.spec["holderIdentity"], "a");
+  server.put({
+    ...server.lease!,
+    metadata: { ...(server.lease as unknown as Lease).metadata, labels: { touched: "yes" } },
+  });
+  await clock.advance(20_000);
+  assert.deepEqual(a.log, ["starts 0"]);
+  a.stop.abort();
+  await a.running;
+});
+
+test("five candidates: never two work, and the next one follows each that leaves", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const all = ["a", "bb", "ccc", "dddd", "eeeee"].map((name) => candidate(server, clock, name));
+  for (let left = all.length; left > 0; left--) {
+    await clock.advance(30_000);
+    const working = all.filter(({ state }) => state.working);
+    assert.equal(working.length, 1);
+    working[0]!.stop.abort();
+    await clock.advance(0);
+    await working[0]!.running;
+  }
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test("a candidate that is stopped while it waits ends at once and has written nothing", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a");
+  await clock.advance(1_000);
+  const b = candidate(server, clock, "b");
+  await clock.advance(10_000);
+  b.net.hangs = true;
+  await clock.advance(6_000);
+  b.stop.abort();
+  await b.running;
+  assert.ok(b.net.client.requests.every(({ method }) => method === "GET"));
+  assert.equal(b.elector.isLeader(), false);
+  a.stop.abort();
+  await a.running;
+});
+
+test("without election the work runs at once and no Lease is touched", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a", { change: { enable: false } });
+  await clock.advance(100_000);
+  assert.equal(a.state.working, true);
+  assert.equal(a.elector.isLeader(), true);
+  a.stop.abort();
+  await a.running;
+  assert.equal(a.net.client.requests.length, 0);
+});
+
+test("what the work rejects with is passed on, and the Lease is left to run out", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const { client } = server.client();
+  const elector = new Elector({
+    config,
+    client,
+    identity: "a",
+    clusterClass: "core",
+    electorName: "test",
+    clock,
+    rng: createSeededRng(1),
+    logger: silentLogger,
+    metrics: createCountingMetrics(),
+  });
+  await assert.rejects(
+    runElected(elector, new AbortController().signal, async () => {
+      throw new TypeError("a mistake");
+    }),
+    /a mistake/,
+  );
+  assert.equal(server.lease?.spec["holderIdentity"], "a");
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test("a Lease that has not been renewed for its duration fails the check", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a");
+  await clock.advance(1_000);
+  assert.equal(a.elector.check(), undefined);
+  a.stop.abort();
+  await a.running;
+  assert.equal(a.elector.check(), undefined, "nobody expects a renewal of one that does not lead");
+});

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { parseTime } from "../../../../src/api/micro-time.ts";
+import { annotations } from "../../../../src/api/v1alpha1/names.ts";
+import { readListMeta, readObjectMeta, readTime } from "../../../../src/kube/protobuf/meta.ts";
+import { WireReader } from "../../../../src/kube/protobuf/wire-reader.ts";
+import { entry, field, message, time } from "./writer.ts";
+
+/** A reader that is at a field whose content is `bytes`. */
+function at(bytes: Buffer): WireReader {
+  const reader = new WireReader(field(1, bytes), "test");
+  assert.equal(reader.next(), true);
+  return reader;
+}
+
+test("an ObjectMeta has the fields that are read of a pod, and no others", () => {
+  const written = time("2026-01-02T03:04:05Z");
+  const bytes = message(
+    field(1, "web-0"),
+    field(2, "web-"),
+    field(3, "shop"),
+    field(4, "/self"),
+    field(5, "u"),
+    field(6, "77"),
+    field(7, 4),
+    field(8, written),
+    field(9, time("2026-01-02T03:05:05Z")),
+    field(10, 0),
+    field(11, entry("app", "web")),
+    field(11, entry("empty", "")),
+    field(12, entry(annotations.updateTriggerTime, "ü€𝄞")),
+    field(12, entry("example.com/long", "x".repeat(1000))),
+    field(13, field(1, "owner")),
+    field(14, "finalizer"),
+    field(17, message(field(1, "kubectl"), field(4, written), field(8, "status"))),
+    field(17, field(1, "without a time")),
+  );
+  assert.deepEqual(readObjectMeta(at(bytes)), {
+    name: "web-0",
+    namespace: "shop",
+    uid: "u",
+    resourceVersion: "77",
+    creationTimestamp: new Date("2026-01-02T03:04:05Z"),
+    deletionTimestamp: new Date("2026-01-02T03:05:05Z"),
+    deletionGracePeriodSeconds: 0,
+    labels: { app: "web", empty: "" },
+    annotations: { [annotations.updateTriggerTime]: "ü€𝄞" },
+    managedFields: [{ time: new Date("2026-01-02T03:04:05Z") }, {}],
+  });
+});
+
+test("a map entry without key or value has an empty one, and a label cannot change what objects are", () => {
+  const bytes = message(field(11, field(1, "key")), field(11, field(2, "value")), field(11, entry("__proto__", "x")));
+  const { labels } = readObjectMeta(at(bytes));
+  assert.deepEqual(labels, { key: "", "": "value" });
+  assert.equal(({} as Record<string, unknown>)["x"], undefined);
+});
+
+test("a ListMeta has version and continue token", () => {
+  const bytes = message(field(1, ""), field(2, "9"), field(3, "token"), field(4, 12));
+  assert.deepEqual(readListMeta(at(bytes)), { resourceVersion: "9", continue: "token" });
+});
+
+test("a time is the moment that JSON says, and the zero time is absent", () => {
+  const read = (bytes: Buffer): Date | undefined => readTime(at(bytes));
+  for (const text of ["0000-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]) {
+    assert.deepEqual(read(time(text)), new Date(text));
+    assert.notEqual(parseTime(read(time(text))), undefined);
+    assert.equal(parseTime(read(time(text))), parseTime(text));
+  }
+  assert.deepEqual(read(message(field(1, 60), field(2, 999_999_999))), new Date(60_000));
+  assert.equal(read(Buffer.alloc(0)), undefined);
+  for (const seconds of [253_402_300_800, -62_167_219_201, 2n ** 63n - 1n, -(2n ** 63n)]) {
+    assert.ok(read(field(1, seconds)) instanceof Date);
+    assert.equal(parseTime(read(field(1, seconds))), undefined);
+  }
+});

@@ -1,0 +1,380 @@
+import "reflect-metadata";
+import assert from "node:assert/strict";
+import { type webcrypto } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type ServerResponse } from "node:http";
+import path from "node:path";
+import { type TLSSocket } from "node:tls";
+import test from "node:test";
+import {
+  X509CertificateGenerator,
+  type X509Certificate,
+  BasicConstraintsExtension,
+  SubjectAlternativeNameExtension,
+} from "@peculiar/x509";
+import { isKubeError } from "../../../../src/kube/kube-client.ts";
+import { createCredentialSource } from "../../../../src/kube/transport/credentials.ts";
+import { createKubeClient, type ClusterConfig } from "../../../../src/kube/transport/index.ts";
+import { StartError } from "../../../../src/lifecycle/component.ts";
+import { silentLogger } from "../../../../src/util/logger.ts";
+import { createSeededRng } from "../../../support/seeded-rng.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { createCountingMetrics } from "../counting-metrics.ts";
+import { plainCluster } from "../../../support/cluster-config.ts";
+import { temporaryFolder, writeKubeConfig, type Context } from "./kubeconfigs.ts";
+import { sendJson, startLoopbackServer } from "./loopback-server.ts";
+
+async function headersFor(t: Context, user: object | undefined, change: Partial<ClusterConfig> = {}) {
+  const file = writeKubeConfig(temporaryFolder(t), { server: "http://127.0.0.1:1" }, user);
+  const source = await createCredentialSource(
+    { ...plainCluster, kubeConfigPath: file, ...change },
+    { clock: createVirtualClock(), logger: silentLogger },
+  );
+  return (await source.current()).headers;
+}
+
+test("token, basic and no credentials", async (t) => {
+  assert.deepEqual(await headersFor(t, { token: "secret" }), { authorization: "Bearer secret" });
+  assert.deepEqual(await headersFor(t, { username: "me", password: "pw" }), {
+    authorization: `Basic ${btoa("me:pw")}`,
+  });
+  assert.deepEqual(await headersFor(t, {}), {});
+  assert.deepEqual(await headersFor(t, undefined), {});
+});
+
+test("impersonation of the flags goes before that of the kubeconfig, as a whole", async (t) => {
+  const user = { token: "x", as: "file-user", "as-uid": "7", "as-groups": ["g1", "g2"] };
+  assert.deepEqual(await headersFor(t, user), {
+    authorization: "Bearer x",
+    "impersonate-user": "file-user",
+    "impersonate-uid": "7",
+    "impersonate-group": ["g1", "g2"],
+  });
+  assert.deepEqual(await headersFor(t, user, { impersonateUsername: "flag-user" }), {
+    authorization: "Bearer x",
+    "impersonate-user": "flag-user",
+  });
+});
+
+test("an exec plugin is run with its description, and its token is used", async (t) => {
+  const script =
+    'const i=JSON.parse(process.env.KUBERNETES_EXEC_INFO);console.log(JSON.stringify({status:{token:i.kind+"-"+i.apiVersion}}))';
+  const exec = { apiVersion: "client.authentication.k8s.io/v1", command: process.execPath, args: ["-e", script] };
+  assert.deepEqual(await headersFor(t, { exec }), {
+    authorization: "Bearer ExecCredential-client.authentication.k8s.io/v1",
+  });
+});
+
+test("credentials are loaded again after a refresh that could not read the kubeconfig", async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(path.join(folder, "token"), "first");
+  const kubeConfigPath = writeKubeConfig(folder, { server: "http://127.0.0.1:1" }, { tokenFile: "token" });
+  const kubeConfig = readFileSync(kubeConfigPath);
+  const clock = createVirtualClock();
+  const source = await createCredentialSource({ ...plainCluster, kubeConfigPath }, { clock, logger: silentLogger });
+  const first = await source.current();
+  rmSync(kubeConfigPath);
+  assert.equal(await source.refresh(first), false);
+  writeFileSync(kubeConfigPath, kubeConfig);
+  writeFileSync(path.join(folder, "token"), "second");
+  await clock.advance(10_000);
+  assert.deepEqual((await source.current()).headers, { authorization: "Bearer second" });
+});
+
+test("a rotated token file is read again after 10 s, and the old token is kept while the file is missing", async (t) => {
+  const folder = temporaryFolder(t);
+  const tokenFile = path.join(folder, "token");
+  writeFileSync(tokenFile, "first\n");
+  const kubeConfigPath = writeKubeConfig(
+    folder,
+    { server: "http://127.0.0.1:1" },
+    { tokenFile: "token", token: "ignored" },
+  );
+  const clock = createVirtualClock();
+  const source = await createCredentialSource({ ...plainCluster, kubeConfigPath }, { clock, logger: silentLogger });
+  const token = async (): Promise<unknown> => (await source.current()).headers["authorization"];
+  assert.equal(await token(), "Bearer first");
+  writeFileSync(tokenFile, "second\n");
+  await clock.advance(9_999);
+  assert.equal(await token(), "Bearer first");
+  await clock.advance(1);
+  assert.equal(await token(), "Bearer second");
+  rmSync(tokenFile);
+  await clock.advance(10_000);
+  assert.equal(await token(), "Bearer second");
+  writeFileSync(tokenFile, "third");
+  await clock.advance(10_000);
+  assert.equal(await token(), "Bearer third");
+});
+
+test("a 401 loads the credentials once and sends the request again", async (t) => {
+  const folder = temporaryFolder(t);
+  const tokenFile = path.join(folder, "token");
+  writeFileSync(tokenFile, "old");
+  const server = await startLoopbackServer(t, (request, response) => {
+    if (request.headers.authorization === "Bearer new") sendJson(response, 200, { ok: true });
+    else sendJson(response, 401, { kind: "Status", code: 401 });
+  });
+  const kubeConfigPath = writeKubeConfig(folder, { server: `http://127.0.0.1:${server.port}` }, { tokenFile });
+  const clock = createVirtualClock();
+  const deps = { clock, rng: createSeededRng(1), logger: silentLogger, metrics: createCountingMetrics() };
+  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
+  t.after(() => void client.close());
+  writeFileSync(tokenFile, "new");
+  const answers = await Promise.all([1, 2, 3].map(() => client.request({ method: "POST", path: "/x", body: {} })));
+  assert.deepEqual(answers, [{ ok: true }, { ok: true }, { ok: true }]);
+  await client.stream({ method: "GET", path: "/w" }, 1_000).then((stream) => stream[Symbol.asyncIterator]().return?.());
+  writeFileSync(tokenFile, "revoked");
+  await clock.advance(10_000);
+  const before = server.requests.length;
+  await assert.rejects(client.request({ method: "GET", path: "/x" }), { kind: "unauthorized" });
+  await assert.rejects(client.request({ method: "GET", path: "/x" }), { kind: "unauthorized" });
+  assert.equal(server.requests.length - before, 3, "within a second nothing is loaded twice");
+});
+
+test("a request loads the credentials once, however long the refusals take", async (t) => {
+  const clock = createVirtualClock();
+  const server = await startLoopbackServer(t, (_, response) => {
+    void clock.advance(2_000).then(() => sendJson(response, 401, { kind: "Status", code: 401 }));
+  });
+  const kubeConfigPath = writeKubeConfig(
+    temporaryFolder(t),
+    { server: `http://127.0.0.1:${server.port}` },
+    { token: "revoked" },
+  );
+  const deps = { clock, rng: createSeededRng(1), logger: silentLogger, metrics: createCountingMetrics() };
+  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
+  t.after(() => void client.close());
+  await assert.rejects(client.request({ method: "GET", path: "/x" }), { kind: "unauthorized" });
+  assert.equal(server.requests.length, 2);
+});
+
+test("in a pod the token of the ServiceAccount is trimmed and its CA is used", async (t) => {
+  const folder = temporaryFolder(t);
+  const account = path.join(folder, "var/run/secrets/kubernetes.io/serviceaccount");
+  mkdirSync(account, { recursive: true });
+  writeFileSync(path.join(account, "token"), "pod-token\n");
+  writeFileSync(path.join(account, "ca.crt"), (await createAuthority()).pem);
+  const deps = { clock: createVirtualClock(), logger: silentLogger };
+  await assert.rejects(createCredentialSource(plainCluster, deps, folder), (error) => {
+    assert.ok(error instanceof StartError);
+    assert.match(error.message, /^in-cluster configuration: not running in a Kubernetes pod/);
+    return true;
+  });
+  process.env["KUBERNETES_SERVICE_HOST"] = "::1";
+  process.env["KUBERNETES_SERVICE_PORT"] = "443";
+  t.after(() => {
+    delete process.env["KUBERNETES_SERVICE_HOST"];
+    delete process.env["KUBERNETES_SERVICE_PORT"];
+  });
+  const credentials = await (await createCredentialSource(plainCluster, deps, folder)).current();
+  assert.deepEqual(credentials.headers, { authorization: "Bearer pod-token" });
+  assert.equal(credentials.server, "https://[::1]");
+  assert.match(String(credentials.tls.ca), /BEGIN CERTIFICATE/);
+});
+
+const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+
+async function createAuthority() {
+  const keys = await crypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: "CN=test-ca",
+    keys,
+    extensions: [new BasicConstraintsExtension(true, undefined, true)],
+  });
+  return { keys, certificate, pem: certificate.toString("pem") };
+}
+
+/** A leaf for 127.0.0.1 and api.test, of the authority. */
+async function issue(authority: { keys: webcrypto.CryptoKeyPair; certificate: X509Certificate }, name: string) {
+  const keys = await crypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
+  const certificate = await X509CertificateGenerator.create({
+    subject: `CN=${name}`,
+    issuer: authority.certificate.subject,
+    publicKey: keys.publicKey,
+    signingKey: authority.keys.privateKey,
+    extensions: [new SubjectAlternativeNameExtension([{ type: "ip", value: "127.0.0.1" }])],
+  });
+  const der = Buffer.from(await crypto.subtle.exportKey("pkcs8", keys.privateKey)).toString("base64");
+  return { cert: certificate.toString("pem"), key: `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----\n` };
+}
+
+test("a client certificate opens the connection, and a rotated one opens a new connection", async (t) => {
+  const folder = temporaryFolder(t);
+  const authority = await createAuthority();
+  const server = await startLoopbackServer(
+    t,
+    (request, response) => {
+      const { subject } = (request.socket as TLSSocket).getPeerCertificate();
+      sendJson(response, 200, { name: subject.CN });
+    },
+    { ...(await issue(authority, "server")), ca: authority.pem, requestCert: true, rejectUnauthorized: true },
+  );
+  const place = async (name: string): Promise<void> => {
+    const { cert, key } = await issue(authority, name);
+    writeFileSync(path.join(folder, "client.crt"), cert);
+    writeFileSync(path.join(folder, "client.key"), key);
+  };
+  await place("first");
+  const kubeConfigPath = writeKubeConfig(
+    folder,
+    { server: `https://127.0.0.1:${server.port}`, "certificate-authority-data": btoa(authority.pem) },
+    { "client-certificate": "client.crt", "client-key": "client.key" },
+  );
+  const clock = createVirtualClock();
+  const deps = { clock, rng: createSeededRng(1), logger: silentLogger, metrics: createCountingMetrics() };
+  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
+  t.after(() => void client.close());
+  const whoAmI = (): Promise<unknown> => client.request({ method: "GET", path: "/" });
+  assert.deepEqual(await whoAmI(), { name: "first" });
+  await place("second");
+  assert.deepEqual(await whoAmI(), { name: "first" });
+  await clock.advance(10_000);
+  assert.deepEqual(await whoAmI(), { name: "second" });
+  assert.deepEqual(await whoAmI(), { name: "second" });
+
+  const stranger = writeKubeConfig(folder, { server: `https://127.0.0.1:${server.port}` }, {});
+  const distrustful = await createKubeClient({ ...plainCluster, kubeConfigPath: stranger }, deps, "core");
+  t.after(() => void distrustful.close());
+  await assert.rejects(distrustful.request({ method: "PUT", path: "/", body: {} }), { kind: "network" });
+});
+
+test("a server that is not trusted makes us load the authority again and send the request, a write too, once", async (t) => {
+  const folder = temporaryFolder(t);
+  const [old, rotated, other] = [await createAuthority(), await createAuthority(), await createAuthority()];
+  const answer = (_: unknown, response: ServerResponse): void => sendJson(response, 200, { ok: true });
+  const server = await startLoopbackServer(t, answer, await issue(rotated, "server"));
+  const kubeConfigWith = (authority: { readonly pem: string }): string => {
+    const data = btoa(authority.pem);
+    return writeKubeConfig(
+      folder,
+      { server: `https://127.0.0.1:${server.port}`, "certificate-authority-data": data },
+      {},
+    );
+  };
+  const kubeConfigPath = kubeConfigWith(old);
+  const clock = createVirtualClock();
+  const deps = { clock, rng: createSeededRng(1), logger: silentLogger, metrics: createCountingMetrics() };
+  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
+  t.after(() => void client.close());
+  const write = (): Promise<unknown> => client.request({ method: "PUT", path: "/x", body: {} });
+  kubeConfigWith(rotated);
+  assert.deepEqual(await write(), { ok: true });
+  assert.equal(server.requests.length, 1);
+
+  const stranger = await createKubeClient({ ...plainCluster, kubeConfigPath: kubeConfigWith(other) }, deps, "core");
+  t.after(() => void stranger.close());
+  const distrusted = await stranger.request({ method: "PUT", path: "/x", body: {} }).catch((error: unknown) => error);
+  assert.ok(isKubeError(distrusted, "network"), String(distrusted));
+  assert.equal(server.requests.length, 1, "nothing was sent to a server that is not trusted");
+});
+
+test("requests go through the proxy that the kubeconfig names", async (t) => {
+  const proxy = await startLoopbackServer(t, (_request, response) => sendJson(response, 200, { through: "proxy" }));
+  const cluster = { server: "http://api.test:6443", "proxy-url": `http://127.0.0.1:${proxy.port}` };
+  const kubeConfigPath = writeKubeConfig(temporaryFolder(t), cluster, {});
+  const deps = {
+    clock: createVirtualClock(),
+    rng: createSeededRng(1),
+    logger: silentLogger,
+    metrics: createCountingMetrics(),
+  };
+  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
+  t.after(() => void client.close());
+  assert.deepEqual(await client.request({ method: "GET", path: "/x" }), { through: "proxy" });
+  assert.equal(proxy.requests[0]?.url, "http://api.test:6443/x");
+});
+
+test("what cannot be used is named in one line", async (t) => {
+  const folder = temporaryFolder(t);
+  const { pem } = await createAuthority();
+  const other = await issue(await createAuthority(), "other");
+  const https = { server: "https://127.0.0.1:1" };
+  const deps = {
+    clock: createVirtualClock(),
+    rng: createSeededRng(1),
+    logger: silentLogger,
+    metrics: createCountingMetrics(),
+  };
+  const cases: readonly [string, () => Partial<ClusterConfig>, RegExp][] = [
+    ["missing file", () => ({ kubeConfigPath: "/nowhere/config" }), /cannot read "\/nowhere\/config": no such file/],
+    ["a folder", () => ({ kubeConfigPath: folder }), /^kubeconfig ".*": it is a directory$/],
+    ["a device", () => ({ kubeConfigPath: "/dev/zero" }), /^kubeconfig "\/dev\/zero": it is not a regular file$/],
+    ["a long file", () => ({ kubeConfigPath: write(folder, "#".repeat(2 ** 22 + 1)) }), /has more than 4194304 bytes/],
+    [
+      "a device as token file",
+      () => ({ kubeConfigPath: writeKubeConfig(folder, https, { tokenFile: "/dev/zero" }) }),
+      /the token file "\/dev\/zero" cannot be used: it is not a regular file/,
+    ],
+    ["empty file", () => ({ kubeConfigPath: write(folder, "") }), /the input is empty/],
+    ["not a mapping", () => ({ kubeConfigPath: write(folder, "text") }), /not a YAML mapping/],
+    ["not YAML", () => ({ kubeConfigPath: write(folder, "a: [b\nc: d") }), /^kubeconfig ".*config"/],
+    ["no context", () => ({ kubeConfigPath: write(folder, "apiVersion: v1") }), /no current context/],
+    [
+      "missing CA",
+      () => ({ kubeConfigPath: writeKubeConfig(folder, { ...https, "certificate-authority": "ca.pem" }, {}) }),
+      /cannot read ".*ca\.pem": no such file/,
+    ],
+    [
+      "bad CA",
+      () => ({
+        kubeConfigPath: writeKubeConfig(
+          folder,
+          {
+            ...https,
+            "certificate-authority-data": btoa("-----BEGIN CERTIFICATE-----\nAA\n-----END CERTIFICATE-----"),
+          },
+          {},
+        ),
+      }),
+      /certificate authority cannot be used/,
+    ],
+    [
+      "missing key",
+      () => ({
+        kubeConfigPath: writeKubeConfig(folder, https, { "client-certificate-data": btoa(pem), "client-key": "k.pem" }),
+      }),
+      /cannot read ".*k\.pem"/,
+    ],
+    [
+      "key of another",
+      () => ({
+        kubeConfigPath: writeKubeConfig(folder, https, {
+          "client-certificate-data": btoa(pem),
+          "client-key-data": btoa(other.key),
+        }),
+      }),
+      /pair of client certificate and client key/,
+    ],
+    [
+      "missing token file",
+      () => ({ kubeConfigPath: writeKubeConfig(folder, https, { tokenFile: "t" }) }),
+      /cannot read ".*\/t": no such file/,
+    ],
+    ["bad server", () => ({ master: "ftp://host" }), /"ftp:\/\/host" is not a URL/],
+    [
+      "bad proxy",
+      () => ({ kubeConfigPath: writeKubeConfig(folder, { ...https, "proxy-url": "socks5://x:1" }, {}) }),
+      /proxy-url "socks5:\/\/x:1"/,
+    ],
+    ["groups alone", () => ({ master: "http://127.0.0.1:1", impersonateGroups: ["g"] }), /needs the user name/],
+  ];
+  for (const [what, change, message] of cases) {
+    await assert.rejects(
+      async () => createKubeClient({ ...plainCluster, ...change() }, deps, "core"),
+      (error) => {
+        assert.ok(error instanceof StartError, `${what}: ${String(error)}`);
+        assert.match(error.message, message, what);
+        assert.ok(!error.message.includes("\n"), what);
+        return true;
+      },
+      what,
+    );
+  }
+});
+
+function write(folder: string, text: string): string {
+  const file = path.join(folder, "config");
+  writeFileSync(file, text);
+  return file;
+}

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo } from "node:net";
+import test, { type TestContext } from "node:test";
+import { Agent, type Dispatcher } from "undici";
+import { isKubeError, KubeError } from "../../../../src/kube/kube-client.ts";
+import { type Answer } from "../../../../src/kube/transport/answer.ts";
+import { createDeadline } from "../../../../src/kube/transport/deadline.ts";
+import { exchange } from "../../../../src/kube/transport/exchange.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { startLoopbackServer } from "./loopback-server.ts";
+
+const timeout = 20_000;
+
+/** Sends GET / to a server that behaves as `answer` says, over at most one connection. */
+async function setUp(t: TestContext, answer: (response: ServerResponse, index: number) => void) {
+  const server = await startLoopbackServer(t, (_request, response, index) => answer(response, index));
+  const dispatcher: Dispatcher = new Agent({ connections: 1 });
+  t.after(() => dispatcher.destroy());
+  const clock = createVirtualClock();
+  const headers: number[] = [];
+  const get = (timeoutMs = 1_000): Promise<Answer> => {
+    const deadline = createDeadline(clock, timeoutMs, "GET /", undefined);
+    const options = { what: "GET /", deadline, onHeader: (code: number) => void headers.push(code) };
+    const request = { origin: `http://127.0.0.1:${server.port}`, path: "/", method: "GET" };
+    return exchange(dispatcher, request, options).finally(() => deadline.clear());
+  };
+  return { server, clock, headers, get };
+}
+
+test("an answer is put together from its chunks", { timeout }, async (t) => {
+  const text = "ü€𝄞".repeat(1_000);
+  const { get, headers } = await setUp(t, (response) => {
+    response.writeHead(201, { "x-kind": "test" });
+    const bytes = Buffer.from(text);
+    const next = (from: number): void => {
+      if (from >= bytes.length) response.end();
+      else response.write(bytes.subarray(from, from + 1_001), () => next(from + 1_001));
+    };
+    next(0);
+  });
+  const answer = await get();
+  assert.deepEqual([answer.code, answer.headers["x-kind"]], [201, "test"]);
+  assert.equal(answer.body.toString("utf8"), text);
+  assert.deepEqual(headers, [201]);
+});
+
+test("an answer without a body is empty, and news before the answer is not the answer", { timeout }, async (t) => {
+  const server = createServer((_request, response) => {
+    response.writeProcessing();
+    response.writeHead(204).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const dispatcher = new Agent();
+  t.after(async () => {
+    await dispatcher.destroy();
+    server.close();
+  });
+  const deadline = createDeadline(createVirtualClock(), 1_000, "GET /", undefined);
+  const headers: number[] = [];
+  const answer = await exchange(
+    dispatcher,
+    { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, path: "/", method: "GET" },
+    { what: "GET /", deadline, onHeader: (code) => void headers.push(code) },
+  );
+  assert.deepEqual([answer.code, answer.body.length, headers], [204, 0, [204]]);
+});
+
+for (const [code, bytesMax] of [
+  [200, 128 * 1024 * 1024],
+  [500, 64 * 1024],
+] as const) {
+  test(`an answer with ${code} is refused beyond ${bytesMax} bytes, and taken up to them`, { timeout }, async (t) => {
+    const block = Buffer.alloc(64 * 1024, "x");
+    const send = (response: ServerResponse, bytesLeft: number): void => {
+      if (bytesLeft <= 0) response.end();
+      else response.write(block.subarray(0, bytesLeft), () => send(response, bytesLeft - block.length));
+    };
+    const { get } = await setUp(t, (response, index) => {
+      response.writeHead(code);
+      send(response, bytesMax + index);
+    });
+    assert.equal((await get()).body.length, bytesMax);
+    await assert.rejects(get(), (error) => isKubeError(error, "malformed") && error.message.includes(`${bytesMax}`));
+  });
+}
+
+test("a request that waits for a connection until its deadline is never sent", { timeout }, async (t) => {
+  const held: ServerResponse[] = [];
+  const { get, clock, server } = await setUp(t, (response) => void held.push(response));
+  const first = get(10_000);
+  const second = assert.rejects(get(1_000), (error) => error instanceof KubeError && error.kind === "timeout");
+  while (held.length === 0) await clock.advance(0);
+  await clock.advance(1_000);
+  await second;
+  held[0]?.end("late");
+  assert.equal((await first).body.toString(), "late");
+  const third = get();
+  while (held.length === 1) await clock.advance(0);
+  held[1]?.end("third");
+  await third;
+  assert.equal(server.requests.length, 2);
+});
+
+test("an answer that breaks off is an error, and so is a deadline in its middle", { timeout }, async (t) => {
+  const begun: number[] = [];
+  const { get, clock } = await setUp(t, (response, index) => {
+    response.writeHead(200, { "content-length": "10" });
+    response.write("half", () => {
+      begun.push(index);
+      if (index === 0) response.destroy();
+    });
+  });
+  await assert.rejects(get(), (error) => !isKubeError(error));
+  const stalled = assert.rejects(get(1_000), (error) => isKubeError(error, "timeout"));
+  while (begun.length < 2) await clock.advance(0);
+  await clock.advance(1_000);
+  await stalled;
+  assert.equal(clock.pendingTimers, 0);
+});

@@ -1,0 +1,119 @@
+/** A reflector on a scripted server and a virtual clock, for reflector.*.test.ts. */
+import assert from "node:assert/strict";
+import { parseResourceVersion, type ResourceVersion } from "../../../../src/api/resource-version.ts";
+import { type InformerEvent, type Stored } from "../../../../src/kube/informer.ts";
+import { KubeError } from "../../../../src/kube/kube-client.ts";
+import { createInformer } from "../../../../src/kube/watch/index.ts";
+import { silentLogger } from "../../../../src/util/logger.ts";
+import { createSeededRng } from "../../../support/seeded-rng.ts";
+import { createVirtualClock, drainMicrotasks, type VirtualClock } from "../../../support/virtual-clock.ts";
+import { createCountingMetrics } from "../counting-metrics.ts";
+import { createScriptedKubeClient, type ScriptedKubeClient } from "../scripted-kube-client.ts";
+
+export interface Thing extends Stored {
+  readonly value: string;
+}
+
+export function thing(name: string, version: number, value = "", uid = `uid-${name}`): unknown {
+  return { metadata: { namespace: "ns", name, uid, resourceVersion: String(version) }, value };
+}
+
+export function decode(raw: unknown): Thing | undefined {
+  const { metadata, value } = raw as {
+    metadata: { namespace: string; name: string; uid: string; resourceVersion: string };
+    value: string;
+  };
+  if (value === "undecodable") return undefined;
+  return {
+    key: `${metadata.namespace}/${metadata.name}`,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion as ResourceVersion,
+    value,
+  };
+}
+
+export const bookmark = (version: number, end = false): unknown => ({
+  type: "BOOKMARK",
+  object: {
+    metadata: {
+      resourceVersion: String(version),
+      ...(end && { annotations: { "k8s.io/initial-events-end": "true" } }),
+    },
+  },
+});
+export const added = (object: unknown): unknown => ({ type: "ADDED", object });
+export const modified = (object: unknown): unknown => ({ type: "MODIFIED", object });
+export const deleted = (object: unknown): unknown => ({ type: "DELETED", object });
+export const errorEvent = (code: number, reason: string, causes: unknown[] = []): unknown => ({
+  type: "ERROR",
+  object: { kind: "Status", code, reason, message: "scripted", details: { causes } },
+});
+
+export const versionOf = (text: string): ResourceVersion => parseResourceVersion(text)!;
+
+export function describe(event: InformerEvent<Thing>): string {
+  const object = `${event.object.key}@${event.object.resourceVersion}`;
+  if (event.type === "modified") return `modified ${event.previous.key}@${event.previous.resourceVersion} -> ${object}`;
+  if (event.type === "deleted" && event.finalStateUnknown) return `deleted ${object} (final state unknown)`;
+  return `${event.type} ${object}`;
+}
+
+/** Where the server's history is when a test says nothing else: beyond all versions that a test sends. */
+const versionAhead = 1_000_000;
+
+/** An informer of things on a scripted client, running until the test ends. */
+export function start(
+  t: { after(end: () => Promise<void>): void },
+  prepare?: (client: ScriptedKubeClient, clock: VirtualClock) => void,
+) {
+  const clock = createVirtualClock();
+  const client = createScriptedKubeClient();
+  const server = { version: versionAhead };
+  client.onRequest = ({ method, path, query }) => {
+    if (query?.["limit"] === 1) return { metadata: { resourceVersion: String(server.version) }, items: [] };
+    throw new KubeError("notFound", `nothing scripted for ${method} ${path}`);
+  };
+  prepare?.(client, clock);
+  const metrics = createCountingMetrics();
+  const informer = createInformer<Thing>({
+    client,
+    resource: { group: "test.io", version: "v1", resource: "things" },
+    labelSelector: "app=x",
+    decode,
+    clock,
+    rng: createSeededRng(1),
+    logger: silentLogger,
+    metrics,
+    name: "things",
+  });
+  const log: string[] = [];
+  informer.subscribe({
+    onEvent: (event) => void log.push(describe(event)),
+    onProgress: (version) => void log.push(`progress ${version}`),
+    onListed: (first) => void log.push(`listed ${first ? "first" : "again"}`),
+  });
+  const stop = new AbortController();
+  const running = informer.run(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await running;
+    assert.equal(clock.pendingTimers, 0, "timers are left after stop");
+  });
+  const takeLog = (): string[] => log.splice(0);
+  /** Enough for every backoff. */
+  const passBackoff = (): Promise<void> => clock.advance(31_000);
+  const relists = (reason: string): number =>
+    metrics.value("kube_informer_relists_total", { cluster: "test", informer: "things", reason });
+  return { clock, client, server, metrics, informer, log, takeLog, stop, running, passBackoff, relists };
+}
+
+/** Like `start`, with `things` listed by a WatchList at version 10. */
+export async function startSynced(t: Parameters<typeof start>[0], ...things: readonly unknown[]) {
+  const setup = start(t);
+  await drainMicrotasks();
+  setup.client.stream0().send(...things.map(added), bookmark(10, true));
+  await drainMicrotasks();
+  assert.equal(setup.informer.hasSynced(), true);
+  setup.takeLog();
+  return setup;
+}

@@ -1,0 +1,273 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { createInformer } from "../../../../src/kube/watch/index.ts";
+import { silentLogger } from "../../../../src/util/logger.ts";
+import { createSeededRng } from "../../../support/seeded-rng.ts";
+import { createVirtualClock, drainMicrotasks } from "../../../support/virtual-clock.ts";
+import { createCountingMetrics } from "../counting-metrics.ts";
+import { createScriptedKubeClient } from "../scripted-kube-client.ts";
+import {
+  errorEvent,
+  thing,
+  decode,
+  bookmark,
+  added,
+  modified,
+  deleted,
+  versionOf,
+  describe,
+  start,
+  startSynced,
+  type Thing,
+} from "./reflector-rig.ts";
+
+test("a corrupt stream is resumed from the last good version, and listed anew when it is corrupt there again", async (t) => {
+  for (const garbage of ["{not json}\n", '{"type":"ADDED","object":{}}\n', '{"type":"STRANGE"}\n', "null\n"]) {
+    const { client, takeLog, passBackoff, relists } = await startSynced(t, thing("a", 3));
+    client.stream0().send(modified(thing("a", 11)));
+    client.stream0().sendText(garbage);
+    client.stream0().send(modified(thing("a", 99)));
+    await passBackoff();
+    assert.deepEqual(takeLog(), ["modified ns/a@3 -> ns/a@11", "progress 11"]);
+    assert.equal(client.stream0().request.query?.["resourceVersion"], "11");
+    client.stream0().sendText(garbage);
+    await passBackoff();
+    assert.equal(relists("corrupt"), 1, garbage);
+    assert.equal(client.stream0().request.query?.["sendInitialEvents"], true);
+  }
+});
+
+test("an incomplete last line is dropped and sent again after the reconnect", async (t) => {
+  const { client, takeLog, clock } = await startSynced(t, thing("a", 3));
+  client.stream0().sendText(JSON.stringify(modified(thing("a", 11))).slice(0, 40));
+  await clock.advance(2_000);
+  client.stream0().end();
+  await drainMicrotasks();
+  client.stream0().send(modified(thing("a", 11)));
+  await drainMicrotasks();
+  assert.deepEqual(takeLog(), ["modified ns/a@3 -> ns/a@11", "progress 11"]);
+});
+
+test("relist() drops the watch, lists anew and keeps the store until the list has arrived", async (t) => {
+  const { client, informer, takeLog, passBackoff, relists } = await startSynced(t, thing("a", 9), thing("b", 8));
+  client.stream0().send(modified(thing("a", 11)));
+  informer.relist();
+  await passBackoff();
+  assert.equal(client.streams.length, 2);
+  assert.equal(relists("requested"), 1);
+  assert.equal(client.stream0().request.query?.["resourceVersion"], undefined);
+  assert.equal(informer.size, 2);
+  assert.deepEqual(takeLog(), []);
+  // The server's history was reset: everything has lower versions now.
+  client.stream0().send(added(thing("a", 2)), bookmark(5, true), modified(thing("a", 6)));
+  await drainMicrotasks();
+  assert.deepEqual(takeLog(), [
+    "deleted ns/b@8 (final state unknown)",
+    "modified ns/a@9 -> ns/a@2",
+    "progress 5",
+    "listed again",
+    "modified ns/a@2 -> ns/a@6",
+    "progress 6",
+  ]);
+  assert.equal(informer.version(), versionOf("6"));
+});
+
+test("relist() during a pause or a list starts the list anew", async (t) => {
+  const { client, informer, passBackoff } = await startSynced(t, thing("a", 3));
+  client.stream0().fail("network");
+  await drainMicrotasks();
+  informer.relist();
+  await passBackoff();
+  assert.equal(client.streams.length, 2);
+  assert.equal(client.stream0().request.query?.["sendInitialEvents"], true);
+  client.stream0().send(added(thing("stale", 3)));
+  informer.relist();
+  await passBackoff();
+  assert.equal(client.streams.length, 3);
+  assert.equal(client.streams[1]?.closed, true);
+  client.stream0().send(added(thing("a", 3)), bookmark(20, true));
+  await drainMicrotasks();
+  assert.equal(informer.version(), "20");
+  assert.equal(informer.size, 1);
+});
+
+test("an unusable object is counted and treated as absent, and the stream goes on", async (t) => {
+  const { client, informer, takeLog, metrics } = await startSynced(t, thing("a", 3), thing("bad", 4, "undecodable"));
+  assert.equal(informer.size, 1);
+  client
+    .stream0()
+    .send(modified(thing("a", 11, "undecodable")), added(thing("a", 12)), deleted(thing("a", 13, "undecodable")));
+  await drainMicrotasks();
+  assert.deepEqual(takeLog(), [
+    "deleted ns/a@3 (final state unknown)",
+    "progress 11",
+    "added ns/a@12",
+    "progress 12",
+    "deleted ns/a@12",
+    "progress 13",
+  ]);
+  assert.equal(metrics.value("kube_informer_decode_errors_total", { cluster: "test", informer: "things" }), 3);
+});
+
+test("nothing is emitted after stop, not even the rest of a list or chunk", async (t) => {
+  const { client, stop, running, log } = start(t);
+  await drainMicrotasks();
+  client.stream0().send(added(thing("a", 3)), bookmark(10, true));
+  stop.abort();
+  client.stream0().send(modified(thing("a", 11)));
+  await running;
+  assert.deepEqual(log, []);
+});
+
+test("a handler that stops the informer is the last one called", async () => {
+  const client = createScriptedKubeClient();
+  const clock = createVirtualClock();
+  const informer = createInformer<Thing>({
+    client,
+    resource: { group: "", version: "v1", resource: "pods" },
+    decode,
+    clock,
+    rng: createSeededRng(1),
+    logger: silentLogger,
+    metrics: createCountingMetrics(),
+    name: "pods",
+  });
+  const stop = new AbortController();
+  const seen: string[] = [];
+  informer.subscribe({
+    onEvent: (event) => {
+      seen.push(describe(event));
+      stop.abort();
+    },
+    onProgress: () => void seen.push("progress"),
+    onListed: () => void seen.push("listed"),
+  });
+  informer.subscribe({ onEvent: () => void seen.push("second handler") });
+  const running = informer.run(stop.signal);
+  await drainMicrotasks();
+  client.stream0().send(added(thing("a", 3)), added(thing("b", 4)), bookmark(10, true));
+  await running;
+  assert.deepEqual(seen, ["added ns/a@3"]);
+  assert.equal(informer.hasSynced(), false);
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test("an informer whose signal aborted before the start sends nothing", async () => {
+  const client = createScriptedKubeClient();
+  const informer = createInformer<Thing>({
+    client,
+    resource: { group: "", version: "v1", resource: "pods" },
+    decode,
+    clock: createVirtualClock(),
+    rng: createSeededRng(1),
+    logger: silentLogger,
+    metrics: createCountingMetrics(),
+    name: "pods",
+  });
+  await informer.run(AbortSignal.abort());
+  assert.equal(client.streams.length + client.requests.length, 0);
+});
+
+test("a mistake in a handler ends the run instead of being taken for a broken watch", async () => {
+  const client = createScriptedKubeClient();
+  const informer = createInformer<Thing>({
+    client,
+    resource: { group: "", version: "v1", resource: "pods" },
+    decode,
+    clock: createVirtualClock(),
+    rng: createSeededRng(1),
+    logger: silentLogger,
+    metrics: createCountingMetrics(),
+    name: "pods",
+  });
+  informer.subscribe({
+    onEvent: () => {
+      throw new TypeError("a mistake");
+    },
+  });
+  const running = informer.run(new AbortController().signal);
+  const rejected = assert.rejects(running, /a mistake/);
+  await drainMicrotasks();
+  client.stream0().send(added(thing("a", 3)), bookmark(10, true));
+  await rejected;
+});
+
+test("the silence grows until the next frame, and is a gauge", async (t) => {
+  const { client, clock, informer, metrics } = await startSynced(t);
+  const gauge = (): number => {
+    metrics.scrape();
+    return metrics.value("kube_informer_watch_silence_seconds", { cluster: "test", informer: "things" });
+  };
+  await clock.advance(42_000);
+  assert.equal(informer.silentMs(), 42_000);
+  assert.equal(gauge(), 42);
+  client.stream0().send(bookmark(11));
+  await drainMicrotasks();
+  assert.equal(gauge(), 0);
+});
+
+test("neither the header of a watch nor half of a new list makes the store look fresh", async (t) => {
+  const { client, clock, informer, passBackoff } = await startSynced(t, thing("a", 3));
+  await clock.advance(100_000);
+  client.stream0().fail("network");
+  await passBackoff();
+  assert.equal(client.streams.length, 2);
+  assert.equal(informer.lastError(), undefined);
+  assert.equal(informer.silentMs(), 131_000);
+  client.stream0().send(errorEvent(410, "Expired"));
+  await passBackoff();
+  client.stream0().send(added(thing("a", 3)), added(thing("b", 12)));
+  await clock.advance(1_000);
+  assert.equal(informer.silentMs(), 163_000);
+  client.stream0().send(bookmark(20, true));
+  await drainMicrotasks();
+  assert.equal(informer.silentMs(), 0);
+});
+
+test("relist() between two phases is not forgotten until the next event", async (t) => {
+  const { client, informer, passBackoff } = await startSynced(t, thing("a", 3));
+  await passBackoff();
+  client.stream0().end();
+  // The reader of the ended stream needs some turns of the promise queue; one of these is the moment between the
+  // phases.
+  for (let turn = 0; turn < 40 && client.streams.length === 1; turn++) await Promise.resolve();
+  assert.equal(client.streams.length, 2);
+  for (let turns = 0; turns < 40; turns++) {
+    const streams: number = client.streams.length;
+    client.stream0().send(bookmark(100 + turns));
+    client.stream0().end();
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+    informer.relist();
+    await passBackoff();
+    assert.equal(client.stream0().request.query?.["sendInitialEvents"], true, `after ${turns} turns`);
+    assert.ok(client.streams.length - streams <= 2);
+    client.stream0().send(added(thing("a", 3)), bookmark(100 + turns, true));
+    await passBackoff();
+  }
+});
+
+test("relist() again during the pause before the list is answered by that list", async (t) => {
+  const { client, clock, informer, relists, passBackoff } = await startSynced(t, thing("a", 3));
+  informer.relist();
+  await drainMicrotasks();
+  informer.relist();
+  await drainMicrotasks();
+  assert.equal(clock.pendingTimers, 1, "the pause goes on");
+  await passBackoff();
+  assert.equal(client.streams.length, 2);
+  assert.equal(relists("requested"), 1);
+});
+
+test("a thousand reconnects leave no timer and no open stream behind", async (t) => {
+  const { client, clock, informer } = await startSynced(t, thing("a", 3));
+  for (let version = 11; version < 1_011; version++) {
+    client.stream0().send(modified(thing("a", version)));
+    if (version % 2 === 0) client.stream0().end();
+    else client.stream0().fail("network");
+    await clock.advance(31_000);
+  }
+  assert.equal(client.streams.length, 1_001);
+  assert.equal(client.streams.filter((stream) => !stream.closed).length, 1);
+  assert.equal(clock.pendingTimers, 0);
+  assert.equal(informer.version(), "1010");
+});

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createLabelSetIndex } from "../../../src/label-index/label-set-index.ts";
+import { createNamespacedIndex } from "../../../src/label-index/namespaced-index.ts";
+import { createSelectorIndex } from "../../../src/label-index/selector-index.ts";
+
+describe("namespaced index", () => {
+  it("never finds a name of another namespace", () => {
+    const index = createNamespacedIndex(createSelectorIndex);
+    index.track("blue", "it", { matchLabels: { app: "web" } });
+    index.track("green", "it", { matchLabels: { app: "api" } });
+    assert.deepEqual(index.query("blue", { app: "web" }), ["it"]);
+    assert.deepEqual(index.query("green", { app: "web" }), []);
+    assert.deepEqual(index.query("red", { app: "web" }), []);
+  });
+
+  it("frees a namespace with its last name", () => {
+    const index = createNamespacedIndex(createLabelSetIndex);
+    index.track("blue", "a", { app: "web" });
+    index.track("blue", "b", { app: "web" });
+    index.track("green", "a", { app: "web" });
+    assert.equal(index.namespaceCount, 2);
+    assert.equal(index.untrack("blue", "a"), true);
+    assert.equal(index.namespaceCount, 2);
+    assert.equal(index.untrack("blue", "b"), true);
+    assert.equal(index.namespaceCount, 1);
+    assert.equal(index.untrack("blue", "b"), false);
+  });
+
+  it("makes no namespace for a refused selector and keeps the one that has others", () => {
+    const index = createNamespacedIndex(createSelectorIndex);
+    const invalid = { matchExpressions: [{ key: "app", operator: "In", values: [] }] } as const;
+    assert.equal(index.track("blue", "it", invalid).ok, false);
+    assert.equal(index.namespaceCount, 0);
+    index.track("blue", "it", {});
+    assert.equal(index.track("blue", "it", invalid).ok, false);
+    assert.deepEqual(index.query("blue", {}), ["it"]);
+  });
+});

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Word } from "../../../src/label-index/alphabet.ts";
+import { SetTrie } from "../../../src/label-index/set-trie.ts";
+import { createSeededRng } from "../../support/seeded-rng.ts";
+
+function subsets(trie: SetTrie<string>, word: Word): string[] {
+  const found: string[] = [];
+  trie.visitSubsets(word, (item) => found.push(item));
+  return found.toSorted();
+}
+
+describe("set trie", () => {
+  it("finds the items of all stored subsets, the empty word among them", () => {
+    const trie = new SetTrie<string>();
+    trie.add([], "empty");
+    trie.add([1, 3], "1 3");
+    trie.add([3], "3");
+    trie.add([1, 2], "1 2");
+    trie.add([1, 3, 5], "1 3 5");
+    assert.deepEqual(subsets(trie, [1, 3, 4]), ["1 3", "3", "empty"]);
+    assert.deepEqual(subsets(trie, []), ["empty"]);
+  });
+
+  it("keeps several items under one word apart", () => {
+    const trie = new SetTrie<string>();
+    trie.add([1], "a");
+    trie.add([1], "b");
+    trie.delete([1], "a");
+    assert.deepEqual(subsets(trie, [1]), ["b"]);
+  });
+
+  it("frees the nodes of a deleted word and keeps those that others need", () => {
+    const trie = new SetTrie<string>();
+    trie.add([1, 2], "short");
+    trie.add([1, 2, 3, 4], "long");
+    trie.add([1, 5], "branch");
+    assert.equal(trie.nodeCount, 6);
+    trie.delete([1, 2, 3, 4], "long");
+    assert.equal(trie.nodeCount, 4);
+    trie.delete([1, 2], "short");
+    assert.equal(trie.nodeCount, 3);
+    assert.deepEqual(subsets(trie, [1, 5]), ["branch"]);
+    trie.delete([1, 5], "branch");
+    assert.equal(trie.nodeCount, 1);
+  });
+
+  it("keeps an inner word when the longer one through it goes, and the reverse", () => {
+    const trie = new SetTrie<string>();
+    trie.add([1, 2, 3], "long");
+    trie.add([1], "short");
+    trie.delete([1], "short");
+    assert.deepEqual(subsets(trie, [1, 2, 3]), ["long"]);
+  });
+
+  it("crashes when something is deleted that was not added", () => {
+    const trie = new SetTrie<string>();
+    trie.add([1, 2], "a");
+    assert.throws(() => trie.delete([1], "a"), /not in the trie/);
+    assert.throws(() => trie.delete([3], "a"), /not in the trie/);
+  });
+
+  it("agrees with a plain list through 500 random histories and ends as empty as it began", () => {
+    for (let seed = 1; seed <= 500; seed++) {
+      const rng = createSeededRng(seed);
+      const randomWord = (): Word => [0, 1, 2, 3, 4, 5].filter(() => rng.next() < 0.4);
+      const trie = new SetTrie<string>();
+      const list: { word: Word; item: string }[] = [];
+      for (let step = 0; step < 30; step++) {
+        if (rng.next() < 0.6 || list.length === 0) {
+          const entry = { word: randomWord(), item: `${step}` };
+          list.push(entry);
+          trie.add(entry.word, entry.item);
+        } else {
+          const [entry] = list.splice(Math.floor(rng.next() * list.length), 1);
+          trie.delete(entry!.word, entry!.item);
+        }
+        const query = randomWord();
+        const expected = list.filter(({ word }) => word.every((letter) => query.includes(letter)));
+        assert.deepEqual(subsets(trie, query), expected.map(({ item }) => item).toSorted(), `seed ${seed}`);
+      }
+      for (const { word, item } of list) trie.delete(word, item);
+      assert.equal(trie.nodeCount, 1, `seed ${seed}`);
+    }
+  });
+});

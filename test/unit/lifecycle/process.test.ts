@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { StartError, type Component, type HealthCheck } from "../../../src/lifecycle/component.ts";
+import { runProcess, stopDeadlineMs, type StopSignal } from "../../../src/lifecycle/process.ts";
+import { silentLogger } from "../../../src/util/logger.ts";
+import { createVirtualClock } from "../../support/virtual-clock.ts";
+
+/** A process of components whose starts and stops the test may hold back. */
+function run(components: readonly (Partial<Component> & { readonly name: string })[], drainDelayMs = 0) {
+  const clock = createVirtualClock();
+  const log: string[] = [];
+  const checks = new Map<string, HealthCheck>();
+  let send: (signal: StopSignal) => void = () => assert.fail("nobody listens to signals");
+  const end = runProcess({
+    components: components.map(({ name, start, stop }) => ({
+      name,
+      async start() {
+        log.push(`start ${name}`);
+        await start?.();
+      },
+      async stop() {
+        log.push(`stop ${name}`);
+        await stop?.();
+      },
+    })),
+    health: { register: (name, check) => void checks.set(name, check) },
+    logger: silentLogger,
+    clock,
+    onSignal: (listener) => (send = listener),
+    drainDelayMs,
+  });
+  return { clock, log, end, check: (name: string) => checks.get(name)?.(), send: (signal: StopSignal) => send(signal) };
+}
+
+it("components start in order and stop in reverse", async () => {
+  const { clock, log, end, send } = run([{ name: "a" }, { name: "b" }]);
+  await clock.advance(0);
+  assert.deepEqual(log, ["start a", "start b"]);
+  send("SIGTERM");
+  assert.deepEqual(await end, { exitCode: 0 });
+  assert.deepEqual(log, ["start a", "start b", "stop b", "stop a"]);
+  assert.equal(clock.pendingTimers, 0);
+});
+
+it("a component is ready once it has started, and the process is unready from the first signal on", async () => {
+  const gate = Promise.withResolvers<void>();
+  const stopGate = Promise.withResolvers<void>();
+  const { clock, end, check, send } = run([
+    { name: "a" },
+    { name: "b", start: () => gate.promise, stop: () => stopGate.promise },
+    { name: "c" },
+  ]);
+  await clock.advance(0);
+  assert.equal(check("a/phase"), undefined);
+  assert.equal(check("b/phase"), "phase is Starting");
+  assert.equal(check("c/phase"), "phase is Init");
+  gate.resolve();
+  await clock.advance(0);
+  assert.equal(check("c/phase"), undefined);
+  assert.equal(check("shutdown-notifier/phase"), undefined);
+  send("SIGINT");
+  await clock.advance(0);
+  assert.equal(check("shutdown-notifier/phase"), "the process is stopping");
+  stopGate.resolve();
+  assert.equal((await end).exitCode, 0);
+});
+
+it("a StartError ends the process with its message, after what had begun is stopped", async () => {
+  const { log, end, check } = run([
+    { name: "a" },
+    {
+      name: "b",
+      start: async () => {
+        throw new StartError("port in use");
+      },
+    },
+    { name: "c" },
+  ]);
+  assert.deepEqual(await end, { exitCode: 1, problem: "port in use" });
+  assert.deepEqual(log, ["start a", "start b", "stop b", "stop a"]);
+  assert.equal(check("b/phase"), "phase is StartError");
+});
+
+it("any other failure to start is a bug and is thrown", async () => {
+  const { end } = run([
+    {
+      name: "a",
+      start: async () => {
+        throw new TypeError("bug");
+      },
+    },
+  ]);
+  await assert.rejects(end, TypeError);
+});
+
+it("a signal during the start stops what has begun and starts nothing more", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { clock, log, end, send } = run([
+    { name: "a" },
+    { name: "b", start: () => gate.promise, stop: async () => gate.reject(new StartError("cut short")) },
+    { name: "c" },
+  ]);
+  await clock.advance(0);
+  send("SIGTERM");
+  assert.deepEqual(await end, { exitCode: 0 });
+  assert.deepEqual(log, ["start a", "start b", "stop b", "stop a"]);
+});
+
+it("all components together have one deadline to stop", async () => {
+  let now = 0;
+  const { clock, end, send } = run([
+    { name: "a", stop: () => new Promise(() => {}) },
+    { name: "b", stop: () => new Promise((resolve) => void clock.setTimer(stopDeadlineMs - 1, resolve)) },
+  ]);
+  await clock.advance(0);
+  send("SIGTERM");
+  void end.then(() => (now = clock.monotonicMs()));
+  await clock.advance(2 * stopDeadlineMs);
+  assert.deepEqual(await end, { exitCode: 1 });
+  assert.equal(now, stopDeadlineMs);
+});
+
+it("a wait on purpose before the stop moves the deadline when it would leave less than 7 s", async () => {
+  for (const [drainDelayMs, deadlineMs] of [
+    [3_000, 10_000],
+    [20_000, 27_000],
+  ] as const) {
+    const { clock, end, send } = run([{ name: "a", stop: () => new Promise(() => {}) }], drainDelayMs);
+    let endedMs = 0;
+    await clock.advance(0);
+    send("SIGTERM");
+    void end.then(() => (endedMs = clock.monotonicMs()));
+    await clock.advance(60_000);
+    assert.equal(endedMs, deadlineMs);
+  }
+});
+
+it("a second signal ends the process at once with the code of that signal", async () => {
+  for (const [second, exitCode] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
+    const { clock, end, send } = run([{ name: "a", stop: () => new Promise(() => {}) }]);
+    await clock.advance(0);
+    send("SIGTERM");
+    await clock.advance(1);
+    send(second);
+    assert.deepEqual(await end, { exitCode });
+    assert.equal(clock.pendingTimers, 0);
+  }
+});

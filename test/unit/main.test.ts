@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { it, type TestContext } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+
+const main = path.join(import.meta.dirname, "../../src/main.ts");
+/** Far above what a start takes on a busy machine; a process that hangs must not hang the tests. */
+const patienceMs = 30_000;
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function start(
+  t: TestContext,
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  nodeOptions: readonly string[] = [],
+) {
+  const child = spawn(process.execPath, [...nodeOptions, main, ...argv], {
+    env,
+    timeout: patienceMs,
+    killSignal: "SIGKILL",
+  });
+  t.after(() => child.kill("SIGKILL"));
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output.stdout += chunk));
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (output.stderr += chunk));
+  const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, ...output })));
+  const find = (message: string, listener?: string): Record<string, unknown> | undefined =>
+    output.stderr
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .find((entry) => entry["msg"] === message && (listener === undefined || entry["listener"] === listener));
+  /** The first entry of the log with this message, of this listener when given. */
+  const logged = async (message: string, listener?: string): Promise<Record<string, unknown>> => {
+    const signal = AbortSignal.timeout(patienceMs);
+    for (;;) {
+      const found = find(message, listener);
+      if (found !== undefined) return found;
+      await once(child.stderr, "data", { signal });
+    }
+  };
+  return { child, ended, logged };
+}
+
+it("--version names version, commit and Node", async (t) => {
+  const { code, stdout, stderr } = await start(t, ["--version"]).ended;
+  assert.match(stdout, /^podseidon \d+\.\d+\.\d+ \(commit \w+, Node v\d+\.\d+\.\d+\)\n$/);
+  assert.deepEqual([code, stderr], [0, ""]);
+});
+
+it("--help goes to stdout and exits with 0", async (t) => {
+  const { code, stdout, stderr } = await start(t, ["--help"]).ended;
+  assert.match(stdout, /^Usage: podseidon --role=/);
+  assert.deepEqual([code, stderr], [0, ""]);
+});
+
+it("a closed reader of stdout is no error", async (t) => {
+  const { child, ended } = start(t, ["--help"]);
+  child.stdout.destroy();
+  const { code, stderr } = await ended;
+  assert.deepEqual([code, stderr], [0, ""]);
+});
+
+/** A disk without room: every write fails with ENOSPC. Linux only, like the images. */
+function fullDisk(t: TestContext): number {
+  const file = openSync("/dev/full", "w");
+  t.after(() => closeSync(file));
+  return file;
+}
+
+it("output that cannot be written ends with exit code 1 and one plain line", async (t) => {
+  const child = spawn(process.execPath, [main, "--help"], { env: {}, stdio: ["ignore", fullDisk(t), "pipe"] });
+  t.after(() => child.kill("SIGKILL"));
+  const ended = once(child, "close", { signal: AbortSignal.timeout(patienceMs) });
+  const stderr = await text(child.stderr!);
+  const [code] = (await ended) as [number | null];
+  assert.equal(stderr, "podseidon: cannot write to stdout: ENOSPC: no space left on device, write\n");
+  assert.equal(code, 1);
+});
+
+it("--print-config prints the effective settings", async (t) => {
+  const { code, stdout } = await start(t, ["--role=webhook", "--print-config"], { PODSEIDON_FLAG_KLOG_V: "4" }).ended;
+  assert.match(stdout, /^klog-v: 4 {2}# env PODSEIDON_FLAG_KLOG_V$/m);
+  assert.equal(code, 0);
+});
+
+it("every source of mistakes ends with exit code 2 and one line on stderr", async (t) => {
+  const cases: readonly [string[], Record<string, string>][] = [
+    [["--role=webhok"], {}],
+    [["--role=webhook", "--webhook-prot=1"], {}],
+    [["--role=webhook", "--config=/does/not/exist"], {}],
+    [["--role=webhook", "--config=/dev/zero"], {}],
+    [["--role=webhook"], { PODSEIDON_FLAG_WEBHOOK_PORT: "tcp://10.0.0.1:80" }],
+    [["positional"], {}],
+    [[], {}],
+  ];
+  for (const [argv, env] of cases) {
+    const { code, stdout, stderr } = await start(t, argv, env).ended;
+    assert.deepEqual([code, stdout], [2, ""], argv.join(" "));
+    assert.match(stderr, /^podseidon: [^\n]+\n$/);
+  }
+});
+
+const freePorts = ["--healthz-port=0", "--prometheus-http-port=0"];
+
+it("a kubeconfig that cannot be read ends every role with exit code 1 and a line that names it", async (t) => {
+  const clusters = {
+    generator: ["core"],
+    aggregator: ["core", "worker"],
+    webhook: ["core"],
+    "update-trigger": ["worker"],
+  };
+  for (const [role, kinds] of Object.entries(clusters)) {
+    const { code, stderr } = await start(
+      t,
+      [`--role=${role}`, ...kinds.map((kind) => `--${kind}-kube-config=/does/not/exist`), ...freePorts],
+      { PODSEIDON_WEBHOOK_PORT: "tcp://10.0.0.1:80", PODSEIDON_FLAG_WEBHOOK_PORT: "0" },
+    ).ended;
+    assert.equal(code, 1, role);
+    const last = stderr.trimEnd().split("\n").at(-1) ?? "";
+    assert.match(last, /^podseidon: .*\/does\/not\/exist/, role);
+    assert.doesNotMatch(stderr, /^\s+at /m);
+  }
+});
+
+it("a port in use ends the process with exit code 1 and a line that names the flag", async (t) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const { code, stderr } = await start(t, [
+    "--role=webhook",
+    "--core-kube-master=http://127.0.0.1:1",
+    "--healthz-bind-addr=127.0.0.1",
+    `--healthz-port=${port}`,
+    "--prometheus-http-port=0",
+    "--webhook-port=0",
+  ]).ended;
+  assert.equal(code, 1);
+  assert.match(stderr.trimEnd().split("\n").at(-1) ?? "", /^podseidon: healthz cannot listen on .* \(--healthz-port\)/);
+});
+
+it("all roles in one process live without an API server, are not ready, and stop when asked", async (t) => {
+  const { child, ended, logged } = start(t, [
+    "--role=webhook,aggregator,generator,update-trigger",
+    "--core-kube-master=http://127.0.0.1:1",
+    "--worker-kube-master=http://127.0.0.1:1",
+    "--webhook-port=0",
+    ...freePorts,
+  ]);
+  const health = await logged("listening", "healthz");
+  const metrics = await logged("listening", "prometheus-http");
+  const get = (listener: Record<string, unknown>, path: string): Promise<Response> => {
+    const address = String(listener["address"]);
+    return fetch(`http://${address.includes(":") ? `[${address}]` : address}:${String(listener["port"])}${path}`);
+  };
+  assert.equal((await get(health, "/livez")).status, 200);
+  assert.equal((await get(health, "/readyz")).status, 500);
+  assert.match(await (await get(metrics, "/")).text(), /^heartbeat /m);
+  child.kill("SIGTERM");
+  const { code, stderr } = await ended;
+  assert.equal(code, 0, stderr);
+});
+
+const lonelyWebhook = ["--role=webhook", "--core-kube-master=http://127.0.0.1:1", "--webhook-port=0", ...freePorts];
+
+it("a log that cannot be written does not end a role", async (t) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  const argv = [...lonelyWebhook, "--klog-v=10"].map((flag) =>
+    flag === "--healthz-port=0" ? `--healthz-port=${port}` : flag,
+  );
+  const child = spawn(process.execPath, [main, "--healthz-bind-addr=127.0.0.1", ...argv], {
+    env: {},
+    stdio: ["ignore", "ignore", fullDisk(t)],
+  });
+  t.after(() => child.kill("SIGKILL"));
+  const ended = once(child, "exit", { signal: AbortSignal.timeout(patienceMs) });
+  const isLive = () =>
+    fetch(`http://127.0.0.1:${port}/livez`).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  while (child.exitCode === null && !(await isLive())) await pause(20);
+  child.kill("SIGTERM");
+  assert.deepEqual(await ended, [0, null]);
+});
+
+it("a second signal ends the process at once", async (t) => {
+  const { child, ended, logged } = start(t, lonelyWebhook);
+  await logged("startup complete");
+  child.kill("SIGTERM");
+  await logged("stopping");
+  child.kill("SIGINT");
+  assert.equal((await ended).code, 130);
+});
+
+it("a bug ends the process with exit code 70 and one line that tells it", async (t) => {
+  const bug = 'process.on("SIGUSR2", () => Promise.reject(new Error("a bug")))';
+  const { child, ended, logged } = start(t, lonelyWebhook, {}, [
+    "--import",
+    `data:text/javascript,${encodeURIComponent(bug)}`,
+  ]);
+  await logged("startup complete");
+  child.kill("SIGUSR2");
+  const { code, stderr } = await ended;
+  assert.equal(code, 70);
+  const entry = JSON.parse(stderr.trimEnd().split("\n").at(-1) ?? "") as { msg: string; err: { message: string } };
+  assert.deepEqual([entry.msg, entry.err.message], ["crashed", "a bug"]);
+});

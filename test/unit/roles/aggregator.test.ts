@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { KubeError } from "../../../src/kube/kube-client.ts";
+import { createAggregator } from "../../../src/roles/aggregator.ts";
+import { type Logger, silentLogger } from "../../../src/util/logger.ts";
+import { cellID, withRig } from "../aggregator/rig.ts";
+import { createEngineRuntime, startAll, stopAll } from "./engine-runtime.ts";
+
+const argv = ["--role=aggregator", `--aggregator-cell-id=${cellID}`];
+const isReady = { isVerbose: false, excluded: [] } as const;
+const lease = /leases/;
+
+it("takes the Lease in the worker cluster, counts its cell's pods into the core, and gives the Lease away", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    const runtime = createEngineRuntime(rig, argv);
+    const components = await createAggregator(runtime);
+    assert.equal(runtime.health.answerAll(isReady).status, 500);
+    assert.deepEqual([...runtime.core.log, ...runtime.worker.log], [], "nothing before the start");
+    await startAll(components);
+    // Pods are listed a millisecond after the start, when the PodProtectors are known; nothing has happened in the cell
+    // since.
+    await rig.clock.advance(5001);
+    assert.equal(rig.available("web"), 1);
+    assert.equal(runtime.health.answerAll(isReady).status, 200);
+    assert.equal(runtime.core.count(lease), 0);
+    assert.ok(runtime.worker.count(lease) > 0);
+    runtime.metrics.scrape();
+    assert.equal(runtime.metrics.value("aggregator_snapshot_age_seconds"), 5);
+
+    await stopAll(rig, components);
+    assert.equal(rig.clock.pendingTimers, 0);
+    runtime.worker.log = [];
+    const second = createEngineRuntime(rig, argv, 2);
+    const successors = await createAggregator(second);
+    await rig.pod("b");
+    await startAll(successors);
+    await rig.clock.advance(1500);
+    assert.equal(rig.available("web"), 2, "the Lease was free");
+    await stopAll(rig, successors);
+  }));
+
+it("of two processes one writes, and the other follows when the first is gone", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    const first = createEngineRuntime(rig, argv, 1);
+    const second = createEngineRuntime(rig, argv, 2);
+    const leader = await createAggregator(first);
+    const standby = await createAggregator(second);
+    await startAll(leader);
+    await rig.clock.advance(3000);
+    await startAll(standby);
+    await rig.clock.advance(10_000);
+    assert.equal(rig.available("web"), 1);
+    assert.equal(second.core.count(/^PUT/), 0);
+    assert.equal(second.health.answerAll(isReady).status, 200, "a standby is ready");
+    await stopAll(rig, leader);
+    await rig.pod("b");
+    await rig.clock.advance(5000);
+    assert.equal(rig.available("web"), 2);
+    assert.ok(second.core.count(/^PUT/) >= 1);
+    await stopAll(rig, standby);
+  }));
+
+it("the first list of pods is made after the PodProtectors are known", () =>
+  withRig(async (rig) => {
+    const runtime = createEngineRuntime(rig, argv);
+    let isCoreUp = false;
+    runtime.core.onRequest = () => (isCoreUp ? undefined : new KubeError("network", "down"));
+    const components = await createAggregator(runtime);
+    await startAll(components);
+    await rig.clock.advance(20_000);
+    assert.deepEqual(runtime.worker.log, []);
+    isCoreUp = true;
+    await rig.clock.advance(40_000);
+    assert.ok(runtime.worker.log.length > 0);
+    await stopAll(rig, components);
+  }));
+
+it("runs the update-trigger under its own Lease when the flag says so", () =>
+  withRig(async (rig) => {
+    for (const [flags, touched] of [
+      [[], false],
+      [["--update-trigger-enable"], true],
+    ] as const) {
+      const runtime = createEngineRuntime(rig, [...argv, ...flags]);
+      const components = await createAggregator(runtime);
+      await startAll(components);
+      await rig.clock.advance(3000);
+      assert.equal(runtime.worker.count(/^PATCH .*podseidon-update-trigger$/) > 0, touched);
+      await stopAll(rig, components);
+    }
+  }));
+
+it("a pod label selector is evaluated by the API server", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a", { labels: { app: "web", cell: "one" } });
+    await rig.pod("b", { labels: { app: "web", cell: "two" } });
+    const runtime = createEngineRuntime(rig, [...argv, "--aggregator-pod-label-selector=cell=one"]);
+    const components = await createAggregator(runtime);
+    await startAll(components);
+    await rig.clock.advance(5000);
+    assert.equal(rig.available("web"), 1);
+    await stopAll(rig, components);
+  }));
+
+it("stops at once at any moment of its start, leaving no timer", async () => {
+  for (const atMs of [0, 1, 500, 2500]) {
+    await withRig(async (rig) => {
+      const runtime = createEngineRuntime(rig, argv);
+      if (atMs > 1) runtime.worker.onRequest = () => new KubeError("network", "down");
+      const components = await createAggregator(runtime);
+      await startAll(components);
+      await rig.clock.advance(atMs);
+      await stopAll(rig, components);
+      assert.equal(rig.clock.pendingTimers, 0);
+    });
+  }
+});
+
+const algorithmFlag = "--aggregator-informer-synctime-algorithm";
+
+it("warns once when another algorithm than observed is chosen", () =>
+  withRig(async (rig) => {
+    for (const [flags, expected] of [
+      [[], []],
+      [[`${algorithmFlag}=observed`], []],
+      [[`${algorithmFlag}=clock`], [{ algorithm: "clock" }]],
+      [[`${algorithmFlag}=annotation`, `${algorithmFlag}.annotation-key=a`], [{ algorithm: "annotation" }]],
+    ] as const) {
+      const warned: unknown[] = [];
+      const logger: Logger = {
+        ...silentLogger,
+        warn: (message, fields) => void (/can break the floor/.test(message) && warned.push(fields)),
+        with: () => logger,
+      };
+      await createAggregator({ ...createEngineRuntime(rig, [...argv, ...flags]), logger });
+      assert.deepEqual(warned, expected);
+    }
+  }));
+
+it("asks for JSON when it has to read an annotation of pods, and counts pods that lack it", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    for (const [flags, asked, untimed] of [
+      [[`${algorithmFlag}=managed-fields`], true, 0],
+      [[`${algorithmFlag}=annotation`, `${algorithmFlag}.annotation-key=a`], false, 1],
+    ] as const) {
+      const runtime = createEngineRuntime(rig, [...argv, ...flags]);
+      const wishes = new Set<boolean | undefined>();
+      runtime.worker.onRequest = ({ preferProtobuf, query }) => {
+        if (query?.["watch"] === true) wishes.add(preferProtobuf);
+        return undefined;
+      };
+      const components = await createAggregator(runtime);
+      await startAll(components);
+      await rig.clock.advance(5000);
+      assert.deepEqual([...wishes], [asked]);
+      assert.equal(
+        runtime.metrics.value("aggregator_index_error", { namespace: "default", error: "EventTime" }),
+        untimed,
+      );
+      await stopAll(rig, components);
+    }
+  }));

@@ -1,0 +1,52 @@
+/** A Runtime whose clients lead into engines of the API double, on a virtual clock. */
+import assert from "node:assert/strict";
+import { type Component } from "../../../src/lifecycle/component.ts";
+import { createHealth, type HealthRegistry } from "../../../src/observability/health.ts";
+import { type Runtime } from "../../../src/roles/runtime.ts";
+import { silentLogger } from "../../../src/util/logger.ts";
+import { type Rig } from "../aggregator/rig.ts";
+import { ClusterClient } from "../aggregator/cluster-client.ts";
+import { loadGood } from "../config/load.ts";
+import { type CountingMetrics, createCountingMetrics } from "../kube/counting-metrics.ts";
+import { createSeededRng } from "../../support/seeded-rng.ts";
+
+export interface EngineRuntime extends Runtime {
+  readonly core: ClusterClient;
+  readonly worker: ClusterClient;
+  readonly metrics: CountingMetrics;
+  readonly health: HealthRegistry;
+}
+
+/** `seed` makes processes differ. */
+export function createEngineRuntime(rig: Rig, argv: readonly string[], seed = 1): EngineRuntime {
+  const core = new ClusterClient("core", rig.coreEngine);
+  const worker = new ClusterClient("worker", rig.workerEngine);
+  const metrics = createCountingMetrics();
+  return {
+    config: loadGood(argv),
+    clock: rig.clock,
+    rng: createSeededRng(seed),
+    logger: silentLogger,
+    metrics,
+    health: createHealth({ logger: silentLogger, metrics }),
+    core,
+    worker,
+    createServer: () => assert.fail("these roles listen nowhere"),
+    clients: {
+      core: async () => core,
+      worker: async () => worker,
+      connect: () => Promise.reject(new Error("no other cluster")),
+    },
+  };
+}
+
+export async function startAll(components: readonly Component[]): Promise<void> {
+  for (const component of components) await component.start();
+}
+
+/** Stops while time goes on, as a real stop does. */
+export async function stopAll(rig: Rig, components: readonly Component[]): Promise<void> {
+  const stopped = Promise.all(components.map((component) => component.stop()));
+  await rig.clock.advance(0);
+  await stopped;
+}

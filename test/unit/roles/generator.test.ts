@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type HealthCheck } from "../../../src/lifecycle/component.ts";
+import { createGenerator } from "../../../src/roles/generator.ts";
+import { builtInResources } from "../../double/index.ts";
+import { loadGood } from "../config/load.ts";
+import { createCore, isInForce, type Core } from "../generator/core-cluster.ts";
+import { EngineClient } from "../generator/engine-client.ts";
+import { createCountingMetrics } from "../kube/counting-metrics.ts";
+import { createRecordingLogger } from "../observability/recording-logger.ts";
+import { createSeededRng } from "../../support/seeded-rng.ts";
+
+/** The role of one process, as main puts it together, against a core in the double. */
+async function createProcess(core: Core, seed: number, ...argv: string[]) {
+  const client = new EngineClient(core.engine);
+  const checks = new Map<string, HealthCheck>();
+  const logger = createRecordingLogger();
+  const [component, ...more] = await createGenerator({
+    config: loadGood(["--role=generator", ...argv]),
+    clock: core.clock,
+    rng: createSeededRng(seed),
+    logger,
+    metrics: createCountingMetrics(),
+    health: { register: (name, check) => void checks.set(name, check) },
+    createServer: () => assert.fail("a generator listens nowhere"),
+    clients: {
+      core: async () => client,
+      worker: () => assert.fail("a generator has no worker"),
+      connect: () => assert.fail("a generator has one core"),
+    },
+  });
+  assert.ok(component !== undefined && more.length === 0);
+  return { client, checks, logger, component, reasons: () => [...checks.values()].flatMap((check) => check() ?? []) };
+}
+function holderOf(core: Core): string | undefined {
+  const lease = core.engine.find(builtInResources.leases, "default", "podseidon-generator");
+  return (lease?.spec as { holderIdentity?: string } | undefined)?.holderIdentity;
+}
+
+test("the role is ready once both caches are filled, takes the Lease and works", async () => {
+  const core = await createCore();
+  await core.createDeployment("web");
+  const { component, checks, reasons } = await createProcess(core, 1);
+  assert.deepEqual(
+    [...checks.keys()],
+    ["generator-worker/ppr-informer-synced", "generator-worker/deployment/informer-sync"],
+  );
+  assert.deepEqual(reasons(), ["PodProtectors are not listed yet", "Deployments are not listed yet"]);
+  await component.start();
+  await core.clock.advance(5_000);
+  assert.deepEqual(reasons(), []);
+  assert.ok(isInForce(core.protector("deployment-web")));
+  assert.notEqual(holderOf(core) ?? "", "");
+  const stopped = component.stop();
+  await core.clock.advance(1_000);
+  await stopped;
+  assert.equal(holderOf(core) ?? "", "", "the Lease is released for the next one");
+  assert.ok(isInForce(core.protector("deployment-web")), "protection outlives the generator");
+});
+
+test("of two processes one works, and the other goes on when it has died", async () => {
+  const core = await createCore();
+  const first = await createProcess(core, 1);
+  const second = await createProcess(core, 2);
+  await first.component.start();
+  await core.clock.advance(5_000);
+  await second.component.start();
+  await core.createDeployment("web");
+  await core.clock.advance(10_000);
+  assert.equal(first.client.writes.length, 2);
+  assert.deepEqual(second.client.writes, []);
+  first.client.dead = true;
+  await core.deleteDeployment("web");
+  await core.clock.advance(60_000);
+  assert.equal(core.deployment("web"), undefined);
+  assert.equal(core.protector("deployment-web"), undefined);
+  const stopped = Promise.all([first.component.stop(), second.component.stop()]);
+  await core.clock.advance(60_000);
+  await stopped;
+});
+
+test("the flags of the Deployment plug-in and the target namespace arrive", async () => {
+  const core = await createCore();
+  const flags = ["--deployment-plugin-protection-selector=protect=yes", "--deployment-plugin-protect-non-zero=true"];
+  const elsewhere = await createProcess(core, 1, "--core-kube-target-namespace=kube-system", ...flags);
+  await elsewhere.component.start();
+  await core.createDeployment("web", { metadata: { labels: { protect: "yes" } } });
+  await core.createDeployment("other");
+  await core.clock.advance(5_000);
+  assert.equal(core.protector("deployment-web"), undefined);
+  const stopping = elsewhere.component.stop();
+  await core.clock.advance(1_000);
+  await stopping;
+
+  const { component } = await createProcess(core, 2, ...flags);
+  await component.start();
+  await core.clock.advance(5_000);
+  assert.ok(isInForce(core.protector("deployment-web")));
+  assert.equal(core.protector("deployment-other"), undefined);
+  await core.deleteDeployment("web");
+  await core.clock.advance(5_000);
+  assert.ok(isInForce(core.protector("deployment-web")));
+  const stopped = component.stop();
+  await core.clock.advance(1_000);
+  await stopped;
+});
+
+test("without the PodProtector CRD the role stays unready and says why, and works as soon as it is installed", async () => {
+  const core = await createCore();
+  await core.createDeployment("web");
+  const crd = core.engine.get(
+    builtInResources.customResourceDefinitions,
+    undefined,
+    "podprotectors.podseidon.kubewharf.io",
+  );
+  await core.engine.delete(builtInResources.customResourceDefinitions, undefined, crd.metadata.name);
+  const { component, reasons } = await createProcess(core, 1);
+  await component.start();
+  await core.clock.advance(5_000);
+  assert.match(reasons().join("\n"), /PodProtectors are not listed yet: .*404/);
+  const { apiVersion, kind, spec } = crd;
+  await core.engine.installCrd({ apiVersion, kind, spec, metadata: { name: crd.metadata.name } });
+  await core.clock.advance(60_000);
+  assert.deepEqual(reasons(), []);
+  assert.equal(core.engine.list(core.protectorType, "default").items.length, 1);
+  const stopped = component.stop();
+  await core.clock.advance(1_000);
+  await stopped;
+});
+
+test("a process that stops before its caches are filled stops cleanly and never touches the Lease", async () => {
+  const core = await createCore();
+  const { component, client } = await createProcess(core, 1);
+  client.dead = true;
+  await component.start();
+  await core.clock.advance(5_000);
+  client.dead = false;
+  const stopped = component.stop();
+  await core.clock.advance(0);
+  await stopped;
+  assert.equal(holderOf(core), undefined);
+});

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { StartError } from "../../../src/lifecycle/component.ts";
+import { createClients } from "../../../src/roles/runtime.ts";
+import { silentLogger } from "../../../src/util/logger.ts";
+import { silentMetrics } from "../../../src/util/metrics.ts";
+import { loadGood } from "../config/load.ts";
+import { createSeededRng } from "../../support/seeded-rng.ts";
+import { createVirtualClock } from "../../support/virtual-clock.ts";
+
+function create(...argv: string[]) {
+  const config = loadGood(["--role=aggregator", ...argv]);
+  const clients = createClients({
+    config,
+    clock: createVirtualClock(),
+    rng: createSeededRng(1),
+    logger: silentLogger,
+    metrics: silentMetrics,
+  });
+  return { config, clients };
+}
+const reachable = ["--core-kube-master=http://127.0.0.1:1", "--worker-kube-master=http://127.0.0.1:1"];
+
+it("all roles share one client of each cluster", async () => {
+  const { clients, config } = create(...reachable);
+  const [core, again, worker] = await Promise.all([clients.core(), clients.core(), clients.worker()]);
+  assert.equal(core, again);
+  assert.notEqual(core, worker);
+  assert.equal(core.cluster, "core");
+  assert.equal(await clients.connect("core", config.core), core);
+  await clients.stop();
+});
+
+it("one name for two clusters is a programmer error", async () => {
+  const { clients, config } = create(...reachable);
+  await clients.core();
+  assert.throws(() => clients.connect("core", config.worker), /two clusters are called core/);
+  await clients.stop();
+});
+
+it("a client that cannot be created rejects with a StartError, and the stop goes on", async () => {
+  const { clients } = create("--core-kube-config=/does/not/exist");
+  await assert.rejects(clients.core(), StartError);
+  await clients.stop();
+});

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { createUpdateTrigger, updateTriggerConfigOf } from "../../../src/roles/update-trigger.ts";
+import { withRig } from "../aggregator/rig.ts";
+import { loadGood } from "../config/load.ts";
+import { builtInResources as types } from "../../double/engine/resources.ts";
+import { createEngineRuntime, startAll, stopAll } from "./engine-runtime.ts";
+
+it("touches the dummy pod from the start on, until the stop", () =>
+  withRig(async (rig) => {
+    const runtime = createEngineRuntime(rig, ["--role=update-trigger"]);
+    const components = await createUpdateTrigger(runtime);
+    assert.deepEqual(runtime.worker.log, []);
+    await startAll(components);
+    await rig.clock.advance(3500);
+    const { metadata } = rig.workerEngine.get(types.pods, "default", "podseidon-update-trigger");
+    assert.deepEqual(metadata.annotations, {
+      "podseidon.kubewharf.io/update-trigger-time": "2026-01-01T00:00:03.000000Z",
+    });
+    assert.deepEqual(runtime.core.log, []);
+    await stopAll(rig, components);
+    assert.equal(rig.clock.pendingTimers, 0);
+  }));
+
+it("the flags decide about the pod", () => {
+  const { updateTrigger } = loadGood([
+    "--role=update-trigger",
+    "--update-trigger-update-frequency=5s",
+    "--update-trigger-dummy-pod-name=dummy",
+    "--update-trigger-dummy-pod-namespace=kube-system",
+    "--update-trigger-dummy-pod-labels=cell=one",
+    "--update-trigger-dummy-pod-annotations=note=dummy",
+    "--update-trigger-dummy-pod-image=pause",
+    "--update-trigger-dummy-pod-scheduler=nobody",
+  ]);
+  assert.deepEqual(updateTriggerConfigOf(updateTrigger), {
+    updateFrequencyMs: 5000,
+    podName: "dummy",
+    podNamespace: "kube-system",
+    podLabels: { cell: "one" },
+    podAnnotations: { note: "dummy" },
+    podImage: "pause",
+    podScheduler: "nobody",
+  });
+});

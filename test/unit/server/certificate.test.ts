@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { it } from "node:test";
+import { StartError } from "../../../src/lifecycle/component.ts";
+import {
+  certificatePollMs,
+  loadCertificate,
+  watchCertificate,
+  type Certificate,
+} from "../../../src/server/certificate.ts";
+import { createVirtualClock } from "../../support/virtual-clock.ts";
+import { createPem, temporaryFolder, writePem } from "./certificates.ts";
+import { createRecordingLogger } from "../observability/recording-logger.ts";
+
+function watch(files: { certFile: string; keyFile: string }) {
+  const clock = createVirtualClock();
+  const logger = createRecordingLogger();
+  const seen: Certificate[] = [];
+  const onChange = (certificate: Certificate): void => void seen.push(certificate);
+  const stop = watchCertificate({ files, clock, logger, onChange }, loadCertificate(files));
+  return { clock, logger, seen, stop };
+}
+
+it("a missing, broken or mismatched pair is a StartError that names the file", async (t) => {
+  const folder = temporaryFolder(t);
+  const [one, other] = await Promise.all([createPem("one"), createPem("other")]);
+  const files = writePem(folder, { cert: one.cert, key: other.key });
+  assert.throws(
+    () => loadCertificate(files),
+    (error) => error instanceof StartError && error.message.includes(files.keyFile),
+  );
+  const missing = { ...files, certFile: path.join(folder, "missing") };
+  assert.throws(
+    () => loadCertificate(missing),
+    (error) => error instanceof StartError && error.message.includes("missing"),
+  );
+  writeFileSync(files.certFile, "no PEM");
+  assert.throws(() => loadCertificate(files), StartError);
+});
+
+it("a changed pair is noticed at the next poll, an unchanged one is not reported", async (t) => {
+  const folder = temporaryFolder(t);
+  const files = writePem(folder, await createPem("old"));
+  const { clock, seen, stop } = watch(files);
+  await clock.advance(3 * certificatePollMs);
+  assert.equal(seen.length, 0);
+  const next = await createPem("new");
+  writePem(folder, next);
+  await clock.advance(certificatePollMs);
+  assert.deepEqual(seen, [next]);
+  stop();
+  assert.equal(clock.pendingTimers, 0);
+});
+
+it("a Secret that is replaced by a symlink swap is noticed", async (t) => {
+  const folder = temporaryFolder(t);
+  const [old, next] = [await createPem("old"), await createPem("new")];
+  for (const [name, pem] of [
+    ["..1", old],
+    ["..2", next],
+  ] as const) {
+    mkdirSync(path.join(folder, name));
+    writePem(path.join(folder, name), pem);
+  }
+  symlinkSync("..1", path.join(folder, "..data"));
+  for (const file of ["tls.crt", "tls.key"]) symlinkSync(`..data/${file}`, path.join(folder, file));
+  const { clock, seen, stop } = watch({
+    certFile: path.join(folder, "tls.crt"),
+    keyFile: path.join(folder, "tls.key"),
+  });
+  symlinkSync("..2", path.join(folder, "..data_tmp"));
+  renameSync(path.join(folder, "..data_tmp"), path.join(folder, "..data"));
+  await clock.advance(certificatePollMs);
+  assert.deepEqual(seen, [next]);
+  stop();
+});
+
+it("the file of the client CA is read with the pair, has to hold a certificate, and is noticed when it changes", async (t) => {
+  const folder = temporaryFolder(t);
+  const caFile = path.join(folder, "ca.crt");
+  const files = { ...writePem(folder, await createPem("x")), caFile };
+  writeFileSync(caFile, "no PEM");
+  assert.throws(
+    () => loadCertificate(files),
+    (error) => error instanceof StartError && error.message.startsWith(`${caFile} holds no certificate`),
+  );
+  const [old, next] = [await createPem("old"), await createPem("new")];
+  writeFileSync(caFile, old.cert);
+  const { clock, logger, seen, stop } = watch(files);
+  writeFileSync(caFile, "");
+  await clock.advance(certificatePollMs);
+  assert.equal(seen.length, 0);
+  assert.equal(logger.messages().length, 1, "an empty file does not lock everybody out");
+  writeFileSync(caFile, next.cert);
+  await clock.advance(certificatePollMs);
+  assert.deepEqual(
+    seen.map(({ ca }) => ca),
+    [next.cert],
+  );
+  stop();
+});
+
+it("while the two files do not fit, the old pair stays, is warned about once, and the new one is taken when complete", async (t) => {
+  const folder = temporaryFolder(t);
+  const [old, next] = [await createPem("old"), await createPem("new")];
+  const files = writePem(folder, old);
+  const { clock, logger, seen, stop } = watch(files);
+  writeFileSync(files.certFile, next.cert);
+  await clock.advance(2 * certificatePollMs);
+  assert.equal(seen.length, 0);
+  assert.deepEqual(logger.messages(), ["new certificate is not usable, the old one stays"]);
+  writeFileSync(files.keyFile, next.key);
+  await clock.advance(certificatePollMs);
+  assert.deepEqual(seen, [next]);
+  stop();
+});

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import https from "node:https";
+import path from "node:path";
+import { it, type TestContext } from "node:test";
+import { type TLSSocket } from "node:tls";
+import { certificatePollMs } from "../../../src/server/certificate.ts";
+import { type ClientRejection } from "../../../src/server/client-auth.ts";
+import { listen } from "../../../src/server/listen.ts";
+import { silentLogger } from "../../../src/util/logger.ts";
+import { createVirtualClock } from "../../support/virtual-clock.ts";
+import { type Authority, createAuthority, createPem, type Pem, temporaryFolder, writePem } from "./certificates.ts";
+
+async function open(t: TestContext, authority: Authority, names: readonly string[] = []) {
+  const folder = temporaryFolder(t);
+  const files = writePem(folder, await createPem("server"));
+  const caFile = path.join(folder, "ca.crt");
+  writeFileSync(caFile, authority.cert);
+  const clock = createVirtualClock();
+  const rejections: ClientRejection[] = [];
+  let served = 0;
+  const listener = await listen({
+    name: "test",
+    fetch: () => {
+      served += 1;
+      return new Response("hello");
+    },
+    bindAddress: "127.0.0.1",
+    port: 0,
+    portFlag: "test-port",
+    tls: {
+      ...files,
+      clientAuth: { caFile, allowedNames: new Set(names), onRejected: (rejection) => rejections.push(rejection) },
+    },
+    readHeaderTimeoutMs: 10_000,
+    connectionsMax: 10,
+    clock,
+    logger: silentLogger,
+  });
+  t.after(() => listener.close(0));
+  const get = (options: https.RequestOptions = {}) => request(listener.port, options);
+  return { get, caFile, clock, rejections, served: () => served };
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly text: string;
+  readonly isResumed: boolean;
+}
+
+/** One request; the agent decides whether it has a connection of its own. */
+function request(port: number, options: https.RequestOptions): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = https.get({ host: "127.0.0.1", port, rejectUnauthorized: false, ...options }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      const isResumed = (response.socket as TLSSocket).isSessionReused();
+      response.on("end", () => resolve({ status: response.statusCode, text, isResumed }));
+    });
+    sent.on("error", reject);
+  });
+}
+
+it("with a client CA, a client with a certificate of it is served, and every other is told why not with a 401", async (t) => {
+  const [authority, stranger] = await Promise.all([createAuthority("ours"), createAuthority("theirs")]);
+  const { get, rejections, served } = await open(t, authority);
+  assert.equal((await get(await authority.issue("apiserver"))).text, "hello");
+  const without = await get();
+  assert.equal(without.status, 401);
+  assert.match(without.text, /^a client certificate of an accepted authority is needed: /);
+  for (const pem of [await stranger.issue("apiserver"), await createPem("apiserver")]) {
+    assert.equal((await get(pem)).status, 401);
+  }
+  assert.equal(served(), 1, "nothing is handled for the others");
+  assert.deepEqual(
+    rejections.map(({ status, peerAddress }) => ({ status, peerAddress })),
+    Array.from({ length: 3 }, () => ({ status: 401, peerAddress: "127.0.0.1" })),
+  );
+});
+
+it("with allowed names, the common name or any alternative name has to be one of them, exactly", async (t) => {
+  const authority = await createAuthority("ours");
+  const { get, rejections } = await open(t, authority, ["apiserver", "api.example.com", "spiffe://example.com/api"]);
+  const allowed: Pem[] = [
+    await authority.issue("apiserver"),
+    await authority.issue("x", [
+      { type: "dns", value: "other.example.com" },
+      { type: "dns", value: "api.example.com" },
+    ]),
+    await authority.issue("x", [{ type: "url", value: "spiffe://example.com/api" }]),
+  ];
+  for (const pem of allowed) assert.equal((await get(pem)).status, 200);
+  const others: Pem[] = [
+    await authority.issue("apiserver2"),
+    await authority.issue("x", [{ type: "dns", value: "evil.api.example.com" }]),
+    // Looks like two names to whoever splits at commas.
+    await authority.issue("x", [{ type: "url", value: "urn:x, DNS:api.example.com, y" }]),
+  ];
+  for (const pem of others) {
+    const answer = await get(pem);
+    assert.equal(answer.status, 403);
+    assert.match(answer.text, /^the client certificate is valid, but none of its names is allowed: "/);
+  }
+  assert.deepEqual(
+    rejections.map(({ status }) => status),
+    [403, 403, 403],
+  );
+});
+
+it("a client that resumes its session is judged as at first", async (t) => {
+  const authority = await createAuthority("ours");
+  const { get } = await open(t, authority, ["apiserver"]);
+  for (const [name, status] of [
+    ["apiserver", 200],
+    ["other", 403],
+  ] as const) {
+    const agent = new https.Agent({ ...(await authority.issue(name)), keepAlive: false, maxCachedSessions: 10 });
+    t.after(() => agent.destroy());
+    const resumed: boolean[] = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      const answer = await get({ agent });
+      assert.equal(answer.status, status);
+      resumed.push(answer.isResumed);
+    }
+    assert.deepEqual(resumed, [false, true, true], name);
+  }
+});
+
+it("a changed CA file is in force for new connections", async (t) => {
+  const [old, next] = await Promise.all([createAuthority("old"), createAuthority("new")]);
+  const { get, caFile, clock } = await open(t, old);
+  const [oldClient, newClient] = [await old.issue("a"), await next.issue("a")];
+  assert.equal((await get(newClient)).status, 401);
+  writeFileSync(caFile, next.cert);
+  await clock.advance(certificatePollMs);
+  assert.equal((await get(newClient)).status, 200);
+  assert.equal((await get(oldClient)).status, 401);
+});

@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import http from "node:http";
+import net from "node:net";
+import tls from "node:tls";
+import { it, type TestContext } from "node:test";
+import { Hono } from "hono";
+import { StartError } from "../../../src/lifecycle/component.ts";
+import { certificatePollMs } from "../../../src/server/certificate.ts";
+import { listen, orIpv4, type ListenOptions } from "../../../src/server/listen.ts";
+import { silentLogger } from "../../../src/util/logger.ts";
+import { createVirtualClock } from "../../support/virtual-clock.ts";
+import { createPem, temporaryFolder, writePem } from "./certificates.ts";
+
+const base = {
+  name: "test",
+  bindAddress: "127.0.0.1",
+  port: 0,
+  portFlag: "test-port",
+  readHeaderTimeoutMs: 10_000,
+  connectionsMax: 10,
+  logger: silentLogger,
+};
+
+async function open(t: TestContext, options: Partial<ListenOptions> = {}) {
+  const clock = createVirtualClock();
+  const app = new Hono().get("/", (context) => context.text("hello"));
+  const listener = await listen({ ...base, clock, fetch: app.fetch, ...options });
+  t.after(() => listener.close(0));
+  return { clock, listener };
+}
+
+/** Answers "done" when `finish` is resolved; `started` tells that the request has arrived. */
+function slowApp() {
+  const started = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const app = new Hono().get("/", async (context) => {
+    started.resolve();
+    await finish.promise;
+    return context.text("done");
+  });
+  return { started, finish, fetch: app.fetch };
+}
+
+/** One request on a connection of its own or of the agent. */
+function get(port: number, agent?: http.Agent): Promise<{ text: string; connection: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    const request = http.get({ host: "127.0.0.1", port, agent }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      response.on("end", () => resolve({ text, connection: response.headers.connection }));
+    });
+    request.on("error", reject);
+  });
+}
+
+it("an app is served on the port that the system chose", async (t) => {
+  const { listener } = await open(t);
+  assert(listener.port > 0);
+  assert.equal(listener.address, "127.0.0.1");
+  assert.equal((await get(listener.port)).text, "hello");
+});
+
+it("Request and Response stay the platform's", async (t) => {
+  const { Request, Response } = globalThis;
+  await open(t);
+  assert.equal(globalThis.Request, Request);
+  assert.equal(globalThis.Response, Response);
+});
+
+it("a port in use is a StartError that names address and flag", async (t) => {
+  const { listener } = await open(t);
+  await assert.rejects(open(t, { port: listener.port }), (error) => {
+    assert(error instanceof StartError);
+    assert.match(
+      error.message,
+      new RegExp(`^test cannot listen on 127.0.0.1:${listener.port} \\(--test-port\\): .*EADDRINUSE`),
+    );
+    return true;
+  });
+});
+
+it("an address that is not this host's is a StartError", async (t) => {
+  await assert.rejects(open(t, { bindAddress: "192.0.2.1" }), StartError);
+});
+
+it("::1 and all addresses are reachable over loopback, with or without IPv6 on the host", async (t) => {
+  for (const bindAddress of ["::1", "::", ""]) {
+    const { listener } = await open(t, { bindAddress });
+    const host = listener.address === "::1" ? "::1" : "127.0.0.1";
+    const socket = net.connect({ host, port: listener.port });
+    await new Promise((resolve, reject) => socket.on("connect", resolve).on("error", reject));
+    socket.destroy();
+  }
+});
+
+it("HTTPS needs TLS 1.2, and new connections get a changed certificate", async (t) => {
+  const folder = temporaryFolder(t);
+  const files = writePem(folder, await createPem("old"));
+  const { listener, clock } = await open(t, { tls: files });
+  const subject = (options: tls.ConnectionOptions = {}): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket = tls.connect(
+        { host: "127.0.0.1", port: listener.port, rejectUnauthorized: false, ...options },
+        () => {
+          resolve(String(socket.getPeerCertificate().subject.CN));
+          socket.destroy();
+        },
+      );
+      socket.on("error", reject);
+    });
+  assert.equal(await subject(), "old");
+  await assert.rejects(subject({ minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" }));
+  writePem(folder, await createPem("new"));
+  await clock.advance(certificatePollMs);
+  assert.equal(await subject(), "new");
+  await assert.rejects(subject({ minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" }));
+});
+
+it("a certificate that cannot be read is a StartError before anything listens", async (t) => {
+  await assert.rejects(open(t, { tls: { certFile: "/missing.crt", keyFile: "/missing.key" } }), StartError);
+});
+
+it("sending away ends each connection with its next answer, and still answers new ones", async (t) => {
+  const { listener } = await open(t);
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  assert.deepEqual(await get(listener.port, agent), { text: "hello", connection: "keep-alive" });
+  const [kept] = Object.values(agent.freeSockets).flat();
+  listener.sendAway();
+  assert.equal(kept?.destroyed, false, "closed under a client that may be sending");
+  assert.deepEqual(await get(listener.port, agent), { text: "hello", connection: "close" });
+  assert.deepEqual(await get(listener.port, agent), { text: "hello", connection: "close" });
+});
+
+it("sending away also ends the connection of a request under way", async (t) => {
+  const { started, finish, fetch } = slowApp();
+  const { listener } = await open(t, { fetch });
+  const agent = new http.Agent({ keepAlive: true });
+  t.after(() => agent.destroy());
+  const answer = get(listener.port, agent);
+  await started.promise;
+  listener.sendAway();
+  finish.resolve();
+  assert.deepEqual(await answer, { text: "done", connection: "close" });
+});
+
+it("closing lets a running request finish, tells the client, and closes kept connections", async (t) => {
+  const { started, finish, fetch } = slowApp();
+  const { listener, clock } = await open(t, { fetch });
+  const agent = new http.Agent({ keepAlive: true });
+  t.after(() => agent.destroy());
+  const answer = get(listener.port, agent);
+  await started.promise;
+  const closed = listener.close(5000);
+  finish.resolve();
+  assert.deepEqual(await answer, { text: "done", connection: "close" });
+  await closed;
+  assert.equal(clock.pendingTimers, 0);
+  await assert.rejects(get(listener.port), /ECONNREFUSED/);
+});
+
+it("closing cuts what is still running after the grace time", async (t) => {
+  const started = Promise.withResolvers<void>();
+  const app = new Hono().get("/", () => {
+    started.resolve();
+    return new Promise<Response>(() => {});
+  });
+  const { listener, clock } = await open(t, { fetch: app.fetch });
+  const answer = assert.rejects(get(listener.port), /hang up|ECONNRESET/);
+  await started.promise;
+  const closed = listener.close(1000);
+  await clock.advance(1000);
+  await closed;
+  await answer;
+});
+
+it("connections beyond the limit are closed", async (t) => {
+  const { listener } = await open(t, { connectionsMax: 1 });
+  const connect = (): net.Socket => net.connect({ host: "127.0.0.1", port: listener.port });
+  const first = connect();
+  t.after(() => first.destroy());
+  await new Promise((resolve) => first.once("connect", resolve));
+  const second = connect();
+  await new Promise((resolve) => second.once("close", resolve).on("error", () => {}));
+  assert.equal(first.destroyed, false);
+});
+
+it("TLS 1.2 is spoken only with forward secrecy and authenticated encryption", async (t) => {
+  const { listener } = await open(t, { tls: writePem(temporaryFolder(t), await createPem("x")) });
+  const handshake = (ciphers: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const options = { host: "127.0.0.1", port: listener.port, rejectUnauthorized: false };
+      const socket = tls.connect({ ...options, maxVersion: "TLSv1.2", ciphers }, () => {
+        resolve(socket.getCipher().name);
+        socket.destroy();
+      });
+      socket.on("error", reject);
+    });
+  assert.equal(await handshake("ECDHE-ECDSA-AES128-GCM-SHA256"), "ECDHE-ECDSA-AES128-GCM-SHA256");
+  // CBC modes with a MAC of their own.
+  await assert.rejects(handshake("ECDHE-ECDSA-AES128-SHA256:ECDHE-ECDSA-AES256-SHA"), /handshake failure/);
+});
+
+/** What the server says to these bytes until it closes the connection. */
+async function answerTo(port: number, bytes: string): Promise<string> {
+  const socket = net.connect({ host: "127.0.0.1", port });
+  socket.on("error", () => {});
+  socket.write(bytes);
+  let text = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  await new Promise((resolve) => socket.once("close", resolve));
+  return text;
+}
+
+it("a header of more than 16 kB is refused", async (t) => {
+  const { listener } = await open(t);
+  const header = `GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${"x".repeat(16 * 1024)}\r\n\r\n`;
+  assert.match(await answerTo(listener.port, header), /^HTTP\/1.1 431 /);
+});
+
+it("a client that never finishes its body is cut off", async (t) => {
+  const fetch = () => new Promise<Response>(() => {});
+  const { listener } = await open(t, { fetch, readHeaderTimeoutMs: 50, bodyTimeoutMs: 50 });
+  const request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{";
+  assert.match(await answerTo(listener.port, request), /^HTTP\/1.1 408 /);
+});
+
+it("where the host has no IPv6, the IPv4 stand-in is opened, and every other failure stays a failure", async () => {
+  const tried: string[] = [];
+  const openIpv4Only =
+    (code: string) =>
+    async (host: string): Promise<string> => {
+      tried.push(host);
+      if (host.includes(":")) throw Object.assign(new Error(code), { code });
+      return host;
+    };
+  assert.equal(await orIpv4("::1", openIpv4Only("EADDRNOTAVAIL")), "127.0.0.1");
+  assert.equal(await orIpv4("::", openIpv4Only("EAFNOSUPPORT")), "0.0.0.0");
+  assert.equal(await orIpv4("", openIpv4Only("EAFNOSUPPORT")), "0.0.0.0");
+  await assert.rejects(orIpv4("::1", openIpv4Only("EADDRINUSE")), /EADDRINUSE/);
+  await assert.rejects(orIpv4("2001:db8::1", openIpv4Only("EADDRNOTAVAIL")), /EADDRNOTAVAIL/);
+  assert.deepEqual(tried, ["::1", "127.0.0.1", "::", "0.0.0.0", "::", "0.0.0.0", "::1", "2001:db8::1"]);
+});
+
+it("every header timeout that the flag allows is accepted", async (t) => {
+  for (const readHeaderTimeoutMs of [0, 0.5, 1500, 2 ** 31 - 1]) {
+    const { listener } = await open(t, { readHeaderTimeoutMs });
+    assert.equal((await get(listener.port)).text, "hello");
+  }
+});
+
+it("a client that never finishes its header is cut off", async (t) => {
+  const { listener } = await open(t, { readHeaderTimeoutMs: 100 });
+  const socket = net.connect({ host: "127.0.0.1", port: listener.port });
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\n");
+  let text = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  await new Promise((resolve) => socket.once("close", resolve));
+  assert.match(text, /^HTTP\/1.1 408 /);
+});

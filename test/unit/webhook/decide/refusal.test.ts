@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, it } from "node:test";
+import { type QuotaFigures } from "../../../../src/accounting/reserve/reservation.ts";
+import { refusalOf, type RefusingVerdict } from "../../../../src/webhook/decide/refusal.ts";
+
+const figures: QuotaFigures = {
+  criterion: "Available",
+  required: 80,
+  aggregated: 100,
+  unconfirmed: 20,
+  cells: [
+    { cellID: "c1", aggregated: 50, unconfirmed: 20, isCounted: true },
+    { cellID: "c2", aggregated: 50, unconfirmed: 0, isCounted: true },
+    { cellID: "c3", aggregated: 0, unconfirmed: 0, isCounted: false },
+  ],
+};
+const refuse = (verdict: RefusingVerdict) => refusalOf([{ id: "core/ns/web", verdict }], "c1");
+
+describe("refusals", () => {
+  it("give the numbers, per cell, and mark a cell without counts", () => {
+    const { message, causes } = refuse({ kind: "retry", cause: "unconfirmed", figures });
+    const numbers =
+      'Required 80, aggregated 100, unconfirmed 20, estimated 80; by cell: "c1" 50 - 20, "c2" 50, "c3" not counted';
+    assert.ok(message.includes(numbers), message);
+    assert.equal(causes[0]?.message, numbers);
+  });
+
+  it("say when quota comes back", () => {
+    const { message } = refuse({ kind: "retry", cause: "unconfirmed", figures });
+    assert.match(
+      message,
+      /Try again in a few seconds: admitted deletions are confirmed a second or two after their pods/,
+    );
+    assert.match(message, /forgotten after about 15 s \(evictions: 2 min\)$/);
+  });
+
+  it("say what to do when too few replicas are there: wait, scale up, force", () => {
+    const { message, code, reason } = refuse({ kind: "rejected", figures });
+    assert.match(message, /Wait until more replicas are available, scale the workload up, or lower its minAvailable; /);
+    assert.match(
+      message,
+      /the annotation podseidon\.kubewharf\.io\/force-delete on the pod allows this deletion all the same$/,
+    );
+    assert.deepEqual([code, reason], [429, "TooManyRequests"]);
+  });
+
+  it("of a PodProtector that cannot be understood say what is wrong with it, and are no 429, because waiting does not help", () => {
+    const refusal = refusalOf(
+      [{ id: "core/ns/web", verdict: { kind: "unusable", reason: "spec.selector: odd" } }],
+      "c1",
+    );
+    assert.deepEqual([refusal.status, refusal.code, refusal.reason], ["ProtectorUnusable", 503, "ServiceUnavailable"]);
+    assert.match(
+      refusal.message,
+      /^PodProtector core\/ns\/web cannot be understood, so it admits no pod deletion: spec\.selector: odd\. Mend/,
+    );
+    assert.deepEqual(refusal.causes, [
+      { reason: "UnusablePodProtector", message: "spec.selector: odd", field: "core/ns/web" },
+    ]);
+  });
+
+  it("tell the three causes of a full buffer apart", () => {
+    for (const [cause, reason, pattern] of [
+      ["unconfirmed", "UnconfirmedAdmissions", /not confirmed yet, fewer than the required 80 could be left/],
+      ["lag-limit", "MaxConcurrentLag", /as many deletions as maxConcurrentLag permits/],
+      ["full-buffer", "FullBuffer", /the admission history of cell "c1" holds as many deletions as it can/],
+    ] as const) {
+      const refusal = refuse({ kind: "retry", cause, figures });
+      assert.equal(refusal.status, "RetryAdvised");
+      assert.equal(refusal.causes[0]?.reason, reason);
+      assert.match(refusal.message, pattern);
+      assert.match(refusal.message, /Try again in a few seconds/);
+    }
+  });
+
+  it("say which replicas are too few", () => {
+    for (const criterion of ["Scheduled", "Initialized", "Running", "Ready", "Available"] as const) {
+      const { message, audit } = refuse({ kind: "rejected", figures: { ...figures, criterion } });
+      assert.ok(message.startsWith(`PodProtector core/ns/web reports too few ${criterion.toLowerCase()} replicas`));
+      assert.equal(audit["criterion"], criterion);
+    }
+  });
+
+  it("stay readable with many cells and many PodProtectors", () => {
+    const cells = Array.from({ length: 500 }, (_, index) => ({
+      cellID: `cell-${index}`,
+      aggregated: 1,
+      unconfirmed: 0,
+      isCounted: true,
+    }));
+    const one = { id: "core/ns/web", verdict: { kind: "rejected", figures: { ...figures, cells } } } as const;
+    const { message, causes } = refusalOf([one, ...Array.from({ length: 50 }, () => one)], "c1");
+    assert.match(message, /492 more cells/);
+    assert.ok(message.length < 1000, `${message.length}`);
+    assert.equal(causes.length, 8);
+  });
+
+  it("escape control characters of cell IDs", () => {
+    const { message } = refusalOf([{ id: "core/ns/web", verdict: { kind: "counts-pending", figures } }], "c\n1");
+    assert.ok(message.includes('"c\\n1"'));
+    assert.ok(!message.includes("\n"));
+  });
+});
+
+describe("docs/refusals.md", () => {
+  const docs = readFileSync(path.join(import.meta.dirname, "../../../../docs/refusals.md"), "utf8").replaceAll(
+    /\s+/g,
+    " ",
+  );
+  const cells = (openInOsaka: number) => [
+    { cellID: "tokyo", aggregated: 3, unconfirmed: 0, isCounted: true },
+    { cellID: "osaka", aggregated: 3, unconfirmed: openInOsaka, isCounted: true },
+  ];
+  const figuresOf = (required: number, unconfirmed: number): QuotaFigures => ({
+    criterion: "Available",
+    required,
+    aggregated: 6,
+    unconfirmed,
+    cells: cells(unconfirmed),
+  });
+  const shown: Readonly<Record<string, RefusingVerdict>> = {
+    "too few replicas": { kind: "rejected", figures: figuresOf(6, 0) },
+    "unconfirmed deletions": { kind: "retry", cause: "unconfirmed", figures: figuresOf(5, 1) },
+    "an object that cannot be understood": {
+      kind: "unusable",
+      reason:
+        'spec.selector.matchExpressions.0.operator: Invalid type: Expected ("In" | "NotIn" | "Exists" | "DoesNotExist") but received "Near"',
+    },
+  };
+  for (const [name, verdict] of Object.entries(shown)) {
+    it(`shows the message as it is: ${name}`, () => {
+      const { message } = refusalOf([{ id: "core/default/deployment-web", verdict }], "tokyo");
+      assert.ok(docs.includes(`denied the request: ${message}`), message);
+    });
+  }
+});

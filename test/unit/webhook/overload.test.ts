@@ -1,0 +1,40 @@
+/**
+ * Design 3.5 and issue D.5: a core that does not answer fills a replica with waiting reviews; what need not wait is
+ * still decided.
+ */
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { reviewsInFlightMax } from "../../../src/webhook/http/in-flight-limit.ts";
+import { cell, deleteReview, evictReview, pod, protector } from "./support/objects.ts";
+import { settle, world } from "./support/replica.ts";
+
+it("a full replica refuses only reviews that would have to wait", { timeout: 60_000 }, async () => {
+  const { clock, core, replica } = world([protector({ cells: [cell("c1", 10_000)] })]);
+  core.latencyMs = 1_000_000;
+  const waiting = Array.from({ length: reviewsInFlightMax }, (_, index) =>
+    replica.send(deleteReview(pod(`p${index}`))),
+  );
+  await clock.advance(10);
+
+  for (const [what, review] of [
+    ["terminating, as kubelet's last delete finds it", deleteReview(pod("a", { terminating: true }))],
+    ["not Ready", deleteReview(pod("b", { ready: false }))],
+    ["of no PodProtector", deleteReview(pod("c", { labels: { app: "other" } }))],
+    ["a dry run", deleteReview(pod("d"), { dryRun: true })],
+  ] as const) {
+    const answer = await replica.review(review);
+    assert.equal(answer.allowed, true, what);
+  }
+  for (const [cause, review] of [
+    ["DeletePod", deleteReview(pod("e"))],
+    ["EvictPod", evictReview("f")],
+  ] as const) {
+    const answer = await replica.review(review);
+    assert.equal(answer.code, 429);
+    assert.match(answer.message, /4000 other reviews/);
+    assert.equal(answer.elapsedMs, 0);
+    assert.equal(replica.metrics.count(`webhook_request{cell="c1",status="Overloaded",cause="${cause}"}`), 1);
+  }
+  await settle(clock, Promise.all(waiting));
+  assert.notEqual((await replica.review(evictReview("g"))).code, 429, "over when reviews have ended");
+});
