@@ -2,6 +2,7 @@
  * What Podseidon needs to know of a Deployment: the fields that decide about its PodProtector, without the pod
  * template.
  */
+import { type ObjectKey, objectKey } from "./object-key.ts";
 import * as v from "valibot";
 import { parseResourceVersion, type ResourceVersion } from "./resource-version.ts";
 import { stringMap } from "./string-map.ts";
@@ -24,7 +25,7 @@ export interface DeploymentFacts {
 
 export interface DeploymentRecord {
   /** namespace/name. */
-  readonly key: string;
+  readonly key: ObjectKey;
   readonly uid: string;
   readonly resourceVersion: ResourceVersion;
   readonly facts: DeploymentFacts;
@@ -76,7 +77,7 @@ export function readDeployment(raw: unknown): DeploymentRecord | undefined {
   const resourceVersion = parseResourceVersion(metadata.resourceVersion);
   if (resourceVersion === undefined) return undefined;
   return {
-    key: `${metadata.namespace}/${metadata.name}`,
+    key: objectKey(metadata.namespace, metadata.name),
     uid: metadata.uid,
     resourceVersion,
     labels: metadata.labels,

@@ -3,6 +3,7 @@
  * review. Pod objects of several kilobytes become a few hundred bytes; label sets can be shared by the caller through
  * `intern`.
  */
+import { type ObjectKey, objectKey } from "./object-key.ts";
 import { type EpochMicros } from "../util/clock.ts";
 import { type ReadEventTime, readManagedFieldsTime } from "./event-time.ts";
 import { asList, asObject, type Json } from "./json.ts";
@@ -13,7 +14,7 @@ export type Labels = Readonly<Record<string, string>>;
 
 export interface PodRecord {
   /** namespace/name. */
-  readonly key: string;
+  readonly key: ObjectKey;
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -62,7 +63,7 @@ export function readPod(
   const deletion = metadata["deletionTimestamp"];
   const conditions = readConditions(status);
   return {
-    key: `${namespace}/${name}`,
+    key: objectKey(namespace, name),
     namespace,
     name,
     uid,

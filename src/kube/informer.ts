@@ -8,11 +8,12 @@
  * delivered to the handlers; it is undefined until the initial list is complete (for a WatchList until
  * `initial-events-end`), and bookmarks advance it.
  */
+import { type ObjectKey } from "../api/object-key.ts";
 import { type ResourceVersion } from "../api/resource-version.ts";
 
-/** What an informer stores. `key` is `namespace/name`, or `name` of a cluster-scoped object. */
+/** What an informer stores. */
 export interface Stored {
-  readonly key: string;
+  readonly key: ObjectKey;
   readonly uid: string;
   readonly resourceVersion: ResourceVersion;
 }

@@ -1,4 +1,5 @@
 /** The resources that several roles use, and how a PodProtector is stored by informers. */
+import { objectKey } from "../api/object-key.ts";
 import { parseResourceVersion } from "../api/resource-version.ts";
 import { decodePodProtector, withTypeMeta } from "../api/v1alpha1/decode.ts";
 import { apiGroup, podProtectorResource } from "../api/v1alpha1/names.ts";
@@ -26,5 +27,5 @@ export function readProtector(
   const { namespace, name, uid } = protector.metadata;
   const resourceVersion = parseResourceVersion(protector.metadata.resourceVersion);
   if (resourceVersion === undefined) return { ok: false, reason: "metadata.resourceVersion: not a version" };
-  return { ok: true, stored: { key: `${namespace}/${name}`, uid, resourceVersion, protector } };
+  return { ok: true, stored: { key: objectKey(namespace, name), uid, resourceVersion, protector } };
 }

@@ -7,6 +7,21 @@ declare const epochMicros: unique symbol;
 /** Microseconds since 1970-01-01T00:00:00Z, an integer below 2^53 (safe until the year 2255). */
 export type EpochMicros = number & { readonly [epochMicros]: true };
 
+declare const monotonicMs: unique symbol;
+/**
+ * A moment of one process's monotonic clock, in milliseconds. The difference of two is a duration, a plain number of
+ * milliseconds; `later` adds one to a moment.
+ */
+export type MonotonicMs = number & { readonly [monotonicMs]: true };
+
+/** Before every moment: where nothing has happened yet. */
+export const longAgo = Number.NEGATIVE_INFINITY as MonotonicMs;
+
+/** The moment `durationMs` after `moment` (before it when negative). */
+export function later(moment: MonotonicMs, durationMs: number): MonotonicMs {
+  return (moment + durationMs) as MonotonicMs;
+}
+
 /** A pending timer. */
 export interface Timer {
   /** Stops the timer; does nothing when it has fired or was cancelled. */
@@ -17,7 +32,7 @@ export interface Clock {
   /**
    * Milliseconds since an arbitrary origin; never goes back, not even when the wall clock is set. May have fractions.
    */
-  monotonicMs(): number;
+  monotonicMs(): MonotonicMs;
   /** Wall clock. May jump in either direction. */
   epochMicros(): EpochMicros;
   /**

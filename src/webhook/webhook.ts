@@ -4,7 +4,7 @@ import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { createRetryBatch } from "../retry-batch/index.ts";
-import { type Clock } from "../util/clock.ts";
+import { type Clock, later } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Metrics } from "../util/metrics.ts";
 import { type Rng } from "../util/rng.ts";
@@ -127,7 +127,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     async record(key) {
       const [deletion] = lastKnown.lentOf(key);
       // Its batch records all that was lent.
-      const deadlineMonotonicMs = clock.monotonicMs() + recordTimeoutMs;
+      const deadlineMonotonicMs = later(clock.monotonicMs(), recordTimeoutMs);
       if (deletion !== undefined) await batch.submit(key, deletion, { deadlineMonotonicMs });
     },
   });

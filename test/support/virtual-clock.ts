@@ -3,7 +3,7 @@
  * they were set.
  */
 import { assert } from "../../src/util/assert.ts";
-import { type Clock, type EpochMicros, type Timer } from "../../src/util/clock.ts";
+import { type MonotonicMs, type Clock, type EpochMicros, type Timer } from "../../src/util/clock.ts";
 
 export interface VirtualClock extends Clock {
   /**
@@ -55,7 +55,7 @@ export function createVirtualClock({ epochMs = Date.UTC(2026, 0, 1) } = {}): Vir
   }
 
   return {
-    monotonicMs: () => nowMs,
+    monotonicMs: () => nowMs as MonotonicMs,
     epochMicros: () => Math.round((wallOffsetMs + nowMs) * 1000) as EpochMicros,
     setTimer(delayMs, callback): Timer {
       const timer: PendingTimer = { dueMs: nowMs + Math.max(0, delayMs), callback };

@@ -2,6 +2,7 @@
  * Which namespaces may be judged by the last known quota while a core takes no writes: the flag's word, or that of a
  * label on the namespace in the core.
  */
+import { objectKey } from "../../api/object-key.ts";
 import * as v from "valibot";
 import { stringMap } from "../../api/string-map.ts";
 import { parseResourceVersion } from "../../api/resource-version.ts";
@@ -33,7 +34,12 @@ export function decodeNamespacePolicy(raw: unknown): NamespacePolicy | undefined
   const resourceVersion = parseResourceVersion(version);
   if (resourceVersion === undefined) return undefined;
   const value = Object.hasOwn(own, labels.coreUnavailablePolicy) ? own[labels.coreUnavailablePolicy] : undefined;
-  return { key: name, uid, resourceVersion, policy: corePolicies.find((policy) => policy === value) };
+  return {
+    key: objectKey(undefined, name),
+    uid,
+    resourceVersion,
+    policy: corePolicies.find((policy) => policy === value),
+  };
 }
 
 /**

@@ -16,6 +16,7 @@
 import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Aggregation } from "../../api/v1alpha1/pod-protector.ts";
 import { isRecountedSince } from "../../accounting/count/recount.ts";
+import { longAgo } from "../../util/clock.ts";
 import { type ProtectorView } from "./protector-view.ts";
 
 interface Entry {
@@ -68,7 +69,7 @@ const nothingLost: ReadonlyMap<string, ResourceVersion> = new Map();
 export class NewestStates {
   readonly #entries = new Map<string, Entry>();
   readonly #unusable = new Map<string, Unusable>();
-  #suspectedMs = Number.NEGATIVE_INFINITY;
+  #suspectedMs: number = longAgo;
   #hasSeenWrites = false;
 
   /** Whether the core has taken a write of a PodProtector, from anybody, since this process listed them. */
@@ -109,7 +110,7 @@ export class NewestStates {
         doubt: "none",
         isOvertaken: false,
         conflictsInRow: 0,
-        suspectedMs: Number.NEGATIVE_INFINITY,
+        suspectedMs: longAgo,
         lost: new Map(),
       });
       return;

@@ -5,6 +5,7 @@
  * An object that cannot be understood (an unknown operator, a malformed status) is named in the log, a metric and an
  * Event, and stays in force as unusable-protector.ts says. It never affects the others.
  */
+import { type ObjectKey, partsOf } from "../../api/object-key.ts";
 import { type Labels } from "../../api/pod.ts";
 import { type LabelSelector } from "../../api/v1alpha1/pod-protector.ts";
 import { type Informer, type InformerEvent } from "../../kube/informer.ts";
@@ -60,7 +61,7 @@ export function createProtectorDirectory(options: ProtectorDirectoryOptions): Pr
     states.removed(key);
   }
 
-  function track(key: string, selector: LabelSelector): void {
+  function track(key: ObjectKey, selector: LabelSelector): void {
     const tracked = index.track(...splitKey(key), selector);
     assert(tracked.ok, "a selector that was compiled before");
   }
@@ -123,7 +124,7 @@ export function createProtectorDirectory(options: ProtectorDirectoryOptions): Pr
   };
 }
 
-function splitKey(key: string): [namespace: string, name: string] {
-  const slash = key.indexOf("/");
-  return [key.slice(0, slash), key.slice(slash + 1)];
+function splitKey(key: ObjectKey): [namespace: string, name: string] {
+  const { namespace, name } = partsOf(key);
+  return [namespace, name];
 }

@@ -3,6 +3,7 @@
  * has no view; unusable-protector.ts says what is then in force.
  */
 import { isDeepStrictEqual } from "node:util";
+import { objectKey } from "../../api/object-key.ts";
 import { type Labels } from "../../api/pod.ts";
 import { parseResourceVersion } from "../../api/resource-version.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
@@ -57,7 +58,7 @@ export function decodeWatched(raw: unknown): WatchedProtector | undefined {
   if (typeof namespace !== "string" || typeof name !== "string" || typeof uid !== "string") return undefined;
   if (resourceVersion === undefined) return undefined;
   return {
-    key: `${namespace}/${name}`,
+    key: objectKey(namespace, name),
     uid,
     resourceVersion,
     content: { ok: false, reason: content.reason, outline: outlineOf(raw) },

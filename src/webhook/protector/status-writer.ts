@@ -3,6 +3,7 @@
  * accepted write nothing that needs a record is admitted. A lost answer is never taken for success: the object is read
  * live and the batch is judged again.
  */
+import { type ObjectKey, protectorID } from "../../api/object-key.ts";
 import { type ResourceVersion } from "../../api/resource-version.ts";
 import { type CellStatus, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { type Verdict } from "../../accounting/reserve/reservation.ts";
@@ -61,9 +62,8 @@ export interface StatusWriterOptions {
   readonly onLent: (core: string, key: string) => void;
 }
 
-/** core/namespace/name: the names of cores hold no slash. */
 export function writerKey(core: string, key: string): string {
-  return `${core}/${key}`;
+  return protectorID(core, key as ObjectKey);
 }
 
 /**

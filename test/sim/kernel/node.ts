@@ -2,7 +2,7 @@
  * A machine, or a process on it: a clock of its own, which may be off, drift and jump, and a life that may end. A dead
  * node's timers never fire, so that its code stops at the very point where it waits; a paused one's fire late.
  */
-import { type Clock, type EpochMicros, type Timer } from "../../../src/util/clock.ts";
+import { type MonotonicMs, type Clock, type EpochMicros, type Timer } from "../../../src/util/clock.ts";
 import { type Kernel } from "./kernel.ts";
 
 /** The true wall clock at the beginning. */
@@ -34,7 +34,7 @@ export class SimNode {
     this.#offsetMs = offsetMs;
     this.#rate = rate;
     this.clock = {
-      monotonicMs: () => kernel.nowMs * rate,
+      monotonicMs: () => (kernel.nowMs * rate) as MonotonicMs,
       epochMicros: () => Math.round((epochMs + kernel.nowMs * rate + this.#offsetMs) * 1000) as EpochMicros,
       setTimer: (delayMs, callback) => this.#setTimer(delayMs, callback),
     };

@@ -20,6 +20,7 @@ import { type Settlement, settle } from "../../../src/accounting/settle/settleme
 import { type Snapshot, type SnapshotPod } from "../../../src/accounting/settle/snapshot.ts";
 import { summarize } from "../../../src/accounting/count/summary.ts";
 import { digestOfUID, packDigests } from "../../../src/accounting/history/uid-digest.ts";
+import { objectKey } from "../../../src/api/object-key.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 
 /** A moment, in seconds after the tests' beginning of time. */
@@ -30,7 +31,7 @@ export const version = (number: number | string): ResourceVersion => String(numb
 /** A pod that has been Ready for long. */
 export function pod(uid: string, changes: Partial<PodRecord> = {}): PodRecord {
   return {
-    key: `default/${uid}`,
+    key: objectKey("default", uid),
     namespace: "default",
     name: uid,
     uid,

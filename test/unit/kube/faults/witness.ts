@@ -1,5 +1,6 @@
 /** Watches an informer over the server's shoulder: says whether what it shows and tells was ever untrue. */
 import assert from "node:assert/strict";
+import { objectKey } from "../../../../src/api/object-key.ts";
 import { type ResourceVersion } from "../../../../src/api/resource-version.ts";
 import { type Informer, type InformerEvent, type InformerHandler, type Stored } from "../../../../src/kube/informer.ts";
 import { type KubeClient } from "../../../../src/kube/kube-client.ts";
@@ -21,7 +22,7 @@ function decodeItem(raw: unknown): Item | undefined {
     data?: { value?: string };
   };
   const { namespace, name, uid, resourceVersion } = metadata;
-  return Object.freeze({ key: `${namespace}/${name}`, uid, resourceVersion, value: data?.value ?? "" });
+  return Object.freeze({ key: objectKey(namespace, name), uid, resourceVersion, value: data?.value ?? "" });
 }
 
 export function createItemInformer(rig: Rig, client: KubeClient): Informer<Item> {

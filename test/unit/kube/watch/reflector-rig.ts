@@ -1,4 +1,5 @@
 /** A reflector on a scripted server and a virtual clock, for reflector.*.test.ts. */
+import { objectKey } from "../../../../src/api/object-key.ts";
 import assert from "node:assert/strict";
 import { parseResourceVersion, type ResourceVersion } from "../../../../src/api/resource-version.ts";
 import { type InformerEvent, type Stored } from "../../../../src/kube/informer.ts";
@@ -25,7 +26,7 @@ export function decode(raw: unknown): Thing | undefined {
   };
   if (value === "undecodable") return undefined;
   return {
-    key: `${metadata.namespace}/${metadata.name}`,
+    key: objectKey(metadata.namespace, metadata.name),
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion as ResourceVersion,
     value,
