@@ -123,6 +123,11 @@ export function isKubeError(error: unknown, ...kinds: KubeErrorKind[]): error is
   return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
 }
 
+/** The metric label of a failure: the kind of a KubeError, "Unknown" for anything else. */
+export function errorLabel(error: unknown): string {
+  return isKubeError(error) ? error.kind : "Unknown";
+}
+
 export interface Resource {
   /** "" for the core group. */
   readonly group: string;
