@@ -11,7 +11,7 @@ import { request } from "undici";
 import { type KubeAssets } from "../../scripts/kube-assets.ts";
 import { clusterAt, writeKubeconfig } from "../support/kubeconfig.ts";
 import { AdminClient } from "./admin-client.ts";
-import { type ManagedProcess, type ProcessSet } from "./child-processes.ts";
+import { type ManagedProcess, type ProcessSet } from "../../scripts/child-processes.ts";
 import {
   apiServerArgs,
   type ClusterFiles,
