@@ -396,7 +396,7 @@ export class Aggregator {
   #restartWaits(): void {
     const nowMs = this.deps.clock.monotonicMs();
     for (const [key, state] of this.#states) {
-      state.watch.restart(nowMs);
+      state.firstSeen.restart(nowMs);
       this.#enqueue(key);
     }
   }
@@ -413,7 +413,7 @@ export class Aggregator {
       recorded: recorded?.resourceVersion,
     });
     state.memory.workerReset(recorded);
-    state.watch.restart(this.deps.clock.monotonicMs());
+    state.firstSeen.restart(this.deps.clock.monotonicMs());
     this.#enqueue(key);
   }
 }

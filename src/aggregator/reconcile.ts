@@ -109,7 +109,7 @@ function settleCell(
 ): Settlement {
   const buckets = state.cell()?.admissionHistory?.buckets ?? [];
   return config.syncTime.settle(
-    { buckets, watch: state.watch, snapshot, fences, config, nowMs },
+    { buckets, firstSeen: state.firstSeen, snapshot, fences, config, nowMs },
     cellPods.lastEventTime,
   );
 }

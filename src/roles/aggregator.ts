@@ -1,7 +1,7 @@
 /**
  * Puts the aggregator of one cell together: caches, leader election, the update-trigger that runs under the same lease.
  */
-import { type PodRecord, readPod } from "../api/pod.ts";
+import { type PodRecord, readPodRecord } from "../api/pod.ts";
 import {
   Aggregator,
   type AggregatorConfig,
@@ -131,7 +131,7 @@ function createPodDecoder(
 ): Decode<PodRecord> {
   const intern = createLabelInterner();
   return (raw) => {
-    const pod = readPod(raw, intern, syncTime.readEventTime);
+    const pod = readPodRecord(raw, intern, syncTime.readEventTime);
     if (algorithm.kind === "annotation" && pod !== undefined && pod.eventTime === undefined)
       indexErrors.inc({ namespace: pod.namespace, error: "EventTime" });
     return pod;

@@ -76,7 +76,7 @@ export function createHandler(options: HandlerOptions): Handler {
     isForced: boolean,
   ): Promise<Decision> {
     const { pod, operation, criterion, isEvaluateOnly } = subject;
-    if (pod.terminating) return allowed("AlreadyTerminating");
+    if (pod.isTerminating) return allowed("AlreadyTerminating");
     // With 0 seconds: what no PodProtector can judge otherwise, whatever its minReadySeconds.
     if (operation === "delete" && !canMeet(criterion, pod, 0)) return allowed("AlreadyUnready");
     const unsynced = cores.find((core) => !core.directory.isSynced());
@@ -151,7 +151,7 @@ const changesTooFast: Decision = {
  */
 function mayHaveChanged(subject: Subject): subject is DeletionSubject {
   if (subject.kind !== "deletion" || subject.operation !== "evict" || subject.isEvaluateOnly) return false;
-  return !subject.pod.terminating && !canMeet(subject.criterion, subject.pod, 0);
+  return !subject.pod.isTerminating && !canMeet(subject.criterion, subject.pod, 0);
 }
 
 function withoutPod(subject: Exclude<Subject, DeletionSubject>): Decision {

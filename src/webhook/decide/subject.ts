@@ -3,7 +3,7 @@
  * deletecollection has no request.name; the pod of an eviction is read from its worker cluster with resourceVersion
  * unset, so that it is not a stale copy.
  */
-import { type Labels, type PodRecord, readAnnotations, readPod } from "../../api/pod.ts";
+import { type Labels, type PodRecord, readAnnotations, readPodRecord } from "../../api/pod.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type HealthCriterion } from "../../accounting/count/health-criterion.ts";
 import { asKubeError, resourcePath } from "../../kube/kube-client.ts";
@@ -75,7 +75,7 @@ function deletionOf(request: AdmissionRequest, { criteria }: SubjectContext): Su
   if (raw === undefined) return failed("EmptyOldObject", "oldObject is missing in delete review request");
   if (raw === null) return failed("NilOldObject", "oldObject is nil");
   const own = readAnnotations(raw);
-  const pod = readPod(raw, undefined, noEventTime);
+  const pod = readPodRecord(raw, undefined, noEventTime);
   if (pod === undefined) {
     return failed(
       "OldObjectJsonError",
@@ -100,7 +100,7 @@ async function evictionOf(request: AdmissionRequest, context: SubjectContext): P
   const own = readAnnotations(raw);
   const read = await readPodOfEviction(request, context, isForced(own));
   if (read.kind !== "pod") return read;
-  const pod = readPod(read.raw, undefined, noEventTime);
+  const pod = readPodRecord(read.raw, undefined, noEventTime);
   if (pod === undefined)
     return failed("PodJsonError", "the worker cluster answered with something that is not a Pod", isForced(own));
   // The Eviction's annotation wins over the Pod's, key by key.

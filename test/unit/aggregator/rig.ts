@@ -1,7 +1,7 @@
 /**
  * An aggregator with real informers between two engines of the API double, a core and a worker, on one virtual clock.
  */
-import { type PodRecord, readPod } from "../../../src/api/pod.ts";
+import { type PodRecord, readPodRecord } from "../../../src/api/pod.ts";
 import {
   type Bucket,
   type CellStatus,
@@ -278,7 +278,7 @@ function runAggregator(
     client: worker,
     resource: pods,
     name: "pods",
-    decode: (raw) => readPod(raw, intern, config.syncTime.readEventTime),
+    decode: (raw) => readPodRecord(raw, intern, config.syncTime.readEventTime),
   });
   const trigger =
     options.trigger === true
