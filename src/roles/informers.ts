@@ -10,11 +10,10 @@ import { type Runtime } from "./runtime.ts";
 export function createProtectorInformer(runtime: Runtime, core: KubeClient, logger: Logger): Informer<StoredProtector> {
   const { clock, rng, metrics } = runtime;
   const errors = metrics.counter("ppr_index_error", "PodProtectors that cannot be used", ["error"]);
-  const targetNamespace = runtime.config.core.targetNamespace;
   return createInformer<StoredProtector>({
     client: core,
     resource: podProtectors,
-    namespace: targetNamespace === "" ? undefined : targetNamespace,
+    namespace: runtime.config.core.namespace,
     decode(raw) {
       const read = readProtector(raw);
       if (read.ok) return read.stored;
