@@ -86,7 +86,7 @@ export async function reconcileProtector(
         ...waits,
         outcome: done,
         waitsForEvent: true,
-        barrierFromMs: least(sinceMs + config.fenceDelayMs, settlement.barrierFromMs),
+        barrierFromMs: least(sinceMs + config.settlementFenceDelayMs, settlement.barrierFromMs),
         historyReset: snapshot.barrierSentAtMs > sinceMs,
       };
     }
