@@ -103,7 +103,7 @@ export class Aggregator {
     this.#protectorSelector = compiled.selector;
     this.#fencesPrunedAtMs = deps.clock.monotonicMs();
     this.#wallClockSteps = new WallClockSteps(deps.clock);
-    this.pruning = new PruningReport({ ...deps, writes: deps.metrics.extensionsPruned });
+    this.pruning = new PruningReport({ ...deps, onPruned: () => deps.metrics.pruned(deps.core.cluster) });
     this.cellPods = new CellPods(deps.pods, deps.clock, config.syncTime);
     this.fences = new FenceRegistry(config.fenceDelayMs, config.settleWindowMs);
     this.fencer = new Fencer({

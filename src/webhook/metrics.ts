@@ -3,6 +3,7 @@
  * from URLs that anybody may call, so only a bounded number of them become label values.
  */
 import { errorLabel } from "../kube/kube-client.ts";
+import { createIndexErrorCounter, createPrunedCounter } from "../kube/pod-protector-metrics.ts";
 import { type ExecuteOutcome, type RetryBatchObserver, type SubmitOutcome } from "../retry-batch/index.ts";
 import { assertNever } from "../util/assert.ts";
 import { exponentialBuckets, functionDurationSeconds, type Metrics } from "../util/metrics.ts";
@@ -89,11 +90,6 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
     "Status writes of PodProtectors, by result: written, conflict, failed",
     ["result"],
   );
-  const pruned = metrics.counter(
-    "webhook_extension_fields_pruned",
-    "Status writes whose extension fields the CRD dropped",
-    ["core"],
-  );
   const lent = metrics.counter(
     "webhook_last_known_admission_total",
     "Deletions admitted by the last known quota while the core took no writes",
@@ -116,7 +112,7 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
     },
     recordFailed: (error) => recordFailed.inc({ error }),
     statusWrite: (result) => statusWrites.inc({ result }),
-    pruned: (core) => pruned.inc({ core }),
+    pruned: createPrunedCounter(metrics, "webhook"),
     unusableProtector: createUnusableReport(metrics),
     lent: (core) => lent.inc({ core }),
     retryBatch: createRetryBatchObserver(metrics),
@@ -130,9 +126,9 @@ function createUnusableReport(metrics: Metrics): WebhookMetrics["unusableProtect
     ["podprotector"],
   );
   const label = boundedLabel(unusableLabelsMax);
-  const indexError = metrics.counter("ppr_index_error", "PodProtectors that cannot be understood", ["error"]);
+  const countInvalid = createIndexErrorCounter(metrics);
   return (id, isUnusable) => {
-    if (isUnusable) indexError.inc({ error: "Unusable" });
+    if (isUnusable) countInvalid();
     const podprotector = label(id);
     if (podprotector !== otherValues) unusable.set({ podprotector }, isUnusable ? 1 : 0);
   };
