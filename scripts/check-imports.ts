@@ -35,6 +35,7 @@ const layers: readonly Layer[] = [
  * Where a library may be imported, as prefixes below src/. A library that is not here may not be used in the product.
  */
 const libraryHomes: Readonly<Record<string, readonly string[]>> = {
+  "@bufbuild/protobuf": ["kube/"],
   "@hono/node-server": ["webhook/", "server/"],
   "@kubernetes/client-node": ["kube/"],
   cac: ["config/"],
