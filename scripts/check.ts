@@ -8,6 +8,7 @@ import { checkCircles } from "./check/circles.ts";
 import { checkFiles } from "./check/files.ts";
 import { checkImports } from "./check/imports.ts";
 import { checkPackages } from "./check/packages.ts";
+import { checkReferences } from "./check/references.ts";
 import { Repository } from "./check/repository.ts";
 import { checkTests } from "./check/tests.ts";
 import { checkWidth } from "./check/width.ts";
@@ -50,6 +51,7 @@ const gates: readonly Gate[] = [
   { name: "circles", checks: "no circle of imports, types included", run: checkCircles, isByNameOnly: true },
   { name: "dead-code", checks: "knip: no unused file, export or package", run: tool("knip", "--no-progress") },
   { name: "width", checks: "lines of at most 120 columns", run: checkWidth, isByNameOnly: true },
+  { name: "references", checks: "no reference to what does not exist", run: checkReferences, isByNameOnly: true },
   { name: "apis", checks: "homes of the clock, randomness, the environment, output", run: checkApis },
   { name: "tests", checks: "a test for each source, none switched off", run: checkTests },
   { name: "files", checks: "names, length, unfinished work, machine names", run: checkFiles },

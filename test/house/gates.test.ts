@@ -154,6 +154,12 @@ ${"  sum += 1;\n".repeat(70)}  return sum;
     says: /README\.md:1: 150 columns/,
   },
   {
+    what: "a section that does not exist",
+    gate: "references",
+    planted: { "src/main.ts": "// docs/dependencies.md#why\n" },
+    says: /main\.ts:1: docs\/dependencies\.md has no section #why/,
+  },
+  {
     what: "a second clock",
     gate: "apis",
     planted: { "src/main.ts": "process.exitCode = Date.now();\n" },
