@@ -1,6 +1,6 @@
 /**
  * The aggregator: counts the pods of one cell into PodProtector statuses and settles admission history.
- * - controller.ts: events in, queue, waits. reconcile.ts: one aggregation. status-writer.ts: the compare-and-swap.
+ * - controller.ts: events in, queue, waits. reconcile.ts: one aggregation.
  * - wall-clock-steps.ts: when the wall clock was set. pruning-report.ts: a CRD that drops our fields.
  * - cell-pods.ts: the snapshot. match-table.ts: which pods a protector counts. protector-state.ts: what is remembered
  *   of a protector.

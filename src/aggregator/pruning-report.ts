@@ -4,7 +4,6 @@
  */
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
-import { type Counter } from "../util/metrics.ts";
 
 /** Often enough to stand in the logs of any day that somebody looks at, and seldom enough for ever. */
 const spacingMs = 3_600_000;
@@ -12,13 +11,13 @@ const spacingMs = 3_600_000;
 export class PruningReport {
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #writes: Counter;
+  readonly #onPruned: () => void;
   #saidAtMs = -Infinity;
 
-  constructor(deps: { readonly clock: Clock; readonly logger: Logger; readonly writes: Counter }) {
+  constructor(deps: { readonly clock: Clock; readonly logger: Logger; readonly onPruned: () => void }) {
     this.#clock = deps.clock;
     this.#logger = deps.logger;
-    this.#writes = deps.writes;
+    this.#onPruned = deps.onPruned;
   }
 
   /**
@@ -26,7 +25,7 @@ export class PruningReport {
    * hour.
    */
   pruned(podProtector: string): void {
-    this.#writes.inc();
+    this.#onPruned();
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#saidAtMs < spacingMs) return;
     this.#saidAtMs = nowMs;

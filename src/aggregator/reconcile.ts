@@ -8,12 +8,12 @@ import { countPods } from "../accounting/count/pod-counts.ts";
 import { type Settlement } from "../accounting/settle/settlement.ts";
 import { type Snapshot } from "../accounting/settle/snapshot.ts";
 import { summarize } from "../accounting/count/summary.ts";
+import { readProtectorLive, swapStatusAndCheck } from "../kube/pod-protectors.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { assertNever } from "../util/assert.ts";
 import { type Outcome } from "../work-queue/index.ts";
 import { type Aggregator } from "./controller.ts";
 import { type ProtectorState } from "./protector-state.ts";
-import { getLive, writeStatus } from "./status-writer.ts";
 
 export interface Pass {
   readonly outcome: Outcome;
@@ -121,13 +121,22 @@ async function readLive(
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   const { resourceVersion: knownVersion, protector } = state.newest;
-  const { namespace, name } = protector.metadata;
-  const live = await getLive(deps.core, namespace, name, signal);
-  if (live.kind === "failed") return live;
-  // Gone or replaced: the watch will say so.
-  if (!isSameObject(live.stored, state)) return { kind: "done" };
-  state.readLive(live.stored, knownVersion, deps.clock.monotonicMs());
-  return undefined;
+  const live = await readProtectorLive(deps.core, protector.metadata, { signal });
+  switch (live.kind) {
+    case "read":
+      // Replaced: the watch will say so.
+      if (!isSameObject(live.stored, state)) return { kind: "done" };
+      state.readLive(live.stored, knownVersion, deps.clock.monotonicMs());
+      return undefined;
+    case "gone":
+      // The watch will say so.
+      return { kind: "done" };
+    case "invalid":
+    case "failed":
+      return { kind: "failed", error: live.error };
+    default:
+      return assertNever(live);
+  }
 }
 
 /** Whether the CRD dropped the extension fields of what was written. */
@@ -146,7 +155,7 @@ async function write(
   const { deps } = aggregator;
   const { metrics, clock } = deps;
   const base = state.newest;
-  const outcome = await writeStatus(deps.core, base, withCell(base.protector.status, cell), signal);
+  const outcome = await swapStatusAndCheck(deps.core, base, withCell(base.protector.status, cell), { signal });
   metrics.statusWrites.inc({ result: outcome.kind });
   switch (outcome.kind) {
     case "written":
