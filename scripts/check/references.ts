@@ -153,12 +153,12 @@ function checkPassage(file: RepositoryFile, { text, start, kind }: Passage, refe
   return problems;
 }
 
-/** Checks all files but the licence and the lock file; returns one line for each reference into the void. */
+/** Checks what people write: all files but the licence and JSON, which programs read; returns one line for each reference into the void. */
 export function checkReferences(repository: Repository): string[] {
   const references = new References(repository);
   const sources = new Map(repository.sources.map((source) => [source.path, source]));
   return repository.files.flatMap((file) => {
-    if (file.path === "LICENSE" || file.path === "package-lock.json") return [];
+    if (file.path === "LICENSE" || file.path.endsWith(".json")) return [];
     const source = sources.get(file.path);
     const whole: Passage = { text: file.text, start: 0, kind: "prose" };
     const passages = source === undefined ? [whole] : passagesOfSource(source);
