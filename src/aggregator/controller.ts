@@ -8,13 +8,12 @@
  * per period and object.
  */
 import { type PodRecord } from "../api/pod.ts";
-import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { countedSpec } from "../accounting/count/counted-spec.ts";
 import { FenceRegistry } from "../accounting/settle/fence-registry.ts";
-import { type HistoryConfig, historyConfigOf } from "../accounting/history/history-config.ts";
-import { type SettlementConfig } from "../accounting/settle/settlement.ts";
+import { historyConfigOf } from "../accounting/history/history-config.ts";
 import { type Snapshot } from "../accounting/settle/snapshot.ts";
 import { type SyncTime } from "../accounting/settle/sync-time.ts";
+import type { Config } from "../config/config.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
@@ -38,18 +37,19 @@ import { WallClockSteps } from "./wall-clock-steps.ts";
 /** Fences are forgotten after this many settle windows: the longest wait between two of one pod is one window. */
 const fenceIdleWindows = 4;
 
-export interface AggregatorConfig extends SettlementConfig {
-  readonly cellID: string;
+/** The settings that the aggregation needs, under the names that they have in the Config. */
+export interface AggregatorSettings extends Pick<
+  Config["aggregator"],
+  | "cellID"
+  | "podProtectorLabelSelector"
+  | "queue"
+  | "rateJitterHigh"
+  | "rateJitterLow"
+  | "settleWindowMs"
+  | "settlementFenceDelayMs"
+> {
   readonly syncTime: SyncTime;
-  readonly history: HistoryConfig;
-  /** PodProtectors that do not match are left alone. */
-  readonly protectorSelector: LabelSelector;
-  readonly rateJitterLow: number;
-  readonly rateJitterHigh: number;
-  readonly workerConcurrency: number;
-  readonly workerBackoffBaseMs: number;
-  readonly workerBackoffMaxMs: number;
-  readonly workerBackoffConflictMs: number;
+  readonly history: Config["history"];
 }
 
 export interface AggregatorDependencies {
@@ -68,7 +68,7 @@ export interface AggregatorDependencies {
 }
 
 export class Aggregator {
-  readonly config: AggregatorConfig;
+  readonly config: AggregatorSettings;
   readonly deps: AggregatorDependencies;
   readonly cellPods: CellPods;
   readonly matchTable = new MatchTable();
@@ -77,7 +77,7 @@ export class Aggregator {
   readonly barriers: BarrierTracker;
   readonly pruning: PruningReport;
   readonly #wallClockSteps: WallClockSteps;
-  readonly #protectorSelector: CompiledSelector;
+  readonly #podProtectorLabelSelector: CompiledSelector;
   readonly #states = new Map<string, ProtectorState>();
   /** PodProtectors that look again when the watch has moved: upstream's next-event pool. */
   readonly #nextEventPool = new Set<string>();
@@ -95,17 +95,17 @@ export class Aggregator {
   #podsStartedAtMs: number | undefined;
   #queue: WorkQueue<string> | undefined;
 
-  constructor(config: AggregatorConfig, deps: AggregatorDependencies) {
+  constructor(config: AggregatorSettings, deps: AggregatorDependencies) {
     this.config = config;
     this.deps = deps;
-    const compiled = compileSelector(config.protectorSelector);
+    const compiled = compileSelector(config.podProtectorLabelSelector);
     assert(compiled.ok, "the configuration has checked the selector of PodProtectors");
-    this.#protectorSelector = compiled.selector;
+    this.#podProtectorLabelSelector = compiled.selector;
     this.#fencesPrunedAtMs = deps.clock.monotonicMs();
     this.#wallClockSteps = new WallClockSteps(deps.clock);
     this.pruning = new PruningReport({ ...deps, onPruned: () => deps.metrics.pruned(deps.core.cluster) });
     this.cellPods = new CellPods(deps.pods, deps.clock, config.syncTime);
-    this.fences = new FenceRegistry(config.fenceDelayMs, config.settleWindowMs);
+    this.fences = new FenceRegistry(config.settlementFenceDelayMs, config.settleWindowMs);
     this.fencer = new Fencer({
       client: deps.worker,
       registry: this.fences,
@@ -158,10 +158,7 @@ export class Aggregator {
     this.#queue = createWorkQueue<string>({
       clock,
       rng,
-      concurrency: this.config.workerConcurrency,
-      backoffBaseMs: this.config.workerBackoffBaseMs,
-      backoffMaxMs: this.config.workerBackoffMaxMs,
-      conflictBackoffMs: this.config.workerBackoffConflictMs,
+      ...this.config.queue,
       process: (key, queueSignal) => this.#process(key, queueSignal),
       observer: {
         onReconcile: (durationMs, outcome, key) => {
@@ -204,7 +201,8 @@ export class Aggregator {
     const state = this.#states.get(key);
     const selectorText = this.matchTable.selectorTextOf(key);
     if (state === undefined || selectorText === undefined) return { kind: "done" };
-    if (!matches(this.#protectorSelector, state.newest.protector.metadata.labels ?? {})) return { kind: "done" };
+    if (!matches(this.#podProtectorLabelSelector, state.newest.protector.metadata.labels ?? {}))
+      return { kind: "done" };
     this.#pruneFences();
     const versionBefore = this.#snapshotVersion();
     const pass = await reconcileProtector(this, key, state, selectorText, signal);
@@ -396,7 +394,7 @@ export class Aggregator {
   #restartWaits(): void {
     const nowMs = this.deps.clock.monotonicMs();
     for (const [key, state] of this.#states) {
-      state.watch.restart(nowMs);
+      state.firstSeen.restart(nowMs);
       this.#enqueue(key);
     }
   }
@@ -413,7 +411,7 @@ export class Aggregator {
       recorded: recorded?.resourceVersion,
     });
     state.memory.workerReset(recorded);
-    state.watch.restart(this.deps.clock.monotonicMs());
+    state.firstSeen.restart(this.deps.clock.monotonicMs());
     this.#enqueue(key);
   }
 }

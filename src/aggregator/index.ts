@@ -6,6 +6,6 @@
  *   of a protector.
  * - barrier.ts: LIST barriers. fencer.ts: fences. The rules themselves are in core/ (settlement.ts, cell-plan.ts).
  */
-export { Aggregator, type AggregatorConfig } from "./controller.ts";
+export { Aggregator, type AggregatorSettings } from "./controller.ts";
 export { createLabelInterner } from "./label-interner.ts";
 export { type AggregatorMetrics, createAggregatorMetrics } from "./metrics.ts";

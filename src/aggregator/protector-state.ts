@@ -5,12 +5,12 @@
  */
 import { compareResourceVersions, type ResourceVersion } from "../api/resource-version.ts";
 import { type CellStatus } from "../api/v1alpha1/pod-protector.ts";
-import { BucketWatch } from "../accounting/settle/bucket-watch.ts";
+import { FirstSeen } from "../accounting/settle/first-seen.ts";
 import { CellMemory } from "../accounting/count/cell-memory.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 
 export class ProtectorState {
-  readonly watch = new BucketWatch();
+  readonly firstSeen = new FirstSeen();
   readonly memory = new CellMemory();
   readonly uid: string;
   readonly #cellID: string;
@@ -118,6 +118,6 @@ export class ProtectorState {
   }
 
   #observe(nowMs: number, continuous: boolean): void {
-    this.watch.observe(this.cell()?.admissionHistory?.buckets ?? [], nowMs, continuous);
+    this.firstSeen.observe(this.cell()?.admissionHistory?.buckets ?? [], nowMs, continuous);
   }
 }

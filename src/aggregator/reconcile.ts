@@ -86,7 +86,7 @@ export async function reconcileProtector(
         ...waits,
         outcome: done,
         waitsForEvent: true,
-        barrierFromMs: least(sinceMs + config.fenceDelayMs, settlement.barrierFromMs),
+        barrierFromMs: least(sinceMs + config.settlementFenceDelayMs, settlement.barrierFromMs),
         historyReset: snapshot.barrierSentAtMs > sinceMs,
       };
     }
@@ -109,7 +109,7 @@ function settleCell(
 ): Settlement {
   const buckets = state.cell()?.admissionHistory?.buckets ?? [];
   return config.syncTime.settle(
-    { buckets, watch: state.watch, snapshot, fences, config, nowMs },
+    { buckets, firstSeen: state.firstSeen, snapshot, fences, config, nowMs },
     cellPods.lastEventTime,
   );
 }

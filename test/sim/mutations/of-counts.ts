@@ -1,4 +1,4 @@
-/** Mutations of counting, of the fence that counts carry, and of the watches that both stand on (design 2.1, 2.4). */
+/** Mutations of counting, of the fence that counts carry, and of the watches that both stand on (docs/accounting.md#counts). */
 import { type Mutation } from "./mutation.ts";
 
 export const mutationsOfCounts: readonly Mutation[] = [
@@ -53,7 +53,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
     name: "terminating-pods-in-the-totals",
     why: "terminating pods count for nothing",
     file: "accounting/count/pod-counts.ts",
-    find: `if (pod.terminating || pod.terminal) continue;`,
+    find: `if (pod.isTerminating || pod.isTerminal) continue;`,
     replace: `if (pod.terminal) continue;`,
   },
   {
