@@ -1,7 +1,7 @@
 /**
  * An aggregator with real informers between two engines of the API double, a core and a worker, on one virtual clock.
  */
-import { type PodRecord, readPod } from "../../../src/api/pod.ts";
+import { type PodRecord } from "../../../src/api/pod.ts";
 import {
   type Bucket,
   type CellStatus,
@@ -12,7 +12,7 @@ import {
   Aggregator,
   type AggregatorConfig,
   createAggregatorMetrics,
-  createLabelInterner,
+  createPodDecoder,
 } from "../../../src/aggregator/index.ts";
 import { type Informer, type Stored } from "../../../src/kube/informer.ts";
 import { podProtectors, pods, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
@@ -272,13 +272,13 @@ function runAggregator(
       return read.ok ? read.stored : undefined;
     },
   });
-  const intern = createLabelInterner();
+  const aggregatorMetrics = createAggregatorMetrics(metrics);
   const podInformer = createInformer<PodRecord>({
     ...shared,
     client: worker,
     resource: pods,
     name: "pods",
-    decode: (raw) => readPod(raw, intern, config.syncTime.readEventTime),
+    decode: createPodDecoder({ kind: "observed" }, config.syncTime, aggregatorMetrics),
   });
   const trigger =
     options.trigger === true
@@ -305,7 +305,7 @@ function runAggregator(
     clock,
     rng,
     logger,
-    metrics: createAggregatorMetrics(metrics),
+    metrics: aggregatorMetrics,
   });
   const life = new AbortController();
   let leadership = new AbortController();
