@@ -7,6 +7,7 @@ import { type OwnAggregation } from "../accounting/count/cell-memory.ts";
 import { summarize } from "../accounting/count/summary.ts";
 import { type Settlement } from "../accounting/settle/settlement.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
+import { readProtectorLive, swapStatusAndCheck } from "../kube/pod-protectors.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { assertNever } from "../util/assert.ts";
 import { type Clock, longAgo, type MonotonicMs } from "../util/clock.ts";
@@ -14,13 +15,12 @@ import { type Logger } from "../util/logger.ts";
 import { type Outcome } from "../work-queue/index.ts";
 import { type AggregatorMetrics } from "./metrics.ts";
 import { type ProtectorState } from "./protector-state.ts";
-import { getLive, writeStatus } from "./status-writer.ts";
 
 export interface CellWriterOptions {
   readonly core: KubeClient;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: Pick<AggregatorMetrics, "statusWrites" | "settled" | "extensionsPruned">;
+  readonly metrics: Pick<AggregatorMetrics, "statusWrites" | "settled" | "pruned">;
 }
 
 /**
@@ -41,13 +41,22 @@ export class CellWriter {
   async refresh(state: ProtectorState, signal: AbortSignal): Promise<Outcome | undefined> {
     const { core, clock } = this.#options;
     const { resourceVersion: knownVersion, protector } = state.newest;
-    const { namespace, name } = protector.metadata;
-    const live = await getLive(core, namespace, name, signal);
-    if (live.kind === "failed") return live;
-    // Gone or replaced: the watch will say so.
-    if (!isSameObject(live.stored, state)) return { kind: "done" };
-    state.readLive(live.stored, knownVersion, clock.monotonicMs());
-    return undefined;
+    const live = await readProtectorLive(core, protector.metadata, { signal });
+    switch (live.kind) {
+      case "read":
+        // Replaced: the watch will say so.
+        if (!isSameObject(live.stored, state)) return { kind: "done" };
+        state.readLive(live.stored, knownVersion, clock.monotonicMs());
+        return undefined;
+      case "gone":
+        // The watch will say so.
+        return { kind: "done" };
+      case "invalid":
+      case "failed":
+        return { kind: "failed", error: live.error };
+      default:
+        return assertNever(live);
+    }
   }
 
   /** Writes `cell` over the newest known object. Never rejects for operating errors. */
@@ -59,7 +68,7 @@ export class CellWriter {
   ): Promise<Outcome> {
     const { core, clock, metrics } = this.#options;
     const base = state.newest;
-    const outcome = await writeStatus(core, base, withCell(base.protector.status, cell), signal);
+    const outcome = await swapStatusAndCheck(core, base, withCell(base.protector.status, cell), { signal });
     metrics.statusWrites.inc({ result: outcome.kind });
     switch (outcome.kind) {
       case "written":
@@ -81,8 +90,8 @@ export class CellWriter {
 
   /** The answer to a write lacked our extension fields: counts each, logs at most one an hour. */
   #pruned(state: ProtectorState): void {
-    const { clock, logger, metrics } = this.#options;
-    metrics.extensionsPruned.inc();
+    const { core, clock, logger, metrics } = this.#options;
+    metrics.pruned(core.cluster);
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#pruningWarnedAtMs < pruningWarningSpacingMs) return;
     this.#pruningWarnedAtMs = nowMs;

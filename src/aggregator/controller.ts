@@ -27,7 +27,7 @@ import { CellWatch } from "./cell-watch.ts";
 import { CellWriter } from "./cell-writer.ts";
 import { Fencer } from "./fencer.ts";
 import { MatchTable } from "./match-table.ts";
-import { type AggregatorMetrics, type AggregatorSizes, errorLabel } from "./metrics.ts";
+import { type AggregatorMetrics, type AggregatorSizes, outcomeLabel } from "./metrics.ts";
 import { ProtectorState } from "./protector-state.ts";
 import { type Pass, reconcileProtector } from "./reconcile.ts";
 import { Waiting } from "./waiting.ts";
@@ -145,7 +145,7 @@ export class Aggregator {
       observer: {
         onReconcile: (durationMs, outcome, key) => {
           const { namespace } = partsOf(key);
-          metrics.reconcile.observe({ namespace, error: errorLabel(outcome) }, durationMs / 1000);
+          metrics.reconcile.observe({ namespace, error: outcomeLabel(outcome) }, durationMs / 1000);
           if (outcome.kind === "failed" && !signal.aborted)
             logger.warn("Cannot aggregate a PodProtector, retrying", { podProtector: key, err: outcome.error });
         },

@@ -1,7 +1,8 @@
 /**
  * Metrics of the aggregator. Upstream's names where it has them (section 8.4); the rest begins with aggregator_ too.
  */
-import { isKubeError } from "../kube/kube-client.ts";
+import { errorLabel } from "../kube/kube-client.ts";
+import { createPrunedCounter } from "../kube/pod-protector-metrics.ts";
 import {
   asyncLatencySeconds,
   type Counter,
@@ -41,7 +42,8 @@ export interface AggregatorMetrics {
   readonly settled: Counter;
   readonly fences: Counter;
   readonly historyResets: Counter;
-  readonly extensionsPruned: Counter;
+  /** The CRD of the core dropped extension fields of a write. */
+  readonly pruned: (core: string) => void;
   readonly snapshotAge: Gauge;
   /** To be called before each scrape. */
   sizes(sizes: AggregatorSizes): void;
@@ -88,11 +90,7 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
       "Times that the worker cluster's versions turned out to be of a former history, in the snapshot or in a PodProtector",
       [],
     ),
-    extensionsPruned: metrics.counter(
-      "aggregator_extension_pruned_total",
-      "Writes whose extension fields the core's CRD removed",
-      [],
-    ),
+    pruned: createPrunedCounter(metrics, "aggregator"),
     snapshotAge: metrics.gauge("aggregator_snapshot_age_seconds", "Seconds since the pod watch was last heard of", []),
     sizes: createSizeGauges(metrics),
     poolDrainCount: metrics.histogram(
@@ -134,8 +132,8 @@ function createSizeGauges(metrics: Metrics): AggregatorMetrics["sizes"] {
 }
 
 /** The label of a reconciliation's outcome. */
-export function errorLabel(outcome: Outcome): string {
+export function outcomeLabel(outcome: Outcome): string {
   if (outcome.kind === "conflict") return "Conflict";
   if (outcome.kind === "done") return "nil";
-  return isKubeError(outcome.error) ? outcome.error.kind : "unknown";
+  return errorLabel(outcome.error);
 }

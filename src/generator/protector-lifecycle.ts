@@ -8,8 +8,8 @@ import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
 import { annotations, finalizer } from "../api/v1alpha1/names.ts";
 import { isGeneratedFor, protectorNameOf, protectorTypeMeta, type WantedProtector } from "./deployment-plan.ts";
 import { isKubeError, KubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
+import { presentOrThrow, readProtectorLive } from "../kube/pod-protectors.ts";
 import { deployments, podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
-
 import { driftPatch } from "./drift.ts";
 import { type GeneratorAction } from "./metrics.ts";
 
@@ -143,8 +143,7 @@ export class ProtectorLifecycle {
   }
 
   async #readProtector(namespace: string, name: string, signal: AbortSignal): Promise<StoredProtector | undefined> {
-    const answer = await this.#read(resourcePath(podProtectors, { namespace, name }), signal);
-    return answer === undefined ? undefined : usable(answer, namespace, name);
+    return presentOrThrow(await readProtectorLive(this.#core, { namespace, name }, { signal }));
   }
 
   async #read(path: string, signal: AbortSignal): Promise<unknown> {

@@ -6,7 +6,9 @@
 import { annotations } from "../api/v1alpha1/names.ts";
 import { summarize } from "../accounting/count/summary.ts";
 import { isKubeError, KubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
-import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
+import { presentOrThrow, readProtectorLive, swapStatusAndCheck } from "../kube/pod-protectors.ts";
+import { podProtectors, type StoredProtector } from "../kube/resources.ts";
+import { assertNever } from "../util/assert.ts";
 
 /** Removes the named cells and then the annotation. Unknown names are ignored. Rejects with a KubeError. */
 export async function removeCells(
@@ -14,51 +16,54 @@ export async function removeCells(
   { protector }: StoredProtector,
   signal: AbortSignal,
 ): Promise<void> {
-  const { namespace, name } = protector.metadata;
+  // Not from the cache: one that lags behind the writers of the status would only meet conflicts.
+  const live = presentOrThrow(await readProtectorLive(core, protector.metadata, { signal }));
+  if (live === undefined) return;
+  const wish = live.protector.metadata.annotations?.[annotations.removeCellOnce];
+  if (wish === undefined) return;
+  const written = await withoutCells(core, live, new Set(wish.split(",").map((cell) => cell.trim())), signal);
+  if (written !== undefined) await removeWish(core, written, signal);
+}
+
+/** The object as it is then stored; undefined when it is gone. */
+async function withoutCells(
+  core: KubeClient,
+  stored: StoredProtector,
+  unwanted: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<StoredProtector | undefined> {
+  const { status } = stored.protector;
+  const cells = status?.cells ?? [];
+  const kept = cells.filter((cell) => !unwanted.has(cell.cellID));
+  if (kept.length === cells.length) return stored;
+  const swap = await swapStatusAndCheck(core, stored, { ...status, cells: kept, summary: summarize(kept) }, { signal });
+  switch (swap.kind) {
+    case "written":
+      return swap.stored;
+    case "conflict":
+      if (swap.live === undefined) return undefined;
+      throw new KubeError("conflict", "the PodProtector was changed meanwhile", { cause: swap.error });
+    case "failed":
+      throw swap.error;
+    default:
+      return assertNever(swap);
+  }
+}
+
+async function removeWish(core: KubeClient, stored: StoredProtector, signal: AbortSignal): Promise<void> {
+  const { namespace, name } = stored.protector.metadata;
+  const { uid, resourceVersion } = stored;
   try {
-    // Read anew: a cache that lags behind the writers of the status would only meet conflicts.
-    const answer = await core.request({
-      method: "GET",
+    await core.request({
+      method: "PATCH",
       path: resourcePath(podProtectors, { namespace, name }),
+      contentType: "application/merge-patch+json",
+      // The version is that of the wish which was fulfilled: another one, made meanwhile, stays.
+      body: { metadata: { uid, resourceVersion, annotations: { [annotations.removeCellOnce]: null } } },
       signal,
     });
-    await fulfil(core, read(answer), signal);
   } catch (error) {
-    // The protector has gone, and the wish with it.
+    // The protector is gone, and the wish with it.
     if (!isKubeError(error, "notFound")) throw error;
   }
-}
-
-function read(answer: unknown): StoredProtector {
-  const result = readProtector(answer);
-  if (result.ok) return result.stored;
-  throw new KubeError("malformed", `the PodProtector is unusable: ${result.reason}`);
-}
-
-async function fulfil(core: KubeClient, stored: StoredProtector, signal: AbortSignal): Promise<void> {
-  const { protector } = stored;
-  const { namespace, name } = protector.metadata;
-  const wish = protector.metadata.annotations?.[annotations.removeCellOnce];
-  if (wish === undefined) return;
-  const unwanted = new Set(wish.split(",").map((cell) => cell.trim()));
-  const cells = protector.status?.cells ?? [];
-  const kept = cells.filter((cell) => !unwanted.has(cell.cellID));
-  let { resourceVersion } = stored;
-  if (kept.length < cells.length) {
-    const answer = await core.request({
-      method: "PUT",
-      path: resourcePath(podProtectors, { namespace, name, subresource: "status" }),
-      body: { ...protector, status: { ...protector.status, cells: kept, summary: summarize(kept) } },
-      signal,
-    });
-    ({ resourceVersion } = read(answer));
-  }
-  await core.request({
-    method: "PATCH",
-    path: resourcePath(podProtectors, { namespace, name }),
-    contentType: "application/merge-patch+json",
-    // The version is that of the wish which was fulfilled: another one, made meanwhile, stays.
-    body: { metadata: { uid: stored.uid, resourceVersion, annotations: { [annotations.removeCellOnce]: null } } },
-    signal,
-  });
 }

@@ -17,10 +17,13 @@ export interface StoredProtector extends Stored {
   readonly protector: PodProtector;
 }
 
-/** Reads a PodProtector from a list, watch or answer; `reason` says for people why it is unusable. */
-export function readProtector(
-  raw: unknown,
-): { readonly ok: true; readonly stored: StoredProtector } | { readonly ok: false; readonly reason: string } {
+export type ReadProtector =
+  | { readonly ok: true; readonly stored: StoredProtector }
+  /** `reason` says for people why the object is invalid. */
+  | { readonly ok: false; readonly reason: string };
+
+/** Reads a PodProtector from a list, watch or answer. Never throws. */
+export function readProtector(raw: unknown): ReadProtector {
   const decoded = decodePodProtector(withTypeMeta(raw));
   if (!decoded.ok) return decoded;
   const { protector } = decoded;

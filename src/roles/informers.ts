@@ -1,15 +1,17 @@
 /** The PodProtector informer that roles build alike, and how to wait for an informer. */
 import { type Informer, type Stored } from "../kube/informer.ts";
-import { createInformer, type KubeClient } from "../kube/index.ts";
+import { type KubeClient } from "../kube/kube-client.ts";
+import { createInformer } from "../kube/watch/index.ts";
+import { createIndexErrorCounter } from "../kube/pod-protector-metrics.ts";
 import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 import { type HealthCheck } from "../lifecycle/component.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Runtime } from "./runtime.ts";
 
-/** Watches the PodProtectors of a core. An unusable object is logged with its reason and treated as absent. */
+/** Watches the PodProtectors of a core. An invalid object is logged with its reason and treated as absent. */
 export function createProtectorInformer(runtime: Runtime, core: KubeClient, logger: Logger): Informer<StoredProtector> {
   const { clock, rng, metrics } = runtime;
-  const errors = metrics.counter("ppr_index_error", "PodProtectors that cannot be used", ["error"]);
+  const countInvalid = createIndexErrorCounter(metrics);
   const targetNamespace = runtime.config.core.targetNamespace;
   return createInformer<StoredProtector>({
     client: core,
@@ -18,8 +20,8 @@ export function createProtectorInformer(runtime: Runtime, core: KubeClient, logg
     decode(raw) {
       const read = readProtector(raw);
       if (read.ok) return read.stored;
-      errors.inc({ error: "Decode" });
-      logger.error("unusable PodProtector", { reason: read.reason });
+      countInvalid();
+      logger.error("Invalid PodProtector", { reason: read.reason });
       return undefined;
     },
     clock,

@@ -2,7 +2,8 @@
  * The metrics of the webhook: upstream's names and labels (its behaviour, 8.3), and a few extensions. Cell IDs come
  * from URLs that anybody may call, so only a bounded number of them become label values.
  */
-import { isKubeError } from "../kube/kube-client.ts";
+import { errorLabel } from "../kube/kube-client.ts";
+import { createIndexErrorCounter, createPrunedCounter } from "../kube/pod-protector-metrics.ts";
 import { type ExecuteOutcome, type RetryBatchObserver, type SubmitOutcome } from "../retry-batch/index.ts";
 import { assertNever } from "../util/assert.ts";
 import { exponentialBuckets, functionDurationSeconds, type Metrics } from "../util/metrics.ts";
@@ -89,11 +90,6 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
     "Status writes of PodProtectors, by result: written, conflict, failed",
     ["result"],
   );
-  const pruned = metrics.counter(
-    "webhook_extension_fields_pruned",
-    "Status writes whose extension fields the CRD dropped",
-    ["core"],
-  );
   const lent = metrics.counter(
     "webhook_last_known_admission_total",
     "Deletions admitted by the last known quota while the core took no writes",
@@ -116,16 +112,11 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
     },
     recordFailed: (error) => recordFailed.inc({ error }),
     statusWrite: (result) => statusWrites.inc({ result }),
-    pruned: (core) => pruned.inc({ core }),
+    pruned: createPrunedCounter(metrics, "webhook"),
     unusableProtector: createUnusableReport(metrics),
     lent: (core) => lent.inc({ core }),
     retryBatch: createRetryBatchObserver(metrics),
   };
-}
-
-/** A word for the error, from a fixed set. */
-export function errorWord(error: unknown): string {
-  return isKubeError(error) ? error.kind : "Unknown";
 }
 
 function createUnusableReport(metrics: Metrics): WebhookMetrics["unusableProtector"] {
@@ -135,9 +126,9 @@ function createUnusableReport(metrics: Metrics): WebhookMetrics["unusableProtect
     ["podprotector"],
   );
   const label = boundedLabel(unusableLabelsMax);
-  const indexError = metrics.counter("ppr_index_error", "PodProtectors that cannot be understood", ["error"]);
+  const countInvalid = createIndexErrorCounter(metrics);
   return (id, isUnusable) => {
-    if (isUnusable) indexError.inc({ error: "Unusable" });
+    if (isUnusable) countInvalid();
     const podprotector = label(id);
     if (podprotector !== otherValues) unusable.set({ podprotector }, isUnusable ? 1 : 0);
   };
@@ -197,7 +188,7 @@ function submitError(outcome: SubmitOutcome<unknown>): string {
     case "done":
       return "nil";
     case "failed":
-      return errorWord(outcome.error);
+      return errorLabel(outcome.error);
     case "cancelled":
       return "OpCtxCancelDuringRetry";
     case "overloaded":
@@ -214,7 +205,7 @@ function executeResult(outcome: ExecuteOutcome<unknown>): { readonly result: str
     case "retry":
       return { result: "NeedRetry", error: "nil" };
     case "error":
-      return { result: "Err", error: errorWord(outcome.error) };
+      return { result: "Err", error: errorLabel(outcome.error) };
     default:
       return assertNever(outcome);
   }

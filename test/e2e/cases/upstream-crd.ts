@@ -44,12 +44,12 @@ async function pruned(context: CaseContext): Promise<Figures> {
   assert.equal(again.deleted, 0);
   assert.equal(available.minimum, floor);
 
-  assert.ok((await fleet.webhookCount("webhook_extension_fields_pruned")) > 0);
+  assert.ok((await fleet.webhookCount("extension_fields_pruned_total")) > 0);
   const logs = fleet.webhooks.map((webhook) => webhook.process.log()).join("");
   assert.match(logs, /drops extension fields/);
   for (const aggregator of fleet.aggregators) {
     const metrics = await aggregator.metrics();
-    assert.ok((metrics.value("aggregator_extension_pruned_total") ?? 0) > 0);
+    assert.ok((metrics.value("extension_fields_pruned_total") ?? 0) > 0);
     assert.match(aggregator.process.log(), /removes Podseidon's extension fields/);
   }
   const writesBefore = await aggregatorCount(fleet, "aggregator_status_write_total");

@@ -72,12 +72,12 @@ test("a live read ends the reconciliation only when it fails", async () => {
 });
 
 test("dropped extension fields are counted each time and logged once an hour, for all PodProtectors together", async () => {
-  const { writer, state, clock, logger, metrics } = bench(() => storedProtector(11).protector);
+  const { core, writer, state, clock, logger, metrics } = bench(() => storedProtector(11).protector);
   for (let minute = 0; minute < 150; minute++) {
     for (let write = 0; write < 10; write++) await writer.write(state, cell, new Map(), signal);
     await clock.advance(60_000);
   }
-  assert.equal(metrics.value("aggregator_extension_pruned_total"), 1500);
+  assert.equal(metrics.value("extension_fields_pruned_total", { role: "aggregator", core: core.cluster }), 1500);
   assert.deepEqual(
     logger.entries.map(({ level, fields }) => [level, fields["podProtector"]]),
     [

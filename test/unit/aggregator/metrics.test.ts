@@ -13,7 +13,7 @@ test("the registry takes every metric with the labels that the aggregator sets",
   metrics.settled.inc({ reason: "gone" }, 2);
   metrics.fences.inc({ result: "sent" });
   metrics.historyResets.inc();
-  metrics.extensionsPruned.inc();
+  metrics.pruned("core");
   metrics.snapshotAge.set({}, 3);
   metrics.sizes({
     protectors: 10,
@@ -38,6 +38,7 @@ test("the registry takes every metric with the labels that the aggregator sets",
     'aggregator_table_entries{table="fence-pool"} 6',
     'aggregator_table_entries{table="fences"} 7',
     'aggregator_table_entries{table="fences-waiting"} 8',
+    'extension_fields_pruned_total{role="aggregator",core="core"} 1',
     "aggregator_snapshot_age_seconds 3",
     "aggregator_next_event_pool_drain_count_count 1",
     "aggregator_next_event_pool_drain_period_count 1",

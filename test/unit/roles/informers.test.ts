@@ -30,7 +30,7 @@ it("watches PodProtectors of all namespaces, and counts unusable ones instead of
       [...informer.values()].map(({ key }) => key),
       ["default/web"],
     );
-    assert.equal(runtime.metrics.value("ppr_index_error", { error: "Decode" }), 1);
+    assert.equal(runtime.metrics.value("ppr_index_error", { error: "Invalid" }), 1);
     life.abort();
     await done;
   }));

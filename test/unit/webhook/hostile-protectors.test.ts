@@ -102,7 +102,7 @@ describe("a PodProtector that cannot be understood admits nothing and does not a
       assert.equal((await replica.review(otherPod)).allowed, true);
 
       assert.equal(replica.metrics.values.get('webhook_unusable_podprotector{podprotector="core/ns/bad"}')?.at(-1), 1);
-      assert.equal(replica.metrics.count('ppr_index_error{error="Unusable"}'), 1);
+      assert.equal(replica.metrics.count('ppr_index_error{error="Invalid"}'), 1);
       const lines = replica.log.lines.filter(({ level }) => level === "error");
       assert.deepEqual(
         lines.map(({ fields }) => fields["podProtector"]),

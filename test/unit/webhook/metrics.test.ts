@@ -50,7 +50,7 @@ describe("webhook metrics", () => {
     metrics.unusableProtector("core/ns/p0", false);
     assert.deepEqual(recorded.values.get('webhook_unusable_podprotector{podprotector="core/ns/p0"}'), [1, 0]);
     assert.equal(recorded.count("webhook_unusable_podprotector"), 1_001);
-    assert.equal(recorded.count('ppr_index_error{error="Unusable"}'), 1_200);
+    assert.equal(recorded.count('ppr_index_error{error="Invalid"}'), 1_200);
   });
 
   it("tell at each scrape how many reviews are being decided", async () => {

@@ -209,14 +209,14 @@ describe("status writes", () => {
     const { core, replica } = world([roomy()]);
     core.prunes = true;
     for (const name of ["p", "q"]) assert.equal((await replica.review(deleteReview(pod(name)))).allowed, true);
-    assert.equal(replica.metrics.count('webhook_extension_fields_pruned{core="core"}'), 2);
+    assert.equal(replica.metrics.count('extension_fields_pruned_total{role="webhook",core="core"}'), 2);
     assert.equal(replica.log.lines.filter(({ message }) => message.includes("drops extension fields")).length, 1);
   });
 
   it("do not complain about pruning when the core keeps the fields", async () => {
     const { replica } = world([roomy()]);
     await replica.review(deleteReview(pod("p")));
-    assert.equal(replica.metrics.count("webhook_extension_fields_pruned"), 0);
+    assert.equal(replica.metrics.count("extension_fields_pruned_total"), 0);
   });
 
   it("retry what the core answers with 429, not before it asked for", async () => {
