@@ -29,7 +29,7 @@ import { Engine, permissivePodProtectorCrd } from "../../double/index.ts";
 import { type CountingMetrics, createCountingMetrics } from "../kube/counting-metrics.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../support/virtual-clock.ts";
-import { ClusterClient } from "./cluster-client.ts";
+import { EngineClient } from "../../support/engine-client.ts";
 
 export const cellID = "cell-1";
 
@@ -50,8 +50,8 @@ const defaultConfig: AggregatorConfig = {
 
 export interface Running {
   readonly aggregator: Aggregator;
-  readonly core: ClusterClient;
-  readonly worker: ClusterClient;
+  readonly core: EngineClient;
+  readonly worker: EngineClient;
   readonly metrics: CountingMetrics;
   readonly logs: { readonly level: string; readonly message: string; readonly fields: LogFields | undefined }[];
   readonly podInformer: Informer<PodRecord>;
@@ -210,8 +210,8 @@ export class Rig {
   async start(
     options: { config?: Partial<AggregatorConfig>; trigger?: boolean; lead?: boolean; seed?: number } = {},
   ): Promise<Running> {
-    const core = new ClusterClient("core", this.coreEngine);
-    const worker = new ClusterClient("worker", this.workerEngine);
+    const core = new EngineClient("core", this.coreEngine);
+    const worker = new EngineClient("worker", this.workerEngine);
     const running = runAggregator(this.clock, core, worker, { ...defaultConfig, ...options.config }, options);
     this.#running.push(running);
     await this.clock.advance(0);
@@ -243,8 +243,8 @@ export async function withRig(body: (rig: Rig) => Promise<void>, crd?: unknown):
 
 function runAggregator(
   virtual: VirtualClock,
-  core: ClusterClient,
-  worker: ClusterClient,
+  core: EngineClient,
+  worker: EngineClient,
   config: AggregatorConfig,
   options: { trigger?: boolean; seed?: number },
 ): Running {
