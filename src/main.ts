@@ -88,7 +88,7 @@ type Observability = typeof observability;
 /** Everything of this process in the order in which it starts: what others stand on comes first. */
 async function compose(config: Config, logger: Logger, observability: Observability) {
   const { createHealthApp, createMetricsApp, createServer } = await import("./server/index.ts");
-  const { byNamespace, byUser, sampleFrequencyMs: periodMs, server } = config.prometheus;
+  const { byNamespace, byUser, sampleFrequencyMs } = config.metrics;
   const metrics = observability.createMetrics({ byNamespace, byUser, ofProcess: true });
   const health = observability.createHealth({ logger, metrics });
   const liveness = observability.createHealth({ logger, metrics });
@@ -101,9 +101,9 @@ async function compose(config: Config, logger: Logger, observability: Observabil
   const metricsApp = createMetricsApp(metrics);
   const components: Component[] = [
     clients,
-    observability.createHeartbeat({ clock, metrics, periodMs }),
+    observability.createHeartbeat({ clock, metrics, sampleFrequencyMs }),
     createServer({ name: "healthz", config: config.healthz, fetch: healthApp.fetch, ...limits }),
-    createServer({ name: "prometheus-http", config: server, fetch: metricsApp.fetch, ...limits }),
+    createServer({ name: "prometheus-http", config: config.prometheusHTTP, fetch: metricsApp.fetch, ...limits }),
   ];
   for (const role of config.roles)
     components.push(...(await createRole(role, { ...shared, health, clients, createServer })));

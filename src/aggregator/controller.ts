@@ -8,12 +8,11 @@
  */
 import { type ObjectKey, partsOf } from "../api/object-key.ts";
 import { type PodRecord } from "../api/pod.ts";
-import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { compareResourceVersions, type ResourceVersion } from "../api/resource-version.ts";
 import { FenceRegistry } from "../accounting/settle/fence-registry.ts";
-import { type HistoryConfig, historyConfigOf } from "../accounting/history/history-config.ts";
-import { type SettlementConfig } from "../accounting/settle/settlement.ts";
+import { historyConfigOf } from "../accounting/history/history-config.ts";
 import { type SyncTime } from "../accounting/settle/sync-time.ts";
+import type { Config } from "../config/config.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
@@ -35,18 +34,19 @@ import { Waiting } from "./waiting.ts";
 /** Fences are forgotten after this many settle windows: the longest wait between two of one pod is one window. */
 const fenceIdleWindows = 4;
 
-export interface AggregatorConfig extends SettlementConfig {
-  readonly cellID: string;
+/** The settings that the aggregation needs, under the names that they have in the Config. */
+export interface AggregatorSettings extends Pick<
+  Config["aggregator"],
+  | "cellID"
+  | "podProtectorLabelSelector"
+  | "queue"
+  | "rateJitterHigh"
+  | "rateJitterLow"
+  | "settleWindowMs"
+  | "settlementFenceDelayMs"
+> {
   readonly syncTime: SyncTime;
-  readonly history: HistoryConfig;
-  /** PodProtectors that do not match are left alone. */
-  readonly protectorSelector: LabelSelector;
-  readonly rateJitterLow: number;
-  readonly rateJitterHigh: number;
-  readonly workerConcurrency: number;
-  readonly workerBackoffBaseMs: number;
-  readonly workerBackoffMaxMs: number;
-  readonly workerBackoffConflictMs: number;
+  readonly history: Config["history"];
 }
 
 export interface AggregatorDependencies {
@@ -65,29 +65,29 @@ export interface AggregatorDependencies {
 }
 
 export class Aggregator {
-  readonly #config: AggregatorConfig;
+  readonly #config: AggregatorSettings;
   readonly #deps: AggregatorDependencies;
   readonly #cell: CellWatch;
   readonly #matchTable = new MatchTable();
   readonly #fences: FenceRegistry;
   readonly #fencer: Fencer;
   readonly #writer: CellWriter;
-  readonly #protectorSelector: CompiledSelector;
+  readonly #podProtectorLabelSelector: CompiledSelector;
   readonly #states = new Map<ObjectKey, ProtectorState>();
   readonly #waiting = new Waiting();
   #eventsCameAtMs: MonotonicMs | undefined;
   #fencesPrunedAtMs: MonotonicMs;
   #queue: WorkQueue<ObjectKey> | undefined;
 
-  constructor(config: AggregatorConfig, deps: AggregatorDependencies) {
+  constructor(config: AggregatorSettings, deps: AggregatorDependencies) {
     this.#config = config;
     this.#deps = deps;
-    const compiled = compileSelector(config.protectorSelector);
+    const compiled = compileSelector(config.podProtectorLabelSelector);
     assert(compiled.ok, "the configuration has checked the selector of PodProtectors");
-    this.#protectorSelector = compiled.selector;
+    this.#podProtectorLabelSelector = compiled.selector;
     this.#fencesPrunedAtMs = deps.clock.monotonicMs();
     this.#writer = new CellWriter(deps);
-    this.#fences = new FenceRegistry(config.fenceDelayMs, config.settleWindowMs);
+    this.#fences = new FenceRegistry(config.settlementFenceDelayMs, config.settleWindowMs);
     this.#fencer = new Fencer({
       client: deps.worker,
       registry: this.#fences,
@@ -137,10 +137,7 @@ export class Aggregator {
     this.#queue = createWorkQueue<ObjectKey>({
       clock,
       rng,
-      concurrency: this.#config.workerConcurrency,
-      backoffBaseMs: this.#config.workerBackoffBaseMs,
-      backoffMaxMs: this.#config.workerBackoffMaxMs,
-      conflictBackoffMs: this.#config.workerBackoffConflictMs,
+      ...this.#config.queue,
       process: (key, queueSignal) => this.#process(key, queueSignal),
       observer: {
         onReconcile: (durationMs, outcome, key) => {
@@ -202,7 +199,7 @@ export class Aggregator {
   }
 
   #isCounted(state: ProtectorState): boolean {
-    return state.isCountable && matches(this.#protectorSelector, state.newest.protector.metadata.labels ?? {});
+    return state.isCountable && matches(this.#podProtectorLabelSelector, state.newest.protector.metadata.labels ?? {});
   }
 
   *#podsOf(key: ObjectKey): Iterable<PodRecord> {

@@ -7,6 +7,6 @@
  * - barrier.ts: LIST barriers. fencer.ts: fences.
  * The rules themselves are in accounting/ (settle/settlement.ts, count/cell-plan.ts).
  */
-export { Aggregator, type AggregatorConfig } from "./controller.ts";
+export { Aggregator, type AggregatorSettings } from "./controller.ts";
 export { createAggregatorMetrics } from "./metrics.ts";
 export { createLabelInterner, createPodDecoder } from "./pod-decoder.ts";

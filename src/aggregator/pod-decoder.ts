@@ -1,5 +1,5 @@
 /** What the aggregator keeps of a pod: its record (api/pod.ts), with equal label sets shared between pods. */
-import { type Labels, type PodRecord, readPod } from "../api/pod.ts";
+import { type Labels, type PodRecord, readPodRecord } from "../api/pod.ts";
 import { type SyncTime, type SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { type Decode } from "../kube/informer.ts";
 import { type AggregatorMetrics } from "./metrics.ts";
@@ -20,7 +20,7 @@ export function createPodDecoder(
 ): Decode<PodRecord> {
   const intern = createLabelInterner();
   return (raw) => {
-    const pod = readPod(raw, intern, syncTime.readEventTime);
+    const pod = readPodRecord(raw, intern, syncTime.readEventTime);
     if (algorithm.kind === "annotation" && pod !== undefined && pod.eventTime === undefined)
       indexErrors.inc({ namespace: pod.namespace, error: "EventTime" });
     return pod;

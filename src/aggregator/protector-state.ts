@@ -10,7 +10,7 @@
 import { type ObjectKey } from "../api/object-key.ts";
 import { compareResourceVersions, type ResourceVersion } from "../api/resource-version.ts";
 import { type CellStatus } from "../api/v1alpha1/pod-protector.ts";
-import { BucketWatch } from "../accounting/settle/bucket-watch.ts";
+import { FirstSeen } from "../accounting/settle/first-seen.ts";
 import { CellMemory, type OwnAggregation } from "../accounting/count/cell-memory.ts";
 import { countedSpec } from "../accounting/count/counted-spec.ts";
 import { type StoredProtector } from "../kube/resources.ts";
@@ -21,7 +21,7 @@ import { type MonotonicMs } from "../util/clock.ts";
 type FirstCountsEvent = "watched" | "relisted" | "readLive" | "workerReset";
 
 export class ProtectorState {
-  readonly watch = new BucketWatch();
+  readonly firstSeen = new FirstSeen();
   readonly memory = new CellMemory();
   readonly key: ObjectKey;
   readonly uid: string;
@@ -129,20 +129,20 @@ export class ProtectorState {
 
   /** The snapshot of pods is older than before: what was seen so far proves nothing, and all waits start again. */
   snapshotWentBack(nowMs: MonotonicMs): void {
-    this.watch.restart(nowMs);
+    this.firstSeen.restart(nowMs);
   }
 
   /** The worker's history was reset; pods are listed again after this call. */
   workerReset(nowMs: MonotonicMs): void {
     this.memory.workerReset(this.cell()?.aggregation);
     this.#firstCounts("workerReset", nowMs);
-    this.watch.restart(nowMs);
+    this.firstSeen.restart(nowMs);
   }
 
   /** What is recorded belongs to a former history of the worker; the snapshot is of the present one. */
   foundObsolete(nowMs: MonotonicMs): void {
     this.memory.workerReset(this.cell()?.aggregation);
-    this.watch.restart(nowMs);
+    this.firstSeen.restart(nowMs);
   }
 
   /**
@@ -184,6 +184,6 @@ export class ProtectorState {
   }
 
   #observe(nowMs: MonotonicMs, continuous: boolean): void {
-    this.watch.observe(this.cell()?.admissionHistory?.buckets ?? [], nowMs, continuous);
+    this.firstSeen.observe(this.cell()?.admissionHistory?.buckets ?? [], nowMs, continuous);
   }
 }

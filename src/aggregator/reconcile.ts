@@ -57,8 +57,8 @@ export async function reconcileProtector(
   const countedSpec = state.countedSpec();
   assert(countedSpec !== undefined, "only a countable PodProtector is aggregated");
   const buckets = state.cell()?.admissionHistory?.buckets ?? [];
-  const { watch, memory } = state;
-  const settlement = config.syncTime.settle({ buckets, watch, snapshot, fences, config, nowMs }, lastEventTime);
+  const { firstSeen, memory } = state;
+  const settlement = config.syncTime.settle({ buckets, firstSeen, snapshot, fences, config, nowMs }, lastEventTime);
   const census = countPods(cell.pods, state.newest.protector.spec.minReadySeconds, now);
   const plan = planCell({
     cellID: config.cellID,
@@ -92,7 +92,7 @@ export async function reconcileProtector(
       return {
         ...waits,
         waitsForEvent: true,
-        barrierFromMs: least(later(sinceMs, config.fenceDelayMs), waits.barrierFromMs),
+        barrierFromMs: least(later(sinceMs, config.settlementFenceDelayMs), waits.barrierFromMs),
         isObsolete: snapshot.barrierSentAtMs > sinceMs,
       };
     }

@@ -6,14 +6,12 @@ import { isLoopbackTwin, isWildcard } from "./address.ts";
 import { unprefixed, type Role } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
 import { formatDuration } from "./duration.ts";
-import { updateTriggerRunBy } from "./config.ts";
+import { electorConfig, updateTriggerRunBy } from "./config.ts";
+import { electionProblem } from "./election-rule.ts";
 import { annotatedCriteria, drainDelayMsMax } from "./flags/webhook.ts";
 import { Problem } from "./problem.ts";
 
 type Rule = (values: FlagValues) => string | undefined;
-
-/** A leader retries with up to 20 % jitter (client-go's JitterFactor); the deadline must leave room for one retry. */
-const retryJitterFactor = 1.2;
 
 export function combinationProblem(values: FlagValues): Problem | undefined {
   const selected = new Set(values.role);
@@ -61,20 +59,8 @@ const impersonationNeedsUser =
 
 const electorLeavesTime =
   (prefix: "aggregator-leader-elector-" | "generator-leader-elector-"): Rule =>
-  (values) => {
-    const own = unprefixed(values, prefix);
-    const lease = own["lease-duration"];
-    const renew = own["renew-deadline"];
-    const retry = own["retry-period"];
-    if (!own.enable) return undefined;
-    if (lease <= renew) {
-      return `--${prefix}lease-duration (${formatDuration(lease)}) must be longer than --${prefix}renew-deadline (${formatDuration(renew)})`;
-    }
-    if (renew <= retryJitterFactor * retry) {
-      return `--${prefix}renew-deadline (${formatDuration(renew)}) must be longer than ${retryJitterFactor} times --${prefix}retry-period (${formatDuration(retry)})`;
-    }
-    return undefined;
-  };
+  (values) =>
+    electionProblem(electorConfig(unprefixed(values, prefix)), prefix);
 
 const backoffGrows =
   (prefix: "aggregator-worker-" | "generator-worker-"): Rule =>

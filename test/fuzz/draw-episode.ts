@@ -46,14 +46,14 @@ export function drawEpisode(seed: number, index: number): Episode {
 
 function drawSettings(draw: Draw): EpisodeSettings {
   return {
-    ...(draw.chance(0.04) && { isDryRun: true }),
+    ...(draw.chance(0.04) && { dryRun: true }),
     ...(draw.chance(0.15) && { lends: true }),
     ...(draw.chance(0.93) && { hasWorker: true }),
     ...(draw.chance(0.01) && { isUnsynced: true }),
     ...(draw.chance(0.15) && { pathPrefix: "/hook/v1.0" }),
     ...(draw.chance(0.06) && { allowedCells: cellIDs.slice(0, 3) }),
     ...(draw.chance(0.3) && { compactThreshold: draw.pick([-1, 0, 1, 3]) }),
-    ...(draw.chance(0.2) && { recordsPodName: true }),
+    ...(draw.chance(0.2) && { requiresPodName: true }),
     ...(draw.chance(0.2) && { latencyMs: draw.pick([0, 1, 200, 1_500]) }),
   };
 }

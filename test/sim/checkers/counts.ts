@@ -143,10 +143,10 @@ export class CountsChecker {
     return {
       totalReplicas: held.length,
       availableReplicas: pods.filter((pod) => standing.isCounted(pod, counts, "Available")).length,
-      readyReplicas: held.filter(({ ready }) => ready).length,
-      scheduledReplicas: held.filter(({ scheduled }) => scheduled).length,
-      runningReplicas: held.filter(({ running }) => running).length,
-      initializedReplicas: held.filter(({ initialized }) => initialized).length,
+      readyReplicas: held.filter(({ isReady }) => isReady).length,
+      scheduledReplicas: held.filter(({ isScheduled }) => isScheduled).length,
+      runningReplicas: held.filter(({ isRunning }) => isRunning).length,
+      initializedReplicas: held.filter(({ isInitialized }) => isInitialized).length,
     };
   }
 }

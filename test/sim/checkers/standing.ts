@@ -72,7 +72,7 @@ export class Standing {
     for (const pod of ledger.pods.values()) {
       const aggregation = counts.get(pod.cell);
       const isCounted = former.has(pod.uid) || (aggregation !== undefined && this.isCounted(pod, aggregation));
-      const isLive = pod.goneAt === undefined && pod.versions.at(-1)?.record.terminating === false;
+      const isLive = pod.goneAt === undefined && pod.versions.at(-1)?.record.isTerminating === false;
       const isHealthy = isLive && this.meets(pod);
       if (!isCounted && !isHealthy) continue;
       if (open.has(pod.digest) && !ledger.isForced(pod)) continue;
@@ -122,8 +122,8 @@ export class Standing {
     return record !== undefined && this.#meets(criterion, record, named.countedAt ?? this.#ledger.nowMicros);
   }
 
-  isMember({ labels, terminating, terminal }: PodRecord): boolean {
-    return this.#counting !== undefined && matches(this.#counting, labels) && !terminating && !terminal;
+  isMember({ labels, isTerminating, isTerminal }: PodRecord): boolean {
+    return this.#counting !== undefined && matches(this.#counting, labels) && !isTerminating && !isTerminal;
   }
 
   #meets(criterion: HealthCriterion, record: PodRecord, nowMicros: number): boolean {

@@ -53,7 +53,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
     name: "terminating-pods-in-the-totals",
     why: "terminating pods count for nothing",
     file: "accounting/count/pod-counts.ts",
-    find: `if (pod.terminating || pod.terminal) continue;`,
+    find: `if (pod.isTerminating || pod.isTerminal) continue;`,
     replace: `if (pod.terminal) continue;`,
   },
   {

@@ -65,7 +65,7 @@ export const mutationsOfLimits: readonly Mutation[] = [
     name: "done-key-stays-in-the-queue",
     why: "a key that succeeded leaves nothing in a work queue",
     file: "work-queue/work-queue.ts",
-    find: `if (!entry.queued && !this.#delayed.has(entry)) this.#entries.delete(entry.key);`,
+    find: `if (!entry.isQueued && !this.#delayed.has(entry)) this.#entries.delete(entry.key);`,
     replace: ``,
   },
 ];

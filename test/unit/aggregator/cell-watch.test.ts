@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createSyncTime } from "../../../src/accounting/settle/sync-time.ts";
 import { CellWatch } from "../../../src/aggregator/cell-watch.ts";
-import { type PodRecord, readPod } from "../../../src/api/pod.ts";
+import { type PodRecord, readPodRecord } from "../../../src/api/pod.ts";
 import { parseResourceVersion, type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { type Informer, type InformerHandler } from "../../../src/kube/informer.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
@@ -62,7 +62,7 @@ function bench() {
 test("a pod is in the snapshot when its event is reported", () => {
   const { handler, happened, reach, cell } = bench();
   reach(5);
-  const pod = readPod({ metadata: { name: "a", namespace: "default", uid: "uid-a", resourceVersion: "5" } })!;
+  const pod = readPodRecord({ metadata: { name: "a", namespace: "default", uid: "uid-a", resourceVersion: "5" } })!;
   handler.onEvent({ type: "added", object: pod });
   assert.deepEqual(happened, ["progress", "pod a, in the snapshot: true"]);
   assert.equal(cell.pods.byUID("uid-a"), pod);

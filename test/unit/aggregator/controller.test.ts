@@ -152,7 +152,7 @@ test("only PodProtectors that the label selector picks are written", () =>
     await rig.protect("api");
     await rig.pod("a");
     await rig.pod("b", { labels: { app: "api" } });
-    await rig.start({ config: { protectorSelector: { matchLabels: { team: "one" } } } });
+    await rig.start({ config: { podProtectorLabelSelector: { matchLabels: { team: "one" } } } });
     await rig.clock.advance(70_000);
     assert.equal(rig.available("web"), 1);
     assert.equal(rig.protector("api").status, undefined);

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ObjectKey, objectKey } from "../../../src/api/object-key.ts";
-import { type Labels, type PodRecord, readPod } from "../../../src/api/pod.ts";
+import { type Labels, type PodRecord, readPodRecord } from "../../../src/api/pod.ts";
 import { type LabelSelector, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { MatchTable } from "../../../src/aggregator/match-table.ts";
 import { compileSelector, matches } from "../../../src/label-index/index.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 
 function pod(name: string, labels: Labels, namespace = "default"): PodRecord {
-  return readPod({ metadata: { name, namespace, uid: `uid-${name}`, resourceVersion: "5", labels } })!;
+  return readPodRecord({ metadata: { name, namespace, uid: `uid-${name}`, resourceVersion: "5", labels } })!;
 }
 
 function protector(selector: LabelSelector, aggregationSelector?: LabelSelector, namespace = "default"): PodProtector {
@@ -52,7 +52,7 @@ test("a change of labels names the protectors of the old and the new labels, any
   const after = pod("a", { app: "api" });
   assert.deepEqual([...table.podChanged(after, before)].toSorted(), ["default/api", "default/web"]);
   assert.deepEqual(podKeys(table, webKey), []);
-  const ready = { ...after, ready: true };
+  const ready = { ...after, isReady: true };
   assert.deepEqual(table.podChanged(ready, after), ["default/api"]);
   assert.deepEqual(table.podDeleted(ready), ["default/api"]);
   assert.deepEqual(podKeys(table, apiKey), []);

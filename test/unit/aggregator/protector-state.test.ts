@@ -63,15 +63,15 @@ test("the answer of an own write that the watch has overtaken does not bring the
   state.watched(storedProtector(12, { buckets: [eviction] }), "selector", false, at(5));
   state.wrote(storedProtector(11), counts("100"), at(6));
   assert.equal(state.newest.resourceVersion, "12");
-  assert.equal(state.watch.single("uid-a").sinceMs, 5);
+  assert.equal(state.firstSeen.single("uid-a").sinceMs, 5);
 });
 
 test("buckets are seen from the first version that has them, also over own writes", () => {
   const state = new ProtectorState(storedProtector(10), "selector", "cell-1", at(0));
   state.watched(storedProtector(11, { buckets: [eviction, packed] }), "selector", false, at(100));
   state.wrote(storedProtector(12, { buckets: [eviction, packed] }), counts("100"), at(200));
-  assert.equal(state.watch.single("uid-a").sinceMs, 100);
-  assert.equal(state.watch.packed(digest).sinceMs, 100);
+  assert.equal(state.firstSeen.single("uid-a").sinceMs, 100);
+  assert.equal(state.firstSeen.packed(digest).sinceMs, 100);
 });
 
 test("after a relist packed pods start to wait again, and a live read is due", () => {
@@ -79,8 +79,8 @@ test("after a relist packed pods start to wait again, and a live read is due", (
   assert.equal(state.needsLiveRead, false);
   state.relisted(at(500));
   assert.equal(state.needsLiveRead, true);
-  assert.equal(state.watch.single("uid-a").sinceMs, 100);
-  assert.equal(state.watch.packed(digest).sinceMs, 500);
+  assert.equal(state.firstSeen.single("uid-a").sinceMs, 100);
+  assert.equal(state.firstSeen.packed(digest).sinceMs, 500);
   state.readLive(storedProtector(10, { buckets: [eviction, packed] }), state.newest.resourceVersion, at(600));
   assert.equal(state.needsLiveRead, false);
 });
@@ -88,7 +88,7 @@ test("after a relist packed pods start to wait again, and a live read is due", (
 test("only the own cell is looked at", () => {
   const state = new ProtectorState(storedProtector(10, { buckets: [eviction] }), "selector", "another-cell", at(0));
   assert.equal(state.cell(), undefined);
-  assert.equal(state.watch.single("uid-a").sinceMs, Infinity);
+  assert.equal(state.firstSeen.single("uid-a").sinceMs, Infinity);
 });
 
 test("a cell without counts waits for its first counts from the event on, until somebody counts or versions were missed", () => {

@@ -10,7 +10,7 @@ import {
 } from "../../../src/api/v1alpha1/pod-protector.ts";
 import {
   Aggregator,
-  type AggregatorConfig,
+  type AggregatorSettings,
   createAggregatorMetrics,
   createPodDecoder,
 } from "../../../src/aggregator/index.ts";
@@ -33,19 +33,16 @@ import { EngineClient } from "../../support/engine-client.ts";
 
 export const cellID = "cell-1";
 
-const defaultConfig: AggregatorConfig = {
+const defaultConfig: AggregatorSettings = {
   cellID,
   syncTime: createSyncTime({ kind: "observed" }),
   history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
-  fenceDelayMs: 10_000,
+  settlementFenceDelayMs: 10_000,
   settleWindowMs: 75_000,
-  protectorSelector: {},
+  podProtectorLabelSelector: {},
   rateJitterLow: 0.5,
   rateJitterHigh: 1,
-  workerConcurrency: 10,
-  workerBackoffBaseMs: 100,
-  workerBackoffMaxMs: 60_000,
-  workerBackoffConflictMs: 100,
+  queue: { concurrency: 10, backoffBaseMs: 100, backoffMaxMs: 60_000, backoffConflictMs: 100 },
 };
 
 export interface Running {
@@ -208,7 +205,7 @@ export class Rig {
   }
 
   async start(
-    options: { config?: Partial<AggregatorConfig>; trigger?: boolean; lead?: boolean; seed?: number } = {},
+    options: { config?: Partial<AggregatorSettings>; trigger?: boolean; lead?: boolean; seed?: number } = {},
   ): Promise<Running> {
     const core = new EngineClient("core", this.coreEngine);
     const worker = new EngineClient("worker", this.workerEngine);
@@ -245,7 +242,7 @@ function runAggregator(
   virtual: VirtualClock,
   core: EngineClient,
   worker: EngineClient,
-  config: AggregatorConfig,
+  config: AggregatorSettings,
   options: { trigger?: boolean; seed?: number },
 ): Running {
   let timers = 0;
@@ -285,12 +282,14 @@ function runAggregator(
       ? new UpdateTrigger(
           {
             updateFrequencyMs: 30_000,
-            podName: "dummy",
-            podNamespace: "default",
-            podLabels: {},
-            podAnnotations: {},
-            podImage: "none",
-            podScheduler: "none",
+            dummyPod: {
+              name: "dummy",
+              namespace: "default",
+              labels: {},
+              annotations: {},
+              image: "none",
+              scheduler: "none",
+            },
           },
           { worker, clock, logger, metrics },
         )

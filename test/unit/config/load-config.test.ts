@@ -147,7 +147,7 @@ it("the command line wins over the environment, that over the file, and that ove
   const all = loadGood(["--role=generator", "--klog-v=1"], world);
   assert.equal(all.log.verbosity, 1);
   assert.equal(all.healthz.http.port, 33);
-  assert.equal(all.prometheus.server.http.port, 9090);
+  assert.equal(all.prometheusHTTP.http.port, 9090);
   assert.equal(loadGood(["--role=generator"], world).log.verbosity, 2);
   assert.equal(loadGood(["--role=generator", "--config=/flag.yaml"], world).healthz.http.port, 55);
   assert.equal(loadGood(["--role=generator", "--config=/flag.yaml"], { files: world.files }).log.verbosity, 5);

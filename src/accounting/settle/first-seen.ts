@@ -35,16 +35,16 @@ interface Sample {
  */
 const samplesMax = 1024;
 
-export class BucketWatch {
+export class FirstSeen {
   #singles = new Map<string, SingleSeen>();
   #packed = new Map<string, Seen>();
   #samples: Sample[] = [];
 
   /**
    * Takes note of the cell's buckets. Call it for every version of the object that the watch delivers.
-   * @param continuous false after a relist: versions of the object may have been missed
+   * @param isContinuous false after a relist: versions of the object may have been missed
    */
-  observe(buckets: readonly Bucket[], nowMs: number, continuous: boolean): void {
+  observe(buckets: readonly Bucket[], nowMs: number, isContinuous: boolean): void {
     const singles = new Map<string, SingleSeen>();
     const packed = new Map<string, Seen>();
     let anonymous = 0;
@@ -59,7 +59,7 @@ export class BucketWatch {
         );
       } else if (kind.kind === "packed") {
         for (const digest of kind.digests.list()) {
-          packed.set(digest, (continuous ? this.#packed.get(digest) : undefined) ?? { sinceMs: nowMs });
+          packed.set(digest, (isContinuous ? this.#packed.get(digest) : undefined) ?? { sinceMs: nowMs });
         }
       } else {
         anonymous += kind.counter;
@@ -67,7 +67,7 @@ export class BucketWatch {
     }
     this.#singles = singles;
     this.#packed = packed;
-    if (!continuous) this.#samples = [];
+    if (!isContinuous) this.#samples = [];
     this.#observeAnonymous(anonymous, nowMs);
   }
 
