@@ -68,7 +68,7 @@ export function oddLine(rng: Rng): string {
 
 /**
  * The request was not carried out. No policy refuses fences here: pods that cannot be fenced settle by the window,
- * which proves less (design 2.3).
+ * which proves less (docs/accounting.md#fences).
  */
 export function refusal(rng: Rng, request: RestRequest): RestResponse {
   const draws = new Draws(rng);

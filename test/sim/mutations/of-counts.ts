@@ -1,4 +1,4 @@
-/** Mutations of counting, of the fence that counts carry, and of the watches that both stand on (design 2.1, 2.4). */
+/** Mutations of counting, of the fence that counts carry, and of the watches that both stand on (docs/accounting.md#counts). */
 import { type Mutation } from "./mutation.ts";
 
 export const mutationsOfCounts: readonly Mutation[] = [

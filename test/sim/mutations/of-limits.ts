@@ -1,4 +1,4 @@
-/** Mutations of what ends, and of what is let go of (design 3 and 4, rule 4 of the house). */
+/** Mutations of what ends, and of what is let go of (docs/contributing.md#limits). */
 import { type Mutation } from "./mutation.ts";
 
 export const mutationsOfLimits: readonly Mutation[] = [

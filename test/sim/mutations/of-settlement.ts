@@ -1,4 +1,4 @@
-/** Mutations of settlement, fences, barriers and compaction (design 2.2, 2.3). */
+/** Mutations of settlement, fences, barriers and compaction (docs/accounting.md#settlement). */
 import { type Mutation } from "./mutation.ts";
 
 export const mutationsOfSettlement: readonly Mutation[] = [

@@ -1,6 +1,5 @@
 /**
- * The life of a world: it comes up, people delete pods while things go wrong, everything heals, and all quota must come
- * back.
+ * The run of a world: it starts, pods are deleted while things go wrong, everything heals, and all quota must come back.
  */
 import { uniform } from "../../src/util/rng.ts";
 import { Chaos } from "./actors/chaos.ts";
@@ -18,8 +17,8 @@ import { settleWindowMs, World, type WorldTotals } from "./world.ts";
  */
 const startUpMs = 300_000;
 /**
- * After the faults: a watch's longest backoff, a lease, then the slowest row of design 2.6 (settle window + 60 s), once
- * more where a bucket was refreshed at the last moment.
+ * After the faults: a watch's longest backoff, a lease, then the slowest row of settlement (settle window + 60 s;
+ * docs/accounting.md#settlement), once more where a bucket was refreshed at the last moment.
  */
 const healingMsMax = 30_000 + 30_000 + 2 * settleWindowMs + 60_000;
 /**
@@ -30,12 +29,12 @@ const restMs = settleWindowMs + 75_000;
 /** New pods become ready, and are counted. */
 const refillMs = 30_000;
 /**
- * An aggregator that was shown an old list takes the core for restored, and counts anew after the settle window and a
- * bookmark (design 2.4).
+ * An aggregator that was shown an old list takes the core for restored, and counts again after the settle window and a
+ * bookmark (docs/accounting.md#restores).
  */
 const lastTriesMs = settleWindowMs + 75_000;
 
-export interface LifeOptions {
+export interface RunOptions {
   readonly seed: number;
   readonly algorithm?: string;
   /** Only these fault classes, instead of the seed's. */
@@ -44,13 +43,13 @@ export interface LifeOptions {
   /** Overrides of what the seed draws: a shrinker's smaller world, or a plain one. */
   readonly plan?: Partial<Plan>;
   /**
-   * Called with the world before it lives: for a runner that must end it when its process has an error that no promise
+   * Called with the world before it runs: for a runner that must end it when its process has an error that no promise
    * carries.
    */
   readonly onWorld?: (world: World) => void;
 }
 
-export interface LifeResult {
+export interface RunResult {
   readonly failure: Error | undefined;
   readonly totals: WorldTotals;
   readonly virtualMs: number;
@@ -61,12 +60,12 @@ export interface LifeResult {
   readonly recent: readonly string[];
 }
 
-export async function live(options: LifeOptions): Promise<LifeResult> {
+export async function runWorld(options: RunOptions): Promise<RunResult> {
   const plan = { ...drawPlan(createSeededRng(options.seed), options.only), ...options.plan };
   const world = new World({ ...options, plan });
   options.onWorld?.(world);
   const { kernel } = world;
-  const healedMs = await throughLife(world).catch((error: unknown) => {
+  const healedMs = await runPhases(world).catch((error: unknown) => {
     kernel.fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
     return 0;
   });
@@ -81,7 +80,7 @@ export async function live(options: LifeOptions): Promise<LifeResult> {
   };
 }
 
-async function throughLife(world: World): Promise<number> {
+async function runPhases(world: World): Promise<number> {
   const { kernel, plan } = world;
   await during(world, world.start());
   const workloads = new Map(world.cells.map((cell) => [cell.name, new Workload(world, cell)] as const));

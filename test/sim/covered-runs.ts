@@ -1,12 +1,14 @@
 /**
- * The lives that `make sim COVERAGE=1` measures: a test file, because Node's test runner is what measures branches.
- * SEED and SEEDS say which. For each seed the life that a hunt lives; one in which all happens that can, also what
- * breaks promises by design; and one of another algorithm in turn. Besides, each named scenario once: they are lives as
- * well, of what happens too rarely by chance.
+ * The runs that `make sim COVERAGE=1` measures: a test file, because Node's test runner is what measures branches. SEED
+ * and SEEDS say which. For each seed:
+ * - the run of a hunt;
+ * - one in which all happens that can, also what breaks promises by design;
+ * - one of another algorithm, in turn.
+ * Besides, each named scenario once, for what happens too rarely by chance.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { live } from "./life.ts";
+import { runWorld } from "./run.ts";
 import { type FaultClass, faultClasses, onDemand, type Plan } from "./plan.ts";
 import { algorithms } from "./report.ts";
 import { play } from "./scenarios/player.ts";
@@ -28,22 +30,22 @@ function wildPlan(seed: number): Partial<Plan> {
 }
 
 for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
-  test(`the life of seed ${seed}`, async () => {
-    const { failure } = await live({ seed });
+  test(`the world of seed ${seed} breaks no rule`, async () => {
+    const { failure } = await runWorld({ seed });
     assert.equal(failure, undefined);
   });
-  test(`the life of seed ${seed} in which everything happens`, async (t) => {
-    const { failure } = await live({ seed, only: everything, plan: wildPlan(seed) });
+  test(`the world of seed ${seed} runs with every fault class`, async (t) => {
+    const { failure } = await runWorld({ seed, only: everything, plan: wildPlan(seed) });
     if (failure !== undefined) t.diagnostic(failure.message);
   });
-  test(`the life of seed ${seed} by another algorithm`, async (t) => {
-    const { failure } = await live({ seed, algorithm: others[seed % others.length] ?? "clock" });
+  test(`the world of seed ${seed} runs by another algorithm`, async (t) => {
+    const { failure } = await runWorld({ seed, algorithm: others[seed % others.length] ?? "clock" });
     if (failure !== undefined) t.diagnostic(failure.message);
   });
 }
 
 for (const scenario of readScenarios()) {
-  test(`the scenario ${scenario.name}`, async () => {
+  test(`the scenario ${scenario.name} holds`, async () => {
     const { findings } = await play(scenario, "observed");
     assert.deepEqual(findings, []);
   });

@@ -1,17 +1,8 @@
-// The import direction of the house, as one table: who may import whom, and where each library lives. main > roles |
-// commands > generator | aggregator | webhook | update-trigger > kube, config, lifecycle, server, observability >
-// retry-batch, work-queue > accounting, label-index > api > util oxlint's `import/no-cycle` finds cycles of files; this
-// checker finds upward imports, role-to-role imports, cycles of folders, libraries away from home and folders that
-// nobody put into the table.
+// The import direction of the house, as one table: which folder may import which, and where each library belongs. The
+// lint has no rule for that; circles of files are found by circles.ts.
 import path from "node:path";
-import {
-  findImports,
-  lineAt,
-  blankNonCode,
-  readRepository,
-  type ImportSite,
-  type RepositoryFile,
-} from "./check-text.ts";
+import { type Repository, type SourceFile } from "./repository.ts";
+import { type ImportSite } from "./syntax.ts";
 
 interface Layer {
   readonly folders: readonly string[];
@@ -19,7 +10,7 @@ interface Layer {
   readonly mayUsePeers: boolean;
 }
 
-/** From the bottom to the top. A folder imports itself and the layers below it. */
+/** From the bottom to the top. A folder imports itself and the layers below it: docs/contributing.md#layers. */
 const layers: readonly Layer[] = [
   { folders: ["util"], mayUsePeers: false },
   { folders: ["api"], mayUsePeers: false },
@@ -31,10 +22,9 @@ const layers: readonly Layer[] = [
   { folders: ["main.ts"], mayUsePeers: false },
 ];
 
-/**
- * Where a library may be imported, as prefixes below src/. A library that is not here may not be used in the product.
- */
+/** Where a library may be imported, as prefixes below src/. The product may use no library that is not here. */
 const libraryHomes: Readonly<Record<string, readonly string[]>> = {
+  "@bufbuild/protobuf": ["kube/"],
   "@hono/node-server": ["webhook/", "server/"],
   "@kubernetes/client-node": ["kube/"],
   cac: ["config/"],
@@ -48,9 +38,9 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   valibot: ["api/", "config/", "webhook/"],
 };
 
-/** Folders that see neither the world nor the clock may use only these parts of Node: they compute and nothing else. */
+/** Folders that do no input or output: of Node they may use only `pureBuiltins`. */
 const pureFolders = new Set(["util", "api", "accounting", "label-index", "retry-batch", "work-queue"]);
-/** The parts of util/ that are the way to the machine. */
+/** Files in those folders that wrap the clock and the file system for the rest. */
 const machineFiles = new Set(["src/util/regular-file.ts", "src/util/system-clock.ts"]);
 const pureBuiltins = new Set(["node:assert", "node:assert/strict", "node:buffer", "node:crypto", "node:util"]);
 
@@ -71,7 +61,7 @@ function judgeLibrary(file: string, specifier: string): string | undefined {
   }
   const name = packageOf(specifier);
   const homes = libraryHomes[name];
-  if (homes === undefined) return `${name} has no home in scripts/check-imports.ts`;
+  if (homes === undefined) return `${name} has no home in scripts/check/imports.ts`;
   if (homes.some((home) => file.startsWith(`src/${home}`))) return undefined;
   return `${name} away from home (${homes.join(", ")})`;
 }
@@ -89,49 +79,46 @@ function judgeRelative(file: string, specifier: string): string | undefined {
   return undefined;
 }
 
-function judge(file: string, site: ImportSite): string | undefined {
-  const isRelative = site.specifier.startsWith(".");
-  return isRelative ? judgeRelative(file, site.specifier) : judgeLibrary(file, site.specifier);
+function judge(file: string, { specifier }: ImportSite): string | undefined {
+  if (specifier === undefined) return "computed import(): name the module";
+  return specifier.startsWith(".") ? judgeRelative(file, specifier) : judgeLibrary(file, specifier);
 }
 
 /** Reports folders of one layer that use each other in a circle, each circle once. */
-function findFolderCycles(sources: readonly RepositoryFile[]): string[] {
+function findFolderCircles(sources: readonly SourceFile[]): string[] {
   const uses = new Map<string, Set<string>>();
-  for (const { path: file, text } of sources) {
-    for (const { specifier } of findImports(text)) {
-      if (!specifier.startsWith(".")) continue;
+  for (const { path: file, syntax } of sources) {
+    for (const { specifier } of syntax.imports) {
+      if (specifier?.startsWith(".") !== true) continue;
       const to = folderOf(path.posix.join(path.posix.dirname(file), specifier));
       const from = folderOf(file);
       const isPeer = layers[layerOf(from)]?.mayUsePeers === true && layerOf(from) === layerOf(to);
       if (from !== to && isPeer) uses.set(from, (uses.get(from) ?? new Set()).add(to));
     }
   }
-  const cycles = new Set<string>();
+  const circles = new Set<string>();
   const walk = (folder: string, trail: readonly string[]): void => {
     const at = trail.indexOf(folder);
     if (at === -1) for (const next of uses.get(folder) ?? []) walk(next, [...trail, folder]);
-    else if (trail.slice(at).toSorted()[0] === folder) cycles.add([...trail.slice(at), folder].join(" > "));
+    else if (trail.slice(at).toSorted()[0] === folder) circles.add([...trail.slice(at), folder].join(" > "));
   };
   for (const folder of uses.keys()) walk(folder, []);
-  return Array.from(cycles, (cycle) => `src: folders import each other in a circle: ${cycle}`);
+  return Array.from(circles, (circle) => `src: folders import each other in a circle: ${circle}`);
 }
 
-/** Checks the imports of src/ below `root`; returns one line for each violation. */
-export function checkImports(root: string): string[] {
-  const sources = readRepository(root).filter(({ path: file }) => /^src\/.*\.ts$/.test(file));
+/** Checks the imports of src/; returns one line for each violation. */
+export function checkImports(repository: Repository): string[] {
+  const sources = repository.sourcesIn("src/");
   const problems: string[] = [];
   const folders = new Set(sources.map(({ path: file }) => folderOf(file)));
   for (const folder of folders) {
-    if (layerOf(folder) === -1) problems.push(`src/${folder}: in no layer of scripts/check-imports.ts`);
+    if (layerOf(folder) === -1) problems.push(`src/${folder}: in no layer of scripts/check/imports.ts`);
   }
-  for (const { path: file, text } of sources) {
-    for (const site of findImports(text)) {
+  for (const { path: file, syntax } of sources) {
+    for (const site of syntax.imports) {
       const problem = judge(file, site);
       if (problem !== undefined) problems.push(`${file}:${site.line}: ${problem}`);
     }
-    for (const computed of blankNonCode(text).matchAll(/\bimport\s*\(\s*[^"'`\s)]/g)) {
-      problems.push(`${file}:${lineAt(text, computed.index)}: computed import(): name the module`);
-    }
   }
-  return [...problems, ...findFolderCycles(sources)];
+  return [...problems, ...findFolderCircles(sources)];
 }

@@ -1,7 +1,6 @@
 // Rules for what the project depends on: exact versions, a lock file that names no server, and a reason for every
 // package.
-import { existsSync, readFileSync } from "node:fs";
-import path from "node:path";
+import { type Repository } from "./repository.ts";
 
 type Manifest = Readonly<Partial<Record<(typeof sections)[number], Readonly<Record<string, string>>>>>;
 
@@ -9,30 +8,28 @@ const sections = ["dependencies", "devDependencies", "optionalDependencies", "pe
 const exactVersion = /^\d+\.\d+\.\d+(?:-[\w.]+)?$/;
 const reasonLine = /^\| `([^`]+)` \|[^|]*\|\s*\S/gm;
 
-/**
- * Checks package.json, package-lock.json and docs/dependencies.md below `root`; returns one line for each violation.
- */
-export function checkPackages(root: string): string[] {
-  const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
-  const manifest = JSON.parse(read("package.json")) as Manifest;
+/** Checks package.json, package-lock.json and docs/dependencies.md; returns one line for each violation. */
+export function checkPackages(repository: Repository): string[] {
+  const manifest = JSON.parse(repository.read("package.json") ?? "{}") as Manifest;
   const versions = sections.flatMap((section) => Object.entries(manifest[section] ?? {}));
   const problems: string[] = [];
 
   for (const [name, version] of versions) {
     if (!exactVersion.test(version)) problems.push(`package.json: ${name} "${version}" is not an exact version`);
   }
-  if (!existsSync(path.join(root, "package-lock.json"))) problems.push("package-lock.json: missing");
-  else if (/^\s*"resolved":/m.test(read("package-lock.json"))) {
+  const lock = repository.read("package-lock.json");
+  if (lock === undefined) problems.push("package-lock.json: missing");
+  else if (/^\s*"resolved":/m.test(lock)) {
     problems.push(
       'package-lock.json: carries "resolved", which names a server (.npmrc: omit-lockfile-registry-resolved)',
     );
   }
 
   const names = new Set(versions.map(([name]) => name));
-  const doc = existsSync(path.join(root, "docs/dependencies.md")) ? read("docs/dependencies.md") : "";
+  const doc = repository.read("docs/dependencies.md") ?? "";
   const explained = new Set(Array.from(doc.matchAll(reasonLine), (match) => match[1] ?? ""));
   for (const name of names.difference(explained)) problems.push(`docs/dependencies.md: no reason for ${name}`);
   for (const name of explained.difference(names))
-    problems.push(`docs/dependencies.md: ${name} is no dependency any more`);
+    problems.push(`docs/dependencies.md: ${name} is no longer a dependency`);
   return problems;
 }

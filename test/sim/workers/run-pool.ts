@@ -1,19 +1,19 @@
 /**
- * Worker threads that live tasks, one at a time each. A worker that dies or hangs costs its life only: it is replaced.
+ * Worker threads, each of which runs one task at a time. A worker that dies or hangs costs its run only: it is replaced.
  */
 import os from "node:os";
 import { Worker } from "node:worker_threads";
-import { type LifeOutcome, type LifeTask, lostOutcome } from "./task.ts";
+import { type RunOutcome, type RunTask, lostOutcome } from "./task.ts";
 
-/** A life takes about a second; a hundred times that is a hang, even on a busy machine. */
-const lifeMsMax = 120_000;
+/** A run takes about a second; a hundred times that is a hang, even on a busy machine. */
+const runMsMax = 120_000;
 
 interface Job {
-  readonly task: LifeTask;
-  readonly settle: (outcome: LifeOutcome) => void;
+  readonly task: RunTask;
+  readonly settle: (outcome: RunOutcome) => void;
 }
 
-export class LifePool {
+export class RunPool {
   readonly size: number;
   readonly #lanes = new Set<Lane>();
   readonly #waiting: Job[] = [];
@@ -25,10 +25,10 @@ export class LifePool {
   }
 
   /**
-   * Lives the task as soon as a worker is free. Never rejects: a dead worker is a finding. After `stop` it never
+   * Runs the task as soon as a worker is free. Never rejects: a dead worker is a finding. After `stop` it never
    * settles.
    */
-  live(task: LifeTask): Promise<LifeOutcome> {
+  run(task: RunTask): Promise<RunOutcome> {
     return new Promise((settle) => {
       this.#waiting.push({ task, settle });
       this.#next();
@@ -36,17 +36,17 @@ export class LifePool {
   }
 
   /**
-   * Lives tasks on all workers until there are none left, or until `onOutcome` says false. Outcomes come as they are
+   * Runs tasks on all workers until there are none left, or until `onOutcome` says false. Outcomes come as they are
    * ready.
    */
-  async liveAll(tasks: Iterable<LifeTask>, onOutcome: (outcome: LifeOutcome) => boolean): Promise<void> {
+  async runAll(tasks: Iterable<RunTask>, onOutcome: (outcome: RunOutcome) => boolean): Promise<void> {
     const iterator = tasks[Symbol.iterator]();
     let goesOn = true;
     const takeTurns = async (): Promise<void> => {
       while (goesOn) {
         const next = iterator.next();
         if (next.done === true) return;
-        const outcome = await this.live(next.value);
+        const outcome = await this.run(next.value);
         if (goesOn) goesOn = onOutcome(outcome);
       }
     };
@@ -79,14 +79,14 @@ export class LifePool {
 
 /** One worker and what it is at. */
 class Lane {
-  readonly #worker = new Worker(new URL("./life-worker.ts", import.meta.url));
+  readonly #worker = new Worker(new URL("./run-worker.ts", import.meta.url));
   readonly #onFree: (isAlive: boolean) => void;
   #job: Job | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(onFree: (isAlive: boolean) => void) {
     this.#onFree = onFree;
-    this.#worker.on("message", (outcome: LifeOutcome) => this.#end(outcome, true));
+    this.#worker.on("message", (outcome: RunOutcome) => this.#end(outcome, true));
     this.#worker.on("error", (error) => this.#lose(`the worker crashed: ${String(error)}`));
     this.#worker.on("exit", (code) => {
       this.#lose(`the worker ended with ${code}`);
@@ -100,7 +100,7 @@ class Lane {
 
   begin(job: Job): void {
     this.#job = job;
-    this.#timer = setTimeout(() => this.#lose(`no end in ${lifeMsMax / 1000} s of real time`), lifeMsMax);
+    this.#timer = setTimeout(() => this.#lose(`no end in ${runMsMax / 1000} s of real time`), runMsMax);
     this.#worker.postMessage(job.task, []);
   }
 
@@ -117,7 +117,7 @@ class Lane {
     this.#end(lostOutcome(job.task, why), false);
   }
 
-  #end(outcome: LifeOutcome, isAlive: boolean): void {
+  #end(outcome: RunOutcome, isAlive: boolean): void {
     const job = this.#job;
     this.#job = undefined;
     clearTimeout(this.#timer);

@@ -1,8 +1,8 @@
-/** A worker thread of the pool: lives one task after the other. */
+/** A worker thread of the pool: runs one task after the other. */
 import assert from "node:assert/strict";
 import { parentPort } from "node:worker_threads";
 import { type World } from "../world.ts";
-import { type LifeTask, liveTask } from "./task.ts";
+import { type RunTask, runTask } from "./task.ts";
 
 assert.ok(parentPort !== null, "this file is for worker threads");
 const port = parentPort;
@@ -17,12 +17,12 @@ for (const event of ["uncaughtException", "unhandledRejection"] as const) {
   });
 }
 
-async function answer(task: LifeTask): Promise<void> {
+async function answer(task: RunTask): Promise<void> {
   try {
-    port.postMessage(await liveTask(task, (created) => (world = created)));
+    port.postMessage(await runTask(task, (created) => (world = created)));
   } finally {
     world = undefined;
   }
 }
 
-port.on("message", (task: LifeTask) => void answer(task));
+port.on("message", (task: RunTask) => void answer(task));
