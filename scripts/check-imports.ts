@@ -37,7 +37,7 @@ const layers: readonly Layer[] = [
 const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   "@hono/node-server": ["webhook/", "server/"],
   "@kubernetes/client-node": ["kube/"],
-  cac: ["config/"],
+  cac: ["commands/"],
   "fastest-levenshtein": ["config/"],
   hono: ["webhook/", "server/"],
   "js-yaml": ["config/", "kube/"],
