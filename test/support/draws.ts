@@ -1,12 +1,11 @@
-/** Choices of the fuzzer, all from one seeded source: the same seed draws the same inputs on every machine. */
-import { createSeededRng } from "../support/seeded-rng.ts";
-import { type Rng } from "../../src/util/rng.ts";
+/** What random inputs and actors are drawn from: an Rng with the few forms that they need. Each form draws once. */
+import { type Rng, uniform } from "../../src/util/rng.ts";
 
-export class Draw {
+export class Draws {
   readonly #rng: Rng;
 
-  constructor(seed: number) {
-    this.#rng = createSeededRng(seed);
+  constructor(rng: Rng) {
+    this.#rng = rng;
   }
 
   /** True with this probability. */
@@ -19,9 +18,28 @@ export class Draw {
     return Math.floor(this.#rng.next() * end);
   }
 
+  /** A whole number from `low` to `high`, both included. */
+  whole(low: number, high: number): number {
+    return low + this.below(high - low + 1);
+  }
+
+  between(low: number, high: number): number {
+    return uniform(this.#rng, low, high);
+  }
+
   /** One of a list that is not empty. */
   pick<T>(list: readonly T[]): T {
     return list[this.below(list.length)] as T;
+  }
+
+  /** One of the list; undefined when it is empty. */
+  pickAny<T>(list: readonly T[]): T | undefined {
+    return this.pick<T | undefined>(list);
+  }
+
+  /** One of several, of which the first is there for certain. */
+  oneOf<T>(first: T, ...others: readonly T[]): T {
+    return this.pick([first, ...others]);
   }
 
   /** One of the makers, the likelier the greater its weight. */
