@@ -29,7 +29,7 @@ import { BarrierTracker } from "./barrier.ts";
 import { CellPods } from "./cell-pods.ts";
 import { Fencer } from "./fencer.ts";
 import { MatchTable } from "./match-table.ts";
-import { type AggregatorMetrics, type AggregatorSizes, errorLabel } from "./metrics.ts";
+import { type AggregatorMetrics, type AggregatorSizes, outcomeLabel } from "./metrics.ts";
 import { ProtectorState } from "./protector-state.ts";
 import { PruningReport } from "./pruning-report.ts";
 import { reconcileProtector } from "./reconcile.ts";
@@ -166,7 +166,7 @@ export class Aggregator {
       observer: {
         onReconcile: (durationMs, outcome, key) => {
           const namespace = key.slice(0, key.indexOf("/"));
-          metrics.reconcile.observe({ namespace, error: errorLabel(outcome) }, durationMs / 1000);
+          metrics.reconcile.observe({ namespace, error: outcomeLabel(outcome) }, durationMs / 1000);
           if (outcome.kind === "failed" && !signal.aborted)
             logger.warn("cannot aggregate a PodProtector, trying again", { podProtector: key, err: outcome.error });
         },

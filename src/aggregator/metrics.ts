@@ -1,7 +1,7 @@
 /**
  * Metrics of the aggregator. Upstream's names where it has them (section 8.4); the rest begins with aggregator_ too.
  */
-import { isKubeError } from "../kube/kube-client.ts";
+import { errorLabel } from "../kube/kube-client.ts";
 import { createPrunedCounter } from "../kube/pod-protector-metrics.ts";
 import {
   asyncLatencySeconds,
@@ -126,8 +126,8 @@ function createSizeGauges(metrics: Metrics): AggregatorMetrics["sizes"] {
 }
 
 /** The label of a reconciliation's outcome. */
-export function errorLabel(outcome: Outcome): string {
+export function outcomeLabel(outcome: Outcome): string {
   if (outcome.kind === "conflict") return "Conflict";
   if (outcome.kind === "done") return "nil";
-  return isKubeError(outcome.error) ? outcome.error.kind : "unknown";
+  return errorLabel(outcome.error);
 }

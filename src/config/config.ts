@@ -6,7 +6,7 @@ import type { LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import type { HealthCriterion } from "../accounting/count/health-criterion.ts";
 import type { HistoryConfig } from "../accounting/history/history-config.ts";
 import type { SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
-import type { ClusterConfig as Connection } from "../kube/transport/cluster-config.ts";
+import type { ClusterConfig as Connection } from "../kube/transport/index.ts";
 import { type Role, unprefixed } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
 

@@ -18,7 +18,7 @@ import {
 } from "./deployment-plan.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
-import { isKubeError, type KubeClient } from "../kube/kube-client.ts";
+import { errorLabel, isKubeError, type KubeClient } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { assert } from "../util/assert.ts";
@@ -108,8 +108,7 @@ export class Generator {
       process: (key, queueSignal) => this.#process(key, queueSignal),
       observer: {
         onReconcile: (durationMs, outcome) => {
-          const error =
-            outcome.kind === "failed" ? (isKubeError(outcome.error) ? outcome.error.kind : "unknown") : "nil";
+          const error = outcome.kind === "failed" ? errorLabel(outcome.error) : "nil";
           metrics.reconcile.observe({ ...labels, error }, durationMs / 1000);
         },
       },

@@ -8,7 +8,7 @@ import { type Logger } from "../util/logger.ts";
 import { type Counter, type Metrics } from "../util/metrics.ts";
 import { randomHex, type Rng } from "../util/rng.ts";
 import { isKubeError, resourcePath, type KubeClient } from "./kube-client.ts";
-import { createTokenBucket, type TokenBucket } from "./transport/token-bucket.ts";
+import { createTokenBucket, type TokenBucket } from "./token-bucket.ts";
 
 /** The object that an Event is about. */
 export interface ObjectReference {

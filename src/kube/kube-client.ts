@@ -2,6 +2,12 @@
  * The contract of a client of one cluster. Implemented by transport/ over undici; tests and the simulation may supply
  * another. Every request has a deadline, honours the cluster's QPS/burst limit and either returns or throws a
  * KubeError.
+ *
+ * The map of kube/, and its doors. Import what is used from the file or folder that offers it:
+ * - Files of kube/ itself: kube-client.ts (this contract), informer.ts (the contract of a local copy), resources.ts (the
+ *   resources that several roles use), event-recorder.ts (Kubernetes Events).
+ * - Sub-folders, only through their index.ts, also from each other: transport/ (requests over HTTP, credentials),
+ *   watch/ (lists, watches, barriers), leader-election/ (Leases), protobuf/ (what a pod informer reads).
  */
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -115,6 +121,11 @@ export function asKubeError(error: unknown): KubeError {
 /** True when `error` is a KubeError of one of `kinds`. */
 export function isKubeError(error: unknown, ...kinds: KubeErrorKind[]): error is KubeError {
   return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
+}
+
+/** The metric label of a failure: the kind of a KubeError, "Unknown" for anything else. */
+export function errorLabel(error: unknown): string {
+  return isKubeError(error) ? error.kind : "Unknown";
 }
 
 export interface Resource {

@@ -10,16 +10,10 @@ import {
   createLabelInterner,
 } from "../aggregator/index.ts";
 import { createSyncTime, type SyncTime, type SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
-import {
-  createIdentity,
-  createInformer,
-  Elector,
-  type Informer,
-  type KubeClient,
-  listBarrier,
-  runElected,
-} from "../kube/index.ts";
-import { type Decode } from "../kube/informer.ts";
+import { type Informer, type Decode } from "../kube/informer.ts";
+import { type KubeClient } from "../kube/kube-client.ts";
+import { createIdentity, Elector, runElected } from "../kube/leader-election/index.ts";
+import { createInformer, listBarrier } from "../kube/watch/index.ts";
 import { pods } from "../kube/resources.ts";
 import { compileSelector, formatSelector } from "../label-index/index.ts";
 import { type Component } from "../lifecycle/component.ts";

@@ -1,7 +1,9 @@
 /** Puts the generator of one core together: caches, leader election in the core, the controller. */
 import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
 import { createGeneratorMetrics, Generator } from "../generator/index.ts";
-import { createEventRecorder, createIdentity, createInformer, Elector, runElected } from "../kube/index.ts";
+import { createEventRecorder } from "../kube/event-recorder.ts";
+import { createIdentity, Elector, runElected } from "../kube/leader-election/index.ts";
+import { createInformer } from "../kube/watch/index.ts";
 import { deployments } from "../kube/resources.ts";
 import { type Component } from "../lifecycle/component.ts";
 import { createBackground } from "./background.ts";

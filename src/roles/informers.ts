@@ -1,6 +1,7 @@
 /** The PodProtector informer that roles build alike, and how to wait for an informer. */
 import { type Informer, type Stored } from "../kube/informer.ts";
-import { createInformer, type KubeClient } from "../kube/index.ts";
+import { type KubeClient } from "../kube/kube-client.ts";
+import { createInformer } from "../kube/watch/index.ts";
 import { createIndexErrorCounter } from "../kube/pod-protector-metrics.ts";
 import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 import { type HealthCheck } from "../lifecycle/component.ts";

@@ -5,7 +5,10 @@
  */
 import { type WorkerClientConfig } from "../config/index.ts";
 import { labels } from "../api/v1alpha1/names.ts";
-import { createEventRecorder, createInformer, type Informer, type KubeClient } from "../kube/index.ts";
+import { createEventRecorder } from "../kube/event-recorder.ts";
+import { type Informer } from "../kube/informer.ts";
+import { type KubeClient } from "../kube/kube-client.ts";
+import { createInformer } from "../kube/watch/index.ts";
 import { namespaces, podProtectors } from "../kube/resources.ts";
 import { type Component } from "../lifecycle/component.ts";
 import { type ClientRejection } from "../server/index.ts";

@@ -8,7 +8,7 @@
  */
 import { formatMicroTime } from "../api/micro-time.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
-import { isKubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
+import { errorLabel, isKubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
 import { pods } from "../kube/resources.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
@@ -158,7 +158,7 @@ export class UpdateTrigger {
       this.#spins.inc({ event, error: "nil" });
       return result;
     } catch (error) {
-      this.#spins.inc({ event, error: isKubeError(error) ? error.kind : "unknown" });
+      this.#spins.inc({ event, error: errorLabel(error) });
       throw error;
     }
   }

@@ -2,7 +2,7 @@
  * The metrics of the webhook: upstream's names and labels (its behaviour, 8.3), and a few extensions. Cell IDs come
  * from URLs that anybody may call, so only a bounded number of them become label values.
  */
-import { isKubeError } from "../kube/kube-client.ts";
+import { errorLabel } from "../kube/kube-client.ts";
 import { createIndexErrorCounter, createPrunedCounter } from "../kube/pod-protector-metrics.ts";
 import { type ExecuteOutcome, type RetryBatchObserver, type SubmitOutcome } from "../retry-batch/index.ts";
 import { assertNever } from "../util/assert.ts";
@@ -119,11 +119,6 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
   };
 }
 
-/** A word for the error, from a fixed set. */
-export function errorWord(error: unknown): string {
-  return isKubeError(error) ? error.kind : "Unknown";
-}
-
 function createUnusableReport(metrics: Metrics): WebhookMetrics["unusableProtector"] {
   const unusable = metrics.gauge(
     "webhook_unusable_podprotector",
@@ -193,7 +188,7 @@ function submitError(outcome: SubmitOutcome<unknown>): string {
     case "done":
       return "nil";
     case "failed":
-      return errorWord(outcome.error);
+      return errorLabel(outcome.error);
     case "cancelled":
       return "OpCtxCancelDuringRetry";
     case "overloaded":
@@ -210,7 +205,7 @@ function executeResult(outcome: ExecuteOutcome<unknown>): { readonly result: str
     case "retry":
       return { result: "NeedRetry", error: "nil" };
     case "error":
-      return { result: "Err", error: errorWord(outcome.error) };
+      return { result: "Err", error: errorLabel(outcome.error) };
     default:
       return assertNever(outcome);
   }

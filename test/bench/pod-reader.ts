@@ -4,7 +4,7 @@
  */
 import { type PodRecord, readPodRecord } from "../../src/api/pod.ts";
 import { createLabelInterner } from "../../src/aggregator/index.ts";
-import { createInformer } from "../../src/kube/index.ts";
+import { createInformer } from "../../src/kube/watch/index.ts";
 import { pods } from "../../src/kube/resources.ts";
 import { createKubeClient } from "../../src/kube/transport/index.ts";
 import { silentLogger } from "../../src/util/logger.ts";

@@ -1,7 +1,7 @@
 /** Decodes the body of an answer. Its content type decides, not what was asked for. */
 import { KubeError } from "../kube-client.ts";
 import { decodeObject, isProtobuf } from "../protobuf/index.ts";
-import { errorOfResponse, parseJson } from "./kube-errors.ts";
+import { errorOfResponse, parseJson } from "../kube-errors.ts";
 
 export interface Answer {
   readonly code: number;

@@ -2,7 +2,7 @@
 import { type Readable } from "node:stream";
 import { KubeError } from "../kube-client.ts";
 import { type Deadline } from "./deadline.ts";
-import { networkError } from "./kube-errors.ts";
+import { networkError } from "../kube-errors.ts";
 
 /** The whole body of a refusal. Throws KubeError: "malformed" beyond `bytesMax`, else what ended the reading. */
 export async function readBytes(body: Readable, bytesMax: number, what: string, deadline: Deadline): Promise<Buffer> {

@@ -15,8 +15,8 @@ import { type Connections, type CreateDispatchers, createConnections } from "./c
 import { type CredentialSource, type Credentials, type HeaderValues } from "./credentials.ts";
 import { type Deadline } from "./deadline.ts";
 import { errorBodyBytesMax, exchange } from "./exchange.ts";
-import { isDistrust, networkError } from "./kube-errors.ts";
-import { createTokenBucket } from "./token-bucket.ts";
+import { isDistrust, networkError } from "../kube-errors.ts";
+import { createTokenBucket } from "../token-bucket.ts";
 
 /** A whole answer, or the header of one whose body is still to be read from `stream`. */
 interface Reply extends Answer {

@@ -5,7 +5,7 @@
 import { parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
 import { type ByteStream, KubeError } from "../kube-client.ts";
 import { decodeWatchEvent, initialEventsEndAnnotation, splitFrames } from "../protobuf/index.ts";
-import { errorOfStatus } from "../transport/kube-errors.ts";
+import { errorOfStatus } from "../kube-errors.ts";
 
 export type WatchFrame =
   | { readonly type: "added" | "modified" | "deleted"; readonly version: ResourceVersion; readonly object: unknown }

@@ -10,7 +10,8 @@ import { assertNever } from "../../util/assert.ts";
 import { type Clock } from "../../util/clock.ts";
 import { allowed, type Audit, type Decision, refusedForNow } from "./decision.ts";
 import { type Deletion, type Judge } from "../protector/judge.ts";
-import { errorWord, type WebhookMetrics } from "../metrics.ts";
+import { errorLabel } from "../../kube/kube-client.ts";
+import { type WebhookMetrics } from "../metrics.ts";
 import { type NewestStates } from "../protector/newest-states.ts";
 import { isProtected } from "../protector/protector-view.ts";
 import { type RefusingProtector, type RefusingVerdict, refusalOf } from "./refusal.ts";
@@ -170,7 +171,7 @@ export class ReserveAll {
       case "failed":
         return {
           kind: "error",
-          tag: `Reserve/${errorWord(outcome.error)}`,
+          tag: `Reserve/${errorLabel(outcome.error)}`,
           message: `cannot reserve PodProtector admission: error executing retry batch: ${messageOf(outcome.error)}`,
         };
       case "cancelled":
@@ -284,7 +285,7 @@ function recordFailure(outcome: SubmitOutcome<ReservationResult>): string | unde
         : "FullBuffer";
     }
     case "failed":
-      return errorWord(outcome.error);
+      return errorLabel(outcome.error);
     case "cancelled":
       return "Cancelled";
     case "overloaded":

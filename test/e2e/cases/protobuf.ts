@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { type PodRecord, readPodRecord } from "../../../src/api/pod.ts";
-import { createInformer, isKubeError, type KubeClient, resourcePath } from "../../../src/kube/index.ts";
+import { isKubeError, type KubeClient, resourcePath } from "../../../src/kube/kube-client.ts";
+import { createInformer } from "../../../src/kube/watch/index.ts";
 import { podProtectors, pods } from "../../../src/kube/resources.ts";
 import { createKubeClient } from "../../../src/kube/transport/index.ts";
 import { silentLogger } from "../../../src/util/logger.ts";

@@ -3,7 +3,7 @@
  * their effect, let watches lag, swap the engine (storage restored from a backup), and see what was asked for.
  */
 import { KubeError, type KubeClient, type KubeRequest } from "../../../src/kube/kube-client.ts";
-import { errorOfResponse } from "../../../src/kube/transport/kube-errors.ts";
+import { errorOfResponse } from "../../../src/kube/kube-errors.ts";
 import { type Engine, handleRest, systemAdmin, type WatchEvent } from "../../double/index.ts";
 
 /** "before": the request never arrives. "after": it is carried out and its answer is lost. */

@@ -2,7 +2,7 @@
  * A KubeClient straight into an engine of the API double, without sockets: real merge patches, versions and finalizers
  * on a virtual clock. A test can fail any request before or after its effect, and can let a watch lag.
  */
-import { errorOfResponse } from "../../../src/kube/transport/kube-errors.ts";
+import { errorOfResponse } from "../../../src/kube/kube-errors.ts";
 import { KubeError, type KubeClient, type KubeRequest } from "../../../src/kube/kube-client.ts";
 import { type Engine, handleRest, systemAdmin, type WatchEvent } from "../../double/index.ts";
 

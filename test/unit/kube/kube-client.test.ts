@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { asKubeError, isKubeError, KubeError, resourcePath } from "../../../src/kube/kube-client.ts";
+import { asKubeError, errorLabel, isKubeError, KubeError, resourcePath } from "../../../src/kube/kube-client.ts";
 import { pods, podProtectors } from "../../../src/kube/resources.ts";
 
 test("paths of the core group and of others, of all namespaces, of one object and of a subresource", () => {
@@ -29,4 +29,10 @@ test("what is caught is a KubeError, or a mistake that goes on as it is", () => 
   assert.equal(asKubeError(error), error);
   const mistake = new TypeError("undefined is not a function");
   assert.throws(() => asKubeError(mistake), mistake);
+});
+
+test("a metric's label is the kind of a KubeError, and Unknown for anything else", () => {
+  assert.equal(errorLabel(new KubeError("conflict", "somebody was faster")), "conflict");
+  assert.equal(errorLabel(new TypeError("undefined is not a function")), "Unknown");
+  assert.equal(errorLabel(undefined), "Unknown");
 });

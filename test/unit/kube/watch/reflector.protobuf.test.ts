@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type PodRecord, readPodRecord } from "../../../../src/api/pod.ts";
-import { createInformer } from "../../../../src/kube/index.ts";
+import { createInformer } from "../../../../src/kube/watch/index.ts";
 import { pods } from "../../../../src/kube/resources.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createTokenBucket } from "../../../../src/kube/transport/token-bucket.ts";
-import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { createTokenBucket } from "../../../src/kube/token-bucket.ts";
+import { createVirtualClock } from "../../support/virtual-clock.ts";
 
 test("a burst goes at once, the rest in order at the rate, and a quiet time fills the bucket again", async () => {
   const clock = createVirtualClock();

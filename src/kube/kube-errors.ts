@@ -1,5 +1,5 @@
 /** Turns answers and exceptions of the transport into KubeErrors. */
-import { KubeError, type KubeErrorKind, type KubeStatus } from "../kube-client.ts";
+import { KubeError, type KubeErrorKind, type KubeStatus } from "./kube-client.ts";
 
 /** The kind that belongs to an HTTP status code of 400 or more (or the code of a metav1.Status in a watch). */
 function kindOfCode(code: number, status: KubeStatus | undefined): KubeErrorKind {

@@ -1,5 +1,5 @@
 /** A token bucket that lets callers wait in order (client-side QPS/burst limit). */
-import { type Clock, sleep } from "../../util/clock.ts";
+import { type Clock, sleep } from "../util/clock.ts";
 
 export interface TokenBucket {
   /** Takes a token if that needs no waiting. */
