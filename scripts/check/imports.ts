@@ -27,7 +27,7 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   "@bufbuild/protobuf": ["kube/"],
   "@hono/node-server": ["webhook/", "server/"],
   "@kubernetes/client-node": ["kube/"],
-  cac: ["config/"],
+  cac: ["commands/"],
   "fastest-levenshtein": ["config/"],
   hono: ["webhook/", "server/"],
   "js-yaml": ["config/", "kube/"],

@@ -1,13 +1,8 @@
 /**
  * Puts the aggregator of one cell together: caches, leader election, the update-trigger that runs under the same lease.
  */
-import { type PodRecord, readPodRecord } from "../api/pod.ts";
-import {
-  Aggregator,
-  type AggregatorMetrics,
-  createAggregatorMetrics,
-  createLabelInterner,
-} from "../aggregator/index.ts";
+import { type PodRecord } from "../api/pod.ts";
+import { Aggregator, createAggregatorMetrics, createPodDecoder } from "../aggregator/index.ts";
 import { createSyncTime, type SyncTime, type SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { type Informer, type Decode } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
@@ -102,24 +97,6 @@ function chooseSyncTime(algorithm: SyncTimeAlgorithm, logger: Logger): SyncTime 
     });
   }
   return createSyncTime(algorithm);
-}
-
-/**
- * Pods without the time that a patched API server should have stamped are counted: their deletions would never be
- * forgotten.
- */
-function createPodDecoder(
-  algorithm: SyncTimeAlgorithm,
-  syncTime: SyncTime,
-  { indexErrors }: AggregatorMetrics,
-): Decode<PodRecord> {
-  const intern = createLabelInterner();
-  return (raw) => {
-    const pod = readPodRecord(raw, intern, syncTime.readEventTime);
-    if (algorithm.kind === "annotation" && pod !== undefined && pod.eventTime === undefined)
-      indexErrors.inc({ namespace: pod.namespace, error: "EventTime" });
-    return pod;
-  };
 }
 
 function createPodInformer(

@@ -1,7 +1,7 @@
 /**
  * An aggregator with real informers between two engines of the API double, a core and a worker, on one virtual clock.
  */
-import { type PodRecord, readPodRecord } from "../../../src/api/pod.ts";
+import { type PodRecord } from "../../../src/api/pod.ts";
 import {
   type Bucket,
   type CellStatus,
@@ -12,7 +12,7 @@ import {
   Aggregator,
   type AggregatorSettings,
   createAggregatorMetrics,
-  createLabelInterner,
+  createPodDecoder,
 } from "../../../src/aggregator/index.ts";
 import { type Informer, type Stored } from "../../../src/kube/informer.ts";
 import { podProtectors, pods, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
@@ -29,7 +29,7 @@ import { Engine, permissivePodProtectorCrd } from "../../double/index.ts";
 import { type CountingMetrics, createCountingMetrics } from "../kube/counting-metrics.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../support/virtual-clock.ts";
-import { ClusterClient } from "./cluster-client.ts";
+import { EngineClient } from "../../support/engine-client.ts";
 
 export const cellID = "cell-1";
 
@@ -47,8 +47,8 @@ const defaultConfig: AggregatorSettings = {
 
 export interface Running {
   readonly aggregator: Aggregator;
-  readonly core: ClusterClient;
-  readonly worker: ClusterClient;
+  readonly core: EngineClient;
+  readonly worker: EngineClient;
   readonly metrics: CountingMetrics;
   readonly logs: { readonly level: string; readonly message: string; readonly fields: LogFields | undefined }[];
   readonly podInformer: Informer<PodRecord>;
@@ -207,8 +207,8 @@ export class Rig {
   async start(
     options: { config?: Partial<AggregatorSettings>; trigger?: boolean; lead?: boolean; seed?: number } = {},
   ): Promise<Running> {
-    const core = new ClusterClient("core", this.coreEngine);
-    const worker = new ClusterClient("worker", this.workerEngine);
+    const core = new EngineClient("core", this.coreEngine);
+    const worker = new EngineClient("worker", this.workerEngine);
     const running = runAggregator(this.clock, core, worker, { ...defaultConfig, ...options.config }, options);
     this.#running.push(running);
     await this.clock.advance(0);
@@ -240,8 +240,8 @@ export async function withRig(body: (rig: Rig) => Promise<void>, crd?: unknown):
 
 function runAggregator(
   virtual: VirtualClock,
-  core: ClusterClient,
-  worker: ClusterClient,
+  core: EngineClient,
+  worker: EngineClient,
   config: AggregatorSettings,
   options: { trigger?: boolean; seed?: number },
 ): Running {
@@ -269,13 +269,13 @@ function runAggregator(
       return read.ok ? read.stored : undefined;
     },
   });
-  const intern = createLabelInterner();
+  const aggregatorMetrics = createAggregatorMetrics(metrics);
   const podInformer = createInformer<PodRecord>({
     ...shared,
     client: worker,
     resource: pods,
     name: "pods",
-    decode: (raw) => readPodRecord(raw, intern, config.syncTime.readEventTime),
+    decode: createPodDecoder({ kind: "observed" }, config.syncTime, aggregatorMetrics),
   });
   const trigger =
     options.trigger === true
@@ -304,7 +304,7 @@ function runAggregator(
     clock,
     rng,
     logger,
-    metrics: createAggregatorMetrics(metrics),
+    metrics: aggregatorMetrics,
   });
   const life = new AbortController();
   let leadership = new AbortController();

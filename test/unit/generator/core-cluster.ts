@@ -12,7 +12,7 @@ import { createCountingMetrics } from "../kube/counting-metrics.ts";
 import { createRecordingLogger } from "../observability/recording-logger.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
-import { EngineClient } from "./engine-client.ts";
+import { EngineClient } from "../../support/engine-client.ts";
 
 export type Core = Awaited<ReturnType<typeof createCore>>;
 export type GeneratorProcess = ReturnType<Core["startGenerator"]>;
@@ -38,7 +38,7 @@ export async function createCore() {
 
     /** Starts a process that leads at once, or stands by with warm caches until `lead` is called. */
     startGenerator(plugin: Partial<GeneratorSettings["deploymentPlugin"]> = {}, { standby = false } = {}) {
-      const client = new EngineClient(engine);
+      const client = new EngineClient("core", engine);
       const logger = createRecordingLogger();
       const metrics = createCountingMetrics();
       const common = { client, clock, rng, logger, metrics };
@@ -102,7 +102,7 @@ export async function createCore() {
         errors: () => logger.entries.filter(({ level }) => level === "error"),
         /** The process ends at once, in the middle of whatever it does. */
         kill() {
-          client.dead = true;
+          client.isDead = true;
           leadership.abort();
           life.abort();
         },

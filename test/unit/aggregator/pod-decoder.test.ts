@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import test from "node:test";
-import { createLabelInterner } from "../../../src/aggregator/label-interner.ts";
+import { test } from "node:test";
+import { createLabelInterner } from "../../../src/aggregator/pod-decoder.ts";
 
 test("equal label sets become one object", () => {
   const intern = createLabelInterner();
