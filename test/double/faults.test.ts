@@ -10,7 +10,8 @@ import { type ApiServer, startApiServer } from "./server.ts";
 
 const timeout = 20_000;
 const path = "/api/v1/namespaces/default/configmaps";
-const watchList = `${path}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`;
+const initialEvents = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
+const watchList = `${path}?watch=true&${initialEvents}&allowWatchBookmarks=true`;
 
 interface Exchange {
   code: number | undefined;

@@ -36,7 +36,7 @@ test("the server certificate is signed by the authority, which is nothing else t
   assert.ok(!ca.checkPrivateKey(createPrivateKey(issued.privateKey)));
 });
 
-test("the server certificate is for the name by which the API server calls the Service, and for each extra address", () => {
+test("the server certificate is for the Service's name in API servers' calls, and for each extra address", () => {
   assert.equal(server.checkHost("podseidon-webhook.podseidon-system.svc"), "podseidon-webhook.podseidon-system.svc");
   assert.equal(server.checkHost("other.podseidon-system.svc"), undefined);
   assert.equal(server.checkIP("127.0.0.1"), "127.0.0.1");
