@@ -52,11 +52,10 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     cores,
     workers: await connectWorkers(runtime, config.workerClient),
     allowedCells: config.allowedCells,
-    isDryRun: config.dryRun,
     coreUnavailable: {
       replicas: config.coreUnavailable.replicas,
       isUnreadyWhenSilent: config.coreUnavailable.policy === "refuse",
-      lends: webhook.lendsBy(
+      isLastKnownAllowed: webhook.lastKnownAllowedBy(
         config.coreUnavailable.policy,
         new Map(cores.map(({ name, namespaces: labelled }) => [name, labelled])),
       ),
