@@ -3,6 +3,7 @@ import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { type HistoryConfig } from "../accounting/history/history-config.ts";
+import { type CriterionAnnotation } from "../config/config.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Metrics } from "../util/metrics.ts";
@@ -10,7 +11,7 @@ import { type Rng } from "../util/rng.ts";
 import { Handler } from "./decide/handler.ts";
 import { ProtectorEvents } from "./decide/protector-events.ts";
 import { SeveralProtectors } from "./decide/several-protectors.ts";
-import { type CriterionAnnotation, type WorkerClients } from "./decide/subject.ts";
+import { type WorkerClients } from "./decide/subject.ts";
 import { createWebhookApp, type WebhookApp } from "./http/app.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
 import { Core } from "./protector/core.ts";
@@ -43,8 +44,8 @@ export interface WebhookOptions {
   /** The cells that are served; empty = all. */
   readonly allowedCells: ReadonlySet<string>;
   readonly dryRun: boolean;
-  readonly criteria: readonly CriterionAnnotation[];
-  readonly recordsPodName: (cellID: string) => boolean;
+  readonly healthCriteria: readonly CriterionAnnotation[];
+  readonly requiresPodName: (cellID: string) => boolean;
   /** Used where a PodProtector sets none. */
   readonly history: HistoryConfig;
   readonly coldStartDelayMs: number;

@@ -96,14 +96,14 @@ export class Handler {
   #mayHaveChanged(subject: Subject): subject is DeletionSubject {
     if (subject.kind !== "deletion" || subject.operation !== "evict" || subject.isEvaluateOnly) return false;
     if (this.#isAllowedAnyway(subject)) return false;
-    return !subject.pod.terminating && !canMeet(subject.criterion, subject.pod, 0);
+    return !subject.pod.isTerminating && !canMeet(subject.criterion, subject.pod, 0);
   }
 
   async #judge(subject: Subject, { user }: Review, context: ReviewContext): Promise<Decision> {
     if (subject.kind === "refused") return subject.refusal;
     if (subject.kind === "error") return { kind: "error", tag: subject.tag, message: subject.message };
     const { pod, operation, criterion, isEvaluateOnly } = subject;
-    if (pod.terminating) return allowed("AlreadyTerminating");
+    if (pod.isTerminating) return allowed("AlreadyTerminating");
     // With 0 seconds: what no PodProtector can judge otherwise, whatever its minReadySeconds.
     if (operation === "delete" && !canMeet(criterion, pod, 0)) return allowed("AlreadyUnready");
     const isAllowedAnyway = this.#isAllowedAnyway(subject);

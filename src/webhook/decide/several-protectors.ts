@@ -223,7 +223,7 @@ function recordOutlook(protector: Protector, deletion: Deletion): "nothing" | "w
   const verdict = verdictOn(protector, deletion);
   if (verdict.kind !== "admitted") return "write";
   if (verdict.need === "nothing") return "nothing";
-  return verdict.recorded || protector.isDoubtful ? "write" : "FullBuffer";
+  return verdict.isRecorded || protector.isDoubtful ? "write" : "FullBuffer";
 }
 
 /** Why a record was not written, as a word for the metric. */
@@ -235,7 +235,9 @@ function recordFailure(outcome: SubmitOutcome<ReservationResult>): string | unde
       if (outcome.result.kind === "unusable") return "Unusable";
       if (outcome.result.kind === "core-unavailable") return "CoreUnavailable";
       const { verdict } = outcome.result;
-      return verdict.kind === "admitted" && (verdict.recorded || verdict.need === "nothing") ? undefined : "FullBuffer";
+      return verdict.kind === "admitted" && (verdict.isRecorded || verdict.need === "nothing")
+        ? undefined
+        : "FullBuffer";
     }
     case "failed":
       return errorLabel(outcome.error);

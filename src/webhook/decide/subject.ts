@@ -6,8 +6,9 @@
  * read from its worker cluster with resourceVersion unset, so that it is not a stale copy (docs/kubernetes.md#reviews).
  */
 import { type HealthCriterion } from "../../accounting/count/health-criterion.ts";
-import { type Labels, type PodRecord, readAnnotations, readPod } from "../../api/pod.ts";
+import { type Labels, type PodRecord, readAnnotations, readPodRecord } from "../../api/pod.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
+import { type CriterionAnnotation } from "../../config/config.ts";
 import { asKubeError, type KubeClient, resourcePath } from "../../kube/kube-client.ts";
 import { pods } from "../../kube/resources.ts";
 import { assertNever } from "../../util/assert.ts";
@@ -67,15 +68,9 @@ export type WorkerClients =
   /** By cell ID; other cells are unknown. */
   | { readonly kind: "map"; readonly clients: ReadonlyMap<string, KubeClient> };
 
-/** An annotation (key and exact value) that asks for a criterion other than Available. */
-export interface CriterionAnnotation {
-  readonly criterion: HealthCriterion;
-  readonly annotation: { readonly key: string; readonly value: string };
-}
-
 export interface SubjectOptions {
   readonly workers: WorkerClients;
-  readonly criteria: readonly CriterionAnnotation[];
+  readonly healthCriteria: readonly CriterionAnnotation[];
   readonly clock: Clock;
 }
 
@@ -123,11 +118,11 @@ const notRelevant: Refused = {
   audit: {},
 };
 
-function deletionOf({ oldObject: raw, dryRun }: AdmissionRequest, { criteria }: SubjectOptions): Subject {
+function deletionOf({ oldObject: raw, dryRun }: AdmissionRequest, { healthCriteria }: SubjectOptions): Subject {
   if (raw === undefined) return failed("EmptyOldObject", "oldObject is missing in delete review request");
   if (raw === null) return failed("NilOldObject", "oldObject is nil");
   const own = readAnnotations(raw);
-  const pod = readPod(raw, undefined, noEventTime);
+  const pod = readPodRecord(raw, undefined, noEventTime);
   if (pod === undefined) {
     return failed(
       "OldObjectJsonError",
@@ -139,7 +134,7 @@ function deletionOf({ oldObject: raw, dryRun }: AdmissionRequest, { criteria }: 
     kind: "deletion",
     operation: "delete",
     pod,
-    criterion: criterionOf(own, criteria),
+    criterion: criterionOf(own, healthCriteria),
     isEvaluateOnly: dryRun === true,
     isForced: isForced(own),
   };
@@ -178,7 +173,7 @@ function reading(eviction: Eviction, options: SubjectOptions, context: SubjectCo
 async function readEviction(eviction: Eviction, options: SubjectOptions, context: SubjectContext): Promise<Subject> {
   const read = await readPodOf(eviction, options, context);
   if (read.kind !== "pod") return read;
-  const pod = readPod(read.raw, undefined, noEventTime);
+  const pod = readPodRecord(read.raw, undefined, noEventTime);
   if (pod === undefined) {
     const message = "the worker cluster answered with something that is not a Pod";
     return failed("PodJsonError", message, isForced(eviction.annotations));
@@ -189,7 +184,7 @@ async function readEviction(eviction: Eviction, options: SubjectOptions, context
     kind: "deletion",
     operation: "evict",
     pod,
-    criterion: criterionOf(merged, options.criteria),
+    criterion: criterionOf(merged, options.healthCriteria),
     isEvaluateOnly: eviction.isEvaluateOnly,
     isForced: isForced(merged),
   };

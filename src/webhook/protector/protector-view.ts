@@ -111,7 +111,7 @@ export interface Rule {
   /** Used where a PodProtector sets none. */
   readonly history: HistoryConfig;
   /** Write pod names into the buckets of this cell. */
-  readonly recordsPodName: (cellID: string) => boolean;
+  readonly requiresPodName: (cellID: string) => boolean;
 }
 
 /** Judges `deletions` in the order given; all must be counted by `view`. `countsLostUpTo`: as of lost-counts.ts. */
@@ -119,7 +119,7 @@ export function judge(
   view: ProtectorView,
   countsLostUpTo: ReadonlyMap<string, ResourceVersion>,
   deletions: readonly Deletion[],
-  { clock, history, recordsPodName }: Rule,
+  { clock, history, requiresPodName }: Rule,
 ): Reservation {
   return reserve(
     view.protector,
@@ -128,7 +128,7 @@ export function judge(
       now: clock.epochMicros(),
       config: historyConfigOf(view.protector.spec.admissionHistoryConfig, history),
       countedSpec: view.spec.countedSpec,
-      recordsPodName,
+      requiresPodName,
       countsLostUpTo,
     },
   );

@@ -218,7 +218,7 @@ export class StatusWriter {
     const verdicts = protector.admitOnLastKnown(counted);
     const resultOf = new Map(counted.map((deletion, index) => [deletion, judged(verdicts[index])]));
     for (const verdict of verdicts) {
-      if (verdict.kind === "admitted" && verdict.recorded && !verdict.repeated) onLastKnownAdmission(core.name);
+      if (verdict.kind === "admitted" && verdict.isRecorded && !verdict.isRepeated) onLastKnownAdmission(core.name);
     }
     const results = deletions.map((deletion): ReservationResult => {
       const result = resultOf.get(deletion) ?? { kind: "not-in-force" };

@@ -13,7 +13,7 @@ import {
   type Subject,
 } from "../../../../src/webhook/decide/subject.ts";
 import { deleteReview, evictReview, type Json, pod } from "../support/objects.ts";
-import { criteria } from "../support/replica.ts";
+import { healthCriteria } from "../support/replica.ts";
 
 /** A worker cluster that answers every request with `answer`. */
 function worker(answer: () => unknown): KubeClient {
@@ -30,7 +30,7 @@ function reviewOf(review: Json, answer: () => unknown = () => pod("p"), deadline
   assert.ok(read.ok);
   return readReview(
     read.request,
-    { workers: { kind: "single", client: worker(answer) }, criteria, clock: createVirtualClock() },
+    { workers: { kind: "single", client: worker(answer) }, healthCriteria, clock: createVirtualClock() },
     { cellID: "c1", deadlineMonotonicMs: deadlineMs as MonotonicMs, signal: undefined },
   );
 }

@@ -94,7 +94,7 @@ test("the informer stores nothing that has no name, namespace, UID or version", 
 const ruleWith = (maxConcurrentLag: number) => ({
   clock: createVirtualClock(),
   history: { maxConcurrentLag, compactThreshold: 100, aggregationRateMs: 1000 },
-  recordsPodName: () => true,
+  requiresPodName: () => true,
 });
 const nothingLost = new Map();
 

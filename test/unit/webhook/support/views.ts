@@ -1,6 +1,6 @@
 /** PodProtectors as the webhook sees them, for the tests of its parts. */
 import assert from "node:assert/strict";
-import { type PodRecord, readPod } from "../../../../src/api/pod.ts";
+import { type PodRecord, readPodRecord } from "../../../../src/api/pod.ts";
 import { readProtector } from "../../../../src/kube/resources.ts";
 import { type Deletion } from "../../../../src/webhook/deletion.ts";
 import { type ProtectorView, readView } from "../../../../src/webhook/protector/protector-view.ts";
@@ -22,7 +22,7 @@ export function protectorView(parts: ProtectorParts = {}, version = 1): Protecto
 
 /** The deletion of a pod of the cell c1. */
 export function deletionOf(name: string, labels: Record<string, string> = { app: "web" }): Deletion {
-  const record: PodRecord | undefined = readPod(pod(name, { labels }));
+  const record: PodRecord | undefined = readPodRecord(pod(name, { labels }));
   assert.ok(record !== undefined);
   return { operation: "delete", cellID: "c1", pod: record, criterion: "Available", isForced: false };
 }
