@@ -9,7 +9,7 @@ import { isProtobuf } from "../protobuf/index.ts";
 import { decodeAnswer } from "./answer.ts";
 import { readStream } from "./body.ts";
 import { createClientMetrics, type ClientMetrics } from "./client-metrics.ts";
-import { type ClusterConfig } from "./cluster-config.ts";
+import { type ClusterConfig, type Environment } from "./cluster-config.ts";
 import { type CreateDispatchers } from "./connections.ts";
 import { createCredentialSource } from "./credentials.ts";
 import { createDeadline, type Deadline } from "./deadline.ts";
@@ -20,6 +20,8 @@ export interface KubeClientDeps {
   readonly rng: Rng;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Where a pod finds its API server, and what exec plugins inherit. Default: no variables. */
+  readonly environment?: Environment;
   /** Default: sockets. */
   readonly dispatchers?: CreateDispatchers;
 }
@@ -46,7 +48,7 @@ export async function createKubeClient(
 ): Promise<KubeClient> {
   const { clock } = deps;
   const logger = deps.logger.with({ cluster });
-  const source = await createCredentialSource(config, { clock, logger });
+  const source = await createCredentialSource(config, { ...deps, logger });
   const { host } = new URL((await source.current()).server);
   const metrics = createClientMetrics(deps.metrics, host);
   const sender = createSender(config, { ...deps, logger }, source, metrics);
