@@ -9,10 +9,11 @@ import { isProtobuf } from "../protobuf/index.ts";
 import { decodeAnswer } from "./answer.ts";
 import { readStream } from "./body.ts";
 import { createClientMetrics, type ClientMetrics } from "./client-metrics.ts";
-import { type ClusterConfig, type Environment } from "./cluster-config.ts";
+import type { ClusterConfig } from "../../config/config.ts";
 import { type CreateDispatchers } from "./connections.ts";
 import { createCredentialSource } from "./credentials.ts";
 import { createDeadline, type Deadline } from "./deadline.ts";
+import { type Environment } from "./exec-plugin.ts";
 import { createSender, nameOf, type Sender } from "./sender.ts";
 
 export interface KubeClientDeps {

@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { type Clock, longAgo, type MonotonicMs, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
-import { type ClusterConfig, type Environment } from "./cluster-config.ts";
-import { type CredentialPlugin, type PluginCredential } from "./exec-plugin.ts";
+import type { ClusterConfig } from "../../config/config.ts";
+import { type CredentialPlugin, type Environment, type PluginCredential } from "./exec-plugin.ts";
 import { loadKubeConfig, startErrorOf, type Impersonation, type LoadedKubeConfig } from "./kube-config.ts";
 import { checkTlsMaterial, readNamedFile, readTlsMaterial, type TlsMaterial } from "./tls-material.ts";
 

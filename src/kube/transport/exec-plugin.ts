@@ -3,10 +3,12 @@
  * run for ever, wait for input, and keep all that it prints, and offers no way to end it.
  */
 import { spawn, type ChildProcess } from "node:child_process";
-import { type Environment } from "./cluster-config.ts";
 
 /** A token and a chain of certificates have some kB. */
 const outputLengthMax = 1024 * 1024;
+
+/** Environment variables. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What is shown to an API server. */
 export interface PluginCredential {

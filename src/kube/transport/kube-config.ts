@@ -16,9 +16,9 @@ import {
 import { load } from "js-yaml";
 import { StartError } from "../../lifecycle/component.ts";
 import { readRegularFile } from "../../util/regular-file.ts";
+import type { ClusterConfig } from "../../config/config.ts";
 import { AuthProvider } from "./auth-provider.ts";
-import { type ClusterConfig, type Environment } from "./cluster-config.ts";
-import { type CredentialPlugin, ExecPlugin } from "./exec-plugin.ts";
+import { type CredentialPlugin, type Environment, ExecPlugin } from "./exec-plugin.ts";
 
 /** Ten times what a kubeconfig of 100 clusters with certificates inside takes. */
 const kubeConfigBytesMax = 4 * 1024 * 1024;

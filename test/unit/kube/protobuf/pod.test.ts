@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { readPod as readRecord } from "../../../../src/api/pod.ts";
+import { readPodRecord as readRecord } from "../../../../src/api/pod.ts";
 import { readPod, readPodList } from "../../../../src/kube/protobuf/pod.ts";
 import { readMessage } from "../../../../src/kube/protobuf/message-reader.ts";
 import { field, message, pod, podList, time } from "./writer.ts";
@@ -32,7 +32,7 @@ test("a pod becomes the same record as its JSON", () => {
   const decoded = read(pod({ name: "a", version: "5", labels: { app: "web" }, annotations: { other: "x" } }));
   assert.deepEqual(decoded, { ...expected, metadata: { ...expected.metadata, annotations: {} } });
   assert.deepEqual(readRecord(decoded), readRecord(as((text) => text)));
-  assert.equal(readRecord(decoded)?.ready, true);
+  assert.equal(readRecord(decoded)?.isReady, true);
 });
 
 test("a pod without status, and a status without anything, are read", () => {
