@@ -24,9 +24,10 @@ const layers: readonly Layer[] = [
 
 /** Where a library may be imported, as prefixes below src/. The product may use no library that is not here. */
 const libraryHomes: Readonly<Record<string, readonly string[]>> = {
+  "@bufbuild/protobuf": ["kube/"],
   "@hono/node-server": ["webhook/", "server/"],
   "@kubernetes/client-node": ["kube/"],
-  cac: ["config/"],
+  cac: ["commands/"],
   "fastest-levenshtein": ["config/"],
   hono: ["webhook/", "server/"],
   "js-yaml": ["config/", "kube/"],

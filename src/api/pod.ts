@@ -21,17 +21,17 @@ export interface PodRecord {
   readonly resourceVersion: ResourceVersion;
   readonly labels: Labels;
   /** A deletionTimestamp is set. */
-  readonly terminating: boolean;
+  readonly isTerminating: boolean;
   /** Phase Failed or Succeeded: the pod never runs again and counts for nothing. */
-  readonly terminal: boolean;
+  readonly isTerminal: boolean;
   /** Condition PodScheduled is True. */
-  readonly scheduled: boolean;
+  readonly isScheduled: boolean;
   /** Condition Initialized is True. */
-  readonly initialized: boolean;
+  readonly isInitialized: boolean;
   /** Phase Running. */
-  readonly running: boolean;
+  readonly isRunning: boolean;
   /** Condition Ready is True. */
-  readonly ready: boolean;
+  readonly isReady: boolean;
   /** lastTransitionTime of the Ready condition while it is True. */
   readonly readySince: EpochMicros | undefined;
   /** The newest moment that the object itself proves, by the reader that `readPod` was given. */
@@ -44,7 +44,7 @@ const noLabels: Labels = Object.freeze({});
  * Reads a v1 Pod as JSON or protobuf gave it. Undefined when it lacks a name, namespace, UID or a usable
  * resourceVersion. Never throws.
  */
-export function readPod(
+export function readPodRecord(
   raw: unknown,
   intern: (labels: Labels) => Labels = (labels) => labels,
   readEventTime: ReadEventTime = readManagedFieldsTime,
@@ -69,12 +69,12 @@ export function readPod(
     uid,
     resourceVersion,
     labels: intern(readStringMap(metadata["labels"])),
-    terminating: typeof deletion === "string" || deletion instanceof Date,
-    terminal: phase === "Failed" || phase === "Succeeded",
-    scheduled: conditions.scheduled,
-    initialized: conditions.initialized,
-    running: phase === "Running",
-    ready: conditions.ready,
+    isTerminating: typeof deletion === "string" || deletion instanceof Date,
+    isTerminal: phase === "Failed" || phase === "Succeeded",
+    isScheduled: conditions.isScheduled,
+    isInitialized: conditions.isInitialized,
+    isRunning: phase === "Running",
+    isReady: conditions.isReady,
     readySince: conditions.readySince,
     eventTime: readEventTime(metadata, status),
   };
@@ -99,20 +99,20 @@ function readStringMap(value: unknown): Labels {
 
 function readConditions(
   status: Json | undefined,
-): Pick<PodRecord, "scheduled" | "initialized" | "ready" | "readySince"> {
-  let scheduled = false;
-  let initialized = false;
-  let ready = false;
+): Pick<PodRecord, "isScheduled" | "isInitialized" | "isReady" | "readySince"> {
+  let isScheduled = false;
+  let isInitialized = false;
+  let isReady = false;
   let readySince: EpochMicros | undefined;
   for (const item of asList(status?.["conditions"])) {
     const condition = asObject(item);
     if (condition?.["status"] !== "True") continue;
-    if (condition["type"] === "PodScheduled") scheduled = true;
-    else if (condition["type"] === "Initialized") initialized = true;
+    if (condition["type"] === "PodScheduled") isScheduled = true;
+    else if (condition["type"] === "Initialized") isInitialized = true;
     else if (condition["type"] === "Ready") {
-      ready = true;
+      isReady = true;
       readySince = parseTime(condition["lastTransitionTime"]);
     }
   }
-  return { scheduled, initialized, ready, readySince };
+  return { isScheduled, isInitialized, isReady, readySince };
 }

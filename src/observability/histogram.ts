@@ -5,7 +5,7 @@
  */
 import { type Metric } from "prom-client";
 import { assert } from "../util/assert.ts";
-import { type Labels, type Histogram } from "../util/metrics.ts";
+import { type MetricLabels, type Histogram } from "../util/metrics.ts";
 
 export interface HistogramOptions {
   readonly name: string;
@@ -16,7 +16,7 @@ export interface HistogramOptions {
 }
 
 interface Series {
-  readonly labels: Labels;
+  readonly labels: MetricLabels;
   /** Observations in each bucket alone, the last one without an upper bound. */
   readonly counts: Float64Array;
   sum: number;
@@ -38,7 +38,7 @@ export function createHistogram(options: HistogramOptions): Histogram & { readon
     return added;
   }
 
-  function find(labels: Labels): Series {
+  function find(labels: MetricLabels): Series {
     let branch = root;
     for (let index = 0; index < labelNames.length - 1; index += 1) {
       const value = labels[labelNames[index] ?? ""] ?? "";

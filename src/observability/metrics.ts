@@ -6,7 +6,7 @@
 import * as prometheus from "prom-client";
 import { assert } from "../util/assert.ts";
 import { createHistogram } from "./histogram.ts";
-import { type Labels, type Metrics } from "../util/metrics.ts";
+import { type MetricLabels, type Metrics } from "../util/metrics.ts";
 
 export interface MetricsOptions {
   readonly byNamespace: boolean;
@@ -52,12 +52,12 @@ export function createMetrics(options: MetricsOptions): MetricsRegistry {
     counter: (name, help, labelNames = []) =>
       once("counter", name, labelNames, (kept) => {
         const counter = new prometheus.Counter({ name, help, labelNames: kept.names, registers: [registry] });
-        return { inc: (labels: Labels = {}, by = 1) => counter.inc(kept.of(labels), by) };
+        return { inc: (labels: MetricLabels = {}, by = 1) => counter.inc(kept.of(labels), by) };
       }),
     gauge: (name, help, labelNames = []) =>
       once("gauge", name, labelNames, (kept) => {
         const gauge = new prometheus.Gauge({ name, help, labelNames: kept.names, registers: [registry] });
-        return { set: (labels: Labels, value: number) => gauge.set(kept.of(labels), value) };
+        return { set: (labels: MetricLabels, value: number) => gauge.set(kept.of(labels), value) };
       }),
     histogram: (name, help, labelNames, buckets) =>
       once("histogram", name, labelNames, (kept) => {
@@ -75,7 +75,7 @@ export function createMetrics(options: MetricsOptions): MetricsRegistry {
 
 interface Kept {
   readonly names: string[];
-  of(labels: Labels): Labels;
+  of(labels: MetricLabels): MetricLabels;
 }
 
 function keptLabels(labelNames: readonly string[], dropped: ReadonlySet<string>): Kept {

@@ -2,16 +2,16 @@
  * The metrics contract that components receive. The implementation (prom-client) lives in observability/.
  * A metric is created once, in a composition root or a constructor; asking twice for one name returns the same metric.
  */
-export type Labels = Readonly<Record<string, string>>;
+export type MetricLabels = Readonly<Record<string, string>>;
 
 export interface Counter {
-  inc(labels?: Labels, by?: number): void;
+  inc(labels?: MetricLabels, by?: number): void;
 }
 export interface Gauge {
-  set(labels: Labels, value: number): void;
+  set(labels: MetricLabels, value: number): void;
 }
 export interface Histogram {
-  observe(labels: Labels, value: number): void;
+  observe(labels: MetricLabels, value: number): void;
 }
 
 export interface Metrics {

@@ -36,7 +36,7 @@ export interface WorkQueueOptions<K> {
    * A conflict is retried after a random part of this. It ends by itself, since each conflict means that another writer
    * got on.
    */
-  readonly conflictBackoffMs: number;
+  readonly backoffConflictMs: number;
   /**
    * Looks at the object; `signal` is that of `run`. A throw or a rejection counts as failed. Must have a time limit of
    * its own.
@@ -78,10 +78,10 @@ const keysMaxDefault = 1_000_000;
 interface Entry<K> extends Delayed {
   readonly key: K;
   /** In the ready list. */
-  queued: boolean;
-  processing: boolean;
+  isQueued: boolean;
+  isProcessing: boolean;
   /** Added while it was processed. */
-  dirty: boolean;
+  isDirty: boolean;
   /** Failures in a row. */
   failures: number;
   /** The entry behind this one in the ready list. */
@@ -167,9 +167,9 @@ class Queue<K> implements WorkQueue<K> {
     if (existing !== undefined || this.#entries.size >= this.#keysMax) return existing;
     const entry: Entry<K> = {
       key,
-      queued: false,
-      processing: false,
-      dirty: false,
+      isQueued: false,
+      isProcessing: false,
+      isDirty: false,
       failures: 0,
       next: undefined,
       dueMs: 0,
@@ -181,12 +181,12 @@ class Queue<K> implements WorkQueue<K> {
   }
 
   #enqueue(entry: Entry<K>): void {
-    if (entry.processing) {
-      entry.dirty = true;
+    if (entry.isProcessing) {
+      entry.isDirty = true;
       return;
     }
-    if (entry.queued) return;
-    entry.queued = true;
+    if (entry.isQueued) return;
+    entry.isQueued = true;
     if (this.#last === undefined) this.#first = entry;
     else this.#last.next = entry;
     this.#last = entry;
@@ -199,7 +199,7 @@ class Queue<K> implements WorkQueue<K> {
     this.#first = entry.next;
     if (entry.next === undefined) this.#last = undefined;
     entry.next = undefined;
-    entry.queued = false;
+    entry.isQueued = false;
     this.#length--;
     return entry;
   }
@@ -242,7 +242,7 @@ class Queue<K> implements WorkQueue<K> {
     while (this.#hasRoom()) {
       const entry = this.#dequeue();
       if (entry === undefined) return;
-      entry.processing = true;
+      entry.isProcessing = true;
       this.#processingCount++;
       void this.#work(entry, this.#run!.signal);
     }
@@ -252,14 +252,14 @@ class Queue<K> implements WorkQueue<K> {
     const { clock, observer } = this.#options;
     const startedMs = clock.monotonicMs();
     const outcome = await this.#process(entry.key, signal);
-    entry.processing = false;
+    entry.isProcessing = false;
     this.#processingCount--;
     this.#schedule(entry, outcome);
-    if (entry.dirty) {
-      entry.dirty = false;
+    if (entry.isDirty) {
+      entry.isDirty = false;
       this.#enqueue(entry);
     }
-    if (!entry.queued && !this.#delayed.has(entry)) this.#entries.delete(entry.key);
+    if (!entry.isQueued && !this.#delayed.has(entry)) this.#entries.delete(entry.key);
     observer.onReconcile(clock.monotonicMs() - startedMs, outcome, entry.key);
     if (!signal.aborted) this.#startWork();
     else if (this.#processingCount === 0) this.#stopped();
@@ -275,14 +275,14 @@ class Queue<K> implements WorkQueue<K> {
 
   /** What comes after the outcome. */
   #schedule(entry: Entry<K>, outcome: Outcome): void {
-    const { rng, backoffBaseMs, backoffMaxMs, conflictBackoffMs } = this.#options;
+    const { rng, backoffBaseMs, backoffMaxMs, backoffConflictMs } = this.#options;
     switch (outcome.kind) {
       case "done":
         entry.failures = 0;
         if (outcome.requeueAfterMs !== undefined) this.#delay(entry, Math.max(0, outcome.requeueAfterMs));
         break;
       case "conflict":
-        this.#delay(entry, conflictBackoffMs * rng.next());
+        this.#delay(entry, backoffConflictMs * rng.next());
         break;
       case "failed":
         // From 2^40 on every base is above every maximum; beyond 2^1023 the product would not be a number.

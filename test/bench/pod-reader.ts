@@ -2,7 +2,7 @@
  * A child process of the benchmark: the pod informer of an aggregator, from nothing until it is synced. Arguments: URL
  * of the server, encoding.
  */
-import { type PodRecord, readPod } from "../../src/api/pod.ts";
+import { type PodRecord, readPodRecord } from "../../src/api/pod.ts";
 import { createLabelInterner } from "../../src/aggregator/index.ts";
 import { createInformer } from "../../src/kube/watch/index.ts";
 import { pods } from "../../src/kube/resources.ts";
@@ -21,7 +21,7 @@ const informer = createInformer<PodRecord>({
   client,
   resource: pods,
   preferProtobuf: encoding === "protobuf",
-  decode: (raw) => readPod(raw, intern),
+  decode: (raw) => readPodRecord(raw, intern),
   ...shared,
   name: "pods",
 });

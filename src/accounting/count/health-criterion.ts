@@ -14,7 +14,7 @@ export type HealthCriterion = (typeof healthCriteria)[number];
  * The moment from which a Ready pod counts as available; undefined when only a new version of the pod can make it so.
  */
 export function availableFrom(pod: PodRecord, minReadySeconds: number): EpochMicros | undefined {
-  if (!pod.ready || pod.terminating || pod.terminal) return undefined;
+  if (!pod.isReady || pod.isTerminating || pod.isTerminal) return undefined;
   if (minReadySeconds <= 0) return 0 as EpochMicros;
   return pod.readySince === undefined ? undefined : ((pod.readySince + minReadySeconds * 1_000_000) as EpochMicros);
 }
@@ -24,16 +24,16 @@ export function availableFrom(pod: PodRecord, minReadySeconds: number): EpochMic
  * minReadySeconds).
  */
 export function canMeet(criterion: HealthCriterion, pod: PodRecord, minReadySeconds: number): boolean {
-  if (pod.terminating || pod.terminal) return false;
+  if (pod.isTerminating || pod.isTerminal) return false;
   switch (criterion) {
     case "Scheduled":
-      return pod.scheduled;
+      return pod.isScheduled;
     case "Initialized":
-      return pod.initialized;
+      return pod.isInitialized;
     case "Running":
-      return pod.running;
+      return pod.isRunning;
     case "Ready":
-      return pod.ready;
+      return pod.isReady;
     case "Available":
       return availableFrom(pod, minReadySeconds) !== undefined;
     default:

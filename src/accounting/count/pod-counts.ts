@@ -33,12 +33,12 @@ export function countPods(pods: Iterable<PodRecord>, minReadySeconds: number, no
   let nextAvailableAt: EpochMicros | undefined;
   let newestAvailableAt: EpochMicros | undefined;
   for (const pod of pods) {
-    if (pod.terminating || pod.terminal) continue;
+    if (pod.isTerminating || pod.isTerminal) continue;
     counts.totalReplicas += 1;
-    if (pod.ready) counts.readyReplicas += 1;
-    if (pod.scheduled) counts.scheduledReplicas += 1;
-    if (pod.initialized) counts.initializedReplicas += 1;
-    if (pod.running) counts.runningReplicas += 1;
+    if (pod.isReady) counts.readyReplicas += 1;
+    if (pod.isScheduled) counts.scheduledReplicas += 1;
+    if (pod.isInitialized) counts.initializedReplicas += 1;
+    if (pod.isRunning) counts.runningReplicas += 1;
     const from = availableFrom(pod, minReadySeconds);
     if (from === undefined) continue;
     if (from <= now) {

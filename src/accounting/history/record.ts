@@ -25,24 +25,24 @@ const evictionsPerCellMax = 700;
 
 export interface RecordContext {
   readonly now: EpochMicros;
-  readonly recordsPodName: (cellID: string) => boolean;
+  readonly requiresPodName: (cellID: string) => boolean;
 }
 
 export interface Recorded {
   /** The buckets with the disruption recorded; not compacted. */
   readonly buckets: readonly Bucket[];
   /** The pod held a bucket already, so that nothing was added to the weight. */
-  readonly repeated: boolean;
+  readonly isRepeated: boolean;
   /** The pod was packed and is single now. */
-  readonly takenOut: boolean;
+  readonly isTakenOut: boolean;
 }
 
 export function record(buckets: readonly Bucket[], disruption: Disruption, context: RecordContext): Recorded {
   const { pod, operation } = disruption;
   const digest = digestOfUID(pod.uid);
   const others: Bucket[] = [];
-  let repeated = false;
-  let takenOut = false;
+  let isRepeated = false;
+  let isTakenOut = false;
   let startTime = formatMicroTime(context.now);
   let hasVersion = operation === "delete";
   let version: ResourceVersion | undefined = pod.resourceVersion;
@@ -54,14 +54,14 @@ export function record(buckets: readonly Bucket[], disruption: Disruption, conte
     }
     const kind = bucketKind(bucket);
     if (kind.kind === "single" && kind.podUID === pod.uid) {
-      repeated = true;
+      isRepeated = true;
       if (kind.version === undefined) hasVersion = false;
       // A refresh must show even on a clock that stands still or was set back, because it starts the waits again.
       if (bucket.startTime === startTime) startTime = formatMicroTime((context.now + 1) as EpochMicros);
       version = newerResourceVersion(version, kind.version);
     } else if (kind.kind === "packed" && kind.digests.has(digest)) {
-      repeated = true;
-      takenOut = true;
+      isRepeated = true;
+      isTakenOut = true;
       // Which version this pod was admitted at is no longer known, only that it is not above the bucket's.
       version = newerResourceVersion(version, kind.version);
       const rest = withoutDigests(bucket, kind.digests, new Set([digest]));
@@ -72,11 +72,11 @@ export function record(buckets: readonly Bucket[], disruption: Disruption, conte
   }
   const single: Bucket = {
     startTime,
-    ...(context.recordsPodName(disruption.cellID) ? { podName: pod.name } : {}),
+    ...(context.requiresPodName(disruption.cellID) ? { podName: pod.name } : {}),
     podUID: pod.uid,
     ...(hasVersion ? { podResourceVersion: version } : {}),
   };
-  return { buckets: [...others, single], repeated, takenOut };
+  return { buckets: [...others, single], isRepeated, isTakenOut };
 }
 
 /** True when the cell cannot take the admission of one more pod. */

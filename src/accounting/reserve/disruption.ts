@@ -48,7 +48,7 @@ export function needOf(
   now: EpochMicros,
 ): Need {
   const { pod, criterion, operation } = disruption;
-  if (pod.terminating) return "nothing";
+  if (pod.isTerminating) return "nothing";
   const bestEffort = disruption.isForced || !disruption.isProtected;
   if (!canMeet(criterion, pod, minReadySeconds)) {
     if (operation === "delete") return "nothing";

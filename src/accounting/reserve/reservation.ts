@@ -29,7 +29,7 @@ export interface ReservationContext {
   /** accounting/count/counted-spec.ts of the protector as it is now. */
   readonly countedSpec: string;
   /** Write podName into new buckets of this cell. */
-  readonly recordsPodName: (cellID: string) => boolean;
+  readonly requiresPodName: (cellID: string) => boolean;
   /** After a restore of the core: counts of a cell at or below this worker version are not there (design 2.5). */
   readonly countsLostUpTo: ReadonlyMap<string, ResourceVersion>;
 }
@@ -51,12 +51,12 @@ export interface QuotaFigures {
 }
 
 export type Verdict =
-  /** Allowed. `recorded` is false when nothing was to be written, or a best-effort record did not fit. */
+  /** Allowed. `isRecorded` is false when nothing was to be written, or a best-effort record did not fit. */
   | {
       readonly kind: "admitted";
       readonly need: "nothing" | "record" | "quota";
-      readonly recorded: boolean;
-      readonly repeated: boolean;
+      readonly isRecorded: boolean;
+      readonly isRepeated: boolean;
     }
   /** Fewer pods than required even when everything unconfirmed turns out unused. */
   | { readonly kind: "rejected"; readonly figures: QuotaFigures }
@@ -99,7 +99,7 @@ export function reserve(
     if (recorded !== undefined) {
       cells = withHistory(cells, disruption.cellID, recorded.buckets);
       changed.add(disruption.cellID);
-      if (recorded.takenOut) takenOut.add(disruption.pod.uid);
+      if (recorded.isTakenOut) takenOut.add(disruption.pod.uid);
     }
     return verdict;
   });
@@ -161,15 +161,15 @@ function judge(
   const countsThere = areCountsThere(cell, context);
   const countedAt = countsThere ? parseTime(cell?.aggregation?.countedAt) : undefined;
   const need = needOf(disruption, protector.spec.minReadySeconds, countedAt, context.now);
-  if (need === "nothing") return { verdict: { kind: "admitted", need, recorded: false, repeated: false } };
+  if (need === "nothing") return { verdict: { kind: "admitted", need, isRecorded: false, isRepeated: false } };
 
   const buckets = cell?.admissionHistory?.buckets ?? [];
   const recorded = record(buckets, disruption, context);
-  const { repeated } = recorded;
-  const full = !repeated && isFull(buckets, disruption);
+  const { isRepeated } = recorded;
+  const full = !isRepeated && isFull(buckets, disruption);
 
   if (need === "record-best-effort") {
-    const verdict = { kind: "admitted", need: "record", recorded: !full, repeated } as const;
+    const verdict = { kind: "admitted", need: "record", isRecorded: !full, isRepeated } as const;
     return full ? { verdict } : { verdict, recorded };
   }
 
@@ -179,10 +179,10 @@ function judge(
   }
   if (full) return { verdict: { kind: "retry", cause: "full-buffer", figures } };
   if (need === "quota") {
-    const refusal = refusalOf(figures, repeated ? 0 : 1, context.config);
+    const refusal = refusalOf(figures, isRepeated ? 0 : 1, context.config);
     if (refusal !== undefined) return { verdict: refusal };
   }
-  return { verdict: { kind: "admitted", need, recorded: true, repeated }, recorded };
+  return { verdict: { kind: "admitted", need, isRecorded: true, isRepeated }, recorded };
 }
 
 function refusalOf(figures: QuotaFigures, weight: 0 | 1, config: HistoryConfig): Verdict | undefined {

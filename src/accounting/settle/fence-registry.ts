@@ -19,8 +19,8 @@ interface Entry {
   /** Not sent again before this moment. */
   notBeforeMs: number;
   repeatMs: number;
-  inFlight: boolean;
-  forbidden: boolean;
+  isInFlight: boolean;
+  isForbidden: boolean;
   fence: Fence | undefined;
 }
 
@@ -35,16 +35,16 @@ export class FenceRegistry {
   readonly #repeatMinMs: number;
   readonly #repeatMaxMs: number;
 
-  /** @param repeatMinMs first wait before a pod is fenced again; @param repeatMaxMs longest such wait */
-  constructor(repeatMinMs: number, repeatMaxMs: number) {
-    this.#repeatMinMs = repeatMinMs;
-    this.#repeatMaxMs = Math.max(repeatMinMs, repeatMaxMs);
+  /** @param settlementFenceDelayMs first wait before a pod is fenced again; @param settleWindowMs longest such wait */
+  constructor(settlementFenceDelayMs: number, settleWindowMs: number) {
+    this.#repeatMinMs = settlementFenceDelayMs;
+    this.#repeatMaxMs = Math.max(settlementFenceDelayMs, settleWindowMs);
   }
 
   /** True when this pod cannot be fenced (403, or the registry is full), so that its buckets use the settle window. */
   isForbidden(podUID: string): boolean {
     const entry = this.#entries.get(podUID);
-    return entry === undefined ? this.#entries.size >= entriesMax : entry.forbidden;
+    return entry === undefined ? this.#entries.size >= entriesMax : entry.isForbidden;
   }
 
   /** The newest fence whose patch was answered. */
@@ -59,7 +59,7 @@ export class FenceRegistry {
   nextSendMs(podUID: string): number | undefined {
     const entry = this.#entries.get(podUID);
     if (entry === undefined) return -Infinity;
-    return entry.inFlight || entry.forbidden ? undefined : entry.notBeforeMs;
+    return entry.isInFlight || entry.isForbidden ? undefined : entry.notBeforeMs;
   }
 
   /** Marks a patch as being sent now. Call exactly one of `answered`, `failed`, `refused` afterwards. */
@@ -68,11 +68,11 @@ export class FenceRegistry {
       lastUsedMs: nowMs,
       notBeforeMs: nowMs,
       repeatMs: this.#repeatMinMs,
-      inFlight: false,
-      forbidden: false,
+      isInFlight: false,
+      isForbidden: false,
       fence: undefined,
     };
-    entry.inFlight = true;
+    entry.isInFlight = true;
     entry.lastUsedMs = nowMs;
     entry.notBeforeMs = nowMs + entry.repeatMs;
     entry.repeatMs = Math.min(entry.repeatMs * 2, this.#repeatMaxMs);
@@ -83,7 +83,7 @@ export class FenceRegistry {
   answered(podUID: string, sentAtMs: number, version: ResourceVersion): void {
     const entry = this.#entries.get(podUID);
     if (entry === undefined) return;
-    entry.inFlight = false;
+    entry.isInFlight = false;
     if (entry.fence === undefined || entry.fence.sentAtMs < sentAtMs) entry.fence = { sentAtMs, version };
   }
 
@@ -92,21 +92,21 @@ export class FenceRegistry {
    */
   failed(podUID: string): void {
     const entry = this.#entries.get(podUID);
-    if (entry !== undefined) entry.inFlight = false;
+    if (entry !== undefined) entry.isInFlight = false;
   }
 
   /** 403: we may not fence this pod. */
   refused(podUID: string): void {
     const entry = this.#entries.get(podUID);
     if (entry === undefined) return;
-    entry.inFlight = false;
-    entry.forbidden = true;
+    entry.isInFlight = false;
+    entry.isForbidden = true;
   }
 
   /** Forgets pods that were not fenced for `idleMs`; call now and then. A forbidden pod is tried again after that. */
   prune(nowMs: number, idleMs: number): void {
     for (const [podUID, entry] of this.#entries) {
-      if (!entry.inFlight && nowMs - entry.lastUsedMs > idleMs) this.#entries.delete(podUID);
+      if (!entry.isInFlight && nowMs - entry.lastUsedMs > idleMs) this.#entries.delete(podUID);
     }
   }
 

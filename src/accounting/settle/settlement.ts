@@ -11,14 +11,14 @@ import { compareResourceVersions, type ResourceVersion } from "../../api/resourc
 import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
 import { assertNever } from "../../util/assert.ts";
 import { bucketKind, bucketWeight } from "../history/bucket.ts";
-import { type BucketWatch, type Seen } from "./bucket-watch.ts";
+import { type FirstSeen, type Seen } from "./first-seen.ts";
 import { withoutDigests } from "../history/compaction.ts";
 import { type FenceRegistry } from "./fence-registry.ts";
 import { type Snapshot, type SnapshotPod } from "./snapshot.ts";
 
 export interface SettlementConfig {
   /** How long a pod must stay alive at an admitted version before it is fenced. */
-  readonly fenceDelayMs: number;
+  readonly settlementFenceDelayMs: number;
   /**
    * How long a bucket without a version must have been seen before a LIST barrier settles it. Longer than any request
    * lives.
@@ -43,14 +43,14 @@ export interface Settlement {
 
 export interface SettlementInput {
   readonly buckets: readonly Bucket[];
-  readonly watch: BucketWatch;
+  readonly firstSeen: FirstSeen;
   readonly snapshot: Snapshot;
   readonly fences: FenceRegistry;
   readonly config: SettlementConfig;
   readonly nowMs: number;
 }
 
-/** Judges every bucket of one cell of one PodProtector. `watch` must have observed exactly these buckets. */
+/** Judges every bucket of one cell of one PodProtector. `firstSeen` must have observed exactly these buckets. */
 export function settle(input: SettlementInput): Settlement {
   const kept: Bucket[] = [];
   const settled = new Map<SettleReason, number>();
@@ -75,7 +75,7 @@ export function settle(input: SettlementInput): Settlement {
     switch (kind.kind) {
       case "single": {
         const pod = input.snapshot.find(kind.podUID);
-        const result = judgePod(input, input.watch.single(kind.podUID), pod, kind.version);
+        const result = judgePod(input, input.firstSeen.single(kind.podUID), pod, kind.version);
         if (result.kind === "wait") note(result);
         else {
           tally(result.reason, bucketWeight(bucket));
@@ -87,7 +87,7 @@ export function settle(input: SettlementInput): Settlement {
         const gone = new Set<string>();
         for (const digest of kind.digests.list()) {
           const pod = input.snapshot.findByDigest(digest);
-          const result = judgePod(input, input.watch.packed(digest), pod, kind.version);
+          const result = judgePod(input, input.firstSeen.packed(digest), pod, kind.version);
           if (result.kind === "wait") note(result);
           else {
             tally(result.reason, 1);
@@ -135,10 +135,10 @@ function judgePod(
     if (reached || barrierPassed) return { kind: "settled", reason: "gone" };
     // With a version the watch usually gets there by itself; a forged or foreign version never would, so a barrier is
     // asked for later.
-    const barrierFromMs = version === undefined ? seen.sinceMs : seen.sinceMs + config.fenceDelayMs;
+    const barrierFromMs = version === undefined ? seen.sinceMs : seen.sinceMs + config.settlementFenceDelayMs;
     return { kind: "wait", barrierFromMs, wakeAtMs: barrierFromMs };
   }
-  if (pod.terminating) return { kind: "settled", reason: "terminating" };
+  if (pod.isTerminating) return { kind: "settled", reason: "terminating" };
   if (version === undefined) return judgeByWindow(input, seen);
   if (compareResourceVersions(pod.resourceVersion, version) > 0) return { kind: "settled", reason: "newer-version" };
 
@@ -153,11 +153,11 @@ function judgePod(
   if (input.fences.isForbidden(pod.uid)) return judgeByWindow(input, seen);
 
   if (!reached && !barrierPassed) {
-    const barrierFromMs = seen.sinceMs + config.fenceDelayMs;
+    const barrierFromMs = seen.sinceMs + config.settlementFenceDelayMs;
     return { kind: "wait", barrierFromMs, wakeAtMs: barrierFromMs };
   }
   const dueMs = Math.max(
-    input.watch.comparableSinceMs(seen, nowMs) + config.fenceDelayMs,
+    input.firstSeen.comparableSinceMs(seen, nowMs) + config.settlementFenceDelayMs,
     input.fences.nextSendMs(pod.uid) ?? Infinity,
   );
   if (dueMs <= nowMs) return { kind: "wait", fence: pod.uid };
@@ -175,12 +175,12 @@ function judgeByWindow(input: SettlementInput, seen: Seen): PodJudgement {
  * since.
  */
 function settleAnonymous(input: SettlementInput, note: (wait: Wait) => void): number {
-  const { watch, config, snapshot } = input;
-  const oldest = watch.anonymousSinceMs();
+  const { firstSeen, config, snapshot } = input;
+  const oldest = firstSeen.anonymousSinceMs();
   if (oldest === undefined) return 0;
-  const due = watch.anonymousMinimumSince(snapshot.barrierSentAtMs - config.settleWindowMs);
-  if (watch.anonymousCount() > due) {
-    const fromMs = watch.anonymousRipeAtMs(config.settleWindowMs, snapshot.barrierSentAtMs);
+  const due = firstSeen.anonymousMinimumSince(snapshot.barrierSentAtMs - config.settleWindowMs);
+  if (firstSeen.anonymousCount() > due) {
+    const fromMs = firstSeen.anonymousRipeAtMs(config.settleWindowMs, snapshot.barrierSentAtMs);
     note({ kind: "wait", barrierFromMs: fromMs, wakeAtMs: fromMs });
   }
   return due;

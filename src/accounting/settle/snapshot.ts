@@ -4,7 +4,7 @@ import { type ResourceVersion } from "../../api/resource-version.ts";
 export interface SnapshotPod {
   readonly uid: string;
   readonly resourceVersion: ResourceVersion;
-  readonly terminating: boolean;
+  readonly isTerminating: boolean;
 }
 
 export interface Snapshot {

@@ -1,5 +1,5 @@
 /** Metrics of an informer. */
-import { type Labels, type Metrics } from "../../util/metrics.ts";
+import { type MetricLabels, type Metrics } from "../../util/metrics.ts";
 
 export interface InformerMetrics {
   relist(reason: string): void;
@@ -7,7 +7,7 @@ export interface InformerMetrics {
 }
 
 /** `labels`: cluster and informer. `silentMs` is read before each scrape. */
-export function createInformerMetrics(metrics: Metrics, labels: Labels, silentMs: () => number): InformerMetrics {
+export function createInformerMetrics(metrics: Metrics, labels: MetricLabels, silentMs: () => number): InformerMetrics {
   const names = ["cluster", "informer"];
   const silence = metrics.gauge(
     "kube_informer_watch_silence_seconds",

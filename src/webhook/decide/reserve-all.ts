@@ -104,7 +104,7 @@ export class ReserveAll {
         const { verdict } = opinion;
         if (verdict.kind === "unusable") return this.#options.metrics.recordFailed("Unusable");
         if (verdict.kind === "admitted" && verdict.need === "nothing") return;
-        if (verdict.kind === "admitted" && !verdict.recorded && !opinion.isDoubtful) {
+        if (verdict.kind === "admitted" && !verdict.isRecorded && !opinion.isDoubtful) {
           return this.#options.metrics.recordFailed("FullBuffer");
         }
         const outcome = await this.#submit(opinion, deletion, caller);
@@ -280,7 +280,9 @@ function recordFailure(outcome: SubmitOutcome<ReservationResult>): string | unde
       if (outcome.result.kind === "unusable") return "Unusable";
       if (outcome.result.kind === "core-unavailable") return "CoreUnavailable";
       const { verdict } = outcome.result;
-      return verdict.kind === "admitted" && (verdict.recorded || verdict.need === "nothing") ? undefined : "FullBuffer";
+      return verdict.kind === "admitted" && (verdict.isRecorded || verdict.need === "nothing")
+        ? undefined
+        : "FullBuffer";
     }
     case "failed":
       return errorLabel(outcome.error);

@@ -3,7 +3,7 @@
  * deletecollection has no request.name; the pod of an eviction is read from its worker cluster with resourceVersion
  * unset, so that it is not a stale copy.
  */
-import { type Labels, type PodRecord, readAnnotations, readPod } from "../../api/pod.ts";
+import { type Labels, type PodRecord, readAnnotations, readPodRecord } from "../../api/pod.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type HealthCriterion } from "../../accounting/count/health-criterion.ts";
 import { asKubeError, resourcePath } from "../../kube/kube-client.ts";
@@ -11,7 +11,8 @@ import { pods } from "../../kube/resources.ts";
 import { type Clock } from "../../util/clock.ts";
 import { type AdmissionRequest } from "../http/admission-review.ts";
 import { cellClient, type WorkerClients } from "./cell-clients.ts";
-import { type CriterionAnnotation, criterionOf } from "./criteria.ts";
+import type { CriterionAnnotation } from "../../config/config.ts";
+import { criterionOf } from "./criteria.ts";
 import { type Refused } from "./decision.ts";
 
 /** Only an aggregator asks what time a pod proves; reading it takes as long as the rest of the pod. */
@@ -34,7 +35,7 @@ export type Subject =
 export interface SubjectContext {
   readonly cellID: string;
   readonly workers: WorkerClients;
-  readonly criteria: readonly CriterionAnnotation[];
+  readonly healthCriteria: readonly CriterionAnnotation[];
   readonly clock: Clock;
   readonly deadlineMonotonicMs: number;
   readonly signal: AbortSignal | undefined;
@@ -70,12 +71,12 @@ const notRelevant: Refused = {
   audit: {},
 };
 
-function deletionOf(request: AdmissionRequest, { criteria }: SubjectContext): Subject {
+function deletionOf(request: AdmissionRequest, { healthCriteria }: SubjectContext): Subject {
   const raw = request.oldObject;
   if (raw === undefined) return failed("EmptyOldObject", "oldObject is missing in delete review request");
   if (raw === null) return failed("NilOldObject", "oldObject is nil");
   const own = readAnnotations(raw);
-  const pod = readPod(raw, undefined, noEventTime);
+  const pod = readPodRecord(raw, undefined, noEventTime);
   if (pod === undefined) {
     return failed(
       "OldObjectJsonError",
@@ -87,7 +88,7 @@ function deletionOf(request: AdmissionRequest, { criteria }: SubjectContext): Su
     kind: "deletion",
     operation: "delete",
     pod,
-    criterion: criterionOf(own, criteria),
+    criterion: criterionOf(own, healthCriteria),
     isEvaluateOnly: request.dryRun === true,
     isForced: isForced(own),
   };
@@ -100,7 +101,7 @@ async function evictionOf(request: AdmissionRequest, context: SubjectContext): P
   const own = readAnnotations(raw);
   const read = await readPodOfEviction(request, context, isForced(own));
   if (read.kind !== "pod") return read;
-  const pod = readPod(read.raw, undefined, noEventTime);
+  const pod = readPodRecord(read.raw, undefined, noEventTime);
   if (pod === undefined)
     return failed("PodJsonError", "the worker cluster answered with something that is not a Pod", isForced(own));
   // The Eviction's annotation wins over the Pod's, key by key.
@@ -109,7 +110,7 @@ async function evictionOf(request: AdmissionRequest, context: SubjectContext): P
     kind: "deletion",
     operation: "evict",
     pod,
-    criterion: criterionOf(merged, context.criteria),
+    criterion: criterionOf(merged, context.healthCriteria),
     isEvaluateOnly: request.dryRun === true || asksForDryRun(raw),
     isForced: isForced(merged),
   };

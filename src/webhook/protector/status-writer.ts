@@ -301,7 +301,7 @@ export class StatusWriter {
     const verdicts = lastKnown.lend(key, view, states.countsLostUpTo(objectKey), counted);
     const resultOf = new Map(counted.map((deletion, index) => [deletion, judged(verdicts[index])]));
     for (const verdict of verdicts) {
-      if (verdict.kind === "admitted" && verdict.recorded && !verdict.repeated) onLent(core, key);
+      if (verdict.kind === "admitted" && verdict.isRecorded && !verdict.isRepeated) onLent(core, key);
     }
     const results = deletions.map((deletion): ReservationResult => {
       const result = resultOf.get(deletion) ?? { kind: "not-in-force" };

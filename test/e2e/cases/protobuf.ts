@@ -1,7 +1,7 @@
 /** Pods as protobuf: what a real API server sends is read as its JSON is. */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { type PodRecord, readPod } from "../../../src/api/pod.ts";
+import { type PodRecord, readPodRecord } from "../../../src/api/pod.ts";
 import { isKubeError, type KubeClient, resourcePath } from "../../../src/kube/kube-client.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { podProtectors, pods } from "../../../src/kube/resources.ts";
@@ -62,7 +62,7 @@ async function samePods(context: CaseContext): Promise<Figures> {
     resource: pods,
     namespace,
     preferProtobuf: true,
-    decode: (raw) => readPod(raw),
+    decode: (raw) => readPodRecord(raw),
     clock: createSystemClock(),
     rng: createSystemRng(),
     logger: silentLogger,
@@ -82,7 +82,7 @@ async function samePods(context: CaseContext): Promise<Figures> {
   await admin.remove(podPath(namespace, names[2]!));
 
   const { items } = await admin.get<ObjectList<unknown>>(`/api/v1/namespaces/${namespace}/pods`);
-  const expected = new Map(items.map((item) => readPod(item)!).map((pod) => [pod.key, pod]));
+  const expected = new Map(items.map((item) => readPodRecord(item)!).map((pod) => [pod.key, pod]));
   assert.equal(expected.size, 29);
   await waitFor("the informer holds what JSON says", 20 * second, () => {
     const held = new Map([...informer.values()].map((pod) => [pod.key, pod]));

@@ -2,14 +2,14 @@
  * The controllers and kubelets of a cell, as far as pods can tell: keeps as many pods as are wanted, makes them ready
  * after a while, ends terminating ones, and lets some fail, flap or change their labels.
  */
-import { readPod } from "../../../src/api/pod.ts";
+import { readPodRecord } from "../../../src/api/pod.ts";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { type Rng, uniform } from "../../../src/util/rng.ts";
 import { type JsonObject, type KubeObject, asObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { formatSeconds } from "../../double/engine/metadata.ts";
 import { type Cell, namespace, type World } from "../world.ts";
-import { quietly } from "./draws.ts";
+import { quietly } from "./quietly.ts";
 
 const { pods } = builtInResources;
 /** A pod that is gone is replaced after so long, and is ready after so long again. */
@@ -125,7 +125,7 @@ export class Workload {
   async resume(): Promise<void> {
     for (const object of this.#cell.server.engine.list(pods, namespace).items.filter(isOurs)) {
       if (object.metadata.deletionTimestamp !== undefined) this.#later(terminatesInMs, () => this.#confirm(object));
-      else if (readPod(object)?.ready === false) this.#later(readyAfterMs, () => this.#setReady(object, true));
+      else if (readPodRecord(object)?.isReady === false) this.#later(readyAfterMs, () => this.#setReady(object, true));
     }
     await this.fill();
   }

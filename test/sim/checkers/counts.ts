@@ -1,6 +1,6 @@
 /**
  * Counts are those of the snapshot which they name, never go back, and the first ones include everything before them
- * (design 2.4).
+ * (docs/accounting.md#counts).
  */
 import { parseTime } from "../../../src/api/micro-time.ts";
 import { type PodProtector, type Aggregation } from "../../../src/api/v1alpha1/pod-protector.ts";
@@ -143,10 +143,10 @@ export class CountsChecker {
     return {
       totalReplicas: held.length,
       availableReplicas: pods.filter((pod) => standing.isCounted(pod, counts, "Available")).length,
-      readyReplicas: held.filter(({ ready }) => ready).length,
-      scheduledReplicas: held.filter(({ scheduled }) => scheduled).length,
-      runningReplicas: held.filter(({ running }) => running).length,
-      initializedReplicas: held.filter(({ initialized }) => initialized).length,
+      readyReplicas: held.filter(({ isReady }) => isReady).length,
+      scheduledReplicas: held.filter(({ isScheduled }) => isScheduled).length,
+      runningReplicas: held.filter(({ isRunning }) => isRunning).length,
+      initializedReplicas: held.filter(({ isInitialized }) => isInitialized).length,
     };
   }
 }

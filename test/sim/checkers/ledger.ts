@@ -2,7 +2,7 @@
  * What is really true in a world: every version of every pod, and which deletions have been admitted and may still
  * happen. Checkers compare the product's records with it; the product never sees it.
  */
-import { type Labels, readPod, type PodRecord } from "../../../src/api/pod.ts";
+import { type Labels, readPodRecord, type PodRecord } from "../../../src/api/pod.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { assert } from "../../../src/util/assert.ts";
 import { type JsonObject, asObject, asString } from "../../double/engine/object.ts";
@@ -122,7 +122,7 @@ export class Ledger {
       }
       const restored = this.#versionOf(object);
       pod.goneAt = undefined;
-      if (!restored.record.terminating) {
+      if (!restored.record.isTerminating) {
         pod.end = undefined;
         pod.endedAtMs = undefined;
       }
@@ -186,7 +186,7 @@ export class Ledger {
   /** An admitted deletion of the pod that may still happen. */
   doomOf(pod: TruePod): Admission | undefined {
     const present = pod.versions.at(-1);
-    if (present === undefined || pod.goneAt !== undefined || present.record.terminating) return undefined;
+    if (present === undefined || pod.goneAt !== undefined || present.record.isTerminating) return undefined;
     for (const operation of this.operations.values()) {
       const admission = operation.admitted.get(pod.uid);
       if (admission === undefined) continue;
@@ -252,7 +252,7 @@ export class Ledger {
     }
     const before = pod.versions.at(-1)?.record;
     const version = this.#versionOf(object);
-    if (before !== undefined && !before.terminating && (version.record.terminating || change.type === "DELETED")) {
+    if (before !== undefined && !before.isTerminating && (version.record.isTerminating || change.type === "DELETED")) {
       pod.lastLive = before;
       pod.end = this.#endOf(pod, before);
       pod.endedAtMs = this.kernel.nowMs;
@@ -260,9 +260,9 @@ export class Ledger {
     pod.versions.push(version);
     if (pod.versions.length > versionsMax) pod.versions.shift();
     if (change.type === "DELETED") pod.goneAt = change.revision;
-    const { ready, terminating, resourceVersion } = version.record;
+    const { isReady, isTerminating, resourceVersion } = version.record;
     this.kernel.note(
-      `${cell} pod ${name} ${change.type} ${resourceVersion}${terminating ? " terminating" : ""}${ready ? " ready" : ""}`,
+      `${cell} pod ${name} ${change.type} ${resourceVersion}${isTerminating ? " terminating" : ""}${isReady ? " ready" : ""}`,
     );
   }
 
@@ -279,7 +279,7 @@ export class Ledger {
   }
 
   #versionOf(object: Change["object"]): PodVersion {
-    const record = readPod(object);
+    const record = readPodRecord(object);
     assert(record !== undefined, "the double's pods can be read");
     return { revision: Number(object.metadata.resourceVersion), atMs: this.kernel.nowMs, record };
   }

@@ -2,7 +2,7 @@
  * Checks every review: answered in time by each replica that was asked, and never "allowed" for quota without a record
  * under the floor's rule.
  */
-import { type PodRecord, readAnnotations, readPod } from "../../../src/api/pod.ts";
+import { type PodRecord, readAnnotations, readPodRecord } from "../../../src/api/pod.ts";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { availableFrom, canMeet } from "../../../src/accounting/count/health-criterion.ts";
@@ -16,7 +16,7 @@ import { type AccountingChecker } from "./accounting.ts";
 import { type Ledger } from "./ledger.ts";
 import { checkAnswered, checkUnanswered } from "./review-times.ts";
 
-/** A webhook whose clock is that much behind may still call a pod young (design 2.6 reports it apart). */
+/** A webhook whose clock is that much behind may still call a pod young (docs/accounting.md#what-is-left-open). */
 const youthSlackMs = 1_000;
 
 /** A review has left the webhook for certain after so long. */
@@ -37,7 +37,7 @@ export class ReviewChecker implements ReviewObserver {
   readonly #world: Reviewed;
   /** When a deletion of the pod was asked for last, not as a dry run; by cell and name. */
   readonly #askedAtMs = new Map<string, number>();
-  /** Reviews that have reached a replica in its present life and have not been answered. */
+  /** Reviews that have reached a replica since it last started and have not been answered. */
   readonly #open = new WeakMap<SimNode, number>();
 
   constructor(world: Reviewed) {
@@ -75,7 +75,7 @@ export class ReviewChecker implements ReviewObserver {
     const { replica, arrivedMs } = by;
     const { kernel, totals, ledger, checkers } = this.#world;
     const request = asObject(review["request"]);
-    const old = readPod(request["oldObject"]);
+    const old = readPodRecord(request["oldObject"]);
     const name = asString(request["name"]) || (old?.name ?? "");
     const isAllowed = answer["allowed"] === true;
     const operation = request["operation"] === "CREATE" ? "evict" : "delete";
@@ -94,7 +94,7 @@ export class ReviewChecker implements ReviewObserver {
     const unknown = new Set([...checkers].flatMap(([name, checker]) => (isKnown(checker) ? [] : [name])));
     ledger.admitted(cell, request, pod.uid, { isForced, unknown });
     const record = operation === "delete" ? old : pod.versions.at(-1)?.record;
-    if (record === undefined || record.terminating || isForced) return;
+    if (record === undefined || record.isTerminating || isForced) return;
     totals.admitted += 1;
     // The pod of an eviction was read some time during the review, so only what it was all the time is known.
     const before = operation === "delete" ? old : pod.versions.findLast(({ atMs }) => atMs < arrivedMs)?.record;

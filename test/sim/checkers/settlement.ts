@@ -1,5 +1,6 @@
 /**
- * Settled admissions: nothing leaves a history but by a row of the settlement table (design 2.3), and nobody is counted
+ * Settled admissions: nothing leaves a history but by a row of the settlement table
+ * (docs/accounting.md#settlement), and nobody is counted
  * whose admitted deletion may still happen.
  */
 import { type Aggregation, type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
@@ -56,7 +57,7 @@ export class SettlementChecker {
     const record = ledger.at(pod, revision);
     this.#checkDead(entry, { pod, revision, recordedMs });
     if (record === undefined && pod.goneAt !== undefined && pod.goneAt <= revision) return;
-    if (record?.terminating === true) return;
+    if (record?.isTerminating === true) return;
     if (record !== undefined && entry.version !== undefined) {
       // A fence moves the pod above the version that it was admitted at, but not always above that of later companions
       // in a packed bucket.
@@ -103,7 +104,7 @@ export class SettlementChecker {
     if (pod === undefined) return false;
     const record = this.#ledger.at(pod, revision);
     if (record === undefined) return pod.goneAt !== undefined && pod.goneAt <= revision;
-    if (record.terminating) return true;
+    if (record.isTerminating) return true;
     return entry.version !== undefined && Number(record.resourceVersion) > Number(entry.version);
   }
 
@@ -120,7 +121,7 @@ export class SettlementChecker {
     const record = ledger.at(pod, revision);
     // The barrier was made after the window, or, for a pod that is absent, after the record.
     const covered = ledger.revisionAt(pod.cell, record === undefined ? recordedMs : windowEndMs);
-    if (entry.version === undefined && record?.terminating !== true && revision < covered) {
+    if (entry.version === undefined && record?.isTerminating !== true && revision < covered) {
       kernel.fail(
         `${this.#name}: the admission of ${pod.name} is settled by snapshot ${revision}, which lacks what was committed up to ${covered}`,
       );

@@ -1,4 +1,4 @@
-/** Mutations of what a webhook does: judge, record, compare and swap (design 2.2, 2.5, 3). */
+/** Mutations of what a webhook does: judge, record, compare and swap (docs/accounting.md#reservation). */
 import { type Mutation } from "./mutation.ts";
 
 export const mutationsOfAdmission: readonly Mutation[] = [
@@ -22,8 +22,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "repeat-without-estimate",
     why: "a repeated review is judged by the same rule, because pods may have failed meanwhile",
     file: "accounting/reserve/reservation.ts",
-    find: `const refusal = refusalOf(figures, repeated ? 0 : 1, context.config);`,
-    replace: `const refusal = repeated ? undefined : refusalOf(figures, 1, context.config);`,
+    find: `const refusal = refusalOf(figures, isRepeated ? 0 : 1, context.config);`,
+    replace: `const refusal = isRepeated ? undefined : refusalOf(figures, 1, context.config);`,
     only: ["other-refusals", "flapping-pods", "lost-responses"],
   },
   {
@@ -204,8 +204,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "other-criterion-for-the-pod",
     why: "a deletion takes quota when its pod meets the criterion that it asks to be judged by",
     file: "accounting/count/health-criterion.ts",
-    find: `return pod.running;`,
-    replace: `return pod.ready;`,
+    find: `return pod.isRunning;`,
+    replace: `return pod.isReady;`,
     only: ["flapping-pods"],
     plan: { criterion: "Running" },
   },

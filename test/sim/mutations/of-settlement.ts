@@ -1,4 +1,4 @@
-/** Mutations of settlement, fences, barriers and compaction (design 2.2, 2.3). */
+/** Mutations of settlement, fences, barriers and compaction (docs/accounting.md#settlement). */
 import { type Mutation } from "./mutation.ts";
 
 export const mutationsOfSettlement: readonly Mutation[] = [
@@ -53,7 +53,7 @@ export const mutationsOfSettlement: readonly Mutation[] = [
     why: "an eviction settles by the settle window, not by the fence delay",
     file: "accounting/settle/settlement.ts",
     find: `const fromMs = seen.sinceMs + input.config.settleWindowMs;`,
-    replace: `const fromMs = seen.sinceMs + input.config.fenceDelayMs;`,
+    replace: `const fromMs = seen.sinceMs + input.config.settlementFenceDelayMs;`,
   },
   {
     name: "any-barrier-will-do",
@@ -65,7 +65,7 @@ export const mutationsOfSettlement: readonly Mutation[] = [
   {
     name: "wait-not-restarted-by-a-refresh",
     why: "a wait starts again whenever startTime or podResourceVersion changes",
-    file: "accounting/settle/bucket-watch.ts",
+    file: "accounting/settle/first-seen.ts",
     find: `const unchanged = before?.startTime === bucket.startTime && before.version === kind.version;`,
     replace: `const unchanged = before !== undefined;`,
     only: ["evictions", "other-refusals"],

@@ -45,10 +45,10 @@ export const rules: readonly Mutation[] = [
     name: "release-takes-the-bucket",
     why: "a webhook takes no record back (with refused-review-releases)",
     file: "accounting/reserve/reservation.ts",
-    find: `  const { repeated } = recorded;`,
+    find: `  const { isRepeated } = recorded;`,
     replace: `  const others = buckets.filter(({ podUID }) => podUID !== disruption.pod.uid);
-  if (disruption.release) return { verdict: { kind: "admitted", need, recorded: true, repeated: true }, recorded: { ...recorded, buckets: others } };
-  const { repeated } = recorded;`,
+  if (disruption.release) return { verdict: { kind: "admitted", need, isRecorded: true, isRepeated: true }, recorded: { ...recorded, buckets: others } };
+  const { isRepeated } = recorded;`,
   },
   {
     name: "memory-overrules-live-reads",
@@ -110,8 +110,8 @@ export const rules: readonly Mutation[] = [
     name: "packed-pod-keeps-its-version",
     why: "an eviction takes a packed pod out, without a version",
     file: "accounting/history/record.ts",
-    find: `      takenOut = true;`,
-    replace: `      takenOut = true;\n      hasVersion = true;`,
+    find: `      isTakenOut = true;`,
+    replace: `      isTakenOut = true;\n      hasVersion = true;`,
   },
   {
     name: "nothing-is-written-after-a-restore",
@@ -130,7 +130,7 @@ export const rules: readonly Mutation[] = [
   {
     name: "anonymous-number-must-stand-still",
     why: "of anonymous admissions the minimum over the settle window is settled",
-    file: "accounting/settle/bucket-watch.ts",
+    file: "accounting/settle/first-seen.ts",
     find: `minimum = Math.min(minimum, sample.count);`,
     replace: `if (sample.count !== minimum) return 0;`,
   },

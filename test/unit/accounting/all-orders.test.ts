@@ -39,7 +39,7 @@ const review =
   ): Step =>
   (world) => {
     const pod = podOf(world, index);
-    if (pod.isGone || pod.record.terminating) return;
+    if (pod.isGone || pod.record.isTerminating) return;
     world.review([{ pod, operation, isForced: false, record: seen?.(pod.versions) ?? pod.record }]);
   };
 
@@ -52,7 +52,7 @@ const commit =
   (world) => {
     const pod = podOf(world, index);
     for (const one of world.inFlight.filter((other) => other.pod === pod)) {
-      if (world.commit(one) || pod.record.terminating) continue;
+      if (world.commit(one) || pod.record.isTerminating) continue;
       review(index)(world);
       const again = world.inFlight.find((other) => other.pod === pod && other.version === pod.record.resourceVersion);
       if (again !== undefined) world.commit(again);
@@ -77,10 +77,10 @@ const onPod =
 const erase = onPod((world, pod) => void world.change(pod, {}, true));
 const touch = onPod((world, pod) => void world.change(pod, {}));
 const fail = onPod((world, pod) => {
-  if (!pod.record.terminating) world.change(pod, { ready: false, readySince: undefined });
+  if (!pod.record.isTerminating) world.change(pod, { isReady: false, readySince: undefined });
 });
 const recover = onPod((world, pod) => {
-  if (!pod.record.terminating) world.change(pod, { ready: true, readySince: world.now });
+  if (!pod.record.isTerminating) world.change(pod, { isReady: true, readySince: world.now });
 });
 
 const create =

@@ -5,7 +5,7 @@
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { type CellStatus, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { BucketWatch } from "../../../src/accounting/settle/bucket-watch.ts";
+import { FirstSeen } from "../../../src/accounting/settle/first-seen.ts";
 import { CellMemory, type OwnAggregation } from "../../../src/accounting/count/cell-memory.ts";
 import { planCell } from "../../../src/accounting/count/cell-plan.ts";
 import { FenceRegistry } from "../../../src/accounting/settle/fence-registry.ts";
@@ -27,9 +27,9 @@ interface Patch {
 export class FloorAggregator {
   readonly #world: FloorWorld;
   readonly cellID: string;
-  #watch = new BucketWatch();
+  #firstSeen = new FirstSeen();
   #memory = new CellMemory();
-  #fences = new FenceRegistry(settlementConfig.fenceDelayMs, settlementConfig.settleWindowMs);
+  #fences = new FenceRegistry(settlementConfig.settlementFenceDelayMs, settlementConfig.settleWindowMs);
   #pods = new Map<string, PodRecord>();
   #appliedEvents = 0;
   #snapshotVersion = 10;
@@ -50,9 +50,9 @@ export class FloorAggregator {
   /** The process starts anew, with a list from a server that may be behind. */
   restart(): void {
     const events = this.#events().length;
-    this.#watch = new BucketWatch();
+    this.#firstSeen = new FirstSeen();
     this.#memory = new CellMemory();
-    this.#fences = new FenceRegistry(settlementConfig.fenceDelayMs, settlementConfig.settleWindowMs);
+    this.#fences = new FenceRegistry(settlementConfig.settlementFenceDelayMs, settlementConfig.settleWindowMs);
     this.#pods = new Map();
     this.#appliedEvents = 0;
     this.#snapshotVersion = 10;
@@ -139,7 +139,7 @@ export class FloorAggregator {
     const config = { ...settlementConfig, settleWindowMs: faults.settleWindowMs ?? settlementConfig.settleWindowMs };
     const settlement = settle({
       buckets: cell?.admissionHistory?.buckets ?? [],
-      watch: this.#watch,
+      firstSeen: this.#firstSeen,
       snapshot,
       fences: this.#fences,
       config,
@@ -207,6 +207,6 @@ export class FloorAggregator {
   }
 
   #observe(continuous: boolean): void {
-    this.#watch.observe(this.#cell(this.#base())?.admissionHistory?.buckets ?? [], this.#world.nowMs, continuous);
+    this.#firstSeen.observe(this.#cell(this.#base())?.admissionHistory?.buckets ?? [], this.#world.nowMs, continuous);
   }
 }

@@ -41,7 +41,7 @@ function commitOne(world: FloorWorld): void {
   const one = world.pick(world.inFlight);
   if (one === undefined) return;
   const mustBeReviewedAgain = !world.commit(one);
-  if (mustBeReviewedAgain && !one.pod.record.terminating && world.chance(0.7)) {
+  if (mustBeReviewedAgain && !one.pod.record.isTerminating && world.chance(0.7)) {
     world.review([{ pod: one.pod, operation: "delete", isForced: false, record: one.pod.record }]);
   }
 }
@@ -49,11 +49,11 @@ function commitOne(world: FloorWorld): void {
 function changePods(world: FloorWorld): void {
   const pod = world.pick(world.pods.filter((one) => !one.isGone));
   if (pod === undefined) return;
-  if (pod.record.terminating) {
+  if (pod.record.isTerminating) {
     if (world.chance(0.5)) world.change(pod, {}, true);
   } else if (world.chance(0.3)) world.change(pod, {});
-  else if (!pod.record.ready) world.change(pod, { ready: true, readySince: world.now });
-  else if (world.chance(0.4)) world.change(pod, { ready: false, readySince: undefined });
+  else if (!pod.record.isReady) world.change(pod, { isReady: true, readySince: world.now });
+  else if (world.chance(0.4)) world.change(pod, { isReady: false, readySince: undefined });
   if (world.livePods().length < world.options.podsPerCell * world.options.cells.length && world.chance(0.7)) {
     world.createPod(world.pick(world.options.cells) ?? "a", world.nowMs / 1000);
   }

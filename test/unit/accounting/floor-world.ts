@@ -156,12 +156,12 @@ export class FloorWorld {
   }
 
   isHealthy(record: PodRecord, now: EpochMicros = this.now): boolean {
-    if (record.terminating || !record.ready || record.readySince === undefined) return false;
+    if (record.isTerminating || !record.isReady || record.readySince === undefined) return false;
     return record.readySince + this.options.minReadySeconds * 1e6 <= now;
   }
 
   livePods(): WorldPod[] {
-    return this.pods.filter((pod) => !pod.isGone && !pod.record.terminating);
+    return this.pods.filter((pod) => !pod.isGone && !pod.record.isTerminating);
   }
 
   /** A deletion or eviction that was admitted and can still commit. */
@@ -220,7 +220,7 @@ export class FloorWorld {
       const isFree = faults.repeatsAreFree === true && this.#hasBucket(before, one.pod);
       if (verdict.kind !== "admitted" && !isFree) continue;
       if (verdict.kind === "admitted") {
-        if (verdict.recorded && !verdict.repeated) added += 1;
+        if (verdict.isRecorded && !verdict.isRepeated) added += 1;
         if (faults.quotaOnlyIsRecorded === true && verdict.need === "record") status = undefined;
       }
       if (!one.isForced && (isFree || (verdict.kind === "admitted" && verdict.need === "quota"))) takesQuota = true;
@@ -258,11 +258,11 @@ export class FloorWorld {
   commit(one: InFlight): boolean {
     const { pod } = one;
     this.inFlight = this.inFlight.filter((other) => other !== one);
-    if (pod.isGone || pod.record.terminating) return true;
+    if (pod.isGone || pod.record.isTerminating) return true;
     if (one.version !== undefined && one.version !== pod.record.resourceVersion) return false;
     pod.healthyAtEnd = this.isHealthy(pod.record);
     const isAtOnce = this.chance(0.3);
-    this.change(pod, { terminating: true }, isAtOnce);
+    this.change(pod, { isTerminating: true }, isAtOnce);
     return true;
   }
 

@@ -12,7 +12,7 @@ import {
   type PodProtector,
 } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { type OwnAggregation } from "../../../src/accounting/count/cell-memory.ts";
-import { BucketWatch } from "../../../src/accounting/settle/bucket-watch.ts";
+import { FirstSeen } from "../../../src/accounting/settle/first-seen.ts";
 import { type Disruption } from "../../../src/accounting/reserve/disruption.ts";
 import { FenceRegistry } from "../../../src/accounting/settle/fence-registry.ts";
 import { type ReservationContext } from "../../../src/accounting/reserve/reservation.ts";
@@ -37,19 +37,19 @@ export function pod(uid: string, changes: Partial<PodRecord> = {}): PodRecord {
     uid,
     resourceVersion: version(10),
     labels: {},
-    terminating: false,
-    terminal: false,
-    scheduled: true,
-    initialized: true,
-    running: true,
-    ready: true,
+    isTerminating: false,
+    isTerminal: false,
+    isScheduled: true,
+    isInitialized: true,
+    isRunning: true,
+    isReady: true,
     readySince: at(-3600),
     eventTime: undefined,
     ...changes,
   };
 }
 
-export const notReady = { ready: false, readySince: undefined } as const;
+export const notReady = { isReady: false, readySince: undefined } as const;
 
 export function disruption(
   uid: string,
@@ -121,16 +121,16 @@ export function context(changes: Partial<ReservationContext> = {}): ReservationC
     now: at(10),
     config: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
     countedSpec: "spec",
-    recordsPodName: () => false,
+    requiresPodName: () => false,
     countsLostUpTo: new Map(),
     ...changes,
   };
 }
 
-export const livePod = (uid: string, podVersion: number, terminating = false): SnapshotPod => ({
+export const livePod = (uid: string, podVersion: number, isTerminating = false): SnapshotPod => ({
   uid,
   resourceVersion: version(podVersion),
-  terminating,
+  isTerminating,
 });
 
 export function snapshot(pods: readonly SnapshotPod[], snapshotVersion: number, barrierSentAtMs = -Infinity): Snapshot {
@@ -142,23 +142,23 @@ export function snapshot(pods: readonly SnapshotPod[], snapshotVersion: number, 
   };
 }
 
-export const settlementConfig = { fenceDelayMs: 10_000, settleWindowMs: 75_000 } as const;
+export const settlementConfig = { settlementFenceDelayMs: 10_000, settleWindowMs: 75_000 } as const;
 
 /** An aggregator's view of one cell: what it has seen of the buckets and what it knows of fences. */
 export class Bench {
-  readonly watch = new BucketWatch();
-  readonly fences = new FenceRegistry(settlementConfig.fenceDelayMs, settlementConfig.settleWindowMs);
+  readonly firstSeen = new FirstSeen();
+  readonly fences = new FenceRegistry(settlementConfig.settlementFenceDelayMs, settlementConfig.settleWindowMs);
   buckets: readonly Bucket[] = [];
 
   see(buckets: readonly Bucket[], nowMs: number, continuous = true): this {
     this.buckets = buckets;
-    this.watch.observe(buckets, nowMs, continuous);
+    this.firstSeen.observe(buckets, nowMs, continuous);
     return this;
   }
 
   settle(nowMs: number, seen: Snapshot): Settlement {
-    const { buckets, watch, fences } = this;
-    return settle({ buckets, watch, snapshot: seen, fences, config: settlementConfig, nowMs });
+    const { buckets, firstSeen, fences } = this;
+    return settle({ buckets, firstSeen, snapshot: seen, fences, config: settlementConfig, nowMs });
   }
 
   /** A fence that is answered at once. */

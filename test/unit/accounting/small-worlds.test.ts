@@ -98,7 +98,7 @@ function disruptionOf(wish: Wish): Disruption {
     ready: {},
     young: { readySince: at(0) },
     "not ready": notReady,
-    terminating: { terminating: true },
+    terminating: { isTerminating: true },
   }[wish.health];
   return disruption(wish.pod, {
     cellID: wish.cell,
@@ -112,7 +112,7 @@ function disruptionOf(wish: Wish): Disruption {
 function answerOf(verdict: Verdict): Answer | "full-buffer" {
   switch (verdict.kind) {
     case "admitted":
-      return verdict.recorded ? "allowed, recorded" : "allowed, not recorded";
+      return verdict.isRecorded ? "allowed, recorded" : "allowed, not recorded";
     case "retry":
       return verdict.cause;
     case "rejected":

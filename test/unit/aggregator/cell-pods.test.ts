@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { type PodRecord, readPod } from "../../../src/api/pod.ts";
+import { type PodRecord, readPodRecord } from "../../../src/api/pod.ts";
 import { parseTime } from "../../../src/api/micro-time.ts";
 import { parseResourceVersion, type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { CellPods } from "../../../src/aggregator/cell-pods.ts";
@@ -10,7 +10,9 @@ import { type Informer } from "../../../src/kube/informer.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 
 function pod(name: string, uid: string, created = "2026-01-01T00:00:00Z"): PodRecord {
-  return readPod({ metadata: { name, namespace: "default", uid, resourceVersion: "5", creationTimestamp: created } })!;
+  return readPodRecord({
+    metadata: { name, namespace: "default", uid, resourceVersion: "5", creationTimestamp: created },
+  })!;
 }
 
 /** Only what CellPods asks of an informer. */

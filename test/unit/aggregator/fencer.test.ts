@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { type PodRecord, readPod } from "../../../src/api/pod.ts";
+import { type PodRecord, readPodRecord } from "../../../src/api/pod.ts";
 import { Fencer } from "../../../src/aggregator/fencer.ts";
 import { FenceRegistry } from "../../../src/accounting/settle/fence-registry.ts";
 import { KubeError, type KubeErrorKind } from "../../../src/kube/kube-client.ts";
@@ -11,7 +11,7 @@ import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 
 function podNamed(name: string): PodRecord {
-  return readPod({ metadata: { name, namespace: "default", uid: `uid-${name}`, resourceVersion: "5" } })!;
+  return readPodRecord({ metadata: { name, namespace: "default", uid: `uid-${name}`, resourceVersion: "5" } })!;
 }
 
 function bench() {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { parseTime } from "../../../src/api/micro-time.ts";
-import { readAnnotations, readPod } from "../../../src/api/pod.ts";
+import { readAnnotations, readPodRecord } from "../../../src/api/pod.ts";
 
 const metadata = { name: "web-0", namespace: "default", uid: "u", resourceVersion: "7" };
 const condition = (type: string, status = "True"): object => ({
@@ -16,19 +16,19 @@ test("a pod becomes a flat record", () => {
     { labels: { app: "web" }, creationTimestamp: "2026-01-01T00:00:00Z" },
     { phase: "Running", conditions: ["PodScheduled", "Initialized", "Ready"].map((type) => condition(type)) },
   );
-  assert.deepEqual(readPod(raw), {
+  assert.deepEqual(readPodRecord(raw), {
     key: "default/web-0",
     namespace: "default",
     name: "web-0",
     uid: "u",
     resourceVersion: "7",
     labels: { app: "web" },
-    terminating: false,
-    terminal: false,
-    scheduled: true,
-    initialized: true,
-    running: true,
-    ready: true,
+    isTerminating: false,
+    isTerminal: false,
+    isScheduled: true,
+    isInitialized: true,
+    isRunning: true,
+    isReady: true,
     readySince: parseTime("2026-01-01T00:00:05Z"),
     eventTime: parseTime("2026-01-01T00:00:00Z"),
   });
@@ -42,36 +42,36 @@ test("conditions that are not True do not hold, and readySince is only of a Read
       conditions: [condition("PodScheduled", "False"), condition("Ready", "Unknown"), condition("Initialized", "true")],
     },
   );
-  const pod = readPod(raw);
+  const pod = readPodRecord(raw);
   assert.deepEqual(
-    [pod?.scheduled, pod?.initialized, pod?.running, pod?.ready, pod?.readySince],
+    [pod?.isScheduled, pod?.isInitialized, pod?.isRunning, pod?.isReady, pod?.readySince],
     [false, false, false, false, undefined],
   );
 });
 
 test("Failed and Succeeded are terminal, a deletionTimestamp is terminating", () => {
-  assert.equal(readPod(podWith({}, { phase: "Failed" }))?.terminal, true);
-  assert.equal(readPod(podWith({}, { phase: "Succeeded" }))?.terminal, true);
-  assert.equal(readPod(podWith({ deletionTimestamp: "2026-01-01T00:00:00Z" }))?.terminating, true);
-  assert.equal(readPod(podWith({ deletionTimestamp: new Date(0) }))?.terminating, true);
-  assert.equal(readPod(podWith({ deletionTimestamp: null }))?.terminating, false);
+  assert.equal(readPodRecord(podWith({}, { phase: "Failed" }))?.isTerminal, true);
+  assert.equal(readPodRecord(podWith({}, { phase: "Succeeded" }))?.isTerminal, true);
+  assert.equal(readPodRecord(podWith({ deletionTimestamp: "2026-01-01T00:00:00Z" }))?.isTerminating, true);
+  assert.equal(readPodRecord(podWith({ deletionTimestamp: new Date(0) }))?.isTerminating, true);
+  assert.equal(readPodRecord(podWith({ deletionTimestamp: null }))?.isTerminating, false);
 });
 
 test("what lacks a name, namespace, UID or version is no pod, and nothing makes it throw", () => {
-  for (const field of Object.keys(metadata)) assert.equal(readPod(podWith({ [field]: "" })), undefined, field);
+  for (const field of Object.keys(metadata)) assert.equal(readPodRecord(podWith({ [field]: "" })), undefined, field);
   for (const other of [null, undefined, 1, "x", [], {}, { metadata: null }, { metadata: [] }])
-    assert.equal(readPod(other), undefined);
+    assert.equal(readPodRecord(other), undefined);
   const odd = {
     metadata: { ...metadata, labels: 5, annotations: [], managedFields: {} },
     status: { conditions: "none", phase: 4 },
   };
-  assert.deepEqual(readPod(odd)?.labels, {});
+  assert.deepEqual(readPodRecord(odd)?.labels, {});
 });
 
 test("labels that are not texts are left out, and label sets can be shared", () => {
-  assert.deepEqual(readPod(podWith({ labels: { a: "1", b: 2, c: null } }))?.labels, { a: "1" });
+  assert.deepEqual(readPodRecord(podWith({ labels: { a: "1", b: 2, c: null } }))?.labels, { a: "1" });
   const shared = { app: "web" };
-  assert.equal(readPod(podWith({ labels: { app: "web" } }), () => shared)?.labels, shared);
+  assert.equal(readPodRecord(podWith({ labels: { app: "web" } }), () => shared)?.labels, shared);
 });
 
 test("annotations are read from any object", () => {
@@ -82,9 +82,9 @@ test("annotations are read from any object", () => {
 test("the event time is the newest creation, update, touch or deletion, or what the given reader says", () => {
   const status = { conditions: [condition("Ready")] };
   const raw = podWith({ managedFields: [{ time: "2026-01-01T00:00:09Z" }], annotations: { a: "1" } }, status);
-  assert.equal(readPod(raw)?.eventTime, parseTime("2026-01-01T00:00:09Z"));
+  assert.equal(readPodRecord(raw)?.eventTime, parseTime("2026-01-01T00:00:09Z"));
   const asked: unknown[] = [];
-  const read = readPod(raw, undefined, (...parts) => {
+  const read = readPodRecord(raw, undefined, (...parts) => {
     asked.push(...parts);
     return undefined;
   });

@@ -1,18 +1,18 @@
 /** Metrics that keep what was counted, as `name{label="value"}` lines. */
-import { type Labels, type Metrics } from "../../../src/util/metrics.ts";
+import { type MetricLabels, type Metrics } from "../../../src/util/metrics.ts";
 
 export interface CountingMetrics extends Metrics {
   /** Counters and gauges: the value; histograms: the number of observations. 0 when never touched. */
-  value(name: string, labels?: Labels): number;
+  value(name: string, labels?: MetricLabels): number;
   scrape(): void;
 }
 
 export function createCountingMetrics(): CountingMetrics {
   const values = new Map<string, number>();
   const samples: (() => void)[] = [];
-  const key = (name: string, labels: Labels = {}): string =>
+  const key = (name: string, labels: MetricLabels = {}): string =>
     `${name}${JSON.stringify(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)))}`;
-  const add = (name: string, labels: Labels | undefined, by: number): void => {
+  const add = (name: string, labels: MetricLabels | undefined, by: number): void => {
     values.set(key(name, labels), (values.get(key(name, labels)) ?? 0) + by);
   };
   return {

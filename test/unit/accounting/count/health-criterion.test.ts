@@ -12,22 +12,27 @@ test("a Ready pod is available minReadySeconds after it became Ready, without th
 });
 
 test("no passing of time makes a pod available that is not Ready, terminating, finished or without a time", () => {
-  for (const changes of [{ ready: false }, { terminating: true }, { terminal: true }, { readySince: undefined }]) {
+  for (const changes of [
+    { isReady: false },
+    { isTerminating: true },
+    { isTerminal: true },
+    { readySince: undefined },
+  ]) {
     assert.equal(availableFrom(pod("x", changes), 30), undefined);
   }
 });
 
 test("each criterion looks at its own property", () => {
   const properties = {
-    Scheduled: "scheduled",
-    Initialized: "initialized",
-    Running: "running",
-    Ready: "ready",
+    Scheduled: "isScheduled",
+    Initialized: "isInitialized",
+    Running: "isRunning",
+    Ready: "isReady",
   } as const;
   for (const criterion of healthCriteria) {
     assert.equal(canMeet(criterion, pod("x"), 30), true);
-    assert.equal(canMeet(criterion, pod("x", { terminating: true }), 30), false);
-    assert.equal(canMeet(criterion, pod("x", { terminal: true }), 30), false);
+    assert.equal(canMeet(criterion, pod("x", { isTerminating: true }), 30), false);
+    assert.equal(canMeet(criterion, pod("x", { isTerminal: true }), 30), false);
     for (const [name, property] of Object.entries(properties)) {
       const isAffected = name === criterion || (name === "Ready" && criterion === "Available");
       assert.equal(

@@ -4,17 +4,17 @@ import { countPods } from "../../../../src/accounting/count/pod-counts.ts";
 import { at, pod } from "../samples.ts";
 
 test("terminating and finished pods count for nothing", () => {
-  const { counts } = countPods([pod("x", { terminating: true }), pod("y", { terminal: true })], 0, at(0));
+  const { counts } = countPods([pod("x", { isTerminating: true }), pod("y", { isTerminal: true })], 0, at(0));
   assert.ok(Object.values(counts).every((count) => count === 0));
 });
 
 test("each property is counted by itself", () => {
-  const bare = { scheduled: false, initialized: false, running: false, ready: false };
+  const bare = { isScheduled: false, isInitialized: false, isRunning: false, isReady: false };
   const pods = [
     pod("a", bare),
-    pod("b", { ...bare, scheduled: true }),
-    pod("c", { ...bare, scheduled: true, initialized: true }),
-    pod("d", { ...bare, scheduled: true, initialized: true, running: true }),
+    pod("b", { ...bare, isScheduled: true }),
+    pod("c", { ...bare, isScheduled: true, isInitialized: true }),
+    pod("d", { ...bare, isScheduled: true, isInitialized: true, isRunning: true }),
     pod("e"),
   ];
   assert.deepEqual(countPods(pods, 0, at(0)).counts, {
@@ -39,7 +39,7 @@ test("a pod is available from the exact moment on, and the next one's moment is 
 });
 
 test("nobody is waited for when all are available or none is Ready", () => {
-  const census = countPods([pod("x"), pod("y", { ready: false, readySince: undefined })], 30, at(0));
+  const census = countPods([pod("x"), pod("y", { isReady: false, readySince: undefined })], 30, at(0));
   assert.equal(census.nextAvailableAt, undefined);
   assert.equal(countPods([], 30, at(0)).newestAvailableAt, undefined);
 });

@@ -4,7 +4,7 @@ import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { isFull, record } from "../../../../src/accounting/history/record.ts";
 import { anonymous, at, disruption, packed, single, timeText, version } from "../samples.ts";
 
-const context = { now: at(10), recordsPodName: (): boolean => false };
+const context = { now: at(10), requiresPodName: (): boolean => false };
 const deletionOf = (uid: string, podVersion = 20): ReturnType<typeof disruption> =>
   disruption(uid, { as: { resourceVersion: version(podVersion) } });
 const evictionOf = (uid: string): ReturnType<typeof disruption> => ({ ...deletionOf(uid), operation: "evict" });
@@ -13,14 +13,14 @@ const ofX = (buckets: readonly Bucket[]): Bucket | undefined => buckets.find(({ 
 test("a DELETE is recorded with UID, time and version, an eviction without version", () => {
   assert.deepEqual(record([], deletionOf("x"), context), {
     buckets: [{ startTime: timeText(10), podUID: "x", podResourceVersion: "20" }],
-    repeated: false,
-    takenOut: false,
+    isRepeated: false,
+    isTakenOut: false,
   });
   assert.deepEqual(record([], evictionOf("x"), context).buckets, [{ startTime: timeText(10), podUID: "x" }]);
 });
 
 test("the name is written where the cell wants it", () => {
-  const { buckets } = record([], deletionOf("x"), { ...context, recordsPodName: (cellID) => cellID === "a" });
+  const { buckets } = record([], deletionOf("x"), { ...context, requiresPodName: (cellID) => cellID === "a" });
   assert.equal(buckets[0]?.podName, "x");
 });
 
@@ -28,7 +28,7 @@ describe("a repeated review", () => {
   test("refreshes the start time and raises the version, never lowers it", () => {
     const raised = record([single("x", 10), single("y", 1)], deletionOf("x", 20), context);
     assert.deepEqual(raised.buckets, [single("y", 1), { ...single("x", 20), startTime: timeText(10) }]);
-    assert.equal(raised.repeated, true);
+    assert.equal(raised.isRepeated, true);
     assert.equal(ofX(record([single("x", 30)], deletionOf("x", 20), context).buckets)?.podResourceVersion, "30");
   });
 
@@ -49,7 +49,7 @@ describe("a repeated review", () => {
 
   test("takes a packed pod out, with a version not below its bucket's", () => {
     const result = record([packed(["x", "y"], 30)], deletionOf("x", 20), context);
-    assert.equal(result.takenOut && result.repeated, true);
+    assert.equal(result.isTakenOut && result.isRepeated, true);
     assert.deepEqual(result.buckets, [packed(["y"], 30), { ...single("x", 30), startTime: timeText(10) }]);
     assert.deepEqual(record([packed(["x"], 3)], deletionOf("x", 20), context).buckets.length, 1);
   });

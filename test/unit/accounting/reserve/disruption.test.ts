@@ -18,7 +18,7 @@ test("a pod that meets its criterion needs quota, for DELETE and eviction", () =
 
 test("a terminating pod needs nothing, not even a record", () => {
   for (const operation of ["delete", "evict"] as const) {
-    assert.equal(need({ operation, isForced: true, as: { terminating: true } }), "nothing");
+    assert.equal(need({ operation, isForced: true, as: { isTerminating: true } }), "nothing");
   }
 });
 
@@ -26,7 +26,7 @@ describe("a pod that only a new version could make count", () => {
   test("is deleted without a record", () => {
     assert.equal(need({ as: notReady }), "nothing");
     assert.equal(need({ as: notReady, isForced: true }), "nothing");
-    assert.equal(need({ as: { terminal: true } }), "nothing");
+    assert.equal(need({ as: { isTerminal: true } }), "nothing");
     assert.equal(need({ as: { readySince: undefined } }), "nothing");
   });
 

@@ -50,10 +50,10 @@ describe("settlement by time", () => {
 
   test("is what every algorithm but observed does, whatever the snapshot says of the pod", () => {
     const bench = new Bench().see([single("a", 10, 5)], 0);
-    const { buckets, watch, fences } = bench;
+    const { buckets, firstSeen, fences } = bench;
     const input = {
       buckets,
-      watch,
+      firstSeen,
       fences,
       config: settlementConfig,
       nowMs: 1e6,

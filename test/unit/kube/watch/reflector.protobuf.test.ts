@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { type PodRecord, readPod } from "../../../../src/api/pod.ts";
+import { type PodRecord, readPodRecord } from "../../../../src/api/pod.ts";
 import { createInformer } from "../../../../src/kube/watch/index.ts";
 import { pods } from "../../../../src/kube/resources.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
@@ -28,7 +28,7 @@ async function startSynced(t: { after(end: () => Promise<void>): void }) {
     client,
     resource: pods,
     preferProtobuf: true,
-    decode: (raw) => readPod(raw),
+    decode: (raw) => readPodRecord(raw),
     clock,
     rng: createSeededRng(1),
     logger: silentLogger,

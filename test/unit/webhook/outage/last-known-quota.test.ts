@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readPod } from "../../../../src/api/pod.ts";
+import { readPodRecord } from "../../../../src/api/pod.ts";
 import { createJudge, type Deletion } from "../../../../src/webhook/protector/judge.ts";
 import { LastKnownQuota } from "../../../../src/webhook/outage/last-known-quota.ts";
 import { type ProtectorView, readView } from "../../../../src/webhook/protector/protector-view.ts";
@@ -20,7 +20,7 @@ function view(count: number, version = 10, buckets: readonly Json[] = []): Prote
 }
 
 function deletion(name: string, more: Partial<Deletion> = {}): Deletion {
-  const record = readPod(pod(name));
+  const record = readPodRecord(pod(name));
   assert.ok(record !== undefined);
   return { operation: "delete", cellID: "c1", pod: record, criterion: "Available", isForced: false, ...more };
 }
@@ -29,8 +29,8 @@ const deletions = (count: number, prefix = "p") =>
   Array.from({ length: count }, (_, index) => deletion(`${prefix}${index}`));
 
 function quota(replicas: number): LastKnownQuota {
-  const { history, recordsPodName } = settings;
-  return new LastKnownQuota(createJudge({ clock: createVirtualClock(), history, recordsPodName }), replicas);
+  const { history, requiresPodName } = settings;
+  return new LastKnownQuota(createJudge({ clock: createVirtualClock(), history, requiresPodName }), replicas);
 }
 
 function admitted(lender: LastKnownQuota, state: ProtectorView, asked: readonly Deletion[]): number {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readPod } from "../../../../src/api/pod.ts";
+import { readPodRecord } from "../../../../src/api/pod.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { createJudge, type Deletion } from "../../../../src/webhook/protector/judge.ts";
 import { type ProtectorView, readView } from "../../../../src/webhook/protector/protector-view.ts";
@@ -14,7 +14,7 @@ function viewOf(parts: ProtectorParts): ProtectorView {
 }
 
 function deletion(name: string, labels: Record<string, string> = { app: "web" }): Deletion {
-  const record = readPod(pod(name, { labels }));
+  const record = readPodRecord(pod(name, { labels }));
   assert.ok(record !== undefined);
   return { operation: "delete", cellID: "c1", pod: record, criterion: "Available", isForced: false };
 }
@@ -23,7 +23,7 @@ const judgeWith = (maxConcurrentLag: number) =>
   createJudge({
     clock: createVirtualClock(),
     history: { maxConcurrentLag, compactThreshold: 100, aggregationRateMs: 1000 },
-    recordsPodName: () => true,
+    requiresPodName: () => true,
   });
 const nothingLost = new Map();
 

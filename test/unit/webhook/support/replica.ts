@@ -1,6 +1,6 @@
 /** A webhook replica over fake cores, driven through its HTTP app without sockets on a virtual clock. */
 import { type LogFields, type Logger } from "../../../../src/util/logger.ts";
-import { type Labels, type Metrics } from "../../../../src/util/metrics.ts";
+import { type MetricLabels, type Metrics } from "../../../../src/util/metrics.ts";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { createWebhook, type Webhook, type WebhookOptions } from "../../../../src/webhook/index.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
@@ -32,18 +32,18 @@ export interface Replica {
   send(body: unknown, options?: { cellID?: string; query?: string; signal?: AbortSignal }): Promise<Answer>;
 }
 
-export const criteria: WebhookOptions["criteria"] = (["Scheduled", "Initialized", "Running", "Ready"] as const).map(
-  (criterion) => ({ criterion, annotation: { key: annotations.healthCriterion, value: criterion } }),
-);
+export const healthCriteria: WebhookOptions["healthCriteria"] = (
+  ["Scheduled", "Initialized", "Running", "Ready"] as const
+).map((criterion) => ({ criterion, annotation: { key: annotations.healthCriterion, value: criterion } }));
 
 /** The flags at their defaults, but without a delay before the first batch. */
 export const settings = {
   workers: { kind: "none" },
   pathPrefix: "",
   allowedCells: new Set<string>(),
-  isDryRun: false,
-  criteria,
-  recordsPodName: () => false,
+  dryRun: false,
+  healthCriteria,
+  requiresPodName: () => false,
   history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
   coldStartDelayMs: 0,
   retryBackoffBaseMs: 100,
@@ -162,13 +162,13 @@ export class RecordedLog implements Logger {
 export class RecordedMetrics implements Metrics {
   readonly values = new Map<string, number[]>();
   counter(name: string) {
-    return { inc: (labels: Labels = {}, by = 1) => this.#add(name, labels, by) };
+    return { inc: (labels: MetricLabels = {}, by = 1) => this.#add(name, labels, by) };
   }
   gauge(name: string) {
-    return { set: (labels: Labels, value: number) => this.#add(name, labels, value) };
+    return { set: (labels: MetricLabels, value: number) => this.#add(name, labels, value) };
   }
   histogram(name: string) {
-    return { observe: (labels: Labels, value: number) => this.#add(name, labels, value) };
+    return { observe: (labels: MetricLabels, value: number) => this.#add(name, labels, value) };
   }
   onScrape(): void {}
   /** Number of observations whose text starts with `prefix`. */
@@ -177,7 +177,7 @@ export class RecordedMetrics implements Metrics {
     for (const [text, values] of this.values) if (text.startsWith(prefix)) count += values.length;
     return count;
   }
-  #add(name: string, labels: Labels, value: number): void {
+  #add(name: string, labels: MetricLabels, value: number): void {
     const text = `${name}{${Object.entries(labels)
       .map(([key, label]) => `${key}="${label}"`)
       .join(",")}}`;

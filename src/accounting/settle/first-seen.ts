@@ -1,0 +1,148 @@
+/**
+ * When this aggregator first saw each bucket of one cell of one PodProtector, on its own monotonic clock (design 2.3,
+ * "seen").
+ *
+ * A wait starts again whenever startTime or podResourceVersion of a single bucket changes, when a pod moves between a
+ * single and a packed bucket, after a restart, and, for packed and anonymous pods, after a gap in the watch of
+ * PodProtectors (a packed pod may have been taken out, admitted again and packed again unseen; an anonymous one may
+ * have left and another come in its place).
+ */
+import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
+import { bucketKind } from "../history/bucket.ts";
+
+export interface Seen {
+  /** First seen in its present form. */
+  sinceMs: number;
+  /** Since when the snapshot has been at or above the bucket's version; set by `comparableSinceMs`. */
+  comparableSinceMs?: number;
+}
+
+interface SingleSeen extends Seen {
+  readonly startTime: string;
+  readonly version: string | undefined;
+}
+
+/** The number of anonymous admissions from this moment to the next sample. */
+interface Sample {
+  readonly atMs: number;
+  count: number;
+}
+
+/**
+ * Samples of the anonymous number kept at most; beyond it the two oldest become one with the smaller count at the later
+ * time, which only makes settlement later. Go webhooks write at most a few times a second and object: 1,024 covers a
+ * settle window.
+ */
+const samplesMax = 1024;
+
+export class FirstSeen {
+  #singles = new Map<string, SingleSeen>();
+  #packed = new Map<string, Seen>();
+  #samples: Sample[] = [];
+
+  /**
+   * Takes note of the cell's buckets. Call it for every version of the object that the watch delivers.
+   * @param isContinuous false after a relist: versions of the object may have been missed
+   */
+  observe(buckets: readonly Bucket[], nowMs: number, isContinuous: boolean): void {
+    const singles = new Map<string, SingleSeen>();
+    const packed = new Map<string, Seen>();
+    let anonymous = 0;
+    for (const bucket of buckets) {
+      const kind = bucketKind(bucket);
+      if (kind.kind === "single") {
+        const before = this.#singles.get(kind.podUID);
+        const unchanged = before?.startTime === bucket.startTime && before.version === kind.version;
+        singles.set(
+          kind.podUID,
+          unchanged ? before : { sinceMs: nowMs, startTime: bucket.startTime, version: kind.version },
+        );
+      } else if (kind.kind === "packed") {
+        for (const digest of kind.digests.list()) {
+          packed.set(digest, (isContinuous ? this.#packed.get(digest) : undefined) ?? { sinceMs: nowMs });
+        }
+      } else {
+        anonymous += kind.counter;
+      }
+    }
+    this.#singles = singles;
+    this.#packed = packed;
+    if (!isContinuous) this.#samples = [];
+    this.#observeAnonymous(anonymous, nowMs);
+  }
+
+  /** Starts all waits again (the worker's history was reset). */
+  restart(nowMs: number): void {
+    for (const [podUID, seen] of this.#singles) {
+      this.#singles.set(podUID, { sinceMs: nowMs, startTime: seen.startTime, version: seen.version });
+    }
+    for (const digest of this.#packed.keys()) this.#packed.set(digest, { sinceMs: nowMs });
+    const count = this.anonymousCount();
+    this.#samples = count === 0 ? [] : [{ atMs: nowMs, count }];
+  }
+
+  single(podUID: string): Seen {
+    return this.#singles.get(podUID) ?? unseen;
+  }
+
+  packed(digest: string): Seen {
+    return this.#packed.get(digest) ?? unseen;
+  }
+
+  /** Since when the snapshot could be compared with this bucket; the first call says now. */
+  comparableSinceMs(seen: Seen, nowMs: number): number {
+    if (seen === unseen) return nowMs;
+    seen.comparableSinceMs ??= nowMs;
+    return seen.comparableSinceMs;
+  }
+
+  anonymousCount(): number {
+    return this.#samples.at(-1)?.count ?? 0;
+  }
+
+  /** When the oldest of the present anonymous admissions was seen; undefined when there are none. */
+  anonymousSinceMs(): number | undefined {
+    return this.anonymousCount() === 0 ? undefined : this.#samples[0]?.atMs;
+  }
+
+  /** The smallest number at any moment from `fromMs` until now; 0 when the number was not yet known at `fromMs`. */
+  anonymousMinimumSince(fromMs: number): number {
+    const first = this.#samples[0];
+    if (first === undefined || first.atMs > fromMs) return 0;
+    let minimum = this.anonymousCount();
+    for (const sample of this.#samples.toReversed()) {
+      minimum = Math.min(minimum, sample.count);
+      if (sample.atMs <= fromMs) break;
+    }
+    return minimum;
+  }
+
+  /** The earliest moment at which a barrier may be sent that settles more than one sent at `barrierSentAtMs` did. */
+  anonymousRipeAtMs(settleWindowMs: number, barrierSentAtMs: number): number {
+    const next = this.#samples.find((sample) => sample.atMs + settleWindowMs > barrierSentAtMs);
+    return (next ?? this.#samples.at(-1) ?? { atMs: 0 }).atMs + settleWindowMs;
+  }
+
+  #observeAnonymous(count: number, nowMs: number): void {
+    const before = this.anonymousCount();
+    if (count === before) return;
+    if (count < before) {
+      // What left was the oldest part (only this cell's aggregator removes any), so it is taken out of the past as
+      // well; otherwise the newer part that stays would look as old as the part that went.
+      const left = before - count;
+      for (const sample of this.#samples) sample.count = Math.max(0, sample.count - left);
+    }
+    this.#samples.push({ atMs: nowMs, count });
+    if (count === 0) this.#samples = [];
+    else if (this.#samples.length > samplesMax) this.#mergeOldest();
+  }
+
+  #mergeOldest(): void {
+    const [first, second] = this.#samples;
+    if (first === undefined || second === undefined) return;
+    this.#samples.splice(0, 2, { atMs: second.atMs, count: Math.min(first.count, second.count) });
+  }
+}
+
+/** A bucket that was never observed has waited for nothing. */
+const unseen: Seen = Object.freeze({ sinceMs: Infinity });
