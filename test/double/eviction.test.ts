@@ -68,7 +68,7 @@ test("an eviction that asks for a dry run in its deleteOptions is reviewed and c
   assert.equal(engine.get(types.pods, "default", "a"), pod);
 });
 
-test("a disruption budget refuses with 429 until its status allows a disruption, and the eviction takes it", async () => {
+test("a disruption budget refuses with 429 until its status allows a disruption, which an eviction uses", async () => {
   const { engine } = await createTestCluster();
   await createLivePod(engine, "a");
   await engine.patch(types.pods, "default", "a", mergePatch({ status: { phase: "Running" } }), {

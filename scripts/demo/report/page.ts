@@ -107,8 +107,8 @@ export function reportPage(data: ReportData): string {
 refuses each deletion that would take a service under its floor.</p>
 ${verdictBox(data)}
 ${charts.join("\n")}
-<p class="soft">The red line is a second run of the same disaster, in which no webhook is configured. It is drawn so that
-both disasters begin at the same moment.</p>
+<p class="soft">The red line is a second run of the same disaster, in which no webhook is configured. It is drawn so
+that both disasters begin at the same moment.</p>
 <h2>In figures</h2>
 ${tableOf(data.services)}
 <p class="soft">Lowest: available pods (ready and not being deleted) after every single change of a pod. With Podseidon

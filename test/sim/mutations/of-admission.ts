@@ -167,18 +167,11 @@ export const mutationsOfAdmission: readonly Mutation[] = [
   {
     name: "lost-answer-is-success",
     why: "a lost answer is never taken for success",
-<<<<<<< HEAD
-    file: "webhook/protector/status-writer.ts",
-    find: `const isConflict = isKubeError(error, "conflict");`,
-    replace:
-      `const isConflict = isKubeError(error, "conflict");\n      ` +
-      `if (isKubeError(error, "network", "timeout")) return body;`,
-=======
     file: "kube/pod-protectors.ts",
     find: `return { kind: kindOf(error), error, body };`,
-    replace: `if (error.kind === "network" || error.kind === "timeout") return { kind: "written", answer: readProtector(body), body };
+    replace: `if (error.kind === "network" || error.kind === "timeout")
+      return { kind: "written", answer: readProtector(body), body };
     return { kind: kindOf(error), error, body };`,
->>>>>>> main
   },
   {
     name: "no-compare-and-swap",
@@ -186,14 +179,9 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     file: "kube/pod-protectors.ts",
     find: `const body = { ...base.protector, status };`,
     replace:
-<<<<<<< HEAD
-      `const live = (await client.request({ method: "GET", path: resourcePath(podProtectors, { ` +
-      "namespace, name }) })) as typeof base.protector;\n" +
-      `    const body = { ...base.protector, metadata: live.metadata, status };`,
-=======
-      `const live = (await client.request({ method: "GET", path: resourcePath(podProtectors, { namespace, name }) })) as typeof base.protector;\n` +
+      `const at = resourcePath(podProtectors, { namespace, name });\n` +
+      `  const live = (await client.request({ method: "GET", path: at })) as typeof base.protector;\n` +
       `  const body = { ...base.protector, metadata: live.metadata, status };`,
->>>>>>> main
   },
   {
     name: "verdicts-mixed-up",
