@@ -4,7 +4,7 @@
  *
  * The core logic is what decides about a deletion, keeps the counts and makes the floors: accounting and quota, label
  * index, batching, watches, aggregator, generator, and of the webhook all but its edge. Not part of it:
- * - src/webhook/{app,admission-review,review-body,in-flight-limit}.ts: the HTTP edge. A simulated API server asks in
+ * - src/webhook/http/: the HTTP edge. A simulated API server asks in
  *   one form only; fuzzing and the tests of the app send the others.
  * - src/webhook/{webhook,index}.ts and the like: composition, which each run goes through; index.ts and metrics.ts
  *   decide nothing.
