@@ -61,7 +61,7 @@ test("a TLS client that trusts the authority can talk to a server with this cert
   const servername = "podseidon-webhook.podseidon-system.svc";
   const client = connect({ host: "127.0.0.1", port, servername, ca: fresh.caCertificate });
   t.after(() => client.destroy());
-  const [data] = await once(client, "data", { signal: AbortSignal.timeout(10_000) });
+  const [data] = await once(client, "data", { signal: AbortSignal.timeout(60_000) });
   assert.equal(String(data), "hello");
   assert.ok(client.authorized);
 });
