@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { load, loadBad, loadGood } from "./load.ts";
 
 /** Arguments that cannot work together, and what the message has to name. */
@@ -86,11 +86,11 @@ const impossible: readonly [string, RegExp][] = [
   ],
 ];
 
-it("combinations that cannot work are refused with the flags and what is allowed", () => {
+test("combinations that cannot work are refused with the flags and what is allowed", () => {
   for (const [argv, message] of impossible) assert.match(loadBad(argv.split(" ")), message, argv);
 });
 
-it("the same values are fine where nothing clashes", () => {
+test("the same values are accepted where nothing conflicts", () => {
   const possible = [
     "--role=aggregator --aggregator-leader-elector-enable=false --aggregator-leader-elector-lease-duration=1s",
     "--role=generator --healthz-port=9090 --healthz-bind-addr=127.0.0.2",
@@ -108,7 +108,7 @@ it("the same values are fine where nothing clashes", () => {
   for (const argv of possible) loadGood(argv.split(" "));
 });
 
-it("combinations of roles that do not run are not judged", () => {
+test("combinations of roles that do not run are not checked", () => {
   const env = { PODSEIDON_FLAG_WEBHOOK_ENABLE: "false", PODSEIDON_FLAG_AGGREGATOR_RATE_JITTER_LOW: "2" };
   assert.equal(load(["--role=generator"], { env }).kind, "config");
   assert.equal(load(["--role=webhook"], { env }).kind, "error");
