@@ -41,7 +41,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     logger,
     metrics: generatorMetrics,
   });
-  metrics.onScrape(() => generatorMetrics.queueSize.set({}, generator.queueSize));
+  metrics.onScrape(() => generatorMetrics.sizes(generator.sizes()));
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   health.register("generator-worker/deployment/informer-sync", syncCheck("Deployments", sources));
 
@@ -53,7 +53,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     logger,
   });
   return [
-    createBackground("generator", async (signal) => {
+    createBackground("generator-worker", async (signal) => {
       const synced = Promise.all([whenSynced(protectors, signal), whenSynced(sources, signal)]);
       const watching = Promise.all([protectors.run(signal), sources.run(signal)]);
       await synced;
