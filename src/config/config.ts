@@ -1,7 +1,7 @@
 /**
- * The settings as the program reads them: nested by component, frozen, with units in the names. Components take a Pick of
- * the part that they need. Only this file knows both the names of the flags and the fields of the Config; the compiler
- * checks each.
+ * The settings as the program reads them: nested by component, frozen, with units in the names. Components take a Pick
+ * of the part that they need. Only this file knows both the names of the flags and the fields of the Config; the
+ * compiler checks each.
  */
 import type { LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import type { HealthCriterion } from "../accounting/count/health-criterion.ts";
@@ -353,7 +353,7 @@ function updateTriggerConfig(values: FlagValues, roles: ReadonlySet<Role>): Upda
   };
 }
 
-/** The role update-trigger implies the enable flag. In a process with an aggregator, the aggregator runs the trigger. */
+/** The role update-trigger implies the enable flag. An aggregator in the same process runs the trigger itself. */
 export function updateTriggerRunBy(roles: ReadonlySet<Role>, isEnabled: boolean): UpdateTriggerConfig["runBy"] {
   const isWanted = isEnabled || roles.has("update-trigger");
   if (isWanted && roles.has("aggregator")) return "aggregator";

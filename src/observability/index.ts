@@ -1,4 +1,7 @@
-/** How a running process is observed: logs (logger.ts), metrics (metrics.ts, heartbeat.ts, histogram.ts), health (health.ts). */
+/**
+ * How a running process is observed: logs (logger.ts), metrics (metrics.ts, heartbeat.ts, histogram.ts) and health
+ * checks (health.ts).
+ */
 export { createHealth, type HealthRegistry } from "./health.ts";
 export { createHeartbeat } from "./heartbeat.ts";
 export { createLogger } from "./logger.ts";

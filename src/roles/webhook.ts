@@ -22,7 +22,7 @@ import { type Runtime } from "./runtime.ts";
 
 /** An API server has at most 200 mutating requests in flight by default, each on its own connection: enough for 25. */
 const connectionsMax = 5_000;
-/** A review usually takes about 100 ms, or 1 s with conflicts. Whether one that is cut off is retried is up to its caller. */
+/** A review usually takes about 100 ms, or 1 s with conflicts. One that is cut off may be retried by its caller. */
 const graceMs = 5_000;
 
 /** Rejected clients that are logged: more than a fleet has API servers. */
@@ -133,7 +133,10 @@ function createWatchedInformer(
   });
 }
 
-/** The namespaces with a policy of their own. Undefined with --core-kube-target-namespace: Namespaces are cluster-scoped. */
+/**
+ * The namespaces with a policy of their own. Undefined with --core-kube-target-namespace, since namespaces are
+ * cluster-scoped.
+ */
 function createNamespaceInformer(
   runtime: Runtime,
   client: KubeClient,

@@ -1,7 +1,7 @@
 /**
  * Which clients an HTTPS listener serves when it asks for client certificates. Checked once per connection. A rejected
- * client gets its reason over HTTP, because a TLS alert reaches the log of an API server as little more than "connection
- * reset".
+ * client gets the reason over HTTP, because a TLS alert reaches the log of an API server as little more than
+ * "connection reset".
  */
 import { type Server } from "node:https";
 import { type Socket } from "node:net";
@@ -24,8 +24,8 @@ export interface ClientRejection {
 }
 
 /**
- * From now on checks the connections of `server`, which asks for certificates. The returned function says why the client
- * of a socket is rejected.
+ * From now on checks the connections of `server`, which asks for certificates. The returned function says why the
+ * client of a socket is rejected.
  */
 export function checkClients(server: Server, auth: ClientAuth): (socket: Socket) => ClientRejection | undefined {
   const rejections = new WeakMap<Socket, ClientRejection>();
@@ -47,7 +47,8 @@ function rejectionOf(socket: TLSSocket, allowedNames: ReadonlySet<string>): Clie
   }
   const names = namesOf(socket.getPeerCertificate());
   if (allowedNames.size === 0 || names.some((name) => allowedNames.has(name))) return undefined;
-  const message = `the client certificate is valid, but none of its names is allowed: ${names.map((name) => JSON.stringify(name)).join(", ")}`;
+  const shown = names.map((name) => JSON.stringify(name)).join(", ");
+  const message = `the client certificate is valid, but none of its names is allowed: ${shown}`;
   return { status: 403, message, peerAddress };
 }
 

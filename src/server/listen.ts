@@ -51,8 +51,8 @@ export interface Listener {
 }
 
 /**
- * Go's HTTP client (the API server) closes an idle connection after 90 s. This is longer, so that the server never closes
- * a connection that the client is about to use.
+ * Go's HTTP client (the API server) closes an idle connection after 90 s. This is longer, so that the server never
+ * closes a connection that the client is about to use.
  */
 const keepAliveTimeoutMs = 120_000;
 /** An API server waits at most 30 s for a webhook, so the body of a request must follow its header within that time. */
@@ -189,12 +189,8 @@ function bindTo(server: Server | https.Server, host: string, port: number): Prom
 
 function bindError({ name, bindAddress, port, portFlag }: ListenOptions, error: unknown): StartError {
   const reason = error instanceof Error ? error.message : String(error);
-  return new StartError(
-    `${name} cannot listen on ${bindAddress.includes(":") ? `[${bindAddress}]` : bindAddress}:${port} (--${portFlag}): ${reason}`,
-    {
-      cause: error,
-    },
-  );
+  const host = bindAddress.includes(":") ? `[${bindAddress}]` : bindAddress;
+  return new StartError(`${name} cannot listen on ${host}:${port} (--${portFlag}): ${reason}`, { cause: error });
 }
 
 /** The two steps of a graceful stop. */

@@ -109,7 +109,7 @@ test("the sync-time algorithm annotation carries the key of its annotation", () 
   });
 });
 
-test("while the core is unavailable, the webhook refuses unless last-known is set, with a share for three replicas", () => {
+test("the webhook refuses while the core is unavailable, unless last-known is set for three replicas", () => {
   const policy = (...argv: string[]) => loadGood(["--role=webhook", ...argv]).webhook.coreUnavailable;
   assert.deepEqual(policy(), { policy: "refuse", replicas: 3 });
   assert.deepEqual(policy("--webhook-core-unavailable-policy=last-known", "--webhook-core-unavailable-replicas=5"), {

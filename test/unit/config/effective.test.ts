@@ -12,7 +12,8 @@ const world = {
   },
   files: {
     "/f.yaml":
-      "klog-v: 4\nwebhook-port: 2\nwebhook-requires-pod-name: by-cell\nwebhook-requires-pod-name.by-cell-filter: [a, b]",
+      "klog-v: 4\nwebhook-port: 2\n" +
+      "webhook-requires-pod-name: by-cell\nwebhook-requires-pod-name.by-cell-filter: [a, b]",
   },
 };
 const printed = (): string => {

@@ -139,7 +139,7 @@ test("a value with line breaks cannot break the line, and a password does not ap
   assert.doesNotMatch(message, /\n|secret/);
 });
 
-test("the command line takes precedence over the environment, the environment over the file, and the file over the default", () => {
+test("the command line takes precedence over the environment, that over the file, and that over the default", () => {
   const world = {
     env: { PODSEIDON_FLAG_KLOG_V: "2", PODSEIDON_FLAG_CONFIG: "/env.yaml" },
     files: { "/env.yaml": "klog-v: 3\nhealthz-port: 33", "/flag.yaml": "klog-v: 5\nhealthz-port: 55" },

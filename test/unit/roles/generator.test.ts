@@ -109,7 +109,7 @@ test("the flags of the Deployment plug-in and the target namespace arrive", asyn
   await stopped;
 });
 
-test("without the PodProtector CRD the role stays unready and says why, and works as soon as it is installed", async () => {
+test("without the PodProtector CRD the role stays unready with a reason, and works once it is installed", async () => {
   const core = await createCore();
   await core.createDeployment("web");
   const crd = core.engine.get(

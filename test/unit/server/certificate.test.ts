@@ -76,7 +76,7 @@ test("a Secret that is replaced by a symlink swap is noticed", async (t) => {
   stop();
 });
 
-test("the file of the client CA is read with the pair, has to hold a certificate, and is noticed when it changes", async (t) => {
+test("the file of the client CA must contain a certificate, and is reloaded when it changes", async (t) => {
   const folder = temporaryFolder(t);
   const caFile = path.join(folder, "ca.crt");
   const files = { ...writePem(folder, await createPem("x")), caFile };
@@ -101,7 +101,7 @@ test("the file of the client CA is read with the pair, has to hold a certificate
   stop();
 });
 
-test("while the two files do not fit, the old pair stays, is warned about once, and the new one is taken when complete", async (t) => {
+test("while the two files do not match, the old pair stays with one warning", async (t) => {
   const folder = temporaryFolder(t);
   const [old, next] = [await createPem("old"), await createPem("new")];
   const files = writePem(folder, old);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { aggregatorFlags } from "../../../../src/config/flags/aggregator.ts";
 import { defaults } from "./defaults.ts";
 
-test("aggregator and update-trigger have upstream's defaults but for observed settlement and a usable namespace", () => {
+test("the aggregator's defaults are upstream's, except for observed settlement and a usable namespace", () => {
   const found = defaults(aggregatorFlags);
   const expected = {
     "aggregator-cell-id": "default",
