@@ -24,7 +24,7 @@ const reviewers = 4;
 
 export const certificateRotationCases: readonly E2eCase[] = [
   {
-    name: "certificate: the Secret is replaced while reviews run: none fails, and every replica shows the new certificate",
+    name: "certificate: the Secret is replaced while reviews run: none fails, and every replica shows the new one",
     timeLimitMs: 120 * second,
     run,
   },
