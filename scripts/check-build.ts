@@ -5,12 +5,12 @@ import os from "node:os";
 import path from "node:path";
 
 const root = path.join(import.meta.dirname, "..");
-/** Most of it is Node (116 MB); the rest is room for the bundle and its code cache. */
+/** Node takes 116 MB; the rest is for the bundle and its code cache. */
 const bytesMax = 125e6;
 const startMsMax = 150;
-/** The fastest of several runs is judged: what else runs on the machine can only make a run slower. */
+/** The fastest of these runs counts: other load on the machine can only make a run slower. */
 const runs = 7;
-/** A start needs a tenth of a second; more than this hangs. */
+/** A start takes a tenth of a second; the limit only ends one that hangs. */
 const runTimeoutMs = 20_000;
 
 function check(folder: string): string[] {
@@ -29,7 +29,7 @@ function check(folder: string): string[] {
       timeout: runTimeoutMs,
     });
     timesMs.push(performance.now() - startMs);
-    if (result.status !== 0) return [`--version ended with ${result.status ?? result.signal}: ${result.stderr}`];
+    if (result.status !== 0) return [`--version exited with ${result.status ?? result.signal}: ${result.stderr}`];
     printed = result.stdout.trim();
   }
 
@@ -38,8 +38,8 @@ function check(folder: string): string[] {
   const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as { version: string };
   const missing = [version, process.version.slice(1)].filter((part) => !printed.includes(part));
   return [
-    ...missing.map((part) => `--version does not say ${part}`),
-    ...(bytes > bytesMax ? [`${bytes} bytes are more than ${bytesMax}`] : []),
+    ...missing.map((part) => `--version does not print ${part}`),
+    ...(bytes > bytesMax ? [`it has ${bytes} bytes, more than ${bytesMax}`] : []),
     ...(fastestMs > startMsMax ? [`--version takes ${fastestMs.toFixed(0)} ms, more than ${startMsMax}`] : []),
   ];
 }

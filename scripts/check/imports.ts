@@ -73,7 +73,7 @@ function judgeRelative(file: string, specifier: string): string | undefined {
   }
   const [from, to] = [folderOf(file), folderOf(target)];
   const [own, other] = [layerOf(from), layerOf(to)];
-  if (from === to || own === -1 || other === -1) return undefined; // an unknown folder is reported once, by checkImports
+  if (from === to || own === -1 || other === -1) return undefined; // unknown folders: checkImports
   if (other > own) return `${from} imports ${to}, which is above it`;
   if (other === own && layers[own]?.mayUsePeers !== true) return `${from} imports ${to}, which stands beside it`;
   return undefined;
