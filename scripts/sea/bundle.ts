@@ -9,9 +9,10 @@ export interface BundleFacts {
 }
 
 /**
- * The kubeconfig loader of client-node takes two functions from an index that also exports its 700 models and all API
- * classes. esbuild does not tree-shake modules that `import()` reaches, so all of them would stay: 4 MB instead of
- * 1 MB, and 40 ms of every start. If a new loader needs more of the index, the build fails: no matching export.
+ * KubeConfig of client-node, which only users with an `auth-provider` need, takes two functions from an index that also
+ * exports its 700 models and all API classes. esbuild does not tree-shake modules that `import()` reaches, so all of
+ * them would stay: 3 MB, and 40 ms of every start. If a new KubeConfig needs more of the index, the build fails: no
+ * matching export. Declaring the modules free of side effects instead leaves 0.4 MB of models in the bundle.
  */
 const narrowClientNode: esbuild.Plugin = {
   name: "narrow-client-node",
