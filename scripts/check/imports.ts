@@ -24,6 +24,7 @@ const layers: readonly Layer[] = [
 
 /** From the bottom to the top: the folders inside a folder of a layer. Files beside them are free, but see circles.ts. */
 const orders: Readonly<Record<string, readonly string[]>> = {
+  accounting: ["history", "settle", "count", "reserve"],
   webhook: ["outage", "protector", "decide", "http"],
 };
 
