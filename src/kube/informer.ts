@@ -29,8 +29,8 @@ export interface InformerHandler<T extends Stored> {
   onEvent(event: InformerEvent<T>): void;
   /** The progress has moved: after an event, a bookmark or a list. */
   onProgress?(version: ResourceVersion): void;
-  /** A (re)list has been applied and all its events delivered; `first` on the initial one. */
-  onListed?(first: boolean): void;
+  /** A (re)list has been applied and all its events delivered; `isFirst` on the initial one. */
+  onListed?(isFirst: boolean): void;
 }
 
 export interface Informer<T extends Stored> {

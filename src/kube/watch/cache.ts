@@ -2,6 +2,7 @@
  * What an informer knows: store, version and sync state. Applies what the server sent and calls the handlers, in that
  * order.
  */
+import { type ObjectKey, objectKey } from "../../api/object-key.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Decode, type InformerEvent, type InformerHandler, type Stored } from "../informer.ts";
@@ -13,11 +14,11 @@ export type ObjectFrame = Exclude<WatchFrame, { readonly type: "bookmark" }>;
 export class Cache<T extends Stored> {
   readonly store = new Store<T>();
   readonly handlers: InformerHandler<T>[] = [];
-  synced = false;
+  /** The handlers have processed a whole list. */
+  isSynced = false;
   /** Everything up to it has been delivered to the handlers. */
   version: ResourceVersion | undefined;
-  /** Nothing is delivered any more. */
-  stopped = false;
+  #isStopped = false;
   readonly #decode: Decode<T>;
   readonly #logger: Logger;
   readonly #countDecodeError: () => void;
@@ -28,14 +29,19 @@ export class Cache<T extends Stored> {
     this.#countDecodeError = countDecodeError;
   }
 
+  /** From now on nothing is delivered to the handlers. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   /** Adds a listed object to `objects`, which `replace` takes later. */
-  stage(objects: Map<string, T>, raw: unknown): void {
+  stage(objects: Map<ObjectKey, T>, raw: unknown): void {
     const object = this.#decoded(raw);
     if (object !== undefined) objects.set(object.key, object);
   }
 
   /** Like `stage`, for an event between the initial ones of a WatchList. */
-  stageFrame(objects: Map<string, T>, frame: ObjectFrame): void {
+  stageFrame(objects: Map<ObjectKey, T>, frame: ObjectFrame): void {
     if (frame.type === "deleted") objects.delete(rawKey(frame.object));
     else this.stage(objects, frame.object);
   }
@@ -44,7 +50,7 @@ export class Cache<T extends Stored> {
    * Swaps the content for a complete list made at `version`. A lower version than before is taken as it is: the history
    * was reset.
    */
-  replace(objects: Map<string, T>, version: ResourceVersion): void {
+  replace(objects: Map<ObjectKey, T>, version: ResourceVersion): void {
     if (this.version !== undefined && compareResourceVersions(version, this.version) < 0) {
       this.#logger.warn("The list is older than what was known: the server's history was reset, or it lags behind", {
         listVersion: version,
@@ -54,12 +60,12 @@ export class Cache<T extends Stored> {
       this.version = undefined;
     }
     this.#emit(this.store.replace(objects));
-    if (this.stopped) return;
-    const first = !this.synced;
+    if (this.#isStopped) return;
+    const isFirst = !this.isSynced;
     this.#advance(version);
-    this.synced = true;
+    this.isSynced = true;
     for (const handler of this.handlers) {
-      if (!this.stopped) handler.onListed?.(first);
+      if (!this.#isStopped) handler.onListed?.(isFirst);
     }
   }
 
@@ -67,7 +73,7 @@ export class Cache<T extends Stored> {
   apply(frame: WatchFrame): void {
     if (this.version !== undefined && compareResourceVersions(frame.version, this.version) <= 0) return;
     if (frame.type !== "bookmark") this.#emit(this.#eventsOf(frame));
-    if (!this.stopped) this.#advance(frame.version);
+    if (!this.#isStopped) this.#advance(frame.version);
   }
 
   #eventsOf(frame: ObjectFrame): Generator<InformerEvent<T>, void, undefined> {
@@ -82,7 +88,7 @@ export class Cache<T extends Stored> {
   #emit(events: Iterable<InformerEvent<T>>): void {
     for (const event of events) {
       for (const handler of this.handlers) {
-        if (this.stopped) return;
+        if (this.#isStopped) return;
         handler.onEvent(event);
       }
     }
@@ -91,7 +97,7 @@ export class Cache<T extends Stored> {
   #advance(version: ResourceVersion): void {
     this.version = version;
     for (const handler of this.handlers) {
-      if (!this.stopped) handler.onProgress?.(version);
+      if (!this.#isStopped) handler.onProgress?.(version);
     }
   }
 
@@ -106,8 +112,8 @@ export class Cache<T extends Stored> {
 }
 
 /** The key of an object that could not be decoded. */
-function rawKey(raw: unknown): string {
+function rawKey(raw: unknown): ObjectKey {
   const metadata = (raw as RawObject | null | undefined)?.metadata;
-  const name = String(metadata?.name);
-  return typeof metadata?.namespace === "string" && metadata.namespace !== "" ? `${metadata.namespace}/${name}` : name;
+  const namespace = typeof metadata?.namespace === "string" ? metadata.namespace : "";
+  return objectKey(namespace, String(metadata?.name));
 }

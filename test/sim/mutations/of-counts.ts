@@ -124,7 +124,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
     why: "versions between initial events promise nothing",
     file: "kube/watch/cache.ts",
     find: `if (frame.type === "deleted") objects.delete(rawKey(frame.object));`,
-    replace: `if (this.synced) this.#advance(frame.version);\n    if (frame.type === "deleted") objects.delete(rawKey(frame.object));`,
+    replace: `if (this.isSynced) this.#advance(frame.version);\n    if (frame.type === "deleted") objects.delete(rawKey(frame.object));`,
     scenario: "17-initial-events-out-of-order",
   },
   {
