@@ -1,6 +1,5 @@
 /**
- * What an informer knows: store, version and sync state. Applies what the server sent and calls the handlers, in that
- * order.
+ * What an informer knows: store, version and sync state. It first applies what the server sent, then calls the handlers.
  */
 import { type ObjectKey, objectKey } from "../../api/object-key.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
@@ -52,7 +51,7 @@ export class Cache<T extends Stored> {
    */
   replace(objects: Map<ObjectKey, T>, version: ResourceVersion): void {
     if (this.version !== undefined && compareResourceVersions(version, this.version) < 0) {
-      this.#logger.warn("The list is older than what was known: the server's history was reset, or it lags behind", {
+      this.#logger.warn("The list is older than the cache: the server's history was reset, or the server lags behind", {
         listVersion: version,
         knownVersion: this.version,
       });
@@ -105,7 +104,7 @@ export class Cache<T extends Stored> {
     const object = this.#decode(raw);
     if (object === undefined) {
       this.#countDecodeError();
-      this.#logger.warn("An object cannot be used and is treated as absent", { key: rawKey(raw) });
+      this.#logger.warn("Invalid object, treated as absent", { key: rawKey(raw) });
     }
     return object;
   }

@@ -42,7 +42,7 @@ const idleTimeoutMs = 150_000;
  */
 const shortWatchMs = 1_000;
 
-/** kube-apiserver asks for seconds; something on the way that asks for an hour must not make us blind for so long. */
+/** kube-apiserver asks for seconds. A proxy that asks for an hour must not leave the cache without news for so long. */
 const retryAfterMsMax = 60_000;
 
 /**
@@ -171,7 +171,7 @@ class Reflector<T extends Stored> implements Informer<T> {
   }
 
   async #wait(burden: Burden, retryAfterMs = 0): Promise<void> {
-    // In addition, not instead: the server tells all its clients the same time.
+    // In addition, not instead: the server gives all its clients the same time.
     const delayMs = Math.min(retryAfterMs, retryAfterMsMax) + this.#backoff.nextDelayMs(burden);
     await sleep(this.#options.clock, delayMs, this.#interrupt.signal);
   }
@@ -203,7 +203,7 @@ class Reflector<T extends Stored> implements Informer<T> {
       this.#cache.replace(objects, version);
       return { type: "ended", resumeFrom: version, isShort: false };
     } catch (error) {
-      // A mistake in a handler or here ends the process.
+      // Anything else is a mistake in a handler or here, and ends the process.
       return { type: "failed", resumeFrom: undefined, error: asKubeError(error), hasBegun };
     }
   }
@@ -289,8 +289,7 @@ class Reflector<T extends Stored> implements Informer<T> {
   }
 
   /**
-   * The server answered well, which is no news of the objects yet: something between it and us may swallow what
-   * follows.
+   * The server answered well, which is no news of the objects yet: a proxy on the way may swallow what follows.
    */
   #answered(): void {
     this.#lastError = undefined;
@@ -314,7 +313,7 @@ class Reflector<T extends Stored> implements Informer<T> {
     }
     const { error } = ending;
     this.#lastError = `cannot ${verb} ${name}: ${error.message}`;
-    logger.warn("Informer lost its list or watch and tries again", {
+    logger.warn("Failed to list or watch, retrying", {
       informer: name,
       verb,
       kind: error.kind,

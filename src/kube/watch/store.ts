@@ -1,6 +1,6 @@
 /**
- * The objects of an informer. Each change is a sequence of events; the store is changed just before the event that
- * tells of it is drawn.
+ * The objects of an informer. Each change is a sequence of events. The store changes just before the event of that
+ * change is taken from the sequence.
  */
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type InformerEvent, type Stored } from "../informer.ts";
@@ -40,7 +40,7 @@ export class Store<T extends Stored> {
     yield { type: "deleted", object: final ?? previous, finalStateUnknown: final === undefined };
   }
 
-  /** Swaps the whole content at once, then tells the differences: first what went, then what came or changed. */
+  /** Swaps the whole content at once, then yields the differences: first deletions, then additions and changes. */
   *replace(objects: Map<ObjectKey, T>): Generator<InformerEvent<T>, void, undefined> {
     const before = this.#objects;
     this.#objects = objects;
