@@ -73,7 +73,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     await Promise.all([aggregator.lead(leadership), trigger?.run(leadership)]);
   };
   return [
-    createBackground("aggregator", async (signal) => {
+    createBackground("aggregator-worker", async (signal) => {
       const protectorsSynced = whenSynced(protectors, signal);
       const podsSynced = whenSynced(podInformer, signal);
       const watchingProtectors = protectors.run(signal);
