@@ -1,6 +1,6 @@
 /**
- * The pods of the whole cell as settlement sees them: by UID, by digest, with the version and the newest moment that
- * they prove.
+ * The pods of the whole cell as settlement sees them, by UID and by digest, with the version of the snapshot and the
+ * newest moment that it covers (docs/accounting.md#observed-time).
  */
 import { type PodRecord } from "../api/pod.ts";
 import { type ResourceVersion } from "../api/resource-version.ts";
@@ -53,13 +53,13 @@ export class CellPods {
     this.#covers(this.#syncTime.ofBarrier(Math.round(this.#clock.epochMicros() - agoMs * 1000) as EpochMicros));
   }
 
-  /** Everything up to `time`, but at most until now, is in the snapshot. Annotations of pods can claim any time. */
+  /** The snapshot includes everything up to `time`, but at most up to now: annotations of pods can claim any time. */
   #covers(time: EpochMicros | undefined): void {
     if (time === undefined) return;
     const now = this.#clock.epochMicros();
     const before = this.#lastEventTime;
     const covered = Math.min(time, now) as EpochMicros;
-    // What lies ahead was taken from a clock that has been set back since.
+    // A covered time in the future comes from a clock that was set back since.
     if (before === undefined || covered > before || before > now) this.#lastEventTime = covered;
   }
 

@@ -89,17 +89,17 @@ export class CellWatch {
     this.#podsStartedAtMs = this.#options.clock.monotonicMs();
   }
 
-  /** Sends barriers until the signal aborts, those asked for before included. */
+  /** Sends barriers until the signal aborts, including those asked for before. */
   start(signal: AbortSignal): void {
     this.#barriers.start(signal);
   }
 
-  /** Asks for a barrier that is sent at or after `fromMs`, which may lie ahead. */
+  /** Asks for a barrier that is sent after `fromMs`, which may lie ahead. */
   wantBarrier(fromMs: MonotonicMs): void {
     this.#barriers.want(fromMs);
   }
 
-  /** When the newest barrier that the snapshot has passed was sent. */
+  /** When the newest barrier that the snapshot has passed was sent; `longAgo` when none was. */
   get barrierSentAtMs(): MonotonicMs {
     return this.#barriers.passedSentAtMs;
   }
@@ -138,8 +138,8 @@ export class CellWatch {
     this.#resetAtMs = undefined;
     const version = this.#pods.version();
     if (version !== undefined) this.#progress(version);
-    // The list was asked for after the reset was found, and is consistent, so it is a barrier. Without it, counts of the
-    // former history would stand until something else happens in the cell.
+    // The list was asked for after the reset was found, and is consistent, so it is a barrier. Without that, counts of
+    // the former history would stay until something else happens in the cell.
     this.#barriers.listed(resetAtMs);
     this.#options.handler.onListedAfterReset();
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { parseResourceVersion, type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { BarrierTracker } from "../../../src/aggregator/barrier.ts";
 import { at } from "../../support/moment.ts";
@@ -55,7 +55,7 @@ function started(): Bench {
   return self;
 }
 
-test("a barrier is sent strictly after the moment it is wanted from, and passed when the snapshot has reached it", async () => {
+test("a barrier is sent strictly after the wanted moment, and is passed when the snapshot has reached it", async () => {
   const { clock, tracker, sentAtMs, happened } = started();
   tracker.progress(version(5));
   await clock.advance(100);
@@ -78,7 +78,7 @@ test("a barrier at or below the snapshot is passed at once", async () => {
   assert.deepEqual(happened, ["passed 1"]);
 });
 
-test("a barrier that is wanted from a later moment is sent then, and one that is wanted earlier comes first", async () => {
+test("a barrier that is wanted from a later moment is sent then, one that is wanted earlier before it", async () => {
   const { clock, tracker, sentAtMs } = started();
   tracker.progress(version(10));
   tracker.want(at(75_000));
@@ -90,7 +90,7 @@ test("a barrier that is wanted from a later moment is sent then, and one that is
   assert.deepEqual(sentAtMs, [3001, 75_001]);
 });
 
-test("many wishes share a barrier: one that was sent later, is under way or was passed is enough", async () => {
+test("many requests share a barrier: one that was sent later, is in flight or was passed is enough", async () => {
   const self = started();
   const { clock, tracker, sentAtMs } = self;
   let release = (): void => {};
@@ -109,7 +109,7 @@ test("many wishes share a barrier: one that was sent later, is under way or was 
   assert.equal(sentAtMs.length, 1);
 });
 
-test("a wish that a list covers meanwhile sends nothing, and does not hide a later wish", async () => {
+test("a request that a list covers meanwhile sends nothing, and does not hide a later one", async () => {
   const { clock, tracker, sentAtMs } = bench();
   const leadership = new AbortController();
   tracker.progress(version(10));
@@ -132,7 +132,7 @@ test("LISTs keep a second between them, however often they are wanted", async ()
   assert.ok(sentAtMs.length >= 9 && sentAtMs.length <= 11, `${sentAtMs.length} LISTs in 10 s`);
 });
 
-test("a failed LIST is told of and repeated every two seconds until it works", async () => {
+test("a failed LIST is reported and repeated every two seconds until it works", async () => {
   const self = started();
   const { clock, tracker, sentAtMs, happened } = self;
   tracker.progress(version(10));
@@ -156,7 +156,7 @@ test("a barrier below what the watch had delivered is a reset of history, and is
   assert.equal(tracker.passedSentAtMs, -Infinity);
 });
 
-test("after a reset the versions start anew", async () => {
+test("after a reset the versions of before mean nothing", async () => {
   const { clock, tracker, happened } = started();
   tracker.progress(version(1000));
   tracker.listed(at(0));
@@ -184,7 +184,7 @@ test("a snapshot that goes back has passed nothing any more, and a barrier is se
   assert.equal(happened.at(-1), "passed 2001");
 });
 
-test("a snapshot that went back below a worker that is there too tells a reset", async () => {
+test("a snapshot that went back to where the worker is shows a reset", async () => {
   const self = started();
   self.tracker.progress(version(1000));
   self.tracker.progress(version(8));
@@ -192,7 +192,7 @@ test("a snapshot that went back below a worker that is there too tells a reset",
   assert.deepEqual(self.happened, ["back to 8", "reset 10 below 1000"]);
 });
 
-test("the answer of a LIST that was sent before the snapshot went back is worth nothing", async () => {
+test("the answer of a LIST that was sent before the snapshot went back proves nothing", async () => {
   const self = started();
   const { clock, tracker, happened, sentAtMs } = self;
   let release = (): void => {};
@@ -247,7 +247,7 @@ test("a LIST that the end of a term cut off is sent again in the next term", asy
   assert.deepEqual(happened, ["passed 1001"]);
 });
 
-test("a watch that always lags passes barriers all the same, however many are wanted meanwhile", async () => {
+test("a watch that always lags passes barriers anyway, however many are wanted meanwhile", async () => {
   for (const lagMs of [5_000, 30_000, 300_000]) {
     const self = started();
     const { clock, tracker } = self;
@@ -266,7 +266,7 @@ test("a watch that always lags passes barriers all the same, however many are wa
   }
 });
 
-test("LISTs that a silent watch never reaches do not pile up, and the oldest and the newest of them count", async () => {
+test("LISTs that a silent watch never reaches do not pile up: the oldest and the newest of them count", async () => {
   const self = started();
   const { clock, tracker } = self;
   let at = 100;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { type PodRecord, readPodRecord } from "../../../src/api/pod.ts";
 import { parseTime } from "../../../src/api/micro-time.ts";
 import { parseResourceVersion, type ResourceVersion } from "../../../src/api/resource-version.ts";
