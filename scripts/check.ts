@@ -7,6 +7,7 @@ import { checkApis } from "./check/apis.ts";
 import { checkCircles } from "./check/circles.ts";
 import { checkFiles } from "./check/files.ts";
 import { checkImports } from "./check/imports.ts";
+import { checkMembers } from "./check/members.ts";
 import { checkPackages } from "./check/packages.ts";
 import { checkReferences } from "./check/references.ts";
 import { Repository } from "./check/repository.ts";
@@ -50,6 +51,7 @@ const gates: readonly Gate[] = [
   { name: "imports", checks: "import direction, homes of libraries", run: checkImports },
   { name: "circles", checks: "no circle of imports, types included", run: checkCircles, isByNameOnly: true },
   { name: "dead-code", checks: "knip: no unused file, export or package", run: tool("knip", "--no-progress") },
+  { name: "members", checks: "no member that only tests use", run: checkMembers, isByNameOnly: true },
   { name: "width", checks: "lines of at most 120 columns", run: checkWidth, isByNameOnly: true },
   { name: "references", checks: "no reference to what does not exist", run: checkReferences, isByNameOnly: true },
   { name: "apis", checks: "homes of the clock, randomness, the environment, output", run: checkApis },

@@ -1,6 +1,6 @@
 /**
- * Makes the webhook's certificates: a certificate authority that signs one server certificate and is then discarded (its
- * key is never written), so that a thief of the server's key can pose as this webhook and as nothing else.
+ * Makes the webhook's certificates: a certificate authority that signs one server certificate and is then discarded
+ * (its key is never written), so that a thief of the server's key can pose as this webhook and as nothing else.
  *
  *     node scripts/n.mjs scripts/webhook-tls.ts --namespace podseidon-system --service podseidon-webhook
  *

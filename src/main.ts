@@ -1,7 +1,9 @@
 /**
- * The program `podseidon`: reads the settings, puts the selected roles together and runs them as one process. Exit
- * codes: 0 done or stopped as asked, 1 could not start or stop, 2 bad settings, 70 a bug (EX_SOFTWARE), 130 and 143 a
- * second signal.
+ * The program `podseidon`. With a command (`podseidon help`) it runs that. Otherwise it reads the settings, puts the
+ * selected roles together and runs them as one process.
+ *
+ * Exit codes: 0 = done or stopped as asked; 1 = could not start or stop; 2 = invalid usage or settings; 70 = a bug
+ * (EX_SOFTWARE); 130 and 143 = a second signal.
  */
 import packageJson from "../package.json" with { type: "json" };
 import { changedSettings, loadConfig, type Config, type Effective, type Role } from "./config/index.ts";
@@ -30,15 +32,13 @@ const clock = createSystemClock();
 async function main(): Promise<void> {
   surviveLostOutput();
   const crash = installCrashHandler();
-  const loaded = loadConfig({
-    argv: process.argv.slice(2),
-    env: process.env,
-    readFile: readRegularFile,
-    version: `${version}\n`,
-  });
+  const argv = process.argv.slice(2);
+  if (argv[0]?.startsWith("-") === false) return runCommand(argv);
+  const loaded = loadConfig({ argv, env: process.env, readFile: readRegularFile });
   switch (loaded.kind) {
     case "help":
     case "version":
+      return runCommand([loaded.kind]);
     case "printConfig":
       process.stdout.write(loaded.text);
       return;
@@ -52,6 +52,15 @@ async function main(): Promise<void> {
     default:
       assertNever(loaded);
   }
+}
+
+/** Runs an operator command and sets the exit code. */
+async function runCommand(argv: readonly string[]): Promise<void> {
+  const commands = await import("./commands/index.ts");
+  const write = (text: string): void => void process.stdout.write(text);
+  const { exitCode, problem } = await commands.runCommand(argv, { version: `${version}\n`, write });
+  if (problem !== undefined) complain(problem);
+  if (exitCode !== 0) process.exitCode = exitCode;
 }
 
 /** Runs the selected roles; resolves to the exit code. */
@@ -95,7 +104,7 @@ async function compose(config: Config, logger: Logger, observability: Observabil
   liveness.register("ping", () => undefined);
   const { createClients } = await import("./roles/runtime.ts");
   const shared = { config, clock, rng: createSystemRng(), logger, metrics };
-  const clients = createClients(shared);
+  const clients = createClients({ ...shared, environment: process.env });
   const limits = { connectionsMax: serviceConnectionsMax, graceMs: serviceGraceMs, clock, logger };
   const healthApp = createHealthApp(health, liveness);
   const metricsApp = createMetricsApp(metrics);

@@ -68,6 +68,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     logger,
     metrics,
   });
+  health.register("aggregator-worker/leader-election", () => elector.check());
   const lead = async (leadership: AbortSignal): Promise<void> => {
     await Promise.all([aggregator.lead(leadership), trigger?.run(leadership)]);
   };

@@ -55,6 +55,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     logger,
     metrics,
   });
+  health.register("generator-worker/leader-election", () => elector.check());
   return [
     createBackground("generator-worker", async (signal) => {
       const synced = Promise.all([whenSynced(protectors, signal), whenSynced(sources, signal)]);

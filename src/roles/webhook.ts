@@ -54,7 +54,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     coreUnavailable: {
       replicas: config.coreUnavailable.replicas,
       isUnreadyWhenSilent: config.coreUnavailable.policy === "refuse",
-      lends: webhook.lendsBy(
+      isLastKnownAllowed: webhook.lastKnownAllowedBy(
         config.coreUnavailable.policy,
         new Map(cores.map(({ name, namespaces: labelled }) => [name, labelled])),
       ),

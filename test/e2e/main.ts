@@ -29,7 +29,7 @@ import { recoveryCases } from "./cases/recovery.ts";
 import { rollingRestartCases } from "./cases/rolling-restart.ts";
 import { nodeUser, systemDeletionCases } from "./cases/system-deletions.ts";
 import { upstreamCrdCases } from "./cases/upstream-crd.ts";
-import { ProcessSet } from "./child-processes.ts";
+import { ProcessSet } from "../../scripts/child-processes.ts";
 import { type ClusterOptions } from "./cluster.ts";
 import { ClusterPool } from "./cluster-pool.ts";
 import { defaultControllers } from "./control-plane.ts";

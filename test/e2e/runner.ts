@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type KubeAssets, kubernetesVersion } from "../../scripts/kube-assets.ts";
-import { type ManagedProcess, type ProcessSet } from "./child-processes.ts";
+import { type ManagedProcess, type ProcessSet } from "../../scripts/child-processes.ts";
 import { type Cluster } from "./cluster.ts";
 import { type ClusterPool } from "./cluster-pool.ts";
 import { isPortTaken } from "./ports.ts";

@@ -282,7 +282,7 @@ export class World {
         );
       }
     }
-    const workers = this.#workerFlags();
+    const workers = this.#queueFlags();
     const policy = [
       ...(plan.faults.has("last-known-quota") ? ["--webhook-core-unavailable-policy=last-known"] : []),
       `--webhook-core-unavailable-replicas=${plan.webhooks}`,
@@ -303,7 +303,7 @@ export class World {
   }
 
   /** Where the webhook reads the pods of evictions. */
-  #workerFlags(): readonly string[] {
+  #queueFlags(): readonly string[] {
     const provider = `--webhook-worker-client-provider=${this.plan.evictedPods}`;
     if (this.plan.evictedPods === "none") return [provider];
     if (this.plan.evictedPods === "single")

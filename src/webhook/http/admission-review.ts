@@ -5,12 +5,13 @@
  */
 import * as v from "valibot";
 import { type Decision } from "../decide/decision.ts";
+import { type AdmissionRequest } from "../decide/subject.ts";
 
 const apiVersion = "admission.k8s.io/v1";
 const kind = "AdmissionReview";
 
 const text = v.optional(v.string(), "");
-const requestSchema = v.object({
+const requestSchema: v.GenericSchema<unknown, AdmissionRequest> = v.object({
   uid: v.string(),
   operation: v.string(),
   resource: v.object({ group: text, version: text, resource: text }),
@@ -23,10 +24,7 @@ const requestSchema = v.object({
   oldObject: v.optional(v.unknown()),
 });
 
-/** What is asked; absent texts are "". */
-export type AdmissionRequest = v.InferOutput<typeof requestSchema>;
-
-export type ReviewResult =
+export type RequestResult =
   | { readonly ok: true; readonly request: AdmissionRequest }
   /** `uid` is the request's where it has one, else "". `reason` is for people. */
   | { readonly ok: false; readonly uid: string; readonly reason: string };
@@ -34,7 +32,7 @@ export type ReviewResult =
 /**
  * Reads a parsed body. Never throws. As upstream, apiVersion and kind may be absent; other ones than v1's are refused.
  */
-export function readReview(body: unknown): ReviewResult {
+export function readRequest(body: unknown): RequestResult {
   const review = fieldsOf(body);
   const request = fieldsOf(review?.["request"]);
   const uid = typeof request?.["uid"] === "string" ? request["uid"] : "";

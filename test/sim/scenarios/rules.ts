@@ -13,8 +13,8 @@ export const rules: readonly Mutation[] = [
     name: "evicted-pod-is-read-once",
     why: "the pod of an eviction is read again after the record, when it needed no quota",
     file: "webhook/decide/handler.ts",
-    find: `mayHaveChanged(subject) && !isForced; readings`,
-    replace: `mayHaveChanged(subject) && readings === 0; readings`,
+    find: `this.#mayHaveChanged(subject); readings`,
+    replace: `this.#mayHaveChanged(subject) && readings === 0; readings`,
   },
   {
     name: "packing-forgets-the-counters",
@@ -33,10 +33,11 @@ export const rules: readonly Mutation[] = [
   {
     name: "refused-review-releases",
     why: "a webhook takes no record back (with release-takes-the-bucket)",
-    file: "webhook/decide/reserve-all.ts",
+    file: "webhook/decide/several-protectors.ts",
     find: `      if (decision !== undefined) return decision;\n    }`,
     replace: `      if (decision !== undefined) {
-        for (const earlier of opinions.slice(0, opinions.indexOf(opinion))) await this.#submit(earlier, { ...deletion, release: true }, caller);
+        for (const earlier of opinions.slice(0, opinions.indexOf(opinion)))
+          await this.#options.reservations.reserve(earlier.protector, { ...deletion, release: true }, caller);
         return decision;
       }
     }`,
@@ -53,9 +54,9 @@ export const rules: readonly Mutation[] = [
   {
     name: "memory-overrules-live-reads",
     why: "a live GET always replaces the webhook's memory of its own writes",
-    file: "webhook/protector/newest-states.ts",
-    find: `    const isRestored = isNewer(known, view);`,
-    replace: `    if (isNewer(known, view)) return false;\n    const isRestored = isNewer(known, view);`,
+    file: "webhook/protector/newest-state.ts",
+    find: `    const isRestored = view.uid === known.uid && isNewer(known, view);`,
+    replace: `    const isRestored = false;\n    if (isNewer(known, view)) return this.readLive(known, known);`,
   },
   {
     name: "restored-core-without-barrier",
@@ -81,9 +82,9 @@ export const rules: readonly Mutation[] = [
   {
     name: "silent-replica-stays-ready",
     why: "a replica is unready when its watch of the core has been silent for minutes",
-    file: "webhook/protector/protector-directory.ts",
-    find: `const silentMsMax = 300_000;`,
-    replace: `const silentMsMax = Infinity;`,
+    file: "webhook/protector/core.ts",
+    find: `const unreadyAfterMs = 300_000;`,
+    replace: `const unreadyAfterMs = Infinity;`,
   },
   {
     name: "only-equal-versions-are-fenced",
