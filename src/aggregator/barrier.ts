@@ -83,7 +83,7 @@ export class BarrierTracker {
   }
 
   /** The snapshot has moved to `version`. Call it for every version that the watch or a list has reached. */
-  progress(version: ResourceVersion): void {
+  progressed(version: ResourceVersion): void {
     const wentBack = this.#reached !== undefined && compareResourceVersions(version, this.#reached) < 0;
     this.#reached = version;
     this.#highest = newerResourceVersion(version, this.#highest);

@@ -76,7 +76,7 @@ export class CellWatch {
         this.#pods.apply(event);
         handler.onPodEvent(event);
       },
-      onProgress: (version) => this.#progress(version),
+      onProgress: (version) => this.#progressed(version),
       onListed: (first) => this.#listed(first),
     });
   }
@@ -123,10 +123,10 @@ export class CellWatch {
     return this.#pods;
   }
 
-  #progress(version: ResourceVersion): void {
+  #progressed(version: ResourceVersion): void {
     this.#checkWallClock();
     if (this.#resetAtMs !== undefined) return;
-    this.#barriers.progress(version);
+    this.#barriers.progressed(version);
     this.#options.handler.onProgress();
   }
 
@@ -137,7 +137,7 @@ export class CellWatch {
     if (first || resetAtMs === undefined) return;
     this.#resetAtMs = undefined;
     const version = this.#pods.version();
-    if (version !== undefined) this.#progress(version);
+    if (version !== undefined) this.#progressed(version);
     // The list was asked for after the reset was found, and is consistent, so it is a barrier. Without that, counts of
     // the former history would stay until something else happens in the cell.
     this.#barriers.listed(resetAtMs);

@@ -37,7 +37,7 @@ export interface FencerOptions {
 export class Fencer {
   readonly #options: FencerOptions;
   readonly #waiting = new Map<string, PodRecord>();
-  #running = false;
+  #isRunning = false;
 
   constructor(options: FencerOptions) {
     this.#options = options;
@@ -56,12 +56,12 @@ export class Fencer {
     if (this.#waiting.has(pod.uid)) return true;
     if (signal.aborted || this.#waiting.size >= waitingMax) return false;
     this.#waiting.set(pod.uid, pod);
-    if (!this.#running) void this.#run(signal);
+    if (!this.#isRunning) void this.#run(signal);
     return true;
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    this.#running = true;
+    this.#isRunning = true;
     const { clock, onAnswered } = this.#options;
     while (!signal.aborted) {
       const next = this.#waiting.entries().next();
@@ -73,7 +73,7 @@ export class Fencer {
       await sleep(clock, 1000 / fencesPerSecond, signal);
     }
     if (signal.aborted) this.#waiting.clear();
-    this.#running = false;
+    this.#isRunning = false;
   }
 
   async #send(pod: PodRecord, signal: AbortSignal): Promise<void> {

@@ -44,7 +44,7 @@ export interface AggregatorMetrics {
   readonly pruned: (core: string) => void;
   readonly snapshotAge: Gauge;
   /** To be called before each scrape. */
-  sizes(sizes: AggregatorSizes): void;
+  setSizes(sizes: AggregatorSizes): void;
   readonly poolDrainCount: Histogram;
   readonly poolDrainPeriod: Histogram;
 }
@@ -94,7 +94,7 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
       "Seconds since the last event, bookmark or list of the pod watch",
       [],
     ),
-    sizes: createSizeGauges(metrics),
+    setSizes: createSizeGauges(metrics),
     poolDrainCount: metrics.histogram(
       "aggregator_next_event_pool_drain_count",
       "PodProtectors taken from the next-event pool at once",
@@ -110,7 +110,7 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
   };
 }
 
-function createSizeGauges(metrics: Metrics): AggregatorMetrics["sizes"] {
+function createSizeGauges(metrics: Metrics): AggregatorMetrics["setSizes"] {
   const poolSize = metrics.gauge(
     "aggregator_next_event_pool_current_size",
     "PodProtectors waiting for the next pod event",

@@ -10,7 +10,7 @@ import { annotations } from "../api/v1alpha1/names.ts";
 import type { Config } from "../config/config.ts";
 import { errorLabel, isKubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
 import { pods } from "../kube/resources.ts";
-import { type Clock, type Timer } from "../util/clock.ts";
+import { type Clock, later, longAgo, type MonotonicMs, type Timer } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Counter, type Metrics } from "../util/metrics.ts";
 
@@ -36,9 +36,9 @@ export class UpdateTrigger {
   #wake: (() => void) | undefined;
   /** A touch was requested while another was in flight, which may come too early for it. */
   #isWanted = false;
-  #lastTouchMs = -Infinity;
+  #lastTouchedMs: MonotonicMs = longAgo;
   /** Since the last success. */
-  #lastWarningMs = -Infinity;
+  #lastWarnedMs: MonotonicMs = longAgo;
 
   constructor(config: UpdateTriggerSettings, deps: UpdateTriggerDependencies) {
     this.#config = config;
@@ -62,7 +62,7 @@ export class UpdateTrigger {
    */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.#lastTouchMs = this.#deps.clock.monotonicMs();
+      this.#lastTouchedMs = this.#deps.clock.monotonicMs();
       this.#isWanted = false;
       await this.#spin(signal);
       await this.#wait(signal);
@@ -72,7 +72,7 @@ export class UpdateTrigger {
   async #spin(signal: AbortSignal): Promise<void> {
     try {
       if (!(await this.#update(signal))) await this.#create(signal);
-      this.#lastWarningMs = -Infinity;
+      this.#lastWarnedMs = longAgo;
     } catch (error) {
       if (!signal.aborted) this.#warn(error);
     }
@@ -80,8 +80,8 @@ export class UpdateTrigger {
 
   #warn(err: unknown): void {
     const nowMs = this.#deps.clock.monotonicMs();
-    if (nowMs - this.#lastWarningMs < warningSpacingMs) return;
-    this.#lastWarningMs = nowMs;
+    if (nowMs - this.#lastWarnedMs < warningSpacingMs) return;
+    this.#lastWarnedMs = nowMs;
     this.#deps.logger.warn("Cannot touch the update-trigger pod", { pod: this.#key, err });
   }
 
@@ -165,12 +165,12 @@ export class UpdateTrigger {
       const wakeIn = (delayMs: number): void => {
         timer = clock.setTimer(Math.max(0, delayMs), done);
       };
-      const dueMs = clock.monotonicMs() + this.#config.updateFrequencyMs;
+      const dueMs = later(clock.monotonicMs(), this.#config.updateFrequencyMs);
       wakeIn(this.#config.updateFrequencyMs);
       this.#wake = () => {
         this.#wake = undefined;
         timer.cancel();
-        wakeIn(Math.min(dueMs, this.#lastTouchMs + touchSpacingMs) - clock.monotonicMs());
+        wakeIn(Math.min(dueMs, later(this.#lastTouchedMs, touchSpacingMs)) - clock.monotonicMs());
       };
       if (this.#isWanted) this.#wake();
       signal.addEventListener("abort", done, { once: true });
