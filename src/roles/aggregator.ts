@@ -52,7 +52,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     },
   );
   metrics.onScrape(() => {
-    aggregatorMetrics.sizes(aggregator.sizes());
+    aggregatorMetrics.setSizes(aggregator.sizes());
     if (podInformer.hasSynced()) aggregatorMetrics.snapshotAge.set({}, podInformer.silentMs() / 1000);
   });
   health.register("aggregator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));

@@ -41,7 +41,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     logger,
     metrics: generatorMetrics,
   });
-  metrics.onScrape(() => generatorMetrics.sizes(generator.sizes()));
+  metrics.onScrape(() => generatorMetrics.setSizes(generator.sizes()));
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   health.register("generator-worker/deployment/informer-sync", syncCheck("Deployments", sources));
 
