@@ -31,7 +31,7 @@ export class ProtectorEvents {
     this.#warn(
       protector,
       "UnusablePodProtector",
-      `It admits no pod deletion, because it cannot be understood: ${reason}`,
+      `It is invalid, so pod deletions are denied: ${reason}`,
     );
   }
 
