@@ -104,7 +104,7 @@ async function compose(config: Config, logger: Logger, observability: Observabil
   liveness.register("ping", () => undefined);
   const { createClients } = await import("./roles/runtime.ts");
   const shared = { config, clock, rng: createSystemRng(), logger, metrics };
-  const clients = createClients(shared);
+  const clients = createClients({ ...shared, environment: process.env });
   const limits = { connectionsMax: serviceConnectionsMax, graceMs: serviceGraceMs, clock, logger };
   const healthApp = createHealthApp(health, liveness);
   const metricsApp = createMetricsApp(metrics);

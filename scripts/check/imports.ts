@@ -1,12 +1,12 @@
 // The import direction of the house, as one table: which folder may import which, and where each library belongs. The
-// lint has no rule for that; circles of files are found by circles.ts.
+// lint has no rule for that. Circles are found by circles.ts.
 import path from "node:path";
-import { type Repository, type SourceFile } from "./repository.ts";
+import { type Repository } from "./repository.ts";
 import { type ImportSite } from "./syntax.ts";
 
 interface Layer {
   readonly folders: readonly string[];
-  /** May folders of this layer use each other (in one direction)? Never for the roles. */
+  /** Folders of this layer may import each other, in one direction (circles.ts). Never true for the roles. */
   readonly mayUsePeers: boolean;
 }
 
@@ -84,28 +84,6 @@ function judge(file: string, { specifier }: ImportSite): string | undefined {
   return specifier.startsWith(".") ? judgeRelative(file, specifier) : judgeLibrary(file, specifier);
 }
 
-/** Reports folders of one layer that use each other in a circle, each circle once. */
-function findFolderCircles(sources: readonly SourceFile[]): string[] {
-  const uses = new Map<string, Set<string>>();
-  for (const { path: file, syntax } of sources) {
-    for (const { specifier } of syntax.imports) {
-      if (specifier?.startsWith(".") !== true) continue;
-      const to = folderOf(path.posix.join(path.posix.dirname(file), specifier));
-      const from = folderOf(file);
-      const isPeer = layers[layerOf(from)]?.mayUsePeers === true && layerOf(from) === layerOf(to);
-      if (from !== to && isPeer) uses.set(from, (uses.get(from) ?? new Set()).add(to));
-    }
-  }
-  const circles = new Set<string>();
-  const walk = (folder: string, trail: readonly string[]): void => {
-    const at = trail.indexOf(folder);
-    if (at === -1) for (const next of uses.get(folder) ?? []) walk(next, [...trail, folder]);
-    else if (trail.slice(at).toSorted()[0] === folder) circles.add([...trail.slice(at), folder].join(" > "));
-  };
-  for (const folder of uses.keys()) walk(folder, []);
-  return Array.from(circles, (circle) => `src: folders import each other in a circle: ${circle}`);
-}
-
 /** Checks the imports of src/; returns one line for each violation. */
 export function checkImports(repository: Repository): string[] {
   const sources = repository.sourcesIn("src/");
@@ -120,5 +98,5 @@ export function checkImports(repository: Repository): string[] {
       if (problem !== undefined) problems.push(`${file}:${site.line}: ${problem}`);
     }
   }
-  return [...problems, ...findFolderCircles(sources)];
+  return problems;
 }

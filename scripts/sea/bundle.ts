@@ -9,9 +9,10 @@ export interface BundleFacts {
 }
 
 /**
- * The kubeconfig loader of client-node takes two functions from an index that also exports its 700 models and all API
- * classes. Modules that `import()` reaches are not shaken, so that all of it would stay (4 MB instead of 1 MB, and 40
- * ms of every start). A loader that wants more one day fails the build: no matching export.
+ * KubeConfig of client-node, which only users with an `auth-provider` need, takes two functions from an index that also
+ * exports its 700 models and all API classes. Modules that `import()` reaches are not shaken, so that all of it would
+ * stay: 3 MB more, and 40 ms of every start to read them. A KubeConfig that wants more one day fails the build: no
+ * matching export. To declare the modules free of side effects instead leaves 0.4 MB of models in.
  */
 const narrowClientNode: esbuild.Plugin = {
   name: "narrow-client-node",

@@ -68,11 +68,12 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     logger,
     metrics,
   });
+  health.register("aggregator-worker/leader-election", () => elector.check());
   const lead = async (leadership: AbortSignal): Promise<void> => {
     await Promise.all([aggregator.lead(leadership), trigger?.run(leadership)]);
   };
   return [
-    createBackground("aggregator", async (signal) => {
+    createBackground("aggregator-worker", async (signal) => {
       const protectorsSynced = whenSynced(protectors, signal);
       const podsSynced = whenSynced(podInformer, signal);
       const watchingProtectors = protectors.run(signal);

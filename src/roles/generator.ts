@@ -40,7 +40,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     logger,
     metrics: generatorMetrics,
   });
-  metrics.onScrape(() => generatorMetrics.queueSize.set({}, generator.queueSize));
+  metrics.onScrape(() => generatorMetrics.sizes(generator.sizes()));
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   health.register("generator-worker/deployment/informer-sync", syncCheck("Deployments", sources));
 
@@ -55,6 +55,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     logger,
     metrics,
   });
+  health.register("generator-worker/leader-election", () => elector.check());
   return [
     createBackground("generator-worker", async (signal) => {
       const synced = Promise.all([whenSynced(protectors, signal), whenSynced(sources, signal)]);

@@ -36,7 +36,7 @@ export interface Runtime {
 
 /** Creates clients when they are first asked for; as a component it closes them after everything else has stopped. */
 export function createClients(
-  runtime: Omit<Runtime, "clients" | "health" | "createServer"> & Pick<KubeClientDeps, "dispatchers">,
+  runtime: Omit<Runtime, "clients" | "health" | "createServer"> & Pick<KubeClientDeps, "dispatchers" | "environment">,
 ): Clients & Component {
   const clients = new Map<string, { readonly config: ClusterConfig; readonly client: Promise<KubeClient> }>();
   const connect: Clients["connect"] = (cluster, config) => {

@@ -40,17 +40,6 @@ const violations: readonly (readonly [what: string, planted: Planted, says: stri
     "src/accounting/a.ts:1: accounting imports label-index, which stands beside it",
   ],
   [
-    "folders of one layer in a circle",
-    {
-      "src/kube/a.ts": `import "../lifecycle/b.ts";`,
-      "src/lifecycle/b.ts": "",
-      "src/lifecycle/c.ts": `import "../observability/d.ts";`,
-      "src/observability/d.ts": `import "../kube/e.ts";`,
-      "src/kube/e.ts": "",
-    },
-    "src: folders import each other in a circle: kube > lifecycle > observability > kube",
-  ],
-  [
     "a library away from home",
     { "src/aggregator/a.ts": `import { Hono } from "hono/tiny";` },
     "src/aggregator/a.ts:1: hono away from home (webhook/, server/)",

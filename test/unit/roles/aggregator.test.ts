@@ -24,6 +24,7 @@ it("takes the Lease in the worker cluster, counts its cell's pods into the core,
     await rig.clock.advance(5001);
     assert.equal(rig.available("web"), 1);
     assert.equal(runtime.health.answerAll(isReady).status, 200);
+    assert.equal(runtime.health.answerOne("aggregator-worker/leader-election").status, 200);
     assert.equal(runtime.core.count(lease), 0);
     assert.ok(runtime.worker.count(lease) > 0);
     runtime.metrics.scrape();

@@ -43,7 +43,11 @@ test("the role is ready once both caches are filled, takes the Lease and works",
   const { component, checks, reasons } = await createProcess(core, 1);
   assert.deepEqual(
     [...checks.keys()],
-    ["generator-worker/ppr-informer-synced", "generator-worker/deployment/informer-sync"],
+    [
+      "generator-worker/ppr-informer-synced",
+      "generator-worker/deployment/informer-sync",
+      "generator-worker/leader-election",
+    ],
   );
   assert.deepEqual(reasons(), ["PodProtectors are not listed yet", "Deployments are not listed yet"]);
   await component.start();
