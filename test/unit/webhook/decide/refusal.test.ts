@@ -63,7 +63,11 @@ describe("refusals", () => {
 
   it("tell the three causes of a full buffer apart", () => {
     for (const [cause, reason, pattern] of [
-      ["unconfirmed", "UnconfirmedAdmissions", /after the promised deletions fewer than the 80 that must stay could be left/],
+      [
+        "unconfirmed",
+        "UnconfirmedAdmissions",
+        /after the promised deletions fewer than the 80 that must stay could be left/,
+      ],
       ["lag-limit", "MaxConcurrentLag", /as many deletions as maxConcurrentLag permits are promised already/],
       ["full-buffer", "FullBuffer", /the admission history of cell "c1" is full/],
     ] as const) {
