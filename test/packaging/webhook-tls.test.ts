@@ -108,8 +108,8 @@ test("the command line's values become a request", () => {
 });
 
 for (const [args, message] of [
-  [["--service=s"], /--namespace is missing/],
-  [["--namespace=n"], /--service is missing/],
+  [["--service=s"], /--namespace is required/],
+  [["--namespace=n"], /--service is required/],
   [["--namespace=N", "--service=s"], /--namespace: "N" is not a Kubernetes name/],
   [["--namespace=n", "--service=s", "--days=x"], /--days: "x" is not a whole number/],
   [["--namespace=n", "--service=s", "--days=-1"], /--days: "-1" is not a whole number/],

@@ -16,7 +16,7 @@ const service: ServiceResult = {
 const refusal =
   `admission webhook "pods.example" denied the request: PodProtector shop/a reports too few replicas: ` +
   "so many words ".repeat(9) +
-  "are needed. Required 9, aggregated 9. Wait";
+  "are needed. Must stay 9, available 9. Wait";
 const closing: Closing = {
   services: [service],
   acts: [{ title: "Act 1: Rolling update", problem: undefined }],

@@ -73,7 +73,7 @@ async function run(context: CaseContext): Promise<Figures> {
   const { admitted, refused, failed } = await reviews.stop();
   assert.deepEqual(failed, []);
   assert.ok(admitted > 0 && refused > 0);
-  for (const { process } of webhooks) assert.doesNotMatch(process.log(), /not usable/, process.name);
+  for (const { process } of webhooks) assert.doesNotMatch(process.log(), /Invalid certificate/, process.name);
   await core.admin.remove(`/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors/guarded`);
   await installation.remove(context);
   return { replicas: webhooks.length, reviewsAdmitted: admitted, reviewsRefused: refused, failed: 0, rotationMs };

@@ -134,7 +134,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
     file: "kube/watch/cache.ts",
     find: `if (frame.type === "deleted") objects.delete(rawKey(frame.object));`,
     replace:
-      "if (this.synced) this.#advance(frame.version);\n    " +
+      "if (this.isSynced) this.#advance(frame.version);\n    " +
       `if (frame.type === "deleted") objects.delete(rawKey(frame.object));`,
     scenario: "17-initial-events-out-of-order",
   },
