@@ -1,5 +1,5 @@
 /**
- * What else is in the clusters with the workload that is checked: PodProtectors with every kind of selector and setting,
+ * What else is in the clusters beside the workload that is checked: PodProtectors with every kind of selector, setting,
  * pods in every phase, deletions and evictions by every criterion. In a namespace of its own, so that what is out of
  * order there breaks no promise.
  */

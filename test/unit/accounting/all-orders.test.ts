@@ -1,13 +1,13 @@
 /**
  * Worlds of up to four pods, three admissions and two cells in every order of events: what the random worlds of
  * floor-worlds.test.ts meet by luck is met here for certain. Each actor keeps the order of its own steps; all orders
- * between them are lived.
+ * between them are run.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { type FloorAggregator } from "./floor-aggregator.ts";
-import { heal, healedWithinMs } from "./floor-life.ts";
+import { heal, healedWithinMs } from "./floor-run.ts";
 import { type Faults, FloorWorld, type WorldOptions } from "./floor-world.ts";
 import { interleavings } from "./interleavings.ts";
 
@@ -235,7 +235,7 @@ const families: Readonly<Record<string, Family>> = {
  */
 const chances = [0.999, 0.001] as const;
 
-/** Every healed world is too slow to be lived; one in so many is. */
+/** To heal every world takes too long; one in so many is healed. */
 const healedOneIn = 250;
 
 function begin(family: Family, chance: number, faults: Faults): FloorWorld {

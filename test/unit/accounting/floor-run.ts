@@ -1,6 +1,5 @@
 /**
- * How a FloorWorld lives: what happens at random in one step, how it heals, and one whole life from a seed. Shared by
- * the tests and `make sim`.
+ * How a FloorWorld runs: what happens at random in one step, how it heals, and one whole run from a seed.
  */
 import { type Rng } from "../../../src/util/rng.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
@@ -113,7 +112,7 @@ export function heal(world: FloorWorld): number {
   return world.nowMs - startMs;
 }
 
-/** One life of the world of that seed. Throws "floor broken…" when an admission took the workload under its floor. */
+/** One run of the world of that seed. Throws "floor broken…" when an admission took the workload under its floor. */
 export function run(seed: number, faults: Faults = {}): FloorWorld {
   const rng = createSeededRng(seed);
   const world = new FloorWorld(optionsOf(rng, faults), rng);
