@@ -24,7 +24,7 @@ const lddOutput = `\tlinux-vdso.so.1 (0x00007f627faa6000)
 \t/lib64/ld-linux-x86-64.so.2 (0x00007f627faa8000)
 `;
 
-test("the libraries of an executable are the files that ldd names, with the loader and without the kernel's own", () => {
+test("the libraries of an executable are the files that ldd names, with the loader, without the kernel's", () => {
   assert.deepEqual(parseLdd(lddOutput), [
     "/lib/x86_64-linux-gnu/libatomic.so.1",
     "/lib/x86_64-linux-gnu/libc.so.6",
@@ -41,7 +41,7 @@ test("libraries are put down to their packages, and one of an unknown package is
   assert.throws(() => packagesOf(["/lib/libz.so.1"]), /the package of libz\.so\.1 is unknown/);
 });
 
-test("the image runs as a user who is not root, with an entry point that exists, and opens the ports that the program uses", () => {
+test("the image does not run as root, has an entry point that exists, and opens the program's ports", () => {
   assert.notEqual(facts.user.uid, 0);
   assert.notEqual(facts.user.gid, 0);
   assert.equal(facts.executablePath, "/usr/local/bin/podseidon");
@@ -92,7 +92,7 @@ if (process.platform === "linux") {
     assert.deepEqual(facts.packages.toSorted(), packagesOf(sharedLibraries(process.execPath)));
   });
 
-  test("an image root holds the executable, its libraries and the files of /etc, and nothing that the user could write", (t) => {
+  test("an image root holds the executable, its libraries and /etc, and nothing that the user could write", (t) => {
     const folder = path.join(temporaryFolder(t), "root");
     // A small program stands in for dist/podseidon; what matters here is where things go.
     const root = assembleImageRoot({ executable: "/usr/bin/env", dockerfile, folder });

@@ -31,9 +31,9 @@ export interface KubeClientDeps {
  * Longer than any write that etcd is expected to finish, and shorter than the API server's own limits of 34 s and 60 s.
  */
 const timeoutMsDefault = 30_000;
-/** The server said "later" twice and still is not ready: that is for the caller's own backoff. */
+/** After the server said "later" twice, the caller's own backoff decides. */
 const busyRetriesMax = 2;
-/** One closed keep-alive connection is normal; twice in a row means that the server is away. */
+/** One closed keep-alive connection is normal; two in a row mean that the server is down. */
 const networkRetriesMax = 1;
 /** So that not all clients come back in the same millisecond. */
 const retryJitterMs = 250;

@@ -1,6 +1,6 @@
 /**
- * Credentials of one cluster, kept fresh: files are read again when they may have been rotated, and everything is
- * loaded anew after a 401, or when the server's certificate is not trusted.
+ * Credentials of one cluster, kept fresh. Files are read again when they may have been rotated. Everything is loaded
+ * again after a 401, or when the server's certificate is not trusted.
  */
 import { createHash } from "node:crypto";
 import { type Clock, longAgo, type MonotonicMs, sleep } from "../../util/clock.ts";
@@ -30,18 +30,18 @@ export interface CredentialSource {
    */
   current(): Credentials | Promise<Credentials>;
   /**
-   * `rejected` were answered with 401, or do not make us trust the server: loads everything anew. False when that
-   * failed or was done a moment ago, so that a retry has no prospect.
+   * `rejected` were answered with 401, or do not trust the server: loads everything again. False when that failed or was
+   * done a moment ago, so that a retry would fail too.
    */
   refresh(rejected: Credentials): Promise<boolean>;
 }
 
 /**
- * A kubelet writes a new ServiceAccount token at 80 % of its life (48 min of an hour), so 10 s late is no risk; reading
- * costs microseconds.
+ * A kubelet replaces a ServiceAccount token at 80 % of its lifetime (48 min of an hour), so 10 s late is no risk;
+ * reading costs microseconds.
  */
 const rereadAfterMs = 10_000;
-/** Somebody without rights must not make us read the kubeconfig and run the exec plugin at each request. */
+/** A caller without rights must not cause the kubeconfig to be read and the exec plugin to run for each request. */
 const refreshIntervalMs = 1_000;
 /** An exec plugin that asks a cloud answers in a second or two; one that needs longer than a request may take hangs. */
 const loadTimeoutMs = 30_000;
@@ -74,7 +74,7 @@ export async function createCredentialSource(
       credentials = await read(next, clock);
       loaded = next;
     } catch (error) {
-      logger.warn("Cannot read the credentials again, going on with the old ones", { err: error });
+      logger.warn("Failed to reload credentials, keeping the old ones", { err: error });
       credentials = { ...credentials, loadedAtMs: clock.monotonicMs() };
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Runs the exec plugin of a kubeconfig (client authentication API of Kubernetes). client-node's own runner would let it
- * run for ever, wait for input, and keep all that it prints, and offers no way to end it.
+ * Runs the exec plugin of a kubeconfig (client authentication API of Kubernetes). client-node's own runner
+ * has no limits: the plugin may run without end, wait for input, and print any amount. Nor can it be ended.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 

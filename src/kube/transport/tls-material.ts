@@ -17,7 +17,7 @@ export interface TlsMaterial {
 /** The certificates of all authorities that a system trusts have a quarter of that. */
 const pemBytesMax = 1024 * 1024;
 
-/** Reads the files anew. Throws an Error that names the file which cannot be read. */
+/** Reads the files again at each call. Throws an Error that names the file which cannot be read. */
 export function readTlsMaterial({ cluster, user }: LoadedKubeConfig, credential: PluginCredential): TlsMaterial {
   const ca = pemOf(cluster.caFile, cluster.caData);
   const cert = credential.cert ?? pemOf(user.certFile, user.certData);
