@@ -1,5 +1,5 @@
 /**
- * What a process keeps has limits (rule 4 of the house), and none of it is left behind when all is done. Read from the
+ * What a process keeps has limits (docs/contributing.md#limits), and none of it is left behind when all is done. Read from the
  * gauges of the product, after every commit in the core and every answer. A world is far smaller than the limits that
  * the product states, so that each table is also compared with what is there: an entry that is forgotten shows long
  * before a limit does.
