@@ -216,7 +216,7 @@ class Reflector<T extends Stored> implements Informer<T> {
       const present = await listBarrier(client, resource, namespace, { signal, newConnection: true });
       this.#answered();
       if (compareResourceVersions(present, from) >= 0) return undefined;
-      const why = `the server has reached version ${present} only: its history is another one than that of version ${from}`;
+      const why = `the server is only at version ${present}, so version ${from} is from another history`;
       return {
         type: "failed",
         resumeFrom: from,

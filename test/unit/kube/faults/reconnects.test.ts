@@ -31,7 +31,7 @@ async function create(rig: Rig, name: string): Promise<void> {
   await rig.server.engine.create(type, "default", { apiVersion: "v1", kind: "ConfigMap", metadata: { name } });
 }
 
-test("a watch that falls silent is noticed within its idle deadline of 150 s, and no event is lost", async (t) => {
+test("a watch that stalls is noticed within its idle deadline of 150 s, and no event is lost", async (t) => {
   const rig = await startRig(t);
   // The first stream says nothing after its end mark, not even bookmarks.
   rig.setFaults(({ number }) => (number === 1 ? { type: "stall", afterEvents: 1 } : undefined));
@@ -44,7 +44,7 @@ test("a watch that falls silent is noticed within its idle deadline of 150 s, an
   await rig.until(() => informer.get("default/missed") !== undefined, "the missed event");
 });
 
-test("a watch whose version has left the server's history is followed by a list, also of deletions that nobody saw", async (t) => {
+test("a watch whose version was compacted away is followed by a list, which shows missed deletions", async (t) => {
   const rig = await startRig(t);
   await create(rig, "deleted");
   const { informer } = await startInformer(t, rig);
@@ -69,7 +69,7 @@ test("a server that accepts and then says nothing at all never looks synced or a
   assert.match(informer.lastError() ?? "", /^cannot watch configmaps: .*no answer for 30000 ms/);
 });
 
-test("headers alone are no sign of life: behind a middlebox that swallows the events the silence grows", async (t) => {
+test("headers alone are no contact, which shows behind a proxy that swallows the events", async (t) => {
   const rig = await startRig(t);
   const { informer } = await startInformer(t, rig);
   rig.setFaults(({ isWatch }) => (isWatch ? { type: "stall", afterEvents: 0 } : undefined));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
 import { createInformer } from "../../../../src/kube/watch/index.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
@@ -139,7 +139,7 @@ for (const code of [400, 422]) {
   });
 }
 
-test("a page that comes too late starts the list anew", async (t) => {
+test("a page that comes too late restarts the list", async (t) => {
   let rounds = 0;
   const { client, takeLog, informer, clock, passBackoff } = start(t, (scripted) => {
     scripted.onStream = (request) => {
@@ -164,7 +164,7 @@ test("a page that comes too late starts the list anew", async (t) => {
   assert.equal(client.streams.length, 1);
 });
 
-test("a list whose later pages always come too late is begun anew with growing pauses, and never counts as synced", async (t) => {
+test("a list whose later pages always come too late is restarted with growing pauses, never synced", async (t) => {
   const begun: number[] = [];
   const { client, clock, informer } = start(t, (scripted, clock) => {
     scripted.onStream = () => {
@@ -189,7 +189,7 @@ test("a list whose later pages always come too late is begun anew with growing p
   assert.equal(informer.size, 0);
 });
 
-test("a list that the connection cuts within its pages is begun anew with growing pauses, one that never begins every 2.5 s", async (t) => {
+test("a list cut within its pages is restarted with growing pauses, one that never begins every 2.5 s", async (t) => {
   const attemptsWith = async (continueToken: string | undefined): Promise<number> => {
     let attempts = 0;
     const { clock } = start(t, (scripted) => {
@@ -210,7 +210,7 @@ test("a list that the connection cuts within its pages is begun anew with growin
   assert.ok(refused > 200 && refused < 280, `${refused} attempts`);
 });
 
-test("a WatchList that ends, breaks or falls silent before its end mark is followed by a paged list", async (t) => {
+test("a WatchList that ends, breaks or stalls before its end mark is followed by a paged list", async (t) => {
   for (const finish of ["end", "timeout", "network", "malformed"] as const) {
     const { client, takeLog, informer, passBackoff } = start(t, (scripted) => {
       scripted.onRequest = () => ({ metadata: { resourceVersion: "30" }, items: null });

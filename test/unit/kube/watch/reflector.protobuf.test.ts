@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { type PodRecord, readPodRecord } from "../../../../src/api/pod.ts";
 import { createInformer } from "../../../../src/kube/watch/index.ts";
 import { pods } from "../../../../src/kube/resources.ts";
@@ -87,7 +87,7 @@ test("a corrupt frame ends the stream, and the watch goes on from the last good 
   assert.equal(relists("corrupt"), 0);
 });
 
-test("a watch that is corrupt twice at the same version is listed anew", async (t) => {
+test("a watch that is corrupt twice at the same version is listed again", async (t) => {
   const { client, relists, passBackoff } = await startSynced(t);
   for (let round = 0; round < 2; round++) {
     client.stream0().sendBytes(Buffer.from("<html>"));
