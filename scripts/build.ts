@@ -1,5 +1,5 @@
 // `make build`: dist/podseidon, a Node single executable application. Steps: bundle the sources; copy and strip the
-// pinned Node; inject the bundle, with its code cache. docs/decisions/0001-toolchain.md has the reasons and measurements.
+// pinned Node; inject the bundle, with its code cache. Reasons and measurements: docs/decisions/0001-toolchain.md.
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";

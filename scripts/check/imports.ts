@@ -22,6 +22,12 @@ const layers: readonly Layer[] = [
   { folders: ["main.ts"], mayUsePeers: false },
 ];
 
+/** From the bottom to the top: the folders inside a folder of a layer. Files beside them are free, but see circles.ts. */
+const orders: Readonly<Record<string, readonly string[]>> = {
+  accounting: ["history", "settle", "count", "reserve"],
+  webhook: ["outage", "protector", "decide", "http"],
+};
+
 /** Where a library may be imported, as prefixes below src/. The product may use no library that is not here. */
 const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   "@bufbuild/protobuf": ["kube/"],
@@ -66,6 +72,14 @@ function judgeLibrary(file: string, specifier: string): string | undefined {
   return `${name} away from home (${homes.join(", ")})`;
 }
 
+/** What is wrong with an import between two folders inside `folder`. */
+function judgeInside(folder: string, file: string, target: string): string | undefined {
+  const order = orders[folder];
+  const [from = "", to = ""] = [file, target].map((name) => name.split("/")[2]);
+  if (order === undefined || order.indexOf(to) <= order.indexOf(from) || !order.includes(from)) return undefined;
+  return `${folder}/${from} imports ${folder}/${to}, which is above it`;
+}
+
 function judgeRelative(file: string, specifier: string): string | undefined {
   const target = path.posix.join(path.posix.dirname(file), specifier);
   if (!target.startsWith("src/")) {
@@ -73,7 +87,8 @@ function judgeRelative(file: string, specifier: string): string | undefined {
   }
   const [from, to] = [folderOf(file), folderOf(target)];
   const [own, other] = [layerOf(from), layerOf(to)];
-  if (from === to || own === -1 || other === -1) return undefined; // an unknown folder is reported once, by checkImports
+  if (from === to) return judgeInside(from, file, target);
+  if (own === -1 || other === -1) return undefined; // unknown folders: checkImports
   if (other > own) return `${from} imports ${to}, which is above it`;
   if (other === own && layers[own]?.mayUsePeers !== true) return `${from} imports ${to}, which stands beside it`;
   return undefined;

@@ -22,7 +22,7 @@ interface Member {
   readonly owner: Owner;
   /** Of its name in the file. */
   readonly at: number;
-  /** A property of an object type, which is copied from one type to another: by spreading, from one union to another. */
+  /** A property of an object type, which may be copied into another type: by spreading, or by name. */
   readonly isData: boolean;
 }
 
@@ -48,7 +48,7 @@ function ownerOfProperty(ancestors: readonly Node[]): Owner | undefined {
   return undefined;
 }
 
-/** The member that `node` declares. Overrides are read by the class above, and what `#` or a symbol names has no name. */
+/** The member that `node` declares, by a name. An override is read through the class that it overrides. */
 function declaredBy(node: Node, ancestors: readonly Node[]): Omit<Member, "file"> | undefined {
   if (node.type === "MethodDefinition" || node.type === "PropertyDefinition") {
     const owner = ancestors.findLast(isClass);

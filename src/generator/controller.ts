@@ -4,8 +4,8 @@
  * vanishes leaves its PodProtector dangling: that is the disaster that the product exists for
  * (docs/generator.md#lifecycle).
  *
- * The caches are always warm; only the leader's queues run. Deployments and the removal of cells have a queue each, with
- * the same settings.
+ * The caches are always warm; only the leader's queues run. Deployments and the removal of cells have a queue each,
+ * with the same settings.
  */
 import { type DeploymentRecord } from "../api/deployment.ts";
 import { type ObjectKey, objectKey, partsOf } from "../api/object-key.ts";
@@ -161,8 +161,8 @@ export class Generator {
 
   /**
    * Brings about what the source wants by its present state. The caches only say where to look. Each may lag behind a
-   * protector just made, a source that was recreated, or what another generator has done. The protector is read first: if
-   * anybody changes it after the source was read, the writes decided here fail, since they hold for its version.
+   * protector just made, a source that was recreated, or what another generator has done. The protector is read first:
+   * if anybody changes it after the source was read, the writes decided here fail, since they hold for its version.
    */
   async #reconcile(namespace: string, name: string, signal: AbortSignal): Promise<void> {
     const stored = await this.#lifecycle.readGenerated(namespace, name, signal);

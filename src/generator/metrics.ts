@@ -14,7 +14,7 @@ export interface GeneratorMetrics {
   readonly reconcile: Histogram;
   readonly actions: Counter;
   /** To be called before each scrape. */
-  sizes(sizes: GeneratorSizes): void;
+  setSizes(sizes: GeneratorSizes): void;
 }
 
 export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
@@ -34,7 +34,7 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
       "namespace",
       "action",
     ]),
-    sizes(sizes) {
+    setSizes(sizes) {
       queue.set({}, sizes.queue);
       paced.set({}, sizes.paced);
     },

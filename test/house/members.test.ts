@@ -29,7 +29,13 @@ const violations: readonly (readonly [what: string, planted: Planted, says: stri
   ],
   [
     "a public field that only its own class reads",
-    { "src/util/box.ts": "export class Box {\n  count = 1;\n  readonly #twice = (): number => 2 * this.count;\n}\n" },
+    {
+      "src/util/box.ts": `export class Box {
+  count = 1;
+  readonly #twice = (): number => 2 * this.count;
+}
+`,
+    },
     "src/util/box.ts:2: Box.count: nothing in src/ reads it",
   ],
   [
@@ -53,7 +59,7 @@ export const fill = (box: Box): void => {
   [
     "a property of one variant that nothing reads",
     {
-      "src/util/box.ts": `export type Box = { readonly kind: "full"; readonly items: number } | { readonly kind: "empty" };
+      "src/util/box.ts": `export type Box = { readonly kind: "full"; readonly items: 1 } | { readonly kind: "empty" };
 export const isFull = (box: Box): boolean => box.kind === "full";
 `,
     },

@@ -28,11 +28,7 @@ export class ProtectorEvents {
   }
 
   unusable(protector: Protector, reason: string): void {
-    this.#warn(
-      protector,
-      "UnusablePodProtector",
-      `It admits no pod deletion, because it cannot be understood: ${reason}`,
-    );
+    this.#warn(protector, "UnusablePodProtector", `It is invalid, so pod deletions are denied: ${reason}`);
   }
 
   #warn({ core, key, uid }: Protector, reason: string, message: string): void {

@@ -95,7 +95,7 @@ export class Protectors {
     const { reason } = unusable;
     if (protector.unusable?.reason !== reason) {
       const fields = { core: this.core.name, podProtector: key, reason };
-      this.#options.logger.error("Invalid PodProtector, so the deletion of its pods is denied", fields);
+      this.#options.logger.error("Invalid PodProtector, so pod deletions are denied", fields);
     }
     // What a valid state before asked for stays in force.
     const isNew = protector.view === undefined;

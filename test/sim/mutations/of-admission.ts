@@ -112,7 +112,9 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "repeat-keeps-the-old-version",
     why: "a repeated review raises podResourceVersion",
     file: "accounting/history/record.ts",
-    find: `formatMicroTime((context.now + 1) as EpochMicros);\n      version = newerResourceVersion(version, kind.version);`,
+    find:
+      "formatMicroTime((context.now + 1) as EpochMicros);\n      " +
+      "version = newerResourceVersion(version, kind.version);",
     replace: `formatMicroTime((context.now + 1) as EpochMicros);\n      version = kind.version ?? version;`,
     scenario: "29-repeated-at-once",
   },
@@ -167,7 +169,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     why: "a lost answer is never taken for success",
     file: "kube/pod-protectors.ts",
     find: `return { kind: kindOf(error), error, body };`,
-    replace: `if (error.kind === "network" || error.kind === "timeout") return { kind: "written", answer: readProtector(body), body };
+    replace: `if (error.kind === "network" || error.kind === "timeout")
+      return { kind: "written", answer: readProtector(body), body };
     return { kind: kindOf(error), error, body };`,
   },
   {
@@ -176,7 +179,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     file: "kube/pod-protectors.ts",
     find: `const body = { ...base.protector, status };`,
     replace:
-      `const live = (await client.request({ method: "GET", path: resourcePath(podProtectors, { namespace, name }) })) as typeof base.protector;\n` +
+      `const at = resourcePath(podProtectors, { namespace, name });\n` +
+      `  const live = (await client.request({ method: "GET", path: at })) as typeof base.protector;\n` +
       `  const body = { ...base.protector, metadata: live.metadata, status };`,
   },
   {

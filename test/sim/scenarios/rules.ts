@@ -48,7 +48,8 @@ export const rules: readonly Mutation[] = [
     file: "accounting/reserve/reservation.ts",
     find: `  const { isRepeated } = recorded;`,
     replace: `  const others = buckets.filter(({ podUID }) => podUID !== disruption.pod.uid);
-  if (disruption.release) return { verdict: { kind: "admitted", need, isRecorded: true, isRepeated: true }, recorded: { ...recorded, buckets: others } };
+  const released = { kind: "admitted", need, isRecorded: true, isRepeated: true } as const;
+  if (disruption.release) return { verdict: released, recorded: { ...recorded, buckets: others } };
   const { isRepeated } = recorded;`,
   },
   {
@@ -60,7 +61,7 @@ export const rules: readonly Mutation[] = [
   },
   {
     name: "restored-core-without-barrier",
-    why: "after a restore of the core, counts are written only when a barrier made after the settle window has been passed",
+    why: "after a restore of the core, counts are written only when a barrier after the settle window was passed",
     file: "accounting/count/cell-plan.ts",
     find: `if (input.nowMs < fromMs || snapshot.barrierSentAtMs < fromMs) return`,
     replace: `if (input.nowMs < fromMs) return`,
@@ -91,7 +92,9 @@ export const rules: readonly Mutation[] = [
     why: "a pod is fenced when it is alive at or below the version of its bucket",
     file: "accounting/settle/settlement.ts",
     find: `  const fence = input.fences.fenceOf(pod.uid);`,
-    replace: `  if (compareResourceVersions(pod.resourceVersion, version) !== 0) return { kind: "wait" };\n  const fence = input.fences.fenceOf(pod.uid);`,
+    replace:
+      `  if (compareResourceVersions(pod.resourceVersion, version) !== 0) return { kind: "wait" };\n` +
+      "  const fence = input.fences.fenceOf(pod.uid);",
   },
   {
     name: "own-writes-are-forgotten",

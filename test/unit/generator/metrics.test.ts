@@ -10,7 +10,7 @@ test("the registry takes every metric under upstream's name with the labels that
   metrics.actions.inc({ ...source, action: "Create" });
   metrics.actions.inc({ ...source, action: "Create" });
   metrics.reconcile.observe({ ...source, error: "nil" }, 0.1);
-  metrics.sizes({ queue: 2, paced: 3 });
+  metrics.setSizes({ queue: 2, paced: 3 });
   const { text } = await registry.expose();
   const labels = 'group="apps",version="v1",resource="deployments",namespace="default"';
   for (const line of [

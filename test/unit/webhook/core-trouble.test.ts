@@ -57,7 +57,7 @@ describe("policy last-known, while the core takes no writes", () => {
       assert.equal(settled.filter(({ allowed }) => allowed).length, 20);
       const refused = settled.find(({ allowed }) => !allowed);
       assert.equal(refused?.code, 429);
-      assert.match(refused?.message ?? "", /what this webhook replica may admit without it is used up/);
+      assert.match(refused?.message ?? "", /this webhook replica has used up its share of the last known quota/);
       assert.equal((await replica.review(review("late"))).allowed, false);
       assert.equal(replica.metrics.count('webhook_last_known_admission_total{core="core"}'), 20);
       assert.equal(core.buckets("ns/web").length, 0);
