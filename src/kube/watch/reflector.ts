@@ -71,14 +71,14 @@ class Reflector<T extends Stored> implements Informer<T> {
     const { client, clock, rng, name } = options;
     this.#options = options;
     this.#metrics = createInformerMetrics(options.metrics, { cluster: client.cluster, informer: name }, () =>
-      this.silentMs(),
+      this.stalenessMs(),
     );
     this.#cache = new Cache(options.decode, options.logger.with({ informer: name }), () => this.#metrics.decodeError());
     this.#backoff = createBackoff(clock, rng);
     this.#path = resourcePath(options.resource, { namespace: options.namespace });
   }
 
-  get(key: string): T | undefined {
+  get(key: ObjectKey): T | undefined {
     return this.#cache.store.get(key);
   }
 
@@ -98,7 +98,7 @@ class Reflector<T extends Stored> implements Informer<T> {
     return this.#cache.version;
   }
 
-  silentMs(): number {
+  stalenessMs(): number {
     return this.#cache.isSynced ? this.#options.clock.monotonicMs() - this.#newsAtMs : Number.POSITIVE_INFINITY;
   }
 

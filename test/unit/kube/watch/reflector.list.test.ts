@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { objectKey } from "../../../../src/api/object-key.ts";
 import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
 import { createInformer } from "../../../../src/kube/watch/index.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
@@ -38,7 +39,7 @@ test("the initial objects are streamed, and nothing is shown before the end mark
   assert.equal(informer.hasSynced(), false);
   assert.equal(informer.size, 0);
   assert.equal(informer.version(), undefined);
-  assert.equal(informer.silentMs(), Number.POSITIVE_INFINITY);
+  assert.equal(informer.stalenessMs(), Number.POSITIVE_INFINITY);
   assert.deepEqual(takeLog(), []);
 
   client.stream0().send(bookmark(10, true));
@@ -46,7 +47,7 @@ test("the initial objects are streamed, and nothing is shown before the end mark
   assert.deepEqual(takeLog(), ["added ns/a@3", "added ns/b@4", "progress 10", "listed first"]);
   assert.equal(informer.hasSynced(), true);
   assert.equal(informer.version(), "10");
-  assert.equal(informer.get("ns/a")?.resourceVersion, "3");
+  assert.equal(informer.get(objectKey("ns", "a"))?.resourceVersion, "3");
   assert.equal([...informer.values()].length, 2);
 });
 
@@ -92,7 +93,12 @@ test("in a handler the store has changed already, and the version has not moved 
   });
   other.subscribe({
     onEvent: (event) =>
-      void seen.push([event.type, other.get("ns/a")?.resourceVersion, other.version(), other.hasSynced()]),
+      void seen.push([
+        event.type,
+        other.get(objectKey("ns", "a"))?.resourceVersion,
+        other.version(),
+        other.hasSynced(),
+      ]),
   });
   const running = other.run(stop.signal);
   await drainMicrotasks();

@@ -199,7 +199,7 @@ test("the time without contact grows until the next frame, and is a gauge", asyn
     return metrics.value("kube_informer_watch_silence_seconds", { cluster: "test", informer: "things" });
   };
   await clock.advance(42_000);
-  assert.equal(informer.silentMs(), 42_000);
+  assert.equal(informer.stalenessMs(), 42_000);
   assert.equal(gauge(), 42);
   client.stream0().send(bookmark(11));
   await drainMicrotasks();
@@ -213,15 +213,15 @@ test("neither the header of a watch nor half of a new list makes the store look 
   await passBackoff();
   assert.equal(client.streams.length, 2);
   assert.equal(informer.lastError(), undefined);
-  assert.equal(informer.silentMs(), 131_000);
+  assert.equal(informer.stalenessMs(), 131_000);
   client.stream0().send(errorEvent(410, "Expired"));
   await passBackoff();
   client.stream0().send(added(thing("a", 3)), added(thing("b", 12)));
   await clock.advance(1_000);
-  assert.equal(informer.silentMs(), 163_000);
+  assert.equal(informer.stalenessMs(), 163_000);
   client.stream0().send(bookmark(20, true));
   await drainMicrotasks();
-  assert.equal(informer.silentMs(), 0);
+  assert.equal(informer.stalenessMs(), 0);
 });
 
 test("relist() between two phases is not forgotten until the next event", async (t) => {
