@@ -13,11 +13,11 @@ const full = () => protector({ cells: [cell("c1", 80)] });
  * A replica that was told of a full budget; the aggregator has counted more pods since, but the watch does not deliver
  * it.
  */
-function behind(silentMs: number) {
+function behind(stalenessMs: number) {
   const made = world([full()]);
   made.core.watches = false;
   made.core.update("ns/web", (status) => void (status.cells = [cell("c1", 90)]));
-  made.replica.informers[0]!.silence = silentMs;
+  made.replica.informers[0]!.silence = stalenessMs;
   const methods = () => made.core.requests.map(({ method }) => method);
   return { ...made, methods };
 }

@@ -17,9 +17,9 @@ test("a core says how long its watch has been silent, and a broken watch is sile
   const { core, informer } = createTestCore();
   informer.sync([]);
   informer.silence = 7_000;
-  assert.equal(core.silentMs(), 7_000);
+  assert.equal(core.stalenessMs(), 7_000);
   informer.error = "cannot watch podprotectors: connection refused";
-  assert.equal(core.silentMs(), Infinity);
+  assert.equal(core.stalenessMs(), Infinity);
 });
 
 test("a core is unready after five minutes of silence", () => {
