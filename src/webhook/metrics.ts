@@ -13,6 +13,8 @@ export type StatusWriteResult = "written" | "conflict" | "failed";
 export interface WebhookMetrics {
   /** `count`: how many reviews are being decided; called before each scrape. */
   readReviewsInFlight(count: () => number): void;
+  /** `count`: how many PodProtectors of the core are in memory; called before each scrape. */
+  readProtectors(core: string, count: () => number): void;
   /** A review was decided. */
   request(cellID: string, status: string, cause: string, durationMs: number): void;
   /** A review could not be read or decided; `error` is one of a fixed set of words. */
@@ -97,6 +99,7 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
   );
   return {
     readReviewsInFlight: createInFlightGauge(metrics),
+    readProtectors: createProtectorsGauge(metrics),
     request: (cellID, status, cause, durationMs) =>
       request.observe({ cell: cell(cellID), status, cause }, durationMs / 1000),
     httpError: (cellID, error) => httpError.inc({ cell: cell(cellID), error }),
@@ -137,6 +140,11 @@ function createUnusableReport(metrics: Metrics): WebhookMetrics["unusableProtect
 function createInFlightGauge(metrics: Metrics): WebhookMetrics["readReviewsInFlight"] {
   const inFlight = metrics.gauge("webhook_reviews_in_flight", "Reviews that are being decided", []);
   return (count) => metrics.onScrape(() => inFlight.set({}, count()));
+}
+
+function createProtectorsGauge(metrics: Metrics): WebhookMetrics["readProtectors"] {
+  const protectors = metrics.gauge("webhook_podprotectors", "PodProtectors in memory, by core", ["core"]);
+  return (core, count) => metrics.onScrape(() => protectors.set({ core }, count()));
 }
 
 function createRetryBatchObserver(metrics: Metrics): RetryBatchObserver<unknown> {

@@ -103,7 +103,7 @@ function createSource(
   events: ProtectorEvents,
 ): Protectors {
   const { coreUnavailable, logger } = options;
-  return new Protectors({
+  const protectors = new Protectors({
     core: new Core({ ...core, ...coreUnavailable, clock: options.clock, logger, rule: options }),
     logger,
     onSooner: (protector) => reservations.startSooner(protector),
@@ -112,4 +112,6 @@ function createSource(
       if (reason !== undefined) events.unusable(protector, reason);
     },
   });
+  metrics.readProtectors(core.name, () => protectors.size);
+  return protectors;
 }

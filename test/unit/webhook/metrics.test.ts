@@ -61,6 +61,12 @@ test("webhook metrics tell at each scrape how many reviews are being decided", a
   assert.match((await registry.expose()).text, /^webhook_reviews_in_flight 0$/m);
 });
 
+test("webhook metrics tell at each scrape how many PodProtectors are in memory", async () => {
+  const registry = createMetrics({ byNamespace: false, byUser: false, ofProcess: false });
+  createWebhookMetrics(registry).readProtectors("core", () => 7);
+  assert.match((await registry.expose()).text, /^webhook_podprotectors\{core="core"\} 7$/m);
+});
+
 test("webhook metrics use upstream's words for the pool", () => {
   const recorded = new RecordedMetrics();
   const { retryBatch } = createWebhookMetrics(recorded);
