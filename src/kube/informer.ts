@@ -34,7 +34,7 @@ export interface InformerHandler<T extends Stored> {
 }
 
 export interface Informer<T extends Stored> {
-  get(key: string): T | undefined;
+  get(key: ObjectKey): T | undefined;
   values(): IterableIterator<T>;
   readonly size: number;
   /** True once the handlers have processed the whole initial list; stays true afterwards. */
@@ -44,7 +44,7 @@ export interface Informer<T extends Stored> {
    * Milliseconds since news of the objects last came (event, bookmark or complete list, not headers or half a list);
    * Infinity before the first list.
    */
-  silentMs(): number;
+  stalenessMs(): number;
   /** The last failure while it lasts, for people: "cannot list pods: 403 Forbidden …". */
   lastError(): string | undefined;
   /** Adds a handler; only before `run`. */

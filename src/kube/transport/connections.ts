@@ -1,6 +1,5 @@
 /**
- * The connections of one cluster: one pool for requests and one for watches. They are replaced when the TLS material was
- * rotated.
+ * The connections of one cluster: one pool for requests and one for watches. Rotated TLS material means new ones.
  */
 import { Agent, ProxyAgent, type Dispatcher } from "undici";
 import { type Credentials } from "./credentials.ts";

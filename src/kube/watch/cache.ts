@@ -1,5 +1,6 @@
 /**
- * What an informer knows: store, version and sync state. It first applies what the server sent, then calls the handlers.
+ * What an informer knows: store, version and sync state. What the server sent is applied first, then the handlers are
+ * called.
  */
 import { type ObjectKey, objectKey } from "../../api/object-key.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";

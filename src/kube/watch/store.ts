@@ -12,8 +12,8 @@ export class Store<T extends Stored> {
     return this.#objects.size;
   }
 
-  get(key: string): T | undefined {
-    return this.#objects.get(key as ObjectKey);
+  get(key: ObjectKey): T | undefined {
+    return this.#objects.get(key);
   }
 
   values(): IterableIterator<T> {

@@ -32,6 +32,7 @@ const fencesWaitingMax = 1_000;
 type Limit = (there: Remembered) => number;
 
 const limits: ReadonlyMap<string, Limit> = new Map<string, Limit>([
+  ["webhook_podprotectors core", ({ protectors }) => protectors],
   ["webhook_reviews_in_flight", ({ reviews }) => reviews ?? reviewsInFlightMax],
   ["retrybatch_inflight_keys podprotector-update", ({ protectors }) => protectors],
   ["aggregator_next_event_pool_current_size 0", ({ protectors }) => protectors],

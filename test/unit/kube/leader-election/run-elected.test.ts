@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { Elector, runElected } from "../../../../src/kube/leader-election/index.ts";
 import { createHealth, type HealthAnswer } from "../../../../src/observability/health.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
@@ -37,7 +37,7 @@ test("the first candidate creates the Lease, works at once and renews every retr
   await a.running;
 });
 
-test("a graceful stop keeps the Lease until the work has drained, then gives it away", async () => {
+test("a graceful stop keeps the Lease until the work has drained, then releases it", async () => {
   const clock = createVirtualClock();
   const server = createLeaseServer(clock);
   const a = candidate(server, clock, "a", { drainMs: 20_000 });
@@ -66,7 +66,7 @@ test("a graceful stop keeps the Lease until the work has drained, then gives it 
   assert.equal(clock.pendingTimers, 0);
 });
 
-test("a holder that cannot renew stops its work before anybody else may start, and stands again", async () => {
+test("a holder that cannot renew stops its work before another may start, and then tries to acquire", async () => {
   for (const failure of ["down", "hangs", "loseAnswers"] as const) {
     const clock = createVirtualClock();
     const server = createLeaseServer(clock);
@@ -111,7 +111,7 @@ test("the work of a holder whose requests hang is told to stop within the renew 
   await a.running;
 });
 
-test("who needed nearly the whole renew deadline to acquire the Lease renews it before that is over", async () => {
+test("a candidate that needed nearly the whole renew deadline to acquire the Lease renews it in time", async () => {
   const clock = createVirtualClock();
   const server = createLeaseServer(clock);
   const a = candidate(server, clock, "a", { slowMs: 4_700 });
@@ -327,7 +327,7 @@ test("the health check fails while a process that leads has not renewed the Leas
   assert.deepEqual(check(), { status: 500, text });
 });
 
-test("the health check passes while the Lease is renewed, and after it was given away", async () => {
+test("the health check passes while the Lease is renewed, and after it was released", async () => {
   const clock = createVirtualClock();
   const server = createLeaseServer(clock);
   const a = candidate(server, clock, "a");

@@ -27,7 +27,7 @@ export class FakeInformer implements Informer<WatchedProtector> {
   version(): ResourceVersion | undefined {
     return undefined;
   }
-  silentMs(): number {
+  stalenessMs(): number {
     return this.isListed ? this.silence : Infinity;
   }
   lastError(): string | undefined {
