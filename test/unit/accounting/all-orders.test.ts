@@ -6,15 +6,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type PodRecord } from "../../../src/api/pod.ts";
-<<<<<<< HEAD
-import { type FloorAggregator } from "./floor-aggregator.ts";
-import { heal, healedWithinMs } from "./floor-run.ts";
-import { type Faults, FloorWorld, type WorldOptions } from "./floor-world.ts";
-=======
 import { AggregatedWorld, type FloorAggregator } from "./floor-aggregator.ts";
-import { heal, healedWithinMs } from "./floor-life.ts";
+import { heal, healedWithinMs } from "./floor-run.ts";
 import { type Faults, type WorldOptions } from "./floor-world.ts";
->>>>>>> main
 import { interleavings } from "./interleavings.ts";
 
 type Step = (world: AggregatedWorld) => void;

@@ -113,13 +113,8 @@ export function heal(world: AggregatedWorld): number {
   return world.nowMs - startMs;
 }
 
-<<<<<<< HEAD:test/unit/accounting/floor-run.ts
 /** One run of the world of that seed. Throws "floor broken…" when an admission took the workload under its floor. */
-export function run(seed: number, faults: Faults = {}): FloorWorld {
-=======
-/** One life of the world of that seed. Throws "floor broken…" when an admission took the workload under its floor. */
 export function run(seed: number, faults: Faults = {}): AggregatedWorld {
->>>>>>> main:test/unit/accounting/floor-life.ts
   const rng = createSeededRng(seed);
   const world = new AggregatedWorld(optionsOf(rng, faults), rng);
   for (let count = 0; count < stepsPerWorld; count += 1) step(world);
