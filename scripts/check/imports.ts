@@ -22,7 +22,7 @@ const layers: readonly Layer[] = [
   { folders: ["main.ts"], mayUsePeers: false },
 ];
 
-/** From the bottom to the top: the folders inside a folder of a layer. Files beside them are free, but see circles.ts. */
+/** From the bottom to the top: the folders in a folder of a layer. Files beside them are free, but see circles.ts. */
 const orders: Readonly<Record<string, readonly string[]>> = {
   accounting: ["history", "settle", "count", "reserve"],
   webhook: ["outage", "protector", "decide", "http"],

@@ -4,6 +4,7 @@
  * "admission webhook ... denied the request: " before the message.
  */
 import * as v from "valibot";
+import { asObject } from "../../api/json.ts";
 import { type Decision } from "../decide/decision.ts";
 import { type AdmissionRequest } from "../decide/subject.ts";
 
@@ -33,8 +34,8 @@ export type RequestResult =
  * Reads a parsed body. Never throws. As upstream, apiVersion and kind may be absent; other ones than v1's are refused.
  */
 export function readRequest(body: unknown): RequestResult {
-  const review = fieldsOf(body);
-  const request = fieldsOf(review?.["request"]);
+  const review = asObject(body);
+  const request = asObject(review?.["request"]);
   const uid = typeof request?.["uid"] === "string" ? request["uid"] : "";
   if (review === undefined) return { ok: false, uid, reason: "the body is not an AdmissionReview" };
   if ((review["kind"] ?? kind) !== kind || (review["apiVersion"] ?? apiVersion) !== apiVersion) {
@@ -81,8 +82,4 @@ function refusalStatus({ code, reason, message, causes }: Extract<Decision, { re
 
 function failure(code: number, reason: string, message: string): object {
   return { metadata: {}, status: "Failure", message, reason, code };
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
 }

@@ -14,7 +14,8 @@ import { settle } from "../../../src/accounting/settle/settlement.ts";
 import { summarize } from "../../../src/accounting/count/summary.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
-import { type FloorWorld } from "./floor-world.ts";
+import { type Rng } from "../../../src/util/rng.ts";
+import { FloorWorld, type WorldOptions } from "./floor-world.ts";
 import { settlementConfig, version } from "./samples.ts";
 
 interface Patch {
@@ -208,5 +209,17 @@ export class FloorAggregator {
 
   #observe(continuous: boolean): void {
     this.#firstSeen.observe(this.#cell(this.#base())?.admissionHistory?.buckets ?? [], this.#world.nowMs, continuous);
+  }
+}
+
+/** A world with its aggregators. */
+export class AggregatedWorld extends FloorWorld {
+  readonly aggregators: readonly FloorAggregator[];
+
+  constructor(options: WorldOptions, rng: Rng) {
+    super(options, rng);
+    this.aggregators = options.cells.flatMap((cellID) =>
+      Array.from({ length: options.aggregatorsPerCell }, () => new FloorAggregator(this, cellID)),
+    );
   }
 }
