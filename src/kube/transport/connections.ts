@@ -93,6 +93,6 @@ function createDispatcher(
     bodyTimeout: 0,
   };
   return proxyUrl === undefined
-    ? new Agent({ ...options, connect: { ...connect, ...(tls as object) } })
-    : new ProxyAgent({ ...options, uri: proxyUrl, requestTls: { ...connect, ...(tls as object) } });
+    ? new Agent({ ...options, connect: { ...connect, ...tls } })
+    : new ProxyAgent({ ...options, uri: proxyUrl, requestTls: { ...connect, ...tls } });
 }

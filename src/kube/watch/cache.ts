@@ -80,9 +80,9 @@ export class Cache<T extends Stored> {
     const object = this.#decoded(frame.object);
     if (frame.type === "deleted") {
       const key = object?.key ?? rawKey(frame.object);
-      return this.store.remove(key, object ?? this.store.get(key));
+      return this.store.remove(key, object);
     }
-    return object === undefined ? this.store.remove(rawKey(frame.object), undefined) : this.store.upsert(object);
+    return object === undefined ? this.store.remove(rawKey(frame.object)) : this.store.upsert(object);
   }
 
   #emit(events: Iterable<InformerEvent<T>>): void {

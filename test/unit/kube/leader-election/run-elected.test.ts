@@ -14,7 +14,7 @@ test("the first candidate creates the Lease, works at once and renews every retr
   const a = candidate(server, clock, "a");
   await clock.advance(0);
   assert.deepEqual(a.log, ["starts 0"]);
-  assert.equal(a.elector.isLeader(), true);
+  assert.deepEqual([a.events("acquired"), a.events("lost")], [1, 0]);
   assert.deepEqual(server.lease?.spec, {
     holderIdentity: "a",
     leaseDurationSeconds: 15,
@@ -31,8 +31,7 @@ test("the first candidate creates the Lease, works at once and renews every retr
     1,
     "a holder writes without reading",
   );
-  a.metrics.scrape();
-  assert.equal(a.metrics.value("leader_heartbeat", { cluster_class: "core", elector_name: "test", identity: "a" }), 60);
+  assert.equal(a.heartbeat(), 60);
   a.stop.abort();
   await a.running;
 });
@@ -54,7 +53,7 @@ test("a graceful stop keeps the Lease until the work has drained, then releases 
   assert.equal(server.lease?.spec["holderIdentity"], "");
   assert.equal(server.lease?.spec["leaseDurationSeconds"], 1);
   assert.equal(server.lease?.spec["leaseTransitions"], 0);
-  assert.equal(a.elector.isLeader(), false);
+  assert.equal(a.heartbeat(), 0);
   assert.deepEqual([a.events("acquired"), a.events("lost")], [1, 1]);
   await clock.advance(5_000);
   assert.equal(server.lease?.spec["holderIdentity"], "b");
@@ -161,7 +160,7 @@ test("a client-go holder is left its lease duration, timed from the last change 
   const renewals = server.writes.length;
   await clock.advance(39_000);
   assert.equal(server.writes.length, renewals);
-  assert.equal(a.elector.holder(), "go_1");
+  assert.equal(a.state.working, false);
   await clock.advance(10_000);
   assert.equal(a.state.working, true);
   assert.deepEqual(
@@ -254,7 +253,7 @@ test("a candidate that is stopped while it waits ends at once and has written no
   b.stop.abort();
   await b.running;
   assert.ok(b.net.client.requests.every(({ method }) => method === "GET"));
-  assert.equal(b.elector.isLeader(), false);
+  assert.deepEqual([b.events("acquired"), b.heartbeat()], [0, 0]);
   a.stop.abort();
   await a.running;
 });
@@ -265,7 +264,7 @@ test("without election the work runs at once and no Lease is touched", async () 
   const a = candidate(server, clock, "a", { change: { enable: false } });
   await clock.advance(100_000);
   assert.equal(a.state.working, true);
-  assert.equal(a.elector.isLeader(), true);
+  assert.equal(a.heartbeat(), 100);
   a.stop.abort();
   await a.running;
   assert.equal(a.net.client.requests.length, 0);
