@@ -2,8 +2,7 @@
  * What an aggregator remembers of its own writes to one PodProtector (design 2.4, 2.5). Lost on a restart, which makes
  * things later, never wrong.
  */
-import { compareResourceVersions, parseResourceVersion } from "../../api/resource-version.ts";
-import { parseTime } from "../../api/micro-time.ts";
+import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Aggregation } from "../../api/v1alpha1/pod-protector.ts";
 import { type PodCounts } from "./pod-counts.ts";
 import { isRecountedSince } from "./recount.ts";
@@ -16,7 +15,7 @@ export class CellMemory {
   #firstCounts: { readonly state: string; readonly sinceMs: number } | undefined;
   #restoredSinceMs: number | undefined;
   /** A recorded version of a worker history that no longer exists. */
-  #obsoleteVersion: string | undefined;
+  #obsoleteVersion: ResourceVersion | undefined;
 
   /**
    * The recorded aggregation as it has to be read: when a Go component's write stripped the extensions from exactly the
@@ -49,8 +48,8 @@ export class CellMemory {
    * version is below what we wrote, the core was restored from an older state, or another aggregator has recounted.
    */
   checkRestored(recorded: Aggregation | undefined, nowMs: number): boolean {
-    const own = parseResourceVersion(this.#written?.resourceVersion);
-    const theirs = parseResourceVersion(recorded?.resourceVersion);
+    const own = this.#written?.resourceVersion;
+    const theirs = recorded?.resourceVersion;
     if (own === undefined || theirs === undefined || compareResourceVersions(theirs, own) >= 0) return false;
     if (isRecountedSince(this.#written, recorded)) return false;
     this.restored(nowMs);
@@ -101,6 +100,6 @@ function isStrippedFrom(recorded: Aggregation, own: OwnAggregation): boolean {
     (recorded.readyReplicas ?? 0) === own.readyReplicas &&
     (recorded.scheduledReplicas ?? 0) === own.scheduledReplicas &&
     (recorded.runningReplicas ?? 0) === own.runningReplicas &&
-    parseTime(recorded.lastEventTime) === parseTime(own.lastEventTime)
+    recorded.lastEventTime === own.lastEventTime
   );
 }

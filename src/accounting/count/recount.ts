@@ -3,7 +3,6 @@
  * a recount carries a mark (`recountedAt`), so that who remembers a higher version can tell it from a state that a
  * backup brought back. Later writes keep the mark.
  */
-import { parseTime } from "../../api/micro-time.ts";
 import { type Aggregation } from "../../api/v1alpha1/pod-protector.ts";
 
 /**
@@ -12,7 +11,7 @@ import { type Aggregation } from "../../api/v1alpha1/pod-protector.ts";
  * which is late but safe.
  */
 export function isRecountedSince(known: Aggregation | undefined, aggregation: Aggregation | undefined): boolean {
-  const mark = parseTime(aggregation?.recountedAt);
-  const knownMark = parseTime(known?.recountedAt);
+  const mark = aggregation?.recountedAt;
+  const knownMark = known?.recountedAt;
   return mark !== undefined && (knownMark === undefined || mark > knownMark);
 }

@@ -6,7 +6,7 @@
  * many units of quota as there are replicas. So all of them together lend no more than the quota that they last knew.
  */
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
-import { type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
+import { type CellStatus, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { type Verdict } from "../../accounting/reserve/reservation.ts";
 import { type Deletion, type Judge } from "../protector/judge.ts";
 import { type ProtectorView } from "../protector/protector-view.ts";
@@ -93,7 +93,7 @@ function withStatus(view: ProtectorView, status: PodProtectorStatus): ProtectorV
 function withOthers(view: ProtectorView, counter: number): ProtectorView {
   const { status } = view.protector;
   if (counter === 0 || status === undefined) return view;
-  const others = { cellID: othersCellID, admissionHistory: { buckets: [{ startTime: "", counter }] } };
+  const others: CellStatus = { cellID: othersCellID, admissionHistory: { buckets: [{ startTime: "", counter }] } };
   return withStatus(view, { ...status, cells: [...status.cells, others] });
 }
 

@@ -13,7 +13,7 @@
  * a write compares and swaps; but a refusal needs no write. So before a refusal by a state that may be old, the object
  * is suspected: the next batch reads it live (`suspect`).
  */
-import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
+import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Aggregation } from "../../api/v1alpha1/pod-protector.ts";
 import { isRecountedSince } from "../../accounting/count/recount.ts";
 import { longAgo } from "../../util/clock.ts";
@@ -262,7 +262,7 @@ function isLaterCount(known: KnownCounts, counts: KnownCounts): boolean {
 function countsOf(view: ProtectorView): Map<string, KnownCounts> {
   const counts = new Map<string, KnownCounts>();
   for (const { cellID, aggregation } of view.protector.status?.cells ?? []) {
-    const version = parseResourceVersion(aggregation?.resourceVersion);
+    const version = aggregation?.resourceVersion;
     if (aggregation !== undefined && version !== undefined) counts.set(cellID, { version, aggregation });
   }
   return counts;

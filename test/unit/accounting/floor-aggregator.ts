@@ -148,7 +148,7 @@ export class FloorAggregator {
     this.#wantsFence = settlement.fence;
     const readCell =
       faults.oldSnapshotsWrite === true && cell?.aggregation?.resourceVersion !== undefined
-        ? { ...cell, aggregation: { ...cell.aggregation, resourceVersion: "1" } }
+        ? { ...cell, aggregation: { ...cell.aggregation, resourceVersion: version(1) } }
         : cell;
     const plan = planCell({
       cellID: this.cellID,

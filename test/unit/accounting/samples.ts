@@ -3,7 +3,7 @@
  * about.
  */
 import { type PodRecord } from "../../../src/api/pod.ts";
-import { formatMicroTime } from "../../../src/api/micro-time.ts";
+import { formatMicroTime, type MicroTime } from "../../../src/api/micro-time.ts";
 import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import {
   type Aggregation,
@@ -25,7 +25,7 @@ import { type EpochMicros } from "../../../src/util/clock.ts";
 
 /** A moment, in seconds after the tests' beginning of time. */
 export const at = (seconds: number): EpochMicros => (1_767_225_600_000_000 + Math.round(seconds * 1e6)) as EpochMicros;
-export const timeText = (seconds: number): string => formatMicroTime(at(seconds));
+export const timeText = (seconds: number): MicroTime => formatMicroTime(at(seconds));
 export const version = (number: number | string): ResourceVersion => String(number) as ResourceVersion;
 
 /** A pod that has been Ready for long. */
@@ -70,14 +70,14 @@ export function disruption(
 export const single = (podUID: string, podVersion?: number | string, seconds = 0): Bucket => ({
   startTime: timeText(seconds),
   podUID,
-  ...(podVersion === undefined ? {} : { podResourceVersion: String(podVersion) }),
+  ...(podVersion === undefined ? {} : { podResourceVersion: version(podVersion) }),
 });
 
 export const packed = (uids: readonly string[], podVersion: number): Bucket => ({
   startTime: timeText(0),
   endTime: timeText(1),
   counter: uids.length,
-  podResourceVersion: String(podVersion),
+  podResourceVersion: version(podVersion),
   podUIDDigests: packDigests(uids.map(digestOfUID)),
 });
 
@@ -91,7 +91,7 @@ export function counts(available: number, changes: Partial<Aggregation> = {}): O
     scheduledReplicas: available,
     runningReplicas: available,
     initializedReplicas: available,
-    resourceVersion: "100",
+    resourceVersion: version(100),
     countedAt: timeText(0),
     countedSpec: "spec",
     ...changes,

@@ -194,8 +194,8 @@ test("12: the bucket of an eviction outlasts every request while its pod is aliv
 
 test("13, 13b and 25: after a core restore doubtful counts judge nothing until they are written again, which happens even when equal", () => {
   const memory = new CellMemory();
-  memory.wrote(counts(3, { resourceVersion: "120" }));
-  const restored = cell(counts(3, { resourceVersion: "120" }));
+  memory.wrote(counts(3, { resourceVersion: version(120) }));
+  const restored = cell(counts(3, { resourceVersion: version(120) }));
   memory.restored(1000);
   const lost = new Map([["a", version(120)]]);
   assert.equal(new Protected([restored]).review(disruption("y"), { countsLostUpTo: lost }), "counts-pending");
@@ -207,7 +207,7 @@ test("13, 13b and 25: after a core restore doubtful counts judge nothing until t
 });
 
 test("15 and 16: a deposed leader and a list from a lagging server write nothing", () => {
-  const newer = cell(counts(2, { resourceVersion: "200" }));
+  const newer = cell(counts(2, { resourceVersion: version(200) }));
   assert.deepEqual(plan(newer, { version: 199, pods: 3 }), { kind: "behind" });
 });
 

@@ -3,14 +3,15 @@ import test from "node:test";
 import { ProtectorState } from "../../../src/aggregator/protector-state.ts";
 import { type Bucket } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { digestOfUID, packDigests } from "../../../src/accounting/history/uid-digest.ts";
+import { timeText, version } from "../accounting/samples.ts";
 import { counts, storedProtector } from "./protectors.ts";
 
-const eviction: Bucket = { startTime: "2026-01-01T00:00:00.000000Z", podUID: "uid-a" };
+const eviction: Bucket = { startTime: timeText(0), podUID: "uid-a" };
 const digest = digestOfUID("uid-p");
 const packed: Bucket = {
-  startTime: "2026-01-01T00:00:00.000000Z",
+  startTime: timeText(0),
   counter: 1,
-  podResourceVersion: "7",
+  podResourceVersion: version(7),
   podUIDDigests: packDigests([digest]),
 };
 
@@ -138,7 +139,7 @@ test("after a reset of the worker, the list that is asked for then is enough for
   assert.equal(state.memory.effective(recorded)?.resourceVersion, undefined);
   assert.ok(state.memory.firstCountsSince("spec", 900, recorded) < 500);
   assert.equal(
-    state.memory.firstCountsSince("spec", 901, { ...recorded, countedAt: "later" }),
+    state.memory.firstCountsSince("spec", 901, { ...recorded, countedAt: timeText(60) }),
     901,
     "somebody has counted since",
   );

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test, { describe } from "node:test";
 import { type Aggregation } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { CellMemory, type OwnAggregation } from "../../../../src/accounting/count/cell-memory.ts";
-import { counts, timeText } from "../samples.ts";
+import { counts, timeText, version } from "../samples.ts";
 
 const own = counts(3, { lastEventTime: timeText(1) });
 function stripped(aggregation: Aggregation): Aggregation {
@@ -43,7 +43,7 @@ describe("a Go component that strips extensions (22)", () => {
   });
 
   test("does not hide what is recorded with a version", () => {
-    const newer = counts(3, { resourceVersion: "200" });
+    const newer = counts(3, { resourceVersion: version(200) });
     assert.equal(wrote(own).effective(newer), newer);
     assert.equal(wrote(own).effective(undefined), undefined);
   });
@@ -63,11 +63,11 @@ test("the wait for first counts goes on while the recorded state is the same, an
 
 test("a recorded version below our own means that the core was restored, until we have written again", () => {
   const memory = wrote(own);
-  for (const recorded of [own, counts(3, { resourceVersion: "101" }), stripped(own), undefined]) {
+  for (const recorded of [own, counts(3, { resourceVersion: version(101) }), stripped(own), undefined]) {
     assert.equal(memory.checkRestored(recorded, 5), false);
   }
-  assert.equal(memory.checkRestored(counts(3, { resourceVersion: "99" }), 5), true);
-  assert.equal(memory.checkRestored(counts(3, { resourceVersion: "99" }), 9), true);
+  assert.equal(memory.checkRestored(counts(3, { resourceVersion: version(99) }), 5), true);
+  assert.equal(memory.checkRestored(counts(3, { resourceVersion: version(99) }), 9), true);
   assert.equal(memory.restoredSinceMs, 5);
   memory.wrote(own);
   assert.equal(memory.restoredSinceMs, undefined);
@@ -78,7 +78,7 @@ test("after a reset of the worker the recorded version and our own mean nothing,
   memory.workerReset(own);
   assert.deepEqual(memory.effective(own), stripVersion(own));
   assert.equal(memory.effective(stripped(own))?.resourceVersion, undefined);
-  const fresh = counts(3, { resourceVersion: "7" });
+  const fresh = counts(3, { resourceVersion: version(7) });
   assert.equal(memory.effective(fresh), fresh);
 });
 
@@ -90,7 +90,7 @@ function stripVersion(aggregation: Aggregation): Aggregation {
 test("a version below our own is no restore when another aggregator has recounted", () => {
   const memory = new CellMemory();
   memory.wrote(own);
-  const recounted = { ...own, resourceVersion: "1", recountedAt: "2026-01-01T00:00:00.000000Z" };
+  const recounted = { ...own, resourceVersion: version(1), recountedAt: timeText(0) };
   assert.equal(memory.checkRestored(recounted, 7), false);
-  assert.equal(memory.checkRestored({ ...own, resourceVersion: "1" }, 7), true);
+  assert.equal(memory.checkRestored({ ...own, resourceVersion: version(1) }, 7), true);
 });

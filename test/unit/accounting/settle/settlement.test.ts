@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test, { describe } from "node:test";
+import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { anonymous, Bench, livePod, packed, single, snapshot } from "../samples.ts";
 
 const reasons = (bench: Bench, nowMs: number, seen: ReturnType<typeof snapshot>): Record<string, number> =>
@@ -215,10 +216,10 @@ describe("row 6: compacted by Go", () => {
   });
 
   test("malformed buckets are anonymous: they hold their weight and settle by the slowest rule", () => {
-    const broken = [
-      { startTime: "?" },
+    const broken: Bucket[] = [
+      { startTime: "" },
       { ...packed(["x"], 10), counter: 9 },
-      { startTime: "?", podUID: "", counter: -4 },
+      { startTime: "", podUID: "", counter: -4 },
     ];
     const bench = new Bench().see(broken, 0);
     assert.deepEqual(reasons(bench, 74_999, snapshot([], 999, 74_999)), {});

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test, { describe } from "node:test";
+import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import {
   createSyncTime,
   settleByTime,
@@ -39,8 +40,11 @@ describe("settlement by time", () => {
   test("drops nothing before there is a time, and never a bucket without one", () => {
     const buckets = [single("a", 10, 5)];
     assert.equal(settleByTime(buckets, undefined).buckets, buckets);
-    const unreadable = [{ startTime: "?", podUID: "a" }];
-    assert.equal(settleByTime(unreadable, at(1e6)).buckets, unreadable);
+    const malformed: readonly Bucket[] = [
+      { startTime: "", podUID: "a" },
+      { ...single("b", 10, 5), endTime: "" },
+    ];
+    assert.equal(settleByTime(malformed, at(1e6)).buckets, malformed);
   });
 
   test("wants no fence, no barrier and no wake-up", () => {
