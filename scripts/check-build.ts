@@ -1,4 +1,4 @@
-// Checks what `make build` made, as a stranger would use it: alone in an empty folder, with an empty environment.
+// Checks what `make build` made, as a user starts it: alone in an empty folder, with an empty environment.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import os from "node:os";

@@ -37,11 +37,10 @@ const moduleDirectory = fileURLToPath(new URL("../test/kube-assets/", import.met
 
 const [major, minor] = kubernetesVersion.split(".");
 const versionPackage = "k8s.io/component-base/version";
-const buildFlags = [
-  "-trimpath",
-  "-ldflags",
-  `-s -w -X ${versionPackage}.gitVersion=v${kubernetesVersion} -X ${versionPackage}.gitMajor=${major} -X ${versionPackage}.gitMinor=${minor}`,
-];
+const versionFlags = Object.entries({ gitVersion: `v${kubernetesVersion}`, gitMajor: major, gitMinor: minor }).map(
+  ([name, value]) => `-X ${versionPackage}.${name}=${value}`,
+);
+const buildFlags = ["-trimpath", "-ldflags", `-s -w ${versionFlags.join(" ")}`];
 
 /** The first Go that fetches the toolchain which a go.mod asks for by itself. */
 const goMinorMin = 21;
@@ -109,7 +108,8 @@ function requireGo(missing: readonly KubeAsset[], environment: NodeJS.ProcessEnv
   const reason = result.error === undefined ? `go is too old: ${result.stdout.trim()}` : "there is no go command";
   throw new KubeAssetsError(
     `${missing.join(", ")} cannot be found, and ${reason}. ` +
-      `Install Go 1.26 or newer (1.${goMinorMin} fetches it by itself), or set KUBEBUILDER_ASSETS to a directory that holds ` +
+      `Install Go 1.26 or newer (1.${goMinorMin} fetches it by itself), ` +
+      "or set KUBEBUILDER_ASSETS to a directory that holds " +
       `${kubeAssetNames.join(", ")} of Kubernetes ${kubernetesVersion}.`,
   );
 }

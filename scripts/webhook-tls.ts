@@ -1,10 +1,11 @@
 /**
- * Makes the webhook's certificates: a certificate authority that signs one server certificate and is then thrown away
- * (its key is never written), so that whoever steals the server's key can pose as this webhook and as nothing else.
+ * Makes the webhook's certificates: a certificate authority that signs one server certificate and is then discarded
+ * (its key is never written), so that a thief of the server's key can pose as this webhook and as nothing else.
  *
- *   node scripts/n.mjs scripts/webhook-tls.ts --namespace podseidon-system --service podseidon-webhook prints a Secret,
- *   ready for `kubectl apply -f -`, and, in comments, the command that sets the caBundle ... --out DIR writes ca.crt,
- *   tls.crt, tls.key, secret.yaml and ca-bundle.yaml (a patch) instead
+ *     node scripts/n.mjs scripts/webhook-tls.ts --namespace podseidon-system --service podseidon-webhook
+ *
+ * prints a Secret, ready for `kubectl apply -f -`, and, in comments, the command that sets the caBundle. With --out DIR
+ * it writes ca.crt, tls.crt, tls.key, secret.yaml and ca-bundle.yaml (a patch) instead.
  */
 import "reflect-metadata"; // @peculiar/x509 needs it before its own import
 import * as x509 from "@peculiar/x509";

@@ -1,7 +1,9 @@
 /**
- * The program `podseidon`: reads the settings, puts the selected roles together and runs them as one process. Exit
- * codes: 0 done or stopped as asked, 1 could not start or stop, 2 bad settings, 70 a bug (EX_SOFTWARE), 130 and 143 a
- * second signal.
+ * The program `podseidon`. With a command (`podseidon help`) it runs that. Otherwise it reads the settings, puts the
+ * selected roles together and runs them as one process.
+ *
+ * Exit codes: 0 = done or stopped as asked; 1 = could not start or stop; 2 = invalid usage or settings; 70 = a bug
+ * (EX_SOFTWARE); 130 and 143 = a second signal.
  */
 import packageJson from "../package.json" with { type: "json" };
 import { changedSettings, loadConfig, type Config, type Effective, type Role } from "./config/index.ts";
@@ -30,15 +32,13 @@ const clock = createSystemClock();
 async function main(): Promise<void> {
   surviveLostOutput();
   const crash = installCrashHandler();
-  const loaded = loadConfig({
-    argv: process.argv.slice(2),
-    env: process.env,
-    readFile: readRegularFile,
-    version: `${version}\n`,
-  });
+  const argv = process.argv.slice(2);
+  if (argv[0]?.startsWith("-") === false) return runCommand(argv);
+  const loaded = loadConfig({ argv, env: process.env, readFile: readRegularFile });
   switch (loaded.kind) {
     case "help":
     case "version":
+      return runCommand([loaded.kind]);
     case "printConfig":
       process.stdout.write(loaded.text);
       return;
@@ -52,6 +52,15 @@ async function main(): Promise<void> {
     default:
       assertNever(loaded);
   }
+}
+
+/** Runs an operator command and sets the exit code. */
+async function runCommand(argv: readonly string[]): Promise<void> {
+  const commands = await import("./commands/index.ts");
+  const write = (text: string): void => void process.stdout.write(text);
+  const { exitCode, problem } = await commands.runCommand(argv, { version: `${version}\n`, write });
+  if (problem !== undefined) complain(problem);
+  if (exitCode !== 0) process.exitCode = exitCode;
 }
 
 /** Runs the selected roles; resolves to the exit code. */
@@ -88,7 +97,7 @@ type Observability = typeof observability;
 /** Everything of this process in the order in which it starts: what others stand on comes first. */
 async function compose(config: Config, logger: Logger, observability: Observability) {
   const { createHealthApp, createMetricsApp, createServer } = await import("./server/index.ts");
-  const { byNamespace, byUser, sampleFrequencyMs: periodMs, server } = config.prometheus;
+  const { byNamespace, byUser, sampleFrequencyMs } = config.metrics;
   const metrics = observability.createMetrics({ byNamespace, byUser, ofProcess: true });
   const health = observability.createHealth({ logger, metrics });
   const liveness = observability.createHealth({ logger, metrics });
@@ -101,9 +110,9 @@ async function compose(config: Config, logger: Logger, observability: Observabil
   const metricsApp = createMetricsApp(metrics);
   const components: Component[] = [
     clients,
-    observability.createHeartbeat({ clock, metrics, periodMs }),
+    observability.createHeartbeat({ clock, metrics, sampleFrequencyMs }),
     createServer({ name: "healthz", config: config.healthz, fetch: healthApp.fetch, ...limits }),
-    createServer({ name: "prometheus-http", config: server, fetch: metricsApp.fetch, ...limits }),
+    createServer({ name: "prometheus-http", config: config.prometheusHTTP, fetch: metricsApp.fetch, ...limits }),
   ];
   for (const role of config.roles)
     components.push(...(await createRole(role, { ...shared, health, clients, createServer })));

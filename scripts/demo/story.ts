@@ -105,7 +105,7 @@ async function waitForFloors(stage: Stage, core: ApiServer, record: RunRecord): 
 
 /** The run with Podseidon: rolling update, drain, disaster, and the kill in its middle. */
 export async function playWithPodseidon(options: StoryOptions): Promise<RunResult> {
-  const { board, clock, signal } = options;
+  const { board, signal } = options;
   const pods = servicePlans.reduce((sum, plan) => sum + replicasOf(plan), 0);
   board.act(
     "Getting ready",
@@ -119,7 +119,7 @@ export async function playWithPodseidon(options: StoryOptions): Promise<RunResul
     core = await startCore();
     workers = await startWorkers(record.counts.count(createWebhookClient()));
     for (const { name, server } of workers.cells) record.census.follow(name, server.engine);
-    podseidon = startPodseidon({ core, cells: workers.cells, clock, signal, onCrash: options.onCrash });
+    podseidon = startPodseidon({ core, cells: workers.cells, signal, onCrash: options.onCrash });
     options.onStarted(podseidon);
     board.roles = () => podseidon?.roles ?? [];
     return await playActs(options, record, core, workers, podseidon);

@@ -17,7 +17,8 @@ function describePackage(folder: string): string {
   const texts = readdirSync(folder)
     .filter((name) => licenceFile.test(name))
     .map((name) => readFileSync(path.join(folder, name), "utf8").trim());
-  const title = `${manifest.name ?? path.basename(folder)} ${manifest.version ?? ""} (${manifest.license ?? "see below"})`;
+  const { name = path.basename(folder), version = "", license = "see below" } = manifest;
+  const title = `${name} ${version} (${license})`;
   return [title, "-".repeat(title.length), ...texts].join("\n\n");
 }
 

@@ -6,7 +6,7 @@
  * was passed is forgotten, and a barrier is sent to tell the two cases apart.
  */
 import { compareResourceVersions, newerResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
-import { type Clock, type Timer } from "../util/clock.ts";
+import { type Clock, later, longAgo, type MonotonicMs, type Timer } from "../util/clock.ts";
 
 export interface BarrierOptions {
   readonly clock: Clock;
@@ -34,18 +34,18 @@ const pendingMax = 8;
 
 export class BarrierTracker {
   readonly #options: BarrierOptions;
-  #passedSentAtMs = -Infinity;
-  #pending: { readonly sentAtMs: number; readonly version: ResourceVersion }[] = [];
-  #wantedFromMs: number | undefined;
+  #passedSentAtMs: MonotonicMs = longAgo;
+  #pending: { readonly sentAtMs: MonotonicMs; readonly version: ResourceVersion }[] = [];
+  #wantedFromMs: MonotonicMs | undefined;
   #timer: Timer | undefined;
   /** When the LIST was sent that has not been answered. */
-  #inFlightSentAtMs: number | undefined;
+  #inFlightSentAtMs: MonotonicMs | undefined;
   /** The version that the snapshot has reached, and the highest one of this history. */
   #reached: ResourceVersion | undefined;
   #highest: ResourceVersion | undefined;
   /** Times that everything was forgotten. */
   #epoch = 0;
-  #lastSentAtMs = -Infinity;
+  #lastSentAtMs: MonotonicMs = longAgo;
   #signal: AbortSignal | undefined;
 
   constructor(options: BarrierOptions) {
@@ -59,13 +59,13 @@ export class BarrierTracker {
     this.#schedule();
   }
 
-  /** When the newest passed barrier was sent; -Infinity when none was passed. */
-  get passedSentAtMs(): number {
+  /** When the newest passed barrier was sent; `longAgo` when none was. */
+  get passedSentAtMs(): MonotonicMs {
     return this.#passedSentAtMs;
   }
 
   /** A consistent (re)list of the informer, sent at `sentAtMs`, has been applied: it is a barrier by itself. */
-  listed(sentAtMs: number): void {
+  listed(sentAtMs: MonotonicMs): void {
     this.#pass(sentAtMs);
   }
 
@@ -73,7 +73,7 @@ export class BarrierTracker {
    * Asks for a barrier that is sent at or after `fromMs`, a moment of the monotonic clock that may lie ahead. A later
    * wish is merged into an earlier one: whoever looks when that one has been passed asks again.
    */
-  want(fromMs: number): void {
+  want(fromMs: MonotonicMs): void {
     const before = this.#wantedFromMs;
     if (this.#isCovered(fromMs) || (before !== undefined && before <= fromMs && !this.#isCovered(before))) return;
     this.#wantedFromMs = fromMs;
@@ -102,31 +102,31 @@ export class BarrierTracker {
   }
 
   #forget(): void {
-    this.#passedSentAtMs = -Infinity;
+    this.#passedSentAtMs = longAgo;
     this.#pending = [];
     this.#epoch += 1;
   }
 
   /** True when a barrier sent after `fromMs` has been passed or is on its way. */
-  #isCovered(fromMs: number): boolean {
+  #isCovered(fromMs: MonotonicMs): boolean {
     return (
       this.#passedSentAtMs > fromMs ||
-      (this.#inFlightSentAtMs ?? -Infinity) > fromMs ||
+      (this.#inFlightSentAtMs ?? longAgo) > fromMs ||
       this.#pending.some(({ sentAtMs }) => sentAtMs > fromMs)
     );
   }
 
   #passPending(version: ResourceVersion): void {
-    let passed: number | undefined;
+    let passed: MonotonicMs = longAgo;
     this.#pending = this.#pending.filter((barrier) => {
       if (compareResourceVersions(version, barrier.version) < 0) return true;
-      passed = Math.max(passed ?? -Infinity, barrier.sentAtMs);
+      if (barrier.sentAtMs > passed) passed = barrier.sentAtMs;
       return false;
     });
-    if (passed !== undefined) this.#pass(passed);
+    this.#pass(passed);
   }
 
-  #pass(sentAtMs: number): void {
+  #pass(sentAtMs: MonotonicMs): void {
     if (sentAtMs <= this.#passedSentAtMs) return;
     this.#passedSentAtMs = sentAtMs;
     this.#options.onPassed();
@@ -155,17 +155,17 @@ export class BarrierTracker {
       await this.#list(sentAtMs, signal);
     } catch (error) {
       // Also when the leadership has ended: the next one goes on with the wish.
-      this.#wantedFromMs = Math.min(this.#wantedFromMs ?? Infinity, wantedFromMs);
+      if (this.#wantedFromMs === undefined || wantedFromMs < this.#wantedFromMs) this.#wantedFromMs = wantedFromMs;
       if (signal.aborted) return;
       this.#options.onError(error);
-      this.#lastSentAtMs = this.#options.clock.monotonicMs() + retryMs - spacingMs;
+      this.#lastSentAtMs = later(this.#options.clock.monotonicMs(), retryMs - spacingMs);
     } finally {
       this.#inFlightSentAtMs = undefined;
       this.#schedule();
     }
   }
 
-  async #list(sentAtMs: number, signal: AbortSignal): Promise<void> {
+  async #list(sentAtMs: MonotonicMs, signal: AbortSignal): Promise<void> {
     const epoch = this.#epoch;
     const before = this.#highest;
     const version = await this.#options.list(signal);

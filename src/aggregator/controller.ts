@@ -1,55 +1,52 @@
-// length: the comments were wrapped at 120 columns; the file is split along its ideas next.
 /**
- * The aggregator of one cell and one core: pod events and PodProtector events in, status writes out (design 2.3, 2.4,
- * 5).
+ * The aggregator of one cell and one core: pod events and PodProtector events in, status writes out
+ * (docs/aggregator.md).
  *
  * The caches are always warm; only the leader's work queue runs, so that a fail-over is one write away. An event
  * enqueues the PodProtectors that it touches after a delay of aggregationRate * U[low, high); at most one aggregation
  * per period and object.
  */
+import { type ObjectKey, partsOf } from "../api/object-key.ts";
 import { type PodRecord } from "../api/pod.ts";
-import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
-import { countedSpec } from "../accounting/count/counted-spec.ts";
+import { compareResourceVersions, type ResourceVersion } from "../api/resource-version.ts";
 import { FenceRegistry } from "../accounting/settle/fence-registry.ts";
-import { type HistoryConfig, historyConfigOf } from "../accounting/history/history-config.ts";
-import { type SettlementConfig } from "../accounting/settle/settlement.ts";
-import { type Snapshot } from "../accounting/settle/snapshot.ts";
+import { historyConfigOf } from "../accounting/history/history-config.ts";
 import { type SyncTime } from "../accounting/settle/sync-time.ts";
+import type { Config } from "../config/config.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { assert } from "../util/assert.ts";
-import { type Clock } from "../util/clock.ts";
+import { type Clock, type MonotonicMs } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng, uniform } from "../util/rng.ts";
 import { createWorkQueue, type Outcome, type WorkQueue } from "../work-queue/index.ts";
-import { compareResourceVersions, type ResourceVersion } from "../api/resource-version.ts";
-import { BarrierTracker } from "./barrier.ts";
-import { CellPods } from "./cell-pods.ts";
+import { CellWatch } from "./cell-watch.ts";
+import { CellWriter } from "./cell-writer.ts";
 import { Fencer } from "./fencer.ts";
 import { MatchTable } from "./match-table.ts";
 import { type AggregatorMetrics, type AggregatorSizes, outcomeLabel } from "./metrics.ts";
 import { ProtectorState } from "./protector-state.ts";
-import { PruningReport } from "./pruning-report.ts";
-import { reconcileProtector } from "./reconcile.ts";
-import { WallClockSteps } from "./wall-clock-steps.ts";
+import { type Pass, reconcileProtector } from "./reconcile.ts";
+import { Waiting } from "./waiting.ts";
 
 /** Fences are forgotten after this many settle windows: the longest wait between two of one pod is one window. */
 const fenceIdleWindows = 4;
 
-export interface AggregatorConfig extends SettlementConfig {
-  readonly cellID: string;
+/** The settings that the aggregation needs, under the names that they have in the Config. */
+export interface AggregatorSettings extends Pick<
+  Config["aggregator"],
+  | "cellID"
+  | "podProtectorLabelSelector"
+  | "queue"
+  | "rateJitterHigh"
+  | "rateJitterLow"
+  | "settleWindowMs"
+  | "settlementFenceDelayMs"
+> {
   readonly syncTime: SyncTime;
-  readonly history: HistoryConfig;
-  /** PodProtectors that do not match are left alone. */
-  readonly protectorSelector: LabelSelector;
-  readonly rateJitterLow: number;
-  readonly rateJitterHigh: number;
-  readonly workerConcurrency: number;
-  readonly workerBackoffBaseMs: number;
-  readonly workerBackoffMaxMs: number;
-  readonly workerBackoffConflictMs: number;
+  readonly history: Config["history"];
 }
 
 export interface AggregatorDependencies {
@@ -68,107 +65,86 @@ export interface AggregatorDependencies {
 }
 
 export class Aggregator {
-  readonly config: AggregatorConfig;
-  readonly deps: AggregatorDependencies;
-  readonly cellPods: CellPods;
-  readonly matchTable = new MatchTable();
-  readonly fences: FenceRegistry;
-  readonly fencer: Fencer;
-  readonly barriers: BarrierTracker;
-  readonly pruning: PruningReport;
-  readonly #wallClockSteps: WallClockSteps;
-  readonly #protectorSelector: CompiledSelector;
-  readonly #states = new Map<string, ProtectorState>();
-  /** PodProtectors that look again when the watch has moved: upstream's next-event pool. */
-  readonly #nextEventPool = new Set<string>();
-  /** PodProtectors that look again when a barrier has been passed. */
-  readonly #barrierPool = new Set<string>();
-  /** PodProtectors that look again when a fence of a pod UID has been answered. */
-  readonly #fencePool = new Map<string, Set<string>>();
-  #lastDrainMs: number | undefined;
-  #fencesPrunedAtMs: number;
-  /**
-   * When the worker's history was found reset, until the new list has arrived: the snapshot belongs to the former
-   * history.
-   */
-  #resetAtMs: number | undefined;
-  #podsStartedAtMs: number | undefined;
-  #queue: WorkQueue<string> | undefined;
+  readonly #config: AggregatorSettings;
+  readonly #deps: AggregatorDependencies;
+  readonly #cell: CellWatch;
+  readonly #matchTable = new MatchTable();
+  readonly #fences: FenceRegistry;
+  readonly #fencer: Fencer;
+  readonly #writer: CellWriter;
+  readonly #podProtectorLabelSelector: CompiledSelector;
+  readonly #states = new Map<ObjectKey, ProtectorState>();
+  readonly #waiting = new Waiting();
+  #eventsCameAtMs: MonotonicMs | undefined;
+  #fencesPrunedAtMs: MonotonicMs;
+  #queue: WorkQueue<ObjectKey> | undefined;
 
-  constructor(config: AggregatorConfig, deps: AggregatorDependencies) {
-    this.config = config;
-    this.deps = deps;
-    const compiled = compileSelector(config.protectorSelector);
+  constructor(config: AggregatorSettings, deps: AggregatorDependencies) {
+    this.#config = config;
+    this.#deps = deps;
+    const compiled = compileSelector(config.podProtectorLabelSelector);
     assert(compiled.ok, "the configuration has checked the selector of PodProtectors");
-    this.#protectorSelector = compiled.selector;
+    this.#podProtectorLabelSelector = compiled.selector;
     this.#fencesPrunedAtMs = deps.clock.monotonicMs();
-    this.#wallClockSteps = new WallClockSteps(deps.clock);
-    this.pruning = new PruningReport({ ...deps, onPruned: () => deps.metrics.pruned(deps.core.cluster) });
-    this.cellPods = new CellPods(deps.pods, deps.clock, config.syncTime);
-    this.fences = new FenceRegistry(config.fenceDelayMs, config.settleWindowMs);
-    this.fencer = new Fencer({
+    this.#writer = new CellWriter(deps);
+    this.#fences = new FenceRegistry(config.settlementFenceDelayMs, config.settleWindowMs);
+    this.#fencer = new Fencer({
       client: deps.worker,
-      registry: this.fences,
+      registry: this.#fences,
       clock: deps.clock,
       rng: deps.rng,
       logger: deps.logger,
       fences: deps.metrics.fences,
-      onAnswered: (podUID) => {
-        const keys = this.#fencePool.get(podUID);
-        this.#fencePool.delete(podUID);
-        if (keys !== undefined) this.#drain(keys);
+      onAnswered: (podUID) => this.#enqueueAll(this.#waiting.fenceAnswered(podUID)),
+    });
+    this.#cell = new CellWatch({
+      pods: deps.pods,
+      syncTime: config.syncTime,
+      barriers: {
+        list: deps.listBarrier,
+        onWaiting: deps.touch,
+        onError: (error) => deps.logger.warn("Cannot list pods for a barrier", { err: error }),
       },
-    });
-    this.barriers = new BarrierTracker({
       clock: deps.clock,
-      list: deps.listBarrier,
-      onPassed: () => this.#barrierPassed(),
-      onWaiting: deps.touch,
-      onWentBack: (version) => this.#snapshotWentBack(version),
-      onHistoryReset: (details) => this.#workerReset(details),
-      onError: (error) => deps.logger.warn("cannot list pods for a barrier", { err: error }),
-    });
-    deps.pods.subscribe({
-      onEvent: (event) => this.#podEvent(event),
-      onProgress: (version) => this.#progress(version),
-      onListed: (first) => this.#podsListed(first),
+      handler: {
+        onPodEvent: (event) => this.#podEvent(event),
+        onProgress: () => this.#eventCame(),
+        onBarrierPassed: () => this.#enqueueAll(this.#waiting.barrierPassed()),
+        onWentBack: (version) => this.#snapshotWentBack(version),
+        onHistoryReset: (details) => this.#workerReset(details),
+        onListedAfterReset: () => this.#enqueueAll(this.#states.keys()),
+        onWallClockSet: (stepMs) => this.#wallClockSet(stepMs),
+      },
     });
     deps.protectors.subscribe({
       onEvent: (event) => this.#protectorEvent(event),
       onListed: (first) => {
         if (first) return;
-        const nowMs = deps.clock.monotonicMs();
-        for (const [key, state] of this.#states) {
-          state.relisted(nowMs);
-          this.#enqueue(key);
-        }
+        this.#relisted();
       },
     });
   }
 
-  /** True when counting can begin. */
-  hasSynced(): boolean {
-    return this.deps.protectors.hasSynced() && this.deps.pods.hasSynced();
+  /** Call right before the pod informer runs, with the PodProtectors synced. */
+  podsStarting(): void {
+    this.#cell.podsStarting();
   }
 
   /** The work of the leader, until the signal aborts; resolves when what was begun has ended. */
   async lead(signal: AbortSignal): Promise<void> {
-    const { clock, rng, metrics, logger } = this.deps;
-    this.barriers.start(signal);
-    this.#queue = createWorkQueue<string>({
+    const { clock, rng, metrics, logger } = this.#deps;
+    this.#cell.start(signal);
+    this.#queue = createWorkQueue<ObjectKey>({
       clock,
       rng,
-      concurrency: this.config.workerConcurrency,
-      backoffBaseMs: this.config.workerBackoffBaseMs,
-      backoffMaxMs: this.config.workerBackoffMaxMs,
-      conflictBackoffMs: this.config.workerBackoffConflictMs,
+      ...this.#config.queue,
       process: (key, queueSignal) => this.#process(key, queueSignal),
       observer: {
         onReconcile: (durationMs, outcome, key) => {
-          const namespace = key.slice(0, key.indexOf("/"));
+          const { namespace } = partsOf(key);
           metrics.reconcile.observe({ namespace, error: outcomeLabel(outcome) }, durationMs / 1000);
           if (outcome.kind === "failed" && !signal.aborted)
-            logger.warn("cannot aggregate a PodProtector, trying again", { podProtector: key, err: outcome.error });
+            logger.warn("Cannot aggregate a PodProtector, retrying", { podProtector: key, err: outcome.error });
         },
       },
     });
@@ -176,244 +152,217 @@ export class Aggregator {
     await this.#queue.run(signal);
     this.#queue = undefined;
     // The next term looks at every PodProtector anyway.
-    this.#nextEventPool.clear();
-    this.#barrierPool.clear();
-    this.#fencePool.clear();
+    this.#waiting.clear();
   }
 
-  state(key: string): ProtectorState | undefined {
-    return this.#states.get(key);
-  }
-
-  /**
-   * The sizes of what grows and shrinks with the work, for gauges: a leader's; a standby has only the fences of its
-   * former terms.
-   */
+  /** For gauges. A standby queues nothing, nothing waits there, and its fences are those of its former terms. */
   sizes(): AggregatorSizes {
+    const waiting = this.#waiting.sizes();
     return {
+      protectors: this.#states.size,
+      selectors: this.#matchTable.size,
       queue: this.#queue?.size ?? 0,
-      nextEventPool: this.#nextEventPool.size,
-      barrierPool: this.#barrierPool.size,
-      fencePool: this.#fencePool.size,
-      fences: this.fences.size,
-      fencesWaiting: this.fencer.waiting,
+      nextEventPool: waiting.event,
+      barrierPool: waiting.barrier,
+      fencePool: waiting.fence,
+      fences: this.#fences.size,
+      fencesWaiting: this.#fencer.waiting,
     };
   }
 
-  async #process(key: string, signal: AbortSignal): Promise<Outcome> {
+  async #process(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
     const state = this.#states.get(key);
-    const selectorText = this.matchTable.selectorTextOf(key);
-    if (state === undefined || selectorText === undefined) return { kind: "done" };
-    if (!matches(this.#protectorSelector, state.newest.protector.metadata.labels ?? {})) return { kind: "done" };
+    if (state === undefined || !this.#isCounted(state)) return { kind: "done" };
     this.#pruneFences();
-    const versionBefore = this.#snapshotVersion();
-    const pass = await reconcileProtector(this, key, state, selectorText, signal);
-    if (pass.historyReset) this.#recordedHistoryReset(key, state);
-    // What a pass waits for may have come while it wrote; then nothing would wake the PodProtector any more.
-    if (pass.waitsForEvent) {
-      if (this.#snapshotVersion() === versionBefore) this.#nextEventPool.add(key);
-      else this.#enqueue(key);
+    const versionBefore = this.#cell.version();
+    if (state.needsLiveRead) {
+      const ending = await this.#writer.refresh(state, signal);
+      if (ending !== undefined) return ending;
+      // The watch has gone on meanwhile.
+      if (!state.isCountable) return { kind: "done" };
     }
-    if (pass.barrierFromMs !== undefined) {
-      if (this.barriers.passedSentAtMs > pass.barrierFromMs) this.#enqueue(key);
-      else this.#barrierPool.add(key);
-      this.barriers.want(pass.barrierFromMs);
+    const snapshot = this.#cell.snapshot();
+    if (snapshot === undefined) {
+      this.#waitForEvent(key, versionBefore);
+      return { kind: "done" };
     }
-    this.#requestFences(key, pass.fence, signal);
+    const cell = { snapshot, lastEventTime: this.#cell.lastEventTime, pods: this.#podsOf(key) };
+    const tools = {
+      config: this.#config,
+      fences: this.#fences,
+      writer: this.#writer,
+      clock: this.#deps.clock,
+    };
+    const pass = await reconcileProtector(state, cell, tools, signal);
+    this.#waitFor(state, pass, versionBefore, signal);
     return pass.outcome;
   }
 
-  #requestFences(key: string, podUIDs: readonly string[], signal: AbortSignal): void {
-    for (const podUID of podUIDs) {
-      const pod = this.cellPods.byUID(podUID);
-      // What does not fit is asked for again by the next aggregation.
-      if (pod === undefined || !this.fencer.request(pod, signal)) continue;
-      const waiting = this.#fencePool.get(podUID) ?? new Set();
-      this.#fencePool.set(podUID, waiting.add(key));
+  #isCounted(state: ProtectorState): boolean {
+    return state.isCountable && matches(this.#podProtectorLabelSelector, state.newest.protector.metadata.labels ?? {});
+  }
+
+  *#podsOf(key: ObjectKey): Iterable<PodRecord> {
+    for (const podKey of this.#matchTable.podKeysOf(key)) {
+      const pod = this.#cell.pods.get(podKey);
+      if (pod !== undefined) yield pod;
     }
+  }
+
+  /** What a pass waits for may have come while it wrote; then nothing would wake the PodProtector any more. */
+  #waitFor(state: ProtectorState, pass: Pass, versionBefore: ResourceVersion | undefined, signal: AbortSignal): void {
+    const { key } = state;
+    if (pass.isObsolete) this.#foundObsolete(state);
+    if (pass.waitsForEvent) this.#waitForEvent(key, versionBefore);
+    if (pass.barrierFromMs !== undefined) {
+      if (this.#cell.barrierSentAtMs > pass.barrierFromMs) this.#enqueue(key);
+      else this.#waiting.forBarrier(key);
+      this.#cell.wantBarrier(pass.barrierFromMs);
+    }
+    for (const podUID of pass.fence) {
+      const pod = this.#cell.pods.byUID(podUID);
+      // What does not fit is asked for again by the next aggregation.
+      if (pod !== undefined && this.#fencer.request(pod, signal)) this.#waiting.forFence(podUID, key);
+    }
+  }
+
+  #waitForEvent(key: ObjectKey, versionBefore: ResourceVersion | undefined): void {
+    if (this.#cell.version() === versionBefore) this.#waiting.forEvent(key);
+    else this.#enqueue(key);
   }
 
   #pruneFences(): void {
-    const nowMs = this.deps.clock.monotonicMs();
-    const { settleWindowMs } = this.config;
+    const nowMs = this.#deps.clock.monotonicMs();
+    const { settleWindowMs } = this.#config;
     if (nowMs - this.#fencesPrunedAtMs < settleWindowMs) return;
     this.#fencesPrunedAtMs = nowMs;
-    this.fences.prune(nowMs, fenceIdleWindows * settleWindowMs);
+    this.#fences.prune(nowMs, fenceIdleWindows * settleWindowMs);
   }
 
   #podEvent(event: InformerEvent<PodRecord>): void {
-    const startMs = this.deps.clock.monotonicMs();
-    this.cellPods.apply(event);
+    const { clock, metrics } = this.#deps;
+    const startMs = clock.monotonicMs();
     const keys =
       event.type === "deleted"
-        ? this.matchTable.podDeleted(event.object)
-        : this.matchTable.podChanged(event.object, event.type === "modified" ? event.previous : undefined);
-    for (const key of keys) this.#enqueue(key);
-    this.deps.metrics.enqueue.observe(
-      { namespace: event.object.namespace, kind: "Pod" },
-      (this.deps.clock.monotonicMs() - startMs) / 1000,
-    );
+        ? this.#matchTable.podDeleted(event.object)
+        : this.#matchTable.podChanged(event.object, event.type === "modified" ? event.previous : undefined);
+    this.#enqueueAll(keys);
+    const { namespace } = event.object;
+    metrics.enqueue.observe({ namespace, kind: "Pod" }, (clock.monotonicMs() - startMs) / 1000);
   }
 
-  /** The version of a usable snapshot. */
-  #snapshotVersion(): ResourceVersion | undefined {
-    return this.#resetAtMs !== undefined ? undefined : this.cellPods.version();
+  #eventCame(): void {
+    const keys = this.#waiting.eventCame();
+    if (keys.length === 0) return;
+    const { clock, metrics } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    metrics.poolDrainCount.observe({}, keys.length);
+    if (this.#eventsCameAtMs !== undefined) metrics.poolDrainPeriod.observe({}, (nowMs - this.#eventsCameAtMs) / 1000);
+    this.#eventsCameAtMs = nowMs;
+    this.#enqueueAll(keys);
   }
 
-  /** The snapshot to count and settle by; undefined while there is none. */
-  snapshot(): Snapshot | undefined {
-    return this.#resetAtMs !== undefined ? undefined : this.cellPods.snapshot(this.barriers.passedSentAtMs);
-  }
-
-  /**
-   * Call right before the pod informer runs, with the PodProtectors synced: its first list is consistent, and so a
-   * barrier.
-   */
-  podsStarting(): void {
-    this.#podsStartedAtMs = this.deps.clock.monotonicMs();
-  }
-
-  #podsListed(first: boolean): void {
-    this.cellPods.listed();
-    if (first && this.#podsStartedAtMs !== undefined) this.barriers.listed(this.#podsStartedAtMs);
-    const resetAtMs = this.#resetAtMs;
-    if (first || resetAtMs === undefined) return;
-    this.#resetAtMs = undefined;
-    const version = this.cellPods.version();
-    if (version !== undefined) this.#progress(version);
-    // It was asked for after that, and is consistent: counts of the former history must not stand until something else
-    // happens in the cell.
-    this.barriers.listed(resetAtMs);
-    this.#enqueueAll();
-  }
-
-  #barrierPassed(): void {
-    this.cellPods.barrierPassed(this.barriers.passedSentAtMs);
-    this.#drain(this.#barrierPool);
-  }
-
-  #progress(version: ResourceVersion): void {
-    const stepMs = this.#wallClockSteps.take();
-    if (stepMs !== 0) {
-      this.deps.logger.warn("the wall clock was set; counting the available pods anew", { stepMs });
-      this.#enqueueAll();
-    }
-    if (this.#resetAtMs !== undefined) return;
-    this.barriers.progress(version);
-    if (this.#nextEventPool.size === 0) return;
-    const nowMs = this.deps.clock.monotonicMs();
-    this.deps.metrics.poolDrainCount.observe({}, this.#nextEventPool.size);
-    if (this.#lastDrainMs !== undefined)
-      this.deps.metrics.poolDrainPeriod.observe({}, (nowMs - this.#lastDrainMs) / 1000);
-    this.#lastDrainMs = nowMs;
-    this.#drain(this.#nextEventPool);
+  #wallClockSet(stepMs: number): void {
+    this.#deps.logger.warn("The wall clock was set, counting all available pods again", { stepMs });
+    this.#enqueueAll(this.#states.keys());
   }
 
   #protectorEvent(event: InformerEvent<StoredProtector>): void {
-    const { key, protector, uid } = event.object;
-    const nowMs = this.deps.clock.monotonicMs();
+    const { key, uid } = event.object;
     if (event.type === "deleted") {
       this.#states.delete(key);
-      this.matchTable.untrackProtector(key);
-      this.#nextEventPool.delete(key);
-      this.#barrierPool.delete(key);
+      this.#matchTable.untrackProtector(key);
+      this.#waiting.forget(key);
       return;
     }
-    const tracked = this.matchTable.trackProtector(key, protector);
-    if (!tracked.ok) {
-      this.deps.metrics.indexErrors.inc({ namespace: protector.metadata.namespace, error: "Selector" });
-      // Not at each write of its status by others.
-      if (event.type === "added" || event.previous.protector.metadata.generation !== protector.metadata.generation)
-        this.deps.logger.error("PodProtector cannot be counted", { podProtector: key, reason: tracked.reason });
-    }
-    let state = this.#states.get(key);
-    if (state === undefined || state.uid !== uid) {
-      state = new ProtectorState(event.object, this.config.cellID, nowMs);
-      this.#states.set(key, state);
+    const selectorText = this.#track(event);
+    const nowMs = this.#deps.clock.monotonicMs();
+    const state = this.#states.get(key);
+    if (state?.uid !== uid) {
+      this.#states.set(key, new ProtectorState(event.object, selectorText, this.#config.cellID, nowMs));
     } else {
       const wentBack =
         event.type === "modified" &&
         compareResourceVersions(event.object.resourceVersion, event.previous.resourceVersion) < 0;
       if (wentBack)
-        this.deps.logger.error("PodProtector went back to an older version: the core was restored", {
+        this.#deps.logger.error("PodProtector went back to an older version: the core was restored", {
           podProtector: key,
         });
-      state.watched(event.object, wentBack, nowMs);
+      state.watched(event.object, selectorText, wentBack, nowMs);
     }
-    if (tracked.ok)
-      state.noteSpec(countedSpec(uid, tracked.selectorText, state.newest.protector.spec.minReadySeconds), nowMs);
     this.#enqueue(key);
   }
 
-  #drain(keys: Set<string>): void {
-    const drained = [...keys];
-    keys.clear();
-    for (const key of drained) this.#enqueue(key);
+  /** Tracks what the PodProtector counts; returns the canonical text of its selector, undefined when that is invalid. */
+  #track(event: Exclude<InformerEvent<StoredProtector>, { type: "deleted" }>): string | undefined {
+    const { key, protector } = event.object;
+    const tracked = this.#matchTable.trackProtector(key, protector);
+    if (tracked.ok) return tracked.selectorText;
+    const { namespace, generation } = protector.metadata;
+    this.#deps.metrics.indexErrors.inc({ namespace, error: "Selector" });
+    // Not at each write of its status by others.
+    if (event.type === "added" || event.previous.protector.metadata.generation !== generation)
+      this.#deps.logger.error("PodProtector cannot be counted", { podProtector: key, reason: tracked.reason });
+    return undefined;
   }
 
-  #enqueueAll(): void {
-    for (const key of this.#states.keys()) this.#enqueue(key);
+  /** The watch of PodProtectors was listed again. */
+  #relisted(): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    for (const [key, state] of this.#states) {
+      state.relisted(nowMs);
+      this.#enqueue(key);
+    }
   }
 
-  #enqueue(key: string): void {
+  #enqueueAll(keys: Iterable<ObjectKey>): void {
+    for (const key of keys) this.#enqueue(key);
+  }
+
+  #enqueue(key: ObjectKey): void {
     const state = this.#states.get(key);
     if (this.#queue === undefined || state === undefined) return;
     const { aggregationRateMs } = historyConfigOf(
       state.newest.protector.spec.admissionHistoryConfig,
-      this.config.history,
+      this.#config.history,
     );
     this.#queue.addAfter(
       key,
-      aggregationRateMs * uniform(this.deps.rng, this.config.rateJitterLow, this.config.rateJitterHigh),
+      aggregationRateMs * uniform(this.#deps.rng, this.#config.rateJitterLow, this.#config.rateJitterHigh),
     );
   }
 
   #workerReset(details: { readonly barrier: ResourceVersion; readonly snapshot: ResourceVersion }): void {
-    this.deps.metrics.historyResets.inc();
-    this.deps.logger.error(
-      "the worker cluster's versions went backwards: its history was reset; listing pods anew and starting all waits again",
+    this.#deps.metrics.historyResets.inc();
+    this.#deps.logger.error(
+      "The worker's history was reset (resourceVersions went backwards), listing pods again and restarting all waits",
       details,
     );
-    const nowMs = this.deps.clock.monotonicMs();
-    this.#resetAtMs = nowMs;
-    this.barriers.reset();
+    const nowMs = this.#deps.clock.monotonicMs();
     for (const state of this.#states.values()) state.workerReset(nowMs);
-    this.#restartWaits();
-    this.deps.pods.relist();
+    this.#enqueueAll(this.#states.keys());
   }
 
-  /**
-   * A list was older than what the watch had delivered: from a server that lags, or after a reset, which the next
-   * barrier will tell.
-   */
   #snapshotWentBack(version: ResourceVersion): void {
-    this.deps.logger.warn("the list of pods is older than what the watch had delivered; starting all waits again", {
+    this.#deps.logger.warn("The list of pods is older than what the watch had delivered, restarting all waits", {
       version,
     });
-    this.#restartWaits();
-  }
-
-  #restartWaits(): void {
-    const nowMs = this.deps.clock.monotonicMs();
-    for (const [key, state] of this.#states) {
-      state.firstSeen.restart(nowMs);
-      this.#enqueue(key);
-    }
+    const nowMs = this.#deps.clock.monotonicMs();
+    for (const state of this.#states.values()) state.snapshotWentBack(nowMs);
+    this.#enqueueAll(this.#states.keys());
   }
 
   /**
    * The recorded version lies above a snapshot that has passed a barrier: it belongs to a worker history that no longer
    * exists.
    */
-  #recordedHistoryReset(key: string, state: ProtectorState): void {
-    const recorded = state.cell()?.aggregation;
-    this.deps.metrics.historyResets.inc();
-    this.deps.logger.error("the recorded counts belong to a former history of the worker cluster; counting anew", {
-      podProtector: key,
-      recorded: recorded?.resourceVersion,
+  #foundObsolete(state: ProtectorState): void {
+    this.#deps.metrics.historyResets.inc();
+    this.#deps.logger.error("The recorded counts belong to a former history of the worker cluster, counting again", {
+      podProtector: state.key,
+      recorded: state.cell()?.aggregation?.resourceVersion,
     });
-    state.memory.workerReset(recorded);
-    state.firstSeen.restart(this.deps.clock.monotonicMs());
-    this.#enqueue(key);
+    state.foundObsolete(this.#deps.clock.monotonicMs());
+    this.#enqueue(state.key);
   }
 }

@@ -2,6 +2,7 @@
  * Which pods of the cell each PodProtector counts, kept incrementally: an event costs what it changes, not the number
  * of pods. A change of labels touches the protectors of the old and of the new labels.
  */
+import { type ObjectKey } from "../api/object-key.ts";
 import { type PodRecord } from "../api/pod.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import {
@@ -18,21 +19,22 @@ interface Match {
   readonly source: string;
   /** Canonical text of the counting selector. */
   readonly selectorText: string;
-  readonly podKeys: Set<string>;
+  readonly podKeys: Set<ObjectKey>;
 }
 
+/** The names in both indexes are keys: of protectors in the first, of pods in the second. */
 export class MatchTable {
   readonly #selectors = createNamespacedIndex(createSelectorIndex);
   readonly #labelSets = createNamespacedIndex(createLabelSetIndex);
-  readonly #matches = new Map<string, Match>();
-  readonly #protectorsOfPod = new Map<string, readonly string[]>();
+  readonly #matches = new Map<ObjectKey, Match>();
+  readonly #protectorsOfPod = new Map<ObjectKey, readonly ObjectKey[]>();
 
   /**
-   * Tracks the protector under its key (namespace/name). Returns the canonical text of its counting selector, or why it
-   * is unusable; then the protector counts no pods, and whatever it counted before stays out.
+   * Tracks the protector. Returns the canonical text of its counting selector, or why it is invalid; then the protector
+   * counts no pods, and what it counted before stays out.
    */
   trackProtector(
-    key: string,
+    key: ObjectKey,
     protector: PodProtector,
   ): { ok: true; selectorText: string } | { ok: false; reason: string } {
     const { namespace } = protector.metadata;
@@ -48,14 +50,14 @@ export class MatchTable {
     const selectorText = formatSelector(compiled.selector);
     this.untrackProtector(key);
     this.#selectors.track(namespace, key, selector);
-    const podKeys = new Set(this.#labelSets.query(namespace, compiled.selector));
+    const podKeys = new Set(this.#labelSets.query(namespace, compiled.selector) as ObjectKey[]);
     this.#matches.set(key, { namespace, source, selectorText, podKeys });
     for (const podKey of podKeys)
       this.#protectorsOfPod.set(podKey, [...(this.#protectorsOfPod.get(podKey) ?? []), key]);
     return { ok: true, selectorText };
   }
 
-  untrackProtector(key: string): void {
+  untrackProtector(key: ObjectKey): void {
     const match = this.#matches.get(key);
     if (match === undefined) return;
     this.#matches.delete(key);
@@ -68,11 +70,11 @@ export class MatchTable {
   }
 
   /** The pod is new or has other labels than `previous`. Returns the protectors whose counts it may change. */
-  podChanged(pod: PodRecord, previous: PodRecord | undefined): readonly string[] {
+  podChanged(pod: PodRecord, previous: PodRecord | undefined): readonly ObjectKey[] {
     const before = this.#protectorsOfPod.get(pod.key) ?? [];
     if (previous !== undefined && previous.labels === pod.labels) return before;
     this.#labelSets.track(pod.namespace, pod.key, pod.labels);
-    const after = this.#selectors.query(pod.namespace, pod.labels);
+    const after = this.#selectors.query(pod.namespace, pod.labels) as ObjectKey[];
     for (const key of before) this.#matches.get(key)?.podKeys.delete(pod.key);
     for (const key of after) this.#matches.get(key)?.podKeys.add(pod.key);
     if (after.length === 0) this.#protectorsOfPod.delete(pod.key);
@@ -81,7 +83,7 @@ export class MatchTable {
   }
 
   /** The pod is gone. Returns the protectors that counted it. */
-  podDeleted(pod: PodRecord): readonly string[] {
+  podDeleted(pod: PodRecord): readonly ObjectKey[] {
     const before = this.#protectorsOfPod.get(pod.key) ?? [];
     this.#labelSets.untrack(pod.namespace, pod.key);
     for (const key of before) this.#matches.get(key)?.podKeys.delete(pod.key);
@@ -89,12 +91,13 @@ export class MatchTable {
     return before;
   }
 
-  /** Keys of the pods that the protector counts. */
-  podKeysOf(key: string): Iterable<string> {
-    return this.#matches.get(key)?.podKeys ?? [];
+  /** Protectors that are tracked: those with a valid selector. */
+  get size(): number {
+    return this.#matches.size;
   }
 
-  selectorTextOf(key: string): string | undefined {
-    return this.#matches.get(key)?.selectorText;
+  /** Keys of the pods that the protector counts. */
+  podKeysOf(key: ObjectKey): Iterable<ObjectKey> {
+    return this.#matches.get(key)?.podKeys ?? [];
   }
 }

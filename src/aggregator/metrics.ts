@@ -16,6 +16,10 @@ import { type Outcome } from "../work-queue/index.ts";
 
 /** Entries of what grows and shrinks with the work. */
 export interface AggregatorSizes {
+  /** PodProtectors that are known. */
+  readonly protectors: number;
+  /** Those of them with a valid counting selector. */
+  readonly selectors: number;
   /** PodProtectors in the work queue, those that wait for a moment included. */
   readonly queue: number;
   /** PodProtectors that look again at the next pod event. */
@@ -112,11 +116,13 @@ function createSizeGauges(metrics: Metrics): AggregatorMetrics["sizes"] {
   );
   const entries = metrics.gauge(
     "aggregator_table_entries",
-    "Entries of the tables that grow and shrink with the work, by table: queue, barrier-pool, fence-pool, fences, fences-waiting",
+    "Current entries, by table: protectors, selectors, queue, barrier-pool, fence-pool, fences, fences-waiting",
     ["table"],
   );
   return (sizes) => {
     poolSize.set({ shard: "0" }, sizes.nextEventPool);
+    entries.set({ table: "protectors" }, sizes.protectors);
+    entries.set({ table: "selectors" }, sizes.selectors);
     entries.set({ table: "queue" }, sizes.queue);
     entries.set({ table: "barrier-pool" }, sizes.barrierPool);
     entries.set({ table: "fence-pool" }, sizes.fencePool);

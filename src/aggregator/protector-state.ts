@@ -1,31 +1,47 @@
 /**
- * What the aggregator keeps per PodProtector: its newest known object, when its buckets were first seen, and what we
- * wrote. The newest of {informer, own last write, live GET} is the base of the next write, so that an aggregator does
- * not conflict with itself.
+ * What the aggregator keeps of one PodProtector: its newest known object, since when its buckets have been seen, and
+ * what we wrote. Lost on a restart, which makes things later, never wrong.
+ *
+ * The newest of {watch, own last write, live GET} is the base of the next write, so that an aggregator does not
+ * conflict with itself. Each method in the past participle tells of one event:
+ * - from the core: `watched`, `relisted`, `readLive`, `wrote`;
+ * - from the worker: `snapshotWentBack`, `workerReset`, `foundObsolete`.
  */
+import { type ObjectKey } from "../api/object-key.ts";
 import { compareResourceVersions, type ResourceVersion } from "../api/resource-version.ts";
 import { type CellStatus } from "../api/v1alpha1/pod-protector.ts";
 import { FirstSeen } from "../accounting/settle/first-seen.ts";
-import { CellMemory } from "../accounting/count/cell-memory.ts";
+import { CellMemory, type OwnAggregation } from "../accounting/count/cell-memory.ts";
+import { countedSpec } from "../accounting/count/counted-spec.ts";
 import { type StoredProtector } from "../kube/resources.ts";
+import { assertNever } from "../util/assert.ts";
+import { type MonotonicMs } from "../util/clock.ts";
+
+/** What bears on first counts; the reasons are in `#firstCounts`. */
+type FirstCountsEvent = "watched" | "relisted" | "readLive" | "workerReset";
 
 export class ProtectorState {
   readonly firstSeen = new FirstSeen();
   readonly memory = new CellMemory();
+  readonly key: ObjectKey;
   readonly uid: string;
   readonly #cellID: string;
   #newest: StoredProtector;
-  /** A relist may hide that the core was restored: read the object live before the next write. */
-  needsLiveRead = false;
-  #isUncounted = false;
-  #countedSpec: string | undefined;
-  #behind: { readonly recorded: string | undefined; readonly sinceMs: number } | undefined;
+  #selectorText: string | undefined;
+  #needsLiveRead = false;
+  /** At the last event of the watch, nobody had counted the cell. */
+  #wasUncounted = false;
+  #behind: { readonly recorded: string | undefined; readonly sinceMs: MonotonicMs } | undefined;
 
-  constructor(first: StoredProtector, cellID: string, nowMs: number) {
+  /** @param selectorText canonical text of the counting selector; undefined = invalid, so that nothing is counted */
+  constructor(first: StoredProtector, selectorText: string | undefined, cellID: string, nowMs: MonotonicMs) {
+    this.key = first.key;
     this.uid = first.uid;
     this.#cellID = cellID;
     this.#newest = first;
+    this.#selectorText = selectorText;
     this.#observe(nowMs, false);
+    this.#firstCounts("watched", nowMs);
   }
 
   get newest(): StoredProtector {
@@ -36,40 +52,36 @@ export class ProtectorState {
     return this.#newest.protector.status?.cells.find((cell) => cell.cellID === this.#cellID);
   }
 
-  /**
-   * Takes note of what is to be counted. While nobody has counted the cell, nobody has settled anything in it either,
-   * so a barrier sent after this event is enough for the first counts.
-   */
-  noteSpec(countedSpec: string, nowMs: number): void {
-    this.#countedSpec = countedSpec;
-    const isUncounted = this.cell()?.aggregation === undefined;
-    if (isUncounted) this.memory.firstCountsSince(countedSpec, nowMs);
-    else if (this.#isUncounted) this.memory.firstCountsDone();
-    this.#isUncounted = isUncounted;
+  /** What has to be counted now (docs/accounting.md#first-counts); undefined when the selector is invalid. */
+  countedSpec(): string | undefined {
+    if (this.#selectorText === undefined) return undefined;
+    return countedSpec(this.uid, this.#selectorText, this.#newest.protector.spec.minReadySeconds);
   }
 
-  /**
-   * The worker's history was reset; pods are listed anew after this call. What is recorded was seen before that list,
-   * so it is enough for the first counts of the new history.
-   */
-  workerReset(nowMs: number): void {
-    const recorded = this.cell()?.aggregation;
-    this.memory.workerReset(recorded);
-    if (this.#countedSpec !== undefined) this.memory.firstCountsSince(this.#countedSpec, nowMs - 1, recorded);
+  /** False when the counting selector is invalid. */
+  get isCountable(): boolean {
+    return this.#selectorText !== undefined;
+  }
+
+  /** After a relist, which may hide that the core was restored: the object must be read live before the next write. */
+  get needsLiveRead(): boolean {
+    return this.#needsLiveRead;
   }
 
   /** Since when the snapshot has been seen below the version that is recorded now; the first call says now. */
-  behindSinceMs(nowMs: number): number {
+  behindSinceMs(nowMs: MonotonicMs): MonotonicMs {
     const recorded = this.cell()?.aggregation?.resourceVersion;
     if (this.#behind === undefined || this.#behind.recorded !== recorded) this.#behind = { recorded, sinceMs: nowMs };
     return this.#behind.sinceMs;
   }
 
   /**
-   * An event of the watch. `wentBack`: its version is below the one that the watch had delivered before (core
-   * restored).
+   * An event of the watch.
+   * @param selectorText as for the constructor
+   * @param wentBack its version is below the one that the watch had delivered before: the core was restored
    */
-  watched(stored: StoredProtector, wentBack: boolean, nowMs: number): void {
+  watched(stored: StoredProtector, selectorText: string | undefined, wentBack: boolean, nowMs: MonotonicMs): void {
+    this.#selectorText = selectorText;
     if (wentBack) {
       this.memory.restored(nowMs);
       this.#newest = stored;
@@ -79,6 +91,14 @@ export class ProtectorState {
       this.memory.checkRestored(this.cell()?.aggregation, nowMs);
       this.#observe(nowMs, true);
     }
+    this.#firstCounts("watched", nowMs);
+  }
+
+  /** The watch of PodProtectors was listed again: versions of the object may have been missed. */
+  relisted(nowMs: MonotonicMs): void {
+    this.#needsLiveRead = true;
+    this.#firstCounts("relisted", nowMs);
+    this.#observe(nowMs, false);
   }
 
   /**
@@ -86,38 +106,84 @@ export class ProtectorState {
    * means a restored core. The watch may have delivered newer versions while the answer was on its way; then the newest
    * one stays.
    */
-  readLive(stored: StoredProtector, knownVersion: ResourceVersion, nowMs: number): void {
+  readLive(stored: StoredProtector, knownVersion: ResourceVersion, nowMs: MonotonicMs): void {
     const wentBack = compareResourceVersions(stored.resourceVersion, knownVersion) < 0;
     if (wentBack) this.memory.restored(nowMs);
     if (wentBack || compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) > 0)
       this.#newest = stored;
-    const aggregation = this.cell()?.aggregation;
-    // As after a relist; a cell that still has no counts at all needs no new barrier, or cells that start together
-    // would hold each other up.
-    if (aggregation !== undefined) this.memory.firstCountsDone();
-    this.memory.checkRestored(aggregation, nowMs);
+    this.#firstCounts("readLive", nowMs);
+    this.memory.checkRestored(this.cell()?.aggregation, nowMs);
     // Versions between the last event and this answer were not seen.
     this.#observe(nowMs, false);
-    this.needsLiveRead = false;
+    this.#needsLiveRead = false;
   }
 
-  /** Our write was accepted as this object. The watch may have delivered it already, and newer ones. */
-  wrote(stored: StoredProtector, nowMs: number): void {
+  /** Our write of `aggregation` was accepted as this object. The watch may have delivered it already, and newer ones. */
+  wrote(stored: StoredProtector, aggregation: OwnAggregation, nowMs: MonotonicMs): void {
+    this.memory.wrote(aggregation);
     if (compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) <= 0) return;
     this.#newest = stored;
     // The write was a compare-and-swap on what had been observed, so nothing was missed in between.
     this.#observe(nowMs, true);
   }
 
-  /** The PodProtector watch was listed anew: packed pods may have come and gone unseen. */
-  relisted(nowMs: number): void {
-    this.needsLiveRead = true;
-    // Somebody may have counted, settled and been undone unseen: first counts need a new barrier.
-    this.memory.firstCountsDone();
-    this.#observe(nowMs, false);
+  /** The snapshot of pods is older than before: what was seen so far proves nothing, and all waits start again. */
+  snapshotWentBack(nowMs: MonotonicMs): void {
+    this.firstSeen.restart(nowMs);
   }
 
-  #observe(nowMs: number, continuous: boolean): void {
+  /** The worker's history was reset; pods are listed again after this call. */
+  workerReset(nowMs: MonotonicMs): void {
+    this.memory.workerReset(this.cell()?.aggregation);
+    this.#firstCounts("workerReset", nowMs);
+    this.firstSeen.restart(nowMs);
+  }
+
+  /** What is recorded belongs to a former history of the worker; the snapshot is of the present one. */
+  foundObsolete(nowMs: MonotonicMs): void {
+    this.memory.workerReset(this.cell()?.aggregation);
+    this.firstSeen.restart(nowMs);
+  }
+
+  /**
+   * First counts need a snapshot that is newer than what they replace: it must have passed a barrier sent after that was
+   * seen (docs/accounting.md#first-counts). This decides, for each event, since when that has been; an accepted write
+   * and `planCell` do so when no first counts are wanted any more.
+   */
+  #firstCounts(event: FirstCountsEvent, nowMs: MonotonicMs): void {
+    const recorded = this.cell()?.aggregation;
+    switch (event) {
+      case "watched": {
+        const spec = this.countedSpec();
+        if (spec === undefined) return;
+        // While nobody has counted the cell, nobody has settled anything in it either, so a barrier sent after this
+        // event is enough. Once somebody has, the next aggregation says when it saw that.
+        if (recorded === undefined) this.memory.firstCountsSince(spec, nowMs);
+        else if (this.#wasUncounted) this.memory.firstCountsDone();
+        this.#wasUncounted = recorded === undefined;
+        return;
+      }
+      case "relisted":
+        // Somebody may have counted, settled and been undone unseen: only a barrier that is still to come is enough.
+        this.memory.firstCountsDone();
+        return;
+      case "readLive":
+        // As after a relist. A cell that still has no counts at all needs no new barrier, or cells that start together
+        // would hold each other up.
+        if (recorded !== undefined) this.memory.firstCountsDone();
+        return;
+      case "workerReset": {
+        // What is recorded was seen before pods are listed again, and that list is a barrier.
+        const spec = this.countedSpec();
+        if (spec !== undefined) this.memory.firstCountsSince(spec, nowMs - 1, recorded);
+        return;
+      }
+      default:
+        assertNever(event);
+    }
+  }
+
+  #observe(nowMs: MonotonicMs, continuous: boolean): void {
     this.firstSeen.observe(this.cell()?.admissionHistory?.buckets ?? [], nowMs, continuous);
   }
 }

@@ -1,7 +1,10 @@
-/** Checks of values that name places: bind addresses, URLs of API servers, paths of the webhook, cells. */
+/**
+ * Checks of addresses and names: bind addresses, URLs of API servers, paths of the webhook, cells, certificates. Each
+ * returns undefined, or what is wrong in words that follow the quoted value.
+ */
 import { isIP } from "node:net";
 
-/** An IP address, a host name, or "" for all addresses; brackets belong into URLs only. */
+/** An IP address, a host name, or "" for all addresses. Brackets belong in URLs only. */
 export function bindAddressProblem(text: string): string | undefined {
   const isHostName = /^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$/.test(text) && !/^[\d.]+$/.test(text);
   return text === "" || isIP(text) !== 0 || isHostName ? undefined : "is not an IP address or host name";
@@ -14,41 +17,41 @@ export function masterUrlProblem(text: string): string | undefined {
   if (url === null || !/^https?:$/.test(url.protocol) || !/^https?:\/\//.test(text))
     return "is not an http or https URL";
   // They would not be sent, and a token there would show up in logs.
-  return /[?#]/.test(text) ? "has a query or a fragment, which an API server does not take" : undefined;
+  return /[?#]/.test(text) ? "has a query or a fragment, which an API server ignores" : undefined;
 }
 
-/** "" or a path that can stand before `/{cell}`. */
+/** "" or the path before `/{cell}`. */
 export function pathPrefixProblem(text: string): string | undefined {
   return text === "" || /^(\/[A-Za-z0-9._~-]+)+$/.test(text) ? undefined : "is not a path such as /podseidon";
 }
 
 /** A cell ID is one segment of the webhook's path and a label of metrics. */
-export function cellIdProblem(text: string): string | undefined {
+export function cellIDProblem(text: string): string | undefined {
   return /^[^\s/,=?#%\u0000-\u001f\u007f]{1,253}$/.test(text) ? undefined : "is not a cell ID";
 }
 
-/** A common name or a subject alternative name of a certificate, as a client certificate spells it. */
+/** A common name or a subject alternative name, as it stands in a client certificate. */
 export function certificateNameProblem(text: string): string | undefined {
-  return /^[^,\u0000-\u001f\u007f]{1,253}$/.test(text) ? undefined : "is not a name of a certificate";
+  return /^[^,\u0000-\u001f\u007f]{1,253}$/.test(text) ? undefined : "is not a certificate name";
 }
 
-/** The text with the user and password, the query and the fragment of URLs masked. */
+/** Masks the user, password, query and fragment of every URL in the text. */
 export function maskPasswords(text: string): string {
   return text.replace(/(:\/\/)[^/@\s,]+@/g, "$1***@").replace(/(:\/\/[^\s",?#]*[?#])[^\s",]+/g, "$1***");
 }
 
-/** True when listening there means listening on every address. */
+/** Whether listening on this address means listening on every address. */
 export function isWildcard(address: string): boolean {
   return address === "" || address === "::" || address === "0.0.0.0";
 }
 
-/** The IPv4 address that stands in for an IPv6 one where the host has no IPv6; undefined = there is none. */
-export function ipv4Twin(address: string): string | undefined {
+/** The IPv4 address that replaces an IPv6 one on a host without IPv6; undefined = there is none. */
+export function ipv4Fallback(address: string): string | undefined {
   if (address === "::1") return "127.0.0.1";
   return address === "::" || address === "" ? "0.0.0.0" : undefined;
 }
 
-/** True when one stands in for the other on a host without IPv6, so that both cannot have the same port there. */
-export function isLoopbackTwin(one: string, other: string): boolean {
-  return ipv4Twin(one) === other || ipv4Twin(other) === one;
+/** Whether one replaces the other on a host without IPv6, so that both cannot have the same port there. */
+export function isIPv4Fallback(one: string, other: string): boolean {
+  return ipv4Fallback(one) === other || ipv4Fallback(other) === one;
 }

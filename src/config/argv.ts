@@ -1,21 +1,18 @@
 /**
- * Reads the command line: `--flag=value`, `--flag value`, and switches with or without `=value`.
- *
- * cac takes arguments apart, but it turns "007" into 7, nests names at dots, folds kebab case into camel case, takes
- * `--no-x` for a negation and loses `--__proto__`. So names and values are encoded before cac sees them: a name gets a
- * prefix and loses its dots and dashes, a value gets a character that no number begins with, and each travels as
- * `--name=value`.
+ * Reads the flags of the command line: `--flag=value`, `--flag value`, and switches with or without `=value`. Names and
+ * values are taken exactly as they were written: node:util's parseArgs only splits them. Operator commands
+ * (`podseidon help`) are in src/commands/.
  */
-import { cac } from "cac";
+import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { flagNames, flags, isFlagName, type FlagName } from "./flag-table.ts";
 import { Problem, unknownName } from "./problem.ts";
 import { quote, type FlagInput } from "./value-type.ts";
 
-/** What the program can do instead of running. */
+/** What the program can do instead of running the roles. */
 export const actions = {
-  help: "Print this text.",
-  version: "Print version, commit and the version of Node.",
-  "print-config": "Print the effective settings and where each comes from, as a file for --config.",
+  help: "Print this help.",
+  version: "Print the version, the commit and the version of Node.",
+  "print-config": "Print the effective settings and the source of each, in the format of --config.",
 } as const;
 export type Action = keyof typeof actions;
 
@@ -27,41 +24,41 @@ export interface Arguments {
 /** More arguments than all flags given a few times; bounds the work. */
 const argumentsMax = 10_000;
 
-/** `--help` and `--version` win over every mistake in the other arguments. */
+/** `--help` and `--version` take precedence over every mistake in the other arguments. */
 export function parseArguments(argv: readonly string[]): Arguments | Problem {
-  if (argv.length > argumentsMax) return new Problem(`more than ${argumentsMax} arguments`);
+  if (argv.length > argumentsMax) return new Problem(`too many arguments; at most ${argumentsMax} are allowed`);
   if (asksFor(argv, "--help", "-h")) return { action: "help", inputs: new Map() };
   if (asksFor(argv, "--version")) return { action: "version", inputs: new Map() };
-  const encoded = encode(argv);
-  if (encoded instanceof Problem) return encoded;
-  const { args, options } = cac("podseidon").parse(["node", "podseidon", ...encoded], { run: false });
+  const { tokens } = parseArgs({ args: [...argv], options: parseArgsOptions(), strict: false, tokens: true });
 
-  let action: Arguments["action"] = "run";
-  const inputs = new Map<FlagName, FlagInput>();
-  for (const [key, raw] of Object.entries(options)) {
-    if (key === "--") continue;
-    const name = decodeName(key);
-    const values = [raw as string | string[]].flat().map((value) => value.slice(mark.length));
-    if (name === "print-config") {
-      const isAsked = switchValue(name, values);
-      if (isAsked instanceof Problem) return isAsked;
-      if (isAsked) action = name;
-    } else if (!isFlagName(name)) {
-      return unknownName("flag", name.startsWith("-") ? name : `--${name}`, allNames, (candidate) => `--${candidate}`);
-    } else {
-      const input = combine(name, values);
-      if (input instanceof Problem) return input;
-      inputs.set(name, input);
-    }
+  const given = new Map<FlagName | "print-config", string[]>();
+  for (const token of tokens) {
+    if (token.kind !== "option") continue;
+    const name = nameOf(argv[token.index] ?? "");
+    if (name instanceof Problem) return name;
+    // The next argument is a value, unless it looks like a flag that was meant to be one.
+    const isMissing = token.value === undefined || (!token.inlineValue && token.value.startsWith("--"));
+    if (isMissing && !isSwitch(name)) return missingValue(name);
+    const values = given.get(name) ?? [];
+    values.push(token.value ?? "true");
+    given.set(name, values);
   }
-  // Last: `--wehbook-port 80` is a misspelled flag first, and only then a stray 80.
-  const [stray] = [...args, ...((options["--"] ?? []) as string[])];
-  return stray === undefined ? { action, inputs } : strayArgument(stray);
+  // Last: `--wehbook-port 80` is a misspelled flag first, and only then an unexpected 80.
+  const stray = tokens.find((token) => token.kind === "positional");
+  return stray === undefined ? combineAll(given) : strayArgument(stray.value);
 }
 
 const allNames: readonly string[] = [...flagNames, ...Object.keys(actions)];
-const mark = "\u0001";
-const namePrefix = "flag:";
+
+function isSwitch(name: FlagName | "print-config"): boolean {
+  return name === "print-config" || flags[name].type.shape === "switch";
+}
+
+/** Which flags take the next argument as their value. */
+function parseArgsOptions(): ParseArgsOptionsConfig {
+  const names = [...flagNames, "print-config"] as const;
+  return Object.fromEntries(names.map((name) => [name, { type: isSwitch(name) ? "boolean" : "string" }]));
+}
 
 /** Arguments after "--" are not flags. */
 function asksFor(argv: readonly string[], ...spellings: readonly string[]): boolean {
@@ -69,61 +66,39 @@ function asksFor(argv: readonly string[], ...spellings: readonly string[]): bool
   return argv.slice(0, end === -1 ? undefined : end).some((argument) => spellings.includes(argument));
 }
 
-function encodeName(name: string): string {
-  return namePrefix + Buffer.from(name, "utf8").toString("hex");
+/** The flag of an argument that begins with a dash. `-v` and `---v` are not flags. */
+function nameOf(argument: string): FlagName | "print-config" | Problem {
+  const [dashed = ""] = argument.split("=", 1);
+  const name = /^--[^-]/.test(dashed) ? dashed.slice(2) : "";
+  if (name === "print-config" || isFlagName(name)) return name;
+  if (name === "help" || name === "version") return new Problem(`flag --${name} takes no value`);
+  return unknownName("flag", dashed, allNames, (candidate) => `--${candidate}`);
 }
 
-function decodeName(key: string): string {
-  return Buffer.from(key.slice(namePrefix.length), "hex").toString("utf8");
+function missingValue(name: FlagName | "print-config"): Problem {
+  const { placeholder, allowed } = flags[name as FlagName].type;
+  return new Problem(`flag --${name} needs a value: --${name}=${placeholder}; allowed: ${allowed}`);
 }
 
-function encode(argv: readonly string[]): string[] | Problem {
-  const encoded: string[] = [];
-  for (let index = 0; index < argv.length; index += 1) {
-    const argument = argv[index] ?? "";
-    if (argument === "--") return [...encoded, ...argv.slice(index)];
-    if (!argument.startsWith("-") || argument === "-") {
-      encoded.push(argument === "" || argument === "-" ? `${mark}${argument}` : argument);
-      continue;
-    }
-    const equals = argument.indexOf("=");
-    const dashed = equals === -1 ? argument : argument.slice(0, equals);
-    // A single dash stays part of the name, so that `-v` is reported as `-v`.
-    const name = dashed.startsWith("--") ? dashed.slice(2) : dashed;
-    let value = equals === -1 ? undefined : argument.slice(equals + 1);
-    if (value === undefined && isFlagName(name) && flags[name].type.shape !== "switch") {
-      value = argv[index + 1];
-      if (value === undefined || value.startsWith("--")) {
-        return new Problem(
-          `flag --${name} needs a value: --${name}=${flags[name].type.placeholder}; allowed: ${flags[name].type.allowed}`,
-        );
-      }
-      index += 1;
-    }
-    encoded.push(`--${encodeName(name)}=${mark}${value ?? "true"}`);
-  }
-  return encoded;
-}
-
-function strayArgument(encoded: string): Problem {
-  const argument = encoded.startsWith(mark) ? encoded.slice(mark.length) : encoded;
-  const hint = /^(true|false)$/.test(argument) ? `write --FLAG=${argument}` : "all arguments begin with --";
+function strayArgument(argument: string): Problem {
+  const hint = /^(true|false)$/.test(argument)
+    ? `write --FLAG=${argument}`
+    : "flags begin with --, and a command must be the first argument";
   return new Problem(`unexpected argument ${quote(argument)}: ${hint}`);
 }
 
-function combine(name: FlagName, values: readonly string[]): FlagInput | Problem {
-  const { shape } = flags[name].type;
-  const [first = "", ...more] = values;
-  if (more.length === 0) return first;
-  if (shape === "scalar" || shape === "switch") {
-    return new Problem(`flag --${name} is given ${values.length} times; allowed is once`);
+function combineAll(given: ReadonlyMap<FlagName | "print-config", readonly string[]>): Arguments | Problem {
+  let action: Arguments["action"] = "run";
+  const inputs = new Map<FlagName, FlagInput>();
+  for (const [name, values] of given) {
+    const isRepeatable = name !== "print-config" && ["list", "map"].includes(flags[name].type.shape);
+    if (values.length > 1 && !isRepeatable)
+      return new Problem(`flag --${name} may be given only once, but is given ${values.length} times`);
+    const value = values.length === 1 ? (values[0] ?? "") : values.filter((text) => text !== "").join(",");
+    if (name !== "print-config") inputs.set(name, value);
+    else if (value === "true") action = name;
+    else if (value !== "false")
+      return new Problem(`flag --${name}: ${quote(value)} is invalid; allowed: true or false`);
   }
-  return values.filter((value) => value !== "").join(",");
-}
-
-function switchValue(name: Action, values: readonly string[]): boolean | Problem {
-  if (values.length > 1) return new Problem(`flag --${name} is given ${values.length} times; allowed is once`);
-  if (values[0] === "true") return true;
-  if (values[0] === "false") return false;
-  return new Problem(`flag --${name}: ${quote(values[0] ?? "")} is not true or false; allowed: true or false`);
+  return { action, inputs };
 }

@@ -1,6 +1,6 @@
 /**
- * Value types that hold several texts: comma lists and `key=value` maps. In a YAML file they may also be lists and
- * maps.
+ * Value types that hold several strings: comma-separated lists and `key=value` maps. In a YAML file they may also be
+ * YAML lists and maps.
  */
 import { accept, isList, reject, type FlagInput, type Parsed, type ValueType } from "./value-type.ts";
 import { nearest } from "./nearest.ts";
@@ -11,22 +11,21 @@ const itemsMax = 10_000;
 type ProblemOf = (text: string) => string | undefined;
 const anything: ProblemOf = () => undefined;
 
-/** A comma list without empty or repeated items. */
+/** A comma-separated list without empty or repeated items. */
 export function list(placeholder: string, problemOf: ProblemOf = anything): ValueType<readonly string[]> {
   return {
     kind: "list",
     shape: "list",
     placeholder,
-    allowed: "a comma list of distinct texts such as a,b",
+    allowed: "a comma-separated list of distinct items such as a,b",
     parse: (input) => parseList(input, problemOf),
     format: (value) => value,
   };
 }
 
-/** A comma list of some of a few words; at least one. */
+/** A comma-separated list of at least one of a few words. */
 export function choices<const W extends string>(placeholder: string, words: readonly W[]): ValueType<readonly W[]> {
-  const problemOf: ProblemOf = (item) =>
-    words.some((word) => word === item) ? undefined : "is not one of the choices";
+  const problemOf: ProblemOf = (item) => (words.some((word) => word === item) ? undefined : "is invalid");
   return {
     kind: "list",
     shape: "list",
@@ -35,14 +34,14 @@ export function choices<const W extends string>(placeholder: string, words: read
     parse(input) {
       const parsed = parseList(input, problemOf);
       if (parsed.ok) return parsed as Parsed<readonly W[]>;
-      const strange = itemsOf(input).find((item) => problemOf(item) !== undefined);
-      return strange === undefined ? parsed : reject(parsed.problem, nearest(strange, words));
+      const invalid = itemsOf(input).find((item) => problemOf(item) !== undefined);
+      return invalid === undefined ? parsed : reject(parsed.problem, nearest(invalid, words));
     },
     format: (value) => value,
   };
 }
 
-/** A map of texts: `key=value,key=value`. */
+/** A map of strings: `key=value,key=value`. */
 export function map(
   placeholder: string,
   rule: { readonly keyProblem: ProblemOf; readonly valueProblem: ProblemOf },
@@ -51,18 +50,19 @@ export function map(
     kind: "map",
     shape: "map",
     placeholder,
-    allowed: "a list of key=value pairs with distinct keys such as a=b,c=d",
+    allowed: "a comma-separated list of key=value pairs with distinct keys such as a=b,c=d",
     parse(input) {
       const pairs = pairsOf(input);
       if (pairs.length > itemsMax) return reject(`has more than ${itemsMax} pairs`);
       const result = new Map<string, string>();
       for (const [key, value] of pairs) {
         if (key === "" || value === undefined) return reject("is not a list of key=value pairs");
-        if (result.has(key)) return reject(`has the key ${JSON.stringify(key)} twice`);
+        if (result.has(key)) return reject(`contains the key ${JSON.stringify(key)} twice`);
         const keyProblem = rule.keyProblem(key);
-        if (keyProblem !== undefined) return reject(`has the key ${JSON.stringify(key)}, which ${keyProblem}`);
+        if (keyProblem !== undefined) return reject(`contains the key ${JSON.stringify(key)}, which ${keyProblem}`);
         const valueProblem = rule.valueProblem(value);
-        if (valueProblem !== undefined) return reject(`has the value ${JSON.stringify(value)}, which ${valueProblem}`);
+        if (valueProblem !== undefined)
+          return reject(`contains the value ${JSON.stringify(value)}, which ${valueProblem}`);
         result.set(key, value);
       }
       return accept(Object.freeze(Object.fromEntries(result)));
@@ -80,14 +80,14 @@ function parseList(input: FlagInput, problemOf: ProblemOf): Parsed<readonly stri
   if (typeof input !== "string" && !isList(input)) return reject("is a map");
   const items = itemsOf(input);
   if (items.length > itemsMax) return reject(`has more than ${itemsMax} items`);
-  if (items.includes("")) return reject("has an empty item");
+  if (items.includes("")) return reject("contains an empty item");
   const seen = new Set<string>();
   const repeated = items.find((item) => seen.size === seen.add(item).size);
-  if (repeated !== undefined) return reject(`names ${JSON.stringify(repeated)} twice`);
+  if (repeated !== undefined) return reject(`contains ${JSON.stringify(repeated)} twice`);
   for (const item of items) {
     const problem = problemOf(item);
     if (problem !== undefined)
-      return reject(items.length === 1 ? problem : `has the item ${JSON.stringify(item)}, which ${problem}`);
+      return reject(items.length === 1 ? problem : `contains the item ${JSON.stringify(item)}, which ${problem}`);
   }
   return accept(Object.freeze([...items]));
 }

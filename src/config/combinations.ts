@@ -1,19 +1,17 @@
 /**
- * Combinations of flags that cannot work. Only flags of the selected roles are judged. Each rule returns one line that
+ * Combinations of flags that cannot work. Only flags of the selected roles are checked. Each rule returns one line that
  * names the flags and what is allowed, or nothing.
  */
-import { isLoopbackTwin, isWildcard } from "./address.ts";
+import { isIPv4Fallback, isWildcard } from "./address.ts";
 import { unprefixed, type Role } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
 import { formatDuration } from "./duration.ts";
-import { updateTriggerRunBy } from "./config.ts";
+import { electorConfig, updateTriggerRunBy } from "./config.ts";
+import { electionProblem } from "./election-rule.ts";
 import { annotatedCriteria, drainDelayMsMax } from "./flags/webhook.ts";
 import { Problem } from "./problem.ts";
 
 type Rule = (values: FlagValues) => string | undefined;
-
-/** A leader retries with up to 20 % jitter (client-go's JitterFactor); the deadline must leave room for one retry. */
-const retryJitterFactor = 1.2;
 
 export function combinationProblem(values: FlagValues): Problem | undefined {
   const selected = new Set(values.role);
@@ -38,7 +36,7 @@ const httpsNeedsFiles =
     const missing = (["https-cert-file", "https-key-file"] as const).find((name) => server[name] === "");
     return (
       missing &&
-      `--${prefix}https-enable needs --${prefix}https-cert-file and --${prefix}https-key-file; --${prefix}${missing} is not given`
+      `--${prefix}https-enable requires --${prefix}https-cert-file and --${prefix}https-key-file; --${prefix}${missing} is missing`
     );
   };
 
@@ -53,28 +51,16 @@ const impersonationNeedsUser =
   (values) => {
     const own = unprefixed(values, prefix);
     if (own["impersonate-username"] !== "") return undefined;
-    if (own["impersonate-uid"] !== "") return `--${prefix}impersonate-uid needs --${prefix}impersonate-username`;
+    if (own["impersonate-uid"] !== "") return `--${prefix}impersonate-uid requires --${prefix}impersonate-username`;
     if (own["impersonate-groups"].length > 0)
-      return `--${prefix}impersonate-groups needs --${prefix}impersonate-username`;
+      return `--${prefix}impersonate-groups requires --${prefix}impersonate-username`;
     return undefined;
   };
 
 const electorLeavesTime =
   (prefix: "aggregator-leader-elector-" | "generator-leader-elector-"): Rule =>
-  (values) => {
-    const own = unprefixed(values, prefix);
-    const lease = own["lease-duration"];
-    const renew = own["renew-deadline"];
-    const retry = own["retry-period"];
-    if (!own.enable) return undefined;
-    if (lease <= renew) {
-      return `--${prefix}lease-duration (${formatDuration(lease)}) must be longer than --${prefix}renew-deadline (${formatDuration(renew)})`;
-    }
-    if (renew <= retryJitterFactor * retry) {
-      return `--${prefix}renew-deadline (${formatDuration(renew)}) must be longer than ${retryJitterFactor} times --${prefix}retry-period (${formatDuration(retry)})`;
-    }
-    return undefined;
-  };
+  (values) =>
+    electionProblem(electorConfig(unprefixed(values, prefix)), prefix);
 
 const backoffGrows =
   (prefix: "aggregator-worker-" | "generator-worker-"): Rule =>
@@ -105,26 +91,26 @@ const annotationHasKey: Rule = (values) => {
   const isKeyGiven = values["aggregator-informer-synctime-algorithm.annotation-key"] !== "";
   if (isKeyGiven === (algorithm === "annotation")) return undefined;
   return isKeyGiven
-    ? `${flag}.annotation-key is allowed only with ${flag}=annotation, which is ${algorithm}`
-    : `${flag}=annotation needs ${flag}.annotation-key`;
+    ? `${flag}.annotation-key is allowed only with ${flag}=annotation, but it is ${algorithm}`
+    : `${flag}=annotation requires ${flag}.annotation-key`;
 };
 
 const webhookListens: Rule = (values) =>
   values["webhook-enable"] || values["webhook-https-enable"]
     ? undefined
-    : "the webhook has no listener: allowed is --webhook-enable, --webhook-https-enable or both";
+    : "the webhook has no listener: set --webhook-enable, --webhook-https-enable or both";
 
-/** A client certificate proves nothing where there is also a port that asks for none. */
+/** Client certificates protect nothing while another port asks for none. */
 const clientCaClosesHttp: Rule = (values) => {
   const own = unprefixed(values, "webhook-");
   if (own["client-ca-file"] === "") {
     return own["client-allowed-names"].length > 0
-      ? "--webhook-client-allowed-names needs --webhook-client-ca-file"
+      ? "--webhook-client-allowed-names requires --webhook-client-ca-file"
       : undefined;
   }
-  if (!own["https-enable"]) return "--webhook-client-ca-file needs --webhook-https-enable";
+  if (!own["https-enable"]) return "--webhook-client-ca-file requires --webhook-https-enable";
   return own.enable
-    ? "--webhook-client-ca-file needs --webhook-enable=false: over HTTP everybody would be answered"
+    ? "--webhook-client-ca-file requires --webhook-enable=false: HTTP would serve clients without a certificate"
     : undefined;
 };
 
@@ -136,7 +122,7 @@ const drainEnds: Rule = (values) => {
 
 const filterNeedsByCell: Rule = (values) =>
   values["webhook-requires-pod-name.by-cell-filter"].length > 0 && values["webhook-requires-pod-name"] !== "by-cell"
-    ? `--webhook-requires-pod-name.by-cell-filter is allowed only with --webhook-requires-pod-name=by-cell, which is ${values["webhook-requires-pod-name"]}`
+    ? `--webhook-requires-pod-name.by-cell-filter is allowed only with --webhook-requires-pod-name=by-cell, but it is ${values["webhook-requires-pod-name"]}`
     : undefined;
 
 const clientFlagsFitProvider: Rule = (values) => {
@@ -144,19 +130,19 @@ const clientFlagsFitProvider: Rule = (values) => {
   const single = unprefixed(values, "webhook-worker-client-provider.single-kube-");
   const own = unprefixed(values, "webhook-worker-client-provider.map-");
   const only = (flag: string, needed: string): string =>
-    `--webhook-worker-client-provider.${flag} is allowed only with --webhook-worker-client-provider=${needed}, which is ${provider}`;
+    `--webhook-worker-client-provider.${flag} is allowed only with --webhook-worker-client-provider=${needed}, but it is ${provider}`;
   if (provider !== "single" && single.config !== "") return only("single-kube-config", "single");
   if (provider !== "single" && single.master !== "") return only("single-kube-master", "single");
   const cells = Object.keys(own.configs);
   if (provider !== "map" && cells.length > 0) return only("map-configs", "map");
   if (provider !== "map" && Object.keys(own.masters).length > 0) return only("map-masters", "map");
   if (provider === "map" && cells.length === 0) {
-    return "--webhook-worker-client-provider=map needs a cell in --webhook-worker-client-provider.map-configs";
+    return "--webhook-worker-client-provider=map requires at least one cell in --webhook-worker-client-provider.map-configs";
   }
   const stray = Object.keys(own.masters).find((cell) => !Object.hasOwn(own.configs, cell));
   if (stray === undefined) return undefined;
   const allowed = cells.slice(0, 10).join(", ");
-  return `--webhook-worker-client-provider.map-masters names the cell ${stray}, which --webhook-worker-client-provider.map-configs does not; allowed: ${allowed}`;
+  return `--webhook-worker-client-provider.map-masters contains the cell ${stray}, but --webhook-worker-client-provider.map-configs does not; allowed: ${allowed}`;
 };
 
 const criteriaDiffer: Rule = (values) => {
@@ -168,19 +154,19 @@ const criteriaDiffer: Rule = (values) => {
     const annotation = `${own.key}=${own.value}`;
     const other = seen.get(annotation);
     if (other !== undefined)
-      return `--${prefix}value: the annotation ${annotation} already means ${other}; allowed is a pair of key and value of its own`;
+      return `--${prefix}value: the annotation ${annotation} already selects ${other}; use a distinct key/value pair`;
     seen.set(annotation, criterion);
   }
   return undefined;
 };
 
-/** The aggregator can only see a dummy pod in the namespace that it watches. */
+/** The aggregator sees a dummy pod only in the namespace that it watches. */
 const triggerIsWatched: Rule = (values) => {
   const watched = values["worker-kube-target-namespace"];
   const namespace = values["update-trigger-dummy-pod-namespace"];
   const isRunning = updateTriggerRunBy(new Set(values.role), values["update-trigger-enable"]) === "aggregator";
   if (!isRunning || watched === "" || watched === namespace) return undefined;
-  return `--update-trigger-dummy-pod-namespace (${namespace}) must be --worker-kube-target-namespace (${watched})`;
+  return `--update-trigger-dummy-pod-namespace (${namespace}) must equal --worker-kube-target-namespace (${watched})`;
 };
 
 const portsDiffer: Rule = (values) => {
@@ -204,13 +190,13 @@ const portsDiffer: Rule = (values) => {
       .slice(0, index)
       .find(({ port, address }) => port === one.port && overlap(address, one.address));
     if (other !== undefined)
-      return `${other.flag} and ${one.flag} are both ${one.port} on the same address; allowed are distinct ports`;
+      return `${other.flag} and ${one.flag} are both ${one.port} on the same address; ports must differ`;
   }
   return undefined;
 };
 
 function overlap(one: string, other: string): boolean {
-  return one === other || isWildcard(one) || isWildcard(other) || isLoopbackTwin(one, other);
+  return one === other || isWildcard(one) || isWildcard(other) || isIPv4Fallback(one, other);
 }
 
 const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [

@@ -6,19 +6,34 @@ import type { LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import type { HealthCriterion } from "../accounting/count/health-criterion.ts";
 import type { HistoryConfig } from "../accounting/history/history-config.ts";
 import type { SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
-import type { ClusterConfig as Connection } from "../kube/transport/index.ts";
 import { type Role, unprefixed } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
 
-/** How to reach a cluster. Empty texts mean "not given". */
-export interface ClusterConfig extends Connection {
-  /** Namespace that watches are restricted to; "" = all namespaces. */
-  readonly targetNamespace: string;
+/** How to connect to a cluster: the values of `--core-kube-*`, `--worker-kube-*` and the like. "" = not given. */
+export interface ClusterConfig {
+  /** Path of a kubeconfig file. Without it and without `master`, the pod's own ServiceAccount is used (in-cluster). */
+  readonly kubeConfigPath: string;
+  /** URL of the API server; overrides the kubeconfig's. Alone it connects without credentials. */
+  readonly master: string;
+  readonly impersonateUsername: string;
+  readonly impersonateUid: string;
+  readonly impersonateGroups: readonly string[];
+  /** Requests per second on average; 0 or less = unlimited. */
+  readonly qps: number;
+  /** Requests that may be sent at once after a quiet time. */
+  readonly burst: number;
+  readonly userAgent: string;
+}
+
+/** A cluster whose objects are watched. */
+export interface WatchedClusterConfig extends ClusterConfig {
+  /** Namespace that watches are restricted to; undefined = all namespaces. */
+  readonly namespace: string | undefined;
 }
 
 /** One address to listen on. */
 export interface ListenerConfig {
-  readonly enabled: boolean;
+  readonly enable: boolean;
   /** IP address or host name; "" = all addresses. */
   readonly bindAddress: string;
   /** 0 = the system chooses. */
@@ -34,20 +49,27 @@ export interface ServerConfig {
   readonly readHeaderTimeoutMs: number;
 }
 
-export interface WorkerConfig {
+/** The work queue of a controller: upstream's `--…-worker-*` flags. */
+export interface QueueConfig {
+  /** Objects reconciled at the same time. */
   readonly concurrency: number;
+  /** Delay after the first failure of an object; doubles with each failure in a row. */
   readonly backoffBaseMs: number;
   readonly backoffMaxMs: number;
-  /** Most milliseconds after a 409. */
+  /** Longest delay after a write conflict (409). */
   readonly backoffConflictMs: number;
 }
 
 export interface ElectorConfig {
-  readonly enabled: boolean;
+  /** False = no Lease: this process always leads. */
+  readonly enable: boolean;
   readonly namespace: string;
   readonly name: string;
+  /** How long other candidates wait before they take over a Lease that is not renewed. */
   readonly leaseDurationMs: number;
+  /** How long a leader that cannot renew continues. */
   readonly renewDeadlineMs: number;
+  /** Pause between attempts. */
   readonly retryPeriodMs: number;
 }
 
@@ -59,15 +81,16 @@ export interface ClientAuthConfig {
 }
 
 /** How the webhook reads the pods of evictions. */
-export type WorkerClientConfig =
+export type WorkerClientProvider =
   | { readonly kind: "none" }
   | { readonly kind: "single"; readonly cluster: ClusterConfig }
   /** By cell ID. */
   | { readonly kind: "map"; readonly clusters: ReadonlyMap<string, ClusterConfig> };
 
-export interface AnnotationMatch {
-  readonly key: string;
-  readonly value: string;
+/** An annotation (key and exact value) that asks for a health criterion. */
+export interface CriterionAnnotation {
+  readonly criterion: HealthCriterion;
+  readonly annotation: { readonly key: string; readonly value: string };
 }
 
 export interface WebhookConfig {
@@ -86,22 +109,25 @@ export interface WebhookConfig {
   readonly retryBackoffBaseMs: number;
   readonly retryJitterMs: number;
   /** The annotations that ask for a criterion, in the order in which they are tried; none matches = Available. */
-  readonly healthCriteria: readonly { readonly criterion: HealthCriterion; readonly annotation: AnnotationMatch }[];
-  /** The cells whose buckets carry pod names. */
-  readonly podNames: { readonly mode: "always" | "by-cell" | "never"; readonly cells: ReadonlySet<string> };
-  readonly workerClient: WorkerClientConfig;
+  readonly healthCriteria: readonly CriterionAnnotation[];
+  /** Which cells' buckets carry pod names; `byCellFilter` matters only for "by-cell". */
+  readonly requiresPodName: {
+    readonly when: "always" | "by-cell" | "never";
+    readonly byCellFilter: ReadonlySet<string>;
+  };
+  readonly workerClientProvider: WorkerClientProvider;
 }
 
 export interface AggregatorConfig {
-  readonly cellId: string;
-  readonly podProtectorSelector: LabelSelector;
-  readonly podSelector: LabelSelector;
+  readonly cellID: string;
+  readonly podProtectorLabelSelector: LabelSelector;
+  readonly podLabelSelector: LabelSelector;
   readonly rateJitterLow: number;
   readonly rateJitterHigh: number;
   readonly syncTimeAlgorithm: SyncTimeAlgorithm;
   readonly settlementFenceDelayMs: number;
   readonly settleWindowMs: number;
-  readonly worker: WorkerConfig;
+  readonly queue: QueueConfig;
   readonly elector: ElectorConfig;
 }
 
@@ -115,14 +141,16 @@ export interface UpdateTriggerConfig {
     readonly labels: Readonly<Record<string, string>>;
     readonly annotations: Readonly<Record<string, string>>;
     readonly image: string;
-    readonly schedulerName: string;
+    /** A scheduler that does not exist keeps the pod pending. */
+    readonly scheduler: string;
   };
 }
 
 export interface GeneratorConfig {
-  readonly worker: WorkerConfig;
+  readonly queue: QueueConfig;
   readonly elector: ElectorConfig;
-  readonly deployment: {
+  readonly deploymentPlugin: {
+    /** Deployments that do not match get no PodProtector. */
     readonly protectionSelector: LabelSelector;
     /** Keep protecting a terminating Deployment while it wants replicas. */
     readonly protectNonZero: boolean;
@@ -132,15 +160,11 @@ export interface GeneratorConfig {
 export interface Config {
   /** At least one. */
   readonly roles: ReadonlySet<Role>;
-  readonly core: ClusterConfig;
-  readonly worker: ClusterConfig;
+  readonly core: WatchedClusterConfig;
+  readonly worker: WatchedClusterConfig;
   readonly healthz: ServerConfig;
-  readonly prometheus: {
-    readonly server: ServerConfig;
-    readonly sampleFrequencyMs: number;
-    readonly byNamespace: boolean;
-    readonly byUser: boolean;
-  };
+  readonly prometheusHTTP: ServerConfig;
+  readonly metrics: { readonly sampleFrequencyMs: number; readonly byNamespace: boolean; readonly byUser: boolean };
   readonly log: { readonly verbosity: number };
   /** Used where a PodProtector sets none. */
   readonly history: HistoryConfig;
@@ -156,11 +180,11 @@ export function buildConfig(values: FlagValues): Config {
   const history = unprefixed(values, "default-admission-history-config-");
   return deepFreeze<Config>({
     roles,
-    core: clusterConfig(unprefixed(values, "core-kube-")),
-    worker: clusterConfig(unprefixed(values, "worker-kube-")),
+    core: watchedClusterConfig(unprefixed(values, "core-kube-")),
+    worker: watchedClusterConfig(unprefixed(values, "worker-kube-")),
     healthz: serverConfig("healthz-", unprefixed(values, "healthz-")),
-    prometheus: {
-      server: serverConfig("prometheus-http-", unprefixed(values, "prometheus-http-")),
+    prometheusHTTP: serverConfig("prometheus-http-", unprefixed(values, "prometheus-http-")),
+    metrics: {
       sampleFrequencyMs: values["metrics-sample-frequency"],
       byNamespace: values["metrics-by-namespace"],
       byUser: values["metrics-by-user"],
@@ -175,9 +199,9 @@ export function buildConfig(values: FlagValues): Config {
     aggregator: aggregatorConfig(values),
     updateTrigger: updateTriggerConfig(values, roles),
     generator: {
-      worker: workerConfig(unprefixed(values, "generator-worker-")),
+      queue: queueConfig(unprefixed(values, "generator-worker-")),
       elector: electorConfig(unprefixed(values, "generator-leader-elector-")),
-      deployment: {
+      deploymentPlugin: {
         protectionSelector: values["deployment-plugin-protection-selector"],
         protectNonZero: values["deployment-plugin-protect-non-zero"],
       },
@@ -188,7 +212,7 @@ export function buildConfig(values: FlagValues): Config {
 type KubeValues = ReturnType<typeof unprefixed<FlagValues, "core-kube-">>;
 type ClientValues = Omit<KubeValues, "config" | "master" | "target-namespace">;
 type ServerValues = ReturnType<typeof unprefixed<FlagValues, "healthz-">>;
-type WorkerValues = ReturnType<typeof unprefixed<FlagValues, "generator-worker-">>;
+type QueueValues = ReturnType<typeof unprefixed<FlagValues, "generator-worker-">>;
 type ElectorValues = ReturnType<typeof unprefixed<FlagValues, "generator-leader-elector-">>;
 
 function clientConfig(values: ClientValues) {
@@ -203,19 +227,19 @@ function clientConfig(values: ClientValues) {
 }
 
 function clusterConfig(values: KubeValues): ClusterConfig {
-  return {
-    kubeConfigPath: values.config,
-    master: values.master,
-    targetNamespace: values["target-namespace"],
-    ...clientConfig(values),
-  };
+  return { kubeConfigPath: values.config, master: values.master, ...clientConfig(values) };
+}
+
+function watchedClusterConfig(values: KubeValues): WatchedClusterConfig {
+  const namespace = values["target-namespace"];
+  return { ...clusterConfig(values), namespace: namespace === "" ? undefined : namespace };
 }
 
 function serverConfig(prefix: string, values: ServerValues): ServerConfig {
   return {
-    http: { enabled: values.enable, bindAddress: values["bind-addr"], port: values.port, portFlag: `${prefix}port` },
+    http: { enable: values.enable, bindAddress: values["bind-addr"], port: values.port, portFlag: `${prefix}port` },
     https: {
-      enabled: values["https-enable"],
+      enable: values["https-enable"],
       bindAddress: values["https-bind-addr"],
       port: values["https-port"],
       portFlag: `${prefix}https-port`,
@@ -226,7 +250,7 @@ function serverConfig(prefix: string, values: ServerValues): ServerConfig {
   };
 }
 
-function workerConfig(values: WorkerValues): WorkerConfig {
+function queueConfig(values: QueueValues): QueueConfig {
   return {
     concurrency: values.concurrency,
     backoffBaseMs: values["backoff-base"],
@@ -235,9 +259,9 @@ function workerConfig(values: WorkerValues): WorkerConfig {
   };
 }
 
-function electorConfig(values: ElectorValues): ElectorConfig {
+export function electorConfig(values: ElectorValues): ElectorConfig {
   return {
-    enabled: values.enable,
+    enable: values.enable,
     namespace: values.namespace,
     name: values.name,
     leaseDurationMs: values["lease-duration"],
@@ -271,15 +295,15 @@ function webhookConfig(values: FlagValues): WebhookConfig {
       { criterion: "Running", annotation: unprefixed(criteria, "running-") },
       { criterion: "Ready", annotation: unprefixed(criteria, "ready-") },
     ],
-    podNames: {
-      mode: values["webhook-requires-pod-name"],
-      cells: new Set(values["webhook-requires-pod-name.by-cell-filter"]),
+    requiresPodName: {
+      when: values["webhook-requires-pod-name"],
+      byCellFilter: new Set(values["webhook-requires-pod-name.by-cell-filter"]),
     },
-    workerClient: workerClientConfig(values),
+    workerClientProvider: workerClientProvider(values),
   };
 }
 
-function workerClientConfig(values: FlagValues): WorkerClientConfig {
+function workerClientProvider(values: FlagValues): WorkerClientProvider {
   const kind = values["webhook-worker-client-provider"];
   if (kind === "none") return { kind };
   if (kind === "single") {
@@ -288,7 +312,7 @@ function workerClientConfig(values: FlagValues): WorkerClientConfig {
   const own = unprefixed(values, "webhook-worker-client-provider.map-");
   const clusters = Object.entries(own.configs).map(([cell, kubeConfigPath]) => {
     const master = Object.hasOwn(own.masters, cell) ? (own.masters[cell] ?? "") : "";
-    return [cell, { kubeConfigPath, master, targetNamespace: "", ...clientConfig(own) }] as const;
+    return [cell, { kubeConfigPath, master, ...clientConfig(own) }] as const;
   });
   return { kind, clusters: new Map(clusters) };
 }
@@ -297,16 +321,16 @@ function aggregatorConfig(values: FlagValues): AggregatorConfig {
   const own = unprefixed(values, "aggregator-");
   const kind = own["informer-synctime-algorithm"];
   return {
-    cellId: own["cell-id"],
-    podProtectorSelector: own["podprotector-label-selector"],
-    podSelector: own["pod-label-selector"],
+    cellID: own["cell-id"],
+    podProtectorLabelSelector: own["podprotector-label-selector"],
+    podLabelSelector: own["pod-label-selector"],
     rateJitterLow: own["rate-jitter-low"],
     rateJitterHigh: own["rate-jitter-high"],
     syncTimeAlgorithm:
       kind === "annotation" ? { kind, key: own["informer-synctime-algorithm.annotation-key"] } : { kind },
     settlementFenceDelayMs: own["settlement-fence-delay"],
     settleWindowMs: own["settle-window"],
-    worker: workerConfig(unprefixed(own, "worker-")),
+    queue: queueConfig(unprefixed(own, "worker-")),
     elector: electorConfig(unprefixed(own, "leader-elector-")),
   };
 }
@@ -323,7 +347,7 @@ function updateTriggerConfig(values: FlagValues, roles: ReadonlySet<Role>): Upda
       labels: pod.labels,
       annotations: pod.annotations,
       image: pod.image,
-      schedulerName: pod.scheduler,
+      scheduler: pod.scheduler,
     },
   };
 }

@@ -18,10 +18,10 @@ const term = String.raw`(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)`;
 const wholePattern = new RegExp(`^[+-]?(?:0|(?:${term})+)$`);
 const termPattern = new RegExp(term, "g");
 
-/** No sensible duration is longer; keeps the arithmetic small. */
+/** No sensible duration is longer; bounds the arithmetic. */
 const textLengthMax = 64;
 
-/** Milliseconds (with fractions below 1 ms), or undefined when the text is no duration. */
+/** Milliseconds (with fractions below 1 ms), or undefined when the text is not a duration. */
 export function parseDurationMs(text: string): number | undefined {
   if (text.length > textLengthMax || !wholePattern.test(text)) return undefined;
   let nanos = 0n;

@@ -1,4 +1,4 @@
-/** The effective settings, for --print-config and for the log at start. */
+/** The effective settings, for --print-config and for the log at start-up. */
 import { maskPasswords } from "./address.ts";
 import { type Role } from "./flag.ts";
 import { flagNames, flags, isUsedBy, type FlagName } from "./flag-table.ts";
@@ -13,8 +13,8 @@ export interface Setting {
 export type Effective = ReadonlyMap<FlagName, Setting>;
 
 /**
- * A YAML file that --config reads back (but for masked passwords): one line for each flag of the selected roles, with
- * its origin as a comment.
+ * A YAML file that --config reads back, except for masked passwords: one line per flag of the selected roles, with its
+ * origin as a comment.
  */
 export function printConfig(effective: Effective, selected: ReadonlySet<Role>): string {
   const lines: string[] = [];
@@ -33,7 +33,7 @@ export function printConfig(effective: Effective, selected: ReadonlySet<Role>): 
   return `${lines.join("\n")}\n`;
 }
 
-/** What is not at its default, as flag -> text, without passwords. */
+/** The settings that do not come from the defaults, as flag -> text, with passwords masked. */
 export function changedSettings(effective: Effective): Readonly<Record<string, string>> {
   const changed = effective.entries().filter(([, setting]) => setting.origin !== "default");
   return Object.fromEntries(
@@ -49,7 +49,7 @@ function masked(name: FlagName, input: FlagInput): FlagInput {
   );
 }
 
-/** JSON is YAML; simple words stay bare. All scalars are read as text, so that no word needs quotes for its meaning. */
+/** JSON is YAML. Simple words need no quotes, since --config reads all scalars as strings. */
 function yamlOf(input: FlagInput): string {
   if (typeof input === "string" && /^[A-Za-z0-9][\w./-]*$/.test(input)) return input;
   return JSON.stringify(input);

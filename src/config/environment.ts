@@ -1,7 +1,7 @@
 /**
- * Reads settings from the environment. Only names with one prefix are read, and with it only names that exist: a
- * Service called `podseidon-webhook` makes the kubelet inject PODSEIDON_WEBHOOK_PORT=tcp://…, which must mean nothing
- * here.
+ * Reads settings from the environment. Only variables with one prefix are read, and an unknown name with this prefix is
+ * refused. The prefix is longer than the program's name on purpose: for a Service called `podseidon-webhook` the kubelet
+ * injects PODSEIDON_WEBHOOK_PORT=tcp://…, which must have no effect here.
  */
 import { flagNames, type FlagName } from "./flag-table.ts";
 import { type Problem, unknownName } from "./problem.ts";
@@ -13,7 +13,7 @@ export function environmentName(name: FlagName): string {
   return environmentPrefix + name.replace(/[-.]/g, "_").toUpperCase();
 }
 
-/** The values by flag; a variable that is set to the empty text counts as given. */
+/** The values by flag. A variable that is set to the empty string counts as given. */
 export function readEnvironment(env: Readonly<Record<string, string | undefined>>): Map<FlagName, string> | Problem {
   const flagOf = new Map(flagNames.map((name) => [environmentName(name), name]));
   const inputs = new Map<FlagName, string>();

@@ -1,7 +1,6 @@
 /**
- * Reads the YAML file of --config: a flat map from flag names to values. All scalars are read as the text that stands
- * there, so that 007 stays 007 and the flag's own type decides; lists and maps may be written in YAML or as the command
- * line takes them.
+ * Reads the YAML file of --config: a flat map from flag names to values. All scalars are read as strings, so that 007
+ * stays 007 and the flag's own type decides. Lists and maps may be written in YAML or as on the command line.
  */
 import { FAILSAFE_SCHEMA, load, YAMLException } from "js-yaml";
 import * as v from "valibot";
@@ -10,7 +9,7 @@ import { flagNames, isFlagName, type FlagName } from "./flag-table.ts";
 import { Problem, unknownName } from "./problem.ts";
 import { quote, type FlagInput } from "./value-type.ts";
 
-/** The limit of a ConfigMap, where such a file usually comes from. */
+/** The limit of a ConfigMap, which is where such a file usually comes from. */
 const fileBytesMax = 1024 * 1024;
 
 export type ReadFile = (path: string, bytesMax: number) => string;
@@ -28,10 +27,10 @@ export function readConfigFile(path: string, readFile: ReadFile): Map<FlagName, 
   } catch (error) {
     if (error instanceof YAMLException) {
       const line = error.mark === undefined ? "" : ` in line ${error.mark.line + 1}`;
-      return new Problem(`file ${quote(path)} is not YAML: ${error.reason}${line}`);
+      return new Problem(`file ${quote(path)} is not valid YAML: ${error.reason}${line}`);
     }
     const [reason = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
-    return new Problem(`cannot read the file of --config=${quote(path)}: ${reason}`);
+    return new Problem(`cannot read --config=${quote(path)}: ${reason}`);
   }
   return readDocument(path, document);
 }
@@ -39,17 +38,17 @@ export function readConfigFile(path: string, readFile: ReadFile): Map<FlagName, 
 function readDocument(path: string, document: unknown): Map<FlagName, FlagInput> | Problem {
   const file = v.safeParse(fileSchema, document);
   if (!file.success || Array.isArray(document)) {
-    return new Problem(`file ${quote(path)} is not a map; allowed are lines such as "klog-v: 4"`);
+    return new Problem(`file ${quote(path)} is not a map from flag names to values such as "klog-v: 4"`);
   }
   const inputs = new Map<FlagName, FlagInput>();
   for (const [key, value] of Object.entries(document as object)) {
     if (!isFlagName(key)) return unknownName(`key in file ${quote(path)}:`, key, flagNames, (candidate) => candidate);
     if (key === "config")
-      return new Problem(`key config in file ${quote(path)}: a file cannot name another; use the flag --config`);
+      return new Problem(`key config in file ${quote(path)}: a file cannot include another; use the flag --config`);
     const input = v.safeParse(valueSchema, value);
     if (!input.success) {
       return new Problem(
-        `key ${key} in file ${quote(path)}: is nested too deep; allowed is a text, a list of texts or a map of texts`,
+        `key ${key} in file ${quote(path)}: is nested too deep; allowed: a scalar, a list of scalars or a map of scalars`,
       );
     }
     inputs.set(key, input.output);

@@ -1,6 +1,6 @@
 /**
  * The one table of flags. The command line, the environment, the file, the help, the documentation and the typed Config
- * all follow from it; a new flag is one entry in flags/ and one line in config.ts.
+ * are all derived from it. A new flag is one entry in flags/ and one line in config.ts.
  */
 import { type Flag, type Role, type ValuesOf } from "./flag.ts";
 import { aggregatorFlags } from "./flags/aggregator.ts";
@@ -22,7 +22,7 @@ export function isFlagName(name: string): name is FlagName {
   return Object.hasOwn(flagTable, name);
 }
 
-/** True when one of the selected roles uses the flag. */
+/** Whether one of the selected roles uses the flag. */
 export function isUsedBy(name: FlagName, selected: ReadonlySet<Role>): boolean {
   return flags[name].group.roles.some((role) => selected.has(role));
 }

@@ -1,6 +1,6 @@
 /**
- * What a flag is, and how families of flags (`core-kube-*`, `worker-kube-*` …) are put together so that the compiler
- * knows the name and the value type of each.
+ * What a flag is, and how families of flags (`core-kube-*`, `worker-kube-*` …) are built so that the compiler knows the
+ * name and the value type of each.
  */
 import { type ValueType } from "./value-type.ts";
 
@@ -12,10 +12,12 @@ export type Role = (typeof roles)[number];
 export interface FlagSpec<T> {
   readonly type: ValueType<T>;
   readonly default: T;
-  /** One or more short sentences, units included; the default is added by whoever prints it. */
+  /** One or more short sentences, units included; the default is added where it is printed. */
   readonly help: string;
-  /** The value may hold a password inside a URL; it is masked wherever values are shown. */
+  /** The value may contain a password inside a URL; it is masked wherever values are shown. */
   readonly mayHoldPassword?: boolean;
+  /** Few installations ever set it: --help lists it at the end. */
+  readonly isRare?: boolean;
 }
 
 /** A heading of the help and the documentation. */
@@ -50,12 +52,12 @@ export function inGroup<S extends Specs>(
   return Object.fromEntries(entries) as { readonly [K in keyof S]: S[K] & { readonly group: FlagGroup } };
 }
 
-/** Describes one flag; only pins its value type down. */
+/** Describes one flag; infers its value type. */
 export function flag<T>(
   type: ValueType<T>,
   defaultValue: NoInfer<T>,
   help: string,
-  options: { readonly mayHoldPassword?: boolean } = {},
+  options: Pick<FlagSpec<T>, "isRare" | "mayHoldPassword"> = {},
 ): FlagSpec<T> {
   return { type, default: defaultValue, help, ...options };
 }

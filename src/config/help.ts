@@ -1,4 +1,4 @@
-/** The text of --help: all flags by component, 80 columns, no colour. */
+/** The flags in the text of --help: by component, 80 columns, no colour. */
 import { actions } from "./argv.ts";
 import { environmentPrefix } from "./environment.ts";
 import { roles } from "./flag.ts";
@@ -9,49 +9,58 @@ import { inputText } from "./value-type.ts";
 const columns = 80;
 const indent = " ".repeat(8);
 
-export function helpText(): string {
-  const lines = [
-    "Usage: podseidon --role=ROLE[,ROLE...] [--FLAG=VALUE...]",
-    "",
-    ...wrap(
-      "Refuses pod deletions that would take a workload under its minimum availability, summed over all clusters.",
-      "",
-    ),
-    "",
-    ...wrap(
-      `Each flag can also be set by an environment variable (${environmentPrefix} and the name in upper case, with _ for - and .) or by ` +
-        "a line NAME: VALUE in the YAML file of --config. The command line wins over the environment, and that over the file.",
-      "",
-    ),
-    "",
-    "Actions",
-    ...Object.entries(actions).flatMap(([name, help]) => [`  --${name}`, ...wrap(help, indent)]),
+export interface HelpSection {
+  readonly title?: string;
+  readonly body: string;
+}
+
+/** Every flag once: those that people use by component, the rarely needed ones at the end. */
+export function flagSections(): HelpSection[] {
+  const groups = Map.groupBy(
+    flagNames.filter((name) => flags[name].isRare !== true),
+    (name) => flags[name].group,
+  );
+  return [
+    { title: "Actions", body: linesOf(Object.entries(actions).map(([name, help]) => entry(`--${name}`, help))) },
+    {
+      title: "Flags",
+      body: [
+        `A flag can also be set by an environment variable, ${environmentPrefix}NAME with the name in upper case and _ for - and ., ` +
+          "or by a line NAME: VALUE in the YAML file of --config.",
+        "The command line takes precedence over the environment, and the environment over the file.",
+      ]
+        .flatMap((paragraph) => wrap(paragraph, "  "))
+        .join("\n"),
+    },
+    ...Array.from(groups, ([{ title, roles: users }, names]) => ({
+      title: `${title} (${users.length === roles.length ? "all roles" : users.join(", ")})`,
+      body: linesOf(names.map(flagEntry)),
+    })),
+    {
+      title: "Rarely needed flags",
+      body: linesOf(flagNames.filter((name) => flags[name].isRare === true).map(flagEntry)),
+    },
   ];
-  let title = "";
-  for (const name of flagNames) {
-    const { group } = flags[name];
-    if (group.title !== title) {
-      const users = group.roles.length === roles.length ? "all roles" : group.roles.join(", ");
-      lines.push("", `${group.title} (${users})`);
-      title = group.title;
-    }
-    lines.push(...flagLines(name));
-  }
-  return `${lines.join("\n")}\n`;
 }
 
 /** The default as the help and the documentation show it; undefined = nothing worth a word. */
 export function defaultText(name: FlagName): string | undefined {
-  const entry = flags[name];
-  const text = inputText(entry.type.format(entry.default));
+  const entryOf = flags[name];
+  const text = inputText(entryOf.type.format(entryOf.default));
   return text === "" ? undefined : text;
 }
 
-function flagLines(name: FlagName): string[] {
+const linesOf = (entries: readonly string[]): string => entries.join("\n");
+
+function flagEntry(name: FlagName): string {
   const { type, help } = flags[name];
   const value = type.shape === "switch" ? "[=BOOL]" : `=${type.placeholder}`;
   const byDefault = defaultText(name);
-  return [`  --${name}${value}`, ...wrap(byDefault === undefined ? help : `${help} (default ${byDefault})`, indent)];
+  return entry(`--${name}${value}`, byDefault === undefined ? help : `${help} (default ${byDefault})`);
+}
+
+function entry(heading: string, text: string): string {
+  return [`  ${heading}`, ...wrap(text, indent)].join("\n");
 }
 
 /** Breaks at spaces. */

@@ -1,7 +1,7 @@
 /**
- * The shapes of names that the Kubernetes API accepts, so that a bad one is found at start and not by a failing request
+ * The names that the Kubernetes API accepts, so that an invalid one is found at start-up and not by a failing request
  * later. Source: k8s.io/apimachinery/pkg/util/validation. Each check returns undefined, or what is wrong in words that
- * follow the value.
+ * follow the quoted value.
  */
 
 const dnsLabel = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;

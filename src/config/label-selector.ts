@@ -1,6 +1,6 @@
 /**
- * Label selectors in the text syntax of `kubectl -l`: `a=b,c!=d,e in (f,g),h notin (i),j,!k`. Source: the documentation
- * of k8s.io/apimachinery/pkg/labels.Parse. The empty text selects everything. The numeric operators `>` and `<` have no
+ * Label selectors in the syntax of `kubectl -l`: `a=b,c!=d,e in (f,g),h notin (i),j,!k`. Source: the documentation of
+ * k8s.io/apimachinery/pkg/labels.Parse. The empty string selects everything. The numeric operators `>` and `<` have no
  * counterpart in a LabelSelector and are refused.
  */
 import { type LabelSelector, type LabelSelectorRequirement } from "../api/v1alpha1/pod-protector.ts";
@@ -10,7 +10,7 @@ import { accept, reject, type Parsed } from "./value-type.ts";
 /** Far above any selector that a person writes; bounds the work on hostile input. */
 const textLengthMax = 10_000;
 
-/** One requirement; the comma between two is found by `splitRequirements`. */
+/** One requirement each; `splitRequirements` splits at the commas between them. */
 const setBased = /^([^\s=!,()<>]+)\s+(in|notin)\s*\(([^()]*)\)$/;
 const equalityBased = /^([^\s=!,()<>]+)\s*(==|=|!=)\s*([^\s=!,()<>]*)$/;
 const existence = /^(!?)\s*([^\s=!,()<>]+)$/;
@@ -28,14 +28,15 @@ export function parseLabelSelector(text: string): Parsed<LabelSelector> {
 }
 
 /**
- * The text that `parseLabelSelector` reads back as an equal selector; also what an API server takes as `labelSelector`.
+ * The string that `parseLabelSelector` reads back as an equal selector. It is also the API server's `labelSelector`
+ * parameter.
  */
 export function formatLabelSelector(selector: LabelSelector): string {
   const labels = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
   return [...labels, ...(selector.matchExpressions ?? []).map(formatRequirement)].join(",");
 }
 
-/** Splits at the commas outside of parentheses. */
+/** Splits at the commas outside parentheses. */
 function splitRequirements(text: string): string[] {
   return text.split(/,(?![^()]*\))/);
 }
@@ -45,7 +46,7 @@ function parseRequirement(text: string): LabelSelectorRequirement | string {
   if (requirement === undefined) {
     return /[<>]/.test(text)
       ? "uses < or >, which is not supported"
-      : `is not a label selector at ${JSON.stringify(text)}`;
+      : `is not a label selector: invalid requirement ${JSON.stringify(text)}`;
   }
   const keyProblem = labelKeyProblem(requirement.key);
   if (keyProblem !== undefined) return `is not a label selector: ${JSON.stringify(requirement.key)} ${keyProblem}`;
@@ -60,7 +61,7 @@ function readRequirement(text: string): LabelSelectorRequirement | undefined {
   const inSet = setBased.exec(text);
   if (inSet !== null) {
     const [, key = "", operator, list = ""] = inSet;
-    // Repeated values mean nothing more, and some readers stumble over them.
+    // Repeated values add nothing, and some parsers refuse them.
     const values = [...new Set(list.split(",").map((value) => value.trim()))];
     return { key, operator: operator === "in" ? "In" : "NotIn", values };
   }

@@ -1,6 +1,7 @@
 /**
- * The loader: command line > environment > file > default, each value checked by its flag's type, then the combination
- * as a whole. Pure but for the injected `readFile`. Every mistake is one line; the caller prints it and exits with 2.
+ * The loader: command line > environment > file > default. Each value is checked by its flag's type, then the
+ * combination as a whole. Pure except for the injected `readFile`. Every mistake is one line; the caller prints it and
+ * exits with 2.
  */
 import { parseArguments } from "./argv.ts";
 import { combinationProblem } from "./combinations.ts";
@@ -10,7 +11,6 @@ import { environmentName, readEnvironment } from "./environment.ts";
 import { readConfigFile, type ReadFile } from "./file.ts";
 import { type Role } from "./flag.ts";
 import { flagNames, flags, isUsedBy, type FlagName, type FlagValues } from "./flag-table.ts";
-import { helpText } from "./help.ts";
 import { Problem } from "./problem.ts";
 import { quote, type FlagInput } from "./value-type.ts";
 
@@ -20,26 +20,25 @@ export interface LoadInput {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Returns the text of a file; throws when it cannot or when the file is too long. */
   readonly readFile: ReadFile;
-  /** What --version prints. */
-  readonly version: string;
 }
 
 export type Loaded =
   | { readonly kind: "config"; readonly config: Config; readonly effective: Effective }
+  /** Do what the command of this name does. */
+  | { readonly kind: "help" | "version" }
   /** Print `text` on stdout and exit with 0. */
-  | { readonly kind: "help" | "version" | "printConfig"; readonly text: string }
+  | { readonly kind: "printConfig"; readonly text: string }
   /** Print `message`, one line, on stderr and exit with 2. */
   | { readonly kind: "error"; readonly message: string };
 
 export function loadConfig(input: LoadInput): Loaded {
   const args = parseArguments(input.argv);
   if (args instanceof Problem) return failed(args);
-  if (args.action === "help") return { kind: "help", text: helpText() };
-  if (args.action === "version") return { kind: "version", text: input.version };
+  if (args.action === "help" || args.action === "version") return { kind: args.action };
 
   const sources = readSources(input, args.inputs);
   if (sources instanceof Problem) return failed(sources);
-  const settings = settle(sources);
+  const settings = resolve(sources);
   if (settings instanceof Problem) return failed(settings);
   const values = Object.fromEntries(Array.from(settings, ([name, setting]) => [name, setting.value])) as FlagValues;
   const selected = new Set(values.role);
@@ -54,7 +53,7 @@ const failed = (problem: Problem): Loaded => ({ kind: "error", message: problem.
 interface Source {
   /** Where a value came from, for --print-config. */
   origin(name: FlagName): string;
-  /** How a message names it. */
+  /** Where a value came from, for messages. */
   place(name: FlagName): string;
   readonly inputs: ReadonlyMap<FlagName, FlagInput>;
 }
@@ -80,8 +79,8 @@ function readSources(input: LoadInput, inputs: ReadonlyMap<FlagName, FlagInput>)
   return sources;
 }
 
-/** Parses every given value, the overridden ones too: a mistake must not wait for the day when its override goes. */
-function settle(sources: readonly Source[]): Map<FlagName, Setting> | Problem {
+/** Parses every given value, overridden ones too: a mistake must not wait until its override is removed. */
+function resolve(sources: readonly Source[]): Map<FlagName, Setting> | Problem {
   const settings = new Map<FlagName, Setting>();
   for (const name of flagNames) settings.set(name, { value: flags[name].default, origin: "default" });
   for (const source of sources.toReversed()) {
@@ -99,15 +98,15 @@ function settle(sources: readonly Source[]): Map<FlagName, Setting> | Problem {
 }
 
 /**
- * A flag of a role that does not run is a mistake on the command line; a file or environment may be shared by all
- * roles.
+ * On the command line, a flag of a role that does not run is a mistake. The environment and the file may be shared by
+ * several roles.
  */
 function roleProblem(selected: ReadonlySet<Role>, given: ReadonlyMap<FlagName, FlagInput>): Problem | undefined {
-  if (selected.size === 0) return new Problem(`no role is given: --role=ROLE,...; allowed: ${flags.role.type.allowed}`);
+  if (selected.size === 0) return new Problem(`--role is required; allowed: ${flags.role.type.allowed}`);
   const stray = given.keys().find((name) => !isUsedBy(name, selected));
   if (stray === undefined) return undefined;
   const users = flags[stray].group.roles;
   return new Problem(
-    `flag --${stray} belongs to the role ${users.join(" or ")}, which --role=${[...selected].join(",")} does not select`,
+    `flag --${stray} requires the role ${users.join(" or ")}, but --role=${[...selected].join(",")} is given`,
   );
 }

@@ -7,8 +7,8 @@ import { closest, distance } from "fastest-levenshtein";
 const comparedLengthMax = 200;
 
 /**
- * The candidate with the fewest edits, or undefined when nothing is near: more than two thirds of the word would have
- * to change, so a suggestion would only confuse.
+ * The candidate with the fewest edits. Undefined when more than two thirds of the word would have to change: such a
+ * suggestion would only confuse.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   if (word === "" || word.length > comparedLengthMax || candidates.length === 0) return undefined;

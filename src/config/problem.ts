@@ -1,4 +1,4 @@
-/** Bad configuration, as a value: one line for the user that names what is wrong and what is allowed. */
+/** An invalid configuration, as a value: one line for the user that names what is wrong and what is allowed. */
 import { maskPasswords } from "./address.ts";
 import { nearest } from "./nearest.ts";
 import { quote } from "./value-type.ts";
@@ -12,15 +12,15 @@ export class Problem {
   }
 }
 
-/** `unknown flag --webhok-port; did you mean --webhook-port?`; `dressed` writes a candidate as the user would. */
+/** `unknown flag --webhok-port; did you mean --webhook-port?`. `spelled` writes a candidate as the user would. */
 export function unknownName(
   what: string,
   name: string,
   candidates: readonly string[],
-  dressed: (candidate: string) => string,
+  spelled: (candidate: string) => string,
 ): Problem {
   const shown = /^[\w.-]{1,100}$/.test(name) ? name : quote(name);
-  const best = nearest(name, candidates.map(dressed));
+  const best = nearest(name, candidates.map(spelled));
   return new Problem(
     `unknown ${what} ${shown}${best === undefined ? "" : `; did you mean ${best}?`} (--help lists all)`,
   );

@@ -1,18 +1,18 @@
-/** Value types that are one text: strings, switches, numbers, durations, choices, label selectors. */
+/** Value types that are one string: text, switches, numbers, durations, choices, label selectors. */
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { formatDuration, parseDurationMs } from "./duration.ts";
 import { formatLabelSelector, parseLabelSelector } from "./label-selector.ts";
 import { nearest } from "./nearest.ts";
 import { accept, reject, scalar, type ValueType } from "./value-type.ts";
 
-/** Longer texts are mistakes (a whole file pasted in); a path has at most 4,096 characters on Linux. */
+/** Longer values are mistakes (a whole file pasted in); a path has at most 4,096 characters on Linux. */
 const textLengthMax = 4096;
 
-/** Any text without control characters; `problemOf` may refuse more. `allowed` says what is left. */
+/** Any string without control characters. `problemOf` may refuse more; then `allowed` says what is left. */
 export function text(
   placeholder: string,
   rule: { readonly allowed: string; problemOf(text: string): string | undefined } = {
-    allowed: "a text",
+    allowed: "any string",
     problemOf: () => undefined,
   },
 ): ValueType<string> {
@@ -22,7 +22,7 @@ export function text(
     allowed: rule.allowed,
     parseText(value) {
       if (value.length > textLengthMax) return reject(`is longer than ${textLengthMax} characters`);
-      if (/[\u0000-\u001f\u007f]/.test(value)) return reject("has control characters");
+      if (/[\u0000-\u001f\u007f]/.test(value)) return reject("contains control characters");
       const problem = rule.problemOf(value);
       return problem === undefined ? accept(value) : reject(problem);
     },
@@ -69,7 +69,7 @@ export function int(range: { readonly min: number; readonly max: number }, kind 
 /** Highest int32, the type of upstream's whole numbers. */
 export const int32Max = 2 ** 31 - 1;
 
-/** A TCP port; 0 lets the system choose a free one. */
+/** A TCP port; 0 picks a free one. */
 export function port(): ValueType<number> {
   return { ...int({ min: 0, max: 65_535 }, "uint16"), placeholder: "PORT" };
 }
@@ -123,13 +123,13 @@ export function choice<const W extends string>(placeholder: string, words: reado
     allowed: words.length === 1 ? `only ${words[0]}` : `one of ${words.join(", ")}`,
     parseText(text) {
       const value = words.find((word) => word === text);
-      return value === undefined ? reject("is not one of the choices", nearest(text, words)) : accept(value);
+      return value === undefined ? reject("is invalid", nearest(text, words)) : accept(value);
     },
     format: (value) => value,
   });
 }
 
-/** A label selector in the syntax of `kubectl -l`; the empty text selects everything. */
+/** A label selector in the syntax of `kubectl -l`; the empty string selects everything. */
 export function labelSelector(): ValueType<LabelSelector> {
   return scalar({
     kind: "label selector",

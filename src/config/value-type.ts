@@ -3,7 +3,7 @@
  * flags. Reading never throws: bad input is an expected outcome.
  */
 
-/** What a source holds: text, or from a YAML file also a list or a map of texts. */
+/** What a source holds: a string, or from a YAML file also a list or a map of strings. */
 export type FlagInput = string | readonly string[] | Readonly<Record<string, string>>;
 
 export type Parsed<T> =
@@ -18,8 +18,7 @@ export interface ValueType<T> {
   /** One word for the documentation: "duration". */
   readonly kind: string;
   /**
-   * "scalar" values come once; a repeated "list" or "map" flag adds to the earlier ones; "switch" needs no value
-   * (true).
+   * A "scalar" may be given once; a repeated "list" or "map" adds to the earlier ones; a "switch" needs no value (true).
    */
   readonly shape: "scalar" | "switch" | "list" | "map";
   /** Stands after the "=" in the help: "DURATION". */
@@ -34,7 +33,7 @@ export interface ValueType<T> {
 export const accept = <T>(value: T): Parsed<T> => ({ ok: true, value });
 export const reject = (problem: string, suggestion?: string): Parsed<never> => ({ ok: false, problem, suggestion });
 
-/** Makes a value type of text out of a parser of text; refuses lists and maps. */
+/** A value type that is one string, from a parser of strings; refuses lists and maps. */
 export function scalar<T>(
   type: Omit<ValueType<T>, "parse" | "shape"> & { readonly shape?: "switch"; parseText(text: string): Parsed<T> },
 ): ValueType<T> {

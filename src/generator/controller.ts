@@ -6,7 +6,6 @@
  * Only the leader's queue runs; the caches are always warm. Keys: "source/<namespace>/<name>" and
  * "cells/<namespace>/<name>".
  */
-import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { type DeploymentRecord } from "../api/deployment.ts";
 import { annotations, finalizer } from "../api/v1alpha1/names.ts";
 import {
@@ -16,6 +15,7 @@ import {
   protectorNameOf,
   type WantedProtector,
 } from "./deployment-plan.ts";
+import type { Config } from "../config/config.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { errorLabel, isKubeError, type KubeClient } from "../kube/kube-client.ts";
@@ -33,16 +33,8 @@ import { Pacer } from "./pacer.ts";
 import { ProtectorLifecycle } from "./protector-lifecycle.ts";
 import { removeCells } from "./remove-cells.ts";
 
-export interface GeneratorConfig {
-  /** Deployments that do not match want no protector. */
-  readonly protectionSelector: LabelSelector;
-  /** Keep protecting a terminating Deployment while it wants replicas. */
-  readonly protectNonZero: boolean;
-  readonly workerConcurrency: number;
-  readonly workerBackoffBaseMs: number;
-  readonly workerBackoffMaxMs: number;
-  readonly workerBackoffConflictMs: number;
-}
+/** The settings that the generator needs, under the names that they have in the Config. */
+export type GeneratorSettings = Pick<Config["generator"], "deploymentPlugin" | "queue">;
 
 export interface GeneratorDependencies {
   readonly core: KubeClient;
@@ -58,7 +50,7 @@ export interface GeneratorDependencies {
 type Work = (signal: AbortSignal) => Promise<void>;
 
 export class Generator {
-  readonly #config: GeneratorConfig;
+  readonly #config: GeneratorSettings;
   readonly #deps: GeneratorDependencies;
   readonly #lifecycle: ProtectorLifecycle;
   readonly #pacer = new Pacer();
@@ -67,9 +59,9 @@ export class Generator {
   readonly #dangling = new Set<string>();
   #queue: WorkQueue<string> | undefined;
 
-  constructor(config: GeneratorConfig, deps: GeneratorDependencies) {
+  constructor(config: GeneratorSettings, deps: GeneratorDependencies) {
     // Checked by the configuration. A selector that selects nothing by mistake would let every protector go.
-    const selector = compileSelector(config.protectionSelector);
+    const selector = compileSelector(config.deploymentPlugin.protectionSelector);
     assert(selector.ok, "the protection selector is valid");
     this.#protectionSelector = selector.selector;
     this.#config = config;
@@ -101,10 +93,7 @@ export class Generator {
     this.#queue = createWorkQueue<string>({
       clock,
       rng,
-      concurrency: this.#config.workerConcurrency,
-      backoffBaseMs: this.#config.workerBackoffBaseMs,
-      backoffMaxMs: this.#config.workerBackoffMaxMs,
-      conflictBackoffMs: this.#config.workerBackoffConflictMs,
+      ...this.#config.queue,
       process: (key, queueSignal) => this.#process(key, queueSignal),
       observer: {
         onReconcile: (durationMs, outcome) => {
@@ -209,7 +198,8 @@ export class Generator {
   }
 
   #wantedFor(source: DeploymentRecord): WantedProtector | undefined {
-    if (source.isTerminating && !(this.#config.protectNonZero && (source.facts.replicas ?? 1) > 0)) return undefined;
+    if (source.isTerminating && !(this.#config.deploymentPlugin.protectNonZero && (source.facts.replicas ?? 1) > 0))
+      return undefined;
     return matches(this.#protectionSelector, source.labels) ? planForDeployment(source.facts) : undefined;
   }
 

@@ -6,5 +6,5 @@
  * - remove-cells.ts: the remove-cell-once annotation. What a Deployment wants is decided in
  *   generator/deployment-plan.ts.
  */
-export { Generator, type GeneratorConfig } from "./controller.ts";
+export { Generator, type GeneratorSettings } from "./controller.ts";
 export { createGeneratorMetrics } from "./metrics.ts";

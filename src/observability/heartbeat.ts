@@ -3,19 +3,19 @@ import { type Component } from "../lifecycle/component.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
 import { type Metrics } from "../util/metrics.ts";
 
-/** Samples at once and then every `periodMs`. */
+/** Samples at once and then every `sampleFrequencyMs`. */
 export function createHeartbeat(options: {
   readonly clock: Clock;
   readonly metrics: Metrics;
-  readonly periodMs: number;
+  readonly sampleFrequencyMs: number;
 }): Component {
-  const { clock, metrics, periodMs } = options;
+  const { clock, metrics, sampleFrequencyMs } = options;
   const gauge = metrics.gauge("heartbeat", "Seconds since the process started");
   const startedMs = clock.monotonicMs();
   let timer: Timer | undefined;
   const beat = (): void => {
     gauge.set({}, (clock.monotonicMs() - startedMs) / 1000);
-    timer = clock.setTimer(periodMs, beat);
+    timer = clock.setTimer(sampleFrequencyMs, beat);
   };
   return {
     name: "metrics",

@@ -1,14 +1,8 @@
 /**
  * Puts the aggregator of one cell together: caches, leader election, the update-trigger that runs under the same lease.
  */
-import { type PodRecord, readPodRecord } from "../api/pod.ts";
-import {
-  Aggregator,
-  type AggregatorConfig,
-  type AggregatorMetrics,
-  createAggregatorMetrics,
-  createLabelInterner,
-} from "../aggregator/index.ts";
+import { type PodRecord } from "../api/pod.ts";
+import { Aggregator, createAggregatorMetrics, createPodDecoder } from "../aggregator/index.ts";
 import { createSyncTime, type SyncTime, type SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { type Informer, type Decode } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
@@ -23,15 +17,14 @@ import { sleep } from "../util/clock.ts";
 import { createBackground } from "./background.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
-import { updateTriggerConfigOf } from "./update-trigger.ts";
 
 export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   const { clock, rng, metrics, health } = runtime;
   const config = runtime.config.aggregator;
-  const logger = runtime.logger.with({ role: "aggregator", cell: config.cellId });
+  const logger = runtime.logger.with({ role: "aggregator", cell: config.cellID });
   const core = await runtime.clients.core();
   const worker = await runtime.clients.worker();
-  const namespace = runtime.config.worker.targetNamespace === "" ? undefined : runtime.config.worker.targetNamespace;
+  const { namespace } = runtime.config.worker;
 
   const protectors = createProtectorInformer(runtime, core, logger);
   const syncTime = chooseSyncTime(config.syncTimeAlgorithm, logger);
@@ -40,20 +33,23 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   const podInformer = createPodInformer(runtime, worker, namespace, decode, logger);
   const trigger =
     runtime.config.updateTrigger.runBy === "aggregator"
-      ? new UpdateTrigger(updateTriggerConfigOf(runtime.config.updateTrigger), { worker, clock, logger, metrics })
+      ? new UpdateTrigger(runtime.config.updateTrigger, { worker, clock, logger, metrics })
       : undefined;
-  const aggregator = new Aggregator(aggregatorConfigOf(runtime.config, syncTime), {
-    core,
-    worker,
-    protectors,
-    pods: podInformer,
-    listBarrier: (signal) => listBarrier(worker, pods, namespace, { signal }),
-    touch: () => trigger?.touch(),
-    clock,
-    rng,
-    logger,
-    metrics: aggregatorMetrics,
-  });
+  const aggregator = new Aggregator(
+    { ...config, history: runtime.config.history, syncTime },
+    {
+      core,
+      worker,
+      protectors,
+      pods: podInformer,
+      listBarrier: (signal) => listBarrier(worker, pods, namespace, { signal }),
+      touch: () => trigger?.touch(),
+      clock,
+      rng,
+      logger,
+      metrics: aggregatorMetrics,
+    },
+  );
   metrics.onScrape(() => {
     aggregatorMetrics.sizes(aggregator.sizes());
     if (podInformer.hasSynced()) aggregatorMetrics.snapshotAge.set({}, podInformer.silentMs() / 1000);
@@ -62,7 +58,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   health.register("aggregator-worker/pod-informer-0-synced", syncCheck("pods", podInformer));
 
   const elector = new Elector({
-    config: { ...config.elector, enable: config.elector.enabled },
+    config: config.elector,
     client: worker,
     identity: createIdentity(rng),
     clusterClass: "worker",
@@ -94,23 +90,6 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   ];
 }
 
-function aggregatorConfigOf({ aggregator, history }: Runtime["config"], syncTime: SyncTime): AggregatorConfig {
-  return {
-    cellID: aggregator.cellId,
-    syncTime,
-    history,
-    fenceDelayMs: aggregator.settlementFenceDelayMs,
-    settleWindowMs: aggregator.settleWindowMs,
-    protectorSelector: aggregator.podProtectorSelector,
-    rateJitterLow: aggregator.rateJitterLow,
-    rateJitterHigh: aggregator.rateJitterHigh,
-    workerConcurrency: aggregator.worker.concurrency,
-    workerBackoffBaseMs: aggregator.worker.backoffBaseMs,
-    workerBackoffMaxMs: aggregator.worker.backoffMaxMs,
-    workerBackoffConflictMs: aggregator.worker.backoffConflictMs,
-  };
-}
-
 function chooseSyncTime(algorithm: SyncTimeAlgorithm, logger: Logger): SyncTime {
   if (algorithm.kind !== "observed") {
     logger.warn("this sync-time algorithm can break the floor when the watch lags; observed cannot", {
@@ -118,24 +97,6 @@ function chooseSyncTime(algorithm: SyncTimeAlgorithm, logger: Logger): SyncTime 
     });
   }
   return createSyncTime(algorithm);
-}
-
-/**
- * Pods without the time that a patched API server should have stamped are counted: their deletions would never be
- * forgotten.
- */
-function createPodDecoder(
-  algorithm: SyncTimeAlgorithm,
-  syncTime: SyncTime,
-  { indexErrors }: AggregatorMetrics,
-): Decode<PodRecord> {
-  const intern = createLabelInterner();
-  return (raw) => {
-    const pod = readPodRecord(raw, intern, syncTime.readEventTime);
-    if (algorithm.kind === "annotation" && pod !== undefined && pod.eventTime === undefined)
-      indexErrors.inc({ namespace: pod.namespace, error: "EventTime" });
-    return pod;
-  };
 }
 
 function createPodInformer(
@@ -146,12 +107,12 @@ function createPodInformer(
   logger: Logger,
 ): Informer<PodRecord> {
   const { clock, rng, metrics } = runtime;
-  const { podSelector, syncTimeAlgorithm } = runtime.config.aggregator;
+  const { podLabelSelector, syncTimeAlgorithm } = runtime.config.aggregator;
   return createInformer<PodRecord>({
     client: worker,
     resource: pods,
     namespace,
-    ...selectorQuery(podSelector),
+    ...selectorQuery(podLabelSelector),
     // The protobuf decoder passes over annotations that it does not know.
     preferProtobuf: syncTimeAlgorithm.kind !== "annotation",
     decode,

@@ -15,13 +15,12 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const config = runtime.config.generator;
   const logger = runtime.logger.with({ role: "generator" });
   const core = await runtime.clients.core();
-  const targetNamespace = runtime.config.core.targetNamespace;
 
   const protectors = createProtectorInformer(runtime, core, logger);
   const sources = createInformer<DeploymentRecord>({
     client: core,
     resource: deployments,
-    namespace: targetNamespace === "" ? undefined : targetNamespace,
+    namespace: runtime.config.core.namespace,
     decode: readDeployment,
     clock,
     rng,
@@ -31,23 +30,22 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   });
   const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
   const generatorMetrics = createGeneratorMetrics(metrics);
-  const generator = new Generator(
-    {
-      protectionSelector: config.deployment.protectionSelector,
-      protectNonZero: config.deployment.protectNonZero,
-      workerConcurrency: config.worker.concurrency,
-      workerBackoffBaseMs: config.worker.backoffBaseMs,
-      workerBackoffMaxMs: config.worker.backoffMaxMs,
-      workerBackoffConflictMs: config.worker.backoffConflictMs,
-    },
-    { core, deployments: sources, protectors, events, clock, rng, logger, metrics: generatorMetrics },
-  );
+  const generator = new Generator(config, {
+    core,
+    deployments: sources,
+    protectors,
+    events,
+    clock,
+    rng,
+    logger,
+    metrics: generatorMetrics,
+  });
   metrics.onScrape(() => generatorMetrics.queueSize.set({}, generator.queueSize));
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   health.register("generator-worker/deployment/informer-sync", syncCheck("Deployments", sources));
 
   const elector = new Elector({
-    config: { ...config.elector, enable: config.elector.enabled },
+    config: config.elector,
     client: core,
     identity: createIdentity(rng),
     clusterClass: "core",

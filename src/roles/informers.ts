@@ -12,11 +12,10 @@ import { type Runtime } from "./runtime.ts";
 export function createProtectorInformer(runtime: Runtime, core: KubeClient, logger: Logger): Informer<StoredProtector> {
   const { clock, rng, metrics } = runtime;
   const countInvalid = createIndexErrorCounter(metrics);
-  const targetNamespace = runtime.config.core.targetNamespace;
   return createInformer<StoredProtector>({
     client: core,
     resource: podProtectors,
-    namespace: targetNamespace === "" ? undefined : targetNamespace,
+    namespace: runtime.config.core.namespace,
     decode(raw) {
       const read = readProtector(raw);
       if (read.ok) return read.stored;

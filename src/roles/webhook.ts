@@ -3,7 +3,7 @@
  * reverse: the listeners go on serving while endpoints learn of it, then close; the batches finish; the watches end
  * last.
  */
-import { type WorkerClientConfig } from "../config/index.ts";
+import { type WorkerClientProvider } from "../config/index.ts";
 import { labels } from "../api/v1alpha1/names.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
@@ -50,9 +50,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     ...config,
     logger,
     cores,
-    workers: await connectWorkers(runtime, config.workerClient),
-    allowedCells: config.allowedCells,
-    isDryRun: config.dryRun,
+    workers: await connectWorkers(runtime, config.workerClientProvider),
     coreUnavailable: {
       replicas: config.coreUnavailable.replicas,
       isUnreadyWhenSilent: config.coreUnavailable.policy === "refuse",
@@ -62,9 +60,9 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
       ),
     },
     events: new Map(cores.map(({ name, events }) => [name, events])),
-    criteria: config.healthCriteria,
-    recordsPodName: (cellID) =>
-      config.podNames.mode === "always" || (config.podNames.mode === "by-cell" && config.podNames.cells.has(cellID)),
+    requiresPodName: (cellID) =>
+      config.requiresPodName.when === "always" ||
+      (config.requiresPodName.when === "by-cell" && config.requiresPodName.byCellFilter.has(cellID)),
     history: runtime.config.history,
   });
 
@@ -128,11 +126,10 @@ function createWatchedInformer(
   logger: Logger,
 ): Informer<webhook.WatchedProtector> {
   const { clock, rng, metrics } = runtime;
-  const { targetNamespace } = runtime.config.core;
   return createInformer<webhook.WatchedProtector>({
     client,
     resource: podProtectors,
-    namespace: targetNamespace === "" ? undefined : targetNamespace,
+    namespace: runtime.config.core.namespace,
     decode: webhook.decodeWatched,
     clock,
     rng,
@@ -152,7 +149,7 @@ function createNamespaceInformer(
   logger: Logger,
 ): Informer<webhook.NamespacePolicy> | undefined {
   const { clock, rng, metrics } = runtime;
-  if (runtime.config.core.targetNamespace !== "") return undefined;
+  if (runtime.config.core.namespace !== undefined) return undefined;
   return createInformer<webhook.NamespacePolicy>({
     client,
     resource: namespaces,
@@ -166,7 +163,7 @@ function createNamespaceInformer(
   });
 }
 
-async function connectWorkers(runtime: Runtime, config: WorkerClientConfig): Promise<webhook.WorkerClients> {
+async function connectWorkers(runtime: Runtime, config: WorkerClientProvider): Promise<webhook.WorkerClients> {
   const { clients } = runtime;
   switch (config.kind) {
     case "none":

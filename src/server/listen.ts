@@ -6,7 +6,7 @@ import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import http, { type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import https from "node:https";
 import { type AddressInfo, type Socket } from "node:net";
-import { ipv4Twin } from "../config/address.ts";
+import { ipv4Fallback } from "../config/address.ts";
 import { StartError } from "../lifecycle/component.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
@@ -174,7 +174,7 @@ async function bind(server: Server | https.Server, options: ListenOptions): Prom
  */
 export async function orIpv4<T>(address: string, open: (host: string) => Promise<T>): Promise<T> {
   const host = address === "" ? "::" : address;
-  const standIn = ipv4Twin(host);
+  const standIn = ipv4Fallback(host);
   try {
     return await open(host);
   } catch (error) {

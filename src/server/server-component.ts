@@ -36,9 +36,9 @@ export function createServer(options: ServerOptions): ServerComponent {
     name,
     listeners: () => [...listeners],
     async start() {
-      if (config.http.enabled) listeners.push(await listen({ ...common, ...config.http }));
+      if (config.http.enable) listeners.push(await listen({ ...common, ...config.http }));
       const { certFile, keyFile } = config.https;
-      if (config.https.enabled)
+      if (config.https.enable)
         listeners.push(await listen({ ...common, ...config.https, tls: { certFile, keyFile, ...auth } }));
     },
     sendAway() {

@@ -8,23 +8,15 @@
  */
 import { formatMicroTime } from "../api/micro-time.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
+import type { Config } from "../config/config.ts";
 import { errorLabel, isKubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
 import { pods } from "../kube/resources.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Counter, type Metrics } from "../util/metrics.ts";
 
-export interface UpdateTriggerConfig {
-  /** Time between two touches. */
-  readonly updateFrequencyMs: number;
-  readonly podName: string;
-  readonly podNamespace: string;
-  readonly podLabels: Readonly<Record<string, string>>;
-  readonly podAnnotations: Readonly<Record<string, string>>;
-  readonly podImage: string;
-  /** A scheduler that does not exist keeps the pod pending. */
-  readonly podScheduler: string;
-}
+/** The settings of the update-trigger, without who runs it. */
+export type UpdateTriggerSettings = Pick<Config["updateTrigger"], "dummyPod" | "updateFrequencyMs">;
 
 export interface UpdateTriggerDependencies {
   readonly worker: KubeClient;
@@ -42,7 +34,7 @@ const touchSpacingMs = 200;
 const warningSpacingMs = 60_000;
 
 export class UpdateTrigger {
-  readonly #config: UpdateTriggerConfig;
+  readonly #config: UpdateTriggerSettings;
   readonly #deps: UpdateTriggerDependencies;
   readonly #spins: Counter;
   #wake: (() => void) | undefined;
@@ -52,7 +44,7 @@ export class UpdateTrigger {
   /** Of the failures since the last success. */
   #lastWarningMs = -Infinity;
 
-  constructor(config: UpdateTriggerConfig, deps: UpdateTriggerDependencies) {
+  constructor(config: UpdateTriggerSettings, deps: UpdateTriggerDependencies) {
     this.#config = config;
     this.#deps = deps;
     this.#spins = deps.metrics.counter(
@@ -98,7 +90,7 @@ export class UpdateTrigger {
   }
 
   get #key(): string {
-    return `${this.#config.podNamespace}/${this.#config.podName}`;
+    return `${this.#config.dummyPod.namespace}/${this.#config.dummyPod.name}`;
   }
 
   #stamp(): Record<string, string> {
@@ -107,7 +99,7 @@ export class UpdateTrigger {
 
   /** False when the pod does not exist. */
   async #update(signal: AbortSignal): Promise<boolean> {
-    const { podName: name, podNamespace: namespace } = this.#config;
+    const { name, namespace } = this.#config.dummyPod;
     return this.#count("update", async () => {
       try {
         await this.#deps.worker.request({
@@ -126,22 +118,22 @@ export class UpdateTrigger {
   }
 
   async #create(signal: AbortSignal): Promise<void> {
-    const config = this.#config;
+    const { name, namespace, labels, annotations: given, scheduler, image } = this.#config.dummyPod;
     await this.#count("create", async () => {
       try {
         await this.#deps.worker.request({
           method: "POST",
-          path: resourcePath(pods, { namespace: config.podNamespace }),
+          path: resourcePath(pods, { namespace }),
           body: {
             apiVersion: "v1",
             kind: "Pod",
             metadata: {
-              name: config.podName,
-              namespace: config.podNamespace,
-              labels: config.podLabels,
-              annotations: { ...this.#stamp(), ...config.podAnnotations },
+              name,
+              namespace,
+              labels,
+              annotations: { ...this.#stamp(), ...given },
             },
-            spec: { schedulerName: config.podScheduler, containers: [{ name: "main", image: config.podImage }] },
+            spec: { schedulerName: scheduler, containers: [{ name: "main", image }] },
           },
           signal,
         });

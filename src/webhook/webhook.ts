@@ -10,7 +10,7 @@ import { type Metrics } from "../util/metrics.ts";
 import { type Rng } from "../util/rng.ts";
 import { createWebhookApp, type WebhookApp } from "./http/app.ts";
 import { type WorkerClients } from "./decide/cell-clients.ts";
-import { type CriterionAnnotation } from "./decide/criteria.ts";
+import type { CriterionAnnotation } from "../config/config.ts";
 import { createHandler } from "./decide/handler.ts";
 import { createJudge, type Deletion } from "./protector/judge.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
@@ -46,9 +46,9 @@ export interface WebhookOptions {
   readonly pathPrefix: string;
   /** The cells that are served; empty = all. */
   readonly allowedCells: ReadonlySet<string>;
-  readonly isDryRun: boolean;
-  readonly criteria: readonly CriterionAnnotation[];
-  readonly recordsPodName: (cellID: string) => boolean;
+  readonly dryRun: boolean;
+  readonly healthCriteria: readonly CriterionAnnotation[];
+  readonly requiresPodName: (cellID: string) => boolean;
   /** Used where a PodProtector sets none. */
   readonly history: HistoryConfig;
   readonly coldStartDelayMs: number;
@@ -84,14 +84,14 @@ const keysMax = 100_000;
 const recordTimeoutMs = 10_000;
 
 export function createWebhook(options: WebhookOptions): Webhook {
-  const { clock, rng, logger, history, recordsPodName } = options;
+  const { clock, rng, logger, history, requiresPodName } = options;
   const metrics = createWebhookMetrics(options.metrics);
   const events = new ProtectorEvents(options.events);
   const cores = createCores(options, metrics, events, (key, { resourceVersion, content }) => {
     const cells = content.ok ? (content.stored.protector.status?.cells ?? []) : [];
     if (writer.watched(key, resourceVersion, cells)) batch.hasten(key);
   });
-  const judge = createJudge({ clock, history, recordsPodName });
+  const judge = createJudge({ clock, history, requiresPodName });
   const lastKnown = new LastKnownQuota(judge, options.coreUnavailable.replicas);
   const writer = new StatusWriter({
     cores,

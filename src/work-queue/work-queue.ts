@@ -36,7 +36,7 @@ export interface WorkQueueOptions<K> {
    * A conflict is retried after a random part of this. It ends by itself, since each conflict means that another writer
    * got on.
    */
-  readonly conflictBackoffMs: number;
+  readonly backoffConflictMs: number;
   /**
    * Looks at the object; `signal` is that of `run`. A throw or a rejection counts as failed. Must have a time limit of
    * its own.
@@ -275,14 +275,14 @@ class Queue<K> implements WorkQueue<K> {
 
   /** What comes after the outcome. */
   #schedule(entry: Entry<K>, outcome: Outcome): void {
-    const { rng, backoffBaseMs, backoffMaxMs, conflictBackoffMs } = this.#options;
+    const { rng, backoffBaseMs, backoffMaxMs, backoffConflictMs } = this.#options;
     switch (outcome.kind) {
       case "done":
         entry.failures = 0;
         if (outcome.requeueAfterMs !== undefined) this.#delay(entry, Math.max(0, outcome.requeueAfterMs));
         break;
       case "conflict":
-        this.#delay(entry, conflictBackoffMs * rng.next());
+        this.#delay(entry, backoffConflictMs * rng.next());
         break;
       case "failed":
         // From 2^40 on every base is above every maximum; beyond 2^1023 the product would not be a number.

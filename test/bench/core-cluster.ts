@@ -4,7 +4,7 @@
  */
 import { type KubeAssets } from "../../scripts/kube-assets.ts";
 import { type AdminClient, type KubeObject } from "../e2e/admin-client.ts";
-import { type ProcessSet } from "../e2e/child-processes.ts";
+import { type ProcessSet } from "../../scripts/child-processes.ts";
 import { type Cluster, startCluster } from "../e2e/cluster.ts";
 import { applyCrd } from "../e2e/crd.ts";
 import { crdFile } from "../e2e/fleet.ts";

@@ -3,7 +3,7 @@
  * this process.
  */
 import { readFileSync } from "node:fs";
-import { type ManagedProcess } from "../e2e/child-processes.ts";
+import { type ManagedProcess } from "../../scripts/child-processes.ts";
 import { type WebhookProcess } from "./webhook-process.ts";
 
 /** CPU time so far, in milliseconds. */

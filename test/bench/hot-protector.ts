@@ -168,7 +168,7 @@ function settledRows(scheme: string, run: HotRun): Row[] {
 const refusalsPerSecond = 500;
 const refusalsMs = 4_000;
 const refusalMsMax = 5;
-/** The bound of one cell's history (design 2.2): when it is not reached after so many reviews, something is wrong. */
+/** The bound of one cell's history (docs/accounting.md#packing): when it is not reached after so many reviews, something is wrong. */
 const fillLimit = 50_000;
 
 /** Nobody settles: the history fills up to its bound; then each review is refused, soon and without a write. */

@@ -7,7 +7,7 @@ import os from "node:os";
 import path from "node:path";
 import { resolveKubeAssets } from "../../scripts/kube-assets.ts";
 import { type AdminClient } from "../e2e/admin-client.ts";
-import { type ManagedProcess, ProcessSet } from "../e2e/child-processes.ts";
+import { type ManagedProcess, ProcessSet } from "../../scripts/child-processes.ts";
 import { type Cluster } from "../e2e/cluster.ts";
 import { webhookTls } from "../e2e/fleet.ts";
 import { startCore } from "./core-cluster.ts";

@@ -1,5 +1,6 @@
 /** Sends reviews to webhooks and measures their answers, either as many as are answered or as many as are asked for. */
 import { type Pool } from "undici";
+import { postReview } from "../support/review-post.ts";
 
 export interface Answered {
   readonly latencyMs: number;
@@ -54,15 +55,8 @@ export async function loadOpen(
 }
 
 async function review(pool: Pool, text: string, sinceMs = performance.now()): Promise<Answered> {
-  const { statusCode, body } = await pool.request({
-    method: "POST",
-    path: "/c1?timeout=10s",
-    headers: { "content-type": "application/json" },
-    body: text,
-  });
-  const answer = await body.text();
+  const answer = await postReview(pool, { path: "/c1?timeout=10s", text });
   const latencyMs = performance.now() - sinceMs;
-  if (statusCode !== 200) throw new Error(`a review is answered ${statusCode}: ${answer}`);
   const isAllowed = answer.includes('"allowed":true');
   return { latencyMs, isAllowed, refusal: isAllowed ? "" : messageOf(answer) };
 }

@@ -7,10 +7,11 @@ import { once } from "node:events";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { Pool, request } from "undici";
-import { type ProcessSet } from "../e2e/child-processes.ts";
+import { Pool } from "undici";
+import { type ProcessSet } from "../../scripts/child-processes.ts";
+import { get } from "../../scripts/role-process.ts";
 import { MetricsText } from "../e2e/metrics-text.ts";
-import { freePorts } from "../e2e/ports.ts";
+import { choosePorts, listenerArgs, type PodseidonPorts } from "../e2e/process.ts";
 import { waitFor } from "../e2e/wait.ts";
 import { type Usage } from "./child-hook.ts";
 
@@ -41,13 +42,14 @@ export interface WebhookProcessOptions {
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const readyLimitMs = 30_000;
 const stopLimitMs = 10_000;
+const at = (port: number, path: string): string => `http://127.0.0.1:${port}${path}`;
 
 export async function startWebhookProcess(options: WebhookProcessOptions): Promise<WebhookProcess> {
   const { name, kubeconfig, tls, inFlight, processes, directory, profileDirectory } = options;
-  const [port = 0, health = 0, metrics = 0] = await freePorts(3);
+  const ports = await choosePorts();
   mkdirSync(directory, { recursive: true });
   const log = openSync(path.join(directory, `${name}.log`), "a");
-  const child = fork(path.join(root, "src/main.ts"), argsOf({ kubeconfig, tls, port, health, metrics }), {
+  const child = fork(path.join(root, "src/main.ts"), argsOf(kubeconfig, ports, tls), {
     execArgv: [
       "--expose-gc",
       `--import=${new URL("child-hook.ts", import.meta.url).href}`,
@@ -59,10 +61,10 @@ export async function startWebhookProcess(options: WebhookProcessOptions): Promi
   });
   closeSync(log);
   processes.track(child);
-  await waitFor(`${name} is ready`, readyLimitMs, async () => (await get(health, "/readyz")).code === 200);
+  await waitFor(`${name} is ready`, readyLimitMs, async () => (await get(at(ports.health, "/readyz"))).code === 200);
   const pools: Pool[] = [];
   const openPool = (connections: number): Pool => {
-    const origin = `${tls === undefined ? "http" : "https"}://localhost:${port}`;
+    const origin = `${tls === undefined ? "http" : "https"}://localhost:${ports.webhook}`;
     const opened = new Pool(origin, {
       connections,
       connect: { family: 4, ...(tls !== undefined && { ca: tls.caPem }) },
@@ -74,7 +76,7 @@ export async function startWebhookProcess(options: WebhookProcessOptions): Promi
     pid: child.pid ?? -1,
     pool: openPool(inFlight),
     openPool,
-    metrics: async () => new MetricsText((await get(metrics, "/metrics")).text),
+    metrics: async () => new MetricsText((await get(at(ports.metrics, "/metrics"))).text),
     async usage() {
       child.send("usage");
       const [usage] = (await once(child, "message", { signal: AbortSignal.timeout(stopLimitMs) })) as [Usage];
@@ -87,34 +89,13 @@ export async function startWebhookProcess(options: WebhookProcessOptions): Promi
   };
 }
 
-function argsOf(options: {
-  readonly kubeconfig: string;
-  readonly tls: WebhookProcessOptions["tls"];
-  readonly port: number;
-  readonly health: number;
-  readonly metrics: number;
-}): string[] {
-  const { kubeconfig, tls, port, health, metrics } = options;
-  const listener =
-    tls === undefined
-      ? ["--webhook-bind-addr=127.0.0.1", `--webhook-port=${port}`]
-      : [
-          "--webhook-enable=false",
-          "--webhook-https-enable=true",
-          "--webhook-https-bind-addr=127.0.0.1",
-          `--webhook-https-port=${port}`,
-          `--webhook-https-cert-file=${tls.certFile}`,
-          `--webhook-https-key-file=${tls.keyFile}`,
-        ];
+function argsOf(kubeconfig: string, ports: PodseidonPorts, tls: WebhookProcessOptions["tls"]): readonly string[] {
   return [
     "--role=webhook",
     `--core-kube-config=${kubeconfig}`,
-    "--healthz-bind-addr=127.0.0.1",
-    `--healthz-port=${health}`,
-    "--prometheus-http-bind-addr=127.0.0.1",
-    `--prometheus-http-port=${metrics}`,
     "--webhook-drain-delay=0s",
-    ...listener,
+    ...(tls === undefined ? ["--webhook-bind-addr=127.0.0.1", `--webhook-port=${ports.webhook}`] : []),
+    ...listenerArgs(ports, tls),
   ];
 }
 
@@ -125,9 +106,4 @@ async function stopChild(child: ChildProcess): Promise<void> {
   const timer = setTimeout(() => child.kill("SIGKILL"), stopLimitMs);
   await exited;
   clearTimeout(timer);
-}
-
-async function get(port: number, at: string): Promise<{ readonly code: number; readonly text: string }> {
-  const { statusCode, body } = await request(`http://127.0.0.1:${port}${at}`);
-  return { code: statusCode, text: await body.text() };
 }

@@ -3,7 +3,7 @@
  * create.
  */
 import { type KubeAssets } from "../../scripts/kube-assets.ts";
-import { type ProcessSet } from "../e2e/child-processes.ts";
+import { type ProcessSet } from "../../scripts/child-processes.ts";
 import { Cluster } from "../e2e/cluster.ts";
 import { freePorts } from "../e2e/ports.ts";
 import { HttpClient } from "./http-client.ts";

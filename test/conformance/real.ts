@@ -9,7 +9,7 @@ import os from "node:os";
 import path from "node:path";
 import { inspect, parseArgs } from "node:util";
 import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts";
-import { ProcessSet } from "../e2e/child-processes.ts";
+import { ProcessSet } from "../../scripts/child-processes.ts";
 import { conformanceCases, skippedCases } from "./cases.ts";
 import { knownDifferences } from "./known-differences.ts";
 import { startRealTarget } from "./real-target.ts";

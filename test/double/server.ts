@@ -5,12 +5,12 @@ import { type AddressInfo, type Socket } from "node:net";
 import { type Clock } from "../../src/util/clock.ts";
 import { createSystemClock } from "../../src/util/system-clock.ts";
 import { type Rng, createSystemRng } from "../../src/util/rng.ts";
+import { clusterAt, writeKubeconfig } from "../support/kubeconfig.ts";
 import { type CallWebhook, type Caller } from "./engine/admission.ts";
 import { Engine } from "./engine/engine.ts";
 import { type JsonObject } from "./engine/object.ts";
 import { type FaultScript } from "./http/faults.ts";
 import { Front } from "./http/front.ts";
-import { writeKubeconfigFile } from "./http/kubeconfig.ts";
 import { type ResolveService, createWebhookClient } from "./http/webhook-client.ts";
 import { permissivePodProtectorCrd } from "./pod-protector-crd.ts";
 import { type Authorizer } from "./rest/rest.ts";
@@ -120,7 +120,8 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     },
     stop: () => stopListening(server),
     start: async () => void (await listen(server, port)),
-    writeKubeconfig: (path, token) => writeKubeconfigFile(path, url, token, tls?.ca ?? tls?.cert),
+    writeKubeconfig: (path, token) =>
+      void writeKubeconfig(path, clusterAt(url, tls?.ca ?? tls?.cert), token === undefined ? {} : { token }),
     close: () => stopListening(server),
   };
 }

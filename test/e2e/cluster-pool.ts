@@ -1,6 +1,6 @@
 /** The clusters that cases share: each is started once, when a case first asks for it. */
 import path from "node:path";
-import { type ManagedProcess, type ProcessSet } from "./child-processes.ts";
+import { type ManagedProcess, type ProcessSet } from "../../scripts/child-processes.ts";
 import { type Cluster, type ClusterEnvironment, type ClusterOptions, startCluster } from "./cluster.ts";
 
 export interface ClusterFigures {

@@ -4,13 +4,14 @@
  * plays their part.
  */
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import path from "node:path";
 import { request } from "undici";
 import { type KubeAssets } from "../../scripts/kube-assets.ts";
+import { clusterAt, writeKubeconfig } from "../support/kubeconfig.ts";
 import { AdminClient } from "./admin-client.ts";
-import { type ManagedProcess, type ProcessSet } from "./child-processes.ts";
+import { type ManagedProcess, type ProcessSet } from "../../scripts/child-processes.ts";
 import {
   apiServerArgs,
   type ClusterFiles,
@@ -25,7 +26,6 @@ import {
   writeClusterFiles,
   writeTokens,
 } from "./control-plane.ts";
-import { writeKubeconfig } from "./kubeconfig.ts";
 import { MetricsText } from "./metrics-text.ts";
 import { createNodes } from "./nodes.ts";
 import { freePorts, isPortTaken } from "./ports.ts";
@@ -184,7 +184,8 @@ export class Cluster {
   kubeconfigForToken(name: string, token: string, url = this.url): string {
     const suffix = url === this.url ? "" : `-${new URL(url).port}`;
     const file = path.join(this.directory, "kubeconfigs", `${name}${suffix}.yaml`);
-    return writeKubeconfig(file, { url, caPem: this.caPem }, { name, token });
+    mkdirSync(path.dirname(file), { recursive: true });
+    return writeKubeconfig(file, clusterAt(url, this.caPem), { token });
   }
 
   /** A ServiceAccount's token from the TokenRequest API, valid for an hour. */

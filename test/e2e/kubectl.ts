@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { type Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { type ProcessSet } from "./child-processes.ts";
+import { type ProcessSet } from "../../scripts/child-processes.ts";
 
 export interface KubectlResult {
   readonly code: number;

@@ -1,7 +1,8 @@
 /**
  * `make e2e`: runs the cases on real API servers and exits with 1 when one fails.
  *
- *   --case=TEXT   only cases whose name contains TEXT
+ *   --case=TEXT   only cases whose name contains TEXT, long ones too
+ *   --long        the long cases instead of the others (`make e2e-long`)
  *   --keep        keep the logs also when everything passes
  *
  * PODSEIDON_E2E_DEV=1 runs src/main.ts instead of dist/podseidon.
@@ -28,7 +29,7 @@ import { recoveryCases } from "./cases/recovery.ts";
 import { rollingRestartCases } from "./cases/rolling-restart.ts";
 import { nodeUser, systemDeletionCases } from "./cases/system-deletions.ts";
 import { upstreamCrdCases } from "./cases/upstream-crd.ts";
-import { ProcessSet } from "./child-processes.ts";
+import { ProcessSet } from "../../scripts/child-processes.ts";
 import { type ClusterOptions } from "./cluster.ts";
 import { ClusterPool } from "./cluster-pool.ts";
 import { defaultControllers } from "./control-plane.ts";
@@ -84,9 +85,16 @@ const print = (line: string): void => console.log(line);
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
-    options: { case: { type: "string", default: "" }, keep: { type: "boolean", default: false } },
+    options: {
+      case: { type: "string", default: "" },
+      long: { type: "boolean", default: false },
+      keep: { type: "boolean", default: false },
+    },
   });
-  if (!cases.some(({ name }) => name.includes(values.case))) {
+  const chosen = cases.filter(({ name, isLong = false }) =>
+    values.case === "" ? isLong === values.long : name.includes(values.case),
+  );
+  if (chosen.length === 0) {
     print(`No case's name contains "${values.case}". The cases:\n${cases.map(({ name }) => `  ${name}`).join("\n")}`);
     return 1;
   }
@@ -95,7 +103,7 @@ async function main(): Promise<number> {
   const processes = new ProcessSet();
   endWithThisProcess(processes, directory);
   const pool = new ClusterPool(clusters, { assets, processes, directory });
-  const results = await runCases({ cases, filter: values.case, pool, assets, processes, directory, resultFile, print });
+  const results = await runCases({ cases: chosen, pool, assets, processes, directory, resultFile, print });
   for (const { name, startMs, memoryBytes } of pool.figures()) {
     print(`cluster ${name}: started in ${startMs} ms, ${Math.round(memoryBytes / 1e6)} MB`);
   }

@@ -11,7 +11,7 @@ import { request } from "undici";
 import { readDockerfile } from "../../scripts/image-root.ts";
 import { type Deployment } from "../manifests/manifest-files.ts";
 import { type KubeObject, type ObjectList } from "./admin-client.ts";
-import { type ManagedProcess } from "./child-processes.ts";
+import { type ManagedProcess } from "../../scripts/child-processes.ts";
 import { type Cluster } from "./cluster.ts";
 import { MetricsText } from "./metrics-text.ts";
 import { systemNamespace } from "./overlay.ts";

@@ -5,11 +5,10 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { request } from "undici";
-import { type ManagedProcess, type ProcessExit, type ProcessSet } from "./child-processes.ts";
+import { type ManagedProcess, type ProcessExit, type ProcessSet } from "../../scripts/child-processes.ts";
+import { get, RoleProcess } from "../../scripts/role-process.ts";
 import { MetricsText } from "./metrics-text.ts";
 import { freePorts, isPortTaken } from "./ports.ts";
-import { GiveUp, waitFor } from "./wait.ts";
 
 export interface PodseidonOptions {
   readonly processes: ProcessSet;
@@ -40,8 +39,7 @@ export interface PodseidonPorts {
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const startAttemptsMax = 3;
 const defaultReadyLimitMs = 30_000;
-const probeTimeoutMs = 5_000;
-/** Ends of an orderly stop: open reviews live for at most 10 s by default. */
+/** Ends an orderly stop that hangs: open reviews take at most 10 s by default. */
 const stopGraceMs = 20_000;
 
 /** Starts a process and resolves when /readyz answers 200. Throws with the end of its log when it ends before that. */
@@ -60,28 +58,28 @@ export async function startPodseidon(options: PodseidonOptions): Promise<Podseid
   }
 }
 
-async function choosePorts(): Promise<PodseidonPorts> {
+/** New ports, one for each listener. */
+export async function choosePorts(): Promise<PodseidonPorts> {
   const [health = 0, metrics = 0, webhook = 0] = await freePorts(3);
   return { health, metrics, webhook };
 }
 
 export class PodseidonProcess {
   readonly ports: PodseidonPorts;
-  readonly process: ManagedProcess;
   readonly #options: PodseidonOptions;
+  readonly #role: RoleProcess;
 
   constructor(options: PodseidonOptions, ports: PodseidonPorts) {
     this.ports = ports;
     this.#options = options;
-    const { command, args } = program();
-    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("PODSEIDON_"));
-    this.process = options.processes.start({
-      name: options.name,
-      command,
-      args: [...args, `--role=${options.role}`, ...listenerArgs(ports, options), ...options.args],
-      logFile: path.join(options.directory, `${options.name}.log`),
-      env: { ...Object.fromEntries(inherited), ...options.env },
-    });
+    const { processes, name, directory, role, env = {} } = options;
+    const { command, args: before } = program();
+    const args = [...before, `--role=${role}`, ...listenerArgs(ports, options.tls), ...options.args];
+    this.#role = new RoleProcess({ processes, name, command, args, directory, env, healthPort: ports.health });
+  }
+
+  get process(): ManagedProcess {
+    return this.#role.process;
   }
 
   /** `https://127.0.0.1:<port>`: the webhook's listener without path prefix and cell. */
@@ -90,8 +88,8 @@ export class PodseidonProcess {
   }
 
   /** The answer of /readyz: code and text. */
-  async readyz(): Promise<{ readonly code: number; readonly text: string }> {
-    return get(`http://127.0.0.1:${this.ports.health}/readyz?verbose`);
+  readyz(): Promise<{ readonly code: number; readonly text: string }> {
+    return this.#role.readyz();
   }
 
   /**
@@ -99,32 +97,23 @@ export class PodseidonProcess {
    * once.
    */
   async waitReady(limitMs: number): Promise<void> {
-    if (limitMs === 0) return;
-    await waitFor(`${this.#options.name} is ready`, limitMs, async () => {
-      const exit = this.process.exit();
-      if (exit !== undefined) {
-        const tail = this.process.log().trimEnd().split("\n").slice(-5).join("\n");
-        throw new GiveUp(`${this.#options.name} ended with ${exit.code ?? exit.signal}:\n${tail}`);
-      }
-      return (await this.readyz()).code === 200;
-    });
+    if (limitMs > 0) await this.#role.waitReady({ limitMs });
   }
 
   async metrics(): Promise<MetricsText> {
     const { code, text } = await get(`http://127.0.0.1:${this.ports.metrics}/metrics`);
-    if (code !== 200) throw new Error(`${this.#options.name}: /metrics answers ${code}`);
+    if (code !== 200) throw new Error(`${this.#role.name}: /metrics answers ${code}`);
     return new MetricsText(text);
   }
 
   /** kill -9. */
-  async kill(): Promise<ProcessExit> {
-    this.process.signal("SIGKILL");
-    return this.process.exited;
+  kill(): Promise<ProcessExit> {
+    return this.#role.kill();
   }
 
   /** SIGTERM; SIGKILL when it does not end by itself. */
   terminate(): Promise<ProcessExit> {
-    return this.process.stop(stopGraceMs);
+    return this.#role.stop(stopGraceMs);
   }
 
   /**
@@ -145,26 +134,22 @@ export function program(): { command: string; args: readonly string[] } {
   return { command, args: [] };
 }
 
-function listenerArgs(ports: PodseidonPorts, options: PodseidonOptions): readonly string[] {
+/** Listeners on loopback; the webhook's serves HTTPS only. */
+export function listenerArgs(ports: PodseidonPorts, tls: PodseidonOptions["tls"]): readonly string[] {
   const args = [
     "--healthz-bind-addr=127.0.0.1",
     `--healthz-port=${ports.health}`,
     "--prometheus-http-bind-addr=127.0.0.1",
     `--prometheus-http-port=${ports.metrics}`,
   ];
-  if (options.tls === undefined) return args;
+  if (tls === undefined) return args;
   return [
     ...args,
     "--webhook-enable=false", // the plain HTTP listener
     "--webhook-https-enable=true",
     "--webhook-https-bind-addr=127.0.0.1",
     `--webhook-https-port=${ports.webhook}`,
-    `--webhook-https-cert-file=${options.tls.certFile}`,
-    `--webhook-https-key-file=${options.tls.keyFile}`,
+    `--webhook-https-cert-file=${tls.certFile}`,
+    `--webhook-https-key-file=${tls.keyFile}`,
   ];
-}
-
-async function get(url: string): Promise<{ code: number; text: string }> {
-  const response = await request(url, { headersTimeout: probeTimeoutMs, bodyTimeout: probeTimeoutMs });
-  return { code: response.statusCode, text: await response.body.text() };
 }

@@ -4,7 +4,8 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { randomUUID } from "node:crypto";
-import { Agent, request } from "undici";
+import { Agent } from "undici";
+import { postReview } from "../support/review-post.ts";
 import { type Pod } from "./pods.ts";
 
 export interface ReviewLoadOptions {
@@ -39,6 +40,8 @@ interface Answer {
 /** Runs until `stop`, which resolves when the last answer is there. */
 export function startReviewLoad(options: ReviewLoadOptions): { stop(): Promise<ReviewLoadEnd> } {
   const agent = new Agent({ allowH2: false, connections, keepAliveTimeout: 30_000, connect: { ca: options.caPem } });
+  const { origin, pathname } = new URL(options.url);
+  const path = `${pathname}?timeout=10s`;
   const answers = new Map<string, number>();
   const failures: string[] = [];
   const open = new Set<Promise<void>>();
@@ -48,17 +51,9 @@ export function startReviewLoad(options: ReviewLoadOptions): { stop(): Promise<R
   const post = async (n: number): Promise<void> => {
     const uid = randomUUID();
     try {
-      const { statusCode, body } = await request(`${options.url}?timeout=10s`, {
-        dispatcher: agent,
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(reviewOf(uid, options.podOf(n), n)),
-        headersTimeout: reviewTimeoutMs,
-        bodyTimeout: reviewTimeoutMs,
-      });
-      const text = await body.text();
-      if (statusCode !== 200) throw new Error(`HTTP ${statusCode}: ${text}`);
-      const { response } = JSON.parse(text) as Answer;
+      const text = JSON.stringify(reviewOf(uid, options.podOf(n), n));
+      const answered = await postReview(agent, { origin, path, text, timeoutMs: reviewTimeoutMs });
+      const { response } = JSON.parse(answered) as Answer;
       const answer = response.allowed ? "allowed" : (response.status?.details?.causes?.[0]?.reason ?? "refused");
       answers.set(answer, (answers.get(answer) ?? 0) + 1);
     } catch (error) {

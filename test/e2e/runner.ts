@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type KubeAssets, kubernetesVersion } from "../../scripts/kube-assets.ts";
-import { type ManagedProcess, type ProcessSet } from "./child-processes.ts";
+import { type ManagedProcess, type ProcessSet } from "../../scripts/child-processes.ts";
 import { type Cluster } from "./cluster.ts";
 import { type ClusterPool } from "./cluster-pool.ts";
 import { isPortTaken } from "./ports.ts";
@@ -16,7 +16,10 @@ export type Figures = Readonly<Record<string, number | string>>;
 export interface E2eCase {
   /** A sentence of behaviour. */
   readonly name: string;
+  /** Ends a case that hangs. */
   readonly timeLimitMs: number;
+  /** Takes over a minute: it runs in `make e2e-long`, and a shorter case that proves the same runs in `make e2e`. */
+  readonly isLong?: true;
   /** Throws (assert) when the behaviour is not there. */
   readonly run: (context: CaseContext) => Promise<Figures>;
 }
@@ -51,8 +54,6 @@ export interface CaseResult {
 
 export interface RunnerOptions {
   readonly cases: readonly E2eCase[];
-  /** Only cases whose name contains it. */
-  readonly filter: string;
   readonly pool: ClusterPool;
   readonly assets: KubeAssets;
   readonly processes: ProcessSet;
@@ -71,10 +72,9 @@ const crashCode = 70;
  * them must not fail the next one.
  */
 export async function runCases(options: RunnerOptions): Promise<readonly CaseResult[]> {
-  const { pool, print } = options;
-  const selected = options.cases.filter(({ name }) => name.includes(options.filter));
+  const { cases, pool, print } = options;
   const results: CaseResult[] = [];
-  for (const [index, one] of selected.entries()) {
+  for (const [index, one] of cases.entries()) {
     let result = await runCase(one, `e2e-${index + 1}`, options);
     if (result.portWasTaken) {
       print(`again: ${one.name}: another program took a port before it was used`);
@@ -82,9 +82,8 @@ export async function runCases(options: RunnerOptions): Promise<readonly CaseRes
       result = await runCase(one, `e2e-${index + 1}-again`, options);
     }
     results.push(result);
-    print(
-      `${result.passed ? "ok  " : "FAIL"} ${one.name} (${seconds(result.durationMs)}) ${printed(result.figures)}`.trimEnd(),
-    );
+    const verdict = `${result.passed ? "ok  " : "FAIL"} ${one.name} (${seconds(result.durationMs)})`;
+    print(`${verdict} ${printed(result.figures)}`.trimEnd());
     if (!result.passed) {
       print(indent(result.error ?? ""));
       await pool.discard();

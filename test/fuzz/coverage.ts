@@ -1,11 +1,11 @@
 /**
- * `make fuzz COVERAGE=1`: which branches of the webhook and the heart the fuzzer reaches. Node's own coverage, by file.
+ * `make fuzz COVERAGE=1`: which branches of the webhook and the core logic the fuzzer reaches. Node's own coverage, by file.
  */
 import { fileURLToPath } from "node:url";
 import { measured, readLcov, renderCoverage } from "../sim/coverage.ts";
 
 const covered = fileURLToPath(new URL("./covered-episodes.ts", import.meta.url));
-const folders = ["src/webhook", "src/core", "src/retry-batch", "src/label-index", "src/api"];
+const folders = ["src/webhook", "src/accounting", "src/retry-batch", "src/label-index", "src/api"];
 /** An input takes about 1 ms, a few times that while it is measured; the start takes seconds. */
 const startMs = 60_000;
 const inputMs = 20;

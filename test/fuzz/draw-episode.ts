@@ -1,7 +1,8 @@
 /** Draws episodes: what the replica is like, which PodProtectors there are, and what reaches it in which order. */
 import { type KubeErrorKind } from "../../src/kube/kube-client.ts";
 import { errorKinds } from "../unit/kube/error-kinds.ts";
-import { Draw } from "./draw.ts";
+import { createSeededRng } from "../support/seeded-rng.ts";
+import { Draws } from "../support/draws.ts";
 import { type Episode, type EpisodeSettings, type Fault, type GivenProtector, type Step } from "./episode.ts";
 import { mutated } from "./mutate.ts";
 import {
@@ -20,7 +21,7 @@ const looseNames: readonly string[] = ["loose-a", "loose-b", "loose-c", "a-first
 
 /** The episode number `index` of `seed`. */
 export function drawEpisode(seed: number, index: number): Episode {
-  const draw = new Draw(Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b));
+  const draw = new Draws(createSeededRng(Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b)));
   const settings = drawSettings(draw);
   const podNames = ["p0", "p1", "p2", "odd"];
   const pods = Object.fromEntries(podNames.map((name) => [name, drawWorkerPod(draw, name)]));
@@ -44,26 +45,26 @@ export function drawEpisode(seed: number, index: number): Episode {
   return { settings, protectors, pods, steps };
 }
 
-function drawSettings(draw: Draw): EpisodeSettings {
+function drawSettings(draw: Draws): EpisodeSettings {
   return {
-    ...(draw.chance(0.04) && { isDryRun: true }),
+    ...(draw.chance(0.04) && { dryRun: true }),
     ...(draw.chance(0.15) && { lends: true }),
     ...(draw.chance(0.93) && { hasWorker: true }),
     ...(draw.chance(0.01) && { isUnsynced: true }),
     ...(draw.chance(0.15) && { pathPrefix: "/hook/v1.0" }),
     ...(draw.chance(0.06) && { allowedCells: cellIDs.slice(0, 3) }),
     ...(draw.chance(0.3) && { compactThreshold: draw.pick([-1, 0, 1, 3]) }),
-    ...(draw.chance(0.2) && { recordsPodName: true }),
+    ...(draw.chance(0.2) && { requiresPodName: true }),
     ...(draw.chance(0.2) && { latencyMs: draw.pick([0, 1, 200, 1_500]) }),
   };
 }
 
-function drawWorkerPod(draw: Draw, name: string): string {
+function drawWorkerPod(draw: Draws, name: string): string {
   const pod = { ...drawPod(draw, name) };
   return name === "odd" || draw.chance(0.1) ? mutated(draw, pod) : JSON.stringify(pod);
 }
 
-function drawDisturbance(draw: Draw, number: number): Step {
+function drawDisturbance(draw: Draws, number: number): Step {
   const name = draw.pick(looseNames);
   return draw.weighted<Step>([
     [4, () => ({ type: "object", text: looseProtector(draw, mixedNamespace, name, number) })],
@@ -77,7 +78,7 @@ function drawDisturbance(draw: Draw, number: number): Step {
 /** Conflicts, sick servers and lost connections are what there is most of. */
 const errors: readonly KubeErrorKind[] = [...errorKinds, "conflict", "serverError", "network"];
 
-function drawFault(draw: Draw, name: string, number: number): Fault {
+function drawFault(draw: Draws, name: string, number: number): Fault {
   return draw.weighted<Fault>([
     [
       3,

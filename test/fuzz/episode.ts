@@ -14,7 +14,7 @@ export interface Episode {
 }
 
 export interface EpisodeSettings {
-  readonly isDryRun?: boolean;
+  readonly dryRun?: boolean;
   /** Lend the last known quota while the core takes no writes. */
   readonly lends?: boolean;
   readonly hasWorker?: boolean;
@@ -22,7 +22,7 @@ export interface EpisodeSettings {
   readonly pathPrefix?: string;
   readonly allowedCells?: readonly string[];
   readonly compactThreshold?: number;
-  readonly recordsPodName?: boolean;
+  readonly requiresPodName?: boolean;
   readonly latencyMs?: number;
 }
 

@@ -2,9 +2,11 @@
  * `make fuzz`: sends reviews and PodProtectors drawn from a grammar, and damaged ones, to the webhook on a virtual
  * clock, and checks every answer and write.
  *
- *   INPUTS=20000 how many inputs (reviews and PodProtectors) SEED=1 the same seed sends the same WORKERS=… default: one
- *   for each core EPISODE=… instead: this episode alone, made small if it fails COVERAGE=1 instead: which branches of
- *   the webhook and the heart the inputs reach
+ *   INPUTS=20000  how many inputs (reviews and PodProtectors)
+ *   SEED=1        the same seed sends the same
+ *   WORKERS=…     default: one for each core
+ *   EPISODE=…     instead: this episode alone, made small if it fails
+ *   COVERAGE=1    instead: which branches of the webhook and of the core logic the inputs reach
  *
  * Exits with 1 when something was found. The last line of a run is JSON.
  */

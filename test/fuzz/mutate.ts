@@ -2,7 +2,7 @@
  * Structural damage to JSON: wrong types, missing and extra fields, names that JavaScript treats in a special way, and
  * text that is no JSON at all.
  */
-import { type Draw } from "./draw.ts";
+import { type Draws } from "../support/draws.ts";
 
 /** As JSON text, because some cannot be written as values. */
 const oddValues: readonly string[] = [
@@ -51,7 +51,7 @@ const oddKeys: readonly string[] = [
 ];
 const deepLevels: readonly number[] = [50, 500, 5_000];
 
-function oddText(draw: Draw): string {
+function oddText(draw: Draws): string {
   return draw.weighted<string>([
     [30, () => draw.pick(oddValues)],
     [1, () => JSON.stringify("x".repeat(draw.pick([300, 5_000])))],
@@ -67,7 +67,7 @@ function nested(levels: number): string {
  * Changes one to three places of `value`; the result is JSON text. The damage is spread evenly over the levels of the
  * tree.
  */
-export function mutated(draw: Draw, value: unknown): string {
+export function mutated(draw: Draws, value: unknown): string {
   const root = { value: JSON.parse(JSON.stringify(value)) as unknown };
   for (let left = 1 + draw.below(3); left > 0; left -= 1) mutateOnce(draw, root);
   return (JSON.stringify(root.value) ?? "null").replaceAll(JSON.stringify(mark), () => oddText(draw));
@@ -76,7 +76,7 @@ export function mutated(draw: Draw, value: unknown): string {
 /** Stands for a value that only text can express. */
 const mark = "@@odd@@";
 
-function mutateOnce(draw: Draw, root: { value: unknown }): void {
+function mutateOnce(draw: Draws, root: { value: unknown }): void {
   let parent: Record<string, unknown> = root;
   let key = "value";
   for (;;) {
@@ -108,7 +108,7 @@ function define(parent: Record<string, unknown>, key: string, value: unknown): v
 }
 
 /** Damages JSON text as text: duplicate keys, numbers beyond all ranges, cut off, garbage between. */
-export function garbled(draw: Draw, text: string): string {
+export function garbled(draw: Draws, text: string): string {
   const at = draw.below(text.length + 1);
   return draw.weighted<string>([
     [

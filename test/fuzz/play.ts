@@ -217,7 +217,7 @@ class Player {
     const isDeletion =
       request?.["operation"] === "DELETE" && (request["subResource"] ?? "") === "" && resource?.["resource"] === "pods";
     const isEvaluateOnly = request?.["dryRun"] === true;
-    const isForced = this.#episode.settings.isDryRun === true;
+    const isForced = this.#episode.settings.dryRun === true;
     return {
       requestUid,
       cellID,
@@ -271,8 +271,8 @@ class Player {
       workers: settings.hasWorker === true ? { kind: "single", client: workerClient(pods) } : { kind: "none" },
       pathPrefix: settings.pathPrefix ?? "",
       allowedCells: new Set(settings.allowedCells ?? []),
-      isDryRun: settings.isDryRun === true,
-      recordsPodName: () => settings.recordsPodName === true,
+      dryRun: settings.dryRun === true,
+      requiresPodName: () => settings.requiresPodName === true,
       history: { ...defaults.history, compactThreshold: settings.compactThreshold ?? 100 },
       coreUnavailable: { lends: () => settings.lends === true, isUnreadyWhenSilent: true, replicas: 1 },
       events: new Map([["core", quietRecorder]]),

@@ -3,7 +3,7 @@
  */
 import { digestOfUID, packDigests } from "../../src/accounting/history/uid-digest.ts";
 import { cell, type Json, protector } from "../unit/webhook/support/objects.ts";
-import { type Draw } from "./draw.ts";
+import { type Draws } from "../support/draws.ts";
 import { mutated } from "./mutate.ts";
 
 export const cellIDs: readonly string[] = ["c1", "c2", "c3", "zelle-ä"];
@@ -14,7 +14,7 @@ export const steadyName = "steady-a";
 export const mixedNamespace = "mixed";
 
 /** Well-formed, with counts of most cells and a quota of a few pods. */
-export function steadyProtector(draw: Draw, namespace: string, name: string): Json {
+export function steadyProtector(draw: Draws, namespace: string, name: string): Json {
   const cells = cellIDs.slice(0, 1 + draw.below(3)).map((cellID) => {
     const count = 5 + draw.below(30);
     const extra = draw.chance(0.3)
@@ -49,7 +49,7 @@ export function steadyProtector(draw: Draw, namespace: string, name: string): Js
 }
 
 /** Of every kind, well-formed as the API server would let them pass; no pod is in two of them. */
-function buckets(draw: Draw): Json[] {
+function buckets(draw: Draws): Json[] {
   return Array.from({ length: draw.below(4) }, (_, index): Json =>
     draw.weighted<Json>([
       [
@@ -74,7 +74,7 @@ function buckets(draw: Draw): Json[] {
   );
 }
 
-function packed(draw: Draw, first: number): Json {
+function packed(draw: Draws, first: number): Json {
   const digests = Array.from({ length: 1 + draw.below(3) }, (_, index) => digestOfUID(`uid-p${first + index}`));
   return {
     startTime: "2026-01-01T00:00:00Z",
@@ -99,7 +99,7 @@ const looseSelectors: readonly Json[] = [
 ];
 
 /** JSON of an object that anybody who may write PodProtectors could have written; or not even that. */
-export function looseProtector(draw: Draw, namespace: string, name: string, generation: number): string {
+export function looseProtector(draw: Draws, namespace: string, name: string, generation: number): string {
   const cells = Array.from({ length: draw.below(5) }, () =>
     cell(draw.pick(cellIDs), draw.below(40), looseCounts(draw), buckets(draw)),
   );
@@ -124,7 +124,7 @@ export function looseProtector(draw: Draw, namespace: string, name: string, gene
   ]);
 }
 
-function looseCounts(draw: Draw): Json {
+function looseCounts(draw: Draws): Json {
   return draw.weighted<Json>([
     [6, () => ({})],
     [1, () => ({ countedSpec: "of another spec" })],
@@ -134,7 +134,7 @@ function looseCounts(draw: Draw): Json {
   ]);
 }
 
-function withHugeStatus(draw: Draw, object: Json): Json {
+function withHugeStatus(draw: Draws, object: Json): Json {
   const one = { startTime: "2026-01-01T00:00:00Z", counter: draw.pick([1, -5, 1e15]) };
   return {
     ...object,

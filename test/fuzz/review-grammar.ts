@@ -1,13 +1,13 @@
 /** Reviews as an API server sends them, as a badly configured one does, and as an attacker does. */
 import { annotations } from "../../src/api/v1alpha1/names.ts";
 import { deleteReview, evictReview, type Json, pod } from "../unit/webhook/support/objects.ts";
-import { type Draw } from "./draw.ts";
+import { type Draws } from "../support/draws.ts";
 import { type EpisodeSettings, type ReviewStep } from "./episode.ts";
 import { garbled, mutated } from "./mutate.ts";
 import { calmNamespace, cellIDs, mixedNamespace } from "./protector-grammar.ts";
 
 /** A pod of a workload; few names, so that reviews are repeated. */
-export function drawPod(draw: Draw, name: string): Json {
+export function drawPod(draw: Draws, name: string): Json {
   const namespace = draw.weighted<string>([
     [16, () => calmNamespace],
     [6, () => mixedNamespace],
@@ -44,7 +44,7 @@ export function drawPod(draw: Draw, name: string): Json {
   });
 }
 
-function drawReview(draw: Draw, uid: string, podNames: readonly string[]): Json {
+function drawReview(draw: Draws, uid: string, podNames: readonly string[]): Json {
   const extra: Json = { uid, ...(draw.chance(0.05) && { dryRun: true }), ...(draw.chance(0.02) && { dryRun: null }) };
   return draw.weighted<Json>([
     [70, () => deleteReview(drawPod(draw, `p${draw.below(25)}`), { ...extra, name: "p" })],
@@ -83,7 +83,7 @@ function drawReview(draw: Draw, uid: string, podNames: readonly string[]): Json 
   ]);
 }
 
-function evict(draw: Draw, name: string, extra: Json): Json {
+function evict(draw: Draws, name: string, extra: Json): Json {
   const own = draw.chance(0.1)
     ? { [annotations.forceDelete]: "" }
     : draw.chance(0.2)
@@ -111,7 +111,7 @@ function evict(draw: Draw, name: string, extra: Json): Json {
 
 /** Path, query, headers and body of one request. */
 export function drawReviewStep(
-  draw: Draw,
+  draw: Draws,
   uid: string,
   podNames: readonly string[],
   { pathPrefix = "" }: EpisodeSettings,
@@ -151,7 +151,7 @@ function notUtf8(body: string): Buffer {
   return bytes;
 }
 
-function oddUrl(draw: Draw, path: string): string {
+function oddUrl(draw: Draws, path: string): string {
   const timeout = draw.pick([
     "",
     "?timeout=",
@@ -198,7 +198,7 @@ function oddUrl(draw: Draw, path: string): string {
   return odd + timeout;
 }
 
-function oddHeaders(draw: Draw): Readonly<Record<string, string>> {
+function oddHeaders(draw: Draws): Readonly<Record<string, string>> {
   return draw.pick<Record<string, string>>([
     {},
     { "content-type": "text/plain" },

@@ -3,15 +3,12 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { test } from "node:test";
-import { repositoryRoot, withPlantedTree } from "./planted-tree.ts";
+import { repositoryRoot, withPlantedTree, type Planted } from "./planted-tree.ts";
 
 /** A gate takes a second or two on a tiny tree. */
 const gateTimeoutMs = 60_000;
 
-function runGates(
-  planted: Readonly<Record<string, string>>,
-  ...gates: string[]
-): { status: number | null; output: string } {
+function runGates(planted: Planted, ...gates: string[]): { status: number | null; output: string } {
   return withPlantedTree(planted, (root) => {
     const script = path.join(repositoryRoot, "scripts/check.ts");
     const result = spawnSync(process.execPath, [script, `--root=${root}`, ...gates], {
@@ -25,7 +22,7 @@ function runGates(
 interface Violation {
   readonly what: string;
   readonly gate: string;
-  readonly planted: Readonly<Record<string, string>>;
+  readonly planted: Planted;
   readonly says: RegExp;
 }
 
@@ -103,7 +100,11 @@ const violations: readonly Violation[] = [
     what: "a function that is too long",
     gate: "lint",
     planted: {
-      "src/util/long.ts": `export function long(): number {\n  let sum = 0;\n${"  sum += 1;\n".repeat(70)}  return sum;\n}\n`,
+      "src/util/long.ts": `export function long(): number {
+  let sum = 0;
+${"  sum += 1;\n".repeat(70)}  return sum;
+}
+`,
     },
     says: /max-lines-per-function/,
   },
@@ -138,17 +139,62 @@ const violations: readonly Violation[] = [
     says: /undici/,
   },
   {
+    what: "a circle of types",
+    gate: "circles",
+    planted: {
+      "src/util/hen.ts": `import { type Egg } from "./egg.ts";\nexport type Hen = Egg[];\n`,
+      "src/util/egg.ts": `import { type Hen } from "./hen.ts";\nexport type Egg = Hen[];\n`,
+    },
+    says: /egg\.ts > src\/util\/hen\.ts > src\/util\/egg\.ts/,
+  },
+  {
+    what: "a line that is too long",
+    gate: "width",
+    planted: { "README.md": `${"long ".repeat(30)}\n` },
+    says: /README\.md:1: 150 columns/,
+  },
+  {
+    what: "a section that does not exist",
+    gate: "references",
+    planted: { "src/main.ts": "// docs/dependencies.md#why\n" },
+    says: /main\.ts:1: docs\/dependencies\.md has no section #why/,
+  },
+  {
+    what: "a second clock",
+    gate: "apis",
+    planted: { "src/main.ts": "process.exitCode = Date.now();\n" },
+    says: /main\.ts:1: Date\.now/,
+  },
+  {
     what: "a test that is switched off",
-    gate: "rules",
+    gate: "tests",
     planted: { "test/unit/util/answer.test.ts": `import { test } from "node:test";\ntest.skip("later", () => {});\n` },
     says: /test\.skip/,
+  },
+  {
+    what: "a file that is named after nothing",
+    gate: "files",
+    planted: { "test/unit/util/helpers.ts": "" },
+    says: /helpers\.ts: name the file/,
+  },
+  {
+    what: "a version range",
+    gate: "packages",
+    planted: { "package.json": `{ "dependencies": { "valibot": "^1.5.0" } }\n` },
+    says: /is not an exact version/,
+  },
+  {
+    what: "a source that cannot be parsed",
+    gate: "imports",
+    planted: { "src/main.ts": "const a = ;\n" },
+    says: /src\/main\.ts:1: /,
   },
 ];
 
 test("all gates pass on a sound tree", () => {
   const { status, output } = runGates({});
   assert.equal(status, 0, output);
-  assert.match(output, /check: all gates ok/);
+  assert.match(output, /check: all gates passed/);
 });
 
 for (const { what, gate, planted, says } of violations) {
@@ -162,6 +208,6 @@ for (const { what, gate, planted, says } of violations) {
 
 test("a gate that does not exist is refused by name", () => {
   const { status, output } = runGates({}, "typos");
-  assert.match(output, /No gate typos: types, lint/);
+  assert.match(output, /no such gate: typos; gates: types, lint/);
   assert.equal(status, 2);
 });

@@ -1,12 +1,16 @@
-// A tiny repository in a temporary folder, with the house's own configuration, in which tests plant violations.
+// A tiny repository in a temporary folder, with the configuration of this one, in which tests plant violations.
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { Repository } from "../../scripts/check/repository.ts";
 
 export const repositoryRoot = path.join(import.meta.dirname, "..", "..");
 
+/** Files by path. */
+export type Planted = Readonly<Record<string, string>>;
+
 /** Small, and free of violations: what a test plants on top is the only thing that can be wrong. */
-const soundFiles: Readonly<Record<string, string>> = {
+const soundFiles: Planted = {
   "package.json": `{
   "name": "planted",
   "type": "module",
@@ -48,13 +52,10 @@ test("the schema wants a literal", () => {
 };
 
 /**
- * Writes the sound files, then `planted` over them, with the configuration of this repository beside them, and calls
- * `use` with the folder. `<root>` in a text becomes the folder's path. The folder is gone afterwards.
+ * Writes the sound files, then `planted` over them, with the configuration of this repository, and calls `use` with the
+ * folder. `<root>` in a text becomes the folder's path. The folder is deleted afterwards.
  */
-export function withPlantedTree<Result>(
-  planted: Readonly<Record<string, string>>,
-  use: (root: string) => Result,
-): Result {
+export function withPlantedTree<Result>(planted: Planted, use: (root: string) => Result): Result {
   const root = mkdtempSync(path.join(os.tmpdir(), "podseidon-house-"));
   try {
     for (const file of ["tsconfig.json", ".oxlintrc.json", ".oxfmtrc.json", "knip.json"]) {
@@ -69,4 +70,9 @@ export function withPlantedTree<Result>(
   } finally {
     rmSync(root, { recursive: true });
   }
+}
+
+/** What a gate finds in the sound files with `planted` over them. */
+export function problemsOf(check: (repository: Repository) => string[], planted: Planted): string[] {
+  return withPlantedTree(planted, (root) => check(new Repository(root)));
 }

@@ -23,7 +23,6 @@ function configOf({ metadata, spec }: Deployment) {
     argv: spec.template.spec.containers[0].args,
     env: {},
     readFile: () => assert.fail("no manifest names a configuration file"),
-    version: "",
   });
   if (loaded.kind !== "config")
     assert.fail(`${metadata.name}: ${loaded.kind === "error" ? loaded.message : loaded.kind}`);

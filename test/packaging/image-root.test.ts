@@ -58,7 +58,7 @@ test("the pods of the manifests run as the user of the image", () => {
 
 test("the environment of the image makes every server listen on all addresses, whatever the role", () => {
   for (const role of ["generator", "aggregator", "webhook", "update-trigger"]) {
-    const loaded = loadConfig({ argv: [`--role=${role}`], env: facts.env, readFile: () => "", version: "" });
+    const loaded = loadConfig({ argv: [`--role=${role}`], env: facts.env, readFile: () => "" });
     if (loaded.kind !== "config") assert.fail(`${role}: ${loaded.kind === "error" ? loaded.message : loaded.kind}`);
     for (const [name, { value }] of loaded.effective)
       if (/^(healthz|prometheus-http|webhook)-bind-addr$|^webhook-https-bind-addr$/.test(name))

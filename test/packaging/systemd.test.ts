@@ -21,7 +21,7 @@ function settingsOf(role: string) {
   const env = parseEnv(readFileSync(path.join(folder, `${role}.env`), "utf8"));
   const argv = unitCommandLine(role).slice(1);
   const readFile = (): string => assert.fail("no example names a configuration file");
-  const loaded = loadConfig({ argv, env, readFile, version: "" });
+  const loaded = loadConfig({ argv, env, readFile });
   if (loaded.kind !== "config") assert.fail(`${role}: ${loaded.kind === "error" ? loaded.message : loaded.kind}`);
   return { env, effective: new Map<string, { readonly value: unknown }>(loaded.effective) };
 }

@@ -1,12 +1,12 @@
 /**
- * `make sim COVERAGE=1`: which branches of the product's heart the simulation reaches. Node's own coverage, printed by
- * file.
+ * `make sim COVERAGE=1`: which branches of the product's core logic the simulation reaches. Node's own coverage, printed
+ * by file.
  *
- * The heart is what decides about a deletion, keeps the counts and makes the floors: accounting and quota, label index,
- * batching, watches, aggregator, generator, and of the webhook all but its edge. Not in it:
+ * The core logic is what decides about a deletion, keeps the counts and makes the floors: accounting and quota, label index,
+ * batching, watches, aggregator, generator, and of the webhook all but its edge. Not part of it:
  * - src/webhook/{app,admission-review,review-body,in-flight-limit}.ts: the HTTP edge. A simulated API server asks in
  *   one form only; fuzzing and the tests of the app send the others.
- * - src/webhook/{webhook,index}.ts and the like: composition, which each life runs through; index.ts and metrics.ts
+ * - src/webhook/{webhook,index}.ts and the like: composition, which each run goes through; index.ts and metrics.ts
  *   decide nothing.
  * - src/kube without watch/: the client, whose sockets the simulated network replaces.
  *
@@ -20,19 +20,19 @@ import { fileURLToPath } from "node:url";
 import { renderText } from "./table.ts";
 
 const root = path.join(import.meta.dirname, "..", "..");
-const lives = fileURLToPath(new URL("./covered-lives.ts", import.meta.url));
-const heart = ["accounting", "aggregator", "generator", "webhook", "retry-batch", "label-index", "kube/watch"].map(
+const program = fileURLToPath(new URL("./covered-runs.ts", import.meta.url));
+const coreLogic = ["accounting", "aggregator", "generator", "webhook", "retry-batch", "label-index", "kube/watch"].map(
   (folder) => `src/${folder}`,
 );
-const notInHeart: ReadonlySet<string> = new Set([
+const notCoreLogic: ReadonlySet<string> = new Set([
   ...["http/app", "http/admission-review", "http/review-body", "http/in-flight-limit", "webhook"].map(
     (name) => `src/webhook/${name}.ts`,
   ),
-  ...heart.flatMap((folder) => [`${folder}/index.ts`, `${folder}/metrics.ts`]),
+  ...coreLogic.flatMap((folder) => [`${folder}/index.ts`, `${folder}/metrics.ts`]),
   "src/kube/watch/informer-metrics.ts",
 ]);
-/** One life takes about a second, twice that while it is measured; each seed lives several. */
-const lifeMsMax = 60_000;
+/** One run takes about a second, twice that while it is measured; each seed has several. */
+const runMsMax = 60_000;
 const startMs = 60_000;
 const outputBytesMax = 64 * 1024 * 1024;
 
@@ -128,11 +128,11 @@ function rowOf(name: string, files: readonly FileCoverage[], missed: string): st
   return [name, String(branches), branches === 0 ? "-" : `${((100 * reached) / branches).toFixed(1)} %`, missed];
 }
 
-/** Lives `seeds` worlds of each kind from `firstSeed` on under measurement; returns the exit code. */
+/** Runs `seeds` worlds of each kind from `firstSeed` on under measurement; returns the exit code. */
 export function coverage(firstSeed: number, seeds: number): number {
-  const { output, ending } = measured(lives, heart, {
+  const { output, ending } = measured(program, coreLogic, {
     env: { SEED: String(firstSeed), SEEDS: String(seeds) },
-    timeoutMs: startMs + seeds * lifeMsMax,
+    timeoutMs: startMs + seeds * runMsMax,
   });
   const impossible = new Map<string, ReadonlySet<number>>();
   const isImpossible = (file: string, line: number): boolean => {
@@ -143,15 +143,15 @@ export function coverage(firstSeed: number, seeds: number): number {
     }
     return numbers.has(line);
   };
-  const files = readLcov(output, isImpossible).filter(({ file }) => !notInHeart.has(file));
+  const files = readLcov(output, isImpossible).filter(({ file }) => !notCoreLogic.has(file));
   if (files.length === 0) {
-    console.error(`sim: nothing was measured; the lives ended with ${ending}`);
+    console.error(`sim: nothing was measured; the runs ended with ${ending}`);
     return 1;
   }
-  const title = `Branches of the heart that the lives of ${seeds} seeds reach`;
+  const title = `Branches of the core logic that the runs of ${seeds} seeds reach`;
   console.log(renderCoverage(title, files, [{ name: "all", prefix: "" }]));
   if (ending === 0) return 0;
-  console.error("sim: something was found in the lives that were measured; a hunt from the same seed shows it");
+  console.error("sim: something was found in the runs that were measured; a hunt from the same seed shows it");
   return 1;
 }
 

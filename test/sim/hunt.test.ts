@@ -41,7 +41,7 @@ test("the last line sums worlds, deletions, violations, strikes by fault and wor
   assert.deepEqual([worldsWith["crashes"], worldsWith["edits"], worldsWith["latency"]], [2, 1, 0]);
 });
 
-test("a failure names its seed, its faults, its last events and the commands that live it again and shrink it", () => {
+test("a failure names its seed, its faults, its last events and the commands that repeat and shrink it", () => {
   const outcome = {
     ...lostOutcome({ seed: 7, only: ["crashes"] }, "floor broken: 1 of 2"),
     recent: ["1.000 first", "2.000 last"],

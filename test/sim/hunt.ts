@@ -1,19 +1,17 @@
-/**
- * `make sim`: lives of random worlds on all cores until the time is up; says what it found, and how to live it again.
- */
+/** `make sim`: runs random worlds on all cores until the time is up; says what it found, and how to run it again. */
 import { spawnSync } from "node:child_process";
 import { type FaultClass, faultClasses, onDemand } from "./plan.ts";
 import { type Settings } from "./settings.ts";
-import { type LifePool } from "./workers/life-pool.ts";
-import { type LifeOutcome, type LifeTask } from "./workers/task.ts";
+import { type RunPool } from "./workers/run-pool.ts";
+import { type RunOutcome, type RunTask } from "./workers/task.ts";
 
 const secondMs = 1000;
 const hourMs = 3600 * secondMs;
 const tellEveryMs = 10 * secondMs;
-/** A broken rule breaks many lives; the first few say enough. */
+/** A broken rule breaks many runs; the first few say enough. */
 const violationsMax = 10;
 
-/** Sums over all lives of a hunt. */
+/** Sums over all runs of a hunt. */
 export class HuntTotals {
   readonly #startMs = performance.now();
   #worlds = 0;
@@ -26,7 +24,7 @@ export class HuntTotals {
   readonly #strikes = new Map<string, number>();
   readonly #worldsWith = new Map<FaultClass, number>();
 
-  add(outcome: LifeOutcome): void {
+  add(outcome: RunOutcome): void {
     this.#worlds += 1;
     this.#deletions += outcome.deletions;
     this.#admitted += outcome.admitted;
@@ -45,7 +43,8 @@ export class HuntTotals {
   line(): string {
     const hours = (this.#virtualMs / hourMs).toFixed(1);
     const asked = `${this.#deletions} deletions asked for, ${this.#admitted} admitted with quota`;
-    return `${Math.round(this.seconds)} s: ${this.#worlds} worlds, ${hours} virtual hours, ${asked}, ${this.violations} violations`;
+    const done = `${this.#worlds} worlds, ${hours} virtual hours`;
+    return `${Math.round(this.seconds)} s: ${done}, ${asked}, ${this.violations} violations`;
   }
 
   json(): string {
@@ -79,7 +78,7 @@ function sorted(map: ReadonlyMap<string, number>): Record<string, number> {
 }
 
 /** Returns the exit code: 1 when something was found. */
-export async function hunt(pool: LifePool, settings: Settings): Promise<number> {
+export async function hunt(pool: RunPool, settings: Settings): Promise<number> {
   const totals = new HuntTotals();
   const progress = createProgress();
   const endMs = performance.now() + settings.minutes * 60 * secondMs;
@@ -92,7 +91,7 @@ export async function hunt(pool: LifePool, settings: Settings): Promise<number> 
   process.once("SIGINT", onSignal);
   process.once("SIGTERM", onSignal);
   const timer = setInterval(() => progress.tell(totals.line()), tellEveryMs);
-  const all = pool.liveAll(tasksOf(settings, endMs), (outcome) => {
+  const all = pool.runAll(tasksOf(settings, endMs), (outcome) => {
     totals.add(outcome);
     if (outcome.finding !== undefined) progress.print(describeFailure(outcome));
     return totals.violations < violationsMax;
@@ -108,10 +107,9 @@ export async function hunt(pool: LifePool, settings: Settings): Promise<number> 
 }
 
 /**
- * One seed after the other, at least one, until the time is up. Workers take them as they come, so no two live the
- * same.
+ * One seed after the other, at least one, until the time is up. Workers take them as they come, so no two run the same.
  */
-function* tasksOf({ firstSeed, overrides }: Settings, endMs: number): Generator<LifeTask> {
+function* tasksOf({ firstSeed, overrides }: Settings, endMs: number): Generator<RunTask> {
   let seed = firstSeed;
   do {
     yield { ...overrides, seed };
@@ -129,8 +127,8 @@ function createProgress(): { tell(line: string): void; print(text: string): void
   };
 }
 
-/** Everything that somebody needs to understand the failure, and to live it again. */
-export function describeFailure(outcome: LifeOutcome): string {
+/** Everything that one needs to understand the failure, and to run it again. */
+export function describeFailure(outcome: RunOutcome): string {
   const { task, finding, faultClasses: classes, recent } = outcome;
   return [
     "",
@@ -143,8 +141,8 @@ export function describeFailure(outcome: LifeOutcome): string {
   ].join("\n");
 }
 
-/** The command that lives the task again. */
-export function replayCommand({ seed, only, plan }: LifeTask): string {
+/** The command that runs the task again. */
+export function replayCommand({ seed, only, plan }: RunTask): string {
   const parts = ["make sim", `SEED=${seed}`, "MINUTES=0"];
   if (only !== undefined) parts.push(`ONLY=${only.join(",") || "none"}`);
   if (plan !== undefined) parts.push(`PLAN='${JSON.stringify(plan)}'`);

@@ -1,14 +1,17 @@
 /**
- * `make sim`: lives of random worlds, in which the real roles run against simulated API servers, network and clocks
- * (world.ts, life.ts).
+ * `make sim`: runs of random worlds, in which the real roles run against simulated API servers, network and clocks
+ * (world.ts, run.ts).
  *
- *   MINUTES=1 how long to hunt for a broken floor SEED=1 the first seed; with MINUTES=0 the only one ONLY=a,b these
- *   fault classes (plan.ts) instead of those that the seed draws; "none" = no faults PLAN='{…}' other fields of the
- *   plan, as a shrinker prints them REPORT=1 instead: every algorithm under every fault class; SEEDS=20 lives for each,
- *   FORMAT=markdown for the docs SHRINK=1 instead: the smallest world with the finding of SEED SPEED=1 instead: how
- *   fast the simulator is COVERAGE=1 instead: how much of the product's heart SEEDS=20 lives reach MUTATIONS=1 instead:
- *   whether every deliberate mistake in the product's heart is noticed (mutations/) WORKERS=… default: one for each
- *   core
+ *   MINUTES=1     how long to hunt for a broken floor
+ *   SEED=1        the first seed; with MINUTES=0 the only one
+ *   ONLY=a,b      these fault classes (plan.ts) instead of those that the seed draws; "none" = no faults
+ *   PLAN='{…}'    other fields of the plan, as a shrinker prints them
+ *   REPORT=1      instead: every algorithm under every fault class; SEEDS=20 runs for each, FORMAT=markdown for the docs
+ *   SHRINK=1      instead: the smallest world with the finding of SEED
+ *   SPEED=1       instead: how fast the simulator is
+ *   COVERAGE=1    instead: how much of the product's core logic the runs of SEEDS=20 seeds reach
+ *   MUTATIONS=1   instead: whether every deliberate mistake in the core logic is noticed (mutations/)
+ *   WORKERS=…     default: one for each core
  *
  * Exits with 1 when something was found, with 2 when a setting is wrong. The last line of a hunt is JSON.
  */
@@ -19,10 +22,10 @@ import { report } from "./report.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { shrink } from "./shrink.ts";
 import { speed } from "./speed.ts";
-import { LifePool } from "./workers/life-pool.ts";
-import { type LifeTask, planOf } from "./workers/task.ts";
+import { RunPool } from "./workers/run-pool.ts";
+import { type RunTask, planOf } from "./workers/task.ts";
 
-/** Shrinking ends after so many lives: a few minutes. */
+/** Shrinking ends after so many runs: a few minutes. */
 const shrinkTriesMax = 200;
 
 async function run(settings: Settings): Promise<number> {
@@ -45,8 +48,8 @@ async function run(settings: Settings): Promise<number> {
   }
 }
 
-async function withPool(settings: Settings, work: (pool: LifePool) => Promise<number>): Promise<number> {
-  const pool = new LifePool(settings.minutes === 0 && settings.mode === "hunt" ? 1 : settings.workers);
+async function withPool(settings: Settings, work: (pool: RunPool) => Promise<number>): Promise<number> {
+  const pool = new RunPool(settings.minutes === 0 && settings.mode === "hunt" ? 1 : settings.workers);
   try {
     return await work(pool);
   } finally {
@@ -54,15 +57,15 @@ async function withPool(settings: Settings, work: (pool: LifePool) => Promise<nu
   }
 }
 
-async function shrinkSeed(pool: LifePool, task: LifeTask): Promise<number> {
-  const failing = await pool.live(task);
+async function shrinkSeed(pool: RunPool, task: RunTask): Promise<number> {
+  const failing = await pool.run(task);
   if (failing.finding === undefined) {
     console.log(`nothing is wrong with seed ${task.seed}: there is nothing to shrink`);
     return 0;
   }
   console.log(failing.finding);
   const { smallest, tries } = await shrink(failing, {
-    live: (candidate) => pool.live(candidate),
+    run: (candidate) => pool.run(candidate),
     say: (line) => console.log(line),
     triesMax: shrinkTriesMax,
   });

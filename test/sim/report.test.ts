@@ -2,35 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findingsOf, measure, tablesOf, weathers, type Cell } from "./report.ts";
 import { renderText } from "./table.ts";
-import { LifePool } from "./workers/life-pool.ts";
 import { lostOutcome } from "./workers/task.ts";
 
-/** Many deletions near the floor, so that an admission that is forgotten shows. */
-const busy = {
-  cells: ["a"],
-  podsPerCell: 10,
-  minAvailable: 5,
-  minReadySeconds: 0,
-  deletionsPerSecond: 5,
-  chaosMs: 90_000,
-};
-
-test("under watch lag the clock algorithm breaks floors where the default breaks none: the simulator is not too kind", async (t) => {
-  const pool = new LifePool();
-  t.after(() => pool.stop());
-  const lagging = weathers.filter(({ name }) => name === "watch-lag");
-  const asked = { firstSeed: 1, seeds: 6, algorithms: ["observed", "clock"] as const, weathers: lagging, plan: busy };
-  const cells = await measure(pool, asked);
-  assert.deepEqual(findingsOf(cells, "observed"), []);
-  const [observed, clock] = cells;
-  assert.equal(observed?.broken, 0);
-  assert.ok((observed?.admitted ?? 0) > 100, "the default admits deletions, too");
-  assert.ok((clock?.broken ?? 0) > 0, "the clock algorithm is broken by watch lag");
-});
-
-test("a cell sums what its lives brought, whatever the order in which they end", async () => {
+test("a cell sums what its runs brought, whatever the order in which they end", async () => {
   const pool = {
-    liveAll: async (
+    runAll: async (
       tasks: Iterable<Parameters<typeof lostOutcome>[0]>,
       onOutcome: (outcome: ReturnType<typeof lostOutcome>) => boolean,
     ) => {

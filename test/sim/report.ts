@@ -5,8 +5,8 @@
 import { type FaultClass, faultClasses } from "./plan.ts";
 import { type Settings } from "./settings.ts";
 import { renderMarkdown, renderText, type Table } from "./table.ts";
-import { type LifePool } from "./workers/life-pool.ts";
-import { type LifeOutcome, type LifeTask, type PlanSettings } from "./workers/task.ts";
+import { type RunPool } from "./workers/run-pool.ts";
+import { type RunOutcome, type RunTask, type PlanSettings } from "./workers/task.ts";
 
 /** The algorithms that the simulated API servers can serve. */
 export const algorithms = ["observed", "clock", "status", "managed-fields", "annotation"] as const;
@@ -24,7 +24,7 @@ export const weathers: readonly Weather[] = [
   { name: "all", only: faultClasses },
 ];
 
-/** Sums over the lives of one algorithm in one weather. */
+/** Sums over the runs of one algorithm in one weather. */
 export interface Cell {
   readonly algorithm: Algorithm;
   readonly weather: string;
@@ -37,7 +37,7 @@ export interface Cell {
   afterRestores: number;
   /** Quota held by admissions, in pod-seconds. */
   heldPodSeconds: number;
-  /** Lives with another finding, such as quota that never came back. */
+  /** Runs with another finding, such as quota that never came back. */
   readonly findings: { readonly seed: number; readonly finding: string }[];
 }
 
@@ -46,18 +46,18 @@ export interface ReportOptions {
   readonly seeds: number;
   readonly algorithms: readonly Algorithm[];
   readonly weathers: readonly Weather[];
-  /** For all lives; default: what their seeds draw. */
+  /** For all runs; default: what their seeds draw. */
   readonly plan?: PlanSettings;
 }
 
-/** Lives all lives of the report; `onDone` hears of each. Rows come in the order asked for, whoever finished first. */
+/** Does all runs of the report; `onDone` is called after each. Rows come in the order asked for. */
 export async function measure(
-  pool: Pick<LifePool, "liveAll">,
+  pool: Pick<RunPool, "runAll">,
   options: ReportOptions,
   onDone: (done: number, total: number) => void = () => {},
 ): Promise<readonly Cell[]> {
   const planned = options.plan === undefined ? {} : { plan: options.plan };
-  const cells = new Map<LifeTask, Cell>();
+  const cells = new Map<RunTask, Cell>();
   const all: Cell[] = [];
   for (const algorithm of options.algorithms) {
     for (const { name, only } of options.weathers) {
@@ -80,7 +80,7 @@ export async function measure(
   let done = 0;
   // Outcomes carry a copy of their task, so each lane keeps its own; sums do not depend on the order.
   const byKey = new Map([...cells].map(([task, cell]) => [keyOf(task), cell]));
-  await pool.liveAll(cells.keys(), (outcome) => {
+  await pool.runAll(cells.keys(), (outcome) => {
     const cell = byKey.get(keyOf(outcome.task));
     if (cell !== undefined) add(cell, outcome);
     done += 1;
@@ -91,11 +91,11 @@ export async function measure(
   return all;
 }
 
-function keyOf({ seed, algorithm, only }: LifeTask): string {
+function keyOf({ seed, algorithm, only }: RunTask): string {
   return JSON.stringify([seed, algorithm, only]);
 }
 
-function add(cell: Cell, outcome: LifeOutcome): void {
+function add(cell: Cell, outcome: RunOutcome): void {
   cell.deletions += outcome.deletions;
   cell.admitted += outcome.admitted;
   cell.broken += outcome.breaches;
@@ -155,8 +155,7 @@ function tableOf(algorithm: Algorithm, cells: readonly Cell[]): Table {
 }
 
 /**
- * What went wrong besides broken floors that are expected: seeds to live again. The default promises that there is
- * nothing.
+ * What went wrong besides broken floors that are expected: seeds to run again. The default promises that there is none.
  */
 export function findingsOf(cells: readonly Cell[], algorithm: Algorithm): string[] {
   return cells
@@ -170,7 +169,7 @@ export function findingsOf(cells: readonly Cell[], algorithm: Algorithm): string
 const pageColumns = 120;
 
 /** Prints the report, with ONLY of these fault classes. Returns the exit code: 1 when the default broke a promise. */
-export async function report(pool: LifePool, settings: Settings): Promise<number> {
+export async function report(pool: RunPool, settings: Settings): Promise<number> {
   const { firstSeed, seeds, format } = settings;
   const { plan, only } = settings.overrides;
   const chosen = only === undefined ? weathers : only.map((name) => ({ name, only: [name] }));
@@ -181,7 +180,7 @@ export async function report(pool: LifePool, settings: Settings): Promise<number
     (done, total) => {
       if (performance.now() - toldMs < 10_000) return;
       toldMs = performance.now();
-      console.error(`${done} of ${total} lives`);
+      console.error(`${done} of ${total} runs`);
     },
   );
   const width = Math.min(pageColumns, process.stdout.columns ?? pageColumns);

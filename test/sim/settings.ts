@@ -2,7 +2,7 @@
 import os from "node:os";
 import { drawPlan, type FaultClass, faultClasses, onDemand } from "./plan.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
-import { type LifeTask, type PlanSettings } from "./workers/task.ts";
+import { type RunTask, type PlanSettings } from "./workers/task.ts";
 
 const modes = ["REPORT", "SHRINK", "SPEED", "COVERAGE", "MUTATIONS"] as const;
 
@@ -10,12 +10,12 @@ export interface Settings {
   readonly mode: "hunt" | "report" | "shrink" | "speed" | "coverage" | "mutations";
   readonly minutes: number;
   readonly firstSeed: number;
-  /** Lives for each cell of the report's table, or of the coverage run. */
+  /** Runs for each cell of the report's table, or of the coverage run. */
   readonly seeds: number;
   readonly workers: number;
   readonly format: "text" | "markdown";
   /** Overrides of what seeds draw. */
-  readonly overrides: Pick<LifeTask, "only" | "plan">;
+  readonly overrides: Pick<RunTask, "only" | "plan">;
 }
 
 export type SettingsResult =

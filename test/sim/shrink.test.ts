@@ -2,22 +2,22 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type FaultClass, faultClasses } from "./plan.ts";
 import { kindOf, shrink } from "./shrink.ts";
-import { type LifeOutcome, type LifeTask, lostOutcome, planOf } from "./workers/task.ts";
+import { type RunOutcome, type RunTask, lostOutcome, planOf } from "./workers/task.ts";
 
 const floor =
   "floor broken: 3 of 4 pods of web are left by the admission of 8f14e45f-ceea-467f-9c3b-0123456789ab (at 12.345 s)";
 
-/** Fails whenever `isBad` holds for the plan; with other numbers each time, as real lives do. */
-function pretend(isBad: (task: LifeTask) => boolean): {
-  live: (task: LifeTask) => Promise<LifeOutcome>;
-  lives: () => number;
+/** Fails whenever `isBad` holds for the plan; with other numbers each time, as real runs do. */
+function pretend(isBad: (task: RunTask) => boolean): {
+  run: (task: RunTask) => Promise<RunOutcome>;
+  runs: () => number;
 } {
-  let lives = 0;
+  let runs = 0;
   return {
-    lives: () => lives,
-    live: async (task) => {
-      lives += 1;
-      const outcome = lostOutcome(task, floor.replace("3 of 4", `${lives} of ${lives + 1}`));
+    runs: () => runs,
+    run: async (task) => {
+      runs += 1;
+      const outcome = lostOutcome(task, floor.replace("3 of 4", `${runs} of ${runs + 1}`));
       return isBad(task) ? outcome : { ...outcome, finding: undefined };
     },
   };
@@ -25,17 +25,17 @@ function pretend(isBad: (task: LifeTask) => boolean): {
 
 test("what is left are the faults and the size that the finding needs", async () => {
   const needed: readonly FaultClass[] = ["watch-lag", "crashes"];
-  const { live } = pretend((task) => {
+  const { run } = pretend((task) => {
     const { faults, webhooks, cells, podsPerCell } = planOf(task);
     return needed.every((name) => faults.has(name)) && webhooks >= 2 && cells.length * podsPerCell >= 2;
   });
-  const failing = await live({
+  const failing = await run({
     seed: 1,
     only: faultClasses,
     plan: { webhooks: 3, cells: ["a", "b", "c"], podsPerCell: 9 },
   });
   const said: string[] = [];
-  const { smallest } = await shrink(failing, { live, say: (line) => said.push(line), triesMax: 500 });
+  const { smallest } = await shrink(failing, { run, say: (line) => said.push(line), triesMax: 500 });
   const plan = planOf(smallest.task);
   assert.deepEqual([...plan.faults].toSorted(), [...needed].toSorted());
   assert.equal(plan.webhooks, 2);
@@ -46,20 +46,20 @@ test("what is left are the faults and the size that the finding needs", async ()
 });
 
 test("another kind of finding does not count", async () => {
-  const { live } = pretend(() => true);
-  const failing = await live({ seed: 1 });
-  const other = async (task: LifeTask): Promise<LifeOutcome> =>
+  const { run } = pretend(() => true);
+  const failing = await run({ seed: 1 });
+  const other = async (task: RunTask): Promise<RunOutcome> =>
     lostOutcome(task, "not settled 12 ms after the end of all faults");
-  const { smallest } = await shrink(failing, { live: other, say: () => {}, triesMax: 100 });
+  const { smallest } = await shrink(failing, { run: other, say: () => {}, triesMax: 100 });
   assert.equal(smallest, failing);
 });
 
 test("shrinking ends after the tries that it is given", async () => {
-  const { live, lives } = pretend(() => true);
-  const failing = await live({ seed: 1 });
-  const { tries } = await shrink(failing, { live, say: () => {}, triesMax: 3 });
+  const { run, runs } = pretend(() => true);
+  const failing = await run({ seed: 1 });
+  const { tries } = await shrink(failing, { run, say: () => {}, triesMax: 3 });
   assert.equal(tries, 3);
-  assert.equal(lives(), 4);
+  assert.equal(runs(), 4);
 });
 
 test("two findings are of one kind when they differ in numbers, ids, cells and state", () => {

@@ -3,15 +3,15 @@
  * everything, less time.
  */
 import { type FaultClass } from "./plan.ts";
-import { type LifeOutcome, type LifeTask, planOf, type PlanSettings } from "./workers/task.ts";
+import { type RunOutcome, type RunTask, planOf, type PlanSettings } from "./workers/task.ts";
 
-export type Live = (task: LifeTask) => Promise<LifeOutcome>;
+export type Run = (task: RunTask) => Promise<RunOutcome>;
 
 export interface ShrinkOptions {
-  readonly live: Live;
+  readonly run: Run;
   /** Told of each step that worked. */
   readonly say: (line: string) => void;
-  /** A life takes about a second. */
+  /** A run takes about a second. */
   readonly triesMax: number;
 }
 
@@ -45,8 +45,7 @@ const simplifications: readonly ((size: Size) => PlanSettings)[] = [
 ];
 
 /**
- * The finding without what differs between two lives: numbers, ids, names of cells, and the state that follows in
- * braces.
+ * The finding without what differs between two runs: numbers, ids, names of cells, and the state that follows in braces.
  */
 export function kindOf(finding: string): string {
   const [firstLine = ""] = finding.split("\n", 1);
@@ -58,18 +57,18 @@ export function kindOf(finding: string): string {
     .trim();
 }
 
-/** Returns the outcome of the smallest life found; `failing` is the life to begin with. */
+/** Returns the outcome of the smallest run found; `failing` is the run to begin with. */
 export async function shrink(
-  failing: LifeOutcome,
+  failing: RunOutcome,
   options: ShrinkOptions,
-): Promise<{ smallest: LifeOutcome; tries: number }> {
+): Promise<{ smallest: RunOutcome; tries: number }> {
   const kind = kindOf(failing.finding ?? "");
   let smallest = failing;
   let tries = 0;
-  const attempt = async (task: LifeTask, what: string): Promise<boolean> => {
+  const attempt = async (task: RunTask, what: string): Promise<boolean> => {
     if (tries >= options.triesMax) return false;
     tries += 1;
-    const outcome = await options.live(task);
+    const outcome = await options.run(task);
     if (outcome.finding === undefined || kindOf(outcome.finding) !== kind) return false;
     smallest = outcome;
     options.say(`${tries}: ${what}`);
@@ -84,10 +83,10 @@ export async function shrink(
   return { smallest, tries };
 }
 
-type Attempt = (task: LifeTask, what: string) => Promise<boolean>;
+type Attempt = (task: RunTask, what: string) => Promise<boolean>;
 
 /** Delta debugging: leaves out large parts of the set first, then smaller ones, down to single classes. */
-async function shrinkFaults(present: () => LifeOutcome, attempt: Attempt): Promise<boolean> {
+async function shrinkFaults(present: () => RunOutcome, attempt: Attempt): Promise<boolean> {
   let isSmaller = false;
   let part = Math.ceil(present().faultClasses.length);
   while (part >= 1) {
@@ -103,7 +102,7 @@ async function shrinkFaults(present: () => LifeOutcome, attempt: Attempt): Promi
   return isSmaller;
 }
 
-async function shrinkSize(present: () => LifeOutcome, attempt: Attempt): Promise<boolean> {
+async function shrinkSize(present: () => RunOutcome, attempt: Attempt): Promise<boolean> {
   let isSmaller = false;
   for (const simplify of simplifications) {
     for (;;) {
@@ -118,7 +117,7 @@ async function shrinkSize(present: () => LifeOutcome, attempt: Attempt): Promise
   return isSmaller;
 }
 
-function sizeOf(task: LifeTask): Size {
+function sizeOf(task: RunTask): Size {
   const { faults: _faults, severity: _severity, rates: _rates, ...size } = planOf(task);
   return size;
 }

@@ -2,10 +2,10 @@
  * `make sim SPEED=1`: how fast the simulator is on one core in a plain world, where nothing goes wrong, through the
  * full path.
  */
-import { live } from "./life.ts";
+import { runWorld } from "./run.ts";
 import { type Plan } from "./plan.ts";
 
-/** Goals of issue C. */
+/** For two quiet cores (docs/simulation.md#speed). */
 const goals = { deletionsPerSecond: 2_000, virtualSecondsPerSecond: 500 };
 
 const plain: Partial<Plan> = {
@@ -33,7 +33,7 @@ interface Speed {
 async function measure(plan: Partial<Plan>): Promise<Speed> {
   const startMs = performance.now();
   const before = process.cpuUsage();
-  const { failure, totals, virtualMs } = await live({ seed: 1, only: new Set(), plan: { ...plain, ...plan } });
+  const { failure, totals, virtualMs } = await runWorld({ seed: 1, only: new Set(), plan: { ...plain, ...plan } });
   const { user, system } = process.cpuUsage(before);
   if (failure !== undefined) throw failure;
   const seconds = (user + system) / 1e6;
@@ -47,19 +47,22 @@ async function measure(plan: Partial<Plan>): Promise<Speed> {
 
 /** Prints both figures, by time of the processor, so that a busy machine changes little. */
 export async function speed(): Promise<void> {
-  // The first lives also pay for what the compiler learns.
+  // The first runs also pay for what the compiler learns.
   await measure({ podsPerCell: 20, minAvailable: 10, deletionsPerSecond: 20, chaosMs: 20_000 });
   const burst = await measure({ podsPerCell: 100, minAvailable: 80, deletionsPerSecond: 100, chaosMs: 60_000 });
   console.log(
-    `${Math.round(burst.deletionsPerSecond)} deletions per second (most of them refused) at 100 per virtual second (goal ${goals.deletionsPerSecond})`,
+    `${Math.round(burst.deletionsPerSecond)} deletions per second (most of them refused)` +
+      ` at 100 per virtual second (goal ${goals.deletionsPerSecond})`,
   );
   const moving = await measure({ podsPerCell: 200, minAvailable: 20, deletionsPerSecond: 25, chaosMs: 60_000 });
   console.log(
-    `${Math.round(moving.admittedPerSecond)} admitted deletions per second where most are admitted, with all that follows from them`,
+    `${Math.round(moving.admittedPerSecond)} admitted deletions per second where most are admitted,` +
+      ` with all that follows from them`,
   );
   const calm = await measure({ podsPerCell: 10, minAvailable: 8, deletionsPerSecond: 3, chaosMs: 600_000 });
   console.log(
-    `${Math.round(calm.virtualSecondsPerSecond)} virtual seconds per second at 3 deletions per virtual second (goal ${goals.virtualSecondsPerSecond})`,
+    `${Math.round(calm.virtualSecondsPerSecond)} virtual seconds per second` +
+      ` at 3 deletions per virtual second (goal ${goals.virtualSecondsPerSecond})`,
   );
   const round = (value: number): number => Math.round(value * 100) / 100;
   console.log(

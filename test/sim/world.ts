@@ -1,6 +1,6 @@
 /**
  * One world: a core, worker cells, the product's processes, and the checkers that watch over them. Built from a plan;
- * life.ts makes it live.
+ * run.ts runs it.
  */
 import { assert } from "../../src/util/assert.ts";
 import { readProtector } from "../../src/kube/resources.ts";
@@ -35,13 +35,16 @@ export interface WorldTotals {
   admitted: number;
   refused: number;
   breaches: Breach[];
-  /** Of pods that the restore of a worker took away, before a snapshot had shown it: no broken promise (design 2.6). */
+  /**
+   * Of pods that the restore of a worker took away, before a snapshot had shown it: no broken promise
+   * (docs/accounting.md#what-is-left-open).
+   */
   readonly restoreBreaches: Breach[];
   readonly faults: Map<string, number>;
 }
 
 export const namespace = "default";
-/** A deletion lives at most that long in the API server, so that an admission has time for a few conflicts. */
+/** The API server waits at most that long for the webhook, so that an admission has time for a few conflicts. */
 const webhookTimeoutSeconds = 10;
 export const settleWindowMs = 75_000;
 /** Whose PodProtectors say "yes" there has no aggregator. */
@@ -279,7 +282,7 @@ export class World {
         );
       }
     }
-    const workers = this.#workerFlags();
+    const workers = this.#queueFlags();
     const policy = [
       ...(plan.faults.has("last-known-quota") ? ["--webhook-core-unavailable-policy=last-known"] : []),
       `--webhook-core-unavailable-replicas=${plan.webhooks}`,
@@ -300,7 +303,7 @@ export class World {
   }
 
   /** Where the webhook reads the pods of evictions. */
-  #workerFlags(): readonly string[] {
+  #queueFlags(): readonly string[] {
     const provider = `--webhook-worker-client-provider=${this.plan.evictedPods}`;
     if (this.plan.evictedPods === "none") return [provider];
     if (this.plan.evictedPods === "single")

@@ -1,4 +1,4 @@
-import { type ClusterConfig } from "../../src/kube/transport/index.ts";
+import type { ClusterConfig } from "../../src/config/config.ts";
 
 /** The flags of a cluster at their emptiest, without a rate limit: a test fills in where the cluster is. */
 export const plainCluster: ClusterConfig = {

@@ -5,15 +5,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { type Clock } from "../../../src/util/clock.ts";
+import { ProcessSet } from "../../child-processes.ts";
 import { type ApiServer } from "../../../test/double/index.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { type Cell } from "./clusters.ts";
-import { type RoleProcess, startRole } from "./role-process.ts";
+import { DemoRole } from "./role-process.ts";
 
 export interface Podseidon {
-  readonly roles: readonly RoleProcess[];
-  readonly webhooks: readonly RoleProcess[];
+  readonly roles: readonly DemoRole[];
+  readonly webhooks: readonly DemoRole[];
   /** Resolves when every role is ready, to the URL that leads to all webhook replicas. */
   ready(): Promise<string>;
   /** Ends all processes; resolves when they have gone. */
@@ -25,7 +25,6 @@ export interface Podseidon {
 export interface PodseidonOptions {
   readonly core: ApiServer;
   readonly cells: readonly Cell[];
-  readonly clock: Clock;
   readonly signal: AbortSignal;
   /** A process ended by itself. */
   readonly onCrash: (report: string) => void;
@@ -69,14 +68,17 @@ function commandLines(
 }
 
 /** Starts all processes at once; they become ready in their own time. */
-export function startPodseidon({ core, cells, clock, signal, onCrash }: PodseidonOptions): Podseidon {
+export function startPodseidon({ core, cells, signal, onCrash }: PodseidonOptions): Podseidon {
   const directory = mkdtempSync(path.join(tmpdir(), "podseidon-demo-"));
   const workers = cells.map(({ name, server }) => {
     const kubeconfig = path.join(directory, name);
     server.writeKubeconfig(kubeconfig);
     return { name, url: server.url, kubeconfig };
   });
-  const roles = commandLines(core.url, workers).map(([name, args]) => startRole({ name, args, clock, onCrash }));
+  const processes = new ProcessSet();
+  const roles = commandLines(core.url, workers).map(
+    ([name, args]) => new DemoRole({ processes, name, args, directory, onCrash }),
+  );
   const webhooks = roles.filter(({ name }) => name.startsWith("webhook-"));
   let balancer: Balancer | undefined;
   return {

@@ -25,7 +25,7 @@ const evictionsPerCellMax = 700;
 
 export interface RecordContext {
   readonly now: EpochMicros;
-  readonly recordsPodName: (cellID: string) => boolean;
+  readonly requiresPodName: (cellID: string) => boolean;
 }
 
 export interface Recorded {
@@ -72,7 +72,7 @@ export function record(buckets: readonly Bucket[], disruption: Disruption, conte
   }
   const single: Bucket = {
     startTime,
-    ...(context.recordsPodName(disruption.cellID) ? { podName: pod.name } : {}),
+    ...(context.requiresPodName(disruption.cellID) ? { podName: pod.name } : {}),
     podUID: pod.uid,
     ...(hasVersion ? { podResourceVersion: version } : {}),
   };

@@ -28,7 +28,7 @@ export interface ReservationContext {
   /** accounting/count/counted-spec.ts of the protector as it is now. */
   readonly countedSpec: string;
   /** Write podName into new buckets of this cell. */
-  readonly recordsPodName: (cellID: string) => boolean;
+  readonly requiresPodName: (cellID: string) => boolean;
   /** After a restore of the core: counts of a cell at or below this worker version are not there (design 2.5). */
   readonly countsLostUpTo: ReadonlyMap<string, ResourceVersion>;
 }

@@ -35,10 +35,10 @@ export class FenceRegistry {
   readonly #repeatMinMs: number;
   readonly #repeatMaxMs: number;
 
-  /** @param repeatMinMs first wait before a pod is fenced again; @param repeatMaxMs longest such wait */
-  constructor(repeatMinMs: number, repeatMaxMs: number) {
-    this.#repeatMinMs = repeatMinMs;
-    this.#repeatMaxMs = Math.max(repeatMinMs, repeatMaxMs);
+  /** @param settlementFenceDelayMs first wait before a pod is fenced again; @param settleWindowMs longest such wait */
+  constructor(settlementFenceDelayMs: number, settleWindowMs: number) {
+    this.#repeatMinMs = settlementFenceDelayMs;
+    this.#repeatMaxMs = Math.max(settlementFenceDelayMs, settleWindowMs);
   }
 
   /** True when this pod cannot be fenced (403, or the registry is full), so that its buckets use the settle window. */

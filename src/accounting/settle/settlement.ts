@@ -18,7 +18,7 @@ import { type Snapshot, type SnapshotPod } from "./snapshot.ts";
 
 export interface SettlementConfig {
   /** How long a pod must stay alive at an admitted version before it is fenced. */
-  readonly fenceDelayMs: number;
+  readonly settlementFenceDelayMs: number;
   /**
    * How long a bucket without a version must have been seen before a LIST barrier settles it. Longer than any request
    * lives.
@@ -135,7 +135,7 @@ function judgePod(
     if (reached || barrierPassed) return { kind: "settled", reason: "gone" };
     // With a version the watch usually gets there by itself; a forged or foreign version never would, so a barrier is
     // asked for later.
-    const barrierFromMs = version === undefined ? seen.sinceMs : seen.sinceMs + config.fenceDelayMs;
+    const barrierFromMs = version === undefined ? seen.sinceMs : seen.sinceMs + config.settlementFenceDelayMs;
     return { kind: "wait", barrierFromMs, wakeAtMs: barrierFromMs };
   }
   if (pod.isTerminating) return { kind: "settled", reason: "terminating" };
@@ -153,11 +153,11 @@ function judgePod(
   if (input.fences.isForbidden(pod.uid)) return judgeByWindow(input, seen);
 
   if (!reached && !barrierPassed) {
-    const barrierFromMs = seen.sinceMs + config.fenceDelayMs;
+    const barrierFromMs = seen.sinceMs + config.settlementFenceDelayMs;
     return { kind: "wait", barrierFromMs, wakeAtMs: barrierFromMs };
   }
   const dueMs = Math.max(
-    input.firstSeen.comparableSinceMs(seen, nowMs) + config.fenceDelayMs,
+    input.firstSeen.comparableSinceMs(seen, nowMs) + config.settlementFenceDelayMs,
     input.fences.nextSendMs(pod.uid) ?? Infinity,
   );
   if (dueMs <= nowMs) return { kind: "wait", fence: pod.uid };

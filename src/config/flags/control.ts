@@ -1,40 +1,60 @@
-/** The flags of a controller: its work queue and its leader election; upstream's names. */
+/** The flags of a controller: its work queue (upstream calls it a worker) and its leader election. */
 import { flag } from "../flag.ts";
 import { namespaceProblem, objectNameProblem } from "../kubernetes-names.ts";
 import { bool, durationMs, int, text } from "../scalar-types.ts";
 
 export const namespaceText = text("NAMESPACE", { allowed: "a namespace name", problemOf: namespaceProblem });
 export const objectName = text("NAME", {
-  allowed: "a lower-case object name such as my-pod",
+  allowed: "a lowercase object name such as my-pod",
   problemOf: objectNameProblem,
 });
 
-/** One process never needs more reconciles at once: each is one status write in flight. */
+/** Each concurrent reconcile is one status write in flight; no process needs more. */
 const concurrencyMax = 1000;
 
-export const workerFlags = {
-  "worker-concurrency": flag(int({ min: 1, max: concurrencyMax }), 1, "Objects reconciled at the same time."),
-  "worker-backoff-base": flag(durationMs({ min: "positive" }), 100, "First delay after a failure; doubles each time."),
-  "worker-backoff-max": flag(durationMs({ min: "positive" }), 60_000, "Longest delay after failures of one object."),
-  "worker-backoff-conflict": flag(durationMs({ min: "zero" }), 10, "Longest delay after a write conflict."),
+export const queueFlags = {
+  "worker-concurrency": flag(
+    int({ min: 1, max: concurrencyMax }),
+    1,
+    "Number of objects that are reconciled concurrently.",
+  ),
+  "worker-backoff-base": flag(
+    durationMs({ min: "positive" }),
+    100,
+    "Delay before the first retry of a failed object; doubles with each failure.",
+  ),
+  "worker-backoff-max": flag(
+    durationMs({ min: "positive" }),
+    60_000,
+    "Maximum delay before a failed object is retried.",
+  ),
+  "worker-backoff-conflict": flag(
+    durationMs({ min: "zero" }),
+    10,
+    "Maximum delay before a retry after a write conflict.",
+  ),
 };
 
-/** `cluster` says where the Lease lives. */
+/** `cluster` is the one that holds the Lease. */
 export function electorFlags(leaseName: string, cluster: "core" | "worker") {
   return {
-    enable: flag(bool(), true, "Elect one leader among the replicas; without it each replica works."),
-    namespace: flag(namespaceText, "default", `Namespace of the Lease in the ${cluster} cluster.`),
+    enable: flag(bool(), true, "Elect a leader among the replicas; if disabled, every replica is active."),
+    namespace: flag(namespaceText, "default", `Namespace of the Lease, in the ${cluster} cluster.`),
     name: flag(objectName, leaseName, "Name of the Lease."),
     "lease-duration": flag(
       durationMs({ min: "positive" }),
       15_000,
-      "A lease that was not renewed for so long may be taken.",
+      "Other replicas may take the Lease when it has not been renewed for this long.",
     ),
     "renew-deadline": flag(
       durationMs({ min: "positive" }),
       10_000,
-      "A leader that cannot renew for so long stops its work.",
+      "The leader stops when it has failed to renew the Lease for this long.",
     ),
-    "retry-period": flag(durationMs({ min: "positive" }), 2_000, "Time between attempts to take or renew the lease."),
+    "retry-period": flag(
+      durationMs({ min: "positive" }),
+      2_000,
+      "Time between attempts to acquire or renew the Lease.",
+    ),
   };
 }

@@ -1,21 +1,21 @@
 /** Flags of the generator. */
 import { flag, inGroup, prefixed } from "../flag.ts";
 import { bool, labelSelector } from "../scalar-types.ts";
-import { electorFlags, workerFlags } from "./control.ts";
+import { electorFlags, queueFlags } from "./control.ts";
 
 export const generatorFlags = inGroup(
   { title: "Generator", roles: ["generator"] },
   {
     ...prefixed("generator-", {
-      ...workerFlags,
+      ...queueFlags,
       ...prefixed("leader-elector-", electorFlags("podseidon-generator", "core")),
     }),
     ...prefixed("deployment-plugin-", {
-      "protection-selector": flag(labelSelector(), {}, "Deployments that get a PodProtector; nothing selects all."),
+      "protection-selector": flag(labelSelector(), {}, "Deployments to protect; empty selects all."),
       "protect-non-zero": flag(
         bool(),
         false,
-        "Keep the PodProtector of a Deployment that is being deleted until it is scaled to zero.",
+        "Keep protecting a Deployment that is being deleted until it is scaled to zero.",
       ),
     }),
   },

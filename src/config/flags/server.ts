@@ -1,13 +1,13 @@
-/** The flags of a pair of HTTP and HTTPS listeners; upstream's names. */
+/** The flags of a pair of listeners, HTTP and HTTPS; upstream's names. */
 import { bindAddressProblem } from "../address.ts";
 import { flag } from "../flag.ts";
 import { bool, durationMs, port, text } from "../scalar-types.ts";
 
 const address = text("ADDRESS", {
-  allowed: "an IP address, a host name, or nothing for all addresses",
+  allowed: "an IP address, a host name, or empty for all addresses",
   problemOf: bindAddressProblem,
 });
-const bindHelp = "Address that it listens on. Where the host has no IPv6, ::1 means 127.0.0.1 and :: means 0.0.0.0.";
+const bindHelp = "address to listen on. On a host without IPv6, ::1 means 127.0.0.1 and :: means 0.0.0.0.";
 
 /** `what` names the server in the help: "the health server". */
 export function serverFlags(
@@ -17,17 +17,17 @@ export function serverFlags(
 ) {
   return {
     enable: flag(bool(), httpEnabled, `Serve ${what} over HTTP.`),
-    "bind-addr": flag(address, "::1", `HTTP: ${bindHelp}`),
-    port: flag(port(), ports.http, "HTTP port; 0 lets the system choose."),
+    "bind-addr": flag(address, "::1", `HTTP ${bindHelp}`),
+    port: flag(port(), ports.http, "HTTP port to listen on; 0 picks a free port."),
     "https-enable": flag(bool(), false, `Serve ${what} over HTTPS.`),
-    "https-bind-addr": flag(address, "::1", `HTTPS: ${bindHelp}`),
-    "https-port": flag(port(), ports.https, "HTTPS port; 0 lets the system choose."),
-    "https-cert-file": flag(text("PATH"), "", "PEM file of the certificate chain; read again when it changes."),
-    "https-key-file": flag(text("PATH"), "", "PEM file of the private key; read again when it changes."),
+    "https-bind-addr": flag(address, "::1", `HTTPS ${bindHelp}`),
+    "https-port": flag(port(), ports.https, "HTTPS port to listen on; 0 picks a free port."),
+    "https-cert-file": flag(text("PATH"), "", "PEM file with the certificate chain; reloaded when it changes."),
+    "https-key-file": flag(text("PATH"), "", "PEM file with the private key; reloaded when it changes."),
     "read-header-timeout": flag(
       durationMs({ min: "zero" }),
       10_000,
-      "Longest time to receive the header of a request; 0 means no limit.",
+      "Maximum time to read the header of a request; 0 means no limit.",
     ),
   };
 }

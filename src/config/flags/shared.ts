@@ -1,4 +1,4 @@
-/** Flags of the process itself: what it runs, where its settings come from, health, metrics, logs. */
+/** The flags of every process: roles, configuration file, clusters, health, metrics, logs, admission history. */
 import { choices } from "../collection-types.ts";
 import { flag, inGroup, prefixed, roles, type Role } from "../flag.ts";
 import { bool, durationMs, int, int32Max, text } from "../scalar-types.ts";
@@ -9,8 +9,16 @@ export const sharedFlags = {
   ...inGroup(
     { title: "Process", roles },
     {
-      role: flag(choices<Role>("ROLE,...", roles), [], `What to run: one or more of ${roles.join(", ")}. Required.`),
-      config: flag(text("PATH"), "", "YAML file with settings; its keys are flag names without dashes in front."),
+      role: flag(
+        choices<Role>("ROLE,...", roles),
+        [],
+        `Roles to run in this process: one or more of ${roles.join(", ")}. Required.`,
+      ),
+      config: flag(
+        text("PATH"),
+        "",
+        "Path to a YAML file with settings. Its keys are flag names without the leading dashes.",
+      ),
     },
   ),
   ...inGroup(
@@ -29,10 +37,11 @@ export const sharedFlags = {
       "metrics-sample-frequency": flag(
         durationMs({ min: "positive" }),
         30_000,
-        "Time between two samples of the heartbeat.",
+        "Time between samples of the heartbeat metric.",
+        { isRare: true },
       ),
-      "metrics-by-namespace": flag(bool(), false, "Keep the label `namespace` on metrics."),
-      "metrics-by-user": flag(bool(), false, "Keep the label `user` on metrics."),
+      "metrics-by-namespace": flag(bool(), false, "Keep the label `namespace` on metrics; dropped otherwise."),
+      "metrics-by-user": flag(bool(), false, "Keep the label `user` on metrics; dropped otherwise."),
     },
   ),
   ...inGroup(
@@ -41,7 +50,7 @@ export const sharedFlags = {
       "klog-v": flag(
         int({ min: 0, max: int32Max }),
         0,
-        "Verbosity of the log on stderr; 0 is quiet, 4 shows each decision.",
+        "Verbosity of the logs on stderr: 0 logs the least, 4 logs every decision.",
       ),
     },
   ),
@@ -51,17 +60,17 @@ export const sharedFlags = {
       "max-concurrent-lag": flag(
         int({ min: 0, max: int32Max }),
         0,
-        "Most unsettled admissions of a PodProtector over all cells; 0 means no limit. Used where the object sets none.",
+        "Maximum number of unsettled admissions of a PodProtector over all cells; 0 means no limit. A PodProtector may override it.",
       ),
       "compact-threshold": flag(
         int({ min: 1, max: int32Max }),
         100,
-        "Most history buckets of a cell before they are packed. Used where the object sets none.",
+        "Maximum number of history buckets of a cell before they are packed. A PodProtector may override it.",
       ),
       "aggregation-rate": flag(
         durationMs({ min: "zero" }),
         1_000,
-        "Time from a pod event to the next count, before jitter. Used where the object sets none. Upstream's default is 5s.",
+        "Time from a pod event to the next count, before jitter. A PodProtector may override it. Upstream's default is 5s.",
       ),
     }),
   ),

@@ -1,6 +1,6 @@
 /** Flags of the admission webhook. */
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { cellIdProblem, certificateNameProblem, masterUrlProblem, pathPrefixProblem } from "../address.ts";
+import { cellIDProblem, certificateNameProblem, masterUrlProblem, pathPrefixProblem } from "../address.ts";
 import { list, map } from "../collection-types.ts";
 import { flag, inGroup, prefixed, type FlagGroup } from "../flag.ts";
 import { labelKeyProblem } from "../kubernetes-names.ts";
@@ -9,30 +9,35 @@ import { clientFlags, kubeFlags } from "./kube.ts";
 import { serverFlags } from "./server.ts";
 
 const group: FlagGroup = { title: "Webhook", roles: ["webhook"] };
-const evictionGroup: FlagGroup = { title: "Webhook: pods of evictions", roles: ["webhook"] };
+const evictionGroup: FlagGroup = { title: "Webhook: evictions", roles: ["webhook"] };
 const annotationKey = text("KEY", {
   allowed: "an annotation key such as example.com/name",
   problemOf: labelKeyProblem,
 });
 const annotationValue = text("VALUE", {
-  allowed: "a text that is not empty",
+  allowed: "any string that is not empty",
   problemOf: (value) => (value === "" ? "is empty" : undefined),
 });
-const cells = { keyProblem: cellIdProblem };
+const cells = { keyProblem: cellIDProblem };
 
 /**
- * With the 7 s that the rest of the stop may take it stays within the 60 s of terminationGracePeriodSeconds in the
+ * The rest of the stop may take 7 s: together they stay within the 60 s of terminationGracePeriodSeconds in the
  * manifests.
  */
 export const drainDelayMsMax = 45_000;
 
-/** The criteria that an annotation can ask for; the default one (Available) needs none. */
+/** The criteria that an annotation can select; the default, Available, needs none. */
 export const annotatedCriteria = ["Scheduled", "Initialized", "Running", "Ready"] as const;
 
 function criterionFlags(criterion: (typeof annotatedCriteria)[number]) {
   return {
-    key: flag(annotationKey, annotations.healthCriterion, `Annotation that asks to judge a pod by being ${criterion}.`),
-    value: flag(annotationValue, criterion, "Value of that annotation; exact, with upper and lower case."),
+    key: flag(
+      annotationKey,
+      annotations.healthCriterion,
+      `Key of the annotation that selects the health criterion ${criterion}.`,
+      { isRare: true },
+    ),
+    value: flag(annotationValue, criterion, "Value of that annotation; case-sensitive.", { isRare: true }),
   };
 }
 
@@ -42,56 +47,56 @@ export const webhookFlags = {
       ...serverFlags("admission reviews", { http: 8080, https: 8843 }),
       "path-prefix": flag(
         text("PATH", {
-          allowed: "nothing, or a path that begins with / and does not end with it",
+          allowed: "empty, or a path that begins with / and does not end with /",
           problemOf: pathPrefixProblem,
         }),
         "",
         "Path before /CELL in the URL of the webhook.",
       ),
       "allowed-cells": flag(
-        list("CELL,...", cellIdProblem),
+        list("CELL,...", cellIDProblem),
         [],
-        "The cells whose reviews are answered; others get a 404. Empty means all.",
+        "Cells whose reviews are served; other cells get a 404. Empty allows all.",
       ),
       "client-ca-file": flag(
         text("PATH"),
         "",
-        "PEM file of the authorities of client certificates; read again when it changes. With it, HTTPS takes only clients with such a certificate.",
+        "PEM file with the CAs of client certificates; reloaded when it changes. If set, HTTPS clients need a certificate that one of these CAs has signed.",
       ),
       "client-allowed-names": flag(
         list("NAME,...", certificateNameProblem),
         [],
-        "With a client CA: the common names or subject alternative names (DNS, IP, URI, email) of the clients that are answered; others get a 403. Empty means all that the CA vouches for.",
+        "With a client CA: the common names or subject alternative names (DNS, IP, URI, email) of allowed clients; other clients get a 403. Empty allows every certificate of the CA.",
       ),
       "drain-delay": flag(
         durationMs({ min: "zero" }),
         3_000,
-        "How long reviews are still taken after the signal to stop, while readiness already fails, so that no API server finds a closed port. At most 45s.",
+        "How long to keep serving reviews after the signal to stop, while readiness already fails, so that no API server meets a closed port. At most 45s.",
       ),
-      "dry-run": flag(bool(), false, "Never refuse; everything else happens as usual."),
+      "dry-run": flag(bool(), false, "Admit every deletion, and do everything else as usual."),
       "core-unavailable-policy": flag(
         choice("POLICY", ["refuse", "last-known"]),
         "refuse",
-        "While the core takes no writes: refuse deletions that need quota, or admit them by the quota that was known last. The label podseidon.kubewharf.io/core-unavailable-policy of a namespace in the core goes first.",
+        "While writes to the core cluster fail: refuse deletions that need quota, or admit them against the last known quota. The label podseidon.kubewharf.io/core-unavailable-policy of a namespace in the core cluster takes precedence.",
       ),
       "core-unavailable-replicas": flag(
         int({ min: 1, max: 1_000 }),
         3,
-        "With last-known: the number of webhook replicas. Each may use its share of the quota, so that together they never use more.",
+        "With last-known: the number of webhook replicas. Each replica may use its share of the quota, so that all replicas together never exceed it.",
       ),
     }),
     ...prefixed("webhook-handler-", {
       "cold-start-delay": flag(
         durationMs({ min: "zero" }),
         0,
-        "Wait of the first batch of a quiet PodProtector, so that more reviews join it.",
+        "Delay of the first batch of an idle PodProtector, so that more reviews can join it.",
       ),
       "retry-backoff-base": flag(
         durationMs({ min: "zero" }),
         100,
-        "Least wait after a status write that failed, or that conflicts again and again; the first conflicts are retried at once.",
+        "Minimum delay before a retry of a status write that failed or keeps conflicting. The first conflicts are retried at once.",
       ),
-      "retry-jitter": flag(durationMs({ min: "zero" }), 100, "Random wait on top of it, from 0 to this."),
+      "retry-jitter": flag(durationMs({ min: "zero" }), 100, "Maximum random delay that is added to it."),
       ...prefixed("health-criterion-scheduled-", criterionFlags("Scheduled")),
       ...prefixed("health-criterion-initialized-", criterionFlags("Initialized")),
       ...prefixed("health-criterion-running-", criterionFlags("Running")),
@@ -100,10 +105,10 @@ export const webhookFlags = {
     "webhook-requires-pod-name": flag(
       choice("WHEN", ["always", "by-cell", "never"]),
       "never",
-      "Whether to write pod names into the admission history.",
+      "For which cells pod names are written into the admission history.",
     ),
     "webhook-requires-pod-name.by-cell-filter": flag(
-      list("CELL,...", cellIdProblem),
+      list("CELL,...", cellIDProblem),
       [],
       "With by-cell: the cells whose pod names are written.",
     ),
@@ -112,19 +117,19 @@ export const webhookFlags = {
     "webhook-worker-client-provider": flag(
       choice("HOW", ["none", "single", "map"]),
       "none",
-      "How to read the pod of an eviction: not at all (evictions are refused), one worker cluster for all cells, or one per cell.",
+      "How to read the pod of an eviction: none (evictions are refused), single (one worker cluster for all cells), or map (one worker cluster per cell).",
     ),
     ...prefixed("webhook-worker-client-provider.single-kube-", kubeFlags),
     ...prefixed("webhook-worker-client-provider.map-", {
       configs: flag(
         map("CELL=PATH,...", { ...cells, valueProblem: () => undefined }),
         {},
-        "Kubeconfig file of each cell; an empty path means the ServiceAccount of the own pod.",
+        "Path to the kubeconfig file of each cell; an empty path means the pod's own ServiceAccount.",
       ),
       masters: flag(
         map("CELL=URL,...", { ...cells, valueProblem: masterUrlProblem }),
         {},
-        "URL of the API server of some of these cells; overrides the kubeconfig's.",
+        "URL of the API server, for some of these cells; overrides the one in the kubeconfig.",
         { mayHoldPassword: true },
       ),
       ...clientFlags,

@@ -10,8 +10,9 @@ import { type Clock } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
 import { type Rng } from "../../util/rng.ts";
+import type { ElectorConfig } from "../../config/config.ts";
+import { electionProblem } from "../../config/election-rule.ts";
 import { isKubeError, resourcePath, type KubeClient } from "../kube-client.ts";
-import { validateElectorConfig, type ElectorConfig } from "./config.ts";
 import { createElectorMetrics, type ElectorMetrics } from "./elector-metrics.ts";
 import {
   decodeLease,
@@ -62,7 +63,7 @@ export class Elector {
   #acquiredAtMs = 0;
 
   constructor(options: ElectorOptions) {
-    const invalid = validateElectorConfig(options.config);
+    const invalid = electionProblem(options.config, "leader-elector-");
     assert(invalid === undefined, `leader election: ${invalid}`);
     this.config = options.config;
     this.clock = options.clock;

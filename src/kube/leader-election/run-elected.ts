@@ -1,7 +1,7 @@
 /** Runs a piece of work while this process leads, and stands again when leadership was lost. */
 import { sleep } from "../../util/clock.ts";
 import { uniform } from "../../util/rng.ts";
-import { jitterFactor } from "./config.ts";
+import { retryJitterFactor } from "../../config/election-rule.ts";
 import { type Elector } from "./elector.ts";
 
 /**
@@ -42,7 +42,7 @@ async function acquire(elector: Elector, signal: AbortSignal): Promise<boolean> 
       logger.info("Another process leads", { holder });
     }
     // As client-go waits: between 1 and 2.2 periods.
-    await sleep(clock, config.retryPeriodMs * (1 + uniform(rng, 0, jitterFactor)), signal);
+    await sleep(clock, config.retryPeriodMs * (1 + uniform(rng, 0, retryJitterFactor)), signal);
     if (signal.aborted) return false;
   }
 }

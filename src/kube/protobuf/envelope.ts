@@ -3,9 +3,9 @@
  * (k8s.io/apimachinery/pkg/runtime).
  */
 import { KubeError } from "../kube-client.ts";
+import { type MessageReader, readMessage } from "./message-reader.ts";
 import { readPod, readPodList } from "./pod.ts";
 import { readStatus } from "./status.ts";
-import { WireReader } from "./wire-reader.ts";
 
 export const mediaType = "application/vnd.kubernetes.protobuf";
 
@@ -24,8 +24,17 @@ export function decodeObject(bytes: Buffer, what: string): unknown {
   if (!bytes.subarray(0, magic.length).equals(magic)) {
     throw new KubeError("malformed", `${what}: protobuf without its first bytes "k8s\\0"`);
   }
-  const reader = new WireReader(bytes.subarray(magic.length), what);
-  let type = { apiVersion: "", kind: "" };
+  const { type, raw } = readMessage(bytes.subarray(magic.length), what, readUnknown);
+  return { ...type, ...readMessage(raw, `${what}, ${type.kind.slice(0, 100)}`, (reader) => readBody(type, reader)) };
+}
+
+interface TypeMeta {
+  apiVersion: string;
+  kind: string;
+}
+
+function readUnknown(reader: MessageReader): { readonly type: TypeMeta; readonly raw: Buffer } {
+  let type: TypeMeta = { apiVersion: "", kind: "" };
   let raw: Buffer | undefined;
   while (reader.next()) {
     if (reader.field === 1) type = readTypeMeta(reader);
@@ -35,11 +44,11 @@ export function decodeObject(bytes: Buffer, what: string): unknown {
     else if (reader.field !== 3) reader.skip();
   }
   if (raw === undefined) throw reader.malformed("an envelope without an object");
-  return { ...type, ...readBody(type, new WireReader(raw, `${what}, ${type.kind.slice(0, 100)}`)) };
+  return { type, raw };
 }
 
-function readTypeMeta(reader: WireReader): { apiVersion: string; kind: string } {
-  const type = { apiVersion: "", kind: "" };
+function readTypeMeta(reader: MessageReader): TypeMeta {
+  const type: TypeMeta = { apiVersion: "", kind: "" };
   const outer = reader.enter();
   while (reader.next()) {
     if (reader.field === 1) type.apiVersion = reader.text();
@@ -50,7 +59,7 @@ function readTypeMeta(reader: WireReader): { apiVersion: string; kind: string } 
   return type;
 }
 
-function readBody({ apiVersion, kind }: { apiVersion: string; kind: string }, reader: WireReader): object {
+function readBody({ apiVersion, kind }: TypeMeta, reader: MessageReader): object {
   switch (apiVersion === "v1" ? kind : "") {
     case "Pod":
       return readPod(reader);

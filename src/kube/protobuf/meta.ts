@@ -1,6 +1,6 @@
 /** ObjectMeta, ListMeta and Time of k8s.io/apimachinery/pkg/apis/meta/v1. */
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { type WireReader } from "./wire-reader.ts";
+import { type MessageReader } from "./message-reader.ts";
 
 export const initialEventsEndAnnotation = "k8s.io/initial-events-end";
 /** Others may hold kilobytes, and nobody here reads them. */
@@ -29,7 +29,7 @@ interface ListMeta {
 }
 
 /** The field that `reader` is at, an ObjectMeta. */
-export function readObjectMeta(reader: WireReader): ObjectMeta {
+export function readObjectMeta(reader: MessageReader): ObjectMeta {
   const meta: ObjectMeta = {};
   const outer = reader.enter();
   while (reader.next()) {
@@ -72,7 +72,7 @@ export function readObjectMeta(reader: WireReader): ObjectMeta {
   return meta;
 }
 
-export function readListMeta(reader: WireReader): ListMeta {
+export function readListMeta(reader: MessageReader): ListMeta {
   const meta: ListMeta = {};
   const outer = reader.enter();
   while (reader.next()) {
@@ -84,7 +84,7 @@ export function readListMeta(reader: WireReader): ListMeta {
   return meta;
 }
 
-function readManagedFieldsEntry(reader: WireReader): ManagedFieldsEntry {
+function readManagedFieldsEntry(reader: MessageReader): ManagedFieldsEntry {
   const entry: ManagedFieldsEntry = {};
   const outer = reader.enter();
   while (reader.next()) {
@@ -96,7 +96,7 @@ function readManagedFieldsEntry(reader: WireReader): ManagedFieldsEntry {
 }
 
 /** Adds one entry of a map of texts; only a `wanted` key. */
-function readMapEntry(reader: WireReader, map: Record<string, string>, wanted?: ReadonlySet<string>): void {
+function readMapEntry(reader: MessageReader, map: Record<string, string>, wanted?: ReadonlySet<string>): void {
   let key = "";
   let value = "";
   const outer = reader.enter();
@@ -113,7 +113,7 @@ function readMapEntry(reader: WireReader, map: Record<string, string>, wanted?: 
  * The field that `reader` is at, a Time; undefined for the zero time, which is an empty message. Out of a Date's range
  * it is an invalid Date.
  */
-export function readTime(reader: WireReader): Date | undefined {
+export function readTime(reader: MessageReader): Date | undefined {
   let seconds: number | undefined;
   const outer = reader.enter();
   while (reader.next()) {

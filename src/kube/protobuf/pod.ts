@@ -3,7 +3,7 @@
  * passed over.
  */
 import { readListMeta, readObjectMeta, readTime } from "./meta.ts";
-import { type WireReader } from "./wire-reader.ts";
+import { type MessageReader } from "./message-reader.ts";
 
 interface Pod {
   metadata: ReturnType<typeof readObjectMeta>;
@@ -27,7 +27,7 @@ interface PodList {
   items: Pod[];
 }
 
-export function readPodList(reader: WireReader): PodList {
+export function readPodList(reader: MessageReader): PodList {
   const list: PodList = { metadata: {}, items: [] };
   while (reader.next()) {
     if (reader.field === 1) list.metadata = readListMeta(reader);
@@ -38,7 +38,7 @@ export function readPodList(reader: WireReader): PodList {
 }
 
 /** A whole input that is a Pod. */
-export function readPod(reader: WireReader): Pod {
+export function readPod(reader: MessageReader): Pod {
   const pod: Pod = { metadata: {} };
   while (reader.next()) {
     if (reader.field === 1) pod.metadata = readObjectMeta(reader);
@@ -48,14 +48,14 @@ export function readPod(reader: WireReader): Pod {
   return pod;
 }
 
-function readItem(reader: WireReader): Pod {
+function readItem(reader: MessageReader): Pod {
   const outer = reader.enter();
   const pod = readPod(reader);
   reader.leave(outer);
   return pod;
 }
 
-function readStatus(reader: WireReader): PodStatus {
+function readStatus(reader: MessageReader): PodStatus {
   const status: PodStatus = {};
   const outer = reader.enter();
   while (reader.next()) {
@@ -67,7 +67,7 @@ function readStatus(reader: WireReader): PodStatus {
   return status;
 }
 
-function readCondition(reader: WireReader): PodCondition {
+function readCondition(reader: MessageReader): PodCondition {
   const condition: PodCondition = {};
   const outer = reader.enter();
   while (reader.next()) {

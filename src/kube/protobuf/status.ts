@@ -1,5 +1,5 @@
 /** Status of k8s.io/apimachinery/pkg/apis/meta/v1, as far as KubeStatus has it. */
-import { type WireReader } from "./wire-reader.ts";
+import { type MessageReader } from "./message-reader.ts";
 
 interface Status {
   status?: string;
@@ -21,7 +21,7 @@ interface StatusCause {
 }
 
 /** A whole input that is a Status. */
-export function readStatus(reader: WireReader): Status {
+export function readStatus(reader: MessageReader): Status {
   const status: Status = {};
   while (reader.next()) {
     if (reader.field === 2) status.status = reader.text();
@@ -34,7 +34,7 @@ export function readStatus(reader: WireReader): Status {
   return status;
 }
 
-function readDetails(reader: WireReader): StatusDetails {
+function readDetails(reader: MessageReader): StatusDetails {
   const details: StatusDetails = {};
   let retryAfterSeconds = 0;
   const outer = reader.enter();
@@ -49,7 +49,7 @@ function readDetails(reader: WireReader): StatusDetails {
   return details;
 }
 
-function readCause(reader: WireReader): StatusCause {
+function readCause(reader: MessageReader): StatusCause {
   const cause: StatusCause = {};
   const outer = reader.enter();
   while (reader.next()) {

@@ -4,7 +4,7 @@
  */
 import { KubeError } from "../kube-client.ts";
 import { decodeObject } from "./envelope.ts";
-import { WireReader } from "./wire-reader.ts";
+import { type MessageReader, readMessage } from "./message-reader.ts";
 
 /** As for lines of JSON: ten times what etcd takes for an object. */
 const frameBytesMax = 16 * 1024 * 1024;
@@ -43,18 +43,19 @@ export async function* splitFrames(
 
 /** Decodes a frame into the shape of its JSON. Throws KubeError "malformed". */
 export function decodeWatchEvent(frame: Buffer, what: string): { readonly type: string; readonly object: unknown } {
-  const reader = new WireReader(frame, what);
-  let type = "";
-  let object: unknown;
-  while (reader.next()) {
-    if (reader.field === 1) type = reader.text();
-    else if (reader.field === 2) object = decodeObject(readRawExtension(reader), what);
-    else reader.skip();
-  }
-  return { type, object };
+  return readMessage(frame, what, (reader) => {
+    let type = "";
+    let object: unknown;
+    while (reader.next()) {
+      if (reader.field === 1) type = reader.text();
+      else if (reader.field === 2) object = decodeObject(readRawExtension(reader), what);
+      else reader.skip();
+    }
+    return { type, object };
+  });
 }
 
-function readRawExtension(reader: WireReader): Buffer {
+function readRawExtension(reader: MessageReader): Buffer {
   let raw: Buffer | undefined;
   const outer = reader.enter();
   while (reader.next()) {

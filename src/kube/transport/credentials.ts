@@ -9,7 +9,7 @@ import { StartError } from "../../lifecycle/component.ts";
 import { type Clock, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { readRegularFile } from "../../util/regular-file.ts";
-import { type ClusterConfig } from "./cluster-config.ts";
+import type { ClusterConfig } from "../../config/config.ts";
 import { loadKubeConfig, startErrorOf, type Impersonation, type LoadedKubeConfig } from "./kube-config.ts";
 
 export type HeaderValues = Readonly<Record<string, string | readonly string[]>>;

@@ -2,5 +2,4 @@
  * The client of one cluster over HTTP. `createKubeClient` loads the credentials (kube-config.ts, credentials.ts), keeps
  * the connections (connections.ts), limits the rate (token-bucket.ts) and classifies what goes wrong (kube-errors.ts).
  */
-export { type ClusterConfig } from "./cluster-config.ts";
 export { createKubeClient, type KubeClientDeps } from "./client.ts";

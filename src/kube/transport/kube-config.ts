@@ -9,7 +9,7 @@ import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import { load } from "js-yaml";
 import { StartError } from "../../lifecycle/component.ts";
 import { readRegularFile } from "../../util/regular-file.ts";
-import { type ClusterConfig } from "./cluster-config.ts";
+import type { ClusterConfig } from "../../config/config.ts";
 import { superviseExecPlugin, type ExecPlugin } from "./exec-plugin.ts";
 
 /** Ten times what a kubeconfig of 100 clusters with certificates inside takes. */

@@ -1,12 +1,7 @@
 /** Which health criterion a deletion is judged by: annotations may ask for another one than Available. */
 import { type Labels } from "../../api/pod.ts";
 import { type HealthCriterion } from "../../accounting/count/health-criterion.ts";
-
-/** An annotation (key and exact value) that asks for a criterion. */
-export interface CriterionAnnotation {
-  readonly criterion: HealthCriterion;
-  readonly annotation: { readonly key: string; readonly value: string };
-}
+import type { CriterionAnnotation } from "../../config/config.ts";
 
 /** The first of `choices` whose annotation is there with its value; none = Available. */
 export function criterionOf(annotations: Labels, choices: readonly CriterionAnnotation[]): HealthCriterion {

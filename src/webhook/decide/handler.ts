@@ -19,7 +19,7 @@ import { canMeet } from "../../accounting/count/health-criterion.ts";
 import { type Clock } from "../../util/clock.ts";
 import { type AdmissionRequest } from "../http/admission-review.ts";
 import { type WorkerClients } from "./cell-clients.ts";
-import { type CriterionAnnotation } from "./criteria.ts";
+import type { CriterionAnnotation } from "../../config/config.ts";
 import { allowed, type Decision, type Refused } from "./decision.ts";
 import { type Deletion } from "../protector/judge.ts";
 import { type WebhookMetrics } from "../metrics.ts";
@@ -41,9 +41,9 @@ export interface HandlerOptions {
   readonly reserveAll: ReserveAll;
   readonly events: ProtectorEvents;
   readonly workers: WorkerClients;
-  readonly criteria: readonly CriterionAnnotation[];
+  readonly healthCriteria: readonly CriterionAnnotation[];
   /** --webhook-dry-run. */
-  readonly isDryRun: boolean;
+  readonly dryRun: boolean;
   readonly clock: Clock;
   readonly metrics: WebhookMetrics;
 }
@@ -65,7 +65,7 @@ type DeletionSubject = Extract<Subject, { readonly kind: "deletion" }>;
 
 /** Throws only for programmer errors. */
 export function createHandler(options: HandlerOptions): Handler {
-  const { reserveAll, events, workers, criteria, isDryRun, clock, metrics } = options;
+  const { reserveAll, events, workers, healthCriteria, dryRun, clock, metrics } = options;
   // In the order of names, whatever order the flags gave.
   const cores = options.cores.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
@@ -108,7 +108,7 @@ export function createHandler(options: HandlerOptions): Handler {
     const { overload } = context;
     if (overload !== undefined && causeOf(request) === "EvictPod")
       return { kind: "refused", refusal: overload, isForced: false };
-    return readSubject(request, { ...context, workers, criteria, clock });
+    return readSubject(request, { ...context, workers, healthCriteria, clock });
   }
 
   return async (request, context) => {
@@ -118,7 +118,7 @@ export function createHandler(options: HandlerOptions): Handler {
     let subject = await read(request, context);
     // Of a deletion nothing more is read. A review may wait for seconds, and a large pod takes twenty times its bytes.
     request.oldObject = undefined;
-    let isForced = isDryRun || subject.isForced;
+    let isForced = dryRun || subject.isForced;
     const judge = async (): Promise<Decision> =>
       subject.kind === "deletion" ? decide(subject, context, caller, isForced) : withoutPod(subject);
     let decision = await judge();
@@ -126,7 +126,7 @@ export function createHandler(options: HandlerOptions): Handler {
       const present = await read(request, context);
       if (present.kind === "deletion" && present.pod.resourceVersion === subject.pod.resourceVersion) break;
       subject = present;
-      isForced = isDryRun || subject.isForced;
+      isForced = dryRun || subject.isForced;
       decision = readings < readingsMax ? await judge() : changesTooFast;
     }
     if (decision.kind === "error") metrics.httpError(cellID, `Handle/${decision.tag}`);

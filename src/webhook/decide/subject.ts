@@ -11,7 +11,8 @@ import { pods } from "../../kube/resources.ts";
 import { type Clock } from "../../util/clock.ts";
 import { type AdmissionRequest } from "../http/admission-review.ts";
 import { cellClient, type WorkerClients } from "./cell-clients.ts";
-import { type CriterionAnnotation, criterionOf } from "./criteria.ts";
+import type { CriterionAnnotation } from "../../config/config.ts";
+import { criterionOf } from "./criteria.ts";
 import { type Refused } from "./decision.ts";
 
 /** Only an aggregator asks what time a pod proves; reading it takes as long as the rest of the pod. */
@@ -34,7 +35,7 @@ export type Subject =
 export interface SubjectContext {
   readonly cellID: string;
   readonly workers: WorkerClients;
-  readonly criteria: readonly CriterionAnnotation[];
+  readonly healthCriteria: readonly CriterionAnnotation[];
   readonly clock: Clock;
   readonly deadlineMonotonicMs: number;
   readonly signal: AbortSignal | undefined;
@@ -70,7 +71,7 @@ const notRelevant: Refused = {
   audit: {},
 };
 
-function deletionOf(request: AdmissionRequest, { criteria }: SubjectContext): Subject {
+function deletionOf(request: AdmissionRequest, { healthCriteria }: SubjectContext): Subject {
   const raw = request.oldObject;
   if (raw === undefined) return failed("EmptyOldObject", "oldObject is missing in delete review request");
   if (raw === null) return failed("NilOldObject", "oldObject is nil");
@@ -87,7 +88,7 @@ function deletionOf(request: AdmissionRequest, { criteria }: SubjectContext): Su
     kind: "deletion",
     operation: "delete",
     pod,
-    criterion: criterionOf(own, criteria),
+    criterion: criterionOf(own, healthCriteria),
     isEvaluateOnly: request.dryRun === true,
     isForced: isForced(own),
   };
@@ -109,7 +110,7 @@ async function evictionOf(request: AdmissionRequest, context: SubjectContext): P
     kind: "deletion",
     operation: "evict",
     pod,
-    criterion: criterionOf(merged, context.criteria),
+    criterion: criterionOf(merged, context.healthCriteria),
     isEvaluateOnly: request.dryRun === true || asksForDryRun(raw),
     isForced: isForced(merged),
   };

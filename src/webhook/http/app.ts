@@ -27,7 +27,7 @@ export interface AppOptions {
   /** The cells that are served; empty = all. */
   readonly allowedCells: ReadonlySet<string>;
   /** --webhook-dry-run: nothing is refused, not for load either. */
-  readonly isDryRun: boolean;
+  readonly dryRun: boolean;
   readonly handler: Handler;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -91,7 +91,7 @@ class ReviewRoute {
 
   constructor(options: AppOptions) {
     this.#options = options;
-    const limit = new InFlightLimit(options.isDryRun);
+    const limit = new InFlightLimit(options.dryRun);
     this.#limit = limit;
     options.metrics.readReviewsInFlight(() => limit.inFlight);
   }

@@ -17,12 +17,12 @@ import { refusedForNow, type Refused } from "../decide/decision.ts";
 export const reviewsInFlightMax = 4_000;
 
 export class InFlightLimit {
-  readonly #isDryRun: boolean;
+  readonly #dryRun: boolean;
   #inFlight = 0;
 
-  /** With `isDryRun` (--webhook-dry-run) nothing is refused. */
-  constructor(isDryRun: boolean) {
-    this.#isDryRun = isDryRun;
+  /** With `dryRun` (--webhook-dry-run) nothing is refused. */
+  constructor(dryRun: boolean) {
+    this.#dryRun = dryRun;
   }
 
   /**
@@ -30,7 +30,7 @@ export class InFlightLimit {
    * `leave` is called.
    */
   enter(request: AdmissionRequest): Refused | undefined {
-    if (this.#inFlight >= reviewsInFlightMax && !this.#isDryRun && !isForced(request)) return overloaded();
+    if (this.#inFlight >= reviewsInFlightMax && !this.#dryRun && !isForced(request)) return overloaded();
     this.#inFlight += 1;
     return undefined;
   }

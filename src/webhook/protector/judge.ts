@@ -32,9 +32,9 @@ export function createJudge(options: {
   /** Used where a PodProtector sets none. */
   readonly history: HistoryConfig;
   /** Write pod names into the buckets of this cell. */
-  readonly recordsPodName: (cellID: string) => boolean;
+  readonly requiresPodName: (cellID: string) => boolean;
 }): Judge {
-  const { clock, history, recordsPodName } = options;
+  const { clock, history, requiresPodName } = options;
   return (view, countsLostUpTo, deletions) =>
     reserve(
       view.protector,
@@ -43,7 +43,7 @@ export function createJudge(options: {
         now: clock.epochMicros(),
         config: historyConfigOf(view.protector.spec.admissionHistoryConfig, history),
         countedSpec: view.spec.countedSpec,
-        recordsPodName,
+        requiresPodName,
         countsLostUpTo,
       },
     );

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type ManagedProcess } from "../child-processes.ts";
+import { type ManagedProcess } from "../../../scripts/child-processes.ts";
 import { type Cluster } from "../cluster.ts";
 import { schedulerArgs } from "../control-plane.ts";
 import { applyCrd } from "../crd.ts";

@@ -11,6 +11,7 @@ import { issueServerCertificate, type ServerCertificate } from "../../../scripts
 import { createPem, type Pem } from "../../unit/server/certificates.ts";
 import { type Cluster } from "../cluster.ts";
 import { floor, type Recovery, startRecoveryDrill } from "../recovery-drill.ts";
+import { clusterAt, writeKubeconfig } from "../../support/kubeconfig.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 
 const second = 1_000;
@@ -112,13 +113,10 @@ async function tokensReplaced(context: CaseContext): Promise<Figures> {
   const drill = await startRecoveryDrill(context, (cluster) => {
     if (cluster.name === "worker-2") return cluster.kubeconfigPath(rotatedUser);
     writeToken(cluster);
-    const authority = Buffer.from(cluster.caPem).toString("base64");
     const file = path.join(context.directory, `${cluster.name}.yaml`);
-    return writeKubeconfigOf(
-      file,
-      { server: cluster.url, "certificate-authority-data": authority },
-      { tokenFile: path.basename(tokenFile(cluster)) },
-    );
+    // The file's name is relative to the kubeconfig.
+    const user = { tokenFile: path.basename(tokenFile(cluster)) };
+    return writeKubeconfig(file, clusterAt(cluster.url, cluster.caPem), user);
   });
   const { core, first, second: other } = drill;
   const clusters = [core, first.cluster, other.cluster];
@@ -246,7 +244,8 @@ class Certificates {
   }
 
   kubeconfig(): string {
-    return writeKubeconfigOf(
+    // Relative to the kubeconfig.
+    return writeKubeconfig(
       this.#file("kubeconfig.yaml"),
       { server: this.cluster.url, "tls-server-name": rotatedServerName, "certificate-authority": "ca.crt" },
       { "client-certificate": "client.crt", "client-key": "client.key" },
@@ -260,20 +259,6 @@ class Certificates {
   #write(name: string, content: string): void {
     writeFileSync(this.#file(name), content, { mode: 0o600 });
   }
-}
-
-/** A kubeconfig whose credentials are in files, named relative to it. Returns its path. */
-function writeKubeconfigOf(file: string, cluster: object, user: object): string {
-  const config = {
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name: "e2e", cluster }],
-    users: [{ name: rotatedUser, user }],
-    contexts: [{ name: "e2e", context: { cluster: "e2e", user: rotatedUser } }],
-    "current-context": "e2e",
-  };
-  writeFileSync(file, JSON.stringify(config, null, 2), { mode: 0o600 });
-  return file;
 }
 
 /**

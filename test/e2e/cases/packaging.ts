@@ -11,7 +11,7 @@ import { manifestsFolder } from "../../manifests/manifest-files.ts";
 import { type ChrootRun, runInChroot } from "../../packaging/chroot.ts";
 import { sha256 } from "../../packaging/sha256.ts";
 import { unitCommandLine, verifySystemdUnit } from "../../packaging/systemd.ts";
-import { type ManagedProcess } from "../child-processes.ts";
+import { type ManagedProcess } from "../../../scripts/child-processes.ts";
 import { type Cluster } from "../cluster.ts";
 import {
   choosePorts,

@@ -3,7 +3,7 @@
  * left.
  */
 import { type JsonObject } from "../../double/engine/object.ts";
-import { type Draws } from "./draws.ts";
+import { type Draws } from "../../support/draws.ts";
 import { drawBrokenSelector } from "./selectors.ts";
 
 /** More buckets and digests than a webhook goes through. */

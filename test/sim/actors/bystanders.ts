@@ -10,7 +10,8 @@ import { asArray, asObject, type JsonObject, type KubeObject } from "../../doubl
 import { builtInResources } from "../../double/engine/resources.ts";
 import { type Cell, sideNamespace, uncountedLabel, type World } from "../world.ts";
 import { drawBrokenSpec, drawBrokenStatus } from "./broken-protectors.ts";
-import { Draws, quietly } from "./draws.ts";
+import { Draws } from "../../support/draws.ts";
+import { quietly } from "./quietly.ts";
 import { drawLabels, drawSelector } from "./selectors.ts";
 
 const { namespaces, pods } = builtInResources;
@@ -58,16 +59,16 @@ export class Bystanders {
     const { engine } = this.#world.core.server;
     const present = this.#protectors();
     const broken = present.filter(({ metadata }) => metadata.name.startsWith("bad-"));
-    const victim = this.#draws.pick(broken.length > 2 ? broken : present);
+    const victim = this.#draws.pickAny(broken.length > 2 ? broken : present);
     const draw = this.#draws.between(0, 1);
     if (victim === undefined || (draw < 0.4 && broken.length < 3)) {
       this.#created += 1;
-      const name = this.#draws.happens(0.05) ? `bad-${"x".repeat(240)}` : `bad-${this.#created}`;
-      const metadata = { name, ...(this.#draws.happens(0.1) ? { annotations: { [annotations.released]: "1" } } : {}) };
+      const name = this.#draws.chance(0.05) ? `bad-${"x".repeat(240)}` : `bad-${this.#created}`;
+      const metadata = { name, ...(this.#draws.chance(0.1) ? { annotations: { [annotations.released]: "1" } } : {}) };
       const body = { ...typeMeta, metadata, spec: drawBrokenSpec(this.#draws, this.#spec()) };
       await quietly(() => engine.create(protectors, sideNamespace, body, { caller }));
     } else if (draw < 0.6) {
-      const spec = this.#draws.happens(0.5) ? this.#spec() : drawBrokenSpec(this.#draws, this.#spec());
+      const spec = this.#draws.chance(0.5) ? this.#spec() : drawBrokenSpec(this.#draws, this.#spec());
       await this.#replace(victim, { spec });
     } else if (draw < 0.8) await this.#breakStatus(victim);
     else if (draw < 0.9) await this.#replace(victim, { status: undefined }, "status");
@@ -81,7 +82,7 @@ export class Bystanders {
     await this.#prepare();
     for (const cell of this.#world.cells) await this.#actOnPod(cell);
     if (this.#protectors().length < 2) await this.#actOnProtector();
-    const victim = this.#draws.pick(this.#protectors().filter(({ status }) => status !== undefined));
+    const victim = this.#draws.pickAny(this.#protectors().filter(({ status }) => status !== undefined));
     if (victim === undefined) return;
     const draw = this.#draws.between(0, 1);
     const counted = (aggregation: JsonObject): JsonObject => {
@@ -128,7 +129,7 @@ export class Bystanders {
   #goBuckets(buckets: readonly JsonObject[]): readonly JsonObject[] {
     const now = this.#world.ledger.nowMicros;
     const startTime = formatMicroTime(now as Parameters<typeof formatMicroTime>[0]);
-    const pod = this.#draws.pick(this.#podsOf(this.#draws.oneOf(this.#world.cells[0], ...this.#world.cells)));
+    const pod = this.#draws.pickAny(this.#podsOf(this.#draws.oneOf(this.#world.cells[0], ...this.#world.cells)));
     const added: JsonObject = this.#draws.oneOf<JsonObject>(
       { startTime, podUID: pod?.metadata.uid ?? "nobody" },
       // Of a deletion that was admitted and not carried out.
@@ -173,14 +174,14 @@ export class Bystanders {
     const { engine } = cell.server;
     const present = this.#podsOf(cell);
     for (const { metadata } of present) {
-      if (metadata.deletionTimestamp === undefined || this.#draws.happens(0.5)) continue;
+      if (metadata.deletionTimestamp === undefined || this.#draws.chance(0.5)) continue;
       await quietly(() =>
         engine.delete(pods, sideNamespace, metadata.name, { gracePeriodSeconds: 0 }, { caller: kubelet }),
       );
     }
-    const pod = this.#draws.pick(present);
+    const pod = this.#draws.pickAny(present);
     if (pod === undefined || present.length < podsPerCellMax) await this.#createPod(cell);
-    else if (this.#draws.happens(0.3)) {
+    else if (this.#draws.chance(0.3)) {
       const metadata = {
         labels: { tier: null, canary: null, ...drawLabels(this.#draws) },
         annotations: this.#wishes(),
@@ -201,7 +202,7 @@ export class Bystanders {
         spec: { containers: [{ name: "main", image: "side:1" }], terminationGracePeriodSeconds: 5 },
       }),
     );
-    if (created !== undefined && this.#draws.happens(0.7))
+    if (created !== undefined && this.#draws.chance(0.7))
       await this.#patchPod(cell, created, { status: this.#podStatus(cell) }, "status");
   }
 
@@ -210,7 +211,7 @@ export class Bystanders {
     const criterion = this.#draws.oneOf("", "Scheduled", "Initialized", "Running", "Ready", "Perfect");
     return {
       ...(criterion === "" ? {} : { [annotations.healthCriterion]: criterion }),
-      ...(this.#draws.happens(0.05) ? { [annotations.forceDelete]: "yes" } : {}),
+      ...(this.#draws.chance(0.05) ? { [annotations.forceDelete]: "yes" } : {}),
     };
   }
 
@@ -219,7 +220,7 @@ export class Bystanders {
     const phase = this.#draws.oneOf("Running", "Running", "Running", "Pending", "Succeeded", "Failed");
     const step = this.#draws.oneOf(4, 4, 4, 3, 2, 1, 0);
     const lastTransitionTime = formatSeconds(cell.server.engine.clock.epochMicros());
-    const hasTimes = this.#draws.happens(0.9);
+    const hasTimes = this.#draws.chance(0.9);
     const conditions = ["PodScheduled", "Initialized", "ContainersReady", "Ready"].map((type, index) => ({
       type,
       status: index < step ? "True" : "False",
@@ -231,11 +232,11 @@ export class Bystanders {
 
   async #deleteSome(cell: Cell): Promise<void> {
     const { engine } = cell.server;
-    const pod = this.#draws.pick(this.#podsOf(cell));
-    if (pod === undefined || this.#draws.happens(0.3)) return;
+    const pod = this.#draws.pickAny(this.#podsOf(cell));
+    if (pod === undefined || this.#draws.chance(0.3)) return;
     const { name } = pod.metadata;
     const draw = this.#draws.between(0, 1);
-    const options = { caller, dryRun: this.#draws.happens(0.1) };
+    const options = { caller, dryRun: this.#draws.chance(0.1) };
     if (draw < 0.5) {
       await quietly(() =>
         engine.delete(pods, sideNamespace, name, draw < 0.1 ? { gracePeriodSeconds: 0 } : {}, options),
@@ -263,11 +264,11 @@ export class Bystanders {
     const { protectors } = this.#world;
     const { engine } = this.#world.core.server;
     const present = this.#protectors().filter(({ metadata }) => metadata.name.startsWith("side-"));
-    const chosen = this.#draws.pick(present);
+    const chosen = this.#draws.pickAny(present);
     const draw = this.#draws.between(0, 1);
     if (chosen === undefined || (draw < 0.4 && present.length < protectorsMax)) {
       this.#created += 1;
-      const labels = this.#draws.happens(0.1) ? { [uncountedLabel]: "yes" } : {};
+      const labels = this.#draws.chance(0.1) ? { [uncountedLabel]: "yes" } : {};
       const body = { ...typeMeta, metadata: { name: `side-${this.#created}`, labels }, spec: this.#spec() };
       await quietly(() => engine.create(protectors, sideNamespace, body, { caller }));
       return;
@@ -283,7 +284,7 @@ export class Bystanders {
     } else if (draw < 0.8) {
       await quietly(() => engine.delete(protectors, sideNamespace, name, {}, { caller }));
       // Somebody creates it anew at once.
-      if (this.#draws.happens(0.5)) {
+      if (this.#draws.chance(0.5)) {
         const body = { ...typeMeta, metadata: { name }, spec: this.#spec() };
         await quietly(() => engine.create(protectors, sideNamespace, body, { caller }));
       }
@@ -296,13 +297,13 @@ export class Bystanders {
       minAvailable: draws.whole(0, 4),
       minReadySeconds: draws.oneOf(0, 0, 5),
       selector: drawSelector(draws),
-      ...(draws.happens(0.3) ? { aggregationSelector: drawSelector(draws) } : {}),
-      ...(draws.happens(0.5)
+      ...(draws.chance(0.3) ? { aggregationSelector: drawSelector(draws) } : {}),
+      ...(draws.chance(0.5)
         ? {
             admissionHistoryConfig: {
-              ...(draws.happens(0.5) ? { maxConcurrentLag: draws.whole(0, 2) } : {}),
-              ...(draws.happens(0.5) ? { compactThreshold: draws.whole(0, 3) } : {}),
-              ...(draws.happens(0.5) ? { aggregationRateMillis: draws.whole(0, 3_000) } : {}),
+              ...(draws.chance(0.5) ? { maxConcurrentLag: draws.whole(0, 2) } : {}),
+              ...(draws.chance(0.5) ? { compactThreshold: draws.whole(0, 3) } : {}),
+              ...(draws.chance(0.5) ? { aggregationRateMillis: draws.whole(0, 3_000) } : {}),
             },
           }
         : {}),

@@ -6,7 +6,7 @@ import { type SimProcess } from "../processes/process.ts";
 import { type World } from "../world.ts";
 import { Bystanders } from "./bystanders.ts";
 import { type Deleters } from "./deleters.ts";
-import { quietly } from "./draws.ts";
+import { quietly } from "./quietly.ts";
 import { OddDeployments } from "./deployments.ts";
 import { OddReviews } from "./odd-reviews.ts";
 import { type ProtectorOwner } from "./protectors.ts";

@@ -7,7 +7,8 @@ import { protectorNameOf } from "../../../src/generator/deployment-plan.ts";
 import { type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources, type ResourceType } from "../../double/engine/resources.ts";
 import { sideNamespace, type World } from "../world.ts";
-import { Draws, quietly } from "./draws.ts";
+import { Draws } from "../../support/draws.ts";
+import { quietly } from "./quietly.ts";
 import { drawSelector } from "./selectors.ts";
 
 const { deployments, namespaces } = builtInResources;
@@ -44,9 +45,9 @@ export class OddDeployments {
 
   async #create(name: string): Promise<void> {
     const { engine } = this.#world.core.server;
-    if (this.#draws.happens(0.1)) await this.#occupy(protectorNameOf(name));
+    if (this.#draws.chance(0.1)) await this.#occupy(protectorNameOf(name));
     const matchLabels = { app: "side" };
-    const hasExpressions = this.#draws.happens(0.3);
+    const hasExpressions = this.#draws.chance(0.3);
     const selector = {
       matchLabels,
       ...(hasExpressions ? { matchExpressions: [{ key: "app", operator: "Exists" }] } : {}),
@@ -66,7 +67,7 @@ export class OddDeployments {
   }
 
   #labels(): JsonObject {
-    return this.#draws.happens(0.25) ? { unprotected: "yes" } : { unprotected: "no" };
+    return this.#draws.chance(0.25) ? { unprotected: "yes" } : { unprotected: "no" };
   }
 
   #scale(): JsonObject {
@@ -82,9 +83,9 @@ export class OddDeployments {
     const replicas = draws.oneOf<number | undefined>(undefined, 0, 1, 3, 10);
     return {
       ...(replicas === undefined ? {} : { replicas }),
-      strategy: draws.happens(0.2) ? { type: "Recreate" } : { type: "RollingUpdate", rollingUpdate },
-      ...(draws.happens(0.2) ? { paused: true } : {}),
-      ...(draws.happens(0.5) ? { minReadySeconds: draws.whole(0, 5) } : {}),
+      strategy: draws.chance(0.2) ? { type: "Recreate" } : { type: "RollingUpdate", rollingUpdate },
+      ...(draws.chance(0.2) ? { paused: true } : {}),
+      ...(draws.chance(0.5) ? { minReadySeconds: draws.whole(0, 5) } : {}),
     };
   }
 
@@ -132,10 +133,10 @@ export class OddDeployments {
       { metadata: { annotations: { [annotations.released]: "true" } } },
       { metadata: { annotations: { [annotations.removeCellOnce]: "a" } } },
     ];
-    if (this.#draws.happens(0.05)) return await this.#fight(name);
-    const change = this.#draws.pick(changes);
+    if (this.#draws.chance(0.05)) return await this.#fight(name);
+    const change = this.#draws.pickAny(changes);
     if (change !== undefined) await this.#patch(protectors, name, change);
-    if (this.#draws.happens(0.15)) await quietly(() => core.server.engine.delete(protectors, sideNamespace, name));
+    if (this.#draws.chance(0.15)) await quietly(() => core.server.engine.delete(protectors, sideNamespace, name));
   }
 
   /** Another controller insists on what it wants. */

@@ -10,7 +10,7 @@ import { builtInResources } from "../../double/engine/resources.ts";
 import { type SimProcess } from "../processes/process.ts";
 import { sideNamespace, type World } from "../world.ts";
 import { type Rng } from "../../../src/util/rng.ts";
-import { Draws } from "./draws.ts";
+import { Draws } from "../../support/draws.ts";
 
 const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "odd", namespace: sideNamespace } };
 const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "odd", namespace: sideNamespace } };
@@ -55,7 +55,7 @@ export class OddReviews {
       ({ server }) => server.engine.list(builtInResources.pods, sideNamespace).items,
     );
     const terminating = present.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
-    const podOfSide = this.#draws.pick(terminating.length > 0 && this.#draws.happens(0.3) ? terminating : present);
+    const podOfSide = this.#draws.pickAny(terminating.length > 0 && this.#draws.chance(0.3) ? terminating : present);
     const name = podOfSide?.metadata.name ?? "odd";
     return this.#draws.oneOf<JsonObject>(
       { resource: { group: "apps", version: "v1", resource: "deployments" } },

@@ -2,7 +2,7 @@
 import { type Rng } from "../../../src/util/rng.ts";
 import { type JsonObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
-import { quietly } from "./draws.ts";
+import { quietly } from "./quietly.ts";
 import { namespace, type World } from "../world.ts";
 
 const { deployments } = builtInResources;

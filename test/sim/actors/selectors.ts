@@ -1,6 +1,6 @@
 /** Label selectors and labels of every kind that a PodProtector may meet, drawn by a world's people. */
 import { type JsonObject } from "../../double/engine/object.ts";
-import { type Draws } from "./draws.ts";
+import { type Draws } from "../../support/draws.ts";
 
 const workload = { key: "app", operator: "In", values: ["side", "side-2"] };
 
@@ -36,10 +36,10 @@ export function drawSelector(draws: Draws): JsonObject {
 export function drawLabels(draws: Draws): Readonly<Record<string, string>> {
   return {
     app: draws.oneOf("side", "side", "side-2"),
-    ...(draws.happens(0.6) ? { tier: draws.oneOf("front", "spot", "v1") } : {}),
-    ...(draws.happens(0.2) ? { canary: "yes" } : {}),
-    ...(draws.happens(0.2) ? { zone: "v2" } : {}),
-    ...(draws.happens(0.1) ? Object.fromEntries(names("k", 18).map((key) => [key, "x"])) : {}),
+    ...(draws.chance(0.6) ? { tier: draws.oneOf("front", "spot", "v1") } : {}),
+    ...(draws.chance(0.2) ? { canary: "yes" } : {}),
+    ...(draws.chance(0.2) ? { zone: "v2" } : {}),
+    ...(draws.chance(0.1) ? Object.fromEntries(names("k", 18).map((key) => [key, "x"])) : {}),
   };
 }
 

@@ -9,7 +9,7 @@ import { type JsonObject, type KubeObject, asObject } from "../../double/engine/
 import { builtInResources } from "../../double/engine/resources.ts";
 import { formatSeconds } from "../../double/engine/metadata.ts";
 import { type Cell, namespace, type World } from "../world.ts";
-import { quietly } from "./draws.ts";
+import { quietly } from "./quietly.ts";
 
 const { pods } = builtInResources;
 /** A pod that is gone is replaced after so long, and is ready after so long again. */

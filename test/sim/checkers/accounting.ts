@@ -31,7 +31,8 @@ export interface AccountingOptions {
   readonly compactThreshold: number;
   readonly onBreach: (breach: Breach) => void;
   /**
-   * A breach by what the restore of a worker took away, before a snapshot of the new history had shown it (design 2.6).
+   * A breach by what the restore of a worker took away, before a snapshot of the new history had shown it
+   * (docs/accounting.md#what-is-left-open).
    */
   readonly onRestoreBreach: (breach: Breach) => void;
 }
@@ -58,7 +59,7 @@ interface Recorded {
   readonly minAvailable: number;
 }
 
-/** Follows one PodProtector through its life. */
+/** Follows one PodProtector from its creation to its deletion. */
 export class AccountingChecker {
   readonly #options: AccountingOptions;
   readonly #name: string;

@@ -1,6 +1,6 @@
 /**
  * Counts are those of the snapshot which they name, never go back, and the first ones include everything before them
- * (design 2.4).
+ * (docs/accounting.md#counts).
  */
 import { parseTime } from "../../../src/api/micro-time.ts";
 import { type PodProtector, type Aggregation } from "../../../src/api/v1alpha1/pod-protector.ts";

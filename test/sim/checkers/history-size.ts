@@ -1,6 +1,6 @@
 /**
  * An admission history stays short: beyond the threshold it is packed, and there are limits to what it holds at all
- * (design 2.2).
+ * (docs/accounting.md#packing).
  */
 import { type Bucket, type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { bucketKind } from "../../../src/accounting/history/bucket.ts";

@@ -1,6 +1,6 @@
 /**
- * A review that has reached a living replica is answered in time, or its caller has gone: within the timeout that the
- * API server names less its rounding (design 3, point 6), by the replica's own clock. A paused replica may answer as
+ * A review that has reached a running replica is answered in time, or its caller has gone: within the timeout that the
+ * API server names less its rounding (docs/webhook.md#deadlines), by the replica's own clock. A paused replica may answer as
  * soon as it goes on. Nobody works on for a caller that has gone.
  */
 import { type Kernel } from "../kernel/kernel.ts";

@@ -16,7 +16,7 @@ import { type AccountingChecker } from "./accounting.ts";
 import { type Ledger } from "./ledger.ts";
 import { checkAnswered, checkUnanswered } from "./review-times.ts";
 
-/** A webhook whose clock is that much behind may still call a pod young (design 2.6 reports it apart). */
+/** A webhook whose clock is that much behind may still call a pod young (docs/accounting.md#what-is-left-open). */
 const youthSlackMs = 1_000;
 
 /** A review has left the webhook for certain after so long. */
@@ -37,7 +37,7 @@ export class ReviewChecker implements ReviewObserver {
   readonly #world: Reviewed;
   /** When a deletion of the pod was asked for last, not as a dry run; by cell and name. */
   readonly #askedAtMs = new Map<string, number>();
-  /** Reviews that have reached a replica in its present life and have not been answered. */
+  /** Reviews that have reached a replica since it last started and have not been answered. */
   readonly #open = new WeakMap<SimNode, number>();
 
   constructor(world: Reviewed) {

@@ -1,5 +1,6 @@
 /**
- * Settled admissions: nothing leaves a history but by a row of the settlement table (design 2.3), and nobody is counted
+ * Settled admissions: nothing leaves a history but by a row of the settlement table
+ * (docs/accounting.md#settlement), and nobody is counted
  * whose admitted deletion may still happen.
  */
 import { type Aggregation, type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";

@@ -1,4 +1,7 @@
-/** Which pods a PodProtector selects and counts, and how many of them truly stand: the floor of design 2.6. */
+/**
+ * Which pods a PodProtector selects and counts, and how many of them truly stand: what the floor is compared with
+ * (docs/accounting.md#the-promise).
+ */
 import assert from "node:assert/strict";
 import { parseTime } from "../../../src/api/micro-time.ts";
 import { type PodRecord } from "../../../src/api/pod.ts";
@@ -62,7 +65,7 @@ export class Standing {
 
   /**
    * Pods that stand whatever the open admissions do: they meet the criterion, or are counted and do not meet it for
-   * reasons of their own (own unavailability, forced deletions: design 2.6). `open`: pods that are taken for deleted
+   * reasons of their own (own unavailability, forced deletions: docs/accounting.md#the-promise). `open`: pods that are taken for deleted
    * because of their records. `former`: pods that are counted as they were before the restore of a worker, by UID.
    */
   count(object: PodProtector, open: ReadonlySet<string>, former: ReadonlyMap<string, TruePod> = new Map()): number {

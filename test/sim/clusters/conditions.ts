@@ -62,7 +62,7 @@ const noRates: Rates = {
 
 export interface Stall {
   readonly durationMs: number;
-  /** DELETE and eviction requests live at most 34 s, others 60 s. */
+  /** DELETE and eviction requests take at most 34 s, others 60 s (docs/kubernetes.md#timeouts). */
   readonly requestLifeMs: number;
 }
 
@@ -97,7 +97,7 @@ export class ServerConditions {
   /** Says what goes wrong with a request, before any rate is drawn; for scenarios. */
   script: ((request: RestRequest) => ServerFault | undefined) | undefined;
   /**
-   * Takes a commit into its hands: resolves to whether its request still lives, or rejects with what it is answered;
+   * Takes a commit into its hands: resolves to whether its request is still open, or rejects with what it is answered;
    * undefined = not this one.
    */
   holdCommit: ((type: ResourceType, key: string) => Promise<boolean> | undefined) | undefined;

@@ -1,6 +1,6 @@
 /**
  * How far each client has been told of the PodProtectors: a replica that does not know of one yet cannot enforce it
- * (design 2.6).
+ * (docs/accounting.md#the-promise).
  */
 import { asObject } from "../../double/engine/object.ts";
 import { type WatchEvent } from "../../double/engine/watch.ts";
@@ -18,7 +18,7 @@ export interface Edit {
   readonly sinceMs: number;
 }
 
-/** A review lives for seconds; older deliveries tell nothing more. */
+/** A review takes seconds; older deliveries tell nothing more. */
 const kept = 2_000;
 
 function isOfProtectors({ method, path }: RestRequest): boolean {

@@ -15,7 +15,7 @@ import {
 } from "../../double/engine/status.ts";
 import { corrupted, truncated } from "../../double/http/faulty-stream.ts";
 import { errorResponse, type RestRequest, type RestResponse } from "../../double/rest/rest.ts";
-import { Draws } from "../actors/draws.ts";
+import { Draws } from "../../support/draws.ts";
 
 const page = "<html><body><h1>502 Bad Gateway</h1></body></html>";
 const success = JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Success" });
@@ -28,7 +28,7 @@ const endlessLineBytes = 17 * 1024 * 1024;
  */
 export function oddAnswer(rng: Rng, request: RestRequest, sound: string, unfenced: string): string {
   const draws = new Draws(rng);
-  if (isFence(request) && request.path.includes(`/namespaces/${unfenced}/`) && draws.happens(0.5))
+  if (isFence(request) && request.path.includes(`/namespaces/${unfenced}/`) && draws.chance(0.5))
     return withMetadata(sound, { annotations: {} });
   return draws.oneOf(
     truncated(sound),
@@ -50,7 +50,7 @@ export function oddAnswer(rng: Rng, request: RestRequest, sound: string, unfence
 /** A line that no watch should have. */
 export function oddLine(rng: Rng): string {
   const draws = new Draws(rng);
-  if (draws.happens(0.05)) return "x".repeat(endlessLineBytes);
+  if (draws.chance(0.05)) return "x".repeat(endlessLineBytes);
   const event = draws.oneOf<unknown>(
     null,
     "ADDED",
@@ -68,11 +68,11 @@ export function oddLine(rng: Rng): string {
 
 /**
  * The request was not carried out. No policy refuses fences here: pods that cannot be fenced settle by the window,
- * which proves less (design 2.3).
+ * which proves less (docs/accounting.md#fences).
  */
 export function refusal(rng: Rng, request: RestRequest): RestResponse {
   const draws = new Draws(rng);
-  if (draws.happens(0.1)) return { kind: "text", code: 502, text: page };
+  if (draws.chance(0.1)) return { kind: "text", code: 502, text: page };
   const drawn = drawRefusal(draws);
   const isPolicy = [400, 403, 422].includes(drawn.code);
   return errorResponse(isPolicy && isFence(request) ? internalError("injected") : drawn);

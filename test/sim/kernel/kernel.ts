@@ -1,5 +1,5 @@
 /**
- * The heart of the simulation: one queue of events in virtual time. An event runs when everything that earlier ones set
+ * The core of the simulation: one queue of events in virtual time. An event runs when everything that earlier ones set
  * off has come to rest, so that code made of promises behaves the same in every run. Nothing here knows of Kubernetes.
  */
 import { createHash } from "node:crypto";

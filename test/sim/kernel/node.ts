@@ -1,5 +1,5 @@
 /**
- * A machine, or a process on it: a clock of its own, which may be off, drift and jump, and a life that may end. A dead
+ * A machine, or a process on it: a clock of its own, which may be off, drift and jump; it may die. A dead
  * node's timers never fire, so that its code stops at the very point where it waits; a paused one's fire late.
  */
 import { type MonotonicMs, type Clock, type EpochMicros, type Timer } from "../../../src/util/clock.ts";

@@ -40,7 +40,7 @@ export interface Bounds {
 const hangMs = 60_000;
 const child = fileURLToPath(new URL("child.ts", import.meta.url));
 
-/** Lives the worlds of the mutation until something is found. Rejects when the child cannot do that. */
+/** Runs the worlds of the mutation until something is found. Rejects when the child cannot do that. */
 export function tryMutation(mutation: Mutation, bounds: Bounds): Promise<Verdict> {
   const { firstSeed, lastSeed, limitMs, code } = bounds;
   const startMs = performance.now();

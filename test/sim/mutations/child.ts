@@ -1,10 +1,10 @@
 /**
- * A process with one mutation: lives worlds from seed to seed until something is found, or plays the mutation's
+ * A process with one mutation: runs worlds from seed to seed until something is found, or plays the mutation's
  * scenario. Arguments: the name of the mutation, "mutated" or "plain" (the same worlds with the code as it is), the
  * first and the last seed, and the time in milliseconds after which no further world begins. Writes a JSON line before
  * each world, and one at the end.
  */
-import { type live as Live } from "../life.ts";
+import type * as Run from "../run.ts";
 import type * as Player from "../scenarios/player.ts";
 import { readScenarios } from "../scenarios/scenario-file.ts";
 import { Copies } from "../scenarios/without-rule.ts";
@@ -16,7 +16,7 @@ const mutation = mutations.find((one) => one.name === name);
 if (mutation === undefined) throw new Error(`there is no mutation ${name}`);
 const copies = new Copies();
 const inPlace = code === "plain" ? [] : [mutation];
-const { live } = await copies.load<{ live: typeof Live }>(new URL("../life.ts", import.meta.url), inPlace);
+const { runWorld } = await copies.load<typeof Run>(new URL("../run.ts", import.meta.url), inPlace);
 
 function say(line: ChildLine): void {
   process.stdout.write(`${JSON.stringify(line)}\n`);
@@ -56,7 +56,7 @@ const { only, plan = {} } = mutation;
 const overrides = { plan, ...(only !== undefined && { only: new Set(only) }) };
 for (; seed <= Number(last) && performance.now() - startMs < Number(limitMs); seed += 1) {
   say({ kind: "seed", seed });
-  const { failure } = await live({ seed, ...overrides });
+  const { failure } = await runWorld({ seed, ...overrides });
   if (failure !== undefined) found(seed, "checker", failure.message);
 }
 say({ kind: "survived", worlds: seed - Number(first) });

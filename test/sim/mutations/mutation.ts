@@ -1,6 +1,5 @@
 /**
- * A deliberate mistake in the heart of the product, as a replacement of text in its source. The simulation must notice
- * it.
+ * A deliberate mistake in the product's core logic, as a replacement of text in its source. The simulation must notice it.
  */
 import { type FaultClass } from "../plan.ts";
 import { type PlanSettings } from "../workers/task.ts";
@@ -8,7 +7,7 @@ import { type PlanSettings } from "../workers/task.ts";
 export interface Mutation {
   /** In lower case with dashes; also the name on the command line. */
   readonly name: string;
-  /** The rule of the design that it breaks. */
+  /** The rule that it breaks. */
   readonly why: string;
   /** Below src/. */
   readonly file: string;

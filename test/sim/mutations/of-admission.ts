@@ -1,4 +1,4 @@
-/** Mutations of what a webhook does: judge, record, compare and swap (design 2.2, 2.5, 3). */
+/** Mutations of what a webhook does: judge, record, compare and swap (docs/accounting.md#reservation). */
 import { type Mutation } from "./mutation.ts";
 
 export const mutationsOfAdmission: readonly Mutation[] = [

@@ -1,4 +1,4 @@
-/** Mutations of counting, of the fence that counts carry, and of the watches that both stand on (design 2.1, 2.4). */
+/** Mutations of counting, of the fence that counts carry, and of the watches that both stand on (docs/accounting.md#counts). */
 import { type Mutation } from "./mutation.ts";
 
 export const mutationsOfCounts: readonly Mutation[] = [
@@ -75,14 +75,14 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "aggregator-leaves-the-summary",
     why: "the summary of a written status is that of its cells",
-    file: "aggregator/reconcile.ts",
+    file: "aggregator/cell-writer.ts",
     find: `return { ...status, cells: all, summary: summarize(all) };`,
     replace: `return { ...status, cells: all, summary: status?.summary ?? summarize(all) };`,
   },
   {
     name: "aggregator-drops-other-cells",
     why: "an aggregator writes its own cell only",
-    file: "aggregator/reconcile.ts",
+    file: "aggregator/cell-writer.ts",
     find: `const all = known ? cells.map((other) => (other.cellID === cell.cellID ? cell : other)) : [...cells, cell];`,
     replace: `const all = known ? [cell] : [...cells, cell];`,
   },
@@ -98,9 +98,9 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "every-list-is-a-barrier",
     why: "only the consistent first list is a barrier, from the moment when it was sent",
-    file: "aggregator/controller.ts",
-    find: `if (first && this.#podsStartedAtMs !== undefined) this.barriers.listed(this.#podsStartedAtMs);`,
-    replace: `this.barriers.listed(this.deps.clock.monotonicMs());`,
+    file: "aggregator/cell-watch.ts",
+    find: `if (first && this.#podsStartedAtMs !== undefined) this.#barriers.listed(this.#podsStartedAtMs);`,
+    replace: `this.#barriers.listed(this.#options.clock.monotonicMs());`,
     scenario: "26b-stale-list-is-no-barrier",
   },
   {

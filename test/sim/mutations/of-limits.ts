@@ -1,4 +1,4 @@
-/** Mutations of what ends, and of what is let go of (design 3 and 4, rule 4 of the house). */
+/** Mutations of what ends, and of what is let go of (docs/contributing.md#limits). */
 import { type Mutation } from "./mutation.ts";
 
 export const mutationsOfLimits: readonly Mutation[] = [
@@ -49,15 +49,15 @@ export const mutationsOfLimits: readonly Mutation[] = [
   {
     name: "answered-fence-is-waited-for",
     why: "who waits for a fence is forgotten when it has been answered",
-    file: "aggregator/controller.ts",
-    find: `this.#fencePool.delete(podUID);`,
+    file: "aggregator/waiting.ts",
+    find: `this.#fences.delete(podUID);`,
     replace: ``,
     only: ["other-refusals"],
   },
   {
     name: "pools-are-not-emptied",
     why: "who waits for an event or a barrier waits once",
-    file: "aggregator/controller.ts",
+    file: "aggregator/waiting.ts",
     find: `keys.clear();`,
     replace: ``,
   },

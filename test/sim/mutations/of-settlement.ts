@@ -1,4 +1,4 @@
-/** Mutations of settlement, fences, barriers and compaction (design 2.2, 2.3). */
+/** Mutations of settlement, fences, barriers and compaction (docs/accounting.md#settlement). */
 import { type Mutation } from "./mutation.ts";
 
 export const mutationsOfSettlement: readonly Mutation[] = [
@@ -53,7 +53,7 @@ export const mutationsOfSettlement: readonly Mutation[] = [
     why: "an eviction settles by the settle window, not by the fence delay",
     file: "accounting/settle/settlement.ts",
     find: `const fromMs = seen.sinceMs + input.config.settleWindowMs;`,
-    replace: `const fromMs = seen.sinceMs + input.config.fenceDelayMs;`,
+    replace: `const fromMs = seen.sinceMs + input.config.settlementFenceDelayMs;`,
   },
   {
     name: "any-barrier-will-do",

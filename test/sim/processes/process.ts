@@ -1,6 +1,6 @@
 /**
  * A process of the product in the simulation: the same composition as main.ts's, on a simulated machine. Started,
- * killed at any moment, stopped in good order, started again; each life is a new node with nothing remembered.
+ * killed at any moment, stopped in good order, started again; each start is a new node with nothing remembered.
  */
 import { type Config } from "../../../src/config/index.ts";
 import { type Component, type HealthCheck } from "../../../src/lifecycle/component.ts";
@@ -43,15 +43,14 @@ export class SimProcess {
   /** What the process serves over HTTP: set while it listens. */
   #fetch: ServerOptions["fetch"] | undefined;
   #gauges = new Gauges();
-  /** Counts the lives. */
-  #lives = 0;
+  #starts = 0;
 
   constructor(options: ProcessOptions) {
     this.options = options;
     this.name = options.name;
   }
 
-  /** The node of the present life; undefined between two lives. */
+  /** The node since the last start; undefined while the process is down. */
   node(): SimNode | undefined {
     return this.#node;
   }
@@ -61,7 +60,7 @@ export class SimProcess {
     return this.#fetch;
   }
 
-  /** Of the present life: by name, with the values of the labels behind it. */
+  /** Since the last start: by name, with the values of the labels behind it. */
   gauges(): ReadonlyMap<string, number> {
     return this.#gauges.read();
   }
@@ -73,7 +72,7 @@ export class SimProcess {
   async start(): Promise<void> {
     const { name, role, kernel, network, clock, servers } = this.options;
     const node = new SimNode(kernel, name, clock);
-    this.#lives += 1;
+    this.#starts += 1;
     this.#node = node;
     this.#checks = [];
     const gauges = new Gauges();
@@ -83,7 +82,8 @@ export class SimProcess {
     const shared = {
       config,
       clock: node.clock,
-      rng: kernel.rng(`${name} life ${this.#lives}`),
+      // The text decides what is drawn: with another one every seed is another world.
+      rng: kernel.rng(`${name} life ${this.#starts}`),
       logger: createLogger(kernel, name),
       metrics: gauges.metrics,
       dispatchers: () => ({ requests: dispatcher, streams: dispatcher }),
@@ -110,7 +110,7 @@ export class SimProcess {
     for (const component of components) await component.start();
   }
 
-  /** kill -9: connections are reset, and nothing of this life ever runs again. */
+  /** kill -9: connections are reset, and nothing of it ever runs again. */
   kill(): void {
     const node = this.#node;
     if (node === undefined) return;

@@ -47,7 +47,7 @@ export type Fate = "none" | "hold" | "dropped";
 const patienceMs = 60_000;
 /** What a dropped deletion is answered. */
 const otherPolicy = "another policy refuses";
-/** Requests to delete live so long (design 2.1). */
+/** A request to delete takes at most so long (docs/kubernetes.md#timeouts). */
 const requestLifeMs = 34_000;
 /** API requests of the product that scenarios count. */
 export type Counted = "fences" | "barriers" | "writes";

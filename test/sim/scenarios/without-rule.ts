@@ -1,6 +1,6 @@
 /**
  * Loads modules of this repository a second time, with rules of the product switched off: every file that is mutated,
- * or imports such a one, is loaded under a URL of its own, so that many copies live beside each other in one process,
+ * or imports such a one, is loaded under a URL of its own, so that many copies fit into one process,
  * and nothing changes on disk. Other files are shared by all copies. The checkers of a copy use the product's pure
  * functions as they are, or they would make the same mistake.
  */

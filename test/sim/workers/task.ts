@@ -1,13 +1,13 @@
-/** One life as a task for a worker: what goes in and what comes out can both be sent between threads. */
+/** One run as a task for a worker: what goes in and what comes out can both be sent between threads. */
 import { createSeededRng } from "../../support/seeded-rng.ts";
-import { live } from "../life.ts";
+import { runWorld } from "../run.ts";
 import { drawPlan, type FaultClass, type Plan } from "../plan.ts";
 import { type World } from "../world.ts";
 
 /** What of a plan can be set from outside; its faults are set by `only`. */
 export type PlanSettings = Partial<Omit<Plan, "faults" | "severity" | "rates">>;
 
-export interface LifeTask {
+export interface RunTask {
   readonly seed: number;
   /** Default: observed. */
   readonly algorithm?: string;
@@ -17,8 +17,8 @@ export interface LifeTask {
   readonly argv?: readonly string[];
 }
 
-export interface LifeOutcome {
-  readonly task: LifeTask;
+export interface RunOutcome {
+  readonly task: RunTask;
   /** What is wrong, if anything is. */
   readonly finding: string | undefined;
   readonly deletions: number;
@@ -40,15 +40,15 @@ export interface LifeOutcome {
   readonly recent: readonly string[];
 }
 
-/** The plan that the task lives by. */
-export function planOf({ seed, only, plan }: LifeTask): Plan {
+/** The plan of the task's world. */
+export function planOf({ seed, only, plan }: RunTask): Plan {
   return { ...drawPlan(createSeededRng(seed), only === undefined ? undefined : new Set(only)), ...plan };
 }
 
-/** `onWorld` is told of the world before it lives. Never rejects for anything that the product does. */
-export async function liveTask(task: LifeTask, onWorld: (world: World) => void = () => {}): Promise<LifeOutcome> {
+/** `onWorld` is told of the world before it runs. Never rejects for anything that the product does. */
+export async function runTask(task: RunTask, onWorld: (world: World) => void = () => {}): Promise<RunOutcome> {
   const { only, ...options } = task;
-  const result = await live({ ...options, ...(only === undefined ? {} : { only: new Set(only) }), onWorld });
+  const result = await runWorld({ ...options, ...(only === undefined ? {} : { only: new Set(only) }), onWorld });
   const { deletions, admitted, refused, breaches, restoreBreaches, faults } = result.totals;
   return {
     task,
@@ -68,8 +68,8 @@ export async function liveTask(task: LifeTask, onWorld: (world: World) => void =
   };
 }
 
-/** The outcome of a life that took its worker with it: nothing is known of it but why. */
-export function lostOutcome(task: LifeTask, finding: string): LifeOutcome {
+/** The outcome of a run that took its worker with it: nothing is known of it but why. */
+export function lostOutcome(task: RunTask, finding: string): RunOutcome {
   return {
     task,
     finding,

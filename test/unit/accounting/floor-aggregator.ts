@@ -29,7 +29,7 @@ export class FloorAggregator {
   readonly cellID: string;
   #firstSeen = new FirstSeen();
   #memory = new CellMemory();
-  #fences = new FenceRegistry(settlementConfig.fenceDelayMs, settlementConfig.settleWindowMs);
+  #fences = new FenceRegistry(settlementConfig.settlementFenceDelayMs, settlementConfig.settleWindowMs);
   #pods = new Map<string, PodRecord>();
   #appliedEvents = 0;
   #snapshotVersion = 10;
@@ -52,7 +52,7 @@ export class FloorAggregator {
     const events = this.#events().length;
     this.#firstSeen = new FirstSeen();
     this.#memory = new CellMemory();
-    this.#fences = new FenceRegistry(settlementConfig.fenceDelayMs, settlementConfig.settleWindowMs);
+    this.#fences = new FenceRegistry(settlementConfig.settlementFenceDelayMs, settlementConfig.settleWindowMs);
     this.#pods = new Map();
     this.#appliedEvents = 0;
     this.#snapshotVersion = 10;

@@ -121,7 +121,7 @@ export function context(changes: Partial<ReservationContext> = {}): ReservationC
     now: at(10),
     config: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
     countedSpec: "spec",
-    recordsPodName: () => false,
+    requiresPodName: () => false,
     countsLostUpTo: new Map(),
     ...changes,
   };
@@ -142,12 +142,12 @@ export function snapshot(pods: readonly SnapshotPod[], snapshotVersion: number, 
   };
 }
 
-export const settlementConfig = { fenceDelayMs: 10_000, settleWindowMs: 75_000 } as const;
+export const settlementConfig = { settlementFenceDelayMs: 10_000, settleWindowMs: 75_000 } as const;
 
 /** An aggregator's view of one cell: what it has seen of the buckets and what it knows of fences. */
 export class Bench {
   readonly firstSeen = new FirstSeen();
-  readonly fences = new FenceRegistry(settlementConfig.fenceDelayMs, settlementConfig.settleWindowMs);
+  readonly fences = new FenceRegistry(settlementConfig.settlementFenceDelayMs, settlementConfig.settleWindowMs);
   buckets: readonly Bucket[] = [];
 
   see(buckets: readonly Bucket[], nowMs: number, continuous = true): this {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { parseResourceVersion, type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { BarrierTracker } from "../../../src/aggregator/barrier.ts";
+import { at } from "../../support/moment.ts";
 import { createVirtualClock, type VirtualClock } from "../../support/virtual-clock.ts";
 
 function version(number: number): ResourceVersion {
@@ -58,7 +59,7 @@ test("a barrier is sent strictly after the moment it is wanted from, and passed 
   const { clock, tracker, sentAtMs, happened } = started();
   tracker.progress(version(5));
   await clock.advance(100);
-  tracker.want(100);
+  tracker.want(at(100));
   await clock.advance(50);
   assert.deepEqual(sentAtMs, [101]);
   assert.deepEqual(happened, ["waiting"]);
@@ -72,7 +73,7 @@ test("a barrier is sent strictly after the moment it is wanted from, and passed 
 test("a barrier at or below the snapshot is passed at once", async () => {
   const { clock, tracker, happened } = started();
   tracker.progress(version(10));
-  tracker.want(0);
+  tracker.want(at(0));
   await clock.advance(10);
   assert.deepEqual(happened, ["passed 1"]);
 });
@@ -80,11 +81,11 @@ test("a barrier at or below the snapshot is passed at once", async () => {
 test("a barrier that is wanted from a later moment is sent then, and one that is wanted earlier comes first", async () => {
   const { clock, tracker, sentAtMs } = started();
   tracker.progress(version(10));
-  tracker.want(75_000);
-  tracker.want(3000);
+  tracker.want(at(75_000));
+  tracker.want(at(3000));
   await clock.advance(74_000);
   assert.deepEqual(sentAtMs, [3001]);
-  tracker.want(75_000);
+  tracker.want(at(75_000));
   await clock.advance(2000);
   assert.deepEqual(sentAtMs, [3001, 75_001]);
 });
@@ -95,15 +96,15 @@ test("many wishes share a barrier: one that was sent later, is under way or was 
   let release = (): void => {};
   self.answer = () => new Promise((resolve) => (release = () => resolve(version(10))));
   await clock.advance(50);
-  for (let wish = 0; wish < 100; wish++) tracker.want(wish / 2);
+  for (let wish = 0; wish < 100; wish++) tracker.want(at(wish / 2));
   await clock.advance(10);
-  tracker.want(7);
+  tracker.want(at(7));
   release();
   await clock.advance(5000);
-  tracker.want(7);
+  tracker.want(at(7));
   await clock.advance(5000);
   tracker.progress(version(10));
-  tracker.want(7);
+  tracker.want(at(7));
   await clock.advance(5000);
   assert.equal(sentAtMs.length, 1);
 });
@@ -112,10 +113,10 @@ test("a wish that a list covers meanwhile sends nothing, and does not hide a lat
   const { clock, tracker, sentAtMs } = bench();
   const leadership = new AbortController();
   tracker.progress(version(10));
-  tracker.want(10);
+  tracker.want(at(10));
   await clock.advance(20);
-  tracker.listed(20);
-  tracker.want(4000);
+  tracker.listed(at(20));
+  tracker.want(at(4000));
   tracker.start(leadership.signal);
   await clock.advance(10_000);
   assert.deepEqual(sentAtMs, [4001]);
@@ -136,7 +137,7 @@ test("a failed LIST is told of and repeated every two seconds until it works", a
   const { clock, tracker, sentAtMs, happened } = self;
   tracker.progress(version(10));
   self.answer = () => Promise.reject(new Error("no"));
-  tracker.want(0);
+  tracker.want(at(0));
   await clock.advance(9000);
   assert.deepEqual(sentAtMs, [1, 2001, 4001, 6001, 8001]);
   assert.deepEqual(happened, Array(5).fill("error"));
@@ -149,7 +150,7 @@ test("a failed LIST is told of and repeated every two seconds until it works", a
 test("a barrier below what the watch had delivered is a reset of history, and is not passed", async () => {
   const { clock, tracker, happened } = started();
   tracker.progress(version(11));
-  tracker.want(0);
+  tracker.want(at(0));
   await clock.advance(5000);
   assert.deepEqual(happened, ["reset 10 below 11"]);
   assert.equal(tracker.passedSentAtMs, -Infinity);
@@ -158,7 +159,7 @@ test("a barrier below what the watch had delivered is a reset of history, and is
 test("after a reset the versions start anew", async () => {
   const { clock, tracker, happened } = started();
   tracker.progress(version(1000));
-  tracker.listed(0);
+  tracker.listed(at(0));
   tracker.reset();
   assert.equal(tracker.passedSentAtMs, -Infinity);
   tracker.want(clock.monotonicMs());
@@ -170,7 +171,7 @@ test("after a reset the versions start anew", async () => {
 test("a snapshot that goes back has passed nothing any more, and a barrier is sent to find out why", async () => {
   const { clock, tracker, happened, sentAtMs } = started();
   tracker.progress(version(10));
-  tracker.want(0);
+  tracker.want(at(0));
   await clock.advance(2000);
   assert.equal(tracker.passedSentAtMs, 1);
   tracker.progress(version(8));
@@ -197,7 +198,7 @@ test("the answer of a LIST that was sent before the snapshot went back is worth 
   let release = (): void => {};
   self.answer = () => new Promise((resolve) => (release = () => resolve(version(7))));
   tracker.progress(version(7));
-  tracker.want(0);
+  tracker.want(at(0));
   await clock.advance(10);
   tracker.progress(version(5));
   tracker.progress(version(7));
@@ -213,15 +214,15 @@ test("the answer of a LIST that was sent before the snapshot went back is worth 
 test("nothing is sent before the start or after the end, and no timer is left", async () => {
   const { clock, tracker, sentAtMs } = bench();
   const leadership = new AbortController();
-  tracker.want(0);
+  tracker.want(at(0));
   await clock.advance(5000);
   assert.deepEqual(sentAtMs, []);
   tracker.start(leadership.signal);
   await clock.advance(10);
   assert.deepEqual(sentAtMs, [5000]);
-  tracker.want(60_000);
+  tracker.want(at(60_000));
   leadership.abort();
-  tracker.want(70_000);
+  tracker.want(at(70_000));
   assert.equal(clock.pendingTimers, 0);
   await clock.advance(100_000);
   assert.equal(sentAtMs.length, 1);
@@ -233,12 +234,12 @@ test("a LIST that the end of a term cut off is sent again in the next term", asy
   let release = (): void => {};
   self.answer = () => new Promise((resolve) => (release = () => resolve(version(10))));
   tracker.progress(version(10));
-  tracker.want(0);
+  tracker.want(at(0));
   await clock.advance(10);
   self.leadership.abort();
   tracker.start(new AbortController().signal);
   // Counted on the LIST that is under way.
-  tracker.want(0);
+  tracker.want(at(0));
   release();
   self.answer = () => version(10);
   await clock.advance(3000);

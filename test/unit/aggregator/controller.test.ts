@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
+import { KubeError } from "../../../src/kube/kube-client.ts";
 import { withRig } from "./rig.ts";
 
 const statusWrite = /^PUT .*\/podprotectors\/web\/status$/;
@@ -151,7 +152,7 @@ test("only PodProtectors that the label selector picks are written", () =>
     await rig.protect("api");
     await rig.pod("a");
     await rig.pod("b", { labels: { app: "api" } });
-    await rig.start({ config: { protectorSelector: { matchLabels: { team: "one" } } } });
+    await rig.start({ config: { podProtectorLabelSelector: { matchLabels: { team: "one" } } } });
     await rig.clock.advance(70_000);
     assert.equal(rig.available("web"), 1);
     assert.equal(rig.protector("api").status, undefined);
@@ -253,4 +254,34 @@ test("a protector that is recreated under its name is counted anew", () =>
     await rig.clock.advance(5000);
     assert.equal(rig.available("web"), 1);
     assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, before);
+  }));
+
+test("a selector that is edited while its object is read live is counted by the new one, after a barrier", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    for (const name of ["a", "b", "c"]) await rig.pod(name);
+    await rig.pod("x", { labels: { app: "api" } });
+    const { core, worker, protectorInformer } = await rig.start({ trigger: true });
+    await rig.clock.advance(5000);
+    assert.equal(rig.available("web"), 3);
+    const specBefore = rig.cell("web")?.aggregation?.countedSpec;
+    let release: (() => void) | undefined;
+    core.onRequest = (_, what) =>
+      /^GET .*\/podprotectors\/web$/.test(what) && release === undefined
+        ? new Promise((resolve) => (release = () => resolve(undefined)))
+        : undefined;
+    worker.onRequest = (_, what) =>
+      /^GET \/api\/v1\/pods$/.test(what) ? new KubeError("serverError", "no") : undefined;
+    protectorInformer.relist();
+    await rig.clock.advance(2000);
+    assert.notEqual(release, undefined, "the live read is under way");
+    await rig.select("web", { matchLabels: { app: "api" } });
+    await rig.clock.advance(100);
+    release?.();
+    await rig.clock.advance(400);
+    assert.equal(rig.available("web"), 3, "no barrier has been passed, so nothing is counted by the new selector");
+    worker.onRequest = () => undefined;
+    await rig.clock.advance(10_000);
+    assert.equal(rig.available("web"), 1);
+    assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, specBefore);
   }));

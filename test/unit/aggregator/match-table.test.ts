@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
+import { type ObjectKey, objectKey } from "../../../src/api/object-key.ts";
 import { type Labels, type PodRecord, readPodRecord } from "../../../src/api/pod.ts";
 import { type LabelSelector, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { MatchTable } from "../../../src/aggregator/match-table.ts";
@@ -24,74 +25,75 @@ function protector(selector: LabelSelector, aggregationSelector?: LabelSelector,
   };
 }
 
+const webKey = objectKey("default", "web");
+const apiKey = objectKey("default", "api");
 const web: LabelSelector = { matchLabels: { app: "web" } };
 const broken = { matchExpressions: [{ key: "app", operator: "In", values: [] }] } as LabelSelector;
 
-function podKeys(table: MatchTable, key: string): string[] {
+function podKeys(table: MatchTable, key: ObjectKey): string[] {
   return [...table.podKeysOf(key)].toSorted();
 }
 
 test("a protector finds the pods that were there before it, and pods find the protectors", () => {
   const table = new MatchTable();
   assert.deepEqual(table.podChanged(pod("a", { app: "web" }), undefined), []);
-  assert.deepEqual(table.trackProtector("default/web", protector(web)), { ok: true, selectorText: "app in (web)" });
-  assert.deepEqual(podKeys(table, "default/web"), ["default/a"]);
+  assert.deepEqual(table.trackProtector(webKey, protector(web)), { ok: true, selectorText: "app in (web)" });
+  assert.deepEqual(podKeys(table, webKey), ["default/a"]);
   assert.deepEqual(table.podChanged(pod("b", { app: "web" }), undefined), ["default/web"]);
-  assert.deepEqual(podKeys(table, "default/web"), ["default/a", "default/b"]);
+  assert.deepEqual(podKeys(table, webKey), ["default/a", "default/b"]);
 });
 
-test("a change of labels names the protectors of the old and of the new labels, any other change those of the labels", () => {
+test("a change of labels names the protectors of the old and the new labels, any other change those of the labels", () => {
   const table = new MatchTable();
-  table.trackProtector("default/web", protector(web));
-  table.trackProtector("default/api", protector({ matchLabels: { app: "api" } }));
+  table.trackProtector(webKey, protector(web));
+  table.trackProtector(apiKey, protector({ matchLabels: { app: "api" } }));
   const before = pod("a", { app: "web" });
   table.podChanged(before, undefined);
   const after = pod("a", { app: "api" });
   assert.deepEqual([...table.podChanged(after, before)].toSorted(), ["default/api", "default/web"]);
-  assert.deepEqual(podKeys(table, "default/web"), []);
+  assert.deepEqual(podKeys(table, webKey), []);
   const ready = { ...after, isReady: true };
   assert.deepEqual(table.podChanged(ready, after), ["default/api"]);
   assert.deepEqual(table.podDeleted(ready), ["default/api"]);
-  assert.deepEqual(podKeys(table, "default/api"), []);
+  assert.deepEqual(podKeys(table, apiKey), []);
 });
 
 test("the aggregationSelector decides what is counted, when there is one", () => {
   const table = new MatchTable();
-  table.trackProtector("default/web", protector(web, { matchLabels: { counted: "yes" } }));
+  table.trackProtector(webKey, protector(web, { matchLabels: { counted: "yes" } }));
   table.podChanged(pod("a", { app: "web" }), undefined);
   table.podChanged(pod("b", { counted: "yes" }), undefined);
-  assert.deepEqual(podKeys(table, "default/web"), ["default/b"]);
+  assert.deepEqual(podKeys(table, webKey), ["default/b"]);
 });
 
 test("pods of other namespaces are never matched", () => {
   const table = new MatchTable();
-  table.trackProtector("default/web", protector(web));
+  table.trackProtector(webKey, protector(web));
   assert.deepEqual(table.podChanged(pod("a", { app: "web" }, "other"), undefined), []);
 });
 
-test("an unusable selector is told with its reason, and counts nothing until it is mended", () => {
+test("an invalid selector is returned with its reason, and counts nothing until it is fixed", () => {
   const table = new MatchTable();
   table.podChanged(pod("a", { app: "web" }), undefined);
-  table.trackProtector("default/web", protector(web));
-  const result = table.trackProtector("default/web", protector(broken));
+  table.trackProtector(webKey, protector(web));
+  const result = table.trackProtector(webKey, protector(broken));
   assert.equal(result.ok, false);
-  assert.equal(table.selectorTextOf("default/web"), undefined);
-  assert.deepEqual(podKeys(table, "default/web"), []);
+  assert.deepEqual(podKeys(table, webKey), []);
   assert.deepEqual(table.podChanged(pod("b", { app: "web" }), undefined), []);
-  table.trackProtector("default/web", protector(web));
-  assert.deepEqual(podKeys(table, "default/web"), ["default/a", "default/b"]);
+  table.trackProtector(webKey, protector(web));
+  assert.deepEqual(podKeys(table, webKey), ["default/a", "default/b"]);
 });
 
 test("an event of a protector that leaves its selector as it is changes nothing", () => {
   const table = new MatchTable();
-  table.trackProtector("default/web", protector(web));
+  table.trackProtector(webKey, protector(web));
   table.podChanged(pod("a", { app: "web" }), undefined);
-  const before = table.podKeysOf("default/web");
-  assert.deepEqual(table.trackProtector("default/web", protector({ matchLabels: { app: "web" } })), {
+  const before = table.podKeysOf(webKey);
+  assert.deepEqual(table.trackProtector(webKey, protector({ matchLabels: { app: "web" } })), {
     ok: true,
     selectorText: "app in (web)",
   });
-  assert.equal(table.podKeysOf("default/web"), before);
+  assert.equal(table.podKeysOf(webKey), before);
 });
 
 test("whatever happens in whatever order, the table holds what a computation from scratch finds", () => {
@@ -112,12 +114,12 @@ test("whatever happens in whatever order, the table holds what a computation fro
       broken,
     ];
     const table = new MatchTable();
-    const pods = new Map<string, PodRecord>();
-    const protectors = new Map<string, { namespace: string; selector: LabelSelector }>();
+    const pods = new Map<ObjectKey, PodRecord>();
+    const protectors = new Map<ObjectKey, { namespace: string; selector: LabelSelector }>();
     for (let step = 0; step < 200; step++) {
       const namespace = pick(["default", "other"]);
       const name = `n${below(6)}`;
-      const key = `${namespace}/${name}`;
+      const key = objectKey(namespace, name);
       const known = pods.get(key);
       const roll = rng.next();
       if (roll < 0.5) {

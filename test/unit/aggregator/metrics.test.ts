@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { createAggregatorMetrics } from "../../../src/aggregator/metrics.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 
@@ -15,13 +15,24 @@ test("the registry takes every metric with the labels that the aggregator sets",
   metrics.historyResets.inc();
   metrics.pruned("core");
   metrics.snapshotAge.set({}, 3);
-  metrics.sizes({ queue: 3, nextEventPool: 4, barrierPool: 5, fencePool: 6, fences: 7, fencesWaiting: 8 });
+  metrics.sizes({
+    protectors: 10,
+    selectors: 9,
+    queue: 3,
+    nextEventPool: 4,
+    barrierPool: 5,
+    fencePool: 6,
+    fences: 7,
+    fencesWaiting: 8,
+  });
   metrics.poolDrainCount.observe({}, 5);
   metrics.poolDrainPeriod.observe({}, 6);
   const { text } = await registry.expose();
   for (const line of [
     'aggregator_settled_total{reason="gone"} 2',
     'aggregator_next_event_pool_current_size{shard="0"} 4',
+    'aggregator_table_entries{table="protectors"} 10',
+    'aggregator_table_entries{table="selectors"} 9',
     'aggregator_table_entries{table="queue"} 3',
     'aggregator_table_entries{table="barrier-pool"} 5',
     'aggregator_table_entries{table="fence-pool"} 6',

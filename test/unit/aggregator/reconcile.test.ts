@@ -322,7 +322,7 @@ test("a status write that always fails is retried with a growing backoff", () =>
     const writes = core.count(statusWrite);
     assert.ok(writes >= 5 && writes <= 15, `${writes} writes in a minute`);
     assert.ok(
-      logs.some(({ message, fields }) => message.includes("cannot aggregate") && fields?.["err"] !== undefined),
+      logs.some(({ message, fields }) => message.includes("Cannot aggregate") && fields?.["err"] !== undefined),
     );
     core.onRequest = () => undefined;
     await rig.clock.advance(60_000);

@@ -1,7 +1,7 @@
 /**
  * An aggregator with real informers between two engines of the API double, a core and a worker, on one virtual clock.
  */
-import { type PodRecord, readPodRecord } from "../../../src/api/pod.ts";
+import { type PodRecord } from "../../../src/api/pod.ts";
 import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import {
   type Bucket,
@@ -11,9 +11,9 @@ import {
 } from "../../../src/api/v1alpha1/pod-protector.ts";
 import {
   Aggregator,
-  type AggregatorConfig,
+  type AggregatorSettings,
   createAggregatorMetrics,
-  createLabelInterner,
+  createPodDecoder,
 } from "../../../src/aggregator/index.ts";
 import { type Informer, type Stored } from "../../../src/kube/informer.ts";
 import { podProtectors, pods, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
@@ -30,29 +30,26 @@ import { Engine, permissivePodProtectorCrd } from "../../double/index.ts";
 import { type CountingMetrics, createCountingMetrics } from "../kube/counting-metrics.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../support/virtual-clock.ts";
-import { ClusterClient } from "./cluster-client.ts";
+import { EngineClient } from "../../support/engine-client.ts";
 
 export const cellID = "cell-1";
 
-const defaultConfig: AggregatorConfig = {
+const defaultConfig: AggregatorSettings = {
   cellID,
   syncTime: createSyncTime({ kind: "observed" }),
   history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
-  fenceDelayMs: 10_000,
+  settlementFenceDelayMs: 10_000,
   settleWindowMs: 75_000,
-  protectorSelector: {},
+  podProtectorLabelSelector: {},
   rateJitterLow: 0.5,
   rateJitterHigh: 1,
-  workerConcurrency: 10,
-  workerBackoffBaseMs: 100,
-  workerBackoffMaxMs: 60_000,
-  workerBackoffConflictMs: 100,
+  queue: { concurrency: 10, backoffBaseMs: 100, backoffMaxMs: 60_000, backoffConflictMs: 100 },
 };
 
 export interface Running {
   readonly aggregator: Aggregator;
-  readonly core: ClusterClient;
-  readonly worker: ClusterClient;
+  readonly core: EngineClient;
+  readonly worker: EngineClient;
   readonly metrics: CountingMetrics;
   readonly logs: { readonly level: string; readonly message: string; readonly fields: LogFields | undefined }[];
   readonly podInformer: Informer<PodRecord>;
@@ -209,10 +206,10 @@ export class Rig {
   }
 
   async start(
-    options: { config?: Partial<AggregatorConfig>; trigger?: boolean; lead?: boolean; seed?: number } = {},
+    options: { config?: Partial<AggregatorSettings>; trigger?: boolean; lead?: boolean; seed?: number } = {},
   ): Promise<Running> {
-    const core = new ClusterClient("core", this.coreEngine);
-    const worker = new ClusterClient("worker", this.workerEngine);
+    const core = new EngineClient("core", this.coreEngine);
+    const worker = new EngineClient("worker", this.workerEngine);
     const running = runAggregator(this.clock, core, worker, { ...defaultConfig, ...options.config }, options);
     this.#running.push(running);
     await this.clock.advance(0);
@@ -244,9 +241,9 @@ export async function withRig(body: (rig: Rig) => Promise<void>, crd?: unknown):
 
 function runAggregator(
   virtual: VirtualClock,
-  core: ClusterClient,
-  worker: ClusterClient,
-  config: AggregatorConfig,
+  core: EngineClient,
+  worker: EngineClient,
+  config: AggregatorSettings,
   options: { trigger?: boolean; seed?: number },
 ): Running {
   let timers = 0;
@@ -273,25 +270,27 @@ function runAggregator(
       return read.ok ? read.stored : undefined;
     },
   });
-  const intern = createLabelInterner();
+  const aggregatorMetrics = createAggregatorMetrics(metrics);
   const podInformer = createInformer<PodRecord>({
     ...shared,
     client: worker,
     resource: pods,
     name: "pods",
-    decode: (raw) => readPodRecord(raw, intern, config.syncTime.readEventTime),
+    decode: createPodDecoder({ kind: "observed" }, config.syncTime, aggregatorMetrics),
   });
   const trigger =
     options.trigger === true
       ? new UpdateTrigger(
           {
             updateFrequencyMs: 30_000,
-            podName: "dummy",
-            podNamespace: "default",
-            podLabels: {},
-            podAnnotations: {},
-            podImage: "none",
-            podScheduler: "none",
+            dummyPod: {
+              name: "dummy",
+              namespace: "default",
+              labels: {},
+              annotations: {},
+              image: "none",
+              scheduler: "none",
+            },
           },
           { worker, clock, logger, metrics },
         )
@@ -306,7 +305,7 @@ function runAggregator(
     clock,
     rng,
     logger,
-    metrics: createAggregatorMetrics(metrics),
+    metrics: aggregatorMetrics,
   });
   const life = new AbortController();
   let leadership = new AbortController();

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import {
   bindAddressProblem,
-  cellIdProblem,
+  cellIDProblem,
   certificateNameProblem,
-  ipv4Twin,
-  isLoopbackTwin,
+  ipv4Fallback,
+  isIPv4Fallback,
   isWildcard,
   maskPasswords,
   masterUrlProblem,
@@ -36,8 +36,8 @@ it("a path prefix begins with a slash and does not end with one", () => {
 });
 
 it("a cell ID is one segment of a path and one item of a list", () => {
-  good(cellIdProblem, "default", "eu-west.1", "Zelle_7");
-  bad(cellIdProblem, "", "a/b", "a b", "a,b", "a=b", "a?b", "x".repeat(254));
+  good(cellIDProblem, "default", "eu-west.1", "Zelle_7");
+  bad(cellIDProblem, "", "a/b", "a b", "a,b", "a=b", "a?b", "x".repeat(254));
 });
 
 it("passwords in URLs are masked and everything else stays", () => {
@@ -49,12 +49,12 @@ it("passwords in URLs are masked and everything else stays", () => {
 });
 
 it("the IPv6 addresses that mean this host or all addresses have an IPv4 stand-in", () => {
-  assert.equal(ipv4Twin("::1"), "127.0.0.1");
-  assert.equal(ipv4Twin("::"), "0.0.0.0");
-  assert.equal(ipv4Twin(""), "0.0.0.0");
-  assert.equal(ipv4Twin("fe80::1"), undefined);
-  assert(isLoopbackTwin("127.0.0.1", "::1"));
-  assert(!isLoopbackTwin("127.0.0.1", "::"));
+  assert.equal(ipv4Fallback("::1"), "127.0.0.1");
+  assert.equal(ipv4Fallback("::"), "0.0.0.0");
+  assert.equal(ipv4Fallback(""), "0.0.0.0");
+  assert.equal(ipv4Fallback("fe80::1"), undefined);
+  assert(isIPv4Fallback("127.0.0.1", "::1"));
+  assert(!isIPv4Fallback("127.0.0.1", "::"));
   assert(isWildcard("0.0.0.0") && isWildcard("::") && isWildcard("") && !isWildcard("::1"));
 });
 

@@ -66,8 +66,8 @@ it("a repeated list or map adds up; anything else may come once", () => {
   assert.deepEqual(inputs("--core-kube-impersonate-groups=a", "--core-kube-impersonate-groups", "b,c"), {
     "core-kube-impersonate-groups": "a,b,c",
   });
-  assert.match(problem("--klog-v=1", "--klog-v=1"), /--klog-v is given 2 times/);
-  assert.match(problem("--webhook-dry-run", "--webhook-dry-run"), /--webhook-dry-run is given 2 times/);
+  assert.match(problem("--klog-v=1", "--klog-v=1"), /--klog-v may be given only once, but is given 2 times/);
+  assert.match(problem("--webhook-dry-run", "--webhook-dry-run"), /--webhook-dry-run may be given only once/);
 });
 
 it("other spellings of a flag are unknown, not silently the same", () => {
@@ -131,9 +131,9 @@ it("print-config is a switch", () => {
   assert.equal(action("--print-config"), "print-config");
   assert.equal(action("--print-config=false"), "run");
   assert.match(action("--print-config=yes"), /allowed: true or false/);
-  assert.match(action("--print-config", "--print-config"), /2 times/);
+  assert.match(action("--print-config", "--print-config"), /may be given only once/);
 });
 
 it("an absurd number of arguments is refused", () => {
-  assert.match(problem(...Array.from({ length: 10_001 }, () => "--klog-v=1")), /more than 10000 arguments/);
+  assert.match(problem(...Array.from({ length: 10_001 }, () => "--klog-v=1")), /at most 10000 are allowed/);
 });

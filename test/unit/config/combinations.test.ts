@@ -16,38 +16,38 @@ const impossible: readonly [string, RegExp][] = [
   ["--role=aggregator --aggregator-settle-window=5s", /settle-window \(5s\) must be at least .*fence-delay \(10s\)/],
   [
     "--role=aggregator --aggregator-informer-synctime-algorithm=annotation",
-    /algorithm=annotation needs --aggregator-informer-synctime-algorithm.annotation-key$/,
+    /algorithm=annotation requires --aggregator-informer-synctime-algorithm.annotation-key$/,
   ],
   [
     "--role=aggregator --aggregator-informer-synctime-algorithm=status --aggregator-informer-synctime-algorithm.annotation-key=a",
-    /annotation-key is allowed only with .*=annotation, which is status$/,
+    /annotation-key is allowed only with .*=annotation, but it is status$/,
   ],
   [
     "--role=aggregator --aggregator-worker-backoff-max=1ms",
     /backoff-base \(100ms\) must be at most .*backoff-max \(1ms\)/,
   ],
-  ["--role=webhook --webhook-https-enable --webhook-https-key-file=k", /--webhook-https-cert-file is not given/],
-  ["--role=generator --healthz-https-enable --healthz-https-cert-file=c", /--healthz-https-key-file is not given/],
-  ["--role=generator --prometheus-http-https-enable", /--prometheus-http-https-cert-file is not given/],
+  ["--role=webhook --webhook-https-enable --webhook-https-key-file=k", /--webhook-https-cert-file is missing/],
+  ["--role=generator --healthz-https-enable --healthz-https-cert-file=c", /--healthz-https-key-file is missing/],
+  ["--role=generator --prometheus-http-https-enable", /--prometheus-http-https-cert-file is missing/],
   ["--role=webhook --webhook-enable=false", /the webhook has no listener/],
-  ["--role=webhook --webhook-client-allowed-names=a", /client-allowed-names needs --webhook-client-ca-file/],
-  ["--role=webhook --webhook-client-ca-file=ca", /client-ca-file needs --webhook-https-enable/],
+  ["--role=webhook --webhook-client-allowed-names=a", /client-allowed-names requires --webhook-client-ca-file/],
+  ["--role=webhook --webhook-client-ca-file=ca", /client-ca-file requires --webhook-https-enable/],
   [
     "--role=webhook --webhook-client-ca-file=ca --webhook-https-enable --webhook-https-cert-file=c --webhook-https-key-file=k",
-    /client-ca-file needs --webhook-enable=false/,
+    /client-ca-file requires --webhook-enable=false/,
   ],
   ["--role=webhook --webhook-drain-delay=46s", /drain-delay \(46s\) must be at most 45s/],
   [
     "--role=webhook --webhook-requires-pod-name.by-cell-filter=a",
-    /allowed only with --webhook-requires-pod-name=by-cell, which is never/,
+    /allowed only with --webhook-requires-pod-name=by-cell, but it is never/,
   ],
   [
     "--role=webhook --webhook-worker-client-provider.map-configs=a=b",
-    /map-configs is allowed only with .*=map, which is none/,
+    /map-configs is allowed only with .*=map, but it is none/,
   ],
   [
     "--role=webhook --webhook-worker-client-provider.map-masters=a=http://b",
-    /map-masters is allowed only with .*=map, which is none/,
+    /map-masters is allowed only with .*=map, but it is none/,
   ],
   [
     "--role=webhook --webhook-worker-client-provider.single-kube-config=a",
@@ -57,14 +57,14 @@ const impossible: readonly [string, RegExp][] = [
     "--role=webhook --webhook-worker-client-provider.single-kube-master=http://a",
     /single-kube-master is allowed only with .*=single/,
   ],
-  ["--role=webhook --webhook-worker-client-provider=map", /needs a cell in .*map-configs/],
+  ["--role=webhook --webhook-worker-client-provider=map", /requires at least one cell in .*map-configs/],
   [
     "--role=webhook --webhook-worker-client-provider=map --webhook-worker-client-provider.map-configs=a=b --webhook-worker-client-provider.map-masters=c=http://d",
-    /map-masters names the cell c, .* allowed: a$/,
+    /map-masters contains the cell c, .* allowed: a$/,
   ],
   [
     "--role=webhook --webhook-handler-health-criterion-ready-value=Running",
-    /annotation podseidon.kubewharf.io\/health-criterion=Running already means Running/,
+    /annotation podseidon.kubewharf.io\/health-criterion=Running already selects Running/,
   ],
   ["--role=webhook --webhook-port=9090", /--prometheus-http-port and --webhook-port are both 9090/],
   [
@@ -74,15 +74,15 @@ const impossible: readonly [string, RegExp][] = [
   ["--role=generator --healthz-port=9090 --healthz-bind-addr=127.0.0.1", /are both 9090/],
   [
     "--role=generator --core-kube-impersonate-uid=1",
-    /--core-kube-impersonate-uid needs --core-kube-impersonate-username/,
+    /--core-kube-impersonate-uid requires --core-kube-impersonate-username/,
   ],
   [
     "--role=update-trigger --worker-kube-impersonate-groups=a",
-    /--worker-kube-impersonate-groups needs --worker-kube-impersonate-username/,
+    /--worker-kube-impersonate-groups requires --worker-kube-impersonate-username/,
   ],
   [
     "--role=aggregator --update-trigger-enable --worker-kube-target-namespace=a",
-    /dummy-pod-namespace \(default\) must be --worker-kube-target-namespace \(a\)/,
+    /dummy-pod-namespace \(default\) must equal --worker-kube-target-namespace \(a\)/,
   ],
 ];
 

@@ -13,15 +13,15 @@ it("the defaults are upstream's, but for those that the documentation names", ()
   assert.equal(config.worker.burst, 400);
   assert.deepEqual(config.history, { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 });
   assert.equal(config.healthz.http.port, 8081);
-  assert.deepEqual(config.prometheus.server.http, {
-    enabled: true,
+  assert.deepEqual(config.prometheusHTTP.http, {
+    enable: true,
     bindAddress: "::1",
     port: 9090,
     portFlag: "prometheus-http-port",
   });
   assert.deepEqual(config.aggregator.syncTimeAlgorithm, { kind: "observed" });
   assert.equal(config.updateTrigger.dummyPod.namespace, "default");
-  assert.deepEqual(config.webhook.workerClient, { kind: "none" });
+  assert.deepEqual(config.webhook.workerClientProvider, { kind: "none" });
   assert.equal(config.webhook.clientAuth, undefined);
   assert.equal(config.webhook.drainDelayMs, 3_000);
 });
@@ -55,7 +55,8 @@ it("every flag reaches the field that is named after it", () => {
     "--default-admission-history-config-compact-threshold=1",
   ]);
   assert.equal(config.core.kubeConfigPath, "/core");
-  assert.equal(config.worker.targetNamespace, "default");
+  assert.equal(config.worker.namespace, "default");
+  assert.equal(config.core.namespace, undefined);
   assert.equal(config.webhook.pathPrefix, "/p");
   assert.deepEqual(config.webhook.allowedCells, new Set(["a", "b"]));
   assert.deepEqual(config.webhook.clientAuth, { caFile: "/ca", allowedNames: new Set(["api"]) });
@@ -65,14 +66,14 @@ it("every flag reaches the field that is named after it", () => {
     criterion: "Initialized",
     annotation: { key: "example.com/init", value: "Initialized" },
   });
-  assert.deepEqual(config.webhook.podNames, { mode: "by-cell", cells: new Set(["a", "b"]) });
-  assert.equal(config.aggregator.worker.concurrency, 3);
+  assert.deepEqual(config.webhook.requiresPodName, { when: "by-cell", byCellFilter: new Set(["a", "b"]) });
+  assert.equal(config.aggregator.queue.concurrency, 3);
   assert.equal(config.aggregator.elector.name, "lease");
-  assert.deepEqual(config.aggregator.podSelector.matchExpressions, [{ key: "a", operator: "In", values: ["b"] }]);
-  assert.equal(config.generator.worker.backoffConflictMs, 1);
-  assert.equal(config.generator.deployment.protectNonZero, true);
+  assert.deepEqual(config.aggregator.podLabelSelector.matchExpressions, [{ key: "a", operator: "In", values: ["b"] }]);
+  assert.equal(config.generator.queue.backoffConflictMs, 1);
+  assert.equal(config.generator.deploymentPlugin.protectNonZero, true);
   assert.deepEqual(config.updateTrigger.dummyPod.labels, { a: "b", c: "d" });
-  assert.equal(config.prometheus.byUser, true);
+  assert.equal(config.metrics.byUser, true);
   assert.equal(config.log.verbosity, 4);
   assert.equal(config.history.compactThreshold, 1);
 });
@@ -80,21 +81,21 @@ it("every flag reaches the field that is named after it", () => {
 it("the worker clients of the webhook are one cluster, or one of each cell", () => {
   const provider = "--webhook-worker-client-provider";
   const single = loadGood(["--role=webhook", `${provider}=single`, `${provider}.single-kube-config=/w`]).webhook;
-  assert(single.workerClient.kind === "single");
-  assert.equal(single.workerClient.cluster.kubeConfigPath, "/w");
-  const { workerClient } = loadGood([
+  assert(single.workerClientProvider.kind === "single");
+  assert.equal(single.workerClientProvider.cluster.kubeConfigPath, "/w");
+  const { workerClientProvider: map } = loadGood([
     "--role=webhook",
     `${provider}=map`,
     `${provider}.map-configs=a=/a,b=`,
     `${provider}.map-masters=b=https://b`,
     `${provider}.map-qps=5`,
   ]).webhook;
-  assert(workerClient.kind === "map");
-  assert.deepEqual([...workerClient.clusters.keys()], ["a", "b"]);
-  assert.equal(workerClient.clusters.get("a")?.kubeConfigPath, "/a");
-  assert.equal(workerClient.clusters.get("a")?.master, "");
-  assert.equal(workerClient.clusters.get("b")?.master, "https://b");
-  assert.equal(workerClient.clusters.get("b")?.qps, 5);
+  assert(map.kind === "map");
+  assert.deepEqual([...map.clusters.keys()], ["a", "b"]);
+  assert.equal(map.clusters.get("a")?.kubeConfigPath, "/a");
+  assert.equal(map.clusters.get("a")?.master, "");
+  assert.equal(map.clusters.get("b")?.master, "https://b");
+  assert.equal(map.clusters.get("b")?.qps, 5);
 });
 
 it("the sync-time algorithm annotation carries the key of its annotation", () => {

@@ -38,13 +38,13 @@ it("a file without settings is empty", () => {
 });
 
 it("every kind of bad file is one line that names the file", () => {
-  assert.match(problem("a: [1"), /^file "f.yaml" is not YAML: .* in line 1$/);
+  assert.match(problem("a: [1"), /^file "f.yaml" is not valid YAML: .* in line 1$/);
   assert.match(problem("klog-v: 1\nklog-v: 2"), /duplicated mapping key in line 2/);
   assert.match(problem("- klog-v"), /is not a map/);
   assert.match(problem("klog-v"), /is not a map/);
-  assert.match(problem("klog-v: 1\n---\nklog-v: 2"), /^file "f.yaml" is not YAML/);
+  assert.match(problem("klog-v: 1\n---\nklog-v: 2"), /^file "f.yaml" is not valid YAML/);
   assert.match(problem("klog-vv: 1"), /key in file "f.yaml": klog-vv; did you mean klog-v\?/);
-  assert.match(problem("config: other.yaml"), /a file cannot name another/);
+  assert.match(problem("config: other.yaml"), /a file cannot include another/);
   assert.match(problem("core-kube-impersonate-groups: [[a]]"), /nested too deep/);
   assert.match(problem("webhook:\n  port: 1"), /key in file "f.yaml": webhook; did you mean/);
 });
@@ -54,7 +54,7 @@ it("an unreadable file is named with the reason", () => {
     throw new Error("EACCES: permission denied\nmore");
   });
   assert(inputs instanceof Problem);
-  assert.equal(inputs.message, 'cannot read the file of --config="f.yaml": EACCES: permission denied');
+  assert.equal(inputs.message, 'cannot read --config="f.yaml": EACCES: permission denied');
 });
 
 it("the reader is told the limit of 1 MB", () => {

@@ -1,34 +1,26 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { flagNames } from "../../../src/config/flag-table.ts";
-import { defaultText, helpText } from "../../../src/config/help.ts";
-import { load } from "./load.ts";
+import { defaultText, flagSections } from "../../../src/config/help.ts";
 
-it("the help fits 80 columns, has no colour, and ends each line cleanly", () => {
-  for (const line of helpText().split("\n")) {
-    assert(line.length <= 80, line);
-    assert.match(line, /^[\x20-\x7e]*$/);
-    assert.equal(line, line.trimEnd());
-  }
-});
+const isLineOf = (line: string, name: string): boolean =>
+  line.startsWith(`  --${name}=`) || line.startsWith(`  --${name}[`);
 
-it("every flag stands in the help once, below its component", () => {
-  const lines = helpText().split("\n");
+test("every flag stands in the help once, below its component or among the rarely needed ones", () => {
+  const sections = flagSections().map(({ title = "", body }) => ({ title, lines: body.split("\n") }));
   for (const name of flagNames) {
-    const found = lines.filter((line) => line.startsWith(`  --${name}=`) || line.startsWith(`  --${name}[`));
+    const found = sections.flatMap(({ lines }) => lines).filter((line) => isLineOf(line, name));
     assert.equal(found.length, 1, name);
   }
-  const heading = lines.indexOf("Webhook (webhook)");
-  assert(heading > 0 && heading < lines.indexOf("  --webhook-port=PORT"));
+  const titleOf = (name: string): string | undefined =>
+    sections.find(({ lines }) => lines.some((line) => isLineOf(line, name)))?.title;
+  assert.equal(titleOf("webhook-port"), "Webhook (webhook)");
+  assert.equal(titleOf("klog-v"), "Logs (all roles)");
+  assert.equal(titleOf("core-kube-impersonate-uid"), "Rarely needed flags");
+  assert.equal(sections.at(-1)?.title, "Rarely needed flags");
 });
 
-it("defaults are written as a person would write them", () => {
+test("defaults are written as a person would write them", () => {
   assert.equal(defaultText("aggregator-settle-window"), "1m15s");
   assert.equal(defaultText("core-kube-config"), undefined);
-});
-
-it("--help needs no role", () => {
-  const loaded = load(["--help"]);
-  assert(loaded.kind === "help");
-  assert.equal(loaded.text, helpText());
 });

@@ -15,8 +15,8 @@ const file = (text: string): World => ({ files: { f: text } });
 
 const badInputs: readonly BadInput[] = [
   // roles
-  { argv: "", says: ["no role is given", "--role", "generator, aggregator, webhook, update-trigger"] },
-  { argv: "--role=", says: ["no role is given"] },
+  { argv: "", says: ["--role is required", "--role", "generator, aggregator, webhook, update-trigger"] },
+  { argv: "--role=", says: ["--role is required"] },
   { argv: "--role=webhok", says: ["--role", '"webhok"', "one or more of", "did you mean webhook?"] },
   { argv: "--role=webhook,webhook", says: ["--role", "twice"] },
   { argv: "--role=webhook,,generator", says: ["--role", "empty item"] },
@@ -48,7 +48,7 @@ const badInputs: readonly BadInput[] = [
   { argv: "webhook", says: ['unexpected argument "webhook"', "begin with --"] },
   { argv: "--role=webhook -- --klog-v=1", says: ['unexpected argument "--klog-v=1"'] },
   { argv: "--role=webhook --webhook-dry-run false", says: ['unexpected argument "false"', "--FLAG=false"] },
-  { argv: "--role=webhook --klog-v=1 --klog-v=2", says: ["--klog-v", "2 times", "once"] },
+  { argv: "--role=webhook --klog-v=1 --klog-v=2", says: ["--klog-v", "only once"] },
   { argv: "--role=webhook --webhook-port", says: ["--webhook-port needs a value", "a whole number from 0 to 65535"] },
   { argv: "--role=webhook --webhook-port --klog-v=1", says: ["--webhook-port needs a value"] },
   // values
@@ -106,7 +106,7 @@ const badInputs: readonly BadInput[] = [
   { argv: "--role=generator", world: env("WEBHOOK_PORT", "x"), says: ["PODSEIDON_FLAG_WEBHOOK_PORT"] },
   // files
   { argv: "--role=webhook --config=missing", says: ['--config="missing"', "no such file"] },
-  { argv: "--role=webhook --config=f", world: file("a: ["), says: ['file "f" is not YAML'] },
+  { argv: "--role=webhook --config=f", world: file("a: ["), says: ['file "f" is not valid YAML'] },
   { argv: "--role=webhook --config=f", world: file("- a"), says: ['file "f" is not a map'] },
   {
     argv: "--role=webhook --config=f",
@@ -116,13 +116,13 @@ const badInputs: readonly BadInput[] = [
   {
     argv: "--role=webhook --config=f",
     world: file("core-kube-impersonate-groups: {a: b}"),
-    says: ["is a map", "comma list"],
+    says: ["is a map", "comma-separated list"],
   },
-  { argv: "--role=webhook --config=f", world: file("config: g"), says: ["a file cannot name another"] },
+  { argv: "--role=webhook --config=f", world: file("config: g"), says: ["a file cannot include another"] },
   { argv: "--role=webhook --config=f", world: file("klog-v: 1\nklog-v: 1"), says: ["duplicated", "line 2"] },
   // combinations; combinations.test.ts has them all
   { argv: "--role=webhook --webhook-enable=false", says: ["no listener", "--webhook-https-enable"] },
-  { argv: "--role=webhook --webhook-port=8081", says: ["--healthz-port and --webhook-port", "distinct"] },
+  { argv: "--role=webhook --webhook-port=8081", says: ["--healthz-port and --webhook-port", "must differ"] },
 ];
 
 it("every mistake is one line that names it, says what is allowed and gives the nearest match", () => {
@@ -147,7 +147,7 @@ it("the command line wins over the environment, that over the file, and that ove
   const all = loadGood(["--role=generator", "--klog-v=1"], world);
   assert.equal(all.log.verbosity, 1);
   assert.equal(all.healthz.http.port, 33);
-  assert.equal(all.prometheus.server.http.port, 9090);
+  assert.equal(all.prometheusHTTP.http.port, 9090);
   assert.equal(loadGood(["--role=generator"], world).log.verbosity, 2);
   assert.equal(loadGood(["--role=generator", "--config=/flag.yaml"], world).healthz.http.port, 55);
   assert.equal(loadGood(["--role=generator", "--config=/flag.yaml"], { files: world.files }).log.verbosity, 5);
@@ -185,6 +185,7 @@ it("each role starts beside Services that are called like it", () => {
     assert.deepEqual(loadGood([`--role=${role}`], { env: hostile }), loadGood([`--role=${role}`]), role);
 });
 
-it("--version prints what the program gave and needs no role", () => {
-  assert.deepEqual(load(["--version", "--bogus"]), { kind: "version", text: "podseidon 1.2.3\n" });
+it("--help and --version need no role, and hide mistakes", () => {
+  assert.deepEqual(load(["--version", "--bogus"]), { kind: "version" });
+  assert.deepEqual(load(["--help"]), { kind: "help" });
 });

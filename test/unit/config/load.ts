@@ -14,7 +14,7 @@ export function load(argv: readonly string[], { env = {}, files = {} }: World = 
     if (text === undefined) throw new Error(`ENOENT: no such file or directory, open '${path}'`);
     return text;
   };
-  return loadConfig({ argv, env, readFile, version: "podseidon 1.2.3\n" });
+  return loadConfig({ argv, env, readFile });
 }
 
 /** The config, or a failure of the test with the loader's message. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type DeploymentRecord, readDeployment } from "../../../src/api/deployment.ts";
 import { annotations, finalizer, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
-import { createGeneratorMetrics, Generator, type GeneratorConfig } from "../../../src/generator/index.ts";
+import { createGeneratorMetrics, Generator, type GeneratorSettings } from "../../../src/generator/index.ts";
 import { createEventRecorder } from "../../../src/kube/event-recorder.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { deployments, podProtectors, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
@@ -12,18 +12,14 @@ import { createCountingMetrics } from "../kube/counting-metrics.ts";
 import { createRecordingLogger } from "../observability/recording-logger.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
-import { EngineClient } from "./engine-client.ts";
+import { EngineClient } from "../../support/engine-client.ts";
 
 export type Core = Awaited<ReturnType<typeof createCore>>;
 export type GeneratorProcess = ReturnType<Core["startGenerator"]>;
 
-const config: GeneratorConfig = {
-  protectionSelector: {},
-  protectNonZero: false,
-  workerConcurrency: 2,
-  workerBackoffBaseMs: 100,
-  workerBackoffMaxMs: 60_000,
-  workerBackoffConflictMs: 10,
+const config: GeneratorSettings = {
+  deploymentPlugin: { protectionSelector: {}, protectNonZero: false },
+  queue: { concurrency: 2, backoffBaseMs: 100, backoffMaxMs: 60_000, backoffConflictMs: 10 },
 };
 
 export async function createCore() {
@@ -41,8 +37,8 @@ export async function createCore() {
     protectorType,
 
     /** Starts a process that leads at once, or stands by with warm caches until `lead` is called. */
-    startGenerator(overrides: Partial<GeneratorConfig> = {}, { standby = false } = {}) {
-      const client = new EngineClient(engine);
+    startGenerator(plugin: Partial<GeneratorSettings["deploymentPlugin"]> = {}, { standby = false } = {}) {
+      const client = new EngineClient("core", engine);
       const logger = createRecordingLogger();
       const metrics = createCountingMetrics();
       const common = { client, clock, rng, logger, metrics };
@@ -63,7 +59,7 @@ export async function createCore() {
       });
       const events = createEventRecorder({ ...common, component: "podseidon-generator" });
       const generator = new Generator(
-        { ...config, ...overrides },
+        { ...config, deploymentPlugin: { ...config.deploymentPlugin, ...plugin } },
         {
           core: client,
           deployments: sources,
@@ -106,7 +102,7 @@ export async function createCore() {
         errors: () => logger.entries.filter(({ level }) => level === "error"),
         /** The process ends at once, in the middle of whatever it does. */
         kill() {
-          client.dead = true;
+          client.isDead = true;
           leadership.abort();
           life.abort();
         },

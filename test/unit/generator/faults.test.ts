@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { createCore, type Core, hasFinalizer, isInForce } from "./core-cluster.ts";
-import { type Fault } from "./engine-client.ts";
+import { type Fault } from "../../support/engine-client.ts";
 
 const secondMs = 1_000;
 const conflict = new KubeError("conflict", "scripted conflict");
@@ -133,7 +133,7 @@ test("a process that dies at any write, before or after its effect, is followed 
         protection.expect(step.minAvailable !== undefined);
         await step.act(core);
         await core.clock.advance(secondMs);
-        if (generator.client.dead) {
+        if (generator.client.isDead) {
           generator = core.startGenerator(config);
           arm();
           await generator.ready();
@@ -166,7 +166,7 @@ test("a Deployment that is deleted or vanishes while no generator lives is treat
       assert.equal(core.deployment("web"), undefined);
       assert.equal(isInForce(core.protector("deployment-web")), existed && end === "vanished");
       await next.stop();
-      if (!first.client.dead) await first.stop();
+      if (!first.client.isDead) await first.stop();
     }
   }
 });

@@ -11,7 +11,7 @@ import { ProtectorLifecycle } from "../../../src/generator/protector-lifecycle.t
 import { isKubeError, type KubeErrorKind } from "../../../src/kube/kube-client.ts";
 import { type StoredProtector } from "../../../src/kube/resources.ts";
 import { createCore, hasFinalizer, isInForce, labelsFor } from "./core-cluster.ts";
-import { EngineClient } from "./engine-client.ts";
+import { EngineClient } from "../../support/engine-client.ts";
 
 const { signal } = new AbortController();
 const touched = { metadata: { annotations: { touched: "yes" } } };
@@ -21,7 +21,7 @@ const protectorPath = "/apis/podseidon.kubewharf.io/v1alpha1/namespaces/default/
 /** A Deployment named web, with `finalizers`, and a lifecycle in the same core. */
 async function bench(finalizers: readonly string[] = []) {
   const core = await createCore();
-  const client = new EngineClient(core.engine);
+  const client = new EngineClient("core", core.engine);
   const actions: string[] = [];
   const lifecycle = new ProtectorLifecycle({
     core: client,

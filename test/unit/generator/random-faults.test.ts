@@ -8,7 +8,7 @@ import { sleep } from "../../../src/util/clock.ts";
 import { uniform } from "../../../src/util/rng.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createCore, type Core, type GeneratorProcess, hasFinalizer, isInForce } from "./core-cluster.ts";
-import { type Fault } from "./engine-client.ts";
+import { type Fault } from "../../support/engine-client.ts";
 
 const config = { protectionSelector: { matchExpressions: [{ key: "protect", operator: "DoesNotExist" }] } } as const;
 const seeds = 60;
@@ -96,7 +96,7 @@ async function runHistory(seed: number): Promise<void> {
     await core.clock.advance(pick([0, 10, 200, 5_000, 40_000]));
     sawUnwanted();
     for (const [index, generator] of generators.entries()) {
-      if (!generator.client.dead) continue;
+      if (!generator.client.isDead) continue;
       generators[index] = launch();
       await core.clock.advance(2_000);
       await generators[index].ready();

@@ -7,7 +7,7 @@ import { createVirtualClock } from "../../support/virtual-clock.ts";
 it("the heartbeat is sampled at the start and then once in each period, until the stop", async () => {
   const clock = createVirtualClock();
   const metrics = createMetrics({ byNamespace: false, byUser: false, ofProcess: false });
-  const heartbeat = createHeartbeat({ clock, metrics, periodMs: 30_000 });
+  const heartbeat = createHeartbeat({ clock, metrics, sampleFrequencyMs: 30_000 });
   const value = async (): Promise<string | undefined> => /^heartbeat (.+)$/m.exec((await metrics.expose()).text)?.[1];
   await clock.advance(2_000);
   await heartbeat.start();

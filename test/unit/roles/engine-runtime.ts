@@ -5,22 +5,22 @@ import { createHealth, type HealthRegistry } from "../../../src/observability/he
 import { type Runtime } from "../../../src/roles/runtime.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
 import { type Rig } from "../aggregator/rig.ts";
-import { ClusterClient } from "../aggregator/cluster-client.ts";
+import { EngineClient } from "../../support/engine-client.ts";
 import { loadGood } from "../config/load.ts";
 import { type CountingMetrics, createCountingMetrics } from "../kube/counting-metrics.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 
 export interface EngineRuntime extends Runtime {
-  readonly core: ClusterClient;
-  readonly worker: ClusterClient;
+  readonly core: EngineClient;
+  readonly worker: EngineClient;
   readonly metrics: CountingMetrics;
   readonly health: HealthRegistry;
 }
 
 /** `seed` makes processes differ. */
 export function createEngineRuntime(rig: Rig, argv: readonly string[], seed = 1): EngineRuntime {
-  const core = new ClusterClient("core", rig.coreEngine);
-  const worker = new ClusterClient("worker", rig.workerEngine);
+  const core = new EngineClient("core", rig.coreEngine);
+  const worker = new EngineClient("worker", rig.workerEngine);
   const metrics = createCountingMetrics();
   return {
     config: loadGood(argv),

@@ -5,14 +5,14 @@ import { createGenerator } from "../../../src/roles/generator.ts";
 import { builtInResources } from "../../double/index.ts";
 import { loadGood } from "../config/load.ts";
 import { createCore, isInForce, type Core } from "../generator/core-cluster.ts";
-import { EngineClient } from "../generator/engine-client.ts";
+import { EngineClient } from "../../support/engine-client.ts";
 import { createCountingMetrics } from "../kube/counting-metrics.ts";
 import { createRecordingLogger } from "../observability/recording-logger.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 
 /** The role of one process, as main puts it together, against a core in the double. */
 async function createProcess(core: Core, seed: number, ...argv: string[]) {
-  const client = new EngineClient(core.engine);
+  const client = new EngineClient("core", core.engine);
   const checks = new Map<string, HealthCheck>();
   const logger = createRecordingLogger();
   const [component, ...more] = await createGenerator({
@@ -69,7 +69,7 @@ test("of two processes one works, and the other goes on when it has died", async
   await core.clock.advance(10_000);
   assert.equal(first.client.writes.length, 2);
   assert.deepEqual(second.client.writes, []);
-  first.client.dead = true;
+  first.client.isDead = true;
   await core.deleteDeployment("web");
   await core.clock.advance(60_000);
   assert.equal(core.deployment("web"), undefined);
@@ -131,10 +131,10 @@ test("without the PodProtector CRD the role stays unready and says why, and work
 test("a process that stops before its caches are filled stops cleanly and never touches the Lease", async () => {
   const core = await createCore();
   const { component, client } = await createProcess(core, 1);
-  client.dead = true;
+  client.isDead = true;
   await component.start();
   await core.clock.advance(5_000);
-  client.dead = false;
+  client.isDead = false;
   const stopped = component.stop();
   await core.clock.advance(0);
   await stopped;

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { createUpdateTrigger, updateTriggerConfigOf } from "../../../src/roles/update-trigger.ts";
+import { createUpdateTrigger } from "../../../src/roles/update-trigger.ts";
 import { withRig } from "../aggregator/rig.ts";
-import { loadGood } from "../config/load.ts";
 import { builtInResources as types } from "../../double/engine/resources.ts";
 import { createEngineRuntime, startAll, stopAll } from "./engine-runtime.ts";
 
@@ -22,24 +21,28 @@ it("touches the dummy pod from the start on, until the stop", () =>
     assert.equal(rig.clock.pendingTimers, 0);
   }));
 
-it("the flags decide about the pod", () => {
-  const { updateTrigger } = loadGood([
-    "--role=update-trigger",
-    "--update-trigger-update-frequency=5s",
-    "--update-trigger-dummy-pod-name=dummy",
-    "--update-trigger-dummy-pod-namespace=kube-system",
-    "--update-trigger-dummy-pod-labels=cell=one",
-    "--update-trigger-dummy-pod-annotations=note=dummy",
-    "--update-trigger-dummy-pod-image=pause",
-    "--update-trigger-dummy-pod-scheduler=nobody",
-  ]);
-  assert.deepEqual(updateTriggerConfigOf(updateTrigger), {
-    updateFrequencyMs: 5000,
-    podName: "dummy",
-    podNamespace: "kube-system",
-    podLabels: { cell: "one" },
-    podAnnotations: { note: "dummy" },
-    podImage: "pause",
-    podScheduler: "nobody",
-  });
-});
+it("the flags decide about the pod", () =>
+  withRig(async (rig) => {
+    const runtime = createEngineRuntime(rig, [
+      "--role=update-trigger",
+      "--update-trigger-update-frequency=5s",
+      "--update-trigger-dummy-pod-name=dummy",
+      "--update-trigger-dummy-pod-namespace=kube-system",
+      "--update-trigger-dummy-pod-labels=cell=one",
+      "--update-trigger-dummy-pod-annotations=note=dummy",
+      "--update-trigger-dummy-pod-image=pause",
+      "--update-trigger-dummy-pod-scheduler=nobody",
+    ]);
+    const components = await createUpdateTrigger(runtime);
+    await startAll(components);
+    await rig.clock.advance(5500);
+    const { metadata, spec } = rig.workerEngine.get(types.pods, "kube-system", "dummy");
+    assert.deepEqual(metadata.labels, { cell: "one" });
+    assert.deepEqual(metadata.annotations, {
+      note: "dummy",
+      "podseidon.kubewharf.io/update-trigger-time": "2026-01-01T00:00:05.000000Z",
+    });
+    assert.equal(spec?.["schedulerName"], "nobody");
+    assert.match(JSON.stringify(spec?.["containers"]), /"image":"pause"/);
+    await stopAll(rig, components);
+  }));

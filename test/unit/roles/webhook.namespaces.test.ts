@@ -17,7 +17,7 @@ async function asked(...flags: readonly string[]): Promise<readonly KubeRequest[
     return Promise.reject(new KubeError("serverError", "nothing here"));
   };
   const client: KubeClient = { cluster: "core", request: refuse, stream: refuse, close: () => Promise.resolve() };
-  const loaded = loadConfig({ argv: ["--role=webhook", ...flags], env: {}, readFile: () => "", version: "" });
+  const loaded = loadConfig({ argv: ["--role=webhook", ...flags], env: {}, readFile: () => "" });
   assert.ok(loaded.kind === "config");
   const clock = createVirtualClock();
   const [informers] = await createWebhook({

@@ -69,7 +69,6 @@ async function createRole(argv: readonly string[]) {
     argv: ["--role=webhook", "--webhook-port=0", "--webhook-bind-addr=127.0.0.1", ...argv],
     env: {},
     readFile: () => "",
-    version: "",
   });
   assert.ok(loaded.kind === "config");
   const components = await createWebhook({

@@ -5,7 +5,7 @@ import { silentLogger } from "../../../src/util/logger.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { createPem, temporaryFolder, writePem } from "./certificates.ts";
 
-const http = { enabled: true, bindAddress: "127.0.0.1", port: 0, portFlag: "x-port" };
+const http = { enable: true, bindAddress: "127.0.0.1", port: 0, portFlag: "x-port" };
 const common = {
   name: "x",
   fetch: () => new Response("hello"),
@@ -36,7 +36,7 @@ it("both listeners run when both are enabled, and none afterwards", async (t) =>
 });
 
 it("a disabled server starts without listening", async () => {
-  const off = { ...http, enabled: false };
+  const off = { ...http, enable: false };
   const config = { http: off, https: { ...off, certFile: "", keyFile: "" }, readHeaderTimeoutMs: 1000 };
   const server = createServer({ ...common, clock: createVirtualClock(), config });
   await server.start();

@@ -1,23 +1,25 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
-import { UpdateTrigger, type UpdateTriggerConfig } from "../../../src/update-trigger/update-trigger.ts";
+import { UpdateTrigger, type UpdateTriggerSettings } from "../../../src/update-trigger/update-trigger.ts";
 import { type LogFields, silentLogger } from "../../../src/util/logger.ts";
 import { createCountingMetrics } from "../kube/counting-metrics.ts";
 import { createScriptedKubeClient } from "../kube/scripted-kube-client.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 
-const config: UpdateTriggerConfig = {
+const config: UpdateTriggerSettings = {
   updateFrequencyMs: 10_000,
-  podName: "dummy",
-  podNamespace: "default",
-  podLabels: { cell: "one" },
-  podAnnotations: { note: "dummy" },
-  podImage: ":",
-  podScheduler: "do-not-schedule",
+  dummyPod: {
+    name: "dummy",
+    namespace: "default",
+    labels: { cell: "one" },
+    annotations: { note: "dummy" },
+    image: ":",
+    scheduler: "do-not-schedule",
+  },
 };
 
-function bench(overrides: Partial<UpdateTriggerConfig> = {}) {
+function bench(overrides: Partial<UpdateTriggerSettings> = {}) {
   const clock = createVirtualClock();
   const client = createScriptedKubeClient();
   const metrics = createCountingMetrics();

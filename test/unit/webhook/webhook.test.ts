@@ -49,7 +49,7 @@ describe("settings of the webhook", () => {
 
   it("write pod names into the buckets of the cells that ask for them", async () => {
     const { core, replica } = world([protector({ cells: [cell("c1", 100), cell("c2", 0)] })], {
-      recordsPodName: (cellID) => cellID === "c2",
+      requiresPodName: (cellID) => cellID === "c2",
     });
     await replica.review(deleteReview(pod("p")));
     await replica.review(deleteReview(pod("q")), { cellID: "c2" });

@@ -28,7 +28,7 @@ export function createHarness(changes: Partial<WorkQueueOptions<string>> = {}, o
     concurrency: 1,
     backoffBaseMs: 100,
     backoffMaxMs: 1000,
-    conflictBackoffMs: 10,
+    backoffConflictMs: 10,
     process(key, signal) {
       starts.push([clock.monotonicMs(), key]);
       const outcome = outcomes?.shift();

@@ -25,7 +25,7 @@ async function runHistory(seed: number): Promise<number> {
     concurrency,
     backoffBaseMs: 5,
     backoffMaxMs: 100,
-    conflictBackoffMs: 10,
+    backoffConflictMs: 10,
     async process(key, signal) {
       assert.ok(!inWork.has(key), `seed ${seed}: ${key} is processed twice at once`);
       assert.ok(!signal.aborted, `seed ${seed}: work is started after the stop`);

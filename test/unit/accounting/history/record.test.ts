@@ -4,7 +4,7 @@ import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { isFull, record } from "../../../../src/accounting/history/record.ts";
 import { anonymous, at, disruption, packed, single, timeText, version } from "../samples.ts";
 
-const context = { now: at(10), recordsPodName: (): boolean => false };
+const context = { now: at(10), requiresPodName: (): boolean => false };
 const deletionOf = (uid: string, podVersion = 20): ReturnType<typeof disruption> =>
   disruption(uid, { as: { resourceVersion: version(podVersion) } });
 const evictionOf = (uid: string): ReturnType<typeof disruption> => ({ ...deletionOf(uid), operation: "evict" });
@@ -20,7 +20,7 @@ test("a DELETE is recorded with UID, time and version, an eviction without versi
 });
 
 test("the name is written where the cell wants it", () => {
-  const { buckets } = record([], deletionOf("x"), { ...context, recordsPodName: (cellID) => cellID === "a" });
+  const { buckets } = record([], deletionOf("x"), { ...context, requiresPodName: (cellID) => cellID === "a" });
   assert.equal(buckets[0]?.podName, "x");
 });
 

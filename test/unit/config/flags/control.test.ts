@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { electorFlags, workerFlags } from "../../../../src/config/flags/control.ts";
+import { electorFlags, queueFlags } from "../../../../src/config/flags/control.ts";
 import { defaults } from "./defaults.ts";
 
 it("a controller has upstream's flags and defaults", () => {
-  assert.deepEqual(defaults(workerFlags), {
+  assert.deepEqual(defaults(queueFlags), {
     "worker-concurrency": 1,
     "worker-backoff-base": 100,
     "worker-backoff-max": 60_000,

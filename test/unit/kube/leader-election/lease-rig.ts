@@ -1,6 +1,7 @@
 /** A Lease on a scripted server and candidates for it on a virtual clock, for run-elected.*.test.ts. */
 import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
-import { Elector, runElected, type ElectorConfig } from "../../../../src/kube/leader-election/index.ts";
+import type { ElectorConfig } from "../../../../src/config/config.ts";
+import { Elector, runElected } from "../../../../src/kube/leader-election/index.ts";
 import { sleep } from "../../../../src/util/clock.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { kubernetesVersion, resolveKubeAssets } from "../../../../scripts/kube-assets.ts";
-import { ProcessSet } from "../../../e2e/child-processes.ts";
+import { ProcessSet } from "../../../../scripts/child-processes.ts";
 import { startCluster } from "../../../e2e/cluster.ts";
 import { createNamespace } from "../../../e2e/pods.ts";
 import { createVariedPods, exchangePods } from "../../../e2e/protobuf-exchanges.ts";

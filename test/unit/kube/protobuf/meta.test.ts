@@ -3,14 +3,17 @@ import test from "node:test";
 import { parseTime } from "../../../../src/api/micro-time.ts";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { readListMeta, readObjectMeta, readTime } from "../../../../src/kube/protobuf/meta.ts";
-import { WireReader } from "../../../../src/kube/protobuf/wire-reader.ts";
+import { type MessageReader, readMessage } from "../../../../src/kube/protobuf/message-reader.ts";
 import { entry, field, message, time } from "./writer.ts";
 
-/** A reader that is at a field whose content is `bytes`. */
-function at(bytes: Buffer): WireReader {
-  const reader = new WireReader(field(1, bytes), "test");
-  assert.equal(reader.next(), true);
-  return reader;
+/** What `read` makes of a field whose content is `bytes`. */
+function readField<T>(bytes: Buffer, read: (reader: MessageReader) => T): T {
+  return readMessage(field(1, bytes), "test", (reader) => {
+    assert.equal(reader.next(), true);
+    const value = read(reader);
+    assert.equal(reader.next(), false);
+    return value;
+  });
 }
 
 test("an ObjectMeta has the fields that are read of a pod, and no others", () => {
@@ -35,7 +38,7 @@ test("an ObjectMeta has the fields that are read of a pod, and no others", () =>
     field(17, message(field(1, "kubectl"), field(4, written), field(8, "status"))),
     field(17, field(1, "without a time")),
   );
-  assert.deepEqual(readObjectMeta(at(bytes)), {
+  assert.deepEqual(readField(bytes, readObjectMeta), {
     name: "web-0",
     namespace: "shop",
     uid: "u",
@@ -51,18 +54,18 @@ test("an ObjectMeta has the fields that are read of a pod, and no others", () =>
 
 test("a map entry without key or value has an empty one, and a label cannot change what objects are", () => {
   const bytes = message(field(11, field(1, "key")), field(11, field(2, "value")), field(11, entry("__proto__", "x")));
-  const { labels } = readObjectMeta(at(bytes));
+  const { labels } = readField(bytes, readObjectMeta);
   assert.deepEqual(labels, { key: "", "": "value" });
   assert.equal(({} as Record<string, unknown>)["x"], undefined);
 });
 
 test("a ListMeta has version and continue token", () => {
   const bytes = message(field(1, ""), field(2, "9"), field(3, "token"), field(4, 12));
-  assert.deepEqual(readListMeta(at(bytes)), { resourceVersion: "9", continue: "token" });
+  assert.deepEqual(readField(bytes, readListMeta), { resourceVersion: "9", continue: "token" });
 });
 
 test("a time is the moment that JSON says, and the zero time is absent", () => {
-  const read = (bytes: Buffer): Date | undefined => readTime(at(bytes));
+  const read = (bytes: Buffer): Date | undefined => readField(bytes, readTime);
   for (const text of ["0000-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]) {
     assert.deepEqual(read(time(text)), new Date(text));
     assert.notEqual(parseTime(read(time(text))), undefined);

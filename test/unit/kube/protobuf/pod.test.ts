@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { readPodRecord as readRecord } from "../../../../src/api/pod.ts";
 import { readPod, readPodList } from "../../../../src/kube/protobuf/pod.ts";
-import { WireReader } from "../../../../src/kube/protobuf/wire-reader.ts";
+import { readMessage } from "../../../../src/kube/protobuf/message-reader.ts";
 import { field, message, pod, podList, time } from "./writer.ts";
 
-const read = (bytes: Buffer): unknown => readPod(new WireReader(bytes, "test"));
+const read = (bytes: Buffer): unknown => readMessage(bytes, "test", readPod);
 
 test("a pod becomes the same record as its JSON", () => {
   const as = (time: (text: string) => unknown): { readonly metadata: object; readonly status: object } => ({
@@ -57,7 +57,7 @@ test("the items of a list come in order, with the list's version and continue to
     "next",
     names.map((name) => pod({ name, version: "5" })),
   );
-  const { metadata, items } = readPodList(new WireReader(bytes, "test"));
+  const { metadata, items } = readMessage(bytes, "test", readPodList);
   assert.deepEqual(metadata, { resourceVersion: "7", continue: "next" });
   assert.deepEqual(
     items.map((item) => item.metadata.name),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { readStatus } from "../../../../src/kube/protobuf/status.ts";
-import { WireReader } from "../../../../src/kube/protobuf/wire-reader.ts";
+import { readMessage } from "../../../../src/kube/protobuf/message-reader.ts";
 import { field, message } from "./writer.ts";
 
 test("a Status has its code, reason, message, causes and delay", () => {
@@ -21,7 +21,7 @@ test("a Status has its code, reason, message, causes and delay", () => {
     ),
     field(6, 504),
   );
-  assert.deepEqual(readStatus(new WireReader(bytes, "test")), {
+  assert.deepEqual(readMessage(bytes, "test", readStatus), {
     status: "Failure",
     message: "Too large resource version: 9, current: 8",
     reason: "Timeout",
@@ -35,5 +35,5 @@ test("a Status has its code, reason, message, causes and delay", () => {
 
 test("a delay of 0 seconds, which the server writes into every Status with details, is none", () => {
   const bytes = field(5, message(field(1, "pod"), field(5, 0)));
-  assert.deepEqual(readStatus(new WireReader(bytes, "test")), { details: {} });
+  assert.deepEqual(readMessage(bytes, "test", readStatus), { details: {} });
 });

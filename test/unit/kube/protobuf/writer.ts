@@ -2,6 +2,7 @@
  * Writes protobuf for tests and benchmarks: fields as bytes, messages as their concatenation, and the objects that the
  * product reads.
  */
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { mediaType } from "../../../../src/kube/protobuf/index.ts";
 
 export { mediaType };
@@ -10,17 +11,18 @@ type Value = string | number | bigint | Buffer;
 
 /** A varint: a bigint or integer of 64 bits, negative ones in two's complement. */
 export function varint(value: number | bigint): Buffer {
-  let rest = BigInt.asUintN(64, BigInt(value));
-  const bytes: number[] = [];
-  for (; rest >= 128n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
-  return Buffer.from([...bytes, Number(rest)]);
+  return Buffer.from(new BinaryWriter().uint64(BigInt.asUintN(64, BigInt(value))).finish());
 }
 
 /** A number as varint; a text, or bytes (a message too), with its length. */
 export function field(number: number, value: Value): Buffer {
-  if (typeof value === "number" || typeof value === "bigint") return Buffer.concat([varint(number * 8), varint(value)]);
-  const bytes = Buffer.from(value as string);
-  return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
+  const isNumber = typeof value === "number" || typeof value === "bigint";
+  const writer = new BinaryWriter().tag(number, isNumber ? WireType.Varint : WireType.LengthDelimited);
+  return Buffer.from(
+    isNumber
+      ? writer.uint64(BigInt.asUintN(64, BigInt(value))).finish()
+      : writer.bytes(Buffer.from(value as string)).finish(),
+  );
 }
 
 export function message(...fields: readonly Buffer[]): Buffer {

@@ -1,7 +1,8 @@
 /** Kubeconfigs in temporary folders. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { writeKubeconfig } from "../../../support/kubeconfig.ts";
 
 export type Context = { after(end: () => void): void };
 
@@ -11,17 +12,7 @@ export function temporaryFolder(t: Context): string {
   return folder;
 }
 
-/** Writes a kubeconfig (YAML is a superset of JSON) and returns its path. */
+/** Writes `folder`/config and returns its path. */
 export function writeKubeConfig(folder: string, cluster: object, user: object | undefined): string {
-  const file = path.join(folder, "config");
-  const document = {
-    apiVersion: "v1",
-    kind: "Config",
-    "current-context": "main",
-    contexts: [{ name: "main", context: { cluster: "c", ...(user !== undefined && { user: "u" }) } }],
-    clusters: [{ name: "c", cluster }],
-    users: user === undefined ? [] : [{ name: "u", user }],
-  };
-  writeFileSync(file, JSON.stringify(document));
-  return file;
+  return writeKubeconfig(path.join(folder, "config"), cluster, user);
 }

@@ -148,7 +148,7 @@ describe("point 2: force-delete, dry runs", () => {
   });
 
   it("allows everything with --webhook-dry-run, internal errors included, and says what would have been", async () => {
-    const { replica } = world([atFloor()], { isDryRun: true });
+    const { replica } = world([atFloor()], { dryRun: true });
     const rejected = await replica.review(deleteReview(pod("p")));
     assert.equal(rejected.allowed, true);
     assert.equal(rejected.audit["reject-by-podprotector"], "core/ns/web");

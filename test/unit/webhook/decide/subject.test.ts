@@ -5,7 +5,7 @@ import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { readReview } from "../../../../src/webhook/http/admission-review.ts";
 import { type Subject, readSubject } from "../../../../src/webhook/decide/subject.ts";
 import { deleteReview, evictReview, type Json, pod } from "../support/objects.ts";
-import { criteria } from "../support/replica.ts";
+import { healthCriteria } from "../support/replica.ts";
 
 /** A worker cluster that answers every request with `answer`. */
 function worker(answer: () => unknown): KubeClient {
@@ -27,7 +27,7 @@ async function subjectOf(
   return readSubject(read.request, {
     cellID: "c1",
     workers: { kind: "single", client: worker(answer) },
-    criteria,
+    healthCriteria,
     clock: createVirtualClock(),
     deadlineMonotonicMs,
     signal: undefined,

@@ -33,7 +33,7 @@ function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
   const { app, fetch } = createWebhookApp({
     pathPrefix,
     allowedCells: new Set(allowedCells),
-    isDryRun: false,
+    dryRun: false,
     handler: async (_request, context) => {
       contexts.push(context);
       if (context.overload !== undefined) return context.overload;
@@ -345,7 +345,7 @@ function appThatThrows() {
   const { app, fetch } = createWebhookApp({
     pathPrefix: "",
     allowedCells: new Set(),
-    isDryRun: false,
+    dryRun: false,
     handler: () => Promise.reject(new Error("a bug")),
     clock: createVirtualClock(),
     logger: silentLogger,

@@ -14,8 +14,8 @@ function requestOf(review: unknown): AdmissionRequest {
 const forced = { [annotations.forceDelete]: "true" };
 const plain = requestOf(deleteReview(pod("p")));
 
-function fullLimit(isDryRun = false): InFlightLimit {
-  const limit = new InFlightLimit(isDryRun);
+function fullLimit(dryRun = false): InFlightLimit {
+  const limit = new InFlightLimit(dryRun);
   for (let count = 0; count < reviewsInFlightMax; count += 1) assert.equal(limit.enter(plain), undefined);
   return limit;
 }

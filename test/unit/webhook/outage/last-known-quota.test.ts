@@ -29,8 +29,8 @@ const deletions = (count: number, prefix = "p") =>
   Array.from({ length: count }, (_, index) => deletion(`${prefix}${index}`));
 
 function quota(replicas: number): LastKnownQuota {
-  const { history, recordsPodName } = settings;
-  return new LastKnownQuota(createJudge({ clock: createVirtualClock(), history, recordsPodName }), replicas);
+  const { history, requiresPodName } = settings;
+  return new LastKnownQuota(createJudge({ clock: createVirtualClock(), history, requiresPodName }), replicas);
 }
 
 function admitted(lender: LastKnownQuota, state: ProtectorView, asked: readonly Deletion[]): number {

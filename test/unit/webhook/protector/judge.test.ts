@@ -23,7 +23,7 @@ const judgeWith = (maxConcurrentLag: number) =>
   createJudge({
     clock: createVirtualClock(),
     history: { maxConcurrentLag, compactThreshold: 100, aggregationRateMs: 1000 },
-    recordsPodName: () => true,
+    requiresPodName: () => true,
   });
 const nothingLost = new Map();
 

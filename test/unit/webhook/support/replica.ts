@@ -32,18 +32,18 @@ export interface Replica {
   send(body: unknown, options?: { cellID?: string; query?: string; signal?: AbortSignal }): Promise<Answer>;
 }
 
-export const criteria: WebhookOptions["criteria"] = (["Scheduled", "Initialized", "Running", "Ready"] as const).map(
-  (criterion) => ({ criterion, annotation: { key: annotations.healthCriterion, value: criterion } }),
-);
+export const healthCriteria: WebhookOptions["healthCriteria"] = (
+  ["Scheduled", "Initialized", "Running", "Ready"] as const
+).map((criterion) => ({ criterion, annotation: { key: annotations.healthCriterion, value: criterion } }));
 
 /** The flags at their defaults, but without a delay before the first batch. */
 export const settings = {
   workers: { kind: "none" },
   pathPrefix: "",
   allowedCells: new Set<string>(),
-  isDryRun: false,
-  criteria,
-  recordsPodName: () => false,
+  dryRun: false,
+  healthCriteria,
+  requiresPodName: () => false,
   history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
   coldStartDelayMs: 0,
   retryBackoffBaseMs: 100,

@@ -1,0 +1,120 @@
+/**
+ * Reads and writes PodProtectors for one cell, and keeps their ProtectorState up to date with the answers. A write
+ * replaces this cell's status only, in one compare-and-swap on the newest known object.
+ */
+import { type CellStatus, type PodProtectorStatus } from "../api/v1alpha1/pod-protector.ts";
+import { type OwnAggregation } from "../accounting/count/cell-memory.ts";
+import { summarize } from "../accounting/count/summary.ts";
+import { type Settlement } from "../accounting/settle/settlement.ts";
+import { type KubeClient } from "../kube/kube-client.ts";
+import { readProtectorLive, swapStatusAndCheck } from "../kube/pod-protectors.ts";
+import { type StoredProtector } from "../kube/resources.ts";
+import { assertNever } from "../util/assert.ts";
+import { type Clock, longAgo, type MonotonicMs } from "../util/clock.ts";
+import { type Logger } from "../util/logger.ts";
+import { type Outcome } from "../work-queue/index.ts";
+import { type AggregatorMetrics } from "./metrics.ts";
+import { type ProtectorState } from "./protector-state.ts";
+
+export interface CellWriterOptions {
+  readonly core: KubeClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Pick<AggregatorMetrics, "statusWrites" | "settled" | "pruned">;
+}
+
+/**
+ * Least time between two warnings about a CRD that drops our fields. It drops them from every PodProtector, so one
+ * warning speaks for all; an hour keeps it in the logs of any day.
+ */
+const pruningWarningSpacingMs = 3_600_000;
+
+export class CellWriter {
+  readonly #options: CellWriterOptions;
+  #pruningWarnedAtMs: MonotonicMs = longAgo;
+
+  constructor(options: CellWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the object live. Undefined when the state holds it now; else how the reconciliation ends. */
+  async refresh(state: ProtectorState, signal: AbortSignal): Promise<Outcome | undefined> {
+    const { core, clock } = this.#options;
+    const { resourceVersion: knownVersion, protector } = state.newest;
+    const live = await readProtectorLive(core, protector.metadata, { signal });
+    switch (live.kind) {
+      case "read":
+        // Replaced: the watch will say so.
+        if (!isSameObject(live.stored, state)) return { kind: "done" };
+        state.readLive(live.stored, knownVersion, clock.monotonicMs());
+        return undefined;
+      case "gone":
+        // The watch will say so.
+        return { kind: "done" };
+      case "invalid":
+      case "failed":
+        return { kind: "failed", error: live.error };
+      default:
+        return assertNever(live);
+    }
+  }
+
+  /** Writes `cell` over the newest known object. Never rejects for operating errors. */
+  async write(
+    state: ProtectorState,
+    cell: CellStatus & { readonly aggregation: OwnAggregation },
+    settled: Settlement["settled"],
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { core, clock, metrics } = this.#options;
+    const base = state.newest;
+    const outcome = await swapStatusAndCheck(core, base, withCell(base.protector.status, cell), { signal });
+    metrics.statusWrites.inc({ result: outcome.kind });
+    switch (outcome.kind) {
+      case "written":
+        state.wrote(outcome.stored, cell.aggregation, clock.monotonicMs());
+        for (const [reason, weight] of settled) metrics.settled.inc({ reason }, weight);
+        if (isPruned(outcome.stored, cell.cellID)) this.#pruned(state);
+        return { kind: "done" };
+      case "conflict":
+        // Gone or replaced: the watch will say so.
+        if (!isSameObject(outcome.live, state)) return { kind: "done" };
+        state.readLive(outcome.live, base.resourceVersion, clock.monotonicMs());
+        return { kind: "conflict" };
+      case "failed":
+        return outcome;
+      default:
+        return assertNever(outcome);
+    }
+  }
+
+  /** The answer to a write lacked our extension fields: counts each, logs at most one an hour. */
+  #pruned(state: ProtectorState): void {
+    const { core, clock, logger, metrics } = this.#options;
+    metrics.pruned(core.cluster);
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#pruningWarnedAtMs < pruningWarningSpacingMs) return;
+    this.#pruningWarnedAtMs = nowMs;
+    logger.warn(
+      "The core's CRD drops Podseidon's extension fields; until the CRD of this version is installed, only upstream's guarantee holds",
+      { podProtector: state.key },
+    );
+  }
+}
+
+function isSameObject(live: StoredProtector | undefined, state: ProtectorState): live is StoredProtector {
+  return live !== undefined && live.uid === state.uid;
+}
+
+/** Whether the CRD dropped the extension fields of what was written. */
+function isPruned({ protector }: StoredProtector, cellID: string): boolean {
+  const written = protector.status?.cells.find((cell) => cell.cellID === cellID);
+  return written?.aggregation?.countedSpec === undefined;
+}
+
+function withCell(status: PodProtectorStatus | undefined, cell: CellStatus): PodProtectorStatus {
+  const cells = status?.cells ?? [];
+  const known = cells.some(({ cellID }) => cellID === cell.cellID);
+  const all = known ? cells.map((other) => (other.cellID === cell.cellID ? cell : other)) : [...cells, cell];
+  return { ...status, cells: all, summary: summarize(all) };
+}

@@ -1,0 +1,27 @@
+/** The rule for the settings of a leader election: asked of the flags, and of what the elector is given. */
+import type { ElectorConfig } from "./config.ts";
+import { formatDuration } from "./duration.ts";
+
+/**
+ * A candidate waits up to 2.2 retry periods, so that not all candidates write at once (client-go's JitterFactor). A
+ * leader needs at least one attempt within the renew deadline.
+ */
+export const retryJitterFactor = 1.2;
+
+/**
+ * Why the settings cannot work, naming each setting as `--<flagPrefix><flag>`; undefined when they can, or when the
+ * election is disabled.
+ */
+export function electionProblem(config: ElectorConfig, flagPrefix: string): string | undefined {
+  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = config;
+  const shown = (flag: string, ms: number): string => `--${flagPrefix}${flag} (${formatDuration(ms)})`;
+  if (!config.enable) return undefined;
+  if (config.namespace === "" || config.name === "")
+    return `--${flagPrefix}namespace and --${flagPrefix}name must not be empty`;
+  if (!(retryPeriodMs > 0)) return `--${flagPrefix}retry-period must be longer than 0`;
+  if (!(leaseDurationMs > renewDeadlineMs))
+    return `${shown("lease-duration", leaseDurationMs)} must be longer than ${shown("renew-deadline", renewDeadlineMs)}`;
+  if (!(renewDeadlineMs > retryJitterFactor * retryPeriodMs))
+    return `${shown("renew-deadline", renewDeadlineMs)} must be longer than ${retryJitterFactor} times ${shown("retry-period", retryPeriodMs)}`;
+  return undefined;
+}

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkCircles } from "../../scripts/check/circles.ts";
+import { problemsOf, type Planted } from "./planted-tree.ts";
+
+const violations: readonly (readonly [what: string, planted: Planted, says: string])[] = [
+  [
+    "of values",
+    { "src/api/a.ts": `import "./b.ts";`, "src/api/b.ts": `export * from "./a.ts";` },
+    "src/api/a.ts: imports itself in a circle: src/api/a.ts > src/api/b.ts > src/api/a.ts",
+  ],
+  [
+    "of types alone",
+    { "src/api/a.ts": `import type { B } from "./b.ts";`, "src/api/b.ts": `import { type A } from "./a.ts";` },
+    "src/api/a.ts: imports itself in a circle: src/api/a.ts > src/api/b.ts > src/api/a.ts",
+  ],
+  [
+    "that a type by import() closes",
+    { "src/api/a.ts": `import "./b.ts";`, "src/api/b.ts": `export type A = import("./a.ts").A;` },
+    "src/api/a.ts: imports itself in a circle: src/api/a.ts > src/api/b.ts > src/api/a.ts",
+  ],
+  [
+    "of three files in two folders of tests",
+    {
+      "test/unit/a.ts": `import "./b.ts";`,
+      "test/unit/b.ts": `import "../double/c.ts";`,
+      "test/double/c.ts": `import "../unit/a.ts";`,
+    },
+    "test/double/c.ts: imports itself in a circle: " +
+      "test/double/c.ts > test/unit/a.ts > test/unit/b.ts > test/double/c.ts",
+  ],
+  [
+    "of one file",
+    { "scripts/a.ts": `import "./a.ts";` },
+    "scripts/a.ts: imports itself in a circle: scripts/a.ts > scripts/a.ts",
+  ],
+];
+
+for (const [what, planted, says] of violations) {
+  test(`a circle of imports ${what} is found once`, () => {
+    assert.deepEqual(problemsOf(checkCircles, planted), [says]);
+  });
+}
+
+test("two ways to one file are no circle", () => {
+  const planted = {
+    "src/api/a.ts": `import "./b.ts";\nimport "./c.ts";`,
+    "src/api/b.ts": `import "./c.ts";\n// import "./a.ts"`,
+    "src/api/c.ts": `export const text = 'import "./a.ts"';`,
+  };
+  assert.deepEqual(problemsOf(checkCircles, planted), []);
+});

@@ -1,0 +1,198 @@
+/**
+ * The run of a world: it starts, pods are deleted while things go wrong, everything heals, and all quota must come back.
+ */
+import { uniform } from "../../src/util/rng.ts";
+import { Chaos } from "./actors/chaos.ts";
+import { Deleters } from "./actors/deleters.ts";
+import { ProtectorOwner } from "./actors/protectors.ts";
+import { Workload } from "./actors/workload.ts";
+import { type AccountingChecker } from "./checkers/accounting.ts";
+import { drawPlan, type FaultClass, type Plan } from "./plan.ts";
+import { createSeededRng } from "../support/seeded-rng.ts";
+import { settleWindowMs, World, type WorldTotals } from "./world.ts";
+
+/**
+ * Watches and leases need seconds; first counts in a cell where nothing moves wait for the bookmark that comes once a
+ * minute; and where a cell's clock is far ahead of its aggregator's, pods seem to become available only later.
+ */
+const startUpMs = 300_000;
+/**
+ * After the faults: a watch's longest backoff, a lease, then the slowest row of settlement (settle window + 60 s;
+ * docs/accounting.md#settlement), once more where a bucket was refreshed at the last moment.
+ */
+const healingMsMax = 30_000 + 30_000 + 2 * settleWindowMs + 60_000;
+/**
+ * The last bucket may have gone with its pod while its settle window still runs; then comes a barrier, and a watch
+ * brings a bookmark once a minute.
+ */
+const restMs = settleWindowMs + 75_000;
+/** New pods become ready, and are counted. */
+const refillMs = 30_000;
+/**
+ * An aggregator that was shown an old list takes the core for restored, and counts again after the settle window and a
+ * bookmark (docs/accounting.md#restores).
+ */
+const lastTriesMs = settleWindowMs + 75_000;
+
+export interface RunOptions {
+  readonly seed: number;
+  readonly algorithm?: string;
+  /** Only these fault classes, instead of the seed's. */
+  readonly only?: ReadonlySet<FaultClass>;
+  readonly argv?: readonly string[];
+  /** Overrides of what the seed draws: a shrinker's smaller world, or a plain one. */
+  readonly plan?: Partial<Plan>;
+  /**
+   * Called with the world before it runs: for a runner that must end it when its process has an error that no promise
+   * carries.
+   */
+  readonly onWorld?: (world: World) => void;
+}
+
+export interface RunResult {
+  readonly failure: Error | undefined;
+  readonly totals: WorldTotals;
+  readonly virtualMs: number;
+  readonly healedMs: number;
+  /** Quota held by admissions, in pod-seconds. */
+  readonly heldPodSeconds: number;
+  readonly digest: string;
+  readonly recent: readonly string[];
+}
+
+export async function runWorld(options: RunOptions): Promise<RunResult> {
+  const plan = { ...drawPlan(createSeededRng(options.seed), options.only), ...options.plan };
+  const world = new World({ ...options, plan });
+  options.onWorld?.(world);
+  const { kernel } = world;
+  const healedMs = await runPhases(world).catch((error: unknown) => {
+    kernel.fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    return 0;
+  });
+  return {
+    failure: kernel.failure,
+    totals: world.totals,
+    virtualMs: kernel.nowMs,
+    healedMs,
+    heldPodSeconds: [...world.checkers.values()].reduce((sum, { heldPodMs }) => sum + heldPodMs / 1000, 0),
+    recent: kernel.recent(),
+    digest: kernel.digest(),
+  };
+}
+
+async function runPhases(world: World): Promise<number> {
+  const { kernel, plan } = world;
+  await during(world, world.start());
+  const workloads = new Map(world.cells.map((cell) => [cell.name, new Workload(world, cell)] as const));
+  for (const workload of workloads.values()) await during(world, workload.start());
+  const owner = new ProtectorOwner(world);
+  await during(world, owner.start());
+  await kernel.run(kernel.nowMs + startUpMs, () => isCounted(world));
+  if (kernel.failure === undefined && !isCounted(world))
+    kernel.fail("the counts are not there when everything is well");
+
+  const deleters = new Deleters(world, workloads);
+  const chaos = new Chaos(world, { workloads, deleters, owner });
+  chaos.begin();
+  const endMs = kernel.nowMs + plan.chaosMs;
+  const rng = kernel.rng("pace of deletions");
+  const next = (): void => {
+    if (kernel.nowMs >= endMs) return;
+    void deleters.deleteOne();
+    kernel.schedule((-Math.log(1 - rng.next()) * 1000) / plan.deletionsPerSecond, next);
+  };
+  kernel.schedule(uniform(rng, 0, 1000), next);
+  await kernel.run(endMs);
+  await during(world, chaos.heal());
+  return await healed(world, deleters, workloads);
+}
+
+/**
+ * Nobody asks for anything any more: buckets must go, counts must be true, and what fits must be admitted. Returns how
+ * long it took.
+ */
+async function healed(world: World, deleters: Deleters, workloads: ReadonlyMap<string, Workload>): Promise<number> {
+  const { kernel } = world;
+  const startMs = kernel.nowMs;
+  await kernel.run(startMs + healingMsMax, () => deleters.running === 0 && isSettled(world));
+  const healedMs = kernel.nowMs - startMs;
+  if (kernel.failure === undefined && !isSettled(world))
+    kernel.fail(`not settled ${Math.round(healedMs)} ms after the end of all faults: ${describe(world)}`);
+  await rested(world);
+  for (const workload of workloads.values()) await during(world, workload.fill());
+  await kernel.run(kernel.nowMs + refillMs);
+  await tryOnce(world, deleters);
+  return healedMs;
+}
+
+/** When all is settled, queues and tables of unfinished work are empty soon. */
+async function rested(world: World): Promise<void> {
+  const { kernel } = world;
+  const startMs = kernel.nowMs;
+  await kernel.run(startMs + restMs, () => world.leftovers().length === 0);
+  const left = world.leftovers();
+  if (kernel.failure === undefined && left.length > 0)
+    kernel.fail(`left behind ${restMs} ms after everything was settled: ${left.join("; ")}`);
+}
+
+/** With room above every floor, a deletion must go through in a few tries. */
+async function tryOnce(world: World, deleters: Deleters): Promise<void> {
+  const { kernel, checkers } = world;
+  const protectors = [...checkers.values()].filter(({ object }) => object !== undefined);
+  const hasRoom = protectors.every((checker) => checker.trueHealthy() > (checker.object?.spec.minAvailable ?? 0));
+  if (!hasRoom || kernel.failure !== undefined) return;
+  const before = world.totals.admitted;
+  const deadlineMs = kernel.nowMs + lastTriesMs;
+  while (kernel.nowMs < deadlineMs && world.totals.admitted === before && kernel.failure === undefined) {
+    void deleters.deleteOne();
+    await kernel.run(kernel.nowMs + 1_000);
+  }
+  if (kernel.failure === undefined && world.totals.admitted === before) {
+    kernel.fail(`nothing is admitted although there is room: ${describe(world)}`);
+  }
+}
+
+/** Time passes until the work is done. */
+async function during(world: World, work: Promise<unknown>): Promise<void> {
+  let isDone = false;
+  const tracked = work.finally(() => (isDone = true));
+  await world.kernel.run(world.kernel.nowMs + 60_000, () => isDone);
+  if (!isDone) world.kernel.fail("something that should take moments does not end");
+  else await tracked;
+}
+
+function present(world: World): AccountingChecker[] {
+  return [...world.checkers.values()].filter(({ object }) => object !== undefined);
+}
+
+/** Every cell has counts of the present spec. */
+function isCounted(world: World): boolean {
+  const checkers = present(world);
+  return (
+    checkers.length > 0 &&
+    checkers.every((checker) => isTrue(world, checker)) &&
+    world.processes().every((process) => process.isReady())
+  );
+}
+
+function isTrue(world: World, checker: AccountingChecker): boolean {
+  const status = checker.object?.status;
+  return (
+    status?.cells.length === world.cells.length &&
+    status.summary.aggregatedAvailableReplicas === checker.trueAvailable() &&
+    checker.isCountedAtCurrent()
+  );
+}
+
+function isSettled(world: World): boolean {
+  return present(world).every((checker) => checker.weight === 0 && isTrue(world, checker));
+}
+
+function describe(world: World): string {
+  return present(world)
+    .map((checker) => {
+      const { summary, cells } = checker.object?.status ?? {};
+      return JSON.stringify({ weight: checker.weight, available: checker.trueAvailable(), summary, cells });
+    })
+    .join(" ");
+}

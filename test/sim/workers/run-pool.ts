@@ -1,0 +1,127 @@
+/**
+ * Worker threads, each of which runs one task at a time. A worker that dies or hangs costs its run only: it is replaced.
+ */
+import os from "node:os";
+import { Worker } from "node:worker_threads";
+import { type RunOutcome, type RunTask, lostOutcome } from "./task.ts";
+
+/** A run takes about a second; a hundred times that is a hang, even on a busy machine. */
+const runMsMax = 120_000;
+
+interface Job {
+  readonly task: RunTask;
+  readonly settle: (outcome: RunOutcome) => void;
+}
+
+export class RunPool {
+  readonly size: number;
+  readonly #lanes = new Set<Lane>();
+  readonly #waiting: Job[] = [];
+  #isStopped = false;
+
+  /** Default: one worker for each core. */
+  constructor(size: number = os.availableParallelism()) {
+    this.size = size;
+  }
+
+  /**
+   * Runs the task as soon as a worker is free. Never rejects: a dead worker is a finding. After `stop` it never
+   * settles.
+   */
+  run(task: RunTask): Promise<RunOutcome> {
+    return new Promise((settle) => {
+      this.#waiting.push({ task, settle });
+      this.#next();
+    });
+  }
+
+  /**
+   * Runs tasks on all workers until there are none left, or until `onOutcome` says false. Outcomes come as they are
+   * ready.
+   */
+  async runAll(tasks: Iterable<RunTask>, onOutcome: (outcome: RunOutcome) => boolean): Promise<void> {
+    const iterator = tasks[Symbol.iterator]();
+    let goesOn = true;
+    const takeTurns = async (): Promise<void> => {
+      while (goesOn) {
+        const next = iterator.next();
+        if (next.done === true) return;
+        const outcome = await this.run(next.value);
+        if (goesOn) goesOn = onOutcome(outcome);
+      }
+    };
+    await Promise.all(Array.from({ length: this.size }, takeTurns));
+  }
+
+  /** Ends all workers at once. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const lane of this.#lanes) lane.stop();
+  }
+
+  #next(): void {
+    if (this.#isStopped || this.#waiting.length === 0) return;
+    const lane = [...this.#lanes].find(({ isIdle }) => isIdle) ?? this.#grow();
+    const job = lane === undefined ? undefined : this.#waiting.shift();
+    if (job !== undefined) lane?.begin(job);
+  }
+
+  #grow(): Lane | undefined {
+    if (this.#lanes.size >= this.size) return undefined;
+    const lane = new Lane((isAlive) => {
+      if (!isAlive) this.#lanes.delete(lane);
+      this.#next();
+    });
+    this.#lanes.add(lane);
+    return lane;
+  }
+}
+
+/** One worker and what it is at. */
+class Lane {
+  readonly #worker = new Worker(new URL("./run-worker.ts", import.meta.url));
+  readonly #onFree: (isAlive: boolean) => void;
+  #job: Job | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(onFree: (isAlive: boolean) => void) {
+    this.#onFree = onFree;
+    this.#worker.on("message", (outcome: RunOutcome) => this.#end(outcome, true));
+    this.#worker.on("error", (error) => this.#lose(`the worker crashed: ${String(error)}`));
+    this.#worker.on("exit", (code) => {
+      this.#lose(`the worker ended with ${code}`);
+      this.#onFree(false);
+    });
+  }
+
+  get isIdle(): boolean {
+    return this.#job === undefined;
+  }
+
+  begin(job: Job): void {
+    this.#job = job;
+    this.#timer = setTimeout(() => this.#lose(`no end in ${runMsMax / 1000} s of real time`), runMsMax);
+    this.#worker.postMessage(job.task, []);
+  }
+
+  stop(): void {
+    this.#job = undefined;
+    clearTimeout(this.#timer);
+    void this.#worker.terminate();
+  }
+
+  #lose(why: string): void {
+    const job = this.#job;
+    if (job === undefined) return;
+    void this.#worker.terminate();
+    this.#end(lostOutcome(job.task, why), false);
+  }
+
+  #end(outcome: RunOutcome, isAlive: boolean): void {
+    const job = this.#job;
+    this.#job = undefined;
+    clearTimeout(this.#timer);
+    job?.settle(outcome);
+    this.#onFree(isAlive);
+  }
+}

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLabelInterner } from "../../../src/aggregator/pod-decoder.ts";
+
+test("equal label sets become one object", () => {
+  const intern = createLabelInterner();
+  const first = intern({ app: "web", tier: "front" });
+  assert.equal(intern({ app: "web", tier: "front" }), first);
+  assert.notEqual(intern({ app: "web" }), first);
+  assert.deepEqual(first, { app: "web", tier: "front" });
+});
+
+test("the memory is bounded: beyond 65,536 distinct sets it starts anew and stays right", () => {
+  const intern = createLabelInterner();
+  const first = intern({ index: "0" });
+  for (let index = 1; index < 65_536; index++) intern({ index: String(index) });
+  assert.equal(intern({ index: "0" }), first);
+  intern({ index: "one too many" });
+  const again = intern({ index: "0" });
+  assert.notEqual(again, first);
+  assert.deepEqual(again, first);
+});

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { runCommand } from "../../../src/commands/index.ts";
+
+/** Runs a command; `stdout` is all that it printed. */
+async function run(t: TestContext, ...argv: readonly string[]) {
+  const printed: string[] = [];
+  t.mock.method(console, "info", (text: string) => void printed.push(`${text}\n`));
+  const end = await runCommand(argv, { version: "podseidon 1.2.3\n", write: (text) => void printed.push(text) });
+  return { ...end, stdout: printed.join("") };
+}
+
+test("version prints what the program gave", async (t) => {
+  assert.deepEqual(await run(t, "version"), { exitCode: 0, stdout: "podseidon 1.2.3\n" });
+});
+
+test("help lists the commands and the flags", async (t) => {
+  const { exitCode, stdout } = await run(t, "help");
+  assert.equal(exitCode, 0);
+  assert.match(stdout, /^Usage: podseidon --role=/);
+  assert.match(stdout, /\nCommands:\n(.*\n)* {2}version {2}/);
+  assert.match(stdout, /\n {2}--webhook-port=PORT\n/);
+});
+
+test("help fits 80 columns, has no colour, and ends each line cleanly", async (t) => {
+  for (const argv of [["help"], ["help", "version"]]) {
+    for (const line of (await run(t, ...argv)).stdout.split("\n")) {
+      assert(line.length <= 80, line);
+      assert.match(line, /^[\x20-\x7e]*$/);
+      if (argv.length === 1) assert.equal(line, line.trimEnd());
+    }
+  }
+});
+
+test("the help of one command says how to use it", async (t) => {
+  for (const argv of [
+    ["help", "help"],
+    ["help", "--help"],
+    ["help", "-h"],
+  ]) {
+    const { exitCode, stdout } = await run(t, ...argv);
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /podseidon help \[command\]/);
+    assert.doesNotMatch(stdout, /--role/);
+  }
+});
+
+test("an unknown command is one line that names what is allowed and the nearest command", async (t) => {
+  const allowed = "allowed: help, version, or --role=ROLE to run a role";
+  assert.deepEqual(await run(t, "webhook"), {
+    exitCode: 2,
+    problem: `unknown command "webhook"; ${allowed}`,
+    stdout: "",
+  });
+  assert.equal((await run(t, "versoin")).problem, `unknown command "versoin"; ${allowed}; did you mean version?`);
+  assert.equal((await run(t, "help", "me")).exitCode, 2);
+  assert.match((await run(t, "a\nb")).problem ?? "", /^unknown command "a\\nb"/);
+  assert.match((await run(t, "")).problem ?? "", /^unknown command ""/);
+});
+
+test("arguments that a command does not take are refused", async (t) => {
+  assert.deepEqual(await run(t, "version", "x"), { exitCode: 2, problem: "version: unused args: `x`", stdout: "" });
+  assert.deepEqual(await run(t, "version", "--role=webhook"), {
+    exitCode: 2,
+    problem: "version: unknown option `--role`",
+    stdout: "",
+  });
+});
