@@ -4,11 +4,11 @@
  */
 import { type PodRecord } from "../api/pod.ts";
 import { type ResourceVersion } from "../api/resource-version.ts";
-import { type Snapshot } from "../accounting/settle/snapshot.ts";
+import { type Snapshot } from "../accounting/settle/settlement.ts";
 import { type SyncTime } from "../accounting/settle/sync-time.ts";
 import { digestOfUID } from "../accounting/history/uid-digest.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
-import { type Clock, type EpochMicros } from "../util/clock.ts";
+import { type Clock, type EpochMicros, type MonotonicMs } from "../util/clock.ts";
 
 export class CellPods {
   readonly #informer: Informer<PodRecord>;
@@ -81,7 +81,7 @@ export class CellPods {
   }
 
   /** The snapshot as it is now; undefined until the initial list is complete. */
-  snapshot(barrierSentAtMs: number): Snapshot | undefined {
+  snapshot(barrierSentAtMs: MonotonicMs): Snapshot | undefined {
     const version = this.#informer.version();
     if (version === undefined) return undefined;
     return {

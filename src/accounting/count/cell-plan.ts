@@ -10,11 +10,11 @@
 import { epochMicrosOf, formatMicroTime } from "../../api/micro-time.ts";
 import { compareResourceVersions } from "../../api/resource-version.ts";
 import { type Aggregation, type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
-import { type EpochMicros } from "../../util/clock.ts";
+import { type EpochMicros, later, type MonotonicMs } from "../../util/clock.ts";
 import { type CellMemory, type OwnAggregation } from "./cell-memory.ts";
 import { type PodCensus, type PodCounts } from "./pod-counts.ts";
 import { type Settlement } from "../settle/settlement.ts";
-import { type Snapshot } from "../settle/snapshot.ts";
+import { type Snapshot } from "../settle/settlement.ts";
 
 export interface CellPlanInput {
   readonly cellID: string;
@@ -27,7 +27,7 @@ export interface CellPlanInput {
   readonly settlement: Settlement;
   readonly memory: CellMemory;
   readonly settleWindowMs: number;
-  readonly nowMs: number;
+  readonly nowMs: MonotonicMs;
   readonly now: EpochMicros;
 }
 
@@ -36,7 +36,7 @@ export type CellPlan =
   /** The snapshot is older than the recorded one: wait for the watch. */
   | { readonly kind: "behind" }
   /** A LIST barrier sent after `fromMs` must be passed first. */
-  | { readonly kind: "barrier"; readonly fromMs: number }
+  | { readonly kind: "barrier"; readonly fromMs: MonotonicMs }
   | { readonly kind: "write"; readonly cell: CellStatus & { readonly aggregation: OwnAggregation } };
 
 /** Decides what to write for one cell. Updates the waits in `memory`, nothing else. */
@@ -50,7 +50,7 @@ export function planCell(input: CellPlanInput): CellPlan {
 
   const restoredSinceMs = memory.restoredSinceMs;
   if (restoredSinceMs !== undefined) {
-    const fromMs = restoredSinceMs + input.settleWindowMs;
+    const fromMs = later(restoredSinceMs, input.settleWindowMs);
     if (input.nowMs < fromMs || snapshot.barrierSentAtMs < fromMs) return { kind: "barrier", fromMs };
     return { kind: "write", cell: cellOf(input, recorded, true) };
   }

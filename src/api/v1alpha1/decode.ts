@@ -9,20 +9,12 @@ import * as v from "valibot";
 import { type PodProtector } from "./pod-protector.ts";
 import { readMicroTime } from "../micro-time.ts";
 import { parseResourceVersion } from "../resource-version.ts";
-import { stringMap } from "../string-map.ts";
+import { requirementFields, selectorFields, stringMap } from "../label-schema.ts";
 import { apiVersion } from "./names.ts";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-const requirement = v.looseObject({
-  key: v.string(),
-  operator: v.picklist(["In", "NotIn", "Exists", "DoesNotExist"]),
-  values: v.optional(v.array(v.string())),
-});
-const labelSelector = v.looseObject({
-  matchLabels: v.optional(stringMap),
-  matchExpressions: v.optional(v.array(requirement)),
-});
+const labelSelector = v.looseObject(selectorFields(v.looseObject(requirementFields)));
 const bucket = v.looseObject({
   startTime: v.string(),
   podName: v.optional(v.string()),

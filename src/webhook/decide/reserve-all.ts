@@ -16,6 +16,7 @@ import { type NewestStates } from "../protector/newest-states.ts";
 import { isProtected } from "../protector/protector-view.ts";
 import { type RefusingProtector, type RefusingVerdict, refusalOf } from "./refusal.ts";
 import { type ReservationResult, writerKey } from "../protector/status-writer.ts";
+import { messageOf } from "../../util/error-message.ts";
 
 /** A PodProtector that counts the pod. */
 export interface Candidate {
@@ -293,8 +294,4 @@ function recordFailure(outcome: SubmitOutcome<ReservationResult>): string | unde
     default:
       return assertNever(outcome);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -3,6 +3,7 @@
  * fields are ignored, keys are case-sensitive. A refusal's status reaches the person who asked: the API server puts
  * "admission webhook ... denied the request: " before the message.
  */
+import { asObject } from "../../api/json.ts";
 import * as v from "valibot";
 import { type Decision } from "../decide/decision.ts";
 
@@ -35,8 +36,8 @@ export type ReviewResult =
  * Reads a parsed body. Never throws. As upstream, apiVersion and kind may be absent; other ones than v1's are refused.
  */
 export function readReview(body: unknown): ReviewResult {
-  const review = fieldsOf(body);
-  const request = fieldsOf(review?.["request"]);
+  const review = asObject(body);
+  const request = asObject(review?.["request"]);
   const uid = typeof request?.["uid"] === "string" ? request["uid"] : "";
   if (review === undefined) return { ok: false, uid, reason: "the body is not an AdmissionReview" };
   if ((review["kind"] ?? kind) !== kind || (review["apiVersion"] ?? apiVersion) !== apiVersion) {
@@ -83,8 +84,4 @@ function refusalStatus({ code, reason, message, causes }: Extract<Decision, { re
 
 function failure(code: number, reason: string, message: string): object {
   return { metadata: {}, status: "Failure", message, reason, code };
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
 }

@@ -5,7 +5,7 @@
  * A live GET is a quorum read, so it always replaces what was remembered. When it shows a lower version than was known
  * before it was sent, under the same UID, the core was restored from a backup. The same has happened when a newer state
  * has counts of a lower worker version, even if the object was written since. Counts at or below the highest worker
- * version seen are then "not there" (design 2.5), until newer ones arrive, or a recount (accounting/count/recount.ts).
+ * version seen are then "not there" (design 2.5), until newer ones arrive, or a recount (accounting/count/cell-memory.ts).
  * A watch that goes backwards proves nothing, because a relist may come from a lagging server; it only asks for a live
  * GET. One entry per object of the watch, so the memory is bounded by the informer's.
  *
@@ -15,7 +15,7 @@
  */
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Aggregation } from "../../api/v1alpha1/pod-protector.ts";
-import { isRecountedSince } from "../../accounting/count/recount.ts";
+import { isRecountedSince } from "../../accounting/count/cell-memory.ts";
 import { longAgo } from "../../util/clock.ts";
 import { type ProtectorView } from "./protector-view.ts";
 

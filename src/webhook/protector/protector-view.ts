@@ -3,6 +3,7 @@
  * has no view; unusable-protector.ts says what is then in force.
  */
 import { isDeepStrictEqual } from "node:util";
+import { fieldsOf } from "../../api/json.ts";
 import { objectKey } from "../../api/object-key.ts";
 import { type Labels } from "../../api/pod.ts";
 import { parseResourceVersion } from "../../api/resource-version.ts";
@@ -53,7 +54,7 @@ export function decodeWatched(raw: unknown): WatchedProtector | undefined {
       content: { ok: true, stored: { ...content.stored, protector: lean(protector) } },
     };
   }
-  const { namespace, name, uid, resourceVersion: version } = metadataOf(raw);
+  const { namespace, name, uid, resourceVersion: version } = fieldsOf(fieldsOf(raw)["metadata"]);
   const resourceVersion = parseResourceVersion(version);
   if (typeof namespace !== "string" || typeof name !== "string" || typeof uid !== "string") return undefined;
   if (resourceVersion === undefined) return undefined;
@@ -117,9 +118,4 @@ function lean(protector: PodProtector): PodProtector {
     managedFields?: unknown;
   };
   return { ...protector, metadata };
-}
-
-function metadataOf(raw: unknown): Readonly<Record<string, unknown>> {
-  const metadata = (raw as { readonly metadata?: unknown } | null | undefined)?.metadata;
-  return typeof metadata === "object" && metadata !== null ? (metadata as Readonly<Record<string, unknown>>) : {};
 }

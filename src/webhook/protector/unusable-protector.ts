@@ -4,7 +4,7 @@
  * understood before, what it protected then; else every pod of its namespace that the understandable part of its
  * selector selects.
  */
-import { asObject, type Json } from "../../api/json.ts";
+import { fieldsOf } from "../../api/json.ts";
 import {
   type LabelSelector,
   type LabelSelectorRequirement,
@@ -83,9 +83,4 @@ export function flawOf(status: PodProtectorStatus | undefined): string | undefin
       return `status: more than ${digestCharactersMax} characters of podUIDDigests`;
   }
   return undefined;
-}
-
-/** Nothing where there is no object. */
-function fieldsOf(value: unknown): Json {
-  return asObject(value) ?? {};
 }

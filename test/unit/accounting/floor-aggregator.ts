@@ -15,6 +15,7 @@ import { summarize } from "../../../src/accounting/count/summary.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { type FloorWorld } from "./floor-world.ts";
+import { at as ms } from "../../support/moment.ts";
 import { settlementConfig, version } from "./samples.ts";
 
 interface Patch {
@@ -100,8 +101,8 @@ export class FloorAggregator {
     const uid = this.#world.pick(this.#wantsFence);
     const { nowMs } = this.#world;
     if (uid === undefined || this.#fences.nextSendMs(uid) === undefined) return;
-    this.#fences.sending(uid, nowMs);
-    if (this.#world.options.faults.fencesWithoutPatch === true) this.#fences.answered(uid, nowMs, version(1));
+    this.#fences.sending(uid, ms(nowMs));
+    if (this.#world.options.faults.fencesWithoutPatch === true) this.#fences.answered(uid, ms(nowMs), version(1));
     // A pod that may not be fenced settles by the window, which is sound only for requests that do not outlive it.
     else if (this.#world.options.takesVersions !== "nothing" && this.#world.chance(0.02)) this.#fences.refused(uid);
     else this.#patches.push({ uid, sentAtMs: nowMs });
@@ -120,7 +121,7 @@ export class FloorAggregator {
     }
     this.#patches = this.#patches.filter((other) => other !== patch);
     if (patch.answer === undefined || (!isHealed && this.#world.chance(0.3))) this.#fences.failed(patch.uid);
-    else this.#fences.answered(patch.uid, patch.sentAtMs, patch.answer);
+    else this.#fences.answered(patch.uid, ms(patch.sentAtMs), patch.answer);
   }
 
   /** One aggregation. */
@@ -132,7 +133,7 @@ export class FloorAggregator {
     const byDigest = new Map([...this.#pods.values()].map((record) => [digestOfUID(record.uid), record]));
     const snapshot = {
       version: version(this.#snapshotVersion),
-      barrierSentAtMs: faults.barriersPassAtOnce === true ? world.nowMs + 1 : this.#barrierSentAtMs,
+      barrierSentAtMs: ms(faults.barriersPassAtOnce === true ? world.nowMs + 1 : this.#barrierSentAtMs),
       find: (uid: string) => this.#pods.get(uid),
       findByDigest: (digest: string) => byDigest.get(digest),
     };
@@ -143,7 +144,7 @@ export class FloorAggregator {
       snapshot,
       fences: this.#fences,
       config,
-      nowMs: world.nowMs,
+      nowMs: ms(world.nowMs),
     });
     this.#wantsFence = settlement.fence;
     const readCell =
@@ -160,7 +161,7 @@ export class FloorAggregator {
       settlement,
       memory: this.#memory,
       settleWindowMs: config.settleWindowMs,
-      nowMs: world.nowMs,
+      nowMs: ms(world.nowMs),
       now: world.now,
     });
     this.wantsBarrier = settlement.barrierFromMs !== undefined || plan.kind === "barrier";
@@ -207,6 +208,10 @@ export class FloorAggregator {
   }
 
   #observe(continuous: boolean): void {
-    this.#firstSeen.observe(this.#cell(this.#base())?.admissionHistory?.buckets ?? [], this.#world.nowMs, continuous);
+    this.#firstSeen.observe(
+      this.#cell(this.#base())?.admissionHistory?.buckets ?? [],
+      ms(this.#world.nowMs),
+      continuous,
+    );
   }
 }

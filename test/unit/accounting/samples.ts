@@ -17,11 +17,12 @@ import { type Disruption } from "../../../src/accounting/reserve/disruption.ts";
 import { FenceRegistry } from "../../../src/accounting/settle/fence-registry.ts";
 import { type ReservationContext } from "../../../src/accounting/reserve/reservation.ts";
 import { type Settlement, settle } from "../../../src/accounting/settle/settlement.ts";
-import { type Snapshot, type SnapshotPod } from "../../../src/accounting/settle/snapshot.ts";
+import { type Snapshot, type SnapshotPod } from "../../../src/accounting/settle/settlement.ts";
 import { summarize } from "../../../src/accounting/count/summary.ts";
 import { digestOfUID, packDigests } from "../../../src/accounting/history/uid-digest.ts";
 import { objectKey } from "../../../src/api/object-key.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
+import { at as ms } from "../../support/moment.ts";
 
 /** A moment, in seconds after the tests' beginning of time. */
 export const at = (seconds: number): EpochMicros => (1_767_225_600_000_000 + Math.round(seconds * 1e6)) as EpochMicros;
@@ -136,7 +137,7 @@ export const livePod = (uid: string, podVersion: number, isTerminating = false):
 export function snapshot(pods: readonly SnapshotPod[], snapshotVersion: number, barrierSentAtMs = -Infinity): Snapshot {
   return {
     version: version(snapshotVersion),
-    barrierSentAtMs,
+    barrierSentAtMs: ms(barrierSentAtMs),
     find: (uid) => pods.find((one) => one.uid === uid),
     findByDigest: (digest) => pods.find((one) => digestOfUID(one.uid) === digest),
   };
@@ -152,18 +153,18 @@ export class Bench {
 
   see(buckets: readonly Bucket[], nowMs: number, continuous = true): this {
     this.buckets = buckets;
-    this.firstSeen.observe(buckets, nowMs, continuous);
+    this.firstSeen.observe(buckets, ms(nowMs), continuous);
     return this;
   }
 
   settle(nowMs: number, seen: Snapshot): Settlement {
     const { buckets, firstSeen, fences } = this;
-    return settle({ buckets, firstSeen, snapshot: seen, fences, config: settlementConfig, nowMs });
+    return settle({ buckets, firstSeen, snapshot: seen, fences, config: settlementConfig, nowMs: ms(nowMs) });
   }
 
   /** A fence that is answered at once. */
   fence(uid: string, nowMs: number, podVersion: number): void {
-    this.fences.sending(uid, nowMs);
-    this.fences.answered(uid, nowMs, version(podVersion));
+    this.fences.sending(uid, ms(nowMs));
+    this.fences.answered(uid, ms(nowMs), version(podVersion));
   }
 }

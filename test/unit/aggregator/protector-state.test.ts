@@ -95,15 +95,15 @@ test("only the own cell is looked at", () => {
 test("a cell without counts waits for its first counts from the event on, until somebody counts or versions were missed", () => {
   const state = new ProtectorState(storedProtector(10), "selector", "cell-1", at(0));
   state.watched(storedProtector(11, { buckets: [eviction] }), "selector", false, at(100));
-  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, 150), 0);
+  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, at(150)), 0);
   state.readLive(storedProtector(12), state.newest.resourceVersion, at(160));
-  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, 170), 0);
+  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, at(170)), 0);
   state.readLive(
     storedProtector(13, { aggregation: { totalReplicas: 1, availableReplicas: 1 } }),
     state.newest.resourceVersion,
     at(180),
   );
-  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, 190), 190);
+  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, at(190)), 190);
 });
 
 test("counts without a version that came after are a state of their own", () => {
@@ -114,13 +114,13 @@ test("counts without a version that came after are a state of their own", () => 
     false,
     at(100),
   );
-  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, 150), 150);
+  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, at(150)), 150);
 });
 
 test("after a relist the wait for first counts starts again", () => {
   const state = new ProtectorState(storedProtector(10), "selector", "cell-1", at(0));
   state.relisted(at(100));
-  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, 150), 150);
+  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, at(150)), 150);
 });
 
 test("the time behind a recorded version runs from the first question, separately for each version", () => {
@@ -136,9 +136,9 @@ test("after a reset of the worker, the list that is asked for then is enough for
   const state = new ProtectorState(storedProtector(10, { aggregation: recorded }), "selector", "cell-1", at(0));
   state.workerReset(at(500));
   assert.equal(state.memory.effective(recorded)?.resourceVersion, undefined);
-  assert.ok(state.memory.firstCountsSince(state.countedSpec()!, 900, recorded) < 500);
+  assert.ok(state.memory.firstCountsSince(state.countedSpec()!, at(900), recorded) < 500);
   assert.equal(
-    state.memory.firstCountsSince(state.countedSpec()!, 901, { ...recorded, countedAt: timeText(60) }),
+    state.memory.firstCountsSince(state.countedSpec()!, at(901), { ...recorded, countedAt: timeText(60) }),
     901,
     "somebody has counted since",
   );

@@ -8,6 +8,7 @@ import {
   type SyncTimeAlgorithm,
 } from "../../../../src/accounting/settle/sync-time.ts";
 import { anonymous, at, Bench, livePod, packed, settlementConfig, single, snapshot, timeText } from "../samples.ts";
+import { at as ms } from "../../../support/moment.ts";
 
 const timeBased: readonly SyncTimeAlgorithm[] = [
   { kind: "clock" },
@@ -60,7 +61,7 @@ describe("settlement by time", () => {
       firstSeen,
       fences,
       config: settlementConfig,
-      nowMs: 1e6,
+      nowMs: ms(1e6),
       snapshot: snapshot([livePod("a", 99)], 200, 1e6),
     };
     for (const algorithm of timeBased) {
