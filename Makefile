@@ -1,4 +1,5 @@
-# `make` lists what there is. Needs only Node 20 or newer, npm and make; everything else comes with the first target that needs it.
+# `make` lists what there is. Needs only Node 20 or newer, npm and make; everything else comes with the first target
+# that needs it.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -17,8 +18,8 @@ TEST_CONCURRENCY = $$($(NODE) -p 'require("node:os").availableParallelism()')
 COMPILE_CACHE := $(CURDIR)/node_modules/.cache/compile
 
 # Runs the test files of some globs: $(call test,test/sim/*.test.ts).
-test = @NODE_COMPILE_CACHE=$(COMPILE_CACHE) $(NODE) --test --test-timeout=$(TEST_TIMEOUT_MS) --test-concurrency=$(TEST_CONCURRENCY) \
-	--test-reporter=spec $(foreach glob,$(1),'$(glob)')
+test = @NODE_COMPILE_CACHE=$(COMPILE_CACHE) $(NODE) --test --test-timeout=$(TEST_TIMEOUT_MS) \
+	--test-concurrency=$(TEST_CONCURRENCY) --test-reporter=spec $(foreach glob,$(1),'$(glob)')
 
 # Runs one of the programs of the repository: $(call run,scripts/demo/main.ts). ARGS="…" is passed on.
 run = @test -f $(1) || { echo "make $@: $(1) is not there yet" >&2; exit 1; }; exec $(NODE) $(1) $(ARGS)
@@ -43,17 +44,17 @@ check: $(SETUP) ## Types, lint, format, import direction, dead code, repository 
 build: $(SETUP) ## Build dist/podseidon, one file that runs without node_modules
 	@$(NODE) scripts/build.ts
 
-e2e: dist/podseidon ## Test dist/podseidon on real API servers, and the API double against one; ARGS="--case=TEXT --keep"
+e2e: dist/podseidon ## Test dist/podseidon on real API servers, and the double beside one; ARGS="--case=TEXT --keep"
 	@$(NODE) test/e2e/main.ts $(ARGS)
 	@$(if $(ARGS),,$(NODE) test/conformance/real.ts)
 
-e2e-long: dist/podseidon ## Run the e2e cases over a minute, then look for violations for MINUTES=30; before an issue is closed
+e2e-long: dist/podseidon ## Run the e2e cases over a minute, a hunt of MINUTES=30, mutations and fuzzing
 	@$(NODE) test/e2e/main.ts --long $(ARGS)
 	@MINUTES=$(or $(MINUTES),30) $(NODE) test/sim/main.ts
 	@MUTATIONS=1 $(NODE) test/sim/main.ts
 	@INPUTS=$(or $(INPUTS),200000) $(NODE) test/fuzz/main.ts
 
-sim: $(SETUP) ## Run randomized simulations and check the invariants; MINUTES=30; SEED=7 MINUTES=0 repeats one; docs/simulation.md
+sim: $(SETUP) ## Run randomized simulations and check the invariants; MINUTES=30; SEED=7 MINUTES=0 repeats one
 	$(call run,test/sim/main.ts)
 
 fuzz: $(SETUP) ## Send generated reviews and PodProtectors to the webhook; INPUTS=1000000, SEED=7

@@ -1,5 +1,5 @@
-// `make build`: dist/podseidon, a Node single executable. Bundle, copy and strip the pinned Node, inject the bundle
-// with its code cache. The reasons for each step, with the measurements, are in docs/decisions/0001-toolchain.md.
+// `make build`: dist/podseidon, a Node single executable application. Steps: bundle the sources; copy and strip the
+// pinned Node; inject the bundle, with its code cache. Reasons and measurements: docs/decisions/0001-toolchain.md.
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -9,7 +9,7 @@ import { describeLicences } from "./sea/licences.ts";
 const root = path.join(import.meta.dirname, "..");
 const dist = path.join(root, "dist");
 const entry = "src/main.ts";
-/** Each step takes seconds. */
+/** Each step takes seconds; the limit only ends one that hangs. */
 const stepTimeoutMs = 120_000;
 
 function readCommit(): string {
@@ -23,15 +23,15 @@ function readCommit(): string {
 }
 
 /**
- * Copies the Node that runs this script and takes its symbols away: 34 MB less. After the injection it would break the
- * executable.
+ * Copies the Node that runs this script and strips its symbols, which saves 34 MB. Stripping after the injection would
+ * break the executable.
  */
 function copyNode(to: string): void {
   copyFileSync(process.execPath, to);
   chmodSync(to, 0o755);
   const stripped = spawnSync("strip", [to], { encoding: "utf8", timeout: stepTimeoutMs });
   if (stripped.error !== undefined)
-    console.log("build: no strip (binutils) here: the executable keeps 34 MB of symbols");
+    console.log("build: strip (binutils) is not installed: the executable keeps 34 MB of symbols");
   else if (stripped.status !== 0) throw new Error(`strip: ${stripped.stderr}`);
 }
 
@@ -46,8 +46,8 @@ function inject(main: string, executable: string, output: string): void {
       output,
       disableExperimentalSEAWarning: true,
       useSnapshot: false, // node:http cannot be in a snapshot
-      useCodeCache: true, // 35 ms and 10 MB less at each start
-      execArgvExtension: "env", // NODE_OPTIONS, for the heap limit and diagnosis
+      useCodeCache: true, // saves 35 ms and 10 MB at each start
+      execArgvExtension: "env", // honors NODE_OPTIONS, for the heap limit and diagnosis
     }),
   );
   execFileSync(process.execPath, ["--build-sea", config], { cwd: root, stdio: "pipe", timeout: stepTimeoutMs });

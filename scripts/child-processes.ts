@@ -1,7 +1,6 @@
 /**
- * The processes that a run starts. Each is known by its own handle and is stopped through it, never by name; whatever
- * is still running when a case, a cluster or the whole run ends is killed here. Output goes straight into a file, so a
- * crash loses no line.
+ * The processes that a run starts. Each is stopped through its own handle, never by name, and killed if it still runs
+ * when its case, its cluster or the whole run ends. Output goes straight into a file, so that a crash loses no line.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";

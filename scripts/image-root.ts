@@ -1,8 +1,9 @@
 /**
- * Assembles the root file system of the container image in a folder, for hosts where no container engine answers: the
- * executable, the shared libraries that it asks for, and the few files of /etc that the C library reads. Everything
- * that the Dockerfile decides (place, user, environment, packages) is read from the Dockerfile, and an executable that
- * needs a library from a package that the Dockerfile does not install is an error, so that the two cannot drift apart.
+ * Assembles the root file system of the container image in a folder, for hosts without a container engine: the
+ * executable, the shared libraries that it needs, and the few files of /etc that the C library reads.
+ *
+ * The Dockerfile decides the path, the user, the environment and the packages; all of them are read from it. An
+ * executable that needs a package which the Dockerfile does not install is an error, so the two cannot drift apart.
  * Documentation (/usr/share/doc) is left out.
  *
  *   node scripts/n.mjs scripts/image-root.ts [--executable dist/podseidon] [--out dist/image-root]
@@ -12,24 +13,24 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSy
 import path from "node:path";
 import { parseArgs } from "node:util";
 
-/** What the Dockerfile says. */
+/** What the Dockerfile decides. */
 export interface ImageFacts {
   /** Debian packages installed on top of the base image. */
   readonly packages: readonly string[];
-  /** Where the executable lies in the image. */
+  /** The absolute path of the executable in the image. */
   readonly executablePath: string;
   readonly env: Readonly<Record<string, string>>;
   readonly ports: readonly number[];
   readonly user: { readonly uid: number; readonly gid: number };
 }
 
-/** What the folder holds once it is assembled. */
+/** A folder with the assembled root file system. */
 export interface ImageRoot {
   readonly folder: string;
   readonly facts: ImageFacts;
 }
 
-/** Shared library to the Debian package that it comes with. The C library's own parts are in every base image. */
+/** Shared libraries, each with its Debian package. The C library's own are in every base image. */
 const packageOfLibrary: Readonly<Record<string, string>> = {
   "libatomic.so.1": "libatomic1",
   "libgcc_s.so.1": "libgcc-s1",
@@ -54,10 +55,7 @@ function instructions(dockerfile: string): { name: string; value: string }[] {
     });
 }
 
-/**
- * Reads the facts. Throws an Error that names the instruction when one is missing or written in a way that this does
- * not know.
- */
+/** Reads a Dockerfile. Throws an Error that names the instruction if one is missing or has an unknown form. */
 export function readDockerfile(dockerfile: string): ImageFacts {
   const all = instructions(dockerfile);
   const only = (name: string, form: RegExp): RegExpExecArray => {
@@ -70,8 +68,7 @@ export function readDockerfile(dockerfile: string): ImageFacts {
   const [, packages = ""] = only("RUN", /apt-get install -y --no-install-recommends ([^&]+?) &&/);
   const [, executablePath = ""] = only("COPY", /^dist\/podseidon (\/\S+)$/);
   const [, entrypoint = ""] = only("ENTRYPOINT", /^\["([^"]+)"\]$/);
-  if (entrypoint !== executablePath)
-    throw new Error(`Dockerfile: ENTRYPOINT ${entrypoint} is not what COPY puts there`);
+  if (entrypoint !== executablePath) throw new Error(`Dockerfile: ENTRYPOINT ${entrypoint} is not what COPY installs`);
   const [, uid = "", gid = ""] = only("USER", /^(\d+):(\d+)$/);
   const [, ports = ""] = only("EXPOSE", /^([\d ]+)$/);
   const env = all
@@ -90,7 +87,7 @@ export function readDockerfile(dockerfile: string): ImageFacts {
   };
 }
 
-/** The library files in what `ldd` prints. Throws when one was not found. */
+/** The files of the libraries in the output of `ldd`. Throws if one was not found. */
 export function parseLdd(output: string): string[] {
   const missing = /^\s*(\S+) => not found/m.exec(output);
   if (missing !== null) throw new Error(`the shared library ${missing[1]} is not on this machine`);
@@ -98,7 +95,7 @@ export function parseLdd(output: string): string[] {
   return [...new Set(files)].toSorted();
 }
 
-/** The shared libraries of an executable, as absolute paths, its dynamic loader included. Needs `ldd` on the host. */
+/** The shared libraries of an executable and its dynamic loader, as absolute paths. Needs `ldd` on the host. */
 export function sharedLibraries(executable: string): string[] {
   const ldd = spawnSync("ldd", [path.resolve(executable)], { encoding: "utf8", timeout: 30_000 });
   if (ldd.error !== undefined) throw new Error(`cannot run ldd: ${ldd.error.message}`);
@@ -106,24 +103,19 @@ export function sharedLibraries(executable: string): string[] {
   return parseLdd(ldd.stdout);
 }
 
-/**
- * The Debian packages that hold these libraries, without the one of every base image. Throws on a library that it does
- * not know.
- */
+/** The Debian packages of these libraries, without those of every base image. Throws if a library is unknown. */
 export function packagesOf(libraries: readonly string[]): string[] {
   const packages = libraries.map((file) => {
     const name = path.basename(file);
     const found = packageOfLibrary[name] ?? (baseLibrary.test(name) ? basePackage : undefined);
     if (found === undefined)
-      throw new Error(
-        `${name} belongs to no package that is known here; add it to the Dockerfile and to scripts/image-root.ts`,
-      );
+      throw new Error(`the package of ${name} is unknown; add it to the Dockerfile and to scripts/image-root.ts`);
     return found;
   });
   return [...new Set(packages)].filter((name) => name !== basePackage).toSorted();
 }
 
-/** Files of /etc as a container has them: nameservers and hosts come from the engine, users from the base image. */
+/** Files of /etc as in a container, where the engine provides name servers and hosts, and the base image users. */
 const etcFiles: Readonly<Record<string, string>> = {
   "etc/passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
   "etc/group": "root:x:0:\nnogroup:x:65534:\n",
@@ -133,8 +125,8 @@ const etcFiles: Readonly<Record<string, string>> = {
 };
 
 /**
- * Fills `folder`, which must be absent or empty, with the image's root file system around `executable`. Throws an Error
- * that says what is wrong when the executable needs a package that the Dockerfile does not install.
+ * Fills `folder`, which must be absent or empty, with the image's root file system. Throws an Error if the executable
+ * does not exist or needs a package that the Dockerfile does not install.
  */
 export function assembleImageRoot(options: {
   readonly executable: string;
@@ -142,11 +134,10 @@ export function assembleImageRoot(options: {
   readonly folder: string;
 }): ImageRoot {
   const facts = readDockerfile(readFileSync(options.dockerfile, "utf8"));
-  if (!existsSync(options.executable))
-    throw new Error(`${options.executable} does not exist; make it with "make build"`);
+  if (!existsSync(options.executable)) throw new Error(`${options.executable} does not exist; run "make build"`);
   const libraries = sharedLibraries(options.executable);
-  const forgotten = packagesOf(libraries).filter((name) => !facts.packages.includes(name));
-  if (forgotten.length > 0) throw new Error(`the Dockerfile does not install ${forgotten.join(", ")}`);
+  const missing = packagesOf(libraries).filter((name) => !facts.packages.includes(name));
+  if (missing.length > 0) throw new Error(`the Dockerfile does not install ${missing.join(", ")}`);
   const folder = path.resolve(options.folder);
   if (existsSync(folder) && readdirSync(folder).length > 0) throw new Error(`${folder} is not empty`);
   const copy = (from: string, to: string): void => {

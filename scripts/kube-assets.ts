@@ -1,9 +1,12 @@
 /**
  * Finds or builds the programs of a real Kubernetes control plane for `make e2e`.
  *
- * Each program is looked for in this order: the directory KUBEBUILDER_ASSETS, a per-user cache, `go build` of the
- * versions that test/kube-assets/go.mod pins (into the cache). Only missing programs are built. Run as a script it
- * reports where each one is.
+ * Each program is taken from the first of these that has it:
+ * 1. the directory KUBEBUILDER_ASSETS,
+ * 2. a cache of the user,
+ * 3. `go build`, into the cache, of the version that test/kube-assets/go.mod pins.
+ *
+ * Run as a script, it prints where each program is.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -14,7 +17,7 @@ import { fileURLToPath } from "node:url";
 
 export const kubernetesVersion = "1.36.3";
 
-/** Program name to the Go package that builds it, fastest first, so that the packages that they share compile early. */
+/** Programs, each with its Go package. The quickest to build comes first, so that shared packages compile early. */
 const packages = {
   etcd: "go.etcd.io/etcd/server/v3",
   kubectl: "k8s.io/kubernetes/cmd/kubectl",
@@ -42,16 +45,16 @@ const versionFlags = Object.entries({ gitVersion: `v${kubernetesVersion}`, gitMa
 );
 const buildFlags = ["-trimpath", "-ldflags", `-s -w ${versionFlags.join(" ")}`];
 
-/** The first Go that fetches the toolchain which a go.mod asks for by itself. */
+/** The first Go that downloads the toolchain which a go.mod asks for. */
 const goMinorMin = 21;
-/** For one program. A cold build of all five took 5 to 10 minutes on two cores; the whole of CI has 40. */
+/** For one program. A cold build of all five took 5 to 10 minutes on two cores. */
 const buildLimitMs = 30 * 60_000;
 const progressIntervalMs = 20_000;
 const errorLinesMax = 30;
 
 /**
- * `$XDG_CACHE_HOME/podseidon/kube-assets/<version>-<hash>`; the hash covers all that decides the content of the
- * programs.
+ * `$XDG_CACHE_HOME/podseidon/kube-assets/<version>-<hash>`. The hash covers everything that decides what is built, so
+ * that a cache is never stale.
  */
 export function assetsCacheDirectory(environment: NodeJS.ProcessEnv): string {
   const root = environment["XDG_CACHE_HOME"] || path.join(os.homedir(), ".cache");
@@ -61,8 +64,8 @@ export function assetsCacheDirectory(environment: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Resolves `names` to executable files and builds those that exist nowhere. `report` receives lines for a person.
- * Throws KubeAssetsError, with what to do about it, when a program is missing and cannot be built.
+ * Finds the programs `names`, and builds those that are missing. `report` receives lines about progress. Throws a
+ * KubeAssetsError that says what to do if a program is missing and cannot be built.
  */
 export async function resolveKubeAssets(
   report: (line: string) => void,
@@ -105,16 +108,16 @@ function requireGo(missing: readonly KubeAsset[], environment: NodeJS.ProcessEnv
   const result = spawnSync("go", ["env", "GOVERSION"], { env: environment, encoding: "utf8", timeout: 30_000 });
   const version = /^go1\.(\d+)/.exec(result.stdout ?? "");
   if (version !== null && Number(version[1]) >= goMinorMin) return;
-  const reason = result.error === undefined ? `go is too old: ${result.stdout.trim()}` : "there is no go command";
+  const reason = result.error === undefined ? `go is too old: ${result.stdout.trim()}` : "go is not installed";
   throw new KubeAssetsError(
-    `${missing.join(", ")} cannot be found, and ${reason}. ` +
-      `Install Go 1.26 or newer (1.${goMinorMin} fetches it by itself), ` +
-      "or set KUBEBUILDER_ASSETS to a directory that holds " +
+    `cannot find ${missing.join(", ")}, and ${reason}. ` +
+      `Install Go 1.26 or newer (1.${goMinorMin} downloads it), ` +
+      "or set KUBEBUILDER_ASSETS to a directory with " +
       `${kubeAssetNames.join(", ")} of Kubernetes ${kubernetesVersion}.`,
   );
 }
 
-/** Builds beside the destination and renames, so that an interrupted build leaves nothing that looks finished. */
+/** Builds beside the destination and renames, so that an interrupted build does not look finished. */
 async function build(
   name: KubeAsset,
   directory: string,
@@ -163,7 +166,7 @@ function goBuild(
     stdio: ["ignore", "ignore", "pipe"],
     timeout: buildLimitMs,
   });
-  // Ctrl-C reaches go by itself, as a member of the foreground group; a signal to this process alone is passed on.
+  // The terminal sends Ctrl-C to go as well; a signal to this process alone is passed on.
   const stop = (): void => void child.kill("SIGTERM");
   process.once("SIGTERM", stop);
   let rest = "";

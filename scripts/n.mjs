@@ -1,6 +1,6 @@
-// Runs its arguments on the Node that the project pins (26.10.0), whatever Node the host has (18 or newer). The pinned
-// Node comes with `npm ci` as an exact optional dependency of the host's platform. npm before 11.19 does not link its
-// binary when several platform packages offer the same name, so the package is looked up here instead of in .bin.
+// Runs its arguments on the Node that the project pins (26.10.0), whatever Node the host has (18 or newer). `npm ci`
+// installs the pinned Node as an optional dependency, one package for each platform. npm before 11.19 does not link a
+// binary that several platform packages provide, so the package is looked up here and not in .bin.
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -37,8 +37,8 @@ const child = spawn(bin, process.argv.slice(2), {
   stdio: "inherit",
   env: { ...process.env, PATH: path.dirname(bin) + path.delimiter + (process.env.PATH ?? "") },
 });
-// A terminal sends Ctrl-C and its own end to the whole group, so the child has them already, and a second one would
-// mean "stop at once" to it. A signal that was sent to this process alone is passed on.
+// A terminal sends Ctrl-C and its hang-up to the whole process group, so the child already has them, and would take a
+// second one as "stop at once". A signal that was sent to this process alone is passed on.
 const hasTerminal = process.stdin.isTTY === true || process.stdout.isTTY === true || process.stderr.isTTY === true;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(signal, () => {

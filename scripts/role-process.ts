@@ -1,4 +1,4 @@
-// A process of Podseidon in one or several roles: started, ready, stopped, killed. The demo and the e2e cases start all of
+// A process of Podseidon in one or several roles: started, ready, stopped, killed. The demo and the e2e cases start
 // theirs here.
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,6 +1,6 @@
 /**
- * Makes the webhook's certificates: a certificate authority that signs one server certificate and is then discarded
- * (its key is never written), so that a thief of the server's key can pose as this webhook and as nothing else.
+ * Makes the webhook's certificates: a certificate authority that signs one server certificate. The authority's key is
+ * never written, so a stolen server key can impersonate this webhook and nothing else.
  *
  *     node scripts/n.mjs scripts/webhook-tls.ts --namespace podseidon-system --service podseidon-webhook
  *
@@ -24,17 +24,17 @@ export interface ServerCertificate {
 }
 
 export interface ServerCertificateRequest {
-  /** DNS names that the certificate is for; `*.` is allowed in front. */
+  /** DNS names of the server; they may start with `*.`. */
   readonly dnsNames: readonly string[];
-  /** IPv4 and IPv6 addresses that the certificate is for. */
+  /** IPv4 and IPv6 addresses of the server. */
   readonly ipAddresses: readonly string[];
   /** Days until it expires, at least 1. */
   readonly days: number;
-  /** Start of validity; an hour earlier is written, for callers whose clock is behind. */
+  /** Start of validity. The certificate says an hour earlier, for callers whose clock is behind. */
   readonly now: Date;
 }
 
-/** A bad argument, said in one line. */
+/** An invalid argument; the message is one line. */
 export class ArgumentError extends Error {
   override readonly name = "ArgumentError";
 }
@@ -49,7 +49,7 @@ const daysMax = 3650;
 function checkDnsName(name: string): void {
   const labels = (name.startsWith("*.") ? name.slice(2) : name).split(".");
   if (name.length > 253 || !labels.every((label) => dnsLabel.test(label)))
-    throw new ArgumentError(`"${name}" is not a DNS name (small letters, digits, "-" and ".")`);
+    throw new ArgumentError(`"${name}" is not a DNS name (lower-case letters, digits, "-" and ".")`);
 }
 
 function checkRequest(request: ServerCertificateRequest): void {
@@ -59,7 +59,7 @@ function checkRequest(request: ServerCertificateRequest): void {
   for (const address of request.ipAddresses)
     if (isIP(address) === 0) throw new ArgumentError(`"${address}" is not an IP address`);
   if (!Number.isInteger(request.days) || request.days < 1 || request.days > daysMax)
-    throw new ArgumentError(`the days must be a whole number from 1 to ${daysMax}`);
+    throw new ArgumentError(`days must be a whole number from 1 to ${daysMax}`);
 }
 
 function pem(label: string, der: ArrayBuffer): string {
@@ -70,10 +70,7 @@ function pem(label: string, der: ArrayBuffer): string {
   return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`;
 }
 
-/**
- * Makes a new authority (P-256) and a server certificate signed by it. Throws ArgumentError when the request makes no
- * sense.
- */
+/** Makes a new authority (P-256) and a server certificate signed by it. Throws an ArgumentError for a bad request. */
 export async function issueServerCertificate(request: ServerCertificateRequest): Promise<ServerCertificate> {
   checkRequest(request);
   x509.cryptoProvider.set(webcrypto);
@@ -121,7 +118,7 @@ export async function issueServerCertificate(request: ServerCertificateRequest):
   };
 }
 
-/** The names by which a Service is called inside its cluster; the API server uses the one ending in .svc. */
+/** The DNS names of a Service inside its cluster; the API server uses the one that ends in .svc. */
 export function serviceDnsNames(namespace: string, service: string): string[] {
   return [
     `${service}.${namespace}.svc`,
@@ -133,7 +130,7 @@ export function serviceDnsNames(namespace: string, service: string): string[] {
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** The Secret that the webhook Deployment of manifests/ mounts. */
+/** The Secret that the webhook's Deployment in manifests/ mounts. */
 export function secretYaml(namespace: string, name: string, issued: ServerCertificate): string {
   return `apiVersion: v1
 kind: Secret
@@ -151,10 +148,7 @@ data:
 `;
 }
 
-/**
- * A JSON patch that makes the API server trust the certificate: for `kubectl patch --type=json` and for a kustomization
- * alike.
- */
+/** A JSON patch that makes the API server trust the certificate, for `kubectl patch --type=json` and kustomize. */
 export function caBundlePatchYaml(issued: ServerCertificate): string {
   return `- op: add
   path: /webhooks/0/clientConfig/caBundle
@@ -163,13 +157,13 @@ export function caBundlePatchYaml(issued: ServerCertificate): string {
 }
 
 const usage = `usage: node scripts/n.mjs scripts/webhook-tls.ts --namespace NAMESPACE --service SERVICE [options]
-  --dns NAME     one more DNS name, for callers outside the cluster (repeatable)
-  --ip ADDRESS   one more IP address (repeatable)
+  --dns NAME     another DNS name, for callers outside the cluster (repeatable)
+  --ip ADDRESS   another IP address (repeatable)
   --days N       validity in days, 1 to ${daysMax} (default 365)
   --secret NAME  name of the Secret (default podseidon-webhook-tls)
   --out DIR      write ca.crt, tls.crt, tls.key, secret.yaml and ca-bundle.yaml into DIR instead of printing`;
 
-/** The command line's values, checked. Throws ArgumentError. */
+/** Reads and checks the command line. Throws an ArgumentError. */
 export function parseCommandLine(args: readonly string[]) {
   const text = { type: "string" } as const;
   const list = { type: "string", multiple: true } as const;
@@ -183,12 +177,12 @@ export function parseCommandLine(args: readonly string[]) {
     throw new ArgumentError(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
   }
   const { namespace, service, secret = "podseidon-webhook-tls", days = "365", out } = values;
-  if (namespace === undefined) throw new ArgumentError("--namespace is missing");
-  if (service === undefined) throw new ArgumentError("--service is missing");
+  if (namespace === undefined) throw new ArgumentError("--namespace is required");
+  if (service === undefined) throw new ArgumentError("--service is required");
   for (const [flag, name] of Object.entries({ namespace, service }))
     if (!dnsLabel.test(name)) throw new ArgumentError(`--${flag}: "${name}" is not a Kubernetes name`);
   checkDnsName(secret);
-  if (out === "") throw new ArgumentError("--out: the folder is empty");
+  if (out === "") throw new ArgumentError("--out: must not be empty");
   if (!/^\d{1,5}$/.test(days)) throw new ArgumentError(`--days: "${days}" is not a whole number from 1 to ${daysMax}`);
   return {
     namespace,
@@ -217,7 +211,9 @@ async function main(args: readonly string[]): Promise<void> {
     const command = `kubectl patch validatingwebhookconfiguration podseidon --type=json -p '${JSON.stringify([
       { op: "add", path: "/webhooks/0/clientConfig/caBundle", value: base64(issued.caCertificate) },
     ])}'`;
-    process.stdout.write(`${secret}# The API server must trust the authority. In each worker cluster:\n# ${command}\n`);
+    process.stdout.write(
+      `${secret}# The API server must trust the authority. Run in each worker cluster:\n# ${command}\n`,
+    );
     return;
   }
   writeFiles(options.out, {

@@ -17,12 +17,12 @@ import { createSystemRng } from "./util/rng.ts";
 import { readRegularFile } from "./util/regular-file.ts";
 import { createSystemClock } from "./util/system-clock.ts";
 
-/** Put in by the build; absent when the sources run as they are. */
+/** Set by the build; absent when the sources are run directly. */
 declare const __PODSEIDON_COMMIT__: string | undefined;
 const commit = typeof __PODSEIDON_COMMIT__ === "undefined" ? "dev" : __PODSEIDON_COMMIT__;
 const version = `podseidon ${packageJson.version} (commit ${commit}, Node ${process.version})`;
 
-/** Probes and a few scrapers; more would be a mistake. */
+/** Probes and a few scrapers need far fewer. */
 const serviceConnectionsMax = 100;
 /** Scrapes and probes take milliseconds. */
 const serviceGraceMs = 1000;
@@ -37,8 +37,10 @@ async function main(): Promise<void> {
   const loaded = loadConfig({ argv, env: process.env, readFile: readRegularFile });
   switch (loaded.kind) {
     case "help":
+      return runCommand(["help"]);
     case "version":
-      return runCommand([loaded.kind]);
+      process.stdout.write(`${version}\n`);
+      return;
     case "printConfig":
       process.stdout.write(loaded.text);
       return;
@@ -65,7 +67,7 @@ async function runCommand(argv: readonly string[]): Promise<void> {
 
 /** Runs the selected roles; resolves to the exit code. */
 async function run(config: Config, effective: Effective, crash: CrashHandler): Promise<number> {
-  // Loaded late, so that --help, --version and mistakes are answered at once.
+  // Loaded late, so that --help, --version and invalid flags are answered at once.
   const observability = await import("./observability/index.ts");
   const logger = await observability.createLogger({
     verbosity: config.log.verbosity,
@@ -74,7 +76,7 @@ async function run(config: Config, effective: Effective, crash: CrashHandler): P
     write: (line) => process.stderr.write(line),
   });
   crash.logger = logger;
-  logger.info("starting", { version, roles: [...config.roles], settings: changedSettings(effective) });
+  logger.info("Starting", { version, roles: [...config.roles], settings: changedSettings(effective) });
   try {
     const { components, health } = await compose(config, logger, observability);
     const onSignal = (listener: (signal: "SIGTERM" | "SIGINT") => void): void => {
@@ -94,7 +96,7 @@ async function run(config: Config, effective: Effective, crash: CrashHandler): P
 
 type Observability = typeof observability;
 
-/** Everything of this process in the order in which it starts: what others stand on comes first. */
+/** The components of this process in the order in which they start: each one after those that it depends on. */
 async function compose(config: Config, logger: Logger, observability: Observability) {
   const { createHealthApp, createMetricsApp, createServer } = await import("./server/index.ts");
   const { byNamespace, byUser, sampleFrequencyMs } = config.metrics;
@@ -104,7 +106,7 @@ async function compose(config: Config, logger: Logger, observability: Observabil
   liveness.register("ping", () => undefined);
   const { createClients } = await import("./roles/runtime.ts");
   const shared = { config, clock, rng: createSystemRng(), logger, metrics };
-  const clients = createClients(shared);
+  const clients = createClients({ ...shared, environment: process.env });
   const limits = { connectionsMax: serviceConnectionsMax, graceMs: serviceGraceMs, clock, logger };
   const healthApp = createHealthApp(health, liveness);
   const metricsApp = createMetricsApp(metrics);
@@ -128,7 +130,7 @@ async function createRole(role: Role, runtime: Runtime): Promise<Component[]> {
     case "webhook":
       return (await import("./roles/webhook.ts")).createWebhook(runtime);
     case "update-trigger":
-      // Beside an aggregator, the aggregator runs the only trigger, under its lease.
+      // In a process with an aggregator, the aggregator runs the trigger under its own Lease.
       if (runtime.config.updateTrigger.runBy !== "update-trigger") return [];
       return (await import("./roles/update-trigger.ts")).createUpdateTrigger(runtime);
     default:
@@ -137,17 +139,17 @@ async function createRole(role: Role, runtime: Runtime): Promise<Component[]> {
 }
 
 interface CrashHandler {
-  /** Set as soon as there is one. */
+  /** Set as soon as it exists. */
   logger: Logger | undefined;
 }
 
-/** A bug ends the process visibly; Kubernetes starts it again. */
+/** A bug ends the process with a message; Kubernetes restarts it. */
 function installCrashHandler(): CrashHandler {
   const handler: CrashHandler = { logger: undefined };
   const crash = (error: unknown): void => {
     if (handler.logger === undefined)
       complain(`crashed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-    else handler.logger.error("crashed", { err: error });
+    else handler.logger.error("Crashed", { err: error });
     process.exit(70);
   };
   process.on("uncaughtException", crash);
@@ -156,9 +158,9 @@ function installCrashHandler(): CrashHandler {
 }
 
 /**
- * A log that cannot be written (a reader that has gone, a full disk) must not stop a webhook, and there is nobody left
- * to tell. Only --help and the like write to stdout: `podseidon --help | head` closes it, which is no error; anything
- * else is.
+ * A log that cannot be written (a closed pipe, a full disk) must not stop a webhook, and the failure cannot be reported
+ * anywhere. Only commands and --help write to stdout: `podseidon --help | head` closes it, which is not an error; every
+ * other failure is.
  */
 function surviveLostOutput(): void {
   process.stderr.on("error", () => {});

@@ -37,7 +37,7 @@ const bannedApis: readonly BannedApi[] = [
 const noModuleState = "no state in a module: two roles in one process would share it";
 
 type Ancestors = readonly Node[];
-/** The names that a file gives to what it imports from Node, each with what it stands for: `sleep`, `timers.setTimeout`. */
+/** The names that a file gives to imports from Node, each with the API's own: `sleep` is `timers.setTimeout`. */
 type Aliases = ReadonlyMap<string, string>;
 
 const isOfNode = (node: ImportDeclaration): boolean => node.source.value.startsWith("node:");

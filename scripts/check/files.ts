@@ -5,11 +5,8 @@ import path from "node:path";
 import { type Repository, type RepositoryFile } from "./repository.ts";
 import { lineAt } from "./syntax.ts";
 
-/** Longer files hold more than one idea. A file that must be longer says why near its top: `// length: <reason>`. */
+/** Longer files hold more than one idea. */
 const linesMax = 400;
-const lengthReason = /^(?:\/\/|#|\s*\*) length: \S/m;
-/** The reason stands in the header, where the reader is: within this many lines. */
-const headerLines = 20;
 
 // Spelt so that this file does not find itself.
 const unfinished = /\b(?:TO[D]O|FIX[M]E|X[X]X|HAC[K])\b/g;
@@ -25,9 +22,8 @@ const report = (file: RepositoryFile, pattern: RegExp, problem: string): string[
 
 function checkLength(file: RepositoryFile): string[] {
   if (!/\.(?:ts|mjs)$/.test(file.path)) return [];
-  const lines = file.text.trimEnd().split("\n");
-  if (lines.length <= linesMax || lengthReason.test(lines.slice(0, headerLines).join("\n"))) return [];
-  return [`${file.path}: ${lines.length} lines (at most ${linesMax}, or "// length: <reason>" in the header)`];
+  const lines = file.text.trimEnd().split("\n").length;
+  return lines <= linesMax ? [] : [`${file.path}: ${lines} lines (at most ${linesMax})`];
 }
 
 function checkMarks(file: RepositoryFile): string[] {

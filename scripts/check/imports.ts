@@ -1,12 +1,12 @@
 // The import direction of the house, as one table: which folder may import which, and where each library belongs. The
-// lint has no rule for that; circles of files are found by circles.ts.
+// lint has no rule for that. Circles are found by circles.ts.
 import path from "node:path";
-import { type Repository, type SourceFile } from "./repository.ts";
+import { type Repository } from "./repository.ts";
 import { type ImportSite } from "./syntax.ts";
 
 interface Layer {
   readonly folders: readonly string[];
-  /** May folders of this layer use each other (in one direction)? Never for the roles. */
+  /** Folders of this layer may import each other, in one direction (circles.ts). Never true for the roles. */
   readonly mayUsePeers: boolean;
 }
 
@@ -21,6 +21,12 @@ const layers: readonly Layer[] = [
   { folders: ["roles", "commands"], mayUsePeers: false },
   { folders: ["main.ts"], mayUsePeers: false },
 ];
+
+/** From the bottom to the top: the folders inside a folder of a layer. Files beside them are free, but see circles.ts. */
+const orders: Readonly<Record<string, readonly string[]>> = {
+  accounting: ["history", "settle", "count", "reserve"],
+  webhook: ["outage", "protector", "decide", "http"],
+};
 
 /** Where a library may be imported, as prefixes below src/. The product may use no library that is not here. */
 const libraryHomes: Readonly<Record<string, readonly string[]>> = {
@@ -66,6 +72,14 @@ function judgeLibrary(file: string, specifier: string): string | undefined {
   return `${name} away from home (${homes.join(", ")})`;
 }
 
+/** What is wrong with an import between two folders inside `folder`. */
+function judgeInside(folder: string, file: string, target: string): string | undefined {
+  const order = orders[folder];
+  const [from = "", to = ""] = [file, target].map((name) => name.split("/")[2]);
+  if (order === undefined || order.indexOf(to) <= order.indexOf(from) || !order.includes(from)) return undefined;
+  return `${folder}/${from} imports ${folder}/${to}, which is above it`;
+}
+
 function judgeRelative(file: string, specifier: string): string | undefined {
   const target = path.posix.join(path.posix.dirname(file), specifier);
   if (!target.startsWith("src/")) {
@@ -73,7 +87,8 @@ function judgeRelative(file: string, specifier: string): string | undefined {
   }
   const [from, to] = [folderOf(file), folderOf(target)];
   const [own, other] = [layerOf(from), layerOf(to)];
-  if (from === to || own === -1 || other === -1) return undefined; // an unknown folder is reported once, by checkImports
+  if (from === to) return judgeInside(from, file, target);
+  if (own === -1 || other === -1) return undefined; // unknown folders: checkImports
   if (other > own) return `${from} imports ${to}, which is above it`;
   if (other === own && layers[own]?.mayUsePeers !== true) return `${from} imports ${to}, which stands beside it`;
   return undefined;
@@ -82,28 +97,6 @@ function judgeRelative(file: string, specifier: string): string | undefined {
 function judge(file: string, { specifier }: ImportSite): string | undefined {
   if (specifier === undefined) return "computed import(): name the module";
   return specifier.startsWith(".") ? judgeRelative(file, specifier) : judgeLibrary(file, specifier);
-}
-
-/** Reports folders of one layer that use each other in a circle, each circle once. */
-function findFolderCircles(sources: readonly SourceFile[]): string[] {
-  const uses = new Map<string, Set<string>>();
-  for (const { path: file, syntax } of sources) {
-    for (const { specifier } of syntax.imports) {
-      if (specifier?.startsWith(".") !== true) continue;
-      const to = folderOf(path.posix.join(path.posix.dirname(file), specifier));
-      const from = folderOf(file);
-      const isPeer = layers[layerOf(from)]?.mayUsePeers === true && layerOf(from) === layerOf(to);
-      if (from !== to && isPeer) uses.set(from, (uses.get(from) ?? new Set()).add(to));
-    }
-  }
-  const circles = new Set<string>();
-  const walk = (folder: string, trail: readonly string[]): void => {
-    const at = trail.indexOf(folder);
-    if (at === -1) for (const next of uses.get(folder) ?? []) walk(next, [...trail, folder]);
-    else if (trail.slice(at).toSorted()[0] === folder) circles.add([...trail.slice(at), folder].join(" > "));
-  };
-  for (const folder of uses.keys()) walk(folder, []);
-  return Array.from(circles, (circle) => `src: folders import each other in a circle: ${circle}`);
 }
 
 /** Checks the imports of src/; returns one line for each violation. */
@@ -120,5 +113,5 @@ export function checkImports(repository: Repository): string[] {
       if (problem !== undefined) problems.push(`${file}:${site.line}: ${problem}`);
     }
   }
-  return [...problems, ...findFolderCircles(sources)];
+  return problems;
 }

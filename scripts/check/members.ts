@@ -5,7 +5,7 @@ import path from "node:path";
 import type { Class, Expression, Node, TSInterfaceDeclaration, TSTypeAliasDeclaration } from "oxc-parser";
 import type * as ts from "typescript/unstable/ast";
 import { isIdentifier, isObjectBindingPattern } from "typescript/unstable/ast/is";
-import { API, type InterfaceType, type Project, type Symbol as TypeSymbol } from "typescript/unstable/sync";
+import { API, SymbolFlags, type Project, type Symbol as TypeSymbol, type Type } from "typescript/unstable/sync";
 import { type Repository, type SourceFile } from "./repository.ts";
 import { lineAt, nameOf, walk } from "./syntax.ts";
 
@@ -22,6 +22,8 @@ interface Member {
   readonly owner: Owner;
   /** Of its name in the file. */
   readonly at: number;
+  /** A property of an object type, which may be copied into another type: by spreading, or by name. */
+  readonly isData: boolean;
 }
 
 /** A place that reads a member: `x.name`. */
@@ -46,19 +48,21 @@ function ownerOfProperty(ancestors: readonly Node[]): Owner | undefined {
   return undefined;
 }
 
-/** The member that `node` declares. Overrides are read by the class above, and what `#` or a symbol names has no name. */
+/** The member that `node` declares, by a name. An override is read through the class that it overrides. */
 function declaredBy(node: Node, ancestors: readonly Node[]): Omit<Member, "file"> | undefined {
   if (node.type === "MethodDefinition" || node.type === "PropertyDefinition") {
     const owner = ancestors.findLast(isClass);
     const name = nameOf(node.key, node.computed);
     const isConstructor = node.type === "MethodDefinition" && node.kind === "constructor";
     if (owner === undefined || name === undefined || isConstructor || node.override === true) return undefined;
-    return { name, owner, at: node.key.start };
+    return { name, owner, at: node.key.start, isData: false };
   }
   if (node.type !== "TSPropertySignature" && node.type !== "TSMethodSignature") return undefined;
   const owner = ownerOfProperty(ancestors);
   const name = nameOf(node.key, node.computed);
-  return owner === undefined || name === undefined ? undefined : { name, owner, at: node.key.start };
+  return owner === undefined || name === undefined
+    ? undefined
+    : { name, owner, at: node.key.start, isData: node.type === "TSPropertySignature" };
 }
 
 function declaredIn(file: SourceFile): Member[] {
@@ -84,6 +88,8 @@ function readBy(node: Node, ancestors: readonly Node[]): Read | undefined {
 class Uses {
   readonly #root: string;
   readonly #project: Project;
+  /** Names under which a type of src/ is read. */
+  readonly #names = new Set<string>();
   /** Declaration to the classes that read it from `this`, or undefined for any other reader. */
   readonly #readers = new Map<string, Set<Class | undefined>>();
 
@@ -124,13 +130,17 @@ class Uses {
     const above = [owner.superClass, ...(owner.implements ?? []).map(({ expression }) => expression)];
     return above.some((expression) => {
       const property = expression === null ? undefined : this.#propertyOf(file, lastName(expression), name);
-      const isOfLibrary = declarationsOf(property).some((declaration) => !declaration.startsWith(`${this.#root}/src/`));
-      return isOfLibrary || this.#isRead(property, owner);
+      return declarationsOf(property).some(isOfLibrary) || this.#isRead(property, owner);
     });
   }
 
-  /** Tells whether a member is read through another type with a member of that name, which its own type fits. */
-  isReadAs(member: Member, other: Member): boolean {
+  /** Tells whether a member is read through another type of src/ with a member of that name. */
+  isReadAs(member: Member, others: readonly Member[]): boolean {
+    return member.isData ? this.#names.has(member.name) : others.some((other) => this.#isReadAsOther(member, other));
+  }
+
+  /** Tells whether a member is read through `other`, whose type its own type fits. */
+  #isReadAsOther(member: Member, other: Member): boolean {
     const { checker } = this.#project;
     const [symbol] = this.#symbols(other.file, [other.at]);
     if (other.owner === member.owner || !this.#isRead(symbol, other.owner)) return false;
@@ -158,12 +168,15 @@ class Uses {
   }
 
   /** The declared type of the name at an offset. */
-  #typeAt(file: SourceFile, at: number): InterfaceType | undefined {
+  #typeAt(file: SourceFile, at: number): Type | undefined {
+    const { checker } = this.#project;
     const [symbol] = this.#symbols(file, [at]);
-    return symbol === undefined ? undefined : (this.#project.checker.getDeclaredTypeOfSymbol(symbol) as InterfaceType);
+    if (symbol === undefined) return undefined;
+    const isImported = (symbol.flags & SymbolFlags.Alias) !== 0;
+    return checker.getDeclaredTypeOfSymbol(isImported ? checker.getAliasedSymbol(symbol) : symbol);
   }
 
-  #typeOf({ file, owner }: Member): InterfaceType | undefined {
+  #typeOf({ file, owner }: Member): Type | undefined {
     return owner.id === null ? undefined : this.#typeAt(file, owner.id.start);
   }
 
@@ -180,6 +193,7 @@ class Uses {
 
   #note(symbol: TypeSymbol | undefined, reader: Class | undefined): void {
     for (const declaration of declarationsOf(symbol)) {
+      if (symbol !== undefined && !isOfLibrary(declaration)) this.#names.add(symbol.name);
       const readers = this.#readers.get(declaration) ?? new Set();
       this.#readers.set(declaration, readers.add(reader));
     }
@@ -201,6 +215,9 @@ const lastName = (expression: Expression): number =>
 const declarationsOf = (symbol: TypeSymbol | undefined): string[] =>
   (symbol?.declarations ?? []).map((declaration) => `${declaration.path} ${declaration.index}`);
 
+/** TypeScript's own library is in node_modules, too. */
+const isOfLibrary = (declaration: string): boolean => declaration.includes("/node_modules/");
+
 function findUnused(repository: Repository, project: Project): Member[] {
   const uses = new Uses(repository.root, project);
   const sources = repository.sourcesIn("src/");
@@ -215,7 +232,7 @@ function findUnused(repository: Repository, project: Project): Member[] {
   return declared
     .flatMap(({ file, members }) => uses.unread(file, members))
     .filter((member) => !isOnTheWire(member) && !uses.isReadFromAbove(member))
-    .filter((member) => !(byName.get(member.name) ?? []).some((other) => uses.isReadAs(member, other)));
+    .filter((member) => !uses.isReadAs(member, byName.get(member.name) ?? []));
 }
 
 /** Checks the members of all types in src/; returns one line for each that nothing in src/ reads. */

@@ -14,7 +14,7 @@ interface Passage {
   readonly kind: "prose" | "string" | "string of a test";
 }
 
-/** A path from the root, with a section if one follows. It may be a pattern (`*`, `{a,b}`) or hold a `<placeholder>`. */
+/** A path from the root, and its section if one follows. It may hold a pattern (`*`, `{a,b}`) or a `<placeholder>`. */
 const rootPath = /(?<![\w/.@$}-])(?:docs|src|test|scripts|manifests)\/[\w./*{},<>@-]*(?:#[\w-]+)?/g;
 const startsAtRoot = /^(?:docs|src|test|scripts|manifests)\//;
 /** The name of a source or a document, with or without some of the folders that it is in. */
@@ -153,7 +153,7 @@ function checkPassage(file: RepositoryFile, { text, start, kind }: Passage, refe
   return problems;
 }
 
-/** Checks what people write: all files but the licence and JSON, which programs read; returns one line for each reference into the void. */
+/** Checks all files but the licence and JSON; returns one line for each reference to what does not exist. */
 export function checkReferences(repository: Repository): string[] {
   const references = new References(repository);
   const sources = new Map(repository.sources.map((source) => [source.path, source]));

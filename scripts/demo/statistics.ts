@@ -97,8 +97,10 @@ export function verdictOf(services: readonly ServiceResult[], acts: readonly Act
   return {
     exitCode: 0,
     sentences: [
-      `With Podseidon every floor held: of ${sum(({ replicas }) => replicas)} pods at least ${sum(({ lowestWith }) => lowestWith)} stayed.`,
-      `Without it ${fell} of ${services.length} services fell under their floors: ${sum(({ lowestWithout }) => lowestWithout)} pods were left.`,
+      `With Podseidon every floor held: of ${sum(({ replicas }) => replicas)} pods at least ` +
+        `${sum(({ lowestWith }) => lowestWith)} stayed.`,
+      `Without it ${fell} of ${services.length} services fell under their floors: ` +
+        `${sum(({ lowestWithout }) => lowestWithout)} pods were left.`,
     ],
   };
 }

@@ -98,7 +98,8 @@ async function waitForFloors(stage: Stage, core: ApiServer, record: RunRecord): 
   if (await waitUntil(stage, countedLimitMs, counted)) return;
   const states = servicePlans.map(
     ({ name }) =>
-      `${name}: floor ${record.floors.get(name)}, ${JSON.stringify(protectorOf(name)?.status?.["summary"] ?? "not counted")}`,
+      `${name}: floor ${record.floors.get(name)}, ` +
+      JSON.stringify(protectorOf(name)?.status?.["summary"] ?? "not counted"),
   );
   throw new Error(`the PodProtectors did not count all pods within ${countedLimitMs / 1000} s (${states.join("; ")})`);
 }
@@ -109,7 +110,8 @@ export async function playWithPodseidon(options: StoryOptions): Promise<RunResul
   const pods = servicePlans.reduce((sum, plan) => sum + replicasOf(plan), 0);
   board.act(
     "Getting ready",
-    `A core and three worker clusters start in this process, then Podseidon: seven processes of the real program, on loopback. ${pods} pods.`,
+    "A core and three worker clusters start in this process, then Podseidon: seven processes of the real " +
+      `program, on loopback. ${pods} pods.`,
   );
   const record = board.newRun();
   let core: ApiServer | undefined;
@@ -166,12 +168,14 @@ async function playActs(
   };
   await act(
     "Act 1: Rolling update",
-    "Every service gets a new image, in all clusters at the same time. Podseidon lets it through, as fast as the floors allow.",
+    "Every service gets a new image, in all clusters at the same time. Podseidon lets it through, as " +
+      "fast as the floors allow.",
     () => rollingUpdate(stage, cells, record.census, "v2"),
   );
   await act(
     "Act 2: Node drain",
-    "One node of every cluster is drained at the same time. Evictions that would cost a floor are refused, and tried again.",
+    "One node of every cluster is drained at the same time. Evictions that would cost a floor are " +
+      "refused, and tried again.",
     () => drainNodes(stage, cells, record.census),
   );
 
@@ -208,7 +212,8 @@ async function disaster(
   const marks: ChartMark[] = [];
   board.act(
     "Act 3: The disaster",
-    "All Deployments and ReplicaSets vanish from storage. A runaway controller deletes every pod in every cluster at once, and tries again what is refused.",
+    "All Deployments and ReplicaSets vanish from storage. A runaway controller deletes every pod in " +
+      "every cluster at once, and tries again what is refused.",
   );
   const victim = podseidon.webhooks[0]!;
   let killed: Promise<void> | undefined;
@@ -220,7 +225,8 @@ async function disaster(
     killed = victim.kill();
     board.act(
       "Act 4: kill -9 in the middle of it",
-      `${victim.name} is killed with ${waiting} reviews under way. The other goes on: each admission is recorded before it is answered, so none is forgotten.`,
+      `${victim.name} is killed with ${waiting} reviews under way. The other goes on: each admission is ` +
+        "recorded before it is answered, so none is forgotten.",
     );
     board.tell(`${victim.name} (pid ${victim.pid}) is killed with -9, ${waiting} reviews are waiting`);
   });

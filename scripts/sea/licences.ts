@@ -1,5 +1,4 @@
-// The licences of everything that dist/podseidon contains: the bundled packages, read from esbuild's account, and Node
-// itself.
+// The licences of everything that dist/podseidon contains: the bundled packages, as esbuild lists them, and Node.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
@@ -23,12 +22,12 @@ function describePackage(folder: string): string {
 }
 
 /**
- * Writes down name, version and licence text of each package that gave a file to the bundle.
- * `inputs` are the files of the bundle relative to `root`; `nodeBinary` is the Node that it runs in.
+ * Name, version and licence text of each package with a file in the bundle, and of Node. `inputs` are the files of the
+ * bundle, relative to `root`; `nodeBinary` is the Node that runs it.
  */
 export function describeLicences(root: string, inputs: readonly string[], nodeBinary: string): string {
   const folders = new Set(inputs.flatMap((file) => packageFolder.exec(file)?.[0] ?? []));
-  // A release of Node keeps its licence, which names all that Node contains, beside bin/.
+  // A release of Node has its licence, with those of all that it contains, beside bin/.
   const nodeLicence = path.join(path.dirname(nodeBinary), "..", "LICENSE");
   const title = `Node.js ${process.version}`;
   const node = existsSync(nodeLicence)

@@ -1,9 +1,10 @@
 /**
- * LIST barriers (design 2.1): a LIST with resourceVersion unset returns a version R, and everything committed before it
- * was sent is at or below R. Once the watch has delivered R, the snapshot includes all of that. A barrier that comes
- * back below what the watch had delivered before it was sent means that the worker's history was reset. A snapshot that
- * goes back by itself (a relist from a server that lags, or after a reset) includes nothing for certain any more: what
- * was passed is forgotten, and a barrier is sent to tell the two cases apart.
+ * LIST barriers (docs/aggregator.md#barriers). A LIST with resourceVersion unset returns a version R, and everything
+ * committed before it was sent is at or below R (docs/kubernetes.md#resource-versions). Once the watch has delivered R,
+ * the snapshot includes all of that.
+ * - A barrier below what the watch had delivered before it was sent means that the worker's history was reset.
+ * - A snapshot that goes back by itself (a relist from a server that lags, or after a reset) includes nothing for
+ *   certain any more: all barriers are forgotten, and one is sent to find out which of the two it was.
  */
 import { compareResourceVersions, newerResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
 import { type Clock, later, longAgo, type MonotonicMs, type Timer } from "../util/clock.ts";
@@ -14,7 +15,7 @@ export interface BarrierOptions {
   readonly list: (signal: AbortSignal) => Promise<ResourceVersion>;
   /** The snapshot has passed a newer barrier. */
   readonly onPassed: () => void;
-  /** A LIST has returned and the watch is not there yet: a good moment to make an event. */
+  /** A LIST has returned, and the watch has not reached its version: an event in the cell would help. */
   readonly onWaiting: () => void;
   /** The snapshot has gone back to an older version, and all barriers are forgotten. */
   readonly onWentBack: (version: ResourceVersion) => void;
@@ -22,13 +23,13 @@ export interface BarrierOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Least time between two LISTs: many buckets share a barrier, and one a second is the pace of aggregation. */
+/** Least time between two LISTs: many buckets share a barrier, and aggregation is not faster than one a second. */
 const spacingMs = 1000;
-/** After a failed LIST. */
+/** Least time between a failed LIST and the next. */
 const retryMs = 2000;
 /**
- * LISTs whose version the watch has not reached yet. Beyond that a new one takes the place of the last, since it says
- * more; the older ones stay, since a watch that lags by more than this many LISTs would otherwise never reach any.
+ * Most LISTs whose version the watch has not reached yet. Beyond it a new one replaces the last, since it proves more.
+ * The older ones stay, or a watch that lags by more than this many LISTs would never reach any.
  */
 const pendingMax = 8;
 
@@ -40,10 +41,11 @@ export class BarrierTracker {
   #timer: Timer | undefined;
   /** When the LIST was sent that has not been answered. */
   #inFlightSentAtMs: MonotonicMs | undefined;
-  /** The version that the snapshot has reached, and the highest one of this history. */
+  /** The version that the snapshot has reached. */
   #reached: ResourceVersion | undefined;
+  /** The highest version of this history. */
   #highest: ResourceVersion | undefined;
-  /** Times that everything was forgotten. */
+  /** Counts how often everything was forgotten. */
   #epoch = 0;
   #lastSentAtMs: MonotonicMs = longAgo;
   #signal: AbortSignal | undefined;
@@ -52,7 +54,7 @@ export class BarrierTracker {
     this.#options = options;
   }
 
-  /** Sends LISTs until the signal aborts; wishes from before are served now. */
+  /** Sends LISTs until the signal aborts, including those that were asked for before. */
   start(signal: AbortSignal): void {
     this.#signal = signal;
     signal.addEventListener("abort", () => this.#timer?.cancel(), { once: true });
@@ -70,8 +72,8 @@ export class BarrierTracker {
   }
 
   /**
-   * Asks for a barrier that is sent at or after `fromMs`, a moment of the monotonic clock that may lie ahead. A later
-   * wish is merged into an earlier one: whoever looks when that one has been passed asks again.
+   * Asks for a barrier that is sent after `fromMs`, which may lie ahead. A later request is merged into an earlier one:
+   * when that barrier is passed, callers ask again for what they still need.
    */
   want(fromMs: MonotonicMs): void {
     const before = this.#wantedFromMs;
@@ -81,7 +83,7 @@ export class BarrierTracker {
   }
 
   /** The snapshot has moved to `version`. Call it for every version that the watch or a list has reached. */
-  progress(version: ResourceVersion): void {
+  progressed(version: ResourceVersion): void {
     const wentBack = this.#reached !== undefined && compareResourceVersions(version, this.#reached) < 0;
     this.#reached = version;
     this.#highest = newerResourceVersion(version, this.#highest);
@@ -136,7 +138,7 @@ export class BarrierTracker {
     if (this.#wantedFromMs === undefined || this.#inFlightSentAtMs !== undefined) return;
     if (this.#signal === undefined || this.#signal.aborted) return;
     const nowMs = this.#options.clock.monotonicMs();
-    // A millisecond later than wished, so that "sent after" holds on a clock that stands still between two calls.
+    // A millisecond later than asked for, so that "sent after" holds on a clock that stands still between two calls.
     const dueMs = Math.max(this.#wantedFromMs + 1, this.#lastSentAtMs + spacingMs);
     this.#timer?.cancel();
     this.#timer = this.#options.clock.setTimer(Math.max(0, dueMs - nowMs), () => void this.#send());
@@ -154,7 +156,7 @@ export class BarrierTracker {
     try {
       await this.#list(sentAtMs, signal);
     } catch (error) {
-      // Also when the leadership has ended: the next one goes on with the wish.
+      // Even if the leadership has ended: the next term sends it.
       if (this.#wantedFromMs === undefined || wantedFromMs < this.#wantedFromMs) this.#wantedFromMs = wantedFromMs;
       if (signal.aborted) return;
       this.#options.onError(error);
@@ -169,7 +171,7 @@ export class BarrierTracker {
     const epoch = this.#epoch;
     const before = this.#highest;
     const version = await this.#options.list(signal);
-    // Whoever waits asked again when everything was forgotten.
+    // Everything was forgotten meanwhile; callers have asked again since.
     if (epoch !== this.#epoch) return;
     if (before !== undefined && compareResourceVersions(version, before) < 0) {
       this.#options.onHistoryReset({ barrier: version, snapshot: before });

@@ -1,7 +1,8 @@
 /**
- * The pods of the whole cell as settlement sees them: by UID, by digest, with the version and the newest moment that
- * they prove.
+ * The pods of the whole cell as settlement sees them, by UID and by digest, with the version of the snapshot and the
+ * newest moment that it covers (docs/accounting.md#observed-time).
  */
+import { type ObjectKey } from "../api/object-key.ts";
 import { type PodRecord } from "../api/pod.ts";
 import { type ResourceVersion } from "../api/resource-version.ts";
 import { type Snapshot } from "../accounting/settle/settlement.ts";
@@ -31,7 +32,7 @@ export class CellPods {
   /** Applies an event of the informer. */
   apply(event: InformerEvent<PodRecord>): void {
     const { object: pod } = event;
-    this.#covers(this.#syncTime.ofEvent(event, this.#clock.epochMicros()));
+    this.#cover(this.#syncTime.ofEvent(event, this.#clock.epochMicros()));
     if (event.type === "deleted") {
       this.#byUID.delete(pod.uid);
       this.#uidByDigest?.delete(digestOfUID(pod.uid));
@@ -44,22 +45,22 @@ export class CellPods {
   /** A list has been applied and its events delivered. */
   listed(): void {
     if (this.#informer.size > 0 || this.#lastEventTime !== undefined) return;
-    this.#covers(this.#syncTime.ofEmptyList(this.#clock.epochMicros()));
+    this.#cover(this.#syncTime.ofEmptyList(this.#clock.epochMicros()));
   }
 
   /** A LIST barrier that was sent at this monotonic moment has been passed. */
-  barrierPassed(sentAtMs: number): void {
+  barrierPassed(sentAtMs: MonotonicMs): void {
     const agoMs = this.#clock.monotonicMs() - sentAtMs;
-    this.#covers(this.#syncTime.ofBarrier(Math.round(this.#clock.epochMicros() - agoMs * 1000) as EpochMicros));
+    this.#cover(this.#syncTime.ofBarrier(Math.round(this.#clock.epochMicros() - agoMs * 1000) as EpochMicros));
   }
 
-  /** Everything up to `time`, but at most until now, is in the snapshot. Annotations of pods can claim any time. */
-  #covers(time: EpochMicros | undefined): void {
+  /** The snapshot includes everything up to `time`, but at most up to now: annotations of pods can claim any time. */
+  #cover(time: EpochMicros | undefined): void {
     if (time === undefined) return;
     const now = this.#clock.epochMicros();
     const before = this.#lastEventTime;
     const covered = Math.min(time, now) as EpochMicros;
-    // What lies ahead was taken from a clock that has been set back since.
+    // A covered time in the future comes from a clock that was set back since.
     if (before === undefined || covered > before || before > now) this.#lastEventTime = covered;
   }
 
@@ -72,7 +73,7 @@ export class CellPods {
     return this.#lastEventTime;
   }
 
-  get(key: string): PodRecord | undefined {
+  get(key: ObjectKey): PodRecord | undefined {
     return this.#informer.get(key);
   }
 

@@ -76,7 +76,7 @@ export class CellWatch {
         this.#pods.apply(event);
         handler.onPodEvent(event);
       },
-      onProgress: (version) => this.#progress(version),
+      onProgress: (version) => this.#progressed(version),
       onListed: (first) => this.#listed(first),
     });
   }
@@ -89,17 +89,17 @@ export class CellWatch {
     this.#podsStartedAtMs = this.#options.clock.monotonicMs();
   }
 
-  /** Sends barriers until the signal aborts, those asked for before included. */
+  /** Sends barriers until the signal aborts, including those asked for before. */
   start(signal: AbortSignal): void {
     this.#barriers.start(signal);
   }
 
-  /** Asks for a barrier that is sent at or after `fromMs`, which may lie ahead. */
+  /** Asks for a barrier that is sent after `fromMs`, which may lie ahead. */
   wantBarrier(fromMs: MonotonicMs): void {
     this.#barriers.want(fromMs);
   }
 
-  /** When the newest barrier that the snapshot has passed was sent. */
+  /** When the newest barrier that the snapshot has passed was sent; `longAgo` when none was. */
   get barrierSentAtMs(): MonotonicMs {
     return this.#barriers.passedSentAtMs;
   }
@@ -123,10 +123,10 @@ export class CellWatch {
     return this.#pods;
   }
 
-  #progress(version: ResourceVersion): void {
+  #progressed(version: ResourceVersion): void {
     this.#checkWallClock();
     if (this.#resetAtMs !== undefined) return;
-    this.#barriers.progress(version);
+    this.#barriers.progressed(version);
     this.#options.handler.onProgress();
   }
 
@@ -137,9 +137,9 @@ export class CellWatch {
     if (first || resetAtMs === undefined) return;
     this.#resetAtMs = undefined;
     const version = this.#pods.version();
-    if (version !== undefined) this.#progress(version);
-    // The list was asked for after the reset was found, and is consistent, so it is a barrier. Without it, counts of the
-    // former history would stand until something else happens in the cell.
+    if (version !== undefined) this.#progressed(version);
+    // The list was asked for after the reset was found, and is consistent, so it is a barrier. Without that, counts of
+    // the former history would stay until something else happens in the cell.
     this.#barriers.listed(resetAtMs);
     this.#options.handler.onListedAfterReset();
   }

@@ -96,7 +96,7 @@ export class CellWriter {
     if (nowMs - this.#pruningWarnedAtMs < pruningWarningSpacingMs) return;
     this.#pruningWarnedAtMs = nowMs;
     logger.warn(
-      "The core's CRD drops Podseidon's extension fields; until the CRD of this version is installed, only upstream's guarantee holds",
+      "The CRD of the core drops extension fields, so only upstream's guarantee holds; install the CRD of this version",
       { podProtector: state.key },
     );
   }

@@ -130,7 +130,7 @@ export class Aggregator {
     this.#cell.podsStarting();
   }
 
-  /** The work of the leader, until the signal aborts; resolves when what was begun has ended. */
+  /** Leads until the signal aborts; resolves when the work in flight has ended. */
   async lead(signal: AbortSignal): Promise<void> {
     const { clock, rng, metrics, logger } = this.#deps;
     this.#cell.start(signal);
@@ -151,7 +151,7 @@ export class Aggregator {
     for (const key of this.#states.keys()) this.#queue.add(key);
     await this.#queue.run(signal);
     this.#queue = undefined;
-    // The next term looks at every PodProtector anyway.
+    // The next term begins with every PodProtector.
     this.#waiting.clear();
   }
 
@@ -178,7 +178,7 @@ export class Aggregator {
     if (state.needsLiveRead) {
       const ending = await this.#writer.refresh(state, signal);
       if (ending !== undefined) return ending;
-      // The watch has gone on meanwhile.
+      // The watch may have delivered an invalid selector meanwhile.
       if (!state.isCountable) return { kind: "done" };
     }
     const snapshot = this.#cell.snapshot();
@@ -209,7 +209,7 @@ export class Aggregator {
     }
   }
 
-  /** What a pass waits for may have come while it wrote; then nothing would wake the PodProtector any more. */
+  /** What a pass waits for may have come while it wrote. Nothing else would wake the PodProtector then. */
   #waitFor(state: ProtectorState, pass: Pass, versionBefore: ResourceVersion | undefined, signal: AbortSignal): void {
     const { key } = state;
     if (pass.isObsolete) this.#foundObsolete(state);
@@ -221,7 +221,7 @@ export class Aggregator {
     }
     for (const podUID of pass.fence) {
       const pod = this.#cell.pods.byUID(podUID);
-      // What does not fit is asked for again by the next aggregation.
+      // Beyond the fencer's limit the next aggregation asks again.
       if (pod !== undefined && this.#fencer.request(pod, signal)) this.#waiting.forFence(podUID, key);
     }
   }
@@ -293,16 +293,19 @@ export class Aggregator {
     this.#enqueue(key);
   }
 
-  /** Tracks what the PodProtector counts; returns the canonical text of its selector, undefined when that is invalid. */
+  /** Tracks which pods are counted. Returns the canonical text of the counting selector; undefined = invalid. */
   #track(event: Exclude<InformerEvent<StoredProtector>, { type: "deleted" }>): string | undefined {
     const { key, protector } = event.object;
     const tracked = this.#matchTable.trackProtector(key, protector);
     if (tracked.ok) return tracked.selectorText;
     const { namespace, generation } = protector.metadata;
     this.#deps.metrics.indexErrors.inc({ namespace, error: "Selector" });
-    // Not at each write of its status by others.
+    // Not at each status write by others.
     if (event.type === "added" || event.previous.protector.metadata.generation !== generation)
-      this.#deps.logger.error("PodProtector cannot be counted", { podProtector: key, reason: tracked.reason });
+      this.#deps.logger.error("PodProtector has an invalid selector, not counting it", {
+        podProtector: key,
+        reason: tracked.reason,
+      });
     return undefined;
   }
 
@@ -353,12 +356,12 @@ export class Aggregator {
   }
 
   /**
-   * The recorded version lies above a snapshot that has passed a barrier: it belongs to a worker history that no longer
-   * exists.
+   * The recorded version is above a snapshot that has passed a barrier, so it belongs to a former history of the
+   * worker.
    */
   #foundObsolete(state: ProtectorState): void {
     this.#deps.metrics.historyResets.inc();
-    this.#deps.logger.error("The recorded counts belong to a former history of the worker cluster, counting again", {
+    this.#deps.logger.error("The recorded counts belong to a former history of the worker, counting again", {
       podProtector: state.key,
       recorded: state.cell()?.aggregation?.resourceVersion,
     });

@@ -1,7 +1,7 @@
 /**
- * Sends fences (design 2.3): a merge patch on pods/status that gives the pod a unique annotation value and so a new
- * version, after which a deletion in flight at an older version must be reviewed again. The right to `patch
- * pods/status` is enough; nothing else changes.
+ * Sends fences (docs/accounting.md#fences): merge patches on pods/status that give the pod a unique annotation value,
+ * and so a new version. After that, a deletion in flight at an older version must be reviewed again. Nothing else of
+ * the pod changes, and the right to `patch pods/status` is enough.
  */
 import { type PodRecord, readAnnotations } from "../api/pod.ts";
 import { parseResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
@@ -15,11 +15,11 @@ import { type Counter } from "../util/metrics.ts";
 import { randomHex, type Rng } from "../util/rng.ts";
 
 /**
- * Fences sent per second: a mass deletion that was refused elsewhere leaves thousands of buckets, and each fence is a
- * write in the worker's etcd. 50 a second is a quarter of the default client limit.
+ * Fences sent per second. A mass deletion that another policy refused leaves thousands of buckets, and each fence is a
+ * write in the worker's etcd. 50 a second is a quarter of the client's default limit.
  */
 const fencesPerSecond = 50;
-/** Fences waiting for their turn; what does not fit is asked for again by the next aggregation. */
+/** Most fences that wait to be sent. Beyond it the next aggregation asks again. */
 const waitingMax = 1000;
 
 export interface FencerOptions {
@@ -30,56 +30,57 @@ export interface FencerOptions {
   readonly logger: Logger;
   /** Labelled by result: sent, forbidden, replaced, stripped, failed. */
   readonly fences: Counter;
-  /** What is known of the pod's fence has changed: answered, failed or refused. */
+  /** The patch of the pod was answered, failed or was refused. */
   readonly onAnswered: (podUID: string) => void;
 }
 
 export class Fencer {
   readonly #options: FencerOptions;
   readonly #waiting = new Map<string, PodRecord>();
-  #running = false;
+  #isRunning = false;
 
   constructor(options: FencerOptions) {
     this.#options = options;
   }
 
-  /** Fences that wait for their turn. */
+  /** Fences that wait to be sent, for gauges. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
   /**
-   * Fences the pod soon, until the signal aborts; `onAnswered` follows. False, and nothing done, when too many are
-   * waiting.
+   * Fences the pod soon, unless the signal aborts before; `onAnswered` follows. False, and nothing done, if too many
+   * wait.
    */
   request(pod: PodRecord, signal: AbortSignal): boolean {
     if (this.#waiting.has(pod.uid)) return true;
     if (signal.aborted || this.#waiting.size >= waitingMax) return false;
     this.#waiting.set(pod.uid, pod);
-    if (!this.#running) void this.#run(signal);
+    if (!this.#isRunning) void this.#run(signal);
     return true;
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    this.#running = true;
+    this.#isRunning = true;
     const { clock, onAnswered } = this.#options;
     while (!signal.aborted) {
       const next = this.#waiting.entries().next();
       if (next.done === true) break;
       const [podUID, pod] = next.value;
       this.#waiting.delete(podUID);
-      // Not awaited: the pace is the rate, not the latency.
+      // Not awaited: the rate must not depend on the latency.
       void this.#send(pod, signal).then(() => onAnswered(podUID));
       await sleep(clock, 1000 / fencesPerSecond, signal);
     }
     if (signal.aborted) this.#waiting.clear();
-    this.#running = false;
+    this.#isRunning = false;
   }
 
   async #send(pod: PodRecord, signal: AbortSignal): Promise<void> {
     const { client, registry, clock, rng, logger, fences } = this.#options;
     const sentAtMs = clock.monotonicMs();
-    // The value is unique, because a patch that changes nothing moves nothing and proves nothing (scenario 23).
+    // Unique, because a patch that changes nothing makes no new version and so proves nothing
+    // (test/sim/scenarios/23-no-op-fence.txt).
     const value = randomHex(rng, 16);
     registry.sending(pod.uid, sentAtMs);
     try {
@@ -100,22 +101,21 @@ export class Fencer {
       } else {
         registry.refused(pod.uid);
         fences.inc({ result: "stripped" });
-        logger.verbose(2, "something removes the annotation of fences, using the settle window", { pod: pod.key });
+        logger.verbose(2, "The fence annotation was stripped, using the settle window", { pod: pod.key });
       }
     } catch (error) {
       if (isKubeError(error, "forbidden")) {
         registry.refused(pod.uid);
         fences.inc({ result: "forbidden" });
-        logger.verbose(2, "not allowed to fence pods, using the settle window", { pod: pod.key, err: error });
+        logger.verbose(2, "Fencing pods is forbidden, using the settle window", { pod: pod.key, err: error });
         return;
       }
-      // "invalid": the pod was replaced, which the snapshot will show, or a policy refuses the patch, which it would do
-      // again.
+      // "invalid": the pod was replaced, which the snapshot will show, or a policy refuses the patch, and would again.
       if (isKubeError(error, "invalid")) registry.refused(pod.uid);
       else registry.failed(pod.uid);
       const replaced = isKubeError(error, "notFound", "invalid", "conflict");
       fences.inc({ result: replaced ? "replaced" : "failed" });
-      if (!replaced && !signal.aborted) logger.warn("cannot fence a pod", { pod: pod.key, err: error });
+      if (!replaced && !signal.aborted) logger.warn("Cannot fence a pod", { pod: pod.key, err: error });
     }
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Which pods of the cell each PodProtector counts, kept incrementally: an event costs what it changes, not the number
- * of pods. A change of labels touches the protectors of the old and of the new labels.
+ * Which pods of the cell each PodProtector counts (docs/aggregator.md#matching). It is kept incrementally: an event
+ * costs what it changes, not the number of pods. A change of labels touches the protectors of the old and the new
+ * labels.
  */
 import { type ObjectKey } from "../api/object-key.ts";
 import { type PodRecord } from "../api/pod.ts";
@@ -15,7 +16,7 @@ import {
 
 interface Match {
   readonly namespace: string;
-  /** The counting selector as it came: most events of a protector are status writes, which leave it as it is. */
+  /** JSON of the counting selector. Most events of a protector are status writes, which do not change it. */
   readonly source: string;
   /** Canonical text of the counting selector. */
   readonly selectorText: string;

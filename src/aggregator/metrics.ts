@@ -1,6 +1,4 @@
-/**
- * Metrics of the aggregator. Upstream's names where it has them (section 8.4); the rest begins with aggregator_ too.
- */
+/** Metrics of the aggregator, with upstream's names where it has them (docs/compatibility.md#metrics). */
 import { errorLabel } from "../kube/kube-client.ts";
 import { createPrunedCounter } from "../kube/pod-protector-metrics.ts";
 import {
@@ -14,23 +12,23 @@ import {
 } from "../util/metrics.ts";
 import { type Outcome } from "../work-queue/index.ts";
 
-/** Entries of what grows and shrinks with the work. */
+/** Entries of the tables that grow with the work. */
 export interface AggregatorSizes {
   /** PodProtectors that are known. */
   readonly protectors: number;
   /** Those of them with a valid counting selector. */
   readonly selectors: number;
-  /** PodProtectors in the work queue, those that wait for a moment included. */
+  /** PodProtectors in the work queue, including delayed ones. */
   readonly queue: number;
-  /** PodProtectors that look again at the next pod event. */
+  /** PodProtectors that wait for the next event. */
   readonly nextEventPool: number;
-  /** PodProtectors that look again when a barrier has been passed. */
+  /** PodProtectors that wait for a barrier. */
   readonly barrierPool: number;
-  /** Pods whose fence somebody waits for. */
+  /** Pods whose fence a PodProtector waits for. */
   readonly fencePool: number;
   /** Pods whose fences are remembered. */
   readonly fences: number;
-  /** Fences that wait for their turn. */
+  /** Fences that wait to be sent. */
   readonly fencesWaiting: number;
 }
 
@@ -46,7 +44,7 @@ export interface AggregatorMetrics {
   readonly pruned: (core: string) => void;
   readonly snapshotAge: Gauge;
   /** To be called before each scrape. */
-  sizes(sizes: AggregatorSizes): void;
+  setSizes(sizes: AggregatorSizes): void;
   readonly poolDrainCount: Histogram;
   readonly poolDrainPeriod: Histogram;
 }
@@ -67,7 +65,7 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
     ),
     indexErrors: metrics.counter(
       "aggregator_index_error",
-      "PodProtectors that cannot be counted, and pods without the time that the sync-time algorithm reads, by reason",
+      "PodProtectors with an invalid selector, and pods without the time that the sync-time algorithm reads",
       ["namespace", "error"],
     ),
     statusWrites: metrics.counter(
@@ -77,38 +75,42 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
     ),
     settled: metrics.counter(
       "aggregator_settled_total",
-      "Admitted deletions settled, by reason: terminating, gone, newer-version, fenced, window, event-time",
+      "Admitted deletions that were settled, by reason: terminating, gone, newer-version, fenced, window, event-time",
       ["reason"],
     ),
     fences: metrics.counter(
       "aggregator_fence_total",
-      "Fences sent to pods, by result: sent, forbidden, replaced, stripped, failed",
+      "Fence patches of pods, by result: sent, forbidden, replaced, stripped, failed",
       ["result"],
     ),
     historyResets: metrics.counter(
       "aggregator_worker_history_reset_total",
-      "Times that the worker cluster's versions turned out to be of a former history, in the snapshot or in a PodProtector",
+      "Worker cluster restores detected (resourceVersions went backwards), in the snapshot or in a PodProtector",
       [],
     ),
     pruned: createPrunedCounter(metrics, "aggregator"),
-    snapshotAge: metrics.gauge("aggregator_snapshot_age_seconds", "Seconds since the pod watch was last heard of", []),
-    sizes: createSizeGauges(metrics),
+    snapshotAge: metrics.gauge(
+      "aggregator_snapshot_age_seconds",
+      "Seconds since the last event, bookmark or list of the pod watch",
+      [],
+    ),
+    setSizes: createSizeGauges(metrics),
     poolDrainCount: metrics.histogram(
       "aggregator_next_event_pool_drain_count",
-      "PodProtectors taken from the pool at once",
+      "PodProtectors taken from the next-event pool at once",
       [],
       exponentialBuckets(16),
     ),
     poolDrainPeriod: metrics.histogram(
       "aggregator_next_event_pool_drain_period",
-      "Seconds between two drains of the pool",
+      "Seconds between two drains of the next-event pool",
       [],
       asyncLatencySeconds,
     ),
   };
 }
 
-function createSizeGauges(metrics: Metrics): AggregatorMetrics["sizes"] {
+function createSizeGauges(metrics: Metrics): AggregatorMetrics["setSizes"] {
   const poolSize = metrics.gauge(
     "aggregator_next_event_pool_current_size",
     "PodProtectors waiting for the next pod event",
@@ -131,7 +133,7 @@ function createSizeGauges(metrics: Metrics): AggregatorMetrics["sizes"] {
   };
 }
 
-/** The label of a reconciliation's outcome. */
+/** The metric label of a reconciliation's outcome. */
 export function outcomeLabel(outcome: Outcome): string {
   if (outcome.kind === "conflict") return "Conflict";
   if (outcome.kind === "done") return "nil";

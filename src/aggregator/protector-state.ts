@@ -29,7 +29,7 @@ export class ProtectorState {
   #newest: StoredProtector;
   #selectorText: string | undefined;
   #needsLiveRead = false;
-  /** At the last event of the watch, nobody had counted the cell. */
+  /** At the last event of the watch, the cell had no counts. */
   #wasUncounted = false;
   #behind: { readonly recorded: string | undefined; readonly sinceMs: MonotonicMs } | undefined;
 
@@ -118,7 +118,7 @@ export class ProtectorState {
     this.#needsLiveRead = false;
   }
 
-  /** Our write of `aggregation` was accepted as this object. The watch may have delivered it already, and newer ones. */
+  /** Our write of `aggregation` was accepted as this object. The watch may have delivered it or newer ones before. */
   wrote(stored: StoredProtector, aggregation: OwnAggregation, nowMs: MonotonicMs): void {
     this.memory.wrote(aggregation);
     if (compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) <= 0) return;
@@ -146,9 +146,9 @@ export class ProtectorState {
   }
 
   /**
-   * First counts need a snapshot that is newer than what they replace: it must have passed a barrier sent after that was
-   * seen (docs/accounting.md#first-counts). This decides, for each event, since when that has been; an accepted write
-   * and `planCell` do so when no first counts are wanted any more.
+   * First counts need a snapshot that is newer than what they replace: it must have passed a barrier that was sent
+   * after that was seen (docs/accounting.md#first-counts). When the wait begins is decided here, for each event. It
+   * ends with an accepted write, or when `planCell` finds that no first counts are needed.
    */
   #firstCounts(event: FirstCountsEvent, nowMs: MonotonicMs): void {
     const recorded = this.cell()?.aggregation;
@@ -156,19 +156,19 @@ export class ProtectorState {
       case "watched": {
         const spec = this.countedSpec();
         if (spec === undefined) return;
-        // While nobody has counted the cell, nobody has settled anything in it either, so a barrier sent after this
-        // event is enough. Once somebody has, the next aggregation says when it saw that.
+        // Without counts in the cell, nothing has been settled in it either, so a barrier sent after this event is
+        // enough. Once there are counts, the wait begins when the next aggregation sees them.
         if (recorded === undefined) this.memory.firstCountsSince(spec, nowMs);
         else if (this.#wasUncounted) this.memory.firstCountsDone();
         this.#wasUncounted = recorded === undefined;
         return;
       }
       case "relisted":
-        // Somebody may have counted, settled and been undone unseen: only a barrier that is still to come is enough.
+        // Counts may have been written, used to settle, and undone unseen: only a future barrier is enough.
         this.memory.firstCountsDone();
         return;
       case "readLive":
-        // As after a relist. A cell that still has no counts at all needs no new barrier, or cells that start together
+        // As after a relist. But a cell that still has no counts needs no new barrier, or cells that start together
         // would hold each other up.
         if (recorded !== undefined) this.memory.firstCountsDone();
         return;

@@ -13,8 +13,8 @@ import { type CellWriter } from "./cell-writer.ts";
 import { type ProtectorState } from "./protector-state.ts";
 
 /**
- * The cell as one aggregation sees it. All of it is read at one moment, and version, barrier and time before the counts,
- * so that counts are never newer than they claim.
+ * The cell as one aggregation sees it, all read at one moment. Version, barrier and time are read before the pods are
+ * counted, so that the counts are at least as new as they claim.
  */
 export interface CellView {
   readonly snapshot: Snapshot;
@@ -33,9 +33,9 @@ export interface ReconcileTools {
 
 export interface Pass {
   readonly outcome: Outcome;
-  /** Look again when the watch has moved. */
+  /** Aggregate again when the watch has moved. */
   readonly waitsForEvent: boolean;
-  /** Look again when a barrier sent at or after this moment has been passed. */
+  /** Aggregate again when a barrier sent after this moment has been passed. */
   readonly barrierFromMs: MonotonicMs | undefined;
   /** UIDs of pods to fence. */
   readonly fence: readonly string[];
@@ -43,7 +43,7 @@ export interface Pass {
   readonly isObsolete: boolean;
 }
 
-/** Resolves to what to wait for next. The state must be countable. Never rejects for operating errors. */
+/** Resolves to what to wait for next. The selector of `state` must be valid. Never rejects for operating errors. */
 export async function reconcileProtector(
   state: ProtectorState,
   cell: CellView,
@@ -87,7 +87,7 @@ export async function reconcileProtector(
     case "unchanged":
       return waits;
     case "behind": {
-      // The watch usually gets there by itself. A barrier that was sent later and passed says that it never will.
+      // The watch usually gets there by itself. A barrier that was sent later and was passed proves that it never will.
       const sinceMs = state.behindSinceMs(nowMs);
       return {
         ...waits,

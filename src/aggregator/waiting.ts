@@ -4,8 +4,8 @@
  * - a barrier: the snapshot has passed a LIST barrier;
  * - a fence: the patch of one pod has been answered.
  *
- * One PodProtector may wait for several. Each kind of news hands out all that wait for it, and they wait no longer: the
- * next aggregation asks again for whatever it still needs. Waits for time alone are in the work queue.
+ * One PodProtector may wait for several. Each kind of news hands out all that wait for it and ends their wait: the next
+ * aggregation asks again for what it still needs. Waits for time alone are in the work queue.
  */
 import { type ObjectKey } from "../api/object-key.ts";
 

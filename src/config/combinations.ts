@@ -36,7 +36,8 @@ const httpsNeedsFiles =
     const missing = (["https-cert-file", "https-key-file"] as const).find((name) => server[name] === "");
     return (
       missing &&
-      `--${prefix}https-enable requires --${prefix}https-cert-file and --${prefix}https-key-file; --${prefix}${missing} is missing`
+      `--${prefix}https-enable requires --${prefix}https-cert-file and --${prefix}https-key-file; ` +
+        `--${prefix}${missing} is missing`
     );
   };
 
@@ -67,7 +68,10 @@ const backoffGrows =
   (values) => {
     const own = unprefixed(values, prefix);
     if (own["backoff-base"] <= own["backoff-max"]) return undefined;
-    return `--${prefix}backoff-base (${formatDuration(own["backoff-base"])}) must be at most --${prefix}backoff-max (${formatDuration(own["backoff-max"])})`;
+    return (
+      `--${prefix}backoff-base (${formatDuration(own["backoff-base"])}) must be at most --${prefix}backoff-max ` +
+      `(${formatDuration(own["backoff-max"])})`
+    );
   };
 
 const jitterIsARange: Rule = (values) => {
@@ -82,7 +86,10 @@ const windowOutlastsFence: Rule = (values) => {
   const fence = values["aggregator-settlement-fence-delay"];
   const window = values["aggregator-settle-window"];
   if (window >= fence) return undefined;
-  return `--aggregator-settle-window (${formatDuration(window)}) must be at least --aggregator-settlement-fence-delay (${formatDuration(fence)})`;
+  return (
+    `--aggregator-settle-window (${formatDuration(window)}) must be at least --aggregator-settlement-fence-delay ` +
+    `(${formatDuration(fence)})`
+  );
 };
 
 const annotationHasKey: Rule = (values) => {
@@ -122,7 +129,8 @@ const drainEnds: Rule = (values) => {
 
 const filterNeedsByCell: Rule = (values) =>
   values["webhook-requires-pod-name.by-cell-filter"].length > 0 && values["webhook-requires-pod-name"] !== "by-cell"
-    ? `--webhook-requires-pod-name.by-cell-filter is allowed only with --webhook-requires-pod-name=by-cell, but it is ${values["webhook-requires-pod-name"]}`
+    ? "--webhook-requires-pod-name.by-cell-filter is allowed only with --webhook-requires-pod-name=by-cell, " +
+      `but it is ${values["webhook-requires-pod-name"]}`
     : undefined;
 
 const clientFlagsFitProvider: Rule = (values) => {
@@ -130,19 +138,26 @@ const clientFlagsFitProvider: Rule = (values) => {
   const single = unprefixed(values, "webhook-worker-client-provider.single-kube-");
   const own = unprefixed(values, "webhook-worker-client-provider.map-");
   const only = (flag: string, needed: string): string =>
-    `--webhook-worker-client-provider.${flag} is allowed only with --webhook-worker-client-provider=${needed}, but it is ${provider}`;
+    `--webhook-worker-client-provider.${flag} is allowed only with --webhook-worker-client-provider=${needed}, ` +
+    `but it is ${provider}`;
   if (provider !== "single" && single.config !== "") return only("single-kube-config", "single");
   if (provider !== "single" && single.master !== "") return only("single-kube-master", "single");
   const cells = Object.keys(own.configs);
   if (provider !== "map" && cells.length > 0) return only("map-configs", "map");
   if (provider !== "map" && Object.keys(own.masters).length > 0) return only("map-masters", "map");
   if (provider === "map" && cells.length === 0) {
-    return "--webhook-worker-client-provider=map requires at least one cell in --webhook-worker-client-provider.map-configs";
+    return (
+      "--webhook-worker-client-provider=map requires at least one cell in " +
+      "--webhook-worker-client-provider.map-configs"
+    );
   }
   const stray = Object.keys(own.masters).find((cell) => !Object.hasOwn(own.configs, cell));
   if (stray === undefined) return undefined;
   const allowed = cells.slice(0, 10).join(", ");
-  return `--webhook-worker-client-provider.map-masters contains the cell ${stray}, but --webhook-worker-client-provider.map-configs does not; allowed: ${allowed}`;
+  return (
+    `--webhook-worker-client-provider.map-masters contains the cell ${stray}, but ` +
+    `--webhook-worker-client-provider.map-configs does not; allowed: ${allowed}`
+  );
 };
 
 const criteriaDiffer: Rule = (values) => {

@@ -1,6 +1,7 @@
 /**
- * The settings as the program reads them: nested by component, frozen, with units in the names. This file is the only
- * place that knows both the flags' names and the Config's fields; the compiler checks each.
+ * The settings as the program reads them: nested by component, frozen, with units in the names. Components take a Pick
+ * of the part that they need. Only this file knows both the names of the flags and the fields of the Config; the
+ * compiler checks each.
  */
 import type { LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import type { HealthCriterion } from "../accounting/count/health-criterion.ts";
@@ -36,7 +37,7 @@ export interface ListenerConfig {
   readonly enable: boolean;
   /** IP address or host name; "" = all addresses. */
   readonly bindAddress: string;
-  /** 0 = the system chooses. */
+  /** 0 = any free port. */
   readonly port: number;
   /** The flag that chose the port, for messages: "healthz-port". */
   readonly portFlag: string;
@@ -73,10 +74,10 @@ export interface ElectorConfig {
   readonly retryPeriodMs: number;
 }
 
-/** Which clients an HTTPS listener takes. */
+/** Which clients an HTTPS listener serves. */
 export interface ClientAuthConfig {
   readonly caFile: string;
-  /** Common names and subject alternative names; empty = every client with a certificate of the CA. */
+  /** Common names and subject alternative names; empty = every certificate of the CA. */
   readonly allowedNames: ReadonlySet<string>;
 }
 
@@ -99,16 +100,16 @@ export interface WebhookConfig {
   readonly pathPrefix: string;
   /** Empty = all. */
   readonly allowedCells: ReadonlySet<string>;
-  /** Undefined = client certificates are not asked for. */
+  /** Undefined = clients need no certificate. */
   readonly clientAuth: ClientAuthConfig | undefined;
-  /** How long it goes on serving once it is to stop. */
+  /** How long the webhook keeps serving after the signal to stop. */
   readonly drainDelayMs: number;
   readonly dryRun: boolean;
   readonly coreUnavailable: { readonly policy: "refuse" | "last-known"; readonly replicas: number };
   readonly coldStartDelayMs: number;
   readonly retryBackoffBaseMs: number;
   readonly retryJitterMs: number;
-  /** The annotations that ask for a criterion, in the order in which they are tried; none matches = Available. */
+  /** The annotations that select a criterion, in the order in which they are tried; without a match it is Available. */
   readonly healthCriteria: readonly CriterionAnnotation[];
   /** Which cells' buckets carry pod names; `byCellFilter` matters only for "by-cell". */
   readonly requiresPodName: {
@@ -132,8 +133,8 @@ export interface AggregatorConfig {
 }
 
 export interface UpdateTriggerConfig {
-  /** Which role runs the one trigger of this process; an aggregator does it under its own lease. */
-  readonly runBy: "aggregator" | "update-trigger" | "nobody";
+  /** Which role runs the one trigger of this process; an aggregator runs it under its own Lease. */
+  readonly runBy: "aggregator" | "update-trigger" | "none";
   readonly updateFrequencyMs: number;
   readonly dummyPod: {
     readonly name: string;
@@ -152,7 +153,7 @@ export interface GeneratorConfig {
   readonly deploymentPlugin: {
     /** Deployments that do not match get no PodProtector. */
     readonly protectionSelector: LabelSelector;
-    /** Keep protecting a terminating Deployment while it wants replicas. */
+    /** Keep protecting a terminating Deployment until it is scaled to zero. */
     readonly protectNonZero: boolean;
   };
 }
@@ -166,7 +167,7 @@ export interface Config {
   readonly prometheusHTTP: ServerConfig;
   readonly metrics: { readonly sampleFrequencyMs: number; readonly byNamespace: boolean; readonly byUser: boolean };
   readonly log: { readonly verbosity: number };
-  /** Used where a PodProtector sets none. */
+  /** A PodProtector may override each of these. */
   readonly history: HistoryConfig;
   readonly webhook: WebhookConfig;
   readonly aggregator: AggregatorConfig;
@@ -174,7 +175,7 @@ export interface Config {
   readonly generator: GeneratorConfig;
 }
 
-/** Sorts checked values into the Config; the result and all that it holds are frozen. */
+/** Builds the Config from checked values; the result is deeply frozen. */
 export function buildConfig(values: FlagValues): Config {
   const roles = new Set(values.role);
   const history = unprefixed(values, "default-admission-history-config-");
@@ -288,7 +289,7 @@ function webhookConfig(values: FlagValues): WebhookConfig {
     coldStartDelayMs: handler["cold-start-delay"],
     retryBackoffBaseMs: handler["retry-backoff-base"],
     retryJitterMs: handler["retry-jitter"],
-    // Upstream's order, with Initialized at its place in a pod's life.
+    // Upstream's order, with Initialized where a pod reaches it.
     healthCriteria: [
       { criterion: "Scheduled", annotation: unprefixed(criteria, "scheduled-") },
       { criterion: "Initialized", annotation: unprefixed(criteria, "initialized-") },
@@ -352,11 +353,11 @@ function updateTriggerConfig(values: FlagValues, roles: ReadonlySet<Role>): Upda
   };
 }
 
-/** The role update-trigger implies the enable flag; beside an aggregator the aggregator runs the only trigger. */
+/** The role update-trigger implies the enable flag. An aggregator in the same process runs the trigger itself. */
 export function updateTriggerRunBy(roles: ReadonlySet<Role>, isEnabled: boolean): UpdateTriggerConfig["runBy"] {
   const isWanted = isEnabled || roles.has("update-trigger");
   if (isWanted && roles.has("aggregator")) return "aggregator";
-  return roles.has("update-trigger") ? "update-trigger" : "nobody";
+  return roles.has("update-trigger") ? "update-trigger" : "none";
 }
 
 function deepFreeze<T>(value: T): T {

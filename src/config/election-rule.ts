@@ -14,14 +14,15 @@ export const retryJitterFactor = 1.2;
  */
 export function electionProblem(config: ElectorConfig, flagPrefix: string): string | undefined {
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = config;
-  const shown = (flag: string, ms: number): string => `--${flagPrefix}${flag} (${formatDuration(ms)})`;
   if (!config.enable) return undefined;
   if (config.namespace === "" || config.name === "")
     return `--${flagPrefix}namespace and --${flagPrefix}name must not be empty`;
   if (!(retryPeriodMs > 0)) return `--${flagPrefix}retry-period must be longer than 0`;
-  if (!(leaseDurationMs > renewDeadlineMs))
-    return `${shown("lease-duration", leaseDurationMs)} must be longer than ${shown("renew-deadline", renewDeadlineMs)}`;
+  const lease = `--${flagPrefix}lease-duration (${formatDuration(leaseDurationMs)})`;
+  const renew = `--${flagPrefix}renew-deadline (${formatDuration(renewDeadlineMs)})`;
+  const retry = `--${flagPrefix}retry-period (${formatDuration(retryPeriodMs)})`;
+  if (!(leaseDurationMs > renewDeadlineMs)) return `${lease} must be longer than ${renew}`;
   if (!(renewDeadlineMs > retryJitterFactor * retryPeriodMs))
-    return `${shown("renew-deadline", renewDeadlineMs)} must be longer than ${retryJitterFactor} times ${shown("retry-period", retryPeriodMs)}`;
+    return `${renew} must be longer than ${retryJitterFactor} times ${retry}`;
   return undefined;
 }

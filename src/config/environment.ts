@@ -1,6 +1,6 @@
 /**
  * Reads settings from the environment. Only variables with one prefix are read, and an unknown name with this prefix is
- * refused. The prefix is longer than the program's name on purpose: for a Service called `podseidon-webhook` the kubelet
+ * refused. The prefix is more than the program's name on purpose: for a Service called `podseidon-webhook` the kubelet
  * injects PODSEIDON_WEBHOOK_PORT=tcp://…, which must have no effect here.
  */
 import { flagNames, type FlagName } from "./flag-table.ts";

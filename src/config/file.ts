@@ -49,7 +49,8 @@ function readDocument(path: string, document: unknown): Map<FlagName, FlagInput>
     const input = v.safeParse(valueSchema, value);
     if (!input.success) {
       return new Problem(
-        `key ${key} in file ${quote(path)}: is nested too deep; allowed: a scalar, a list of scalars or a map of scalars`,
+        `key ${key} in file ${quote(path)}: is nested too deep; allowed: a scalar, a list of scalars or a map of ` +
+          "scalars",
       );
     }
     inputs.set(key, input.output);

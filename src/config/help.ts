@@ -25,8 +25,8 @@ export function flagSections(): HelpSection[] {
     {
       title: "Flags",
       body: [
-        `A flag can also be set by an environment variable, ${environmentPrefix}NAME with the name in upper case and _ for - and ., ` +
-          "or by a line NAME: VALUE in the YAML file of --config.",
+        `A flag can also be set by an environment variable, ${environmentPrefix}NAME ` +
+          "with the name in upper case and _ for - and ., or by a line NAME: VALUE in the YAML file of --config.",
         "The command line takes precedence over the environment, and the environment over the file.",
       ]
         .flatMap((paragraph) => wrap(paragraph, "  "))

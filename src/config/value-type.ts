@@ -18,7 +18,8 @@ export interface ValueType<T> {
   /** One word for the documentation: "duration". */
   readonly kind: string;
   /**
-   * A "scalar" may be given once; a repeated "list" or "map" adds to the earlier ones; a "switch" needs no value (true).
+   * A "scalar" may be given only once. A repeated "list" or "map" adds to the earlier ones. A "switch" needs no value;
+   * without one it is true.
    */
   readonly shape: "scalar" | "switch" | "list" | "map";
   /** Stands after the "=" in the help: "DURATION". */

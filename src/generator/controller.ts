@@ -1,13 +1,27 @@
 /**
  * The generator of one core: keeps a PodProtector in force for every Deployment that wants one, and takes it away only
  * when the Deployment is deleted explicitly (a deletionTimestamp) or no longer selected. A Deployment that merely
- * vanishes leaves its PodProtector dangling: that is the disaster that the product exists for.
+ * vanishes leaves its PodProtector dangling: that is the disaster that the product exists for
+ * (docs/generator.md#lifecycle).
  *
- * Only the leader's queue runs; the caches are always warm. Keys: "source/<namespace>/<name>" and
- * "cells/<namespace>/<name>".
+ * The caches are always warm; only the leader's queues run. Deployments and the removal of cells have a queue each,
+ * with the same settings.
  */
 import { type DeploymentRecord } from "../api/deployment.ts";
+import { type ObjectKey, objectKey, partsOf } from "../api/object-key.ts";
 import { annotations, finalizer } from "../api/v1alpha1/names.ts";
+import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
+import { type Config } from "../config/config.ts";
+import { type EventRecorder } from "../kube/event-recorder.ts";
+import { type Informer, type InformerEvent } from "../kube/informer.ts";
+import { errorLabel, type KubeClient } from "../kube/kube-client.ts";
+import { type StoredProtector } from "../kube/resources.ts";
+import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
+import { assert } from "../util/assert.ts";
+import { type Clock } from "../util/clock.ts";
+import { type Logger } from "../util/logger.ts";
+import { type Rng } from "../util/rng.ts";
+import { type Outcome } from "../work-queue/index.ts";
 import {
   deploymentNameOf,
   isGeneratedFor,
@@ -15,21 +29,9 @@ import {
   protectorNameOf,
   type WantedProtector,
 } from "./deployment-plan.ts";
-import type { Config } from "../config/config.ts";
-import { type EventRecorder } from "../kube/event-recorder.ts";
-import { type Informer, type InformerEvent } from "../kube/informer.ts";
-import { errorLabel, isKubeError, type KubeClient } from "../kube/kube-client.ts";
-import { type StoredProtector } from "../kube/resources.ts";
-import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
-import { assert } from "../util/assert.ts";
-import { type Clock } from "../util/clock.ts";
-import { type Logger } from "../util/logger.ts";
-import { type Rng } from "../util/rng.ts";
-import { createWorkQueue, type Outcome, type WorkQueue } from "../work-queue/index.ts";
-
 import { driftPatch } from "./drift.ts";
-import { type GeneratorAction, type GeneratorMetrics } from "./metrics.ts";
-import { Pacer } from "./pacer.ts";
+import { type GeneratorAction, type GeneratorMetrics, type GeneratorSizes } from "./metrics.ts";
+import { PacedQueue, type Work } from "./paced-queue.ts";
 import { ProtectorLifecycle } from "./protector-lifecycle.ts";
 import { removeCells } from "./remove-cells.ts";
 
@@ -47,17 +49,20 @@ export interface GeneratorDependencies {
   readonly metrics: GeneratorMetrics;
 }
 
-type Work = (signal: AbortSignal) => Promise<void>;
+/** Metric labels, all but the namespace. Deployments are the only kind of source. */
+const sourceLabels = { group: "apps", version: "v1", resource: "deployments" } as const;
 
 export class Generator {
   readonly #config: GeneratorSettings;
   readonly #deps: GeneratorDependencies;
   readonly #lifecycle: ProtectorLifecycle;
-  readonly #pacer = new Pacer();
+  /** Deployments, each with its PodProtector. */
+  readonly #sources: PacedQueue;
+  /** PodProtectors from which cells are to be removed. */
+  readonly #cellRemovals: PacedQueue;
   readonly #protectionSelector: CompiledSelector;
   /** Protectors reported as dangling by this process, so that each is reported once. */
-  readonly #dangling = new Set<string>();
-  #queue: WorkQueue<string> | undefined;
+  readonly #dangling = new Set<ObjectKey>();
 
   constructor(config: GeneratorSettings, deps: GeneratorDependencies) {
     // Checked by the configuration. A selector that selects nothing by mistake would let every protector go.
@@ -70,17 +75,28 @@ export class Generator {
       core: deps.core,
       onAction: (action, object) => this.#acted(action, object),
     });
-    deps.deployments.subscribe({ onEvent: (event) => this.#queue?.add(`source/${event.object.key}`) });
+    const { clock, rng, logger } = deps;
+    const common = { config: config.queue, clock, rng, onReconcile: this.#observe.bind(this) };
+    this.#sources = new PacedQueue({
+      ...common,
+      due: (key) => this.#dueReconciliation(key),
+      onFailed: (deployment, err) => logger.error("Cannot reconcile a Deployment, retrying", { deployment, err }),
+    });
+    this.#cellRemovals = new PacedQueue({
+      ...common,
+      due: (key) => this.#dueRemoval(key),
+      onFailed: (podProtector, err) => logger.error("Cannot remove cells, retrying", { podProtector, err }),
+    });
+    deps.deployments.subscribe({ onEvent: (event) => this.#sources.add(event.object.key) });
     deps.protectors.subscribe({ onEvent: (event) => this.#protectorEvent(event) });
   }
 
-  hasSynced(): boolean {
-    return this.#deps.deployments.hasSynced() && this.#deps.protectors.hasSynced();
-  }
-
-  /** Source objects and PodProtectors in the work queue, those that wait for a moment included; 0 for a standby. */
-  get queueSize(): number {
-    return this.#queue?.size ?? 0;
+  /** For gauges; a standby queues nothing. */
+  sizes(): GeneratorSizes {
+    return {
+      queue: this.#sources.size + this.#cellRemovals.size,
+      paced: this.#sources.paced + this.#cellRemovals.paced,
+    };
   }
 
   /**
@@ -88,82 +104,52 @@ export class Generator {
    * are synced.
    */
   async lead(signal: AbortSignal): Promise<void> {
-    const { clock, rng, metrics } = this.#deps;
-    const labels = { group: "apps", version: "v1", resource: "deployments", namespace: "" };
-    this.#queue = createWorkQueue<string>({
-      clock,
-      rng,
-      ...this.#config.queue,
-      process: (key, queueSignal) => this.#process(key, queueSignal),
-      observer: {
-        onReconcile: (durationMs, outcome) => {
-          const error = outcome.kind === "failed" ? errorLabel(outcome.error) : "nil";
-          metrics.reconcile.observe({ ...labels, error }, durationMs / 1000);
-        },
-      },
-    });
-    for (const deployment of this.#deps.deployments.values()) this.#queue.add(`source/${deployment.key}`);
-    for (const stored of this.#deps.protectors.values()) this.#addProtector(stored);
-    await this.#queue.run(signal);
-    this.#queue = undefined;
+    const { deployments, protectors } = this.#deps;
+    const stored = [...protectors.values()];
+    const sources = [...deployments.values()].map(({ key }) => key);
+    for (const { protector } of stored) {
+      const source = sourceKeyOf(protector);
+      if (source !== undefined) sources.push(source);
+    }
+    const removals = stored.filter(({ protector }) => asksForRemoval(protector)).map(({ key }) => key);
+    await Promise.all([this.#sources.run(sources, signal), this.#cellRemovals.run(removals, signal)]);
+  }
+
+  #observe(durationMs: number, outcome: Outcome): void {
+    const error = outcome.kind === "failed" ? errorLabel(outcome.error) : "nil";
+    this.#deps.metrics.reconcile.observe({ ...sourceLabels, namespace: "", error }, durationMs / 1000);
   }
 
   #protectorEvent(event: InformerEvent<StoredProtector>): void {
-    if (event.type === "modified") this.#addSourceOf(event.previous);
-    if (event.type === "deleted") {
-      this.#dangling.delete(event.object.key);
-      this.#addSourceOf(event.object);
-    } else {
-      this.#addProtector(event.object);
-    }
+    const { key, protector } = event.object;
+    if (event.type === "modified") this.#addSourceOf(event.previous.protector);
+    this.#addSourceOf(protector);
+    if (event.type === "deleted") this.#dangling.delete(key);
+    else if (asksForRemoval(protector)) this.#cellRemovals.add(key);
   }
 
-  #addProtector(stored: StoredProtector): void {
-    this.#addSourceOf(stored);
-    if (stored.protector.metadata.annotations?.[annotations.removeCellOnce] !== undefined)
-      this.#queue?.add(`cells/${stored.key}`);
+  #addSourceOf(protector: PodProtector): void {
+    const key = sourceKeyOf(protector);
+    if (key !== undefined) this.#sources.add(key);
   }
 
-  #addSourceOf({ protector }: StoredProtector): void {
-    const name = deploymentNameOf(protector);
-    if (name !== undefined) this.#queue?.add(`source/${protector.metadata.namespace}/${name}`);
-  }
-
-  async #process(key: string, signal: AbortSignal): Promise<Outcome> {
-    const work = key.startsWith("cells/")
-      ? this.#dueRemoval(key.slice("cells/".length))
-      : this.#dueSettlement(key.slice("source/".length));
-    if (work === undefined) return { kind: "done" };
-    const waitMs = this.#pacer.take(key, this.#deps.clock.monotonicMs());
-    if (waitMs > 0) return { kind: "done", requeueAfterMs: waitMs };
-    try {
-      await work(signal);
-      return { kind: "done" };
-    } catch (error) {
-      if (isKubeError(error, "conflict")) return { kind: "conflict" };
-      if (!signal.aborted) this.#deps.logger.error("reconcile error", { key, err: error });
-      return { kind: "failed", error };
-    }
-  }
-
-  /** The cells that a protector wants to be rid of; undefined when the protector has gone. */
-  #dueRemoval(key: string): Work | undefined {
+  /** The cells that a person wants to be removed; undefined when the protector is gone. */
+  #dueRemoval(key: ObjectKey): Work | undefined {
     const stored = this.#deps.protectors.get(key);
     return stored === undefined ? undefined : (signal) => removeCells(this.#deps.core, stored, signal);
   }
 
-  /** Undefined when nothing is to be done, as far as the caches know. */
-  #dueSettlement(key: string): Work | undefined {
-    const [namespace, name] = key.split("/") as [string, string];
+  #dueReconciliation(key: ObjectKey): Work | undefined {
+    const { namespace, name } = partsOf(key);
     const source = this.#deps.deployments.get(key);
-    const stored = this.#deps.protectors.get(`${namespace}/${protectorNameOf(name)}`);
+    const stored = this.#deps.protectors.get(objectKey(namespace, protectorNameOf(name)));
     const existing = stored !== undefined && isGeneratedFor(stored.protector, name) ? stored : undefined;
     if (source !== undefined && existing !== undefined) this.#dangling.delete(existing.key);
-    return this.#isSettled(source, existing) ? undefined : (signal) => this.#settle(namespace, name, signal);
+    return this.#isUpToDate(source, existing) ? undefined : (signal) => this.#reconcile(namespace, name, signal);
   }
 
-  #isSettled(source: DeploymentRecord | undefined, existing: StoredProtector | undefined): boolean {
-    const isGone = existing === undefined || isLetGo(existing);
+  #isUpToDate(source: DeploymentRecord | undefined, existing: StoredProtector | undefined): boolean {
+    const isGone = existing === undefined || isFinished(existing);
     if (source === undefined) return isGone || (this.#dangling.has(existing.key) && !isReleased(existing));
     const wanted = this.#wantedFor(source);
     const isGuarded = source.finalizers.includes(finalizer);
@@ -174,11 +160,11 @@ export class Generator {
   }
 
   /**
-   * Brings about what the source wants by its present state. The caches only say where to look: they may lag, each on
-   * its own, behind a protector just made, a source created anew, or what another generator has done. The protector is
-   * read first: if anybody changes it after the source was read, what is decided here no longer holds for its version.
+   * Brings about what the source wants by its present state. The caches only say where to look. Each may lag behind a
+   * protector just made, a source that was recreated, or what another generator has done. The protector is read first:
+   * if anybody changes it after the source was read, the writes decided here fail, since they hold for its version.
    */
-  async #settle(namespace: string, name: string, signal: AbortSignal): Promise<void> {
+  async #reconcile(namespace: string, name: string, signal: AbortSignal): Promise<void> {
     const stored = await this.#lifecycle.readGenerated(namespace, name, signal);
     const source = await this.#lifecycle.readSource(namespace, name, signal);
     if (source === undefined) {
@@ -208,38 +194,43 @@ export class Generator {
     this.#dangling.add(stored.key);
     const isTerminating = stored.protector.metadata.deletionTimestamp !== undefined;
     this.#acted(isTerminating ? "Finalizing" : "Dangling", stored.protector.metadata);
-    this.#deps.logger.warn(
-      "the source of a PodProtector vanished without being deleted; the protector stays in force",
-      { podProtector: stored.key },
-    );
+    this.#deps.logger.warn("The source of a PodProtector vanished without being deleted, keeping it in force", {
+      podProtector: stored.key,
+    });
     const { namespace, name } = stored.protector.metadata;
     this.#deps.events.record(
       { apiVersion: stored.protector.apiVersion, kind: "PodProtector", namespace, name, uid: stored.uid },
       "Warning",
       "Dangling",
-      `The source Deployment vanished without being deleted. This PodProtector stays in force. Once the workload is really gone, annotate it with ${annotations.released}=true, and it will be deleted.`,
+      "The source Deployment vanished without being deleted. This PodProtector stays in force. " +
+        `Once the workload is really gone, annotate it with ${annotations.released}=true, and it will be deleted.`,
     );
   }
 
   #acted(action: GeneratorAction, object: { readonly namespace: string; readonly name: string }): void {
-    this.#deps.metrics.actions.inc({
-      group: "apps",
-      version: "v1",
-      resource: "deployments",
-      namespace: object.namespace,
-      action,
-    });
-    this.#deps.logger.verbose(3, "generator action", { action, namespace: object.namespace, name: object.name });
+    const { namespace, name } = object;
+    this.#deps.metrics.actions.inc({ ...sourceLabels, namespace, action });
+    this.#deps.logger.verbose(3, "Acted", { action, namespace, name });
   }
 }
 
-/** Only finalizers of others keep it. */
-function isLetGo(stored: StoredProtector): boolean {
+/** The key of the Deployment that a PodProtector was generated for; undefined for a hand-made one. */
+function sourceKeyOf(protector: PodProtector): ObjectKey | undefined {
+  const name = deploymentNameOf(protector);
+  return name === undefined ? undefined : objectKey(protector.metadata.namespace, name);
+}
+
+function asksForRemoval({ metadata }: PodProtector): boolean {
+  return metadata.annotations?.[annotations.removeCellOnce] !== undefined;
+}
+
+/** Whether nothing is left to be done for its end: only finalizers of others keep it. */
+function isFinished(stored: StoredProtector): boolean {
   const { deletionTimestamp, finalizers = [] } = stored.protector.metadata;
   return isReleased(stored) && deletionTimestamp !== undefined && !finalizers.includes(finalizer);
 }
 
-/** A released protector whose source is gone: its end was begun by a generator, or is the wish of a person. */
+/** If its source is gone too, it is to be deleted: a generator has begun that, or a person asks for it. */
 function isReleased({ protector }: StoredProtector): boolean {
   return protector.metadata.annotations?.[annotations.released] !== undefined;
 }

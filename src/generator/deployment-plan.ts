@@ -1,16 +1,16 @@
 /**
- * Which PodProtector a Deployment wants (upstream section 6.6, with Kubernetes' own rounding). Pure.
+ * Which PodProtector a Deployment wants (docs/generator.md#floors, docs/generator.md#names). Pure.
  *
- * minAvailable is what a rolling update of the Deployment leaves available: replicas minus maxUnavailable, where
- * percentages of maxUnavailable round down and those of maxSurge up, and one pod may be unavailable when both come to 0
- * (Kubernetes' deployment util, ResolveFenceposts). Recreate takes all pods away by intent, so its floor is 0.
+ * minAvailable is what a rolling update of the Deployment leaves available: replicas minus maxUnavailable, rounded as
+ * Kubernetes does (deployment util, ResolveFenceposts). Percentages of maxUnavailable round down and those of maxSurge
+ * up; if both come to 0, one pod may be unavailable. Recreate removes all pods by intent, so its floor is 0.
  */
 import { hash } from "node:crypto";
 import { type DeploymentFacts, type IntOrPercent } from "../api/deployment.ts";
 import { apiVersion, finalizer, sourceLabels } from "../api/v1alpha1/names.ts";
 import { type OwnerReference, type PodProtector, type PodProtectorSpec } from "../api/v1alpha1/pod-protector.ts";
 
-/** What the generator keeps in force. Fields of the spec that a person may tune are not in it. */
+/** What the generator keeps in force. Fields of the spec that people may tune are not in it. */
 export interface WantedProtector {
   readonly name: string;
   readonly namespace: string;
@@ -67,8 +67,8 @@ export function sourceLabelsOf(deploymentName: string): Readonly<Record<string, 
 
 /**
  * Whether the PodProtector was generated for the Deployment of that name: it has the derived name, and the source
- * labels or, when somebody took these, the finalizer. A person may copy labels to an object of their own, but not the
- * name with them.
+ * labels or, if these were removed, the finalizer. The name is what tells: people may copy labels to an object of their
+ * own.
  */
 export function isGeneratedFor({ metadata }: PodProtector, deploymentName: string): boolean {
   const { name, labels = {}, finalizers = [] } = metadata;
@@ -84,7 +84,7 @@ export function isGeneratedFor({ metadata }: PodProtector, deploymentName: strin
 export function deploymentNameOf(protector: PodProtector): string | undefined {
   const { name, labels = {}, ownerReferences = [] } = protector.metadata;
   const owner = ownerReferences.find(({ kind, apiVersion: at }) => kind === "Deployment" && at.startsWith("apps/"));
-  // A long one may have been shortened; what was cut off is lost.
+  // A long name may have been shortened, and what was cut off is lost.
   const isWhole = name.length < objectNameLengthMax - digestLength;
   const derived = isWhole && name.startsWith(namePrefix) ? name.slice(namePrefix.length) : undefined;
   return [owner?.name, labels[sourceLabels.name], derived].find(
@@ -111,7 +111,7 @@ function resolve(value: IntOrPercent, replicas: number, round: (value: number) =
   return percent === undefined ? 0 : round((Number(percent) * replicas) / 100);
 }
 
-/** Keeps the text when it fits, else a stable shortening that stays unique: its beginning and a hash of the whole. */
+/** The text if it fits, else a stable and unique shortening: its beginning and a hash of the whole. */
 function shortened(text: string, lengthMax: number): string {
   if (text.length <= lengthMax) return text;
   const digest = hash("sha256", text, "hex").slice(0, digestLength);

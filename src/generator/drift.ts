@@ -1,14 +1,14 @@
-/** What differs between a PodProtector and what its source wants, as a merge patch. */
+/** What differs between a PodProtector and what its source wants, as a merge patch (docs/generator.md#drift). */
 import { annotations } from "../api/v1alpha1/names.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
-import { type WantedProtector } from "./deployment-plan.ts";
 import { compileSelector, formatSelector } from "../label-index/index.ts";
+import { type WantedProtector } from "./deployment-plan.ts";
 
 /**
- * The merge patch that brings `actual` to what is wanted; undefined when nothing differs. Repaired: the three derived
- * fields of the spec, labels, finalizer, owner reference, a released mark. Kept: admissionHistoryConfig,
- * aggregationSelector and whatever others added. A terminating object accepts no new finalizer, so a lost one stays
- * lost there.
+ * The merge patch that turns `actual` into what is wanted; undefined when nothing differs.
+ * - Repaired: the three derived fields of the spec, labels, finalizer, owner reference, the annotation "released".
+ * - Kept: admissionHistoryConfig, aggregationSelector and whatever others added.
+ * - A terminating object accepts no new finalizer, so a removed one is not restored there.
  */
 export function driftPatch(actual: PodProtector, wanted: WantedProtector): Record<string, unknown> | undefined {
   const metadata: Record<string, unknown> = {};
@@ -23,7 +23,7 @@ export function driftPatch(actual: PodProtector, wanted: WantedProtector): Recor
     const others = ownerReferences.filter(
       (reference) => reference.kind !== owner.kind || reference.name !== owner.name,
     );
-    // An API server accepts only one owner that controls; any owner is enough for the garbage collector.
+    // An API server accepts only one controlling owner; for the garbage collector any owner is enough.
     const { controller: _, ...plainOwner } = owner;
     const isControlled = others.some((reference) => reference.controller === true);
     metadata["ownerReferences"] = [...others, isControlled ? plainOwner : owner];

@@ -1,15 +1,25 @@
-/** Metrics of the generator, with upstream's names (section 8.5). */
-import { type Counter, functionDurationSeconds, type Gauge, type Histogram, type Metrics } from "../util/metrics.ts";
+/** Metrics of the generator, with upstream's names where it has them (docs/compatibility.md#metrics). */
+import { type Counter, functionDurationSeconds, type Histogram, type Metrics } from "../util/metrics.ts";
 
 export type GeneratorAction = "Create" | "Sync" | "Delete" | "Dangling" | "Finalizing" | "CleanSourceFinalizer";
+
+export interface GeneratorSizes {
+  /** Deployments and PodProtectors in the work queues, including delayed ones. */
+  readonly queue: number;
+  /** Objects whose turns are remembered (pacer.ts). */
+  readonly paced: number;
+}
 
 export interface GeneratorMetrics {
   readonly reconcile: Histogram;
   readonly actions: Counter;
-  readonly queueSize: Gauge;
+  /** To be called before each scrape. */
+  setSizes(sizes: GeneratorSizes): void;
 }
 
 export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
+  const queue = metrics.gauge("generator_queue_entries", "Objects in the work queues, including delayed ones");
+  const paced = metrics.gauge("generator_paced_objects", "Objects that were worked on in the last half minute");
   return {
     reconcile: metrics.histogram(
       "generator_reconcile",
@@ -17,16 +27,16 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
       ["group", "version", "resource", "namespace", "error"],
       functionDurationSeconds,
     ),
-    actions: metrics.counter("generator_action", "What the generator did, by action", [
+    actions: metrics.counter("generator_action", "Actions of the generator, by action", [
       "group",
       "version",
       "resource",
       "namespace",
       "action",
     ]),
-    queueSize: metrics.gauge(
-      "generator_queue_entries",
-      "Objects in the work queue, those that wait for a moment included",
-    ),
+    setSizes(sizes) {
+      queue.set({}, sizes.queue);
+      paced.set({}, sizes.paced);
+    },
   };
 }

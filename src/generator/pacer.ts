@@ -1,32 +1,34 @@
 /**
- * Limits how often one object is worked on. Each change that the generator makes is answered by events; when somebody
- * else undoes it each time (a tool that enforces an empty list of finalizers, an admission plug-in that refuses with
- * 409), work and events would chase each other as fast as the server answers.
+ * Limits how often one object is worked on (docs/generator.md#drift). Each change that the generator makes is answered
+ * by events. When somebody else undoes it each time (a tool that enforces an empty list of finalizers, an admission
+ * plug-in that refuses with 409), work and events would chase each other as fast as the server answers.
  */
+import { type ObjectKey } from "../api/object-key.ts";
+import { type MonotonicMs } from "../util/clock.ts";
 
 /**
- * A quiet Deployment takes one to three turns for its creation and one for each edit. During a mass deletion status
- * writes make each turn a gamble: where one in eight wins, thirty are enough in 98 cases of 100.
+ * A quiet Deployment takes one to three turns for its creation and one for each edit. During a mass deletion each turn
+ * may lose against a status write: if one in eight wins, thirty are enough in 98 cases of 100.
  */
 const burstTurns = 30;
-/** Then the pace of a dispute that nobody wins: three or four requests a second. */
+/** After that, the pace of a dispute without end: three or four requests a second. */
 const turnMs = 1000;
 
 interface Account {
   /** Turns spent, of which one is given back every `turnMs`. */
   spent: number;
-  atMs: number;
+  atMs: MonotonicMs;
 }
 
 export class Pacer {
   /** In the order of the last turn; freed when all turns have been given back. */
-  readonly #accounts = new Map<string, Account>();
+  readonly #accounts = new Map<ObjectKey, Account>();
 
   /**
-   * Takes a turn for `key` and answers 0, or answers after how many milliseconds to ask again: whole ones, so that
-   * rounding leaves no wait of nothing.
+   * Takes a turn for `key` and returns 0, or returns after how many milliseconds to ask again. These are whole ones, so
+   * that rounding never leaves a wait too short for any clock.
    */
-  take(key: string, nowMs: number): number {
+  take(key: ObjectKey, nowMs: MonotonicMs): number {
     this.#forget(nowMs);
     const account = this.#accounts.get(key) ?? { spent: 0, atMs: nowMs };
     const spent = Math.max(0, account.spent - (nowMs - account.atMs) / turnMs);
@@ -36,12 +38,12 @@ export class Pacer {
     return 0;
   }
 
-  /** Keys that are remembered. */
+  /** Keys that are remembered, for gauges. */
   get size(): number {
     return this.#accounts.size;
   }
 
-  #forget(nowMs: number): void {
+  #forget(nowMs: MonotonicMs): void {
     for (const [key, { atMs }] of this.#accounts) {
       if (nowMs - atMs < burstTurns * turnMs) return;
       this.#accounts.delete(key);

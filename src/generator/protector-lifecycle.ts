@@ -1,8 +1,9 @@
 /**
- * How a generated PodProtector comes and goes. The order of the writes is the point: the source gets its finalizer
- * before the protector exists, so that it cannot go without our seeing it; a protector is marked released before it is
- * deleted, so that a webhook can tell a wanted end from a loss (design 6). Other people's objects are patched, never
- * replaced.
+ * How a generated PodProtector is created, kept and removed (docs/generator.md#lifecycle). The order of the writes
+ * matters:
+ * - The source gets its finalizer before the protector exists, so that it cannot disappear unseen.
+ * - A protector is marked as released before it is deleted, so that a webhook can distinguish a wanted end from a loss.
+ * Objects of others are patched, never replaced.
  */
 import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
 import { annotations, finalizer } from "../api/v1alpha1/names.ts";
@@ -18,7 +19,7 @@ export interface LifecycleOptions {
   readonly onAction: (action: GeneratorAction, object: { readonly namespace: string; readonly name: string }) => void;
 }
 
-/** Every method rejects with a KubeError; what was not done is done by the next reconciliation. */
+/** Every method rejects with a KubeError. The next reconciliation does what is left. */
 export class ProtectorLifecycle {
   readonly #core: KubeClient;
   readonly #onAction: LifecycleOptions["onAction"];
@@ -29,9 +30,9 @@ export class ProtectorLifecycle {
   }
 
   /**
-   * Sees to it that the source cannot go without us, as far as that can be had. False when there is nothing to protect:
-   * the source has gone, or is terminating, so that it accepts no new finalizer, and has no protector yet, which would
-   * have nobody to end it.
+   * Adds our finalizer to the source, if it has none and accepts one. False if there is nothing to protect: the source
+   * is gone, or it is terminating without a protector. It accepts no finalizer then, so nothing would ever remove a new
+   * protector.
    */
   async guard(source: DeploymentRecord, hasProtector: boolean, signal: AbortSignal): Promise<boolean> {
     if (source.finalizers.includes(finalizer)) return true;
@@ -40,8 +41,8 @@ export class ProtectorLifecycle {
   }
 
   /**
-   * Creates the protector of a guarded source. One that is there already is left to the event that tells of it; rejects
-   * when it is not ours.
+   * Creates the protector of a guarded source. One that exists already is left to its own event; rejects if that one is
+   * not ours.
    */
   async create(wanted: WantedProtector, sourceName: string, signal: AbortSignal): Promise<void> {
     const { name, namespace, labels, ownerReference, spec } = wanted;
@@ -79,7 +80,7 @@ export class ProtectorLifecycle {
     const answer = await this.#read(resourcePath(deployments, { namespace, name }), signal);
     if (answer === undefined) return undefined;
     const source = readDeployment(answer);
-    if (source === undefined) throw new KubeError("malformed", `Deployment ${namespace}/${name} is unusable`);
+    if (source === undefined) throw new KubeError("malformed", `Deployment ${namespace}/${name} is invalid`);
     return source;
   }
 
@@ -95,8 +96,8 @@ export class ProtectorLifecycle {
   }
 
   /**
-   * Marks the protector released, deletes it and lets it go. Each step holds only for the version that the step before
-   * left, so that it fails when a source of the same name has adopted the protector meanwhile.
+   * Marks the protector as released, deletes it and removes our finalizer. Each step holds only for the version that
+   * the step before left, so that it fails if a source of the same name has adopted the protector meanwhile.
    */
   async release(stored: StoredProtector, signal: AbortSignal): Promise<void> {
     const { metadata } = stored.protector;
@@ -132,7 +133,7 @@ export class ProtectorLifecycle {
     this.#onAction("Delete", metadata);
   }
 
-  /** Lets the source go. */
+  /** Removes our finalizer from the source, so that its deletion can complete. */
   async removeSourceFinalizer(source: DeploymentRecord, signal: AbortSignal): Promise<void> {
     await this.#patchSourceFinalizers(
       source,
@@ -155,7 +156,7 @@ export class ProtectorLifecycle {
     }
   }
 
-  /** False when the source has gone. */
+  /** False when the source is gone. */
   async #patchSourceFinalizers(
     source: DeploymentRecord,
     finalizers: readonly string[],
@@ -203,7 +204,7 @@ export class ProtectorLifecycle {
         body: change.body,
         signal,
       });
-      return isStatus(answer) ? undefined : usable(answer, namespace, name);
+      return isStatus(answer) ? undefined : validProtector(answer, namespace, name);
     } catch (error) {
       if (isKubeError(error, "notFound")) return undefined;
       throw error;
@@ -211,10 +212,10 @@ export class ProtectorLifecycle {
   }
 }
 
-function usable(answer: unknown, namespace: string, name: string): StoredProtector {
+function validProtector(answer: unknown, namespace: string, name: string): StoredProtector {
   const read = readProtector(answer);
   if (read.ok) return read.stored;
-  throw new KubeError("malformed", `PodProtector ${namespace}/${name} is unusable: ${read.reason}`);
+  throw new KubeError("malformed", `PodProtector ${namespace}/${name} is invalid: ${read.reason}`);
 }
 
 /** A DELETE that removes the object at once answers with a Status instead of the object. */

@@ -1,7 +1,7 @@
 /**
- * remove-cell-once: a person names cells that no longer exist (comma list in an annotation), and the generator takes
- * them out of the status, once. Works on hand-made and dangling protectors too, because it is watched on the
- * PodProtector itself.
+ * remove-cell-once (docs/generator.md#remove-cells): a person names cells that no longer exist (comma list in an
+ * annotation), and the generator removes them from the status, once. This works on hand-made and dangling protectors
+ * too.
  */
 import { annotations } from "../api/v1alpha1/names.ts";
 import { summarize } from "../accounting/count/summary.ts";
@@ -19,13 +19,13 @@ export async function removeCells(
   // Not from the cache: one that lags behind the writers of the status would only meet conflicts.
   const live = presentOrThrow(await readProtectorLive(core, protector.metadata, { signal }));
   if (live === undefined) return;
-  const wish = live.protector.metadata.annotations?.[annotations.removeCellOnce];
-  if (wish === undefined) return;
-  const written = await withoutCells(core, live, new Set(wish.split(",").map((cell) => cell.trim())), signal);
-  if (written !== undefined) await removeWish(core, written, signal);
+  const list = live.protector.metadata.annotations?.[annotations.removeCellOnce];
+  if (list === undefined) return;
+  const written = await withoutCells(core, live, new Set(list.split(",").map((cell) => cell.trim())), signal);
+  if (written !== undefined) await removeAnnotation(core, written, signal);
 }
 
-/** The object as it is then stored; undefined when it is gone. */
+/** The object as stored after the removal; undefined when it is gone. */
 async function withoutCells(
   core: KubeClient,
   stored: StoredProtector,
@@ -50,7 +50,7 @@ async function withoutCells(
   }
 }
 
-async function removeWish(core: KubeClient, stored: StoredProtector, signal: AbortSignal): Promise<void> {
+async function removeAnnotation(core: KubeClient, stored: StoredProtector, signal: AbortSignal): Promise<void> {
   const { namespace, name } = stored.protector.metadata;
   const { uid, resourceVersion } = stored;
   try {
@@ -58,12 +58,12 @@ async function removeWish(core: KubeClient, stored: StoredProtector, signal: Abo
       method: "PATCH",
       path: resourcePath(podProtectors, { namespace, name }),
       contentType: "application/merge-patch+json",
-      // The version is that of the wish which was fulfilled: another one, made meanwhile, stays.
+      // At the version of the list that was carried out: another one, made meanwhile, stays.
       body: { metadata: { uid, resourceVersion, annotations: { [annotations.removeCellOnce]: null } } },
       signal,
     });
   } catch (error) {
-    // The protector is gone, and the wish with it.
+    // The protector is gone, and the annotation with it.
     if (!isKubeError(error, "notFound")) throw error;
   }
 }

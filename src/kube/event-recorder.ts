@@ -3,7 +3,7 @@
  * counted and dropped. Events of one object and reason are one Event with a count.
  */
 import { formatMicroTime } from "../api/micro-time.ts";
-import { type Clock, type EpochMicros } from "../util/clock.ts";
+import { type Clock, type EpochMicros, type MonotonicMs } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Counter, type Metrics } from "../util/metrics.ts";
 import { randomHex, type Rng } from "../util/rng.ts";
@@ -44,12 +44,12 @@ const eventResource = { group: "", version: "v1", resource: "events" } as const;
 /** As many as client-go remembers; some hundred bytes each. */
 const seriesMax = 4096;
 /**
- * Events are for people: a mass incident must not take the API server's time. client-go allows bursts of 25 as well.
+ * Events are for people: a mass incident must not keep the API server busy. client-go allows bursts of 25 as well.
  */
 const rate = { qps: 1, burst: 25 };
-/** Waiting longer than this for a turn, an Event is of no use any more: 25 + 60 are on their way at most. */
+/** An Event that waited longer than this is of no use any more. At most 25 + 60 Events wait or are being sent. */
 const rateWaitMsMax = 60_000;
-/** After this long a repetition is news, and a new Event shows it (client-go aggregates for 10 minutes). */
+/** After this long a repetition gets a new Event (client-go aggregates for 10 minutes). */
 const seriesMaxAgeMs = 600_000;
 const messageLengthMax = 1_024;
 const timeoutMs = 5_000;
@@ -59,14 +59,16 @@ interface Series {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly name: string;
-  readonly startedMs: number;
+  readonly startedAtMs: MonotonicMs;
   readonly firstTime: EpochMicros;
   lastTime: EpochMicros;
   message: string;
   count: number;
-  created: boolean;
-  sending: boolean;
-  unsent: boolean;
+  /** The Event exists on the server, as far as is known. */
+  isCreated: boolean;
+  isSending: boolean;
+  /** Something was recorded since the last write began. */
+  hasChanged: boolean;
 }
 
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
@@ -84,9 +86,11 @@ class Recorder implements EventRecorder {
   constructor(options: EventRecorderOptions) {
     this.#options = options;
     this.#bucket = createTokenBucket(rate, options.clock);
-    this.#dropped = options.metrics.counter("kube_events_dropped_total", "Kubernetes Events that were not written", [
-      "reason",
-    ]);
+    this.#dropped = options.metrics.counter(
+      "kube_events_dropped_total",
+      "Kubernetes Events that were not written, by reason",
+      ["reason"],
+    );
   }
 
   record(regarding: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void {
@@ -95,8 +99,8 @@ class Recorder implements EventRecorder {
     series.count++;
     series.lastTime = this.#options.clock.epochMicros();
     series.message = message.length > messageLengthMax ? `${message.slice(0, messageLengthMax - 1)}…` : message;
-    series.unsent = true;
-    if (!series.sending) void this.#send(series);
+    series.hasChanged = true;
+    if (!series.isSending) void this.#send(series);
   }
 
   close(): void {
@@ -109,7 +113,7 @@ class Recorder implements EventRecorder {
     const key = [regarding.kind, regarding.namespace, regarding.name, regarding.uid, type, reason].join("\n");
     let series = this.#series.get(key);
     this.#series.delete(key);
-    if (series === undefined || clock.monotonicMs() - series.startedMs > seriesMaxAgeMs) {
+    if (series === undefined || clock.monotonicMs() - series.startedAtMs > seriesMaxAgeMs) {
       const now = clock.epochMicros();
       series = {
         regarding,
@@ -117,14 +121,14 @@ class Recorder implements EventRecorder {
         reason,
         // Names of objects may have 253 characters, and so may the Event's.
         name: `${regarding.name.slice(0, 200)}.${randomHex(rng, 16)}`,
-        startedMs: clock.monotonicMs(),
+        startedAtMs: clock.monotonicMs(),
         firstTime: now,
         lastTime: now,
         message: "",
         count: 0,
-        created: false,
-        sending: false,
-        unsent: false,
+        isCreated: false,
+        isSending: false,
+        hasChanged: false,
       };
     }
     this.#series.set(key, series);
@@ -133,28 +137,28 @@ class Recorder implements EventRecorder {
     return series;
   }
 
-  /** Writes the series as it is when its turn comes, and again while it changed meanwhile. */
+  /** Writes the series as it is when its turn comes, and again if it has changed since. */
   async #send(series: Series): Promise<void> {
-    series.sending = true;
+    series.isSending = true;
     const { signal } = this.#closed;
-    while (series.unsent && !signal.aborted) {
+    while (series.hasChanged && !signal.aborted) {
       if (!(await this.#bucket.take(rateWaitMsMax, signal))) {
         if (!signal.aborted) this.#dropped.inc({ reason: "rate" });
         break;
       }
-      series.unsent = false;
+      series.hasChanged = false;
       try {
         await this.#write(series, signal);
-        series.created = true;
+        series.isCreated = true;
       } catch (error) {
         if (!isKubeError(error)) throw error;
-        if (error.kind === "notFound") series.created = false; // the server forgets Events after an hour
+        if (error.kind === "notFound") series.isCreated = false; // the server forgets Events after an hour
         this.#dropped.inc({ reason: error.kind });
-        this.#options.logger.verbose(2, "Cannot write an Event", { err: error });
+        this.#options.logger.verbose(2, "Failed to write Event", { err: error });
       }
     }
-    series.unsent = false;
-    series.sending = false;
+    series.hasChanged = false;
+    series.isSending = false;
   }
 
   async #write(series: Series, signal: AbortSignal): Promise<void> {
@@ -162,7 +166,7 @@ class Recorder implements EventRecorder {
     const { regarding, name, count, message } = series;
     const namespace = regarding.namespace ?? "default";
     const changing = { count, message, lastTimestamp: wholeSeconds(series.lastTime) };
-    if (series.created) {
+    if (series.isCreated) {
       await client.request({
         method: "PATCH",
         path: resourcePath(eventResource, { namespace, name }),

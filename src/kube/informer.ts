@@ -3,7 +3,7 @@
  *
  * What it promises. Handlers are called one event at a time, in the order of the server's versions, after the store has
  * been changed, never re-entrantly, and not at all after the signal aborted. Between two relists no version of an
- * object is skipped. A relist swaps the store atomically: nobody sees a half-filled one; objects that vanished
+ * object is skipped. A relist swaps the store atomically, so that it is never seen half-filled; objects that vanished
  * meanwhile are reported as deleted with `finalStateUnknown`. `version()` is progress: everything up to it has been
  * delivered to the handlers; it is undefined until the initial list is complete (for a WatchList until
  * `initial-events-end`), and bookmarks advance it.
@@ -29,8 +29,8 @@ export interface InformerHandler<T extends Stored> {
   onEvent(event: InformerEvent<T>): void;
   /** The progress has moved: after an event, a bookmark or a list. */
   onProgress?(version: ResourceVersion): void;
-  /** A (re)list has been applied and all its events delivered; `first` on the initial one. */
-  onListed?(first: boolean): void;
+  /** A (re)list has been applied and all its events delivered; `isFirst` on the initial one. */
+  onListed?(isFirst: boolean): void;
 }
 
 export interface Informer<T extends Stored> {
@@ -50,7 +50,7 @@ export interface Informer<T extends Stored> {
   /** Adds a handler; only before `run`. */
   subscribe(handler: InformerHandler<T>): void;
   /**
-   * Drops the watch and the resume version and lists anew (worker history reset). The store stays in place until the
+   * Drops the watch and the resume version and lists again (worker history reset). The store stays in place until the
    * list has arrived.
    */
   relist(): void;
@@ -59,7 +59,7 @@ export interface Informer<T extends Stored> {
 }
 
 /**
- * Turns a raw object of a list or watch into what is stored (the transform hook: keep little). Undefined = unusable
- * object; it is counted, logged with its name, and treated as absent, and the stream goes on.
+ * Turns a raw object of a list or watch into what is stored (the transform hook: keep little). Undefined = an invalid
+ * object: it is counted, logged with its name, and treated as absent, and the stream continues.
  */
 export type Decode<T extends Stored> = (raw: unknown) => T | undefined;

@@ -23,14 +23,14 @@ export interface KubeRequest {
   readonly contentType?: "application/json" | "application/merge-patch+json" | "application/json-patch+json";
   /**
    * Prefers an answer in protobuf: only for pods, and only the fields that protobuf/ reads arrive. Servers may answer
-   * in JSON all the same.
+   * in JSON anyway.
    */
   readonly preferProtobuf?: boolean;
   /** Deadline of the whole request in milliseconds, waiting for the rate limit included; default 30 000. */
   readonly timeoutMs?: number;
   /**
-   * Sent on a new connection, which may reach another replica, as each watch does: who waits for the answer is not kept
-   * by a sick server.
+   * Sent on a new connection, which may reach another replica, as each watch does: a replica in trouble cannot keep the
+   * caller waiting.
    */
   readonly newConnection?: true;
   readonly signal?: AbortSignal;
@@ -112,7 +112,7 @@ export class KubeError extends Error {
   }
 }
 
-/** For whoever catches what a request throws: anything but a KubeError is a mistake of the program and goes on. */
+/** For a caller that catches what a request throws: anything but a KubeError is a mistake in the program, and thrown. */
 export function asKubeError(error: unknown): KubeError {
   if (error instanceof KubeError) return error;
   throw error;

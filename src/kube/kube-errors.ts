@@ -35,7 +35,7 @@ export function errorOfResponse(
   object: unknown = parseJson(body),
 ): KubeError {
   const status = parseStatus(object);
-  // Not every answer comes from the API server; a proxy's page is cut to what fits into a log line.
+  // Not every answer comes from the API server; a proxy's page is cut to fit into a log line.
   const message = status?.message ?? body.slice(0, 200).replaceAll(/\s+/g, " ");
   const reason = status?.reason === undefined ? "" : ` ${status.reason}`;
   return new KubeError(kindOfCode(code, status), `${what}: ${code}${reason}: ${message}`, {

@@ -1,5 +1,5 @@
 /** A token bucket that lets callers wait in order (client-side QPS/burst limit). */
-import { type Clock, sleep } from "../util/clock.ts";
+import { type Clock, later, longAgo, type MonotonicMs, sleep } from "../util/clock.ts";
 
 export interface TokenBucket {
   /** Takes a token if that needs no waiting. */
@@ -19,14 +19,14 @@ export function createTokenBucket(config: { readonly qps: number; readonly burst
   const intervalMs = 1000 / config.qps;
   const toleranceMs = (Math.max(1, config.burst) - 1) * intervalMs;
   /** When the bucket will be full again: one number instead of a token count and a time of filling. */
-  let fullAtMs = Number.NEGATIVE_INFINITY;
+  let fullAtMs = longAgo;
   /** Takes a token that is there within `waitMsMax`, and returns in how many milliseconds; else undefined. */
   const reserve = (waitMsMax: number): number | undefined => {
     const nowMs = clock.monotonicMs();
-    const startMs = Math.max(fullAtMs, nowMs);
-    const waitMs = startMs - toleranceMs - nowMs;
+    const startAtMs = Math.max(fullAtMs, nowMs) as MonotonicMs;
+    const waitMs = startAtMs - toleranceMs - nowMs;
     if (waitMs > waitMsMax) return undefined;
-    fullAtMs = startMs + intervalMs;
+    fullAtMs = later(startAtMs, intervalMs);
     return waitMs;
   };
   return {
@@ -38,7 +38,7 @@ export function createTokenBucket(config: { readonly qps: number; readonly burst
       if (waitMs <= 0) return true;
       await sleep(clock, waitMs, signal);
       if (!(signal?.aborted ?? false)) return true;
-      fullAtMs -= intervalMs; // the token was not used
+      fullAtMs = later(fullAtMs, -intervalMs); // the token was not used
       return false;
     },
   };

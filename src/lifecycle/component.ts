@@ -7,14 +7,14 @@ export interface Component {
   readonly name: string;
   /** Resolves when the component serves. Throws a StartError when it cannot. */
   start(): Promise<void>;
-  /** Finishes what it has taken on and releases everything. Never rejects for operating errors. */
+  /** Finishes the work in flight and releases everything. Never rejects for operating errors. */
   stop(): Promise<void>;
 }
 
-/** A readiness check: undefined = passes, else the reason in words. */
+/** A readiness check: undefined = passed; otherwise the reason. */
 export type HealthCheck = () => string | undefined;
 
-/** Where components register readiness checks, named `<component>/<check>` as upstream's. */
+/** Where components register readiness checks, with upstream's names where it has one: `<component>/<check>`. */
 export interface Health {
   register(name: string, check: HealthCheck): void;
 }

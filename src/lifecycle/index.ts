@@ -1,3 +1,3 @@
-/** What a process is made of (component.ts) and how it lives (process.ts). */
+/** What a process is made of (component.ts), and how it starts and stops (process.ts). */
 export { StartError, type Component } from "./component.ts";
 export { runProcess } from "./process.ts";

@@ -1,6 +1,6 @@
 /**
- * The life of a process: start the components in order, serve until a signal, stop them in reverse. One deadline covers
- * the whole stop, as upstream's does; a second signal ends the process at once.
+ * Runs a process: starts the components in order, serves until a signal, and stops the components in reverse order. As
+ * in upstream, one deadline covers the whole stop. A second signal ends the process at once.
  */
 import { sleep, type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
@@ -16,20 +16,20 @@ export interface ProcessOptions {
   readonly clock: Clock;
   /** Calls the listener with each signal that asks to stop. */
   readonly onSignal: (listener: (signal: StopSignal) => void) => void;
-  /** How long components wait on purpose before they begin to stop. */
+  /** How long the components deliberately wait before they stop. */
   readonly drainDelayMs: number;
 }
 
 export interface ProcessEnd {
-  /** 0 = stopped as asked; 1 = could not start, or not stop in time; 130 and 143 = a second SIGINT or SIGTERM. */
+  /** 0 = stopped as asked; 1 = could not start, or did not stop in time; 130 and 143 = a second SIGINT or SIGTERM. */
   readonly exitCode: number;
-  /** What kept it from starting, one line for the user. */
+  /** Why it could not start, one line for the user. */
   readonly problem?: string;
 }
 
-/** Kubernetes kills 30 s after SIGTERM by default; upstream allows itself 10 s of them. */
+/** Kubernetes sends SIGKILL 30 s after SIGTERM by default; upstream allows itself 10 s of them. */
 export const stopDeadlineMs = 10_000;
-/** What is left of it for the stop itself after a wait of 3 s; a longer wait moves the deadline. */
+/** What remains for the stop itself after the default drain delay of 3 s; a longer delay moves the deadline. */
 const afterDrainMs = 7_000;
 
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const satisfies Record<StopSignal, number>;
@@ -50,7 +50,7 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessEnd> {
   health.register("shutdown-notifier/phase", () => (isStopping ? "the process is stopping" : undefined));
 
   const { first, second } = awaitSignals(options.onSignal);
-  // Components whose start was called, in that order: these, and only these, are stopped.
+  // The components whose start was called, in that order. Only these are stopped.
   const begun: Component[] = [];
   const starting = startAll(components, phases, begun, () => isStopping);
   const early = await Promise.race([starting, first]);
@@ -59,12 +59,12 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessEnd> {
     const stopped = await stopAll(begun, options, second);
     return { exitCode: stopped === 0 ? 1 : stopped, problem: early.message };
   }
-  if (early === undefined) logger.info("startup complete");
-  // A start that is cut short by its stop may fail; that is then no failure of the process.
-  else starting.catch((error: unknown) => logger.warn("start was cut short", { err: error }));
+  if (early === undefined) logger.info("Startup complete");
+  // A start that is interrupted by the stop may fail; that is not a failure of the process.
+  else starting.catch((error: unknown) => logger.warn("Startup interrupted", { err: error }));
   const signal = await first;
   isStopping = true;
-  logger.info("stopping", { signal });
+  logger.info("Stopping", { signal });
   return { exitCode: await stopAll(begun, options, second) };
 }
 
@@ -128,13 +128,13 @@ async function stopAll(
   const end = await Promise.race([stopping, deadline, second]);
   cancelled.abort();
   if (end === "stopped") {
-    logger.info("stopped");
+    logger.info("Stopped");
     return 0;
   }
   if (end === "late") {
-    logger.error("not stopped in time", { component: current, deadlineMs });
+    logger.error("Shutdown timed out", { component: current, deadlineMs });
     return 1;
   }
-  logger.warn("stopped at once by a second signal", { signal: end, component: current });
+  logger.warn("Stopped at once by a second signal", { signal: end, component: current });
   return exitCodes[end];
 }

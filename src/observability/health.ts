@@ -1,7 +1,6 @@
 /**
- * The registry of readiness checks and the texts about them, in the format of Kubernetes' own components
- * (upstream-behaviour.md 8.6). A list of checks withholds the reasons, since anybody may read it; a single check tells
- * its own.
+ * The registry of health checks, and the responses about them in the format of Kubernetes' own components. A list of
+ * checks withholds the reasons, since any client may read it; a single check gives its reason.
  */
 import { type Health, type HealthCheck } from "../lifecycle/component.ts";
 import { assert } from "../util/assert.ts";
@@ -14,29 +13,30 @@ export interface HealthAnswer {
 }
 
 export interface HealthRegistry extends Health {
-  /** Evaluates all checks but the excluded ones. Lists them when `isVerbose` or when one fails. */
+  /** Runs all checks except the excluded ones. Lists them when `isVerbose` or when one fails. */
   answerAll(options: { readonly isVerbose: boolean; readonly excluded: readonly string[] }): HealthAnswer;
-  /** Evaluates one check; 404 when there is no such check. */
+  /** Runs one check; 404 when there is no such check. */
   answerOne(name: string): HealthAnswer;
 }
 
 export function createHealth(options: { readonly logger: Logger; readonly metrics: Metrics }): HealthRegistry {
   const { logger } = options;
   const checks = new Map<string, HealthCheck>();
-  /** The last known failures, so that each is logged when it begins and when it ends, not with every probe. */
+  /** The current failures, so that each is logged when it begins and when it ends, not with every probe. */
   const failures = new Map<string, string>();
-  const failureCount = options.metrics.counter("healthck_failure", "Failed readiness checks while being served", [
-    "check",
-    "error",
-  ]);
+  const failureCount = options.metrics.counter(
+    "healthck_failure",
+    "Failed health checks, counted when they are probed",
+    ["check", "error"],
+  );
 
   function evaluate(name: string, check: HealthCheck): string | undefined {
     const reason = check();
-    // The phases say where start-up stands; upstream does not count them either.
+    // The phases only show the progress of the start-up; upstream does not count them either.
     if (reason !== undefined && !name.endsWith("/phase")) failureCount.inc({ check: name, error: "CheckFailed" });
     if (reason !== undefined && failures.get(name) !== reason)
-      logger.warn("health check failed", { check: name, reason });
-    if (reason === undefined && failures.has(name)) logger.info("health check passes again", { check: name });
+      logger.warn("Health check failed", { check: name, reason });
+    if (reason === undefined && failures.has(name)) logger.info("Health check passed again", { check: name });
     if (reason === undefined) failures.delete(name);
     else failures.set(name, reason);
     return reason;

@@ -1,9 +1,9 @@
-/** The gauge `heartbeat`: seconds since the process started. A flat line tells a stuck process from a missing one. */
+/** The gauge `heartbeat`: seconds since the process started. A stuck process shows a flat line, a missing one none. */
 import { type Component } from "../lifecycle/component.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
 import { type Metrics } from "../util/metrics.ts";
 
-/** Samples at once and then every `sampleFrequencyMs`. */
+/** Samples at once, and then every `sampleFrequencyMs` milliseconds. */
 export function createHeartbeat(options: {
   readonly clock: Clock;
   readonly metrics: Metrics;

@@ -1,6 +1,6 @@
 /**
- * What people see of a running process: logs (logger.ts), metrics (metrics.ts, heartbeat.ts, histogram.ts) and health
- * (health.ts).
+ * How a running process is observed: logs (logger.ts), metrics (metrics.ts, heartbeat.ts, histogram.ts) and health
+ * checks (health.ts).
  */
 export { createHealth, type HealthRegistry } from "./health.ts";
 export { createHeartbeat } from "./heartbeat.ts";

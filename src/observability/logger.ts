@@ -1,6 +1,6 @@
 /**
- * The Logger that the program uses: pino, one JSON object in a line, or pretty lines for a person at a terminal.
- * Whatever the fields hold, one entry stays one line: control characters are escaped.
+ * The Logger of the program: pino, with one JSON object per line, or readable lines at a terminal. Whatever the fields
+ * contain, one entry stays one line: control characters are escaped.
  */
 import { pino, type Logger as PinoLogger } from "pino";
 import { formatMicroTime } from "../api/micro-time.ts";
@@ -8,15 +8,15 @@ import { type Clock } from "../util/clock.ts";
 import { type LogFields, type Logger } from "../util/logger.ts";
 
 export interface LoggerOptions {
-  /** --klog-v: entries of `verbose(level)` are written up to this level. */
+  /** --klog-v: `verbose(level)` writes entries up to this level. */
   readonly verbosity: number;
   readonly format: "json" | "pretty" | "pretty-colour";
   readonly clock: Clock;
-  /** Takes one finished line, with its end. Synchronous, so that the last words of a crash are not lost. */
+  /** Writes one complete line, including its line end. Synchronous, so that the last entry of a crash is not lost. */
   readonly write: (line: string) => void;
 }
 
-/** The printer for terminals is loaded only when it is used. */
+/** The printer for terminals is loaded only when it is needed. */
 export async function createLogger({ verbosity, format, clock, write }: LoggerOptions): Promise<Logger> {
   const print = format === "json" ? (line: string) => line : await createPrinter(format === "pretty-colour");
   const stream = { write: (line: string) => write(escapeRest(print(line))) };
@@ -44,18 +44,18 @@ function wrap(target: PinoLogger, verbosity: number): Logger {
 
 async function createPrinter(colorize: boolean): Promise<(line: string) => string> {
   const { prettyFactory } = await import("pino-pretty");
-  // Errors are printed as the JSON that pino made of them: as text, a message with line breaks could forge entries.
+  // Errors are printed as pino's JSON: as plain text, a message with line breaks could forge entries.
   return prettyFactory({ colorize, singleLine: true, errorLikeObjectKeys: [], ignore: "pid,hostname" });
 }
 
 const escapeChar = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Escapes every character that could end a line or steer a terminal. */
+/** Escapes every character that could end a line or control a terminal. */
 function escapeAll(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, escapeChar);
 }
 
-/** What JSON leaves as it is. In the JSON format these can only stand inside strings, so the line stays JSON. */
+/** Escapes what JSON leaves as it is. In JSON, these characters occur only inside strings, so the line stays JSON. */
 function escapeRest(line: string): string {
   return line.replace(/[\u007f-\u009f\u2028\u2029]/g, escapeChar);
 }

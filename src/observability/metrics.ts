@@ -1,7 +1,7 @@
 /**
- * The Metrics that the program uses: prom-client with a registry of its own. The labels `namespace` and `user` have as
- * many values as a cluster has namespaces and users, so they are dropped unless a flag asks for them
- * (upstream-behaviour.md 8.1).
+ * The Metrics of the program: prom-client with a registry of its own. The labels `namespace` and `user` have as many
+ * values as a cluster has namespaces and users, so they are dropped unless a flag keeps them
+ * (docs/compatibility.md#metrics).
  */
 import * as prometheus from "prom-client";
 import { assert } from "../util/assert.ts";
@@ -11,18 +11,18 @@ import { type MetricLabels, type Metrics } from "../util/metrics.ts";
 export interface MetricsOptions {
   readonly byNamespace: boolean;
   readonly byUser: boolean;
-  /** Also measure the process itself, which observes the event loop from then on. */
+  /** Also measure the process itself; this observes the event loop from now on. */
   readonly ofProcess: boolean;
 }
 
 export interface MetricsRegistry extends Metrics {
-  /** The text of a scrape; samples everything that registered with `onScrape` first. */
+  /** The text of a scrape, after running everything that registered with `onScrape`. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
 type Kind = "counter" | "gauge" | "histogram";
 
-/** A metric is one of its kind and label names for the whole process; asking twice must mean the same. */
+/** A name belongs to one metric in the whole process; asking for it again must ask for the same kind and labels. */
 interface Entry<M> {
   readonly signature: string;
   readonly metric: M;

@@ -17,11 +17,11 @@ import { type ExecuteOutcome, type RetryBatchOptions, type SubmitOptions, type S
  */
 export const attemptsMax = 400;
 
-export class KeyBatch<Request, Result> {
-  readonly #key: string;
-  readonly #options: RetryBatchOptions<Request, Result>;
+export class KeyBatch<Request, Result, Key> {
+  readonly #key: Key;
+  readonly #options: RetryBatchOptions<Request, Result, Key>;
   readonly #onEnd: (executed: boolean) => void;
-  readonly #waiting = new Set<Submission<Request, Result>>();
+  readonly #waiting = new Set<Submission<Request, Result, Key>>();
   #unsettledCount = 0;
   /** While scheduled: the pace aside, the next execution starts at this moment. */
   #notBeforeMs = 0;
@@ -36,8 +36,8 @@ export class KeyBatch<Request, Result> {
 
   /** The first execution comes after `firstDelayMs`. `onEnd` is told whether there was any execution. */
   constructor(
-    key: string,
-    options: RetryBatchOptions<Request, Result>,
+    key: Key,
+    options: RetryBatchOptions<Request, Result, Key>,
     firstDelayMs: number,
     onEnd: (executed: boolean) => void,
   ) {
@@ -62,13 +62,13 @@ export class KeyBatch<Request, Result> {
     return submission.outcome;
   }
 
-  #settle(submission: Submission<Request, Result>, outcome: SubmitOutcome<Result>): void {
+  #settle(submission: Submission<Request, Result, Key>, outcome: SubmitOutcome<Result>): void {
     this.#unsettledCount--;
     submission.settle(outcome);
   }
 
   /** The caller has gone. */
-  #leave(submission: Submission<Request, Result>): void {
+  #leave(submission: Submission<Request, Result, Key>): void {
     const waited = this.#waiting.delete(submission);
     this.#settle(submission, { kind: "cancelled", mayHaveTakenEffect: !waited });
     if (this.#timer === undefined || this.#waiting.size > 0) return;
@@ -123,7 +123,7 @@ export class KeyBatch<Request, Result> {
     void this.#execute(batch);
   }
 
-  async #execute(batch: readonly Submission<Request, Result>[]): Promise<void> {
+  async #execute(batch: readonly Submission<Request, Result, Key>[]): Promise<void> {
     const { clock, observer } = this.#options;
     const startedMs = clock.monotonicMs();
     const outcome = await this.#outcomeOf(batch.map(({ request }) => request));
@@ -149,7 +149,7 @@ export class KeyBatch<Request, Result> {
     }
   }
 
-  #apply(outcome: ExecuteOutcome<Result>, submission: Submission<Request, Result>, index: number): void {
+  #apply(outcome: ExecuteOutcome<Result>, submission: Submission<Request, Result, Key>, index: number): void {
     switch (outcome.kind) {
       case "success":
         this.#settle(submission, { kind: "done", result: outcome.results[index]! });

@@ -14,18 +14,18 @@ import { type RetryBatch, type RetryBatchOptions, type SubmitOutcome } from "./t
 const warmMs = 1000;
 
 /** Does no work until the first submission; holds timers only while requests wait. */
-export function createRetryBatch<Request, Result>(
-  options: RetryBatchOptions<Request, Result>,
-): RetryBatch<Request, Result> {
+export function createRetryBatch<Request, Result, Key = string>(
+  options: RetryBatchOptions<Request, Result, Key>,
+): RetryBatch<Request, Result, Key> {
   const { clock, observer, batchSizeMax, queuedPerKeyMax, keysMax } = options;
   assert(batchSizeMax >= 1 && queuedPerKeyMax >= 1 && keysMax >= 1, "the limits of a RetryBatch are at least 1");
-  const active = new Map<string, KeyBatch<Request, Result>>();
-  const warm = createWarmKeys(keysMax);
+  const active = new Map<Key, KeyBatch<Request, Result, Key>>();
+  const warm = createWarmKeys<Key>(keysMax);
   const drained = Promise.withResolvers<void>();
   let sequence = 0;
   let draining = false;
 
-  function activate(key: string): KeyBatch<Request, Result> {
+  function activate(key: Key): KeyBatch<Request, Result, Key> {
     const firstDelayMs = warm.take(key, clock.monotonicMs()) ? 0 : options.coldStartDelayMs;
     const batch = new KeyBatch(key, options, firstDelayMs, (executed) => {
       active.delete(key);
@@ -39,7 +39,7 @@ export function createRetryBatch<Request, Result>(
   }
 
   /** Settles a request that was never accepted. */
-  function refuse(key: string, outcome: SubmitOutcome<Result>): Promise<SubmitOutcome<Result>> {
+  function refuse(key: Key, outcome: SubmitOutcome<Result>): Promise<SubmitOutcome<Result>> {
     observer?.onSubmit({ key, durationMs: 0, attempts: 0, outcome });
     return Promise.resolve(outcome);
   }
@@ -66,9 +66,9 @@ export function createRetryBatch<Request, Result>(
 }
 
 /** Remembers which keys ended within the last `warmMs`; forgets without a timer, whenever it is used. */
-function createWarmKeys(keysMax: number) {
+function createWarmKeys<Key>(keysMax: number) {
   /** When each key ended; the oldest first. */
-  const endedMs = new Map<string, number>();
+  const endedMs = new Map<Key, number>();
 
   function forgetOld(nowMs: number): void {
     for (const [key, ms] of endedMs) {
@@ -78,12 +78,12 @@ function createWarmKeys(keysMax: number) {
   }
 
   return {
-    add(key: string, nowMs: number): void {
+    add(key: Key, nowMs: number): void {
       endedMs.set(key, nowMs);
       forgetOld(nowMs);
     },
     /** Whether `key` is warm; it is not remembered any longer. */
-    take(key: string, nowMs: number): boolean {
+    take(key: Key, nowMs: number): boolean {
       forgetOld(nowMs);
       return endedMs.delete(key);
     },

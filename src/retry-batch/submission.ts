@@ -3,7 +3,7 @@ import { assert } from "../util/assert.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
 import { type RetryBatchObserver, type SubmitOptions, type SubmitOutcome } from "./types.ts";
 
-export class Submission<Request, Result> {
+export class Submission<Request, Result, Key> {
   readonly request: Request;
   /** Order of arrival. */
   readonly sequence: number;
@@ -12,9 +12,9 @@ export class Submission<Request, Result> {
   /** Executions that it took part in. */
   attempts = 0;
 
-  readonly #key: string;
+  readonly #key: Key;
   readonly #clock: Clock;
-  readonly #observer: RetryBatchObserver | undefined;
+  readonly #observer: RetryBatchObserver<Key> | undefined;
   readonly #submittedMs: number;
   readonly #resolve: (outcome: SubmitOutcome<Result>) => void;
   readonly #onGone: () => void;
@@ -23,13 +23,13 @@ export class Submission<Request, Result> {
 
   /** `leave` is called when the caller has gone: at once on an abort, and when the deadline passes. */
   constructor(init: {
-    readonly key: string;
+    readonly key: Key;
     readonly request: Request;
     readonly sequence: number;
     readonly options: SubmitOptions;
     readonly clock: Clock;
-    readonly observer: RetryBatchObserver | undefined;
-    readonly leave: (submission: Submission<Request, Result>) => void;
+    readonly observer: RetryBatchObserver<Key> | undefined;
+    readonly leave: (submission: Submission<Request, Result, Key>) => void;
   }) {
     const { promise, resolve } = Promise.withResolvers<SubmitOutcome<Result>>();
     this.request = init.request;

@@ -32,26 +32,27 @@ export interface SubmitOptions {
   readonly deadlineMonotonicMs?: number;
 }
 
-export interface RetryBatch<Request, Result> {
+/** `Key`: compared as the keys of a Map are, so objects by identity. */
+export interface RetryBatch<Request, Result, Key = string> {
   /**
    * Adds `request` to the next batch of `key`. Settles exactly once and never rejects. An abort or a passed deadline
    * settles it at once, at any stage; a request that has not begun to execute by then never will.
    */
-  submit(key: string, request: Request, options?: SubmitOptions): Promise<SubmitOutcome<Result>>;
+  submit(key: Key, request: Request, options?: SubmitOptions): Promise<SubmitOutcome<Result>>;
   /** Asks `nextBatchDelayMs` again for an execution of `key` that waits, so that it starts sooner; never later. */
-  hasten(key: string): void;
+  hasten(key: Key): void;
   /** Refuses further requests; resolves when all accepted ones have settled and no execution runs. */
   drain(): Promise<void>;
 }
 
-export interface RetryBatchOptions<Request, Result> {
+export interface RetryBatchOptions<Request, Result, Key = string> {
   readonly clock: Clock;
   /**
    * Executes a batch: at least one request, at most `batchSizeMax`, newest first, so that those closest to their
    * timeout come last and lose when there is not enough for all. Called again only after it has settled, per key; so it
    * must have a time limit of its own. A throw or a rejection is an error of the whole batch.
    */
-  readonly execute: (key: string, requests: readonly Request[]) => Promise<ExecuteOutcome<Result>>;
+  readonly execute: (key: Key, requests: readonly Request[]) => Promise<ExecuteOutcome<Result>>;
   /**
    * Wait before the first batch of an idle key, so that a burst becomes one batch. A key is idle one second after its
    * last batch.
@@ -67,22 +68,22 @@ export interface RetryBatchOptions<Request, Result> {
    * Pace: the next execution of `key`, retries included, starts no sooner than this many milliseconds from now. Asked
    * when the one before it has ended, and on `hasten`. Default: no pace.
    */
-  readonly nextBatchDelayMs?: (key: string) => number;
-  readonly observer?: RetryBatchObserver;
+  readonly nextBatchDelayMs?: (key: Key) => number;
+  readonly observer?: RetryBatchObserver<Key>;
 }
 
 /** Hooks for metrics. Synchronous and cheap; durations in milliseconds. */
-export interface RetryBatchObserver {
+export interface RetryBatchObserver<Key = string> {
   /** A submission has settled; `attempts` counts the executions that it took part in. Refused ones are reported too. */
   onSubmit(event: {
-    readonly key: string;
+    readonly key: Key;
     readonly durationMs: number;
     readonly attempts: number;
     readonly outcome: SubmitOutcome<unknown>;
   }): void;
   /** An execution has ended. */
   onExecute(event: {
-    readonly key: string;
+    readonly key: Key;
     readonly durationMs: number;
     readonly size: number;
     readonly outcome: ExecuteOutcome<unknown>;
@@ -90,7 +91,7 @@ export interface RetryBatchObserver {
   /**
    * A batch has ended with success or an error; measured from its first execution, `attempts` = executions until then.
    */
-  onBatch(event: { readonly key: string; readonly durationMs: number; readonly attempts: number }): void;
+  onBatch(event: { readonly key: Key; readonly durationMs: number; readonly attempts: number }): void;
   /** The number of keys in memory has changed. */
   onInflightKeys(count: number): void;
 }

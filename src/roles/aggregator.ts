@@ -6,7 +6,7 @@ import { Aggregator, createAggregatorMetrics, createPodDecoder } from "../aggreg
 import { createSyncTime, type SyncTime, type SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { type Informer, type Decode } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
-import { createIdentity, Elector, runElected } from "../kube/leader-election/index.ts";
+import { runElected } from "../kube/leader-election/index.ts";
 import { createInformer, listBarrier } from "../kube/watch/index.ts";
 import { pods } from "../kube/resources.ts";
 import { compileSelector, formatSelector } from "../label-index/index.ts";
@@ -15,6 +15,7 @@ import { type Logger } from "../util/logger.ts";
 import { UpdateTrigger } from "../update-trigger/update-trigger.ts";
 import { sleep } from "../util/clock.ts";
 import { createBackground } from "./background.ts";
+import { createElector } from "./elector.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
 
@@ -51,35 +52,31 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     },
   );
   metrics.onScrape(() => {
-    aggregatorMetrics.sizes(aggregator.sizes());
+    aggregatorMetrics.setSizes(aggregator.sizes());
     if (podInformer.hasSynced()) aggregatorMetrics.snapshotAge.set({}, podInformer.silentMs() / 1000);
   });
   health.register("aggregator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   health.register("aggregator-worker/pod-informer-0-synced", syncCheck("pods", podInformer));
 
-  const elector = new Elector({
+  const elector = createElector(runtime, {
+    role: "aggregator",
     config: config.elector,
-    client: worker,
-    identity: createIdentity(rng),
     clusterClass: "worker",
-    electorName: "aggregator",
-    clock,
-    rng,
+    client: worker,
     logger,
-    metrics,
   });
   const lead = async (leadership: AbortSignal): Promise<void> => {
     await Promise.all([aggregator.lead(leadership), trigger?.run(leadership)]);
   };
   return [
-    createBackground("aggregator", async (signal) => {
+    createBackground("aggregator-worker", async (signal) => {
       const protectorsSynced = whenSynced(protectors, signal);
       const podsSynced = whenSynced(podInformer, signal);
       const watchingProtectors = protectors.run(signal);
-      // Pods are listed after PodProtectors, so that the first list of pods is a barrier for all that was seen of
-      // these.
+      // Pods are listed after PodProtectors: the first list of pods is then a barrier for everything that was seen of
+      // the PodProtectors.
       await protectorsSynced;
-      // A millisecond, so that "sent after" holds on a clock that stands still between two calls.
+      // One millisecond makes "sent after" true on a clock that does not advance between two calls.
       await sleep(clock, 1, signal);
       aggregator.podsStarting();
       const watchingPods = podInformer.run(signal);
@@ -92,7 +89,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
 
 function chooseSyncTime(algorithm: SyncTimeAlgorithm, logger: Logger): SyncTime {
   if (algorithm.kind !== "observed") {
-    logger.warn("this sync-time algorithm can break the floor when the watch lags; observed cannot", {
+    logger.warn("This sync-time algorithm may admit deletions below minAvailable when the watch lags; use observed", {
       algorithm: algorithm.kind,
     });
   }
@@ -113,7 +110,7 @@ function createPodInformer(
     resource: pods,
     namespace,
     ...selectorQuery(podLabelSelector),
-    // The protobuf decoder passes over annotations that it does not know.
+    // The protobuf decoder skips annotations that it does not know.
     preferProtobuf: syncTimeAlgorithm.kind !== "annotation",
     decode,
     clock,
@@ -124,7 +121,7 @@ function createPodInformer(
   });
 }
 
-/** The API server's own syntax; empty = no restriction. */
+/** The selector as the API server's query parameter; absent = no restriction. */
 function selectorQuery(selector: Parameters<typeof compileSelector>[0]): { labelSelector?: string } {
   const compiled = compileSelector(selector);
   const text = compiled.ok ? formatSelector(compiled.selector) : "";

@@ -1,9 +1,9 @@
-/** A component that is one long-running piece of work. */
+/** A component that runs one long-running function. */
 import { type Component } from "../lifecycle/component.ts";
 
 /**
- * `run` begins with the start of the component and must resolve soon after its signal aborts. It handles operating
- * errors itself; a rejection is a programmer error and is left unhandled, so that it ends the process.
+ * `run` is called when the component starts, and must resolve soon after its signal aborts. It handles operating errors
+ * itself. A rejection is a programmer error; it is left unhandled and ends the process.
  */
 export function createBackground(name: string, run: (signal: AbortSignal) => Promise<void>): Component {
   const controller = new AbortController();

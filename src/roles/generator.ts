@@ -2,11 +2,12 @@
 import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
 import { createGeneratorMetrics, Generator } from "../generator/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
-import { createIdentity, Elector, runElected } from "../kube/leader-election/index.ts";
+import { runElected } from "../kube/leader-election/index.ts";
 import { createInformer } from "../kube/watch/index.ts";
 import { deployments } from "../kube/resources.ts";
 import { type Component } from "../lifecycle/component.ts";
 import { createBackground } from "./background.ts";
+import { createElector } from "./elector.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
 
@@ -40,20 +41,16 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     logger,
     metrics: generatorMetrics,
   });
-  metrics.onScrape(() => generatorMetrics.queueSize.set({}, generator.queueSize));
+  metrics.onScrape(() => generatorMetrics.setSizes(generator.sizes()));
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   health.register("generator-worker/deployment/informer-sync", syncCheck("Deployments", sources));
 
-  const elector = new Elector({
+  const elector = createElector(runtime, {
+    role: "generator",
     config: config.elector,
-    client: core,
-    identity: createIdentity(rng),
     clusterClass: "core",
-    electorName: "generator",
-    clock,
-    rng,
+    client: core,
     logger,
-    metrics,
   });
   return [
     createBackground("generator-worker", async (signal) => {

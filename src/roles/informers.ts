@@ -1,4 +1,4 @@
-/** The PodProtector informer that roles build alike, and how to wait for an informer. */
+/** The PodProtector informer of the roles, and how to wait for an informer. */
 import { type Informer, type Stored } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { createInformer } from "../kube/watch/index.ts";
@@ -32,8 +32,8 @@ export function createProtectorInformer(runtime: Runtime, core: KubeClient, logg
 }
 
 /**
- * Resolves when the informer's handlers, those subscribed before this call, have processed the initial list, or when
- * the signal aborts.
+ * Resolves when the handlers that were subscribed before this call have processed the initial list, or when the signal
+ * aborts.
  */
 export function whenSynced<T extends Stored>(informer: Informer<T>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -43,13 +43,11 @@ export function whenSynced<T extends Stored>(informer: Informer<T>, signal: Abor
   });
 }
 
-/**
- * A readiness check that passes once the initial list has been processed, and says what stands in the way until then.
- */
+/** A readiness check that fails, with the last error, until the initial list has been processed. */
 export function syncCheck(what: string, informer: Pick<Informer<Stored>, "hasSynced" | "lastError">): HealthCheck {
   return () => {
     if (informer.hasSynced()) return undefined;
     const error = informer.lastError();
-    return `${what} are not listed yet${error === undefined ? "" : `: ${error}`}`;
+    return `${what} have not been listed yet${error === undefined ? "" : `: ${error}`}`;
   };
 }

@@ -1,6 +1,6 @@
 /**
- * What every role of a process receives, and shares with the others: settings, time, chance, logs, metrics, health, and
- * one client for each cluster.
+ * What the roles of a process share: settings, clock, random numbers, logs, metrics, health checks, and one client per
+ * cluster.
  */
 import { type ClusterConfig, type Config } from "../config/index.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
@@ -18,7 +18,7 @@ export interface Clients {
   core(): Promise<KubeClient>;
   /** The client of --worker-kube-*. Rejects with a StartError. */
   worker(): Promise<KubeClient>;
-  /** A client of another cluster; `cluster` names it in logs and metrics, and the same name means the same client. */
+  /** The client of another cluster. `cluster` is its name in logs and metrics; the same name means the same client. */
   connect(cluster: string, config: ClusterConfig): Promise<KubeClient>;
 }
 
@@ -31,17 +31,17 @@ export interface Runtime {
   readonly health: Health;
   readonly clients: Clients;
   /** Opens the listeners of a server: sockets in production, an entry of its network in the simulation. */
-  readonly createServer: (options: ServerOptions) => Component & Pick<ServerComponent, "sendAway">;
+  readonly createServer: (options: ServerOptions) => Component & Pick<ServerComponent, "disableKeepAlive">;
 }
 
-/** Creates clients when they are first asked for; as a component it closes them after everything else has stopped. */
+/** Creates clients on first use. As a component, it closes them after everything else has stopped. */
 export function createClients(
-  runtime: Omit<Runtime, "clients" | "health" | "createServer"> & Pick<KubeClientDeps, "dispatchers">,
+  runtime: Omit<Runtime, "clients" | "health" | "createServer"> & Pick<KubeClientDeps, "dispatchers" | "environment">,
 ): Clients & Component {
   const clients = new Map<string, { readonly config: ClusterConfig; readonly client: Promise<KubeClient> }>();
   const connect: Clients["connect"] = (cluster, config) => {
     const known = clients.get(cluster);
-    assert(known === undefined || known.config === config, `two clusters are called ${cluster}`);
+    assert(known === undefined || known.config === config, `two clusters have the name ${cluster}`);
     const client = known?.client ?? createKubeClient(config, runtime, cluster);
     clients.set(cluster, { config, client });
     return client;

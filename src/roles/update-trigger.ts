@@ -1,5 +1,5 @@
 /**
- * Puts the update-trigger together as a role of its own. Inside an aggregator it runs under that one's lease
+ * Puts the update-trigger together as a role of its own. Inside an aggregator it runs under the aggregator's Lease
  * (roles/aggregator.ts).
  */
 import { type Component } from "../lifecycle/component.ts";

@@ -1,7 +1,9 @@
 /**
  * Puts the webhook together: the PodProtectors of each core, the handler with its batches, the listeners. They stop in
- * reverse: the listeners go on serving while endpoints learn of it, then close; the batches finish; the watches end
- * last.
+ * reverse order (docs/webhook.md#shutdown):
+ * 1. The listeners keep serving while the endpoints are updated, and then close.
+ * 2. The batches finish.
+ * 3. The watches end.
  */
 import { type WorkerClientProvider } from "../config/index.ts";
 import { labels } from "../api/v1alpha1/names.ts";
@@ -18,18 +20,12 @@ import * as webhook from "../webhook/index.ts";
 import { createBackground } from "./background.ts";
 import { type Runtime } from "./runtime.ts";
 
-/**
- * An API server has at most 200 mutating requests under way by default, each with a connection of its own: room for 25
- * of them.
- */
+/** An API server has at most 200 mutating requests in flight by default, each on its own connection: enough for 25. */
 const connectionsMax = 5_000;
-/**
- * A review normally takes some 100 ms, a conflicting one a second; the API server repeats what is cut off according to
- * its caller.
- */
+/** A review usually takes about 100 ms, or 1 s with conflicts. One that is cut off may be retried by its caller. */
 const graceMs = 5_000;
 
-/** Refused clients that the log names: more than the API servers of a fleet. */
+/** Rejected clients that are logged: more than a fleet has API servers. */
 const namedClientsMax = 1_000;
 
 export async function createWebhook(runtime: Runtime): Promise<Component[]> {
@@ -54,7 +50,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     coreUnavailable: {
       replicas: config.coreUnavailable.replicas,
       isUnreadyWhenSilent: config.coreUnavailable.policy === "refuse",
-      lends: webhook.lendsBy(
+      isLastKnownAllowed: webhook.lastKnownAllowedBy(
         config.coreUnavailable.policy,
         new Map(cores.map(({ name, namespaces: labelled }) => [name, labelled])),
       ),
@@ -66,7 +62,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     history: runtime.config.history,
   });
 
-  // Upstream's name ends with the name of the source, which is empty for its only one.
+  // Upstream's name ends with the name of the source, which is empty for the only one.
   const informers = cores.map(({ name, informer, namespaces: labelled, events }, index) => {
     const component = `podprotector-indexed-informer-${index === 0 ? "" : name}`;
     health.register(`${component}/informers-synced`, () => unreadyReasons.get(name)?.());
@@ -92,8 +88,8 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
       name: "webhook",
       start: () => server.start(),
       async stop() {
-        // Endpoints take a moment to leave this replica out, and open connections do not follow them at all.
-        server.sendAway();
+        // Endpoints take a moment to drop this replica, and open connections do not follow them.
+        server.disableKeepAlive();
         await sleep(clock, config.drainDelayMs);
         await server.stop();
       },
@@ -104,22 +100,20 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
 function createRejectionReport({ metrics }: Runtime, logger: Logger): (rejection: ClientRejection) => void {
   const rejections = metrics.counter(
     "webhook_client_rejection_total",
-    "Connections whose client certificate is missing or not accepted (401) or has none of the allowed names (403)",
+    "Connections rejected because the client certificate is missing or invalid (401) or has no allowed name (403)",
     ["code"],
   );
-  // One line for each address, so that nobody can fill the log.
+  // One line per address, so that no client can flood the log.
   const named = new Set<string>();
   return ({ status, message, peerAddress }) => {
     rejections.inc({ code: String(status) });
     if (named.has(peerAddress) || named.size >= namedClientsMax) return;
     named.add(peerAddress);
-    logger.warn("A client is refused", { reason: message, peerAddress });
+    logger.warn("Client rejected", { reason: message, peerAddress });
   };
 }
 
-/**
- * Unlike the informer of the other roles it keeps objects that cannot be understood, so that they do not look deleted.
- */
+/** Unlike the informer of the other roles, it keeps invalid objects, so that they do not look deleted. */
 function createWatchedInformer(
   runtime: Runtime,
   client: KubeClient,
@@ -140,8 +134,8 @@ function createWatchedInformer(
 }
 
 /**
- * The namespaces with a policy of their own. Undefined with --core-kube-target-namespace: namespaces are not inside a
- * namespace.
+ * The namespaces with a policy of their own. Undefined with --core-kube-target-namespace, since namespaces are
+ * cluster-scoped.
  */
 function createNamespaceInformer(
   runtime: Runtime,

@@ -12,11 +12,11 @@ import { type Logger } from "../util/logger.ts";
 import { messageOf } from "../util/error-message.ts";
 
 export interface CertificateFiles {
-  /** PEM, the chain; the leaf first. */
+  /** PEM, the chain with the leaf first. */
   readonly certFile: string;
   /** PEM, without a passphrase. */
   readonly keyFile: string;
-  /** PEM, the authorities of client certificates. */
+  /** PEM, the CAs of client certificates. */
   readonly caFile?: string;
 }
 
@@ -26,9 +26,7 @@ export interface Certificate {
   readonly ca?: string;
 }
 
-/**
- * How often the files are read: the kubelet takes up to a minute to update a mounted Secret, so more would not help.
- */
+/** How often the files are read. The kubelet takes up to a minute to update a mounted Secret: faster would not help. */
 export const certificatePollMs = 10_000;
 
 /** A chain of ten certificates with 4096-bit keys has about 25 kB. */
@@ -41,7 +39,7 @@ export function loadCertificate(files: CertificateFiles): Certificate {
   try {
     createSecureContext(certificate);
   } catch (error) {
-    throw new StartError(`certificate ${files.certFile} with key ${files.keyFile} is not usable: ${messageOf(error)}`, {
+    throw new StartError(`certificate ${files.certFile} with key ${files.keyFile} is invalid: ${messageOf(error)}`, {
       cause: error,
     });
   }
@@ -49,8 +47,8 @@ export function loadCertificate(files: CertificateFiles): Certificate {
 }
 
 /**
- * Calls `onChange` with what the files hold, whenever it is new and usable, until the returned function is called. What
- * is not usable (the files are being replaced one after the other) is logged and the old stays in use.
+ * Calls `onChange` with the content of the files whenever it is new and valid, until the returned function is called.
+ * Invalid content (the files are replaced one after the other) is logged, and the old certificate stays in use.
  */
 export function watchCertificate(
   options: {
@@ -72,11 +70,10 @@ export function watchCertificate(
       if (next.cert === inUse.cert && next.key === inUse.key && next.ca === inUse.ca) return;
       inUse = next;
       options.onChange(next);
-      logger.info("certificate reloaded", { ...files });
+      logger.info("Certificate reloaded", { ...files });
     } catch (error) {
       const problem = messageOf(error);
-      if (problem !== lastProblem)
-        logger.warn("new certificate is not usable, the old one stays", { ...files, problem });
+      if (problem !== lastProblem) logger.warn("Invalid certificate, keeping the old one", { ...files, problem });
       lastProblem = problem;
     }
   };
@@ -84,10 +81,10 @@ export function watchCertificate(
   return () => timer.cancel();
 }
 
-/** TLS itself would take a file without a certificate as "trust nobody". */
+/** TLS itself would read a file without a certificate as "trust no client". */
 function readAuthorities(file: string): string {
   const pem = readPem(file);
-  if (!isCertificate(pem)) throw new StartError(`${file} holds no certificate`);
+  if (!isCertificate(pem)) throw new StartError(`${file} contains no certificate`);
   return pem;
 }
 

@@ -1,35 +1,36 @@
 /**
- * Whom an HTTPS listener answers when it asks for client certificates. Judged once per connection; who may not is told
- * so over HTTP, because a TLS alert reaches the log of an API server as little more than "connection reset".
+ * Which clients an HTTPS listener serves when it asks for client certificates. Checked once per connection. A rejected
+ * client gets the reason over HTTP, because a TLS alert reaches the log of an API server as little more than
+ * "connection reset".
  */
 import { type Server } from "node:https";
 import { type Socket } from "node:net";
 import { type PeerCertificate, type TLSSocket } from "node:tls";
 
 export interface ClientAuth {
-  /** PEM, the authorities. */
+  /** PEM, the CAs. */
   readonly caFile: string;
-  /** Common names and subject alternative names, exact; empty = every client that the authorities vouch for. */
+  /** Common names and subject alternative names, exact; empty = every certificate of the CAs. */
   readonly allowedNames: ReadonlySet<string>;
-  /** Told once per connection that gets no answer but a refusal. */
+  /** Called once per rejected connection. */
   readonly onRejected: (rejection: ClientRejection) => void;
 }
 
 export interface ClientRejection {
-  /** 401: no certificate, or none that the authorities vouch for. 403: none of its names is allowed. */
+  /** 401: no valid certificate of the CAs. 403: none of its names is allowed. */
   readonly status: 401 | 403;
   readonly message: string;
   readonly peerAddress: string;
 }
 
 /**
- * From now on judges the connections of `server`, which asks for certificates; returns why the client of a socket is
- * not answered.
+ * From now on checks the connections of `server`, which asks for certificates. The returned function says why the
+ * client of a socket is rejected.
  */
-export function judgeClients(server: Server, auth: ClientAuth): (socket: Socket) => ClientRejection | undefined {
+export function checkClients(server: Server, auth: ClientAuth): (socket: Socket) => ClientRejection | undefined {
   const rejections = new WeakMap<Socket, ClientRejection>();
   server.on("secureConnection", (socket) => {
-    const rejection = judge(socket, auth.allowedNames);
+    const rejection = rejectionOf(socket, auth.allowedNames);
     if (rejection === undefined) return;
     rejections.set(socket, rejection);
     auth.onRejected(rejection);
@@ -37,24 +38,24 @@ export function judgeClients(server: Server, auth: ClientAuth): (socket: Socket)
   return (socket) => rejections.get(socket);
 }
 
-function judge(socket: TLSSocket, allowedNames: ReadonlySet<string>): ClientRejection | undefined {
+function rejectionOf(socket: TLSSocket, allowedNames: ReadonlySet<string>): ClientRejection | undefined {
   const peerAddress = socket.remoteAddress ?? "";
   if (!socket.authorized) {
     const reason = String(socket.authorizationError);
-    const message = `a client certificate of an accepted authority is needed: ${reason}`;
+    const message = `a client certificate of an accepted CA is required: ${reason}`;
     return { status: 401, message, peerAddress };
   }
   const names = namesOf(socket.getPeerCertificate());
   if (allowedNames.size === 0 || names.some((name) => allowedNames.has(name))) return undefined;
-  const message = `the client certificate is valid, but none of its names is allowed: ${names.map((name) => JSON.stringify(name)).join(", ")}`;
+  const shown = names.map((name) => JSON.stringify(name)).join(", ");
+  const message = `the client certificate is valid, but none of its names is allowed: ${shown}`;
   return { status: 403, message, peerAddress };
 }
 
 /** The common names, then the subject alternative names of every kind. */
 function namesOf({ subject, subjectaltname = "" }: PeerCertificate): string[] {
   const commonName: string | readonly string[] | undefined = subject.CN;
-  // Node quotes a name that holds a comma or a quote. Such a name could pose as several; no allowed name is of that
-  // kind.
+  // Node quotes a name that contains a comma or a quote. Such a name could pose as several, and is never allowed.
   const alternatives = subjectaltname.includes('"') ? [] : subjectaltname.split(", ");
   return [commonName ?? [], alternatives.map((entry) => entry.slice(entry.indexOf(":") + 1))]
     .flat(2)

@@ -1,6 +1,6 @@
 /**
- * The routes of the health server. /readyz asks every registered check. /livez and /healthz only prove that the process
- * answers: a broken API server must take a replica out of service, but restarting it would help nobody.
+ * The routes of the health server. /readyz runs every registered check. /livez and /healthz only prove that the process
+ * responds: a broken API server must take a replica out of service, but restarting the replica would not help.
  */
 import { Hono, type Context } from "hono";
 import { type HealthAnswer, type HealthRegistry } from "../observability/health.ts";

@@ -1,6 +1,8 @@
 /**
- * The HTTP servers of the process: listeners with their limits (listen.ts), TLS files (certificate.ts), callers (client-auth.ts), a server as a
- * Component (server-component.ts), and what is served in every role: health (health-server.ts) and metrics (metrics-server.ts).
+ * The HTTP servers of the process:
+ * - listeners with their limits (listen.ts), TLS files (certificate.ts), client certificates (client-auth.ts), and a
+ *   server as a Component (server-component.ts);
+ * - what every role serves: health (health-server.ts) and metrics (metrics-server.ts).
  */
 export { type ClientRejection } from "./client-auth.ts";
 export { createHealthApp } from "./health-server.ts";

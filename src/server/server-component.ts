@@ -1,4 +1,4 @@
-/** A Component that serves one app over HTTP, HTTPS or both, as its flags say. */
+/** A Component that serves one app over HTTP, HTTPS or both, as the flags say. */
 import { type ServerConfig } from "../config/config.ts";
 import { type Component } from "../lifecycle/component.ts";
 import { type Clock } from "../util/clock.ts";
@@ -10,11 +10,11 @@ export interface ServerOptions {
   readonly name: string;
   readonly config: ServerConfig;
   readonly fetch: ListenOptions["fetch"];
-  /** Whom the HTTPS listener answers; undefined = everybody. */
+  /** Which clients the HTTPS listener serves; undefined = all. */
   readonly clientAuth?: ClientAuth | undefined;
   /** Per listener. */
   readonly connectionsMax: number;
-  /** How long running requests may take after the stop. */
+  /** How long requests in flight may take after the stop. */
   readonly graceMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -23,8 +23,8 @@ export interface ServerOptions {
 export interface ServerComponent extends Component {
   /** The open listeners, HTTP before HTTPS; empty before the start and after the stop. */
   listeners(): readonly Listener[];
-  /** From now on each answer ends its connection; see Listener. */
-  sendAway(): void;
+  /** From now on every response closes its connection; see Listener. */
+  disableKeepAlive(): void;
 }
 
 export function createServer(options: ServerOptions): ServerComponent {
@@ -41,8 +41,8 @@ export function createServer(options: ServerOptions): ServerComponent {
       if (config.https.enable)
         listeners.push(await listen({ ...common, ...config.https, tls: { certFile, keyFile, ...auth } }));
     },
-    sendAway() {
-      for (const listener of listeners) listener.sendAway();
+    disableKeepAlive() {
+      for (const listener of listeners) listener.disableKeepAlive();
     },
     async stop() {
       await Promise.all(listeners.splice(0).map((listener) => listener.close(options.graceMs)));

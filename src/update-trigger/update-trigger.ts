@@ -1,17 +1,16 @@
 /**
- * Keeps the pod watch of a quiet cluster moving by touching a dummy pod that is never scheduled (upstream section 5).
- * Each touch is a pod event, so that barriers are passed and PodProtectors that wait for the next event look again
- * within the update frequency.
+ * Keeps the pod watch of a quiet cluster moving by touching a dummy pod that is never scheduled
+ * (docs/aggregator.md#update-trigger). Each touch is a pod event. So barriers are passed, and PodProtectors that wait
+ * for the next event are aggregated, within the update frequency.
  *
- * A lost pod is created again; a pod without the annotation gets it (a merge patch adds what a JSON patch could not
- * replace).
+ * A pod that was deleted is created again.
  */
 import { formatMicroTime } from "../api/micro-time.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
 import type { Config } from "../config/config.ts";
 import { errorLabel, isKubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
 import { pods } from "../kube/resources.ts";
-import { type Clock, type Timer } from "../util/clock.ts";
+import { type Clock, later, longAgo, type MonotonicMs, type Timer } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Counter, type Metrics } from "../util/metrics.ts";
 
@@ -25,12 +24,9 @@ export interface UpdateTriggerDependencies {
   readonly metrics: Metrics;
 }
 
-/** Least time between two touches that were asked for: a storm of barriers must not become a storm of writes. */
+/** Least time between two requested touches: many barriers must not become as many writes. */
 const touchSpacingMs = 200;
-/**
- * Least time between two lines about failures that follow each other: touches come every second, and a missing right
- * stays missing.
- */
+/** Least time between two warnings about failures in a row: touches may come every second, and all fail alike. */
 const warningSpacingMs = 60_000;
 
 export class UpdateTrigger {
@@ -38,11 +34,11 @@ export class UpdateTrigger {
   readonly #deps: UpdateTriggerDependencies;
   readonly #spins: Counter;
   #wake: (() => void) | undefined;
-  /** A touch was asked for while another was under way, which may come too early for it. */
+  /** A touch was requested while another was in flight, which may come too early for it. */
   #isWanted = false;
-  #lastTouchMs = -Infinity;
-  /** Of the failures since the last success. */
-  #lastWarningMs = -Infinity;
+  #lastTouchedMs: MonotonicMs = longAgo;
+  /** Since the last success. */
+  #lastWarnedMs: MonotonicMs = longAgo;
 
   constructor(config: UpdateTriggerSettings, deps: UpdateTriggerDependencies) {
     this.#config = config;
@@ -54,19 +50,19 @@ export class UpdateTrigger {
     );
   }
 
-  /** Asks for a touch as soon as the spacing allows, instead of at the next turn. Does nothing while not running. */
+  /** Requests a touch as soon as the spacing allows, instead of at the next period. Does nothing while not running. */
   touch(): void {
     if (this.#wake === undefined) this.#isWanted = true;
     else this.#wake();
   }
 
   /**
-   * Touches now and then every `updateFrequencyMs`, until the signal aborts. Errors are counted, logged and tried
-   * again.
+   * Touches at once and then every `updateFrequencyMs`, until the signal aborts. Errors are counted, logged and
+   * retried.
    */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.#lastTouchMs = this.#deps.clock.monotonicMs();
+      this.#lastTouchedMs = this.#deps.clock.monotonicMs();
       this.#isWanted = false;
       await this.#spin(signal);
       await this.#wait(signal);
@@ -76,7 +72,7 @@ export class UpdateTrigger {
   async #spin(signal: AbortSignal): Promise<void> {
     try {
       if (!(await this.#update(signal))) await this.#create(signal);
-      this.#lastWarningMs = -Infinity;
+      this.#lastWarnedMs = longAgo;
     } catch (error) {
       if (!signal.aborted) this.#warn(error);
     }
@@ -84,9 +80,9 @@ export class UpdateTrigger {
 
   #warn(err: unknown): void {
     const nowMs = this.#deps.clock.monotonicMs();
-    if (nowMs - this.#lastWarningMs < warningSpacingMs) return;
-    this.#lastWarningMs = nowMs;
-    this.#deps.logger.warn("cannot touch the update-trigger pod", { pod: this.#key, err });
+    if (nowMs - this.#lastWarnedMs < warningSpacingMs) return;
+    this.#lastWarnedMs = nowMs;
+    this.#deps.logger.warn("Cannot touch the update-trigger pod", { pod: this.#key, err });
   }
 
   get #key(): string {
@@ -138,7 +134,7 @@ export class UpdateTrigger {
           signal,
         });
       } catch (error) {
-        // Somebody else was faster; the next turn touches it.
+        // Somebody else was faster; the next period touches it.
         if (!isKubeError(error, "alreadyExists")) throw error;
       }
     });
@@ -169,12 +165,12 @@ export class UpdateTrigger {
       const wakeIn = (delayMs: number): void => {
         timer = clock.setTimer(Math.max(0, delayMs), done);
       };
-      const dueMs = clock.monotonicMs() + this.#config.updateFrequencyMs;
+      const dueMs = later(clock.monotonicMs(), this.#config.updateFrequencyMs);
       wakeIn(this.#config.updateFrequencyMs);
       this.#wake = () => {
         this.#wake = undefined;
         timer.cancel();
-        wakeIn(Math.min(dueMs, this.#lastTouchMs + touchSpacingMs) - clock.monotonicMs());
+        wakeIn(Math.min(dueMs, later(this.#lastTouchedMs, touchSpacingMs)) - clock.monotonicMs());
       };
       if (this.#isWanted) this.#wake();
       signal.addEventListener("abort", done, { once: true });

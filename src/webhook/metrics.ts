@@ -37,9 +37,10 @@ export interface WebhookMetrics {
    * usable again or has gone.
    */
   unusableProtector(id: string, isUnusable: boolean): void;
-  /** A deletion was admitted by the last known quota, because the core takes no writes. */
-  lent(core: string): void;
-  readonly retryBatch: RetryBatchObserver;
+  /** A deletion was admitted on the last known quota, because the core takes no writes. */
+  lastKnownAdmission(core: string): void;
+  /** Of all PodProtectors. */
+  readonly retryBatch: RetryBatchObserver<unknown>;
 }
 
 /**
@@ -90,7 +91,7 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
     "Status writes of PodProtectors, by result: written, conflict, failed",
     ["result"],
   );
-  const lent = metrics.counter(
+  const lastKnownAdmissions = metrics.counter(
     "webhook_last_known_admission_total",
     "Deletions admitted by the last known quota while the core took no writes",
     ["core"],
@@ -114,7 +115,7 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
     statusWrite: (result) => statusWrites.inc({ result }),
     pruned: createPrunedCounter(metrics, "webhook"),
     unusableProtector: createUnusableReport(metrics),
-    lent: (core) => lent.inc({ core }),
+    lastKnownAdmission: (core) => lastKnownAdmissions.inc({ core }),
     retryBatch: createRetryBatchObserver(metrics),
   };
 }
@@ -139,7 +140,7 @@ function createInFlightGauge(metrics: Metrics): WebhookMetrics["readReviewsInFli
   return (count) => metrics.onScrape(() => inFlight.set({}, count()));
 }
 
-function createRetryBatchObserver(metrics: Metrics): RetryBatchObserver {
+function createRetryBatchObserver(metrics: Metrics): RetryBatchObserver<unknown> {
   const seconds = functionDurationSeconds;
   const submit = metrics.histogram("retrybatch_submit", "Seconds of a submission", ["pool", "error"], seconds);
   const submitRetries = metrics.histogram(

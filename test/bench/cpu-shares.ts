@@ -40,7 +40,10 @@ export class CpuShares {
 /** In per cent of one core; 0 where the host has no /proc. */
 export function cpuText(before: CpuTimes, after: CpuTimes, elapsedMs: number): string {
   const percent = (name: keyof CpuTimes): string => `${Math.round((100 * (after[name] - before[name])) / elapsedMs)} %`;
-  return `CPU of one core: webhook ${percent("webhookMs")}, API server and etcd ${percent("apiServerMs")}, load generator ${percent("loadMs")}`;
+  return (
+    `CPU of one core: webhook ${percent("webhookMs")}, API server and etcd ${percent("apiServerMs")}, load ` +
+    `generator ${percent("loadMs")}`
+  );
 }
 
 /** User and system time of a process in clock ticks. */

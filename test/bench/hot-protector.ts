@@ -158,7 +158,8 @@ function settledRows(scheme: string, run: HotRun): Row[] {
       ratio: writesPerAdmissionMax / perAdmission,
       goal: 1,
       besides: [
-        `${conflicts} conflicts; a write of the settler causes at most one: ${Math.max(0, conflicts - settlerWrites)} own ones for certain`,
+        `${conflicts} conflicts; a write of the settler causes at most one: ` +
+          `${Math.max(0, conflicts - settlerWrites)} own ones for certain`,
         settlerText(run),
       ],
     },
@@ -168,7 +169,10 @@ function settledRows(scheme: string, run: HotRun): Row[] {
 const refusalsPerSecond = 500;
 const refusalsMs = 4_000;
 const refusalMsMax = 5;
-/** The bound of one cell's history (docs/accounting.md#packing): when it is not reached after so many reviews, something is wrong. */
+/**
+ * The bound of one cell's history (docs/accounting.md#packing): when it is not reached after so many reviews, something
+ * is wrong.
+ */
 const fillLimit = 50_000;
 
 /** Nobody settles: the history fills up to its bound; then each review is refused, soon and without a write. */
@@ -211,9 +215,12 @@ async function measureFull(
     ratio: refusalMsMax / quantile(latenciesMs, 0.5),
     goal: 1,
     besides: [
-      `until then ${admitted} admissions, ${filled.conflicts - before.conflicts} conflicts; from then on ${after.written - filled.written} writes`,
-      `the history then ${history.admissions} admissions in ${history.buckets} buckets, afterwards ${historyAfter.admissions} in ${historyAfter.buckets}`,
-      `heap after a collection ${(heapBefore / 1e6).toFixed(1)} MB, after ${answered.length} refusals ${(heapAfter / 1e6).toFixed(1)} MB`,
+      `until then ${admitted} admissions, ${filled.conflicts - before.conflicts} conflicts; from then on ` +
+        `${after.written - filled.written} writes`,
+      `the history then ${history.admissions} admissions in ${history.buckets} buckets, afterwards ` +
+        `${historyAfter.admissions} in ${historyAfter.buckets}`,
+      `heap after a collection ${(heapBefore / 1e6).toFixed(1)} MB, after ${answered.length} refusals ` +
+        `${(heapAfter / 1e6).toFixed(1)} MB`,
     ],
   };
 }
@@ -238,7 +245,8 @@ export async function measureReplicas(core: RealCore, say: Say): Promise<Row[]> 
     ];
     const conflictShare = conflicts / (written + conflicts);
     const smallestShare = Math.min(...shares.map((share) => share.admitted)) / admitted;
-    const what = `${replicas} replicas on one hot protector, ${inFlight} in flight each, settled every ${settleEveryMs} ms`;
+    const load = `${inFlight} in flight each, settled every ${settleEveryMs} ms`;
+    const what = `${replicas} replicas on one hot protector, ${load}`;
     return [
       {
         what: `${what}: conflicts`,
@@ -248,7 +256,9 @@ export async function measureReplicas(core: RealCore, say: Say): Promise<Row[]> 
         ratio: conflictShareMax / Math.max(conflictShare, 1 / (written + conflicts)),
         goal: 1,
         besides: [
-          `${Math.round((admitted / elapsedMs) * 1000)} admissions/s, ${latencyText(shares.flatMap((share) => share.latenciesMs))}, ${(written / admitted).toFixed(4)} writes per admission`,
+          `${Math.round((admitted / elapsedMs) * 1000)} admissions/s, ` +
+            `${latencyText(shares.flatMap((share) => share.latenciesMs))}, ` +
+            `${(written / admitted).toFixed(4)} writes per admission`,
           settlerText(run),
           run.cpu,
         ],

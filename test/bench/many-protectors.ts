@@ -68,7 +68,9 @@ async function measureUniform(core: RealCore, webhook: WebhookProcess, say: Say)
   const latenciesMs = answered.map(({ latencyMs }) => latencyMs);
   const admitted = answered.filter(({ isAllowed }) => isAllowed).length;
   return {
-    what: `${deletionsPerSecond} deletions/s of ${(protectorsCount * podsPerProtector) / 1000}k pods of ${protectorsCount / 1000}k protectors over HTTPS: p99`,
+    what:
+      `${deletionsPerSecond} deletions/s of ${(protectorsCount * podsPerProtector) / 1000}k pods of ` +
+      `${protectorsCount / 1000}k protectors over HTTPS: p99`,
     figure: `${latencyText(latenciesMs)}, ${admitted} of ${answered.length} admitted`,
     comparedWith: `at most ${p99MsMax} ms`,
     ratio: p99MsMax / quantile(latenciesMs, 0.99),

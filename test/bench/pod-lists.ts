@@ -55,7 +55,10 @@ export async function measurePodLists(say: (line: string) => void): Promise<Row[
 
 function described({ wallMs, cpuMs, peakBytes }: Figures, podBytes: number): string {
   const received = Math.round((podsCount * podBytes) / 1e6);
-  return `${(wallMs / 1000).toFixed(1)} s (CPU ${(cpuMs / 1000).toFixed(1)} s), ${received} MB, peak ${Math.round(peakBytes / 1e6)} MB`;
+  return (
+    `${(wallMs / 1000).toFixed(1)} s (CPU ${(cpuMs / 1000).toFixed(1)} s), ${received} MB, peak ` +
+    `${Math.round(peakBytes / 1e6)} MB`
+  );
 }
 
 function start(file: URL, ...args: readonly string[]): ChildProcess {

@@ -74,13 +74,16 @@ async function compare(
   );
   const ratios = loads.webhook.map(({ perSecond }, round) => perSecond / (loads.bare[round]?.perSecond ?? Number.NaN));
   return {
-    what: `unmatched reviews of ${(body.length / 1000).toFixed(1)} kB over ${scheme}, 10,000 protectors, ${inFlight} in flight`,
+    what:
+      `unmatched reviews of ${(body.length / 1000).toFixed(1)} kB over ${scheme}, 10,000 protectors, ` +
+      `${inFlight} in flight`,
     figure: figureOf(loads.webhook),
     comparedWith: `bare node:${scheme.toLowerCase()} ${figureOf(loads.bare)}`,
     ratio: quantile(ratios, 0.5),
     goal: 0.85,
     besides: [
-      `ratio of the CPU time each: ${quantile(cpuRatios, 0.5).toFixed(2)}; by round: ${ratios.map((ratio) => ratio.toFixed(2)).join(", ")}`,
+      `ratio of the CPU time each: ${quantile(cpuRatios, 0.5).toFixed(2)}; by round: ` +
+        ratios.map((ratio) => ratio.toFixed(2)).join(", "),
     ],
   };
 }

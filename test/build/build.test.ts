@@ -35,6 +35,16 @@ test("the Kubernetes client and the HTTP libraries are not loaded before a role 
   assert.deepEqual(early, []);
 });
 
+test("client-node's KubeConfig and what it brings are not loaded with a role, but only for an auth-provider", () => {
+  const heavy =
+    /node_modules\/(?:@kubernetes\/client-node\/dist\/config\.js|openid-client|socks|hpagent|jsonpath-plus)/;
+  const isHeavy = (file: string): boolean => heavy.test(file);
+  const all = Object.keys(metafile.inputs).filter(isHeavy);
+  assert.ok(all.length > 4, all.join());
+  const early = Array.from(filesLoadedAtStart(metafile, "src/roles/runtime.ts")).filter(isHeavy);
+  assert.deepEqual(early, []);
+});
+
 test("no test, script or test library is in the bundle", () => {
   const strangers = Object.keys(metafile.inputs).filter(
     (file) => !/^(?:src\/|node_modules\/|package\.json$)/.test(file),

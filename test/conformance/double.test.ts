@@ -6,7 +6,7 @@ import { startDoubleTarget } from "./double.ts";
 import { casesAtOnce, selectCases } from "./runner.ts";
 import { Scope } from "./scope.ts";
 
-test("the API double behaves like a real kube-apiserver", { timeout: 60_000 }, async (t) => {
+test("the API double behaves like a real kube-apiserver", { timeout: 600_000 }, async (t) => {
   const running = await startDoubleTarget();
   t.after(() => running.close());
   const { target, unique } = running;

@@ -15,7 +15,7 @@ import { type Thing } from "./thing.ts";
 const connectionsMax = 64;
 const requestTimeoutMs = 30_000;
 /** What is expected comes in milliseconds; this is for a machine that is busy. */
-const eventLimitMs = 15_000;
+const eventLimitMs = 60_000;
 
 export interface HttpClientOptions {
   readonly url: string;

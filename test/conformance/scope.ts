@@ -32,7 +32,7 @@ const roots = {
 
 export type ResourceName = keyof typeof roots;
 
-const limitMs = 15_000;
+const limitMs = 60_000;
 const pollMs = 20;
 
 /** Polls what no watch tells: `probe` until it resolves to true. */

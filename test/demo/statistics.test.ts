@@ -51,7 +51,7 @@ test("a broken floor exits with 1, and so does an act that did not go through", 
   });
 });
 
-test("the disaster counts only when some deletions were admitted, others refused, and all services stand on their floors", () => {
+test("the disaster counts only when some deletions were admitted, others refused, and all floors reached", () => {
   const { deletions } = result;
   const problem = (left: number, changes: Partial<typeof deletions>, isQuiet = true): string | undefined =>
     disasterProblem([{ left, floor: 9, deletions: { ...deletions, ...changes } }], isQuiet);

@@ -60,7 +60,7 @@ test("a Deployment brings up pods that are scheduled over the nodes and become r
   assert.deepEqual([statusOf(cluster)["replicas"], statusOf(cluster)["availableReplicas"]], [4, 4]);
 });
 
-test("a rolling update never has fewer ready pods than maxUnavailable allows nor more pods than maxSurge allows", async (t) => {
+test("a rolling update keeps to maxUnavailable and maxSurge at every moment", async (t) => {
   const cluster = await clusterWithControllers(t, { terminationMs: 500 });
   await deploy(cluster, 8, {
     strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "25%", maxUnavailable: "25%" } },

@@ -4,7 +4,7 @@ import { createLivePod, createTestCluster, installWebhook, mergePatch, refusal }
 import { asArray, asObject } from "./engine/object.ts";
 import { builtInResources as types } from "./engine/resources.ts";
 
-test("an eviction is reviewed once, as CREATE of pods/eviction, and then deletes without DELETE admission", async () => {
+test("an eviction is reviewed once, as CREATE of pods/eviction, and deletes without DELETE admission", async () => {
   const { engine, reviews } = await createTestCluster();
   await installWebhook(engine);
   const pod = await createLivePod(engine, "a");
@@ -68,7 +68,7 @@ test("an eviction that asks for a dry run in its deleteOptions is reviewed and c
   assert.equal(engine.get(types.pods, "default", "a"), pod);
 });
 
-test("a disruption budget refuses with 429 until its status allows a disruption, which the eviction takes", async () => {
+test("a disruption budget refuses with 429 until its status allows a disruption, which an eviction uses", async () => {
   const { engine } = await createTestCluster();
   await createLivePod(engine, "a");
   await engine.patch(types.pods, "default", "a", mergePatch({ status: { phase: "Running" } }), {

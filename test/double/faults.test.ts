@@ -8,9 +8,10 @@ import { builtInResources as types } from "./engine/resources.ts";
 import { type Fault } from "./http/faults.ts";
 import { type ApiServer, startApiServer } from "./server.ts";
 
-const timeout = 20_000;
+const timeout = 120_000;
 const path = "/api/v1/namespaces/default/configmaps";
-const watchList = `${path}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`;
+const initialEvents = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
+const watchList = `${path}?watch=true&${initialEvents}&allowWatchBookmarks=true`;
 
 interface Exchange {
   code: number | undefined;

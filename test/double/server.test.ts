@@ -11,7 +11,7 @@ import { type JsonObject, asArray, asObject } from "./engine/object.ts";
 import { builtInResources as types } from "./engine/resources.ts";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "./server.ts";
 
-const timeout = 20_000;
+const timeout = 120_000;
 
 async function serve(t: TestContext, options: ApiServerOptions = {}): Promise<ApiServer> {
   const server = await startApiServer(options);

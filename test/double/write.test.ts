@@ -19,7 +19,8 @@ test("a PUT at an old version conflicts in the server's words", async () => {
   const old = await engine.create(cm, "default", configMap("a"));
   await engine.update(cm, "default", "a", { ...old, data: { k: "1" } });
   const message =
-    'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again';
+    'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your ' +
+    "changes to the latest version and try again";
   await assert.rejects(engine.update(cm, "default", "a", { ...old, data: { k: "2" } }), refusal(409, message));
 });
 

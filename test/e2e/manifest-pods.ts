@@ -143,7 +143,8 @@ export async function startManifestPods(
   const kubeconfig = cluster.kubeconfigForToken(`account-${serviceAccountName}`, token);
   const accountVariables = inClusterVariables(args);
   context.say(
-    `substituted in ${cluster.name}, ${name}: mounted token of ${serviceAccountName} -> kubeconfig with a token of it (${accountVariables.join(", ")})`,
+    `substituted in ${cluster.name}, ${name}: mounted token of ${serviceAccountName} -> kubeconfig with ` +
+      `a token of it (${accountVariables.join(", ")})`,
   );
   const env = {
     PATH: process.env["PATH"] ?? "",

@@ -38,7 +38,8 @@ export async function dryRunOverlay(context: CaseContext, cluster: Cluster, over
     if (code === 404) await kubectlOrFail(context, cluster, "create", "namespace", name);
   }
   context.say(
-    `${overlay}: created the namespaces ${namespaces.join(", ")} first, since a dry run creates none for what is in them`,
+    `${overlay}: created the namespaces ${namespaces.join(", ")} first, since a dry run creates none for ` +
+      "what is in them",
   );
   const folder = path.join(manifestsFolder, "overlays", overlay);
   const printed = await kubectlOrFail(context, cluster, "apply", "--dry-run=server", "-k", folder);

@@ -1,5 +1,6 @@
 /**
- * `make fuzz COVERAGE=1`: which branches of the webhook and the core logic the fuzzer reaches. Node's own coverage, by file.
+ * `make fuzz COVERAGE=1`: which branches of the webhook and the core logic the fuzzer reaches. Node's own coverage, by
+ * file.
  */
 import { fileURLToPath } from "node:url";
 import { measured, readLcov, renderCoverage } from "../sim/coverage.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { describe, it } from "node:test";
+import { describe, test } from "node:test";
 import { checkAnswer } from "./answer-form.ts";
 import { drawEpisode } from "./draw-episode.ts";
 import { type Episode } from "./episode.ts";
@@ -11,40 +11,36 @@ import { SteadyRules, surePodOf } from "./steady-rules.ts";
 import { addOutcome, emptyTally, statusesOf } from "./tally.ts";
 import { cell, type Json, pod, protector } from "../unit/webhook/support/objects.ts";
 
-describe("the fuzzer", () => {
-  it("finds nothing in 3,000 inputs, half of which get as far as the quota", async () => {
-    const tally = emptyTally();
-    for (let index = 0; tally.inputs < 3_000; index += 1) addOutcome(tally, index, await play(drawEpisode(1, index)));
-    assert.deepEqual(tally.failures, []);
-    assert.ok(tally.reachedQuota >= tally.inputs / 2, `${tally.reachedQuota} of ${tally.inputs}`);
-  });
-
-  it("sends the same for the same seed, and has the same answered", async () => {
-    assert.deepEqual(drawEpisode(7, 3), drawEpisode(7, 3));
-    assert.notDeepEqual(drawEpisode(7, 3), drawEpisode(8, 3));
-    assert.deepEqual(await play(drawEpisode(7, 3)), await play(drawEpisode(7, 3)));
-  });
-
-  it("makes an episode small", async () => {
-    const small = await minimise(drawEpisode(1, 0), ({ byStatus }) => byStatus.has("AdmittedAll"));
-    assert.equal(small.steps.length, 1);
-  });
+test("the fuzzer finds nothing in 3,000 inputs, half of which get as far as the quota", async () => {
+  const tally = emptyTally();
+  for (let index = 0; tally.inputs < 3_000; index += 1) addOutcome(tally, index, await play(drawEpisode(1, index)));
+  assert.deepEqual(tally.failures, []);
+  assert.ok(tally.reachedQuota >= tally.inputs / 2, `${tally.reachedQuota} of ${tally.inputs}`);
 });
 
-describe("cases of the corpus", () => {
-  const folder = path.join(import.meta.dirname, "corpus");
-  for (const file of readdirSync(folder)) {
-    it(`are answered as ever: ${path.basename(file, ".json")}`, async () => {
-      const { episode, expected } = JSON.parse(readFileSync(path.join(folder, file), "utf8")) as {
-        episode: Episode;
-        expected: Record<string, number>;
-      };
-      const outcome = await play(episode);
-      assert.equal(outcome.failure, undefined);
-      assert.deepEqual(statusesOf(outcome), expected);
-    });
-  }
+test("the fuzzer sends the same inputs for the same seed, and gets the same answers", async () => {
+  assert.deepEqual(drawEpisode(7, 3), drawEpisode(7, 3));
+  assert.notDeepEqual(drawEpisode(7, 3), drawEpisode(8, 3));
+  assert.deepEqual(await play(drawEpisode(7, 3)), await play(drawEpisode(7, 3)));
 });
+
+test("an episode is made small while it still shows the same", async () => {
+  const small = await minimise(drawEpisode(1, 0), ({ byStatus }) => byStatus.has("AdmittedAll"));
+  assert.equal(small.steps.length, 1);
+});
+
+const folder = path.join(import.meta.dirname, "corpus");
+for (const file of readdirSync(folder)) {
+  test(`the corpus case ${path.basename(file, ".json")} is answered as ever`, async () => {
+    const { episode, expected } = JSON.parse(readFileSync(path.join(folder, file), "utf8")) as {
+      episode: Episode;
+      expected: Record<string, number>;
+    };
+    const outcome = await play(episode);
+    assert.equal(outcome.failure, undefined);
+    assert.deepEqual(statusesOf(outcome), expected);
+  });
+}
 
 describe("the rules for steady PodProtectors", () => {
   const steady = protector({ minAvailable: 9, cells: [cell("c1", 10)] });
@@ -65,7 +61,7 @@ describe("the rules for steady PodProtectors", () => {
   };
   const rules = (): SteadyRules => new SteadyRules([JSON.stringify(steady)], false);
 
-  it("take a deletion that a write holds, and notice one that none holds", () => {
+  test("a deletion that a write holds follows the rules, and one that none holds does not", () => {
     const good = rules();
     good.asked(asked("a"));
     good.wrote({ key: "ns/web", before: steady, after: after("a") });
@@ -77,7 +73,7 @@ describe("the rules for steady PodProtectors", () => {
     assert.deepEqual(bad.problems, ["ns/web: uid-a is allowed without a write"]);
   });
 
-  it("notice a write below the floor, and more deletions than the quota", () => {
+  test("a write below the floor and more deletions than the quota break the rules", () => {
     const bad = rules();
     for (const name of ["a", "b"]) bad.asked(asked(name));
     bad.wrote({ key: "ns/web", before: steady, after: after("a", "b") });
@@ -88,7 +84,7 @@ describe("the rules for steady PodProtectors", () => {
     ]);
   });
 
-  it("notice what a write takes away, a deletion without its quota, and a refusal that is not true", () => {
+  test("a write that loses admissions, a deletion without quota and a false refusal break the rules", () => {
     const bad = rules();
     bad.wrote({ key: "ns/web", before: after("a"), after: steady });
     bad.answered(asked("b"), admitted(""));
@@ -117,33 +113,31 @@ describe("the rules for steady PodProtectors", () => {
   });
 });
 
-describe("the form of an answer", () => {
-  const raw = (http: number, body: unknown, contentType = "application/json") => ({
-    method: "POST",
-    http,
-    contentType,
-    allow: null,
-    text: JSON.stringify(body),
-  });
-  const review = (response: unknown): unknown => ({
-    kind: "AdmissionReview",
-    apiVersion: "admission.k8s.io/v1",
-    response,
-  });
+const raw = (http: number, body: unknown, contentType = "application/json") => ({
+  method: "POST",
+  http,
+  contentType,
+  allow: null,
+  text: JSON.stringify(body),
+});
+const review = (response: unknown): unknown => ({
+  kind: "AdmissionReview",
+  apiVersion: "admission.k8s.io/v1",
+  response,
+});
 
-  it("is a review with the UID of the request, or an HTTP error that says what is wrong", () => {
-    assert.equal(checkAnswer(raw(200, review({ uid: "u", allowed: true })), "u").kind, "review");
-    assert.equal(checkAnswer(raw(500, { kind: "Status", code: 500, message: "m" }), "u").kind, "httpError");
-    for (const [http, body] of [
-      [200, review({ uid: "other", allowed: true })],
-      [200, review({ uid: "u", allowed: false })],
-      [200, review({ uid: "u", allowed: true, auditAnnotations: { "a/b": "" } })],
-      [400, review({ uid: "u", allowed: true })],
-      [200, {}],
-      [500, { kind: "Status", code: 500, message: "unexpected failure" }],
-      [503, { kind: "Status", code: 503, message: "m" }],
-    ] as const) {
-      assert.equal(checkAnswer(raw(http, body), "u").kind, "bad", JSON.stringify(body));
-    }
-  });
+test("an answer is a review with the UID of the request, or an HTTP error that says what is wrong", () => {
+  assert.equal(checkAnswer(raw(200, review({ uid: "u", allowed: true })), "u").kind, "review");
+  assert.equal(checkAnswer(raw(500, { kind: "Status", code: 500, message: "m" }), "u").kind, "httpError");
+  for (const [http, body] of [
+    [200, review({ uid: "other", allowed: true })],
+    [200, review({ uid: "u", allowed: false })],
+    [200, review({ uid: "u", allowed: true, auditAnnotations: { "a/b": "" } })],
+    [400, review({ uid: "u", allowed: true })],
+    [200, {}],
+    [500, { kind: "Status", code: 500, message: "unexpected failure" }],
+    [503, { kind: "Status", code: 503, message: "m" }],
+  ] as const) {
+    assert.equal(checkAnswer(raw(http, body), "u").kind, "bad", JSON.stringify(body));
+  }
 });

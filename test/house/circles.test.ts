@@ -30,6 +30,36 @@ const violations: readonly (readonly [what: string, planted: Planted, says: stri
       "test/double/c.ts > test/unit/a.ts > test/unit/b.ts > test/double/c.ts",
   ],
   [
+    "of folders of one layer",
+    {
+      "src/kube/a.ts": `import "../lifecycle/b.ts";`,
+      "src/lifecycle/b.ts": "",
+      "src/lifecycle/c.ts": `import "../observability/d.ts";`,
+      "src/observability/d.ts": `import "../kube/e.ts";`,
+      "src/kube/e.ts": "",
+    },
+    "src/kube: imports itself in a circle: src/kube > src/lifecycle > src/observability > src/kube",
+  ],
+  [
+    "of folders in a folder",
+    {
+      "src/webhook/http/a.ts": `import "../decide/b.ts";`,
+      "src/webhook/decide/b.ts": "",
+      "src/webhook/decide/deep/c.ts": `import type { D } from "../../http/d.ts";`,
+      "src/webhook/http/d.ts": "",
+    },
+    "src/webhook/decide: imports itself in a circle: src/webhook/decide > src/webhook/http > src/webhook/decide",
+  ],
+  [
+    "of a folder and a file beside it",
+    {
+      "src/webhook/webhook.ts": `import "./http/a.ts";`,
+      "src/webhook/http/a.ts": "",
+      "src/webhook/http/b.ts": `import "../webhook.ts";`,
+    },
+    "src/webhook/http: imports itself in a circle: src/webhook/http > src/webhook/webhook.ts > src/webhook/http",
+  ],
+  [
     "of one file",
     { "scripts/a.ts": `import "./a.ts";` },
     "scripts/a.ts: imports itself in a circle: scripts/a.ts > scripts/a.ts",

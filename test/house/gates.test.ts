@@ -148,6 +148,12 @@ ${"  sum += 1;\n".repeat(70)}  return sum;
     says: /egg\.ts > src\/util\/hen\.ts > src\/util\/egg\.ts/,
   },
   {
+    what: "a member that nothing uses",
+    gate: "members",
+    planted: { "src/util/box.ts": "export class Box {\n  lid = 1;\n}\n" },
+    says: /box\.ts:2: Box\.lid/,
+  },
+  {
     what: "a line that is too long",
     gate: "width",
     planted: { "README.md": `${"long ".repeat(30)}\n` },

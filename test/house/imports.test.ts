@@ -35,20 +35,14 @@ const violations: readonly (readonly [what: string, planted: Planted, says: stri
     "src/webhook/app.ts:1: webhook imports aggregator, which stands beside it",
   ],
   [
+    "an upward import inside a role",
+    { "src/webhook/protector/a.ts": `import "../http/b.ts";`, "src/webhook/http/b.ts": "" },
+    "src/webhook/protector/a.ts:1: webhook/protector imports webhook/http, which is above it",
+  ],
+  [
     "accounting and label-index that know each other",
     { "src/accounting/a.ts": `import "../label-index/trie.ts";`, "src/label-index/trie.ts": "" },
     "src/accounting/a.ts:1: accounting imports label-index, which stands beside it",
-  ],
-  [
-    "folders of one layer in a circle",
-    {
-      "src/kube/a.ts": `import "../lifecycle/b.ts";`,
-      "src/lifecycle/b.ts": "",
-      "src/lifecycle/c.ts": `import "../observability/d.ts";`,
-      "src/observability/d.ts": `import "../kube/e.ts";`,
-      "src/kube/e.ts": "",
-    },
-    "src: folders import each other in a circle: kube > lifecycle > observability > kube",
   ],
   [
     "a library away from home",
@@ -98,8 +92,12 @@ test("imports that point down, libraries at home and peers in one direction are 
     "src/webhook/app.ts": `import { Hono } from "hono";
 import "../kube/a.ts";
 import "../util/answer.ts";
-import "./own.ts";`,
-    "src/webhook/own.ts": `import https from "node:https";`,
+import "./http/own.ts";
+import "./metrics.ts";`,
+    "src/webhook/metrics.ts": "",
+    "src/webhook/http/own.ts": `import "../outage/own.ts";\nimport "../metrics.ts";`,
+    "src/webhook/outage/own.ts": "",
+    "src/webhook/http/tls.ts": `import https from "node:https";`,
     "src/kube/a.ts": `import type { Agent } from "undici";\nimport "../lifecycle/b.ts";`,
     "src/lifecycle/b.ts": "",
     "src/roles/webhook.ts": `export const run = (): unknown => import("../webhook/app.ts");`,

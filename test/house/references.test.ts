@@ -102,7 +102,8 @@ const fine: readonly (readonly [what: string, planted: Planted])[] = [
   [
     "pages, sections, scenarios, sources, folders and patterns that exist",
     {
-      "src/main.ts": `// docs/page.md, docs/page.md#own-words-and-code. docs/page.md#twice-1; test/sim/scenarios/07-one.txt
+      "src/main.ts": `// docs/page.md, docs/page.md#own-words-and-code. docs/page.md#twice-1;
+// test/sim/scenarios/07-one.txt
 // src/util/answer.ts (src/util/*.ts, src/{util,api}/*.ts), test/unit/, test/unit/<folder>/<name>.test.ts
 // answer.ts and api/decode.ts
 export const hint = "see docs/page.md#twice";

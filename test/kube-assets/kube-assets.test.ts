@@ -54,10 +54,7 @@ test("a file that is not executable is not taken", async () => {
 
 test("without programs and without Go it says what is missing and what to install", async () => {
   const failure = resolveKubeAssets(() => undefined, ["etcd", "kubectl"], environment("empty"));
-  await assert.rejects(
-    failure,
-    /etcd, kubectl cannot be found, and there is no go command\. Install Go .*KUBEBUILDER_ASSETS/,
-  );
+  await assert.rejects(failure, /cannot find etcd, kubectl, and go is not installed\. Install Go .*KUBEBUILDER_ASSETS/);
 });
 
 test("a Go that is too old is named", async () => {
@@ -83,7 +80,7 @@ test("a failed build shows what go said and leaves nothing in the cache", async 
   );
   await assert.rejects(
     resolveKubeAssets(() => undefined, ["etcd"], { ...env, PATH: "" }),
-    /cannot be found/,
+    /cannot find etcd/,
   );
 });
 

@@ -36,7 +36,7 @@ test("the server certificate is signed by the authority, which is nothing else t
   assert.ok(!ca.checkPrivateKey(createPrivateKey(issued.privateKey)));
 });
 
-test("the server certificate is for the name by which the API server calls the Service, and for each extra address", () => {
+test("the server certificate is for the Service's name in API servers' calls, and for each extra address", () => {
   assert.equal(server.checkHost("podseidon-webhook.podseidon-system.svc"), "podseidon-webhook.podseidon-system.svc");
   assert.equal(server.checkHost("other.podseidon-system.svc"), undefined);
   assert.equal(server.checkIP("127.0.0.1"), "127.0.0.1");
@@ -61,7 +61,7 @@ test("a TLS client that trusts the authority can talk to a server with this cert
   const servername = "podseidon-webhook.podseidon-system.svc";
   const client = connect({ host: "127.0.0.1", port, servername, ca: fresh.caCertificate });
   t.after(() => client.destroy());
-  const [data] = await once(client, "data", { signal: AbortSignal.timeout(10_000) });
+  const [data] = await once(client, "data", { signal: AbortSignal.timeout(60_000) });
   assert.equal(String(data), "hello");
   assert.ok(client.authorized);
 });
@@ -108,8 +108,8 @@ test("the command line's values become a request", () => {
 });
 
 for (const [args, message] of [
-  [["--service=s"], /--namespace is missing/],
-  [["--namespace=n"], /--service is missing/],
+  [["--service=s"], /--namespace is required/],
+  [["--namespace=n"], /--service is required/],
   [["--namespace=N", "--service=s"], /--namespace: "N" is not a Kubernetes name/],
   [["--namespace=n", "--service=s", "--days=x"], /--days: "x" is not a whole number/],
   [["--namespace=n", "--service=s", "--days=-1"], /--days: "-1" is not a whole number/],

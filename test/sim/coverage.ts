@@ -1,10 +1,10 @@
 /**
- * `make sim COVERAGE=1`: which branches of the product's core logic the simulation reaches. Node's own coverage, printed
- * by file.
+ * `make sim COVERAGE=1`: which branches of the product's core logic the simulation reaches. Node's own coverage,
+ * printed by file.
  *
- * The core logic is what decides about a deletion, keeps the counts and makes the floors: accounting and quota, label index,
- * batching, watches, aggregator, generator, and of the webhook all but its edge. Not part of it:
- * - src/webhook/{app,admission-review,review-body,in-flight-limit}.ts: the HTTP edge. A simulated API server asks in
+ * The core logic is what decides about a deletion, keeps the counts and makes the floors: accounting and quota, label
+ * index, batching, watches, aggregator, generator, and of the webhook all but its edge. Not part of it:
+ * - src/webhook/http/: the HTTP edge. A simulated API server asks in
  *   one form only; fuzzing and the tests of the app send the others.
  * - src/webhook/{webhook,index}.ts and the like: composition, which each run goes through; index.ts and metrics.ts
  *   decide nothing.

@@ -6,7 +6,7 @@
  *   SEED=1        the first seed; with MINUTES=0 the only one
  *   ONLY=a,b      these fault classes (plan.ts) instead of those that the seed draws; "none" = no faults
  *   PLAN='{…}'    other fields of the plan, as a shrinker prints them
- *   REPORT=1      instead: every algorithm under every fault class; SEEDS=20 runs for each, FORMAT=markdown for the docs
+ *   REPORT=1      instead: every algorithm under every fault class; SEEDS=20 runs for each; FORMAT=markdown
  *   SHRINK=1      instead: the smallest world with the finding of SEED
  *   SPEED=1       instead: how fast the simulator is
  *   COVERAGE=1    instead: how much of the product's core logic the runs of SEEDS=20 seeds reach

@@ -1,6 +1,4 @@
-/**
- * The run of a world: it starts, pods are deleted while things go wrong, everything heals, and all quota must come back.
- */
+/** The run of a world: it starts, pods are deleted while things go wrong, all heals, and all quota must come back. */
 import { uniform } from "../../src/util/rng.ts";
 import { Chaos } from "./actors/chaos.ts";
 import { Deleters } from "./actors/deleters.ts";

@@ -12,7 +12,7 @@ function* tasks(seeds: number): Generator<RunTask> {
   for (let seed = 1; seed <= seeds; seed += 1) yield { ...short, seed };
 }
 
-/** Runs the seeds from 1 to `seeds` on all cores: no rule breaks, and each admits more than three deletions on average. */
+/** Runs the seeds from 1 to `seeds` on all cores: no rule breaks, and on average more than 3 deletions are admitted. */
 export async function assertSeedsHold(t: TestContext, seeds: number): Promise<void> {
   const pool = new RunPool();
   t.after(() => pool.stop());

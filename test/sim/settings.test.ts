@@ -26,7 +26,7 @@ test("a wrong number is answered with the variable, its value and what is allowe
   assert.match(problem({ MINUTES: "Infinity" }), /^MINUTES="Infinity"/);
 });
 
-test("only one kind of run at a time", () => {
+test("only one kind of run may be asked for at a time", () => {
   assert.equal(good({ REPORT: "1", SPEED: "0" }).mode, "report");
   assert.match(problem({ REPORT: "1", SPEED: "1" }), /^SPEED="1": not together with REPORT=1/);
   assert.match(problem({ REPORT: "yes" }), /^REPORT="yes": 1 or 0 is needed/);

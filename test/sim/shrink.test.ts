@@ -23,7 +23,7 @@ function pretend(isBad: (task: RunTask) => boolean): {
   };
 }
 
-test("what is left are the faults and the size that the finding needs", async () => {
+test("shrinking leaves the faults and the size that the finding needs", async () => {
   const needed: readonly FaultClass[] = ["watch-lag", "crashes"];
   const { run } = pretend((task) => {
     const { faults, webhooks, cells, podsPerCell } = planOf(task);
@@ -45,7 +45,7 @@ test("what is left are the faults and the size that the finding needs", async ()
   assert.ok(said.length > 0);
 });
 
-test("another kind of finding does not count", async () => {
+test("a smaller world with another kind of finding does not count", async () => {
   const { run } = pretend(() => true);
   const failing = await run({ seed: 1 });
   const other = async (task: RunTask): Promise<RunOutcome> =>

@@ -44,9 +44,7 @@ const simplifications: readonly ((size: Size) => PlanSettings)[] = [
   ({ deletionsPerSecond }) => ({ deletionsPerSecond: deletionsPerSecond / 2 }),
 ];
 
-/**
- * The finding without what differs between two runs: numbers, ids, names of cells, and the state that follows in braces.
- */
+/** The finding without what differs between two runs: numbers, ids, names of cells, and the state in braces. */
 export function kindOf(finding: string): string {
   const [firstLine = ""] = finding.split("\n", 1);
   return firstLine

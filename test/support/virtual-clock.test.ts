@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { sleep } from "../../src/util/clock.ts";
 import { createSeededRng } from "./seeded-rng.ts";
 import { createVirtualClock } from "./virtual-clock.ts";

@@ -70,7 +70,9 @@ function actsOf({ acts }: ChartData, { x }: Scale): string {
   return acts
     .map(({ title, fromMs, toMs }, index) => {
       const from = x(fromMs);
-      const band = `<rect class="band${index % 2}" x="${from}" y="${top - 20}" width="${Math.max(0, x(toMs) - from).toFixed(1)}" height="${height - top - bottom + 20}"/>`;
+      const band =
+        `<rect class="band${index % 2}" x="${from}" y="${top - 20}" ` +
+        `width="${Math.max(0, x(toMs) - from).toFixed(1)}" height="${height - top - bottom + 20}"/>`;
       return `${band}<text class="act" x="${from + 6}" y="${top - 7}">${escapeXml(title)}</text>`;
     })
     .join("");
@@ -125,7 +127,9 @@ function labelsOf(data: ChartData, { y }: Scale): string {
 export function chartSvg(data: ChartData): string {
   const scale = scaleOf(data);
   const { x, y } = scale;
-  const summary = `Available pods of ${data.service} over time, with and without Podseidon, against the floor of ${data.floor}; the table has the figures.`;
+  const summary =
+    `Available pods of ${data.service} over time, with and without Podseidon, against the floor of ` +
+    `${data.floor}; the table has the figures.`;
   const path = (tone: string, points: readonly Point[], untilMs: number): string =>
     points.length === 0
       ? ""

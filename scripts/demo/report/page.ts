@@ -17,8 +17,8 @@ export interface ReportData {
 const styleSheet = `
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5c6877; --paper: #ffffff; --panel: #f5f7f9; --rule: #dde2e8;
   --with: #0b6bcb; --without: #d1453b; --floor: #6b7685; --good: #16794a; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6eaef; --soft: #9aa6b4; --paper: #14181e; --panel: #1c222a; --rule: #303945;
-  --with: #5cb0ff; --without: #ff7b6e; --floor: #aab4c0; --good: #57c98a; } }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6eaef; --soft: #9aa6b4; --paper: #14181e; --panel: #1c222a;
+  --rule: #303945; --with: #5cb0ff; --without: #ff7b6e; --floor: #aab4c0; --good: #57c98a; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; }
 main { max-width: 62rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
@@ -28,27 +28,34 @@ p { margin: .4rem 0; max-width: 46rem; } .soft, footer { color: var(--soft); }
 .verdict p { margin: 0; } .verdict.broken { border-color: var(--without); }
 /* On a narrow screen a chart begins scrolled to its right end, where the disaster is. */
 figure .scroll { direction: rtl; } figure svg { direction: ltr; min-width: 42rem; }
-figure { margin: 1.1rem 0 0; } figcaption { font-weight: 600; } figcaption span { font-weight: 400; color: var(--soft); }
+figure { margin: 1.1rem 0 0; } figcaption { font-weight: 600; }
+figcaption span { font-weight: 400; color: var(--soft); }
 svg { display: block; width: 100%; height: auto; font: 12px system-ui, sans-serif; fill: var(--ink); }
 .band0 { fill: var(--panel); } .band1 { fill: var(--rule); opacity: .55; } .act, .tick { fill: var(--soft); }
 .grid { stroke: var(--rule); } .floorline { stroke: var(--floor); stroke-width: 1.5; stroke-dasharray: 6 4; }
 .mark { stroke: var(--soft); stroke-dasharray: 2 3; } .marktext { fill: var(--soft); }
-.line { fill: none; stroke-width: 2.2; stroke-linejoin: round; } .line.with { stroke: var(--with); } .line.without { stroke: var(--without); }
-.label { font-weight: 600; } .label.with { fill: var(--with); } .label.without { fill: var(--without); } .label.floor { fill: var(--floor); }
+.line { fill: none; stroke-width: 2.2; stroke-linejoin: round; } 
+.line.with { stroke: var(--with); } .line.without { stroke: var(--without); }
+.label { font-weight: 600; } .label.with { fill: var(--with); } .label.without { fill: var(--without); }
+.label.floor { fill: var(--floor); }
 .scroll { overflow-x: auto; }
-blockquote { margin: .6rem 0; max-width: 46rem; padding: .7rem 1rem; background: var(--panel); overflow-wrap: anywhere; }
+blockquote { margin: .6rem 0; max-width: 46rem; padding: .7rem 1rem; background: var(--panel);
+  overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin-top: .5rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .35rem .9rem; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; padding-left: 0; } th { color: var(--soft); font-weight: 500; font-size: .9rem; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; }
+th { color: var(--soft); font-weight: 500; font-size: .9rem; }
 td.with { color: var(--with); font-weight: 600; } td.without { color: var(--without); font-weight: 600; }
-ol { padding: 0; list-style: none; } ol li { display: flex; gap: 1rem; } ol time { min-width: 4rem; text-align: right; color: var(--soft); font-variant-numeric: tabular-nums; }
+ol { padding: 0; list-style: none; } ol li { display: flex; gap: 1rem; }
+ol time { min-width: 4rem; text-align: right; color: var(--soft); font-variant-numeric: tabular-nums; }
 `;
 
 function tableOf(services: readonly ServiceResult[]): string {
   const rows = services.map(({ name, replicas, floor, lowestWith, lowestWithout, deletions }) => {
     const { tried, admitted, refused, unanswered } = deletions;
     const counts = [tried, admitted, refused, unanswered].map((value) => `<td>${value}</td>`).join("");
-    return `<tr><td>${escapeXml(name)}</td><td>${replicas}</td><td>${floor}</td><td class="with">${lowestWith}</td><td class="without">${lowestWithout}</td>${counts}</tr>`;
+    const lowest = `<td class="with">${lowestWith}</td><td class="without">${lowestWithout}</td>`;
+    return `<tr><td>${escapeXml(name)}</td><td>${replicas}</td><td>${floor}</td>${lowest}${counts}</tr>`;
   });
   const heads = [
     "service",
@@ -79,7 +86,8 @@ function refusalBox({ refusal }: ReportData): string {
 export function reportPage(data: ReportData): string {
   const charts = data.charts.map(
     (chart) =>
-      `<figure><figcaption>${escapeXml(chart.service)} <span>available pods over all clusters, ${chart.replicas} replicas</span></figcaption><div class="scroll">${chartSvg(chart)}</div></figure>`,
+      `<figure><figcaption>${escapeXml(chart.service)} <span>available pods over all clusters, ` +
+      `${chart.replicas} replicas</span></figcaption><div class="scroll">${chartSvg(chart)}</div></figure>`,
   );
   const remarks = data.remarks.map(
     ({ atMs, text }) => `<li><time>${secondsText(atMs)} s</time><span>${escapeXml(text)}</span></li>`,
@@ -95,17 +103,18 @@ export function reportPage(data: ReportData): string {
 <body>
 <main>
 <h1>A fleet that keeps its floor</h1>
-<p class="soft">Three services, spread over three worker clusters. Podseidon counts their pods over all clusters and refuses each deletion
-that would take a service under its floor.</p>
+<p class="soft">Three services, spread over three worker clusters. Podseidon counts their pods over all clusters and
+refuses each deletion that would take a service under its floor.</p>
 ${verdictBox(data)}
 ${charts.join("\n")}
-<p class="soft">The red line is a second run of the same disaster, in which no webhook is configured. It is drawn so that both disasters
-begin at the same moment.</p>
+<p class="soft">The red line is a second run of the same disaster, in which no webhook is configured. It is drawn so
+that both disasters begin at the same moment.</p>
 <h2>In figures</h2>
 ${tableOf(data.services)}
-<p class="soft">Lowest: available pods (ready and not being deleted) after every single change of a pod. With Podseidon that covers the whole run,
-without it the disaster and the seconds before. Deletions are the requests of the runaway controller while Podseidon was on; it tries again what was refused.
-No answer: the webhook replica was killed before it could answer, and the API server refused.</p>
+<p class="soft">Lowest: available pods (ready and not being deleted) after every single change of a pod. With Podseidon
+that covers the whole run, without it the disaster and the seconds before. Deletions are the requests of the runaway
+controller while Podseidon was on; it tries again what was refused. No answer: the webhook replica was killed before it
+could answer, and the API server refused.</p>
 ${refusalBox(data)}
 <h2>What happened</h2>
 <ol>${remarks.join("")}</ol>

@@ -45,7 +45,8 @@ function serviceLines(service: ServiceView, columns: number, style: Style): stri
       ? ""
       : `  floor ${String(floor).padStart(3)}  lowest ${String(lowest ?? available).padStart(3)}`;
   return [
-    `${style.paint("strong", ` ${name}`.padEnd(nameWidth))} ${bar(style, tone, width, available, replicas, floor)} ${style.paint(tone, count)}${limits}`,
+    `${style.paint("strong", ` ${name}`.padEnd(nameWidth))} ` +
+      `${bar(style, tone, width, available, replicas, floor)} ${style.paint(tone, count)}${limits}`,
     ...cells.map((cell) => {
       // On the scale of the service, so that the cells' bars add up to the service's.
       const ofCell = bar(style, "plain", width, cell.available, replicas, undefined);

@@ -27,8 +27,10 @@ const classes: Readonly<Record<string, string>> = {
   "31": "bad",
 };
 
-const styleSheet = `text { font: ${fontSize}px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #d5dbe3; white-space: pre; }
-.strong { font-weight: 700; fill: #ffffff; } .dim { fill: #7d8896; } .good { fill: #57c98a; } .warn { fill: #e8c35a; } .bad { fill: #ff7b6e; }`;
+const fonts = `${fontSize}px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace`;
+const tones = ".good { fill: #57c98a; } .warn { fill: #e8c35a; } .bad { fill: #ff7b6e; }";
+const styleSheet = `text { font: ${fonts}; fill: #d5dbe3; white-space: pre; }
+.strong { font-weight: 700; fill: #ffffff; } .dim { fill: #7d8896; } ${tones}`;
 
 function textLine(line: string, index: number): string {
   // Odd parts are the codes, even ones the text between them.
@@ -49,7 +51,9 @@ function textLine(line: string, index: number): string {
     const x = (margin + start * glyphWidth).toFixed(1);
     const length = (text.length * glyphWidth).toFixed(1);
     const className = tone === "" ? "" : ` class="${tone}"`;
-    svg += `<text${className} x="${x}" y="${y}" textLength="${length}" lengthAdjust="spacingAndGlyphs">${escapeXml(text)}</text>\n`;
+    svg +=
+      `<text${className} x="${x}" y="${y}" textLength="${length}" lengthAdjust="spacingAndGlyphs">` +
+      `${escapeXml(text)}</text>\n`;
   }
   return svg;
 }
@@ -58,7 +62,9 @@ function textLine(line: string, index: number): string {
 export function terminalSvg(lines: readonly string[], { columns, rows }: Size): string {
   const width = Math.ceil(columns * glyphWidth + 2 * margin);
   const height = rows * lineHeight + 2 * margin;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="make demo: the services stand on their floors">
+  const size = `viewBox="0 0 ${width} ${height}" width="${width}"`;
+  const label = "make demo: the services stand on their floors";
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" aria-label="${label}">
 <style>${styleSheet}</style>
 <rect width="${width}" height="${height}" rx="10" fill="#14181e"/>
 ${lines.map(textLine).join("")}</svg>
@@ -85,7 +91,8 @@ const state: DemoState = {
   act: {
     title: "Act 4: kill -9 in the middle of it",
     words:
-      "webhook-1 is killed with 175 reviews under way. The other goes on: each admission is recorded before it is answered, so none is forgotten.",
+      "webhook-1 is killed with 175 reviews under way. The other goes on: each admission is recorded " +
+      "before it is answered, so none is forgotten.",
   },
   services: [
     service("search", 90, [

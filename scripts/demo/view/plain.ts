@@ -24,6 +24,8 @@ export function plainStatus({ elapsedMs, services, reviews, roles }: DemoState):
     ({ name, available, floor }) => `${name} ${available}${floor === undefined ? "" : ` (floor ${floor})`}`,
   );
   const { admitted, refused, waiting, unanswered } = reviews;
-  const asked = `deletions: ${admitted} admitted, ${refused} refused, ${waiting} waiting${unanswered === 0 ? "" : `, ${unanswered} without answer`}`;
+  const asked =
+    `deletions: ${admitted} admitted, ${refused} refused, ${waiting} ` +
+    `waiting${unanswered === 0 ? "" : `, ${unanswered} without answer`}`;
   return timed(elapsedMs, [counts.join("  "), ...(roles.length === 0 ? [] : [asked])]);
 }

@@ -4,12 +4,12 @@
  * eviction removes it.
  */
 import { formatMicroTime } from "../../api/micro-time.ts";
+import { type PodRecord } from "../../api/pod.ts";
 import { newerResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { bucketKind, totalWeight } from "./bucket.ts";
 import { withoutDigests } from "./compaction.ts";
-import { type Disruption } from "../reserve/disruption.ts";
 import { digestOfUID } from "./uid-digest.ts";
 
 /**
@@ -23,13 +23,20 @@ const deletesPerCellMax = 2000;
  */
 const evictionsPerCellMax = 700;
 
+/** A deletion (DELETE pods) or an eviction (CREATE pods/eviction) of one pod. */
+export interface PodDeletion {
+  readonly operation: "delete" | "evict";
+  readonly cellID: string;
+  readonly pod: PodRecord;
+}
+
 export interface RecordContext {
   readonly now: EpochMicros;
   readonly requiresPodName: (cellID: string) => boolean;
 }
 
 export interface Recorded {
-  /** The buckets with the disruption recorded; not compacted. */
+  /** The buckets with the deletion recorded; not compacted. */
   readonly buckets: readonly Bucket[];
   /** The pod held a bucket already, so that nothing was added to the weight. */
   readonly isRepeated: boolean;
@@ -37,8 +44,8 @@ export interface Recorded {
   readonly isTakenOut: boolean;
 }
 
-export function record(buckets: readonly Bucket[], disruption: Disruption, context: RecordContext): Recorded {
-  const { pod, operation } = disruption;
+export function record(buckets: readonly Bucket[], deletion: PodDeletion, context: RecordContext): Recorded {
+  const { pod, operation } = deletion;
   const digest = digestOfUID(pod.uid);
   const others: Bucket[] = [];
   let isRepeated = false;
@@ -72,7 +79,7 @@ export function record(buckets: readonly Bucket[], disruption: Disruption, conte
   }
   const single: Bucket = {
     startTime,
-    ...(context.requiresPodName(disruption.cellID) ? { podName: pod.name } : {}),
+    ...(context.requiresPodName(deletion.cellID) ? { podName: pod.name } : {}),
     podUID: pod.uid,
     ...(hasVersion ? { podResourceVersion: version } : {}),
   };
@@ -80,7 +87,7 @@ export function record(buckets: readonly Bucket[], disruption: Disruption, conte
 }
 
 /** True when the cell cannot take the admission of one more pod. */
-export function isFull(buckets: readonly Bucket[], disruption: Disruption): boolean {
+export function isFull(buckets: readonly Bucket[], deletion: PodDeletion): boolean {
   if (totalWeight(buckets) < Math.min(deletesPerCellMax, evictionsPerCellMax)) return false;
   let deletes = 0;
   let evictions = 0;
@@ -90,5 +97,5 @@ export function isFull(buckets: readonly Bucket[], disruption: Disruption): bool
     else if (kind.kind === "single" && kind.version !== undefined) deletes += 1;
     else evictions += 1;
   }
-  return disruption.operation === "evict" ? evictions >= evictionsPerCellMax : deletes >= deletesPerCellMax;
+  return deletion.operation === "evict" ? evictions >= evictionsPerCellMax : deletes >= deletesPerCellMax;
 }

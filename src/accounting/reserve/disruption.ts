@@ -2,15 +2,12 @@
  * What a requested deletion means for one PodProtector that counts the pod (design 2.2): nothing, a record, or quota.
  */
 import { epochMicrosOf, type MicroTime } from "../../api/micro-time.ts";
-import { type PodRecord } from "../../api/pod.ts";
 import { type EpochMicros } from "../../util/clock.ts";
+import { type PodDeletion } from "../history/record.ts";
 import { availableFrom, canMeet, type HealthCriterion } from "../count/health-criterion.ts";
 
-/** A deletion (DELETE pods) or an eviction (CREATE pods/eviction) of one pod, as one PodProtector sees it. */
-export interface Disruption {
-  readonly operation: "delete" | "evict";
-  readonly cellID: string;
-  readonly pod: PodRecord;
+/** The deletion of one pod, as one PodProtector sees it. */
+export interface Disruption extends PodDeletion {
   readonly criterion: HealthCriterion;
   /** spec.selector matches the pod; false = it is only counted. */
   readonly isProtected: boolean;

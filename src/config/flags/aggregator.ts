@@ -39,7 +39,11 @@ export const aggregatorFlags = {
       "informer-synctime-algorithm": flag(
         choice("NAME", ["observed", "clock", "status", "managed-fields", "annotation"]),
         "observed",
-        "How the aggregator knows that an admitted deletion is part of its counts. observed (recommended) compares the versions of the pod. The others compare times, and may let workloads fall below what must stay when the watch lags: an admission settles when the time of a newer pod event is later. That time is its arrival (clock), the latest time in the pod's metadata and conditions (status), the latest time in its metadata and managedFields (managed-fields), or an annotation.",
+        "How the aggregator knows that an admitted deletion is part of its counts. observed (recommended) " +
+          "compares the versions of the pod. The others compare times, and may let workloads fall below what must " +
+          "stay when the watch lags: an admission settles when the time of a newer pod event is later. That time " +
+          "is its arrival (clock), the latest time in the pod's metadata and conditions (status), the latest time " +
+          "in its metadata and managedFields (managed-fields), or an annotation.",
       ),
       "informer-synctime-algorithm.annotation-key": flag(
         text("KEY", {
@@ -47,17 +51,21 @@ export const aggregatorFlags = {
           problemOf: (value) => (value === "" ? undefined : labelKeyProblem(value)),
         }),
         "",
-        "With annotation: the key of the pod annotation that a patched API server sets on every write. Its value is an RFC 3339 time with at most nine fractional digits, such as 2026-01-02T03:04:05.678901Z or 2026-01-02T05:04:05+02:00, truncated to microseconds. Any other value is ignored.",
+        "With annotation: the key of the pod annotation that a patched API server sets on every write. Its value " +
+          "is an RFC 3339 time with at most nine fractional digits, such as 2026-01-02T03:04:05.678901Z or " +
+          "2026-01-02T05:04:05+02:00, truncated to microseconds. Any other value is ignored.",
       ),
       "settlement-fence-delay": flag(
         durationMs({ min: "positive" }),
         10_000,
-        "How long an admitted pod may stay alive before the aggregator fences it: a patch gives it a new version, so that the admitted deletion can no longer commit.",
+        "How long an admitted pod may stay alive before the aggregator fences it: a patch gives it a new " +
+          "version, so that the admitted deletion can no longer commit.",
       ),
       "settle-window": flag(
         durationMs({ min: "positive" }),
         75_000,
-        "How long an admitted pod may stay alive before the admission counts as unused, where fencing cannot prove it: for evictions, and when the aggregator may not patch pods. API requests take at most 60s.",
+        "How long an admitted pod may stay alive before the admission counts as unused, where fencing cannot " +
+          "prove it: for evictions, and when the aggregator may not patch pods. API requests take at most 60s.",
       ),
       ...queueFlags,
       ...prefixed("leader-elector-", electorFlags("podseidon-aggregator", "worker")),

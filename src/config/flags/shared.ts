@@ -60,7 +60,8 @@ export const sharedFlags = {
       "max-concurrent-lag": flag(
         int({ min: 0, max: int32Max }),
         0,
-        "Maximum number of unsettled admissions of a PodProtector over all cells; 0 means no limit. A PodProtector may override it.",
+        "Maximum number of unsettled admissions of a PodProtector over all cells; 0 means no limit. A " +
+          "PodProtector may override it.",
       ),
       "compact-threshold": flag(
         int({ min: 1, max: int32Max }),
@@ -70,7 +71,8 @@ export const sharedFlags = {
       "aggregation-rate": flag(
         durationMs({ min: "zero" }),
         1_000,
-        "Time from a pod event to the next count, before jitter. A PodProtector may override it. Upstream's default is 5s.",
+        "Time from a pod event to the next count, before jitter. A PodProtector may override it. Upstream's " +
+          "default is 5s.",
       ),
     }),
   ),

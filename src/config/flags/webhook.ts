@@ -61,28 +61,34 @@ export const webhookFlags = {
       "client-ca-file": flag(
         text("PATH"),
         "",
-        "PEM file with the CAs of client certificates; reloaded when it changes. If set, HTTPS clients need a certificate that one of these CAs has signed.",
+        "PEM file with the CAs of client certificates; reloaded when it changes. If set, HTTPS clients need a " +
+          "certificate that one of these CAs has signed.",
       ),
       "client-allowed-names": flag(
         list("NAME,...", certificateNameProblem),
         [],
-        "With a client CA: the common names or subject alternative names (DNS, IP, URI, email) of allowed clients; other clients get a 403. Empty allows every certificate of the CA.",
+        "With a client CA: the common names or subject alternative names (DNS, IP, URI, email) of allowed " +
+          "clients; other clients get a 403. Empty allows every certificate of the CA.",
       ),
       "drain-delay": flag(
         durationMs({ min: "zero" }),
         3_000,
-        "How long to keep serving reviews after the signal to stop, while readiness already fails, so that no API server meets a closed port. At most 45s.",
+        "How long to keep serving reviews after the signal to stop, while readiness already fails, so that no " +
+          "API server meets a closed port. At most 45s.",
       ),
       "dry-run": flag(bool(), false, "Admit every deletion, and do everything else as usual."),
       "core-unavailable-policy": flag(
         choice("POLICY", ["refuse", "last-known"]),
         "refuse",
-        "While writes to the core cluster fail: refuse deletions that need quota, or admit them against the last known quota. The label podseidon.kubewharf.io/core-unavailable-policy of a namespace in the core cluster takes precedence.",
+        "While writes to the core cluster fail: refuse deletions that need quota, or admit them against the last " +
+          "known quota. The label podseidon.kubewharf.io/core-unavailable-policy of a namespace in the core " +
+          "cluster takes precedence.",
       ),
       "core-unavailable-replicas": flag(
         int({ min: 1, max: 1_000 }),
         3,
-        "With last-known: the number of webhook replicas. Each replica may use its share of the quota, so that all replicas together never exceed it.",
+        "With last-known: the number of webhook replicas. Each replica may use its share of the quota, so that " +
+          "all replicas together never exceed it.",
       ),
     }),
     ...prefixed("webhook-handler-", {
@@ -94,7 +100,8 @@ export const webhookFlags = {
       "retry-backoff-base": flag(
         durationMs({ min: "zero" }),
         100,
-        "Minimum delay before a retry of a status write that failed or keeps conflicting. The first conflicts are retried at once.",
+        "Minimum delay before a retry of a status write that failed or keeps conflicting. The first conflicts " +
+          "are retried at once.",
       ),
       "retry-jitter": flag(durationMs({ min: "zero" }), 100, "Maximum random delay that is added to it."),
       ...prefixed("health-criterion-scheduled-", criterionFlags("Scheduled")),
@@ -117,7 +124,8 @@ export const webhookFlags = {
     "webhook-worker-client-provider": flag(
       choice("HOW", ["none", "single", "map"]),
       "none",
-      "How to read the pod of an eviction: none (evictions are refused), single (one worker cluster for all cells), or map (one worker cluster per cell).",
+      "How to read the pod of an eviction: none (evictions are refused), single (one worker cluster for all " +
+        "cells), or map (one worker cluster per cell).",
     ),
     ...prefixed("webhook-worker-client-provider.single-kube-", kubeFlags),
     ...prefixed("webhook-worker-client-provider.map-", {

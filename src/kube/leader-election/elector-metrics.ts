@@ -1,4 +1,4 @@
-/** Metrics of an elector, named as upstream's. */
+/** Metrics of an elector, with upstream's names (docs/compatibility.md#metrics). */
 import { type Metrics } from "../../util/metrics.ts";
 
 export interface ElectorMetrics {
@@ -12,10 +12,13 @@ export function createElectorMetrics(
   leadingSeconds: () => number,
 ): ElectorMetrics {
   const names = ["cluster_class", "elector_name", "identity"];
-  const events = metrics.counter("leader_event", "Leadership acquired and lost", [...names, "event"]);
+  const events = metrics.counter("leader_event", "Changes of leadership, by event: acquired or lost", [
+    ...names,
+    "event",
+  ]);
   const heartbeat = metrics.gauge(
     "leader_heartbeat",
-    "Seconds since the Lease was acquired; 0 while another leads",
+    "Seconds since leadership was acquired; 0 while another process leads",
     names,
   );
   metrics.onScrape(() => heartbeat.set(labels, leadingSeconds()));

@@ -1,12 +1,12 @@
 /**
- * A candidate for a Lease, with client-go's protocol. It does not fence: a process that hangs may believe for a moment
- * that it still leads. What must not happen twice is guarded by versions (compare-and-swap), never by leadership.
- *
- * No time in the Lease is compared with a clock: a candidate times on its own monotonic clock how long the record has
- * not changed.
+ * A candidate for a Lease, with client-go's protocol.
+ * - It does not fence: a process that hangs may believe for a moment that it still leads. What must not happen twice is
+ *   guarded by versions (compare-and-swap), never by leadership.
+ * - No time in the Lease is compared with a clock. A candidate measures on its own monotonic clock for how long the
+ *   record has not changed.
  */
 import { assert } from "../../util/assert.ts";
-import { type Clock } from "../../util/clock.ts";
+import { type Clock, later, longAgo, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
 import { type Rng } from "../../util/rng.ts";
@@ -43,7 +43,7 @@ export interface ElectorOptions {
 /** What an attempt to take or keep the Lease found. */
 export type Attempt =
   | { readonly type: "held" }
-  /** Somebody else holds it, or was faster. */
+  /** Another process holds it, or was faster. */
   | { readonly type: "other"; readonly holder: string }
   | { readonly type: "failed"; readonly reason: string };
 
@@ -57,10 +57,10 @@ export class Elector {
   readonly #metrics: ElectorMetrics;
   #observed: ObservedLease | undefined;
   /** When the record was first seen as it is. */
-  #observedAtMs = 0;
+  #observedAtMs: MonotonicMs = longAgo;
   /** Start of the last successful renewal; undefined while not leading. */
-  #renewedAtMs: number | undefined;
-  #acquiredAtMs = 0;
+  #renewedAtMs: MonotonicMs | undefined;
+  #acquiredAtMs: MonotonicMs = longAgo;
 
   constructor(options: ElectorOptions) {
     const invalid = electionProblem(options.config, "leader-elector-");
@@ -84,7 +84,7 @@ export class Elector {
     return !this.config.enable || this.#renewedAtMs !== undefined;
   }
 
-  /** The holder as last seen; undefined = not known, or nobody. */
+  /** The holder as last seen; undefined = unknown, or there is none. */
   holder(): string | undefined {
     return this.#observed?.record.holderIdentity === "" ? undefined : this.#observed?.record.holderIdentity;
   }
@@ -92,17 +92,17 @@ export class Elector {
   /** Readiness check: fails when this process leads and has not renewed for a whole lease duration. */
   check(): string | undefined {
     if (this.#renewedAtMs === undefined) return undefined;
-    const silentMs = this.clock.monotonicMs() - this.#renewedAtMs;
-    return silentMs <= this.config.leaseDurationMs
+    const ageMs = this.clock.monotonicMs() - this.#renewedAtMs;
+    return ageMs <= this.config.leaseDurationMs
       ? undefined
-      : `the Lease ${this.config.namespace}/${this.config.name} has not been renewed for ${Math.round(silentMs)} ms`;
+      : `the Lease ${this.config.namespace}/${this.config.name} has not been renewed for ${Math.round(ageMs)} ms`;
   }
 
   /** Milliseconds for which leadership is certain without a further renewal; 0 or less = it must be given up. */
   leadershipLeftMs(): number {
     return this.#renewedAtMs === undefined
       ? 0
-      : this.#renewedAtMs + this.config.renewDeadlineMs - this.clock.monotonicMs();
+      : later(this.#renewedAtMs, this.config.renewDeadlineMs) - this.clock.monotonicMs();
   }
 
   /**
@@ -110,24 +110,23 @@ export class Elector {
    * write must be known.
    */
   async tryAcquireOrRenew(timeoutMs: number, readSignal?: AbortSignal): Promise<Attempt> {
-    const startedMs = this.clock.monotonicMs();
-    const endMs = startedMs + timeoutMs;
+    const startedAtMs = this.clock.monotonicMs();
+    const endAtMs = later(startedAtMs, timeoutMs);
     try {
       // A holder writes on what it wrote last; only a conflict makes it read.
       if (!this.#isHolderAsSeen()) {
-        const taken = await this.#readUntilFree(endMs, readSignal);
+        const taken = await this.#readUntilFree(endAtMs, readSignal);
         if (taken !== undefined) return taken;
       }
       const now = this.clock.epochMicros();
-      await this.#write(heldBy(this.identity, this.config.leaseDurationMs, now, this.#observed?.record), endMs);
+      await this.#write(heldBy(this.identity, this.config.leaseDurationMs, now, this.#observed?.record), endAtMs);
     } catch (error) {
       if (!isKubeError(error)) throw error;
-      return this.#afterError(error, endMs, readSignal);
+      return this.#afterError(error, endAtMs, readSignal);
     }
-    if (this.#renewedAtMs === undefined) this.#acquiredAtMs = startedMs;
-    // From before the request: others may have seen the renewal earlier than we got the answer, never the other way
-    // round.
-    this.#renewedAtMs = startedMs;
+    if (this.#renewedAtMs === undefined) this.#acquiredAtMs = startedAtMs;
+    // The moment before the request: others may have seen the renewal before its answer arrived here, never after.
+    this.#renewedAtMs = startedAtMs;
     return { type: "held" };
   }
 
@@ -136,9 +135,9 @@ export class Elector {
   }
 
   /** Reads the Lease; an attempt of type "other" while it cannot be taken. */
-  async #readUntilFree(endMs: number, signal: AbortSignal | undefined): Promise<Attempt | undefined> {
+  async #readUntilFree(endAtMs: MonotonicMs, signal: AbortSignal | undefined): Promise<Attempt | undefined> {
     try {
-      this.#observe(decodeLease(await this.#request("GET", undefined, endMs, signal)));
+      this.#observe(decodeLease(await this.#request("GET", undefined, endAtMs, signal)));
     } catch (error) {
       if (!isKubeError(error, "notFound")) throw error;
       this.#observed = undefined;
@@ -147,17 +146,17 @@ export class Elector {
     const holder = this.holder();
     if (holder === undefined || holder === this.identity) return undefined;
     const other: Attempt = { type: "other", holder };
-    // Another has led since our last renewal, even if it is gone by now: our leadership was interrupted.
+    // Another process has led since our last renewal, even if it has ended by now: our leadership was interrupted.
     if (this.#renewedAtMs !== undefined) return other;
-    const expiresAtMs = this.#observedAtMs + (this.#observed?.record.leaseDurationSeconds ?? 0) * 1000;
-    return this.clock.monotonicMs() < expiresAtMs ? other : undefined;
+    const durationMs = (this.#observed?.record.leaseDurationSeconds ?? 0) * 1000;
+    return this.clock.monotonicMs() < later(this.#observedAtMs, durationMs) ? other : undefined;
   }
 
-  async #afterError(error: Error, endMs: number, signal: AbortSignal | undefined): Promise<Attempt> {
+  async #afterError(error: Error, endAtMs: MonotonicMs, signal: AbortSignal | undefined): Promise<Attempt> {
     if (isKubeError(error, "conflict", "alreadyExists", "notFound")) {
-      // Somebody wrote meanwhile: look who. The next attempt writes, if it is still free or ours.
+      // Another writer was faster: find out which. The next attempt writes, if the Lease is still free or ours.
       try {
-        const taken = await this.#readUntilFree(endMs, signal);
+        const taken = await this.#readUntilFree(endAtMs, signal);
         if (taken !== undefined) return taken;
       } catch (readError) {
         if (!isKubeError(readError)) throw readError;
@@ -166,10 +165,10 @@ export class Elector {
     return { type: "failed", reason: error.message };
   }
 
-  async #write(record: LeaseRecord, endMs: number): Promise<void> {
+  async #write(record: LeaseRecord, endAtMs: MonotonicMs): Promise<void> {
     const method = this.#observed === undefined ? "POST" : "PUT";
     const body = encodeLease(this.config, record, this.#observed);
-    this.#observe(decodeLease(await this.#request(method, body, endMs, undefined)));
+    this.#observe(decodeLease(await this.#request(method, body, endAtMs, undefined)));
   }
 
   #observe(lease: ObservedLease): void {
@@ -182,7 +181,7 @@ export class Elector {
   async #request(
     method: "GET" | "POST" | "PUT",
     body: unknown,
-    endMs: number,
+    endAtMs: MonotonicMs,
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
     const { namespace, name } = this.config;
@@ -190,50 +189,50 @@ export class Elector {
       method,
       path: resourcePath(leaseResource, method === "POST" ? { namespace } : { namespace, name }),
       ...(body !== undefined && { body }),
-      timeoutMs: Math.max(0, endMs - this.clock.monotonicMs()),
+      timeoutMs: Math.max(0, endAtMs - this.clock.monotonicMs()),
       ...(signal !== undefined && { signal }),
     });
   }
 
-  /** Tells metrics and log that leadership began. */
+  /** Reports to metrics and log that leadership began. */
   announceAcquired(): void {
     this.#metrics.event("acquired");
-    this.logger.info("Acquired the Lease and leads", { identity: this.identity });
+    this.logger.info("Acquired leader lease", { identity: this.identity });
   }
 
-  /** Leadership is over; somebody else may take the Lease when its time is up. */
+  /** Leadership is lost; another process may take the Lease when it expires. */
   giveUp(reason: string): void {
     this.#renewedAtMs = undefined;
     this.#metrics.event("lost");
-    this.logger.warn("Lost the Lease and leads no more", { identity: this.identity, reason, holder: this.holder() });
+    this.logger.warn("Lost leadership", { identity: this.identity, reason, holder: this.holder() });
   }
 
-  /** Gives the Lease away so that another takes it at once. Best effort: when the write fails, its time runs out. */
+  /** Releases the Lease so that another process takes it at once. Best effort: when the write fails, it expires. */
   async release(): Promise<void> {
     const observed = this.#observed;
     if (!this.#isHolderAsSeen() || observed === undefined) return;
     this.#renewedAtMs = undefined;
     this.#metrics.event("lost");
-    const endMs = this.clock.monotonicMs() + this.config.renewDeadlineMs;
+    const endAtMs = later(this.clock.monotonicMs(), this.config.renewDeadlineMs);
     try {
-      await this.#writeRelease(observed.record, endMs);
-      this.logger.info("Released the Lease", { identity: this.identity });
+      await this.#writeRelease(observed.record, endAtMs);
+      this.logger.info("Released leader lease", { identity: this.identity });
     } catch (error) {
       if (!isKubeError(error)) throw error;
-      this.logger.warn("Cannot release the Lease; its time will run out", { err: error });
+      this.logger.warn("Failed to release leader lease; it will expire", { err: error });
     }
   }
 
-  async #writeRelease(record: LeaseRecord, endMs: number): Promise<void> {
+  async #writeRelease(record: LeaseRecord, endAtMs: MonotonicMs): Promise<void> {
     try {
-      await this.#write(released(this.clock.epochMicros(), record), endMs);
+      await this.#write(released(this.clock.epochMicros(), record), endAtMs);
     } catch (error) {
       if (!isKubeError(error, "conflict")) throw error;
-      // The answer to our own last renewal may have been lost, or somebody touched a label.
-      const lease = decodeLease(await this.#request("GET", undefined, endMs, undefined));
+      // The answer to our own last renewal may have been lost, or a label may have changed.
+      const lease = decodeLease(await this.#request("GET", undefined, endAtMs, undefined));
       if (lease.record.holderIdentity !== this.identity) throw error;
       this.#observe(lease);
-      await this.#write(released(this.clock.epochMicros(), lease.record), endMs);
+      await this.#write(released(this.clock.epochMicros(), lease.record), endAtMs);
     }
   }
 }

@@ -6,11 +6,11 @@ import { KubeError } from "../kube-client.ts";
 export const leaseResource = { group: "coordination.k8s.io", version: "v1", resource: "leases" } as const;
 
 /**
- * What of the spec belongs to the election. Times are MicroTime texts, kept as they are: nobody compares them with a
+ * What of the spec belongs to the election. Times are MicroTime texts, kept as they are: they are never compared with a
  * clock.
  */
 export interface LeaseRecord {
-  /** "" = nobody. */
+  /** "" = none. */
   readonly holderIdentity: string;
   readonly leaseDurationSeconds: number;
   readonly acquireTime: string | undefined;
@@ -75,23 +75,23 @@ export function heldBy(
   previous: LeaseRecord | undefined,
 ): LeaseRecord {
   const time = formatMicroTime(now);
-  const kept = previous?.holderIdentity === identity;
+  const isKept = previous?.holderIdentity === identity;
   return {
     holderIdentity: identity,
     leaseDurationSeconds: leaseSeconds(leaseDurationMs),
-    acquireTime: kept ? (previous.acquireTime ?? time) : time,
+    acquireTime: isKept ? (previous.acquireTime ?? time) : time,
     renewTime: time,
-    // A created Lease starts at 0; each change of the holder counts one, also from nobody.
-    leaseTransitions: previous === undefined ? 0 : previous.leaseTransitions + (kept ? 0 : 1),
+    // A created Lease starts at 0; each change of the holder adds one, also from none.
+    leaseTransitions: previous === undefined ? 0 : previous.leaseTransitions + (isKept ? 0 : 1),
   };
 }
 
-/** Whole seconds, rounded up: others must not think that we have lost it earlier than we do. */
+/** Whole seconds, rounded up: others must not consider it lost earlier than this process does. */
 function leaseSeconds(leaseDurationMs: number): number {
   return Math.ceil(leaseDurationMs / 1000);
 }
 
-/** The record that gives the Lease away: nobody holds it, and one second is the shortest duration that is valid. */
+/** The record of a released Lease: without a holder, and with the shortest duration that is valid, one second. */
 export function released(now: EpochMicros, previous: LeaseRecord): LeaseRecord {
   const time = formatMicroTime(now);
   return {

@@ -1,15 +1,17 @@
-/** Runs a piece of work while this process leads, and stands again when leadership was lost. */
+/** Runs a piece of work while this process leads, and tries to acquire the Lease again when leadership was lost. */
 import { sleep } from "../../util/clock.ts";
 import { uniform } from "../../util/rng.ts";
 import { retryJitterFactor } from "../../config/election-rule.ts";
 import { type Elector } from "./elector.ts";
 
 /**
- * Waits for leadership and runs `work` with a signal that aborts when leadership is lost or `signal` aborts; `work`
- * then finishes what it has taken on and resolves. Loss: waits for `work` and stands as a candidate again. `signal`:
- * goes on renewing until `work` has finished, then releases the Lease and resolves. Also resolves, after a release,
- * when `work` ends by itself. Rejects only with what `work` rejects with; the Lease is then left to run out, since
- * nobody knows what is still going on. With election disabled it runs `work` at once.
+ * Waits for leadership, then runs `work` with a signal. `work` finishes what it has begun and resolves when that signal
+ * aborts, which means one of two things:
+ * - Leadership is lost. Waits for `work`, then tries to acquire the Lease again.
+ * - `signal` aborted. Renews the Lease until `work` has finished, then releases it and resolves.
+ *
+ * When `work` ends by itself, the Lease is released too. Rejects only with what `work` rejects with; the Lease is then
+ * left to expire, since parts of `work` may still run. With election disabled `work` runs at once.
  */
 export async function runElected(
   elector: Elector,
@@ -24,10 +26,10 @@ export async function runElected(
   }
 }
 
-/** Stands as a candidate. False when `signal` aborted before. */
+/** Tries until the Lease is acquired. False when `signal` aborted before. */
 async function acquire(elector: Elector, signal: AbortSignal): Promise<boolean> {
   const { config, clock, rng, logger } = elector;
-  logger.info("Stands as a candidate for the Lease", { identity: elector.identity });
+  logger.info("Acquiring leader lease", { identity: elector.identity });
   let holder = "";
   for (;;) {
     const attempt = await elector.tryAcquireOrRenew(config.renewDeadlineMs, signal);
@@ -36,10 +38,10 @@ async function acquire(elector: Elector, signal: AbortSignal): Promise<boolean> 
       await elector.release();
     }
     if (signal.aborted) return false;
-    if (attempt.type === "failed") logger.warn("Cannot acquire the Lease", { reason: attempt.reason });
+    if (attempt.type === "failed") logger.warn("Failed to acquire leader lease", { reason: attempt.reason });
     else if (attempt.type === "other" && attempt.holder !== holder) {
       holder = attempt.holder;
-      logger.info("Another process leads", { holder });
+      logger.info("Another process is the leader", { holder });
     }
     // As client-go waits: between 1 and 2.2 periods.
     await sleep(clock, config.retryPeriodMs * (1 + uniform(rng, 0, retryJitterFactor)), signal);
@@ -47,7 +49,7 @@ async function acquire(elector: Elector, signal: AbortSignal): Promise<boolean> 
   }
 }
 
-/** Works and renews side by side. "lost": stand again. "finished": the work ended while we still led. */
+/** Works and renews side by side. "lost": another may lead now. "finished": the work ended while we still led. */
 async function lead(
   elector: Elector,
   signal: AbortSignal,
@@ -76,7 +78,7 @@ async function lead(
   }
 }
 
-/** Renews until `done` aborts; then undefined. Else the reason why leadership is over. */
+/** Renews until `done` aborts; then undefined. Otherwise the reason why leadership is lost. */
 async function renew(elector: Elector, done: AbortSignal): Promise<string | undefined> {
   const { config, clock, logger } = elector;
   // A slow acquisition has used up a part of the deadline: the first renewal must still have time.
@@ -85,10 +87,11 @@ async function renew(elector: Elector, done: AbortSignal): Promise<string | unde
     await sleep(clock, pauseMs, done);
     if (done.aborted) return undefined;
     const leftMs = elector.leadershipLeftMs();
-    if (leftMs <= 0) return `it could not be renewed within ${config.renewDeadlineMs} ms`;
+    if (leftMs <= 0) return `it was not renewed within ${config.renewDeadlineMs} ms`;
     const attempt = await elector.tryAcquireOrRenew(leftMs);
-    if (attempt.type === "other") return `"${attempt.holder}" holds it`;
-    if (attempt.type === "failed" && !done.aborted) logger.warn("Cannot renew the Lease", { reason: attempt.reason });
+    if (attempt.type === "other") return `it is held by "${attempt.holder}"`;
+    if (attempt.type === "failed" && !done.aborted)
+      logger.warn("Failed to renew leader lease", { reason: attempt.reason });
     // Never beyond the deadline, also when the last attempt ended shortly before it.
     pauseMs = Math.min(config.retryPeriodMs, elector.leadershipLeftMs());
   }

@@ -3,7 +3,7 @@ import { annotations } from "../../api/v1alpha1/names.ts";
 import { type MessageReader } from "./message-reader.ts";
 
 export const initialEventsEndAnnotation = "k8s.io/initial-events-end";
-/** Others may hold kilobytes, and nobody here reads them. */
+/** Others may hold kilobytes, and are never read here. */
 const wantedAnnotations: ReadonlySet<string> = new Set([initialEventsEndAnnotation, annotations.updateTriggerTime]);
 
 interface ObjectMeta {

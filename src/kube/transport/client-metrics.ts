@@ -1,4 +1,4 @@
-/** Metrics of the transport, named as upstream's (client-go's), plus the cluster's address as `host`. */
+/** Metrics of the transport, with client-go's names, as upstream has them, and the cluster's address as `host`. */
 import { type Metrics } from "../../util/metrics.ts";
 
 export interface ClientMetrics {
@@ -16,20 +16,20 @@ export function createClientMetrics(metrics: Metrics, host: string): ClientMetri
     "method",
     "host",
   ]);
-  const retries = metrics.counter("kube_client_request_retries_total", "Requests sent again by the client itself", [
+  const retries = metrics.counter("kube_client_request_retries_total", "Retries by the client itself", [
     "code",
     "verb",
     "host",
   ]);
   const duration = metrics.histogram(
     "kube_client_request_duration_seconds",
-    "Time until the header of the answer",
+    "Seconds until the response header",
     ["verb", "host"],
     durationSeconds,
   );
   const limiter = metrics.histogram(
     "kube_client_rate_limiter_duration_seconds",
-    "Time that requests waited for the client-side QPS limit",
+    "Seconds that requests waited for the client-side QPS limit",
     ["verb", "host"],
     durationSeconds,
   );

@@ -13,6 +13,7 @@ import type { ClusterConfig } from "../../config/config.ts";
 import { type CreateDispatchers } from "./connections.ts";
 import { createCredentialSource } from "./credentials.ts";
 import { createDeadline, type Deadline } from "./deadline.ts";
+import { type Environment } from "./exec-plugin.ts";
 import { createSender, nameOf, type Sender } from "./sender.ts";
 
 export interface KubeClientDeps {
@@ -20,6 +21,8 @@ export interface KubeClientDeps {
   readonly rng: Rng;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Where a pod finds its API server, and what exec plugins inherit. Default: no variables. */
+  readonly environment?: Environment;
   /** Default: sockets. */
   readonly dispatchers?: CreateDispatchers;
 }
@@ -28,9 +31,9 @@ export interface KubeClientDeps {
  * Longer than any write that etcd is expected to finish, and shorter than the API server's own limits of 34 s and 60 s.
  */
 const timeoutMsDefault = 30_000;
-/** The server said "later" twice and still is not ready: that is for the caller's own backoff. */
+/** After the server said "later" twice, the caller's own backoff decides. */
 const busyRetriesMax = 2;
-/** One closed keep-alive connection is normal; twice in a row means that the server is away. */
+/** One closed keep-alive connection is normal; two in a row mean that the server is down. */
 const networkRetriesMax = 1;
 /** So that not all clients come back in the same millisecond. */
 const retryJitterMs = 250;
@@ -46,7 +49,7 @@ export async function createKubeClient(
 ): Promise<KubeClient> {
   const { clock } = deps;
   const logger = deps.logger.with({ cluster });
-  const source = await createCredentialSource(config, { clock, logger });
+  const source = await createCredentialSource(config, { ...deps, logger });
   const { host } = new URL((await source.current()).server);
   const metrics = createClientMetrics(deps.metrics, host);
   const sender = createSender(config, { ...deps, logger }, source, metrics);

@@ -1,5 +1,5 @@
 /**
- * The connections of one cluster: one pool for requests and one for watches, made anew when the TLS material was
+ * The connections of one cluster: one pool for requests and one for watches. They are replaced when the TLS material was
  * rotated.
  */
 import { Agent, ProxyAgent, type Dispatcher } from "undici";
@@ -71,7 +71,7 @@ function openSockets(credentials: Credentials): Dispatchers {
   return {
     requests: createDispatcher(credentials, { connections: requestSockets }),
     // Each watch holds its own connection for minutes; their number is that of the informers. None is used again (that
-    // is what no pipelining means): the next watch may land on another replica, and a sick one does not keep its
+    // is what no pipelining means): the next watch may reach another replica, so a replica in trouble does not keep its
     // watchers.
     streams: createDispatcher(credentials, { connections: null, pipelining: 0 }),
   };

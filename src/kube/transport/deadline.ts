@@ -1,4 +1,4 @@
-/** One signal for the three ends of a request: the caller's signal, the deadline and, for a stream, silence. */
+/** One signal for the three ends of a request: the caller's signal, the deadline and, for a stream, a time without data. */
 import { EventEmitter } from "node:events";
 import { type Clock } from "../../util/clock.ts";
 import { KubeError } from "../kube-client.ts";
@@ -34,7 +34,7 @@ export function createDeadline(
   let controller: AbortController | undefined;
   let lengthMs = timeoutMs;
   let sinceMs = clock.monotonicMs();
-  let idle = false;
+  let isIdle = false;
   let error: KubeError | undefined;
 
   const end = (reason: KubeError): void => {
@@ -49,7 +49,7 @@ export function createDeadline(
   const onTimer = (): void => {
     const leftMs = remainingMs();
     if (leftMs > 0) timer = clock.setTimer(leftMs, onTimer);
-    else end(new KubeError("timeout", `${what}: ${idle ? "no data" : "no answer"} for ${lengthMs} ms`));
+    else end(new KubeError("timeout", `${what}: ${isIdle ? "no data" : "no answer"} for ${lengthMs} ms`));
   };
   let timer = clock.setTimer(timeoutMs, onTimer);
   function clear(): void {
@@ -71,7 +71,7 @@ export function createDeadline(
     remainingMs,
     error: () => error,
     extend(idleMs) {
-      idle = true;
+      isIdle = true;
       lengthMs = idleMs;
       sinceMs = clock.monotonicMs();
       timer.cancel();

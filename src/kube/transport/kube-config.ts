@@ -1,19 +1,29 @@
 /**
- * Loads a kubeconfig, or the ServiceAccount of the own pod, with client-node, and closes the gaps of client-node 2.0.1:
- * it ignores the standard `tokenFile`, `as-uid` and `as-groups`, leaves the line break at the end of an in-cluster
- * token, tells exec plugins nothing (KUBERNETES_EXEC_INFO), ignores the cluster's CA when there is no user, and refuses
- * http servers.
+ * Finds out how to reach a cluster, and as whom: from a kubeconfig, from the URL of a server, or from the pod that this
+ * process runs in. client-node reads the entries of a kubeconfig. What it drops (`tokenFile`, `as-uid`, `as-groups`) is
+ * read here. Only its small parser is loaded, not its class KubeConfig:
+ * docs/decisions/0012-kubeconfig-by-client-node.md.
  */
+import { isIPv6 } from "node:net";
 import path from "node:path";
-import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
+import {
+  type Cluster,
+  newClusters,
+  newContexts,
+  newUsers,
+  type User,
+} from "@kubernetes/client-node/dist/config_types.js";
 import { load } from "js-yaml";
 import { StartError } from "../../lifecycle/component.ts";
 import { readRegularFile } from "../../util/regular-file.ts";
 import type { ClusterConfig } from "../../config/config.ts";
-import { superviseExecPlugin, type ExecPlugin } from "./exec-plugin.ts";
+import { AuthProvider } from "./auth-provider.ts";
+import { type CredentialPlugin, type Environment, ExecPlugin } from "./exec-plugin.ts";
 
 /** Ten times what a kubeconfig of 100 clusters with certificates inside takes. */
 const kubeConfigBytesMax = 4 * 1024 * 1024;
+/** Where the kubelet puts the ServiceAccount of a pod. */
+const serviceAccountRoot = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 export interface Impersonation {
   readonly username: string;
@@ -22,17 +32,26 @@ export interface Impersonation {
 }
 
 export interface LoadedKubeConfig {
-  readonly kubeConfig: KubeConfig;
   /** URL of the API server without a trailing slash. */
   readonly server: string;
   readonly proxyUrl: string | undefined;
+  /** What the entries of the current context say; the paths of files are absolute. */
+  readonly cluster: Pick<Cluster, "caData" | "caFile" | "skipTLSVerify" | "tlsServerName">;
+  readonly user: Pick<User, "certData" | "certFile" | "keyData" | "keyFile" | "token" | "username" | "password">;
   /** File that holds the bearer token and is read again when it is rotated. */
   readonly tokenFile: string | undefined;
   readonly impersonation: Impersonation | undefined;
-  /** Runs when `kubeConfig` needs new credentials and the user has one. */
-  readonly plugin: ExecPlugin;
+  /** What else has to be asked for credentials. It remembers them, so it lasts as long as this. */
+  readonly plugin: CredentialPlugin | undefined;
   /** For messages: `kubeconfig "/path"` or `in-cluster configuration`. */
   readonly origin: string;
+}
+
+/** The entries of one context. */
+interface Entries {
+  readonly cluster: Cluster;
+  readonly user: User;
+  readonly rawUser: RawUser;
 }
 
 /** What of a user entry client-node does not keep. */
@@ -43,15 +62,16 @@ interface RawUser {
   readonly "as-groups"?: unknown;
 }
 
+const anonymous: User = { name: "anonymous" };
+
 /**
  * Loads what `config` names. Throws a StartError of one line. `inClusterRoot` is put before the paths of the
  * ServiceAccount (tests).
  */
-export function loadKubeConfig(config: ClusterConfig, inClusterRoot = ""): LoadedKubeConfig {
+export function loadKubeConfig(config: ClusterConfig, environment: Environment, inClusterRoot = ""): LoadedKubeConfig {
   const origin = originOf(config);
   try {
-    const { kubeConfig, rawUser } = loadFrom(config, inClusterRoot);
-    return { ...complete(kubeConfig, rawUser, config), origin };
+    return { ...resolve(entriesOf(config, environment, inClusterRoot), config, environment), origin };
   } catch (error) {
     throw startErrorOf(origin, error);
   }
@@ -76,84 +96,86 @@ export function startErrorOf(origin: string, error: unknown): StartError {
   return new StartError(`${origin}: cannot read "${file}": ${reasons[code] ?? firstLine}`, { cause: error });
 }
 
-function loadFrom(config: ClusterConfig, inClusterRoot: string): { kubeConfig: KubeConfig; rawUser: RawUser } {
-  const kubeConfig = new KubeConfig();
-  if (config.kubeConfigPath !== "") {
-    const text = readRegularFile(config.kubeConfigPath, kubeConfigBytesMax);
-    const document = load(text);
-    if (typeof document !== "object" || document === null) throw new Error("it is not a YAML mapping");
-    kubeConfig.loadFromString(text);
-    const root = path.dirname(path.resolve(config.kubeConfigPath));
-    kubeConfig.makePathsAbsolute(root);
-    return { kubeConfig, rawUser: rawUserOf(document, kubeConfig, root) };
-  }
-  if (config.master !== "") {
-    kubeConfig.loadFromClusterAndUser(
-      { name: "cluster", server: config.master, skipTLSVerify: false },
-      { name: "anonymous" },
-    );
-    return { kubeConfig, rawUser: {} };
-  }
-  kubeConfig.loadFromCluster(inClusterRoot);
-  // client-node builds the URL of the two variables without looking whether they are set.
-  if (kubeConfig.getCurrentCluster()?.server.includes("undefined") !== false) {
+function entriesOf(config: ClusterConfig, environment: Environment, inClusterRoot: string): Entries {
+  if (config.kubeConfigPath !== "") return entriesOfFile(config.kubeConfigPath);
+  if (config.master === "") return entriesOfPod(environment, inClusterRoot);
+  const cluster = { name: "cluster", server: config.master, skipTLSVerify: false };
+  return { cluster, user: anonymous, rawUser: {} };
+}
+
+/** The entries of the current context of a kubeconfig. */
+function entriesOfFile(file: string): Entries {
+  const document = load(readRegularFile(file, kubeConfigBytesMax));
+  if (typeof document !== "object" || document === null) throw new Error("it is not a YAML mapping");
+  const raw = document as Readonly<Record<"clusters" | "contexts" | "users" | "current-context", unknown>>;
+  const [clusters, contexts, users] = [newClusters(raw.clusters), newContexts(raw.contexts), newUsers(raw.users)];
+
+  const context = contexts.find(({ name }) => name === raw["current-context"]);
+  if (context === undefined) throw new Error("it has no current context");
+  const cluster = clusters.find(({ name }) => name === context.cluster);
+  if (cluster === undefined) throw new Error(`the cluster "${context.cluster}" of the current context is missing`);
+  // Declared as always there, but a context may name no user.
+  const userName = context.user as string | undefined;
+  const user = userName === undefined ? anonymous : users.find(({ name }) => name === userName);
+  if (user === undefined) throw new Error(`the user "${userName}" of the current context is missing`);
+
+  const root = path.dirname(path.resolve(file));
+  const rawUsers = raw.users as readonly { readonly name?: unknown; readonly user?: RawUser | null }[] | undefined;
+  const rawUser = rawUsers?.find(({ name }) => name === userName)?.user ?? {};
+  return {
+    cluster: { ...cluster, ...(cluster.caFile && { caFile: path.resolve(root, cluster.caFile) }) },
+    user: {
+      ...user,
+      ...(user.certFile && { certFile: path.resolve(root, user.certFile) }),
+      ...(user.keyFile && { keyFile: path.resolve(root, user.keyFile) }),
+    },
+    rawUser: {
+      ...rawUser,
+      ...(typeof rawUser.tokenFile === "string" && { tokenFile: path.resolve(root, rawUser.tokenFile) }),
+    },
+  };
+}
+
+/** Ports on which client-node expects HTTP: a proxy in the pod. */
+const inClusterHttpPorts: ReadonlySet<string> = new Set(["80", "8080", "8001"]);
+
+/** The ServiceAccount of the pod. */
+function entriesOfPod(environment: Environment, inClusterRoot: string): Entries {
+  const host = environment["KUBERNETES_SERVICE_HOST"] ?? "";
+  const port = environment["KUBERNETES_SERVICE_PORT"] ?? "";
+  if (host === "" || port === "") {
     throw new Error(
       "not running in a Kubernetes pod (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set), and no kubeconfig and no API server URL are given",
     );
   }
-  const tokenFile: unknown = kubeConfig.getCurrentUser()?.authProvider?.config?.tokenFile;
-  return { kubeConfig, rawUser: { tokenFile } };
+  const root = `${inClusterRoot}${serviceAccountRoot}`;
+  const scheme = inClusterHttpPorts.has(port) ? "http" : "https";
+  const server = `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  const cluster = { name: "in-cluster", server, caFile: `${root}/ca.crt`, skipTLSVerify: false };
+  return { cluster, user: anonymous, rawUser: { tokenFile: `${root}/token` } };
 }
 
-/** The current user's entry as it stands in the file, its token path made absolute. */
-function rawUserOf(document: object, kubeConfig: KubeConfig, root: string): RawUser {
-  const name = kubeConfig.getCurrentUser()?.name;
-  const { users } = document as { users?: readonly { readonly name?: unknown; readonly user?: RawUser | null }[] };
-  const user = users?.find((entry) => entry.name === name)?.user ?? {};
-  return typeof user.tokenFile === "string" ? { ...user, tokenFile: path.resolve(root, user.tokenFile) } : user;
-}
-
-function complete(kubeConfig: KubeConfig, rawUser: RawUser, config: ClusterConfig): Omit<LoadedKubeConfig, "origin"> {
-  const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
-  if (context === null) throw new Error(`it has no current context`);
-  const cluster = kubeConfig.getCurrentCluster();
-  if (cluster === null) throw new Error(`the cluster "${context.cluster}" of the current context is missing`);
-  if (context.user === undefined) {
-    (context as { user: string }).user = "anonymous";
-    kubeConfig.addUser({ name: "anonymous" });
-  }
-  const user = kubeConfig.getCurrentUser();
-  if (user === null) throw new Error(`the user "${context.user}" of the current context is missing`);
-
-  // The interface of client-node declares these fields read-only; we hold the only copy.
-  const writableCluster = cluster as { server: string; skipTLSVerify: boolean };
-  if (config.master !== "") writableCluster.server = config.master;
-  if (!writableCluster.server.includes("://")) writableCluster.server = `http://${writableCluster.server}`;
-  const server = serverUrl(writableCluster.server);
-  if (server.startsWith("http:")) writableCluster.skipTLSVerify = true;
-  const tokenFile = typeof rawUser.tokenFile === "string" ? rawUser.tokenFile : undefined;
-  const writableUser = user as { authProvider?: unknown; token?: unknown; exec?: unknown; impersonateUser?: unknown };
-  if (tokenFile !== undefined) {
-    // The file is read here, and its content goes before a token in the kubeconfig, as in client-go.
-    delete writableUser.authProvider;
-    delete writableUser.token;
-  }
-  delete writableUser.impersonateUser;
-  if (user.exec) writableUser.exec = describeToPlugin(user.exec);
+function resolve(
+  { cluster, user, rawUser }: Entries,
+  config: ClusterConfig,
+  environment: Environment,
+): Omit<LoadedKubeConfig, "origin"> {
   return {
-    kubeConfig,
-    server,
+    server: serverUrl(config.master === "" ? cluster.server : config.master),
     proxyUrl: proxyUrl(cluster.proxyUrl),
-    tokenFile,
+    cluster,
+    user,
+    tokenFile: typeof rawUser.tokenFile === "string" ? rawUser.tokenFile : undefined,
     impersonation: impersonationOf(config, rawUser),
-    plugin: superviseExecPlugin(kubeConfig),
+    plugin: pluginOf(user, environment),
   };
 }
 
 function serverUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const full = text.includes("://") ? text : `http://${text}`;
+  const url = URL.canParse(full) ? new URL(full) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol)) {
-    throw new Error(`"${text}" is not a URL of an API server`);
+    throw new Error(`"${full}" is not a URL of an API server`);
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
@@ -164,19 +186,17 @@ function proxyUrl(text: string | undefined): string | undefined {
   throw new Error(`proxy-url "${text}" is not an http or https URL (no other proxies are supported)`);
 }
 
-/** Plugins of large providers refuse to run without this variable (client authentication API of Kubernetes). */
-function describeToPlugin(exec: { apiVersion?: string; env?: { name: string; value: string }[] | null }): unknown {
-  const info = {
-    apiVersion: exec.apiVersion ?? "client.authentication.k8s.io/v1",
-    kind: "ExecCredential",
-    spec: { interactive: false },
-  };
-  return { ...exec, env: [...(exec.env ?? []), { name: "KUBERNETES_EXEC_INFO", value: JSON.stringify(info) }] };
+function pluginOf(user: User, environment: Environment): CredentialPlugin | undefined {
+  const provider = user.authProvider as { readonly config?: { readonly exec?: unknown } | null } | null | undefined;
+  // Before `exec` was a field of its own, it was one of a provider.
+  const exec: unknown = user.exec ?? provider?.config?.exec;
+  if (exec) return new ExecPlugin(exec, environment);
+  return provider ? new AuthProvider(provider) : undefined;
 }
 
 /**
- * The flags go before the kubeconfig, as a whole: mixing the groups of one with the name of the other would grant too
- * much.
+ * The flags take precedence over the kubeconfig, as a whole: mixing the groups of one with the name of the other would
+ * grant too much.
  */
 function impersonationOf(config: ClusterConfig, rawUser: RawUser): Impersonation | undefined {
   const { impersonateUsername: username, impersonateUid: uid, impersonateGroups: groups } = config;

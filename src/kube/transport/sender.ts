@@ -24,8 +24,8 @@ interface Reply extends Answer {
 }
 
 export interface Sender {
-  /** Resolves with a 2xx answer; `streaming` = with its header, on a connection of its own. Throws KubeError. */
-  send(request: KubeRequest, deadline: Deadline, streaming: boolean): Promise<Reply>;
+  /** Resolves with a 2xx answer; `isStreaming` = with its header, on a connection of its own. Throws KubeError. */
+  send(request: KubeRequest, deadline: Deadline, isStreaming: boolean): Promise<Reply>;
   destroy(): Promise<void>;
 }
 
@@ -41,41 +41,41 @@ export function createSender(
 ): Sender {
   const { clock, logger } = deps;
   const connections = createConnections(
-    (err) => logger.warn("Cannot close old connections", { err }),
+    (err) => logger.warn("Failed to close old connections", { err }),
     deps.dispatchers,
   );
   const limitRate = createRateLimit(config, clock, metrics);
   const attempt = createAttempt(config, connections, clock, metrics);
   /**
-   * Kept until this process ends: a server that learns protobuf later goes on with JSON, which is slower and otherwise
+   * Kept until this process ends: a server that supports protobuf later still gets JSON, which is slower and otherwise
    * the same.
    */
-  let protobufRefused = false;
+  let isProtobufRefused = false;
 
   return {
-    async send(request, deadline, streaming) {
+    async send(request, deadline, isStreaming) {
       await limitRate(request, deadline);
-      for (let refreshed = false; ;) {
+      for (let isRefreshed = false; ;) {
         const current = source.current();
         // An exec plugin may hang.
         const credentials = current instanceof Promise ? await deadline.race(current) : current;
-        const protobuf = request.preferProtobuf === true && !protobufRefused;
+        const isProtobuf = request.preferProtobuf === true && !isProtobufRefused;
         let error: KubeError;
         try {
-          const reply = await attempt(request, credentials, deadline, streaming, protobuf ? eitherType : jsonType);
+          const reply = await attempt(request, credentials, deadline, isStreaming, isProtobuf ? eitherType : jsonType);
           if (isSuccess(reply.code)) return reply;
           error = errorOfAnswer(nameOf(request), reply);
         } catch (thrown) {
           if (!isKubeError(thrown)) throw thrown;
           error = thrown;
         }
-        if (protobuf && isRefusalOfType(error.code)) {
-          protobufRefused = true;
-          logger.info("The server refuses protobuf, going on with JSON", { err: error });
+        if (isProtobuf && isRefusalOfType(error.code)) {
+          isProtobufRefused = true;
+          logger.info("The server rejects protobuf, using JSON", { err: error });
         } else {
-          if (refreshed || !(error.kind === "unauthorized" || isDistrust(error))) throw error;
+          if (isRefreshed || !(error.kind === "unauthorized" || isDistrust(error))) throw error;
           if (!(await deadline.race(source.refresh(credentials)))) throw error;
-          refreshed = true;
+          isRefreshed = true;
         }
         metrics.retried(request.method, error.code);
       }
@@ -88,22 +88,22 @@ type Attempt = (
   request: KubeRequest,
   credentials: Credentials,
   deadline: Deadline,
-  streaming: boolean,
+  isStreaming: boolean,
   accept: string,
 ) => Promise<Reply>;
 
 /** Sends a request once; resolves with whatever the server answers. */
 function createAttempt(config: ClusterConfig, connections: Connections, clock: Clock, metrics: ClientMetrics): Attempt {
-  return async (request, credentials, deadline, streaming, accept) => {
-    // The emitter tells of what is still to come.
+  return async (request, credentials, deadline, isStreaming, accept) => {
+    // The emitter reports only an abort that is still to come.
     const ended = deadline.error();
     if (ended !== undefined) throw ended;
     const what = nameOf(request);
     const { requests, streams, origin, pathPrefix } = connections.of(credentials);
     const startedMs = clock.monotonicMs();
-    let answered = false;
+    let isAnswered = false;
     const onHeader = (code: number | undefined): void => {
-      answered = true;
+      isAnswered = true;
       metrics.attempt(request.method, code, (clock.monotonicMs() - startedMs) / 1000);
     };
     const options = {
@@ -116,7 +116,7 @@ function createAttempt(config: ClusterConfig, connections: Connections, clock: C
       reset: false,
     };
     try {
-      if (!streaming) {
+      if (!isStreaming) {
         const dispatcher = request.newConnection === true ? streams : requests;
         return await exchange(dispatcher, options, { what, deadline, onHeader });
       }
@@ -127,7 +127,7 @@ function createAttempt(config: ClusterConfig, connections: Connections, clock: C
         ? { code, headers, body: Buffer.alloc(0), stream: body }
         : { code, headers, body: await readBytes(body, errorBodyBytesMax, what, deadline) };
     } catch (error) {
-      if (!answered) onHeader(undefined);
+      if (!isAnswered) onHeader(undefined);
       throw deadline.error() ?? (isKubeError(error) ? error : networkError(what, error));
     }
   };

@@ -1,7 +1,7 @@
 /**
- * What an informer knows: store, version and sync state. Applies what the server sent and calls the handlers, in that
- * order.
+ * What an informer knows: store, version and sync state. It first applies what the server sent, then calls the handlers.
  */
+import { type ObjectKey, objectKey } from "../../api/object-key.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Decode, type InformerEvent, type InformerHandler, type Stored } from "../informer.ts";
@@ -13,11 +13,11 @@ export type ObjectFrame = Exclude<WatchFrame, { readonly type: "bookmark" }>;
 export class Cache<T extends Stored> {
   readonly store = new Store<T>();
   readonly handlers: InformerHandler<T>[] = [];
-  synced = false;
+  /** The handlers have processed a whole list. */
+  isSynced = false;
   /** Everything up to it has been delivered to the handlers. */
   version: ResourceVersion | undefined;
-  /** Nothing is delivered any more. */
-  stopped = false;
+  #isStopped = false;
   readonly #decode: Decode<T>;
   readonly #logger: Logger;
   readonly #countDecodeError: () => void;
@@ -28,14 +28,19 @@ export class Cache<T extends Stored> {
     this.#countDecodeError = countDecodeError;
   }
 
+  /** From now on nothing is delivered to the handlers. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   /** Adds a listed object to `objects`, which `replace` takes later. */
-  stage(objects: Map<string, T>, raw: unknown): void {
+  stage(objects: Map<ObjectKey, T>, raw: unknown): void {
     const object = this.#decoded(raw);
     if (object !== undefined) objects.set(object.key, object);
   }
 
   /** Like `stage`, for an event between the initial ones of a WatchList. */
-  stageFrame(objects: Map<string, T>, frame: ObjectFrame): void {
+  stageFrame(objects: Map<ObjectKey, T>, frame: ObjectFrame): void {
     if (frame.type === "deleted") objects.delete(rawKey(frame.object));
     else this.stage(objects, frame.object);
   }
@@ -44,9 +49,9 @@ export class Cache<T extends Stored> {
    * Swaps the content for a complete list made at `version`. A lower version than before is taken as it is: the history
    * was reset.
    */
-  replace(objects: Map<string, T>, version: ResourceVersion): void {
+  replace(objects: Map<ObjectKey, T>, version: ResourceVersion): void {
     if (this.version !== undefined && compareResourceVersions(version, this.version) < 0) {
-      this.#logger.warn("The list is older than what was known: the server's history was reset, or it lags behind", {
+      this.#logger.warn("The list is older than the cache: the server's history was reset, or the server lags behind", {
         listVersion: version,
         knownVersion: this.version,
       });
@@ -54,12 +59,12 @@ export class Cache<T extends Stored> {
       this.version = undefined;
     }
     this.#emit(this.store.replace(objects));
-    if (this.stopped) return;
-    const first = !this.synced;
+    if (this.#isStopped) return;
+    const isFirst = !this.isSynced;
     this.#advance(version);
-    this.synced = true;
+    this.isSynced = true;
     for (const handler of this.handlers) {
-      if (!this.stopped) handler.onListed?.(first);
+      if (!this.#isStopped) handler.onListed?.(isFirst);
     }
   }
 
@@ -67,7 +72,7 @@ export class Cache<T extends Stored> {
   apply(frame: WatchFrame): void {
     if (this.version !== undefined && compareResourceVersions(frame.version, this.version) <= 0) return;
     if (frame.type !== "bookmark") this.#emit(this.#eventsOf(frame));
-    if (!this.stopped) this.#advance(frame.version);
+    if (!this.#isStopped) this.#advance(frame.version);
   }
 
   #eventsOf(frame: ObjectFrame): Generator<InformerEvent<T>, void, undefined> {
@@ -82,7 +87,7 @@ export class Cache<T extends Stored> {
   #emit(events: Iterable<InformerEvent<T>>): void {
     for (const event of events) {
       for (const handler of this.handlers) {
-        if (this.stopped) return;
+        if (this.#isStopped) return;
         handler.onEvent(event);
       }
     }
@@ -91,7 +96,7 @@ export class Cache<T extends Stored> {
   #advance(version: ResourceVersion): void {
     this.version = version;
     for (const handler of this.handlers) {
-      if (!this.stopped) handler.onProgress?.(version);
+      if (!this.#isStopped) handler.onProgress?.(version);
     }
   }
 
@@ -99,15 +104,15 @@ export class Cache<T extends Stored> {
     const object = this.#decode(raw);
     if (object === undefined) {
       this.#countDecodeError();
-      this.#logger.warn("An object cannot be used and is treated as absent", { key: rawKey(raw) });
+      this.#logger.warn("Invalid object, treated as absent", { key: rawKey(raw) });
     }
     return object;
   }
 }
 
 /** The key of an object that could not be decoded. */
-function rawKey(raw: unknown): string {
+function rawKey(raw: unknown): ObjectKey {
   const metadata = (raw as RawObject | null | undefined)?.metadata;
-  const name = String(metadata?.name);
-  return typeof metadata?.namespace === "string" && metadata.namespace !== "" ? `${metadata.namespace}/${name}` : name;
+  const namespace = typeof metadata?.namespace === "string" ? metadata.namespace : "";
+  return objectKey(namespace, String(metadata?.name));
 }

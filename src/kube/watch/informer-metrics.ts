@@ -11,18 +11,17 @@ export function createInformerMetrics(metrics: Metrics, labels: MetricLabels, si
   const names = ["cluster", "informer"];
   const silence = metrics.gauge(
     "kube_informer_watch_silence_seconds",
-    "Seconds since news of the objects last came (event, bookmark, list); +Inf before the first list",
+    "Seconds since the last event, bookmark or list; +Inf before the first list",
     names,
   );
   metrics.onScrape(() => silence.set(labels, silentMs() / 1000));
-  const relists = metrics.counter(
-    "kube_informer_relists_total",
-    "Lists after the first one, by what made them necessary",
-    [...names, "reason"],
-  );
+  const relists = metrics.counter("kube_informer_relists_total", "Lists after the first one, by reason", [
+    ...names,
+    "reason",
+  ]);
   const decodeErrors = metrics.counter(
     "kube_informer_decode_errors_total",
-    "Objects that could not be used and are treated as absent",
+    "Invalid objects, which are treated as absent",
     names,
   );
   return {

@@ -15,13 +15,13 @@ export interface ListScope {
 
 /** client-go's page: a few MiB of pods, so neither side holds much at once. */
 const pageSize = 500;
-/** Five million objects: more than etcd holds. A server that always says "continue" must not loop us. */
+/** Five million objects: more than etcd holds. A server that always says "continue" must not cause an endless loop. */
 const pagesMax = 10_000;
 
 /**
  * Lists page by page and calls `onItem` with each raw object. Resolves to the version of the list, which is that of its
  * first page: all pages show the same moment. Throws KubeError, of kind "gone" when the list took so long that its
- * moment was compacted away; what `onItem` received until then is worth nothing. `onPage` is a sign of life.
+ * moment was compacted away; what `onItem` received until then is void. `onPage` is called for each page that arrives.
  */
 export async function listAll(
   client: KubeClient,

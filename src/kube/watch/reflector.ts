@@ -1,7 +1,8 @@
 /** Runs the phases of state.ts against the server and feeds the cache: one loop, which pulls. */
+import { type ObjectKey } from "../../api/object-key.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { assert } from "../../util/assert.ts";
-import { type Clock, sleep } from "../../util/clock.ts";
+import { type Clock, longAgo, type MonotonicMs, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
 import { type Rng, uniform } from "../../util/rng.ts";
@@ -11,7 +12,7 @@ import { type Backoff, type Burden, createBackoff } from "./backoff.ts";
 import { Cache } from "./cache.ts";
 import { listAll, listBarrier, type ListScope } from "./list-pages.ts";
 import { createInformerMetrics, type InformerMetrics } from "./informer-metrics.ts";
-import { nextStep, type Ending, type ListMethod, type State } from "./state.ts";
+import { firstState, listBy, nextStep, type Ending, type State } from "./state.ts";
 import { readFrames } from "./watch-stream.ts";
 
 export interface InformerOptions<T extends Stored> extends ListScope {
@@ -41,7 +42,7 @@ const idleTimeoutMs = 150_000;
  */
 const shortWatchMs = 1_000;
 
-/** kube-apiserver asks for seconds; something on the way that asks for an hour must not make us blind for so long. */
+/** kube-apiserver asks for seconds. A proxy that asks for an hour must not leave the cache without news for so long. */
 const retryAfterMsMax = 60_000;
 
 /**
@@ -58,13 +59,13 @@ class Reflector<T extends Stored> implements Informer<T> {
   readonly #metrics: InformerMetrics;
   readonly #backoff: Backoff;
   readonly #path: string;
-  #started = false;
-  #relistRequested = false;
-  #lastHeardMs = Number.NEGATIVE_INFINITY;
-  #lastError: string | undefined;
-  #preferred: ListMethod = "watchList";
-  /** Ends the running phase and the wait before the next one. */
+  /** What was asked for from outside. The loop goes from "relisting" back to "running" when the list begins. */
+  #mode: "new" | "running" | "relisting" | "stopped" = "new";
+  /** Ends the running phase and the wait before the next one, when the mode changes. */
   #interrupt = new AbortController();
+  /** When news of the objects last came. */
+  #newsAtMs: MonotonicMs = longAgo;
+  #lastError: string | undefined;
 
   constructor(options: InformerOptions<T>) {
     const { client, clock, rng, name } = options;
@@ -90,7 +91,7 @@ class Reflector<T extends Stored> implements Informer<T> {
   }
 
   hasSynced(): boolean {
-    return this.#cache.synced;
+    return this.#cache.isSynced;
   }
 
   version(): ResourceVersion | undefined {
@@ -98,7 +99,7 @@ class Reflector<T extends Stored> implements Informer<T> {
   }
 
   silentMs(): number {
-    return this.#cache.synced ? this.#options.clock.monotonicMs() - this.#lastHeardMs : Number.POSITIVE_INFINITY;
+    return this.#cache.isSynced ? this.#options.clock.monotonicMs() - this.#newsAtMs : Number.POSITIVE_INFINITY;
   }
 
   lastError(): string | undefined {
@@ -106,64 +107,71 @@ class Reflector<T extends Stored> implements Informer<T> {
   }
 
   subscribe(handler: InformerHandler<T>): void {
-    assert(!this.#started, "handlers subscribe before the informer runs");
+    assert(this.#mode === "new", "handlers subscribe before the informer runs");
     this.#cache.handlers.push(handler);
   }
 
   relist(): void {
-    if (this.#relistRequested) return; // its list has not begun yet
-    this.#relistRequested = true;
-    this.#interrupt.abort();
+    // Before the run, and while a list is about to begin, the next list is the one that is asked for.
+    if (this.#mode === "running") this.#interruptAs("relisting");
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    assert(!this.#started, "an informer runs once");
-    this.#started = true;
-    this.#relistRequested = false; // the first list is due anyway
+    assert(this.#mode === "new", "an informer runs once");
+    this.#mode = "running";
     const stop = (): void => {
-      this.#cache.stopped = true;
-      this.#interrupt.abort();
+      this.#cache.stop();
+      this.#interruptAs("stopped");
     };
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
     try {
-      let state: State = { phase: "list", method: this.#preferred };
-      while (!this.#cache.stopped) state = await this.#step(state);
+      await this.#loop();
     } finally {
       signal.removeEventListener("abort", stop);
     }
   }
 
+  async #loop(): Promise<void> {
+    let state = firstState;
+    while (this.#mode !== "stopped") {
+      state = this.#mode === "relisting" ? await this.#startRelist(state) : await this.#step(state);
+    }
+  }
+
+  #interruptAs(mode: "relisting" | "stopped"): void {
+    this.#mode = mode;
+    this.#interrupt.abort();
+  }
+
+  #isInterrupted(): boolean {
+    return this.#mode !== "running";
+  }
+
   /** Runs one phase, waits if its ending asks for that, and returns the next one. */
   async #step(state: State): Promise<State> {
     this.#interrupt = new AbortController();
-    // It may have been asked for since the last phase ended.
-    if (this.#relistRequested) return this.#startRelist();
     const ending = await this.#runPhase(state);
-    if (this.#cache.stopped) return state;
-    if (this.#relistRequested) return this.#startRelist();
-    const step = nextStep(state, ending, this.#preferred);
+    if (this.#isInterrupted()) return state;
+    const step = nextStep(state, ending);
     this.#report(state, ending);
-    if (step.watchListRefused === true) this.#preferred = "pages";
     if (step.backoff !== undefined) await this.#wait(step.backoff, step.retryAfterMs);
-    if (this.#cache.stopped) return state;
-    if (this.#relistRequested) return this.#startRelist();
-    if (step.relistReason !== undefined) this.#metrics.relist(step.relistReason);
+    if (step.relistReason !== undefined && !this.#isInterrupted()) this.#metrics.relist(step.relistReason);
     return step.next;
   }
 
-  async #startRelist(): Promise<State> {
+  async #startRelist({ preferred }: State): Promise<State> {
     this.#metrics.relist("requested");
-    // Asked for again and again, it must not become a loop without a pause; what is asked for during the pause gets the
+    // Asked for again and again, it must not become a loop without a pause. What is asked for during the pause gets the
     // same list.
     this.#interrupt = new AbortController();
     await this.#wait("heavy");
-    this.#relistRequested = false;
-    return { phase: "list", method: this.#preferred };
+    if (this.#mode === "relisting") this.#mode = "running";
+    return listBy(preferred);
   }
 
   async #wait(burden: Burden, retryAfterMs = 0): Promise<void> {
-    // In addition, not instead: the server tells all its clients the same time.
+    // In addition, not instead: the server gives all its clients the same time.
     const delayMs = Math.min(retryAfterMs, retryAfterMsMax) + this.#backoff.nextDelayMs(burden);
     await sleep(this.#options.clock, delayMs, this.#interrupt.signal);
   }
@@ -179,10 +187,10 @@ class Reflector<T extends Stored> implements Informer<T> {
 
   async #listPages(): Promise<Ending> {
     const { client } = this.#options;
-    const objects = new Map<string, T>();
-    let begun = false;
+    const objects = new Map<ObjectKey, T>();
+    let hasBegun = false;
     const onPage = (): void => {
-      begun = true;
+      hasBegun = true;
       this.#answered();
     };
     try {
@@ -190,13 +198,13 @@ class Reflector<T extends Stored> implements Informer<T> {
         signal: this.#interrupt.signal,
         onPage,
       });
-      if (this.#interrupted()) return { type: "ended", resumeFrom: undefined, short: false };
-      this.#heard();
+      if (this.#isInterrupted()) return { type: "ended", resumeFrom: undefined, isShort: false };
+      this.#gotNews();
       this.#cache.replace(objects, version);
-      return { type: "ended", resumeFrom: version, short: false };
+      return { type: "ended", resumeFrom: version, isShort: false };
     } catch (error) {
-      // A mistake in a handler or here ends the process.
-      return { type: "failed", resumeFrom: undefined, error: asKubeError(error), begun };
+      // Anything else is a mistake in a handler or here, and ends the process.
+      return { type: "failed", resumeFrom: undefined, error: asKubeError(error), hasBegun };
     }
   }
 
@@ -213,10 +221,10 @@ class Reflector<T extends Stored> implements Informer<T> {
         type: "failed",
         resumeFrom: from,
         error: new KubeError("gone", `WATCH ${this.#path}: ${why}`),
-        begun: false,
+        hasBegun: false,
       };
     } catch (error) {
-      return { type: "failed", resumeFrom: from, error: asKubeError(error), begun: false };
+      return { type: "failed", resumeFrom: from, error: asKubeError(error), hasBegun: false };
     }
   }
 
@@ -224,9 +232,9 @@ class Reflector<T extends Stored> implements Informer<T> {
   async #watch(from: ResourceVersion | undefined): Promise<Ending> {
     const { client, clock } = this.#options;
     const startedMs = clock.monotonicMs();
-    let staged = from === undefined ? new Map<string, T>() : undefined;
+    let staged = from === undefined ? new Map<ObjectKey, T>() : undefined;
     const versionBefore = this.#cache.version;
-    let begun = false;
+    let hasBegun = false;
     const resumeFrom = (): ResourceVersion | undefined => (staged === undefined ? this.#cache.version : undefined);
     try {
       const chunks = await client.stream(
@@ -241,16 +249,16 @@ class Reflector<T extends Stored> implements Informer<T> {
       );
       this.#answered();
       for await (const frame of readFrames(chunks, `WATCH ${this.#path}`)) {
-        if (this.#interrupted()) break;
-        begun = true;
+        if (this.#isInterrupted()) break;
+        hasBegun = true;
         if (staged === undefined) {
-          this.#heard();
+          this.#gotNews();
           this.#cache.apply(frame);
         } else if (frame.type !== "bookmark") this.#cache.stageFrame(staged, frame);
         else if (frame.initialEventsEnd) {
           const objects = staged;
           staged = undefined;
-          this.#heard();
+          this.#gotNews();
           this.#cache.replace(objects, frame.version);
         }
       }
@@ -258,10 +266,10 @@ class Reflector<T extends Stored> implements Informer<T> {
       return {
         type: "ended",
         resumeFrom: resumeFrom(),
-        short: !isLate && this.#cache.version === versionBefore,
+        isShort: !isLate && this.#cache.version === versionBefore,
       };
     } catch (error) {
-      return { type: "failed", resumeFrom: resumeFrom(), error: asKubeError(error), begun };
+      return { type: "failed", resumeFrom: resumeFrom(), error: asKubeError(error), hasBegun };
     }
   }
 
@@ -280,22 +288,17 @@ class Reflector<T extends Stored> implements Informer<T> {
     };
   }
 
-  #interrupted(): boolean {
-    return this.#cache.stopped || this.#relistRequested;
-  }
-
   /**
-   * The server answered well, which is no news of the objects yet: something between it and us may swallow what
-   * follows.
+   * The server answered well, which is no news of the objects yet: a proxy on the way may swallow what follows.
    */
   #answered(): void {
     this.#lastError = undefined;
   }
 
   /** The store is as new as what the server just sent. */
-  #heard(): void {
+  #gotNews(): void {
     this.#lastError = undefined;
-    this.#lastHeardMs = this.#options.clock.monotonicMs();
+    this.#newsAtMs = this.#options.clock.monotonicMs();
   }
 
   #report(state: State, ending: Ending): void {
@@ -310,7 +313,7 @@ class Reflector<T extends Stored> implements Informer<T> {
     }
     const { error } = ending;
     this.#lastError = `cannot ${verb} ${name}: ${error.message}`;
-    logger.warn("Informer lost its list or watch and tries again", {
+    logger.warn("Failed to list or watch, retrying", {
       informer: name,
       verb,
       kind: error.kind,

@@ -1,5 +1,5 @@
 /**
- * The reflector's state machine, without any doing: how a phase ended decides what comes next.
+ * The reflector's state machine, without I/O: how a phase ended decides what comes next.
  *
  *   list (watchList | pages) --all received--> watch from a version --clean end--> watch again
  *   watch --version unusable--> list            any other failure --> wait, then the same again
@@ -14,20 +14,34 @@ import { type Burden } from "./backoff.ts";
 /** `watchList`: the initial objects come as events of the watch itself. `pages`: a paged list, then a watch. */
 export type ListMethod = "watchList" | "pages";
 
-export type State =
-  | { readonly phase: "list"; readonly method: ListMethod }
-  | {
-      readonly phase: "watch";
-      readonly from: ResourceVersion;
-      /** The stream that began at this version was corrupt. */
-      readonly corruptFrom?: ResourceVersion;
-      /**
-       * The connection was lost, maybe with the server: if it came back from a backup, its history may end before
-       * `from`. A watch from there says nothing of that, and leaves out all that happens until the versions have passed
-       * `from` again.
-       */
-      readonly mayBeRestored?: true;
-    };
+interface Known {
+  /** How to list when a list is due. A server that refused a WatchList is not asked for one again. */
+  readonly preferred: ListMethod;
+}
+
+/** `method` is not always the preferred one: after a WatchList that broke off, pages are tried. */
+type Listing = Known & { readonly phase: "list"; readonly method: ListMethod };
+
+type Watching = Known & {
+  readonly phase: "watch";
+  readonly from: ResourceVersion;
+  /** The stream that began at this version was corrupt. */
+  readonly corruptFrom?: ResourceVersion;
+  /**
+   * The connection was lost, maybe with the server: if it came back from a backup, its history may end before `from`. A
+   * watch from there says nothing of that, and leaves out all that happens until the versions have passed `from` again.
+   */
+  readonly mayBeRestored?: true;
+};
+
+export type State = Listing | Watching;
+
+export const firstState: State = listBy("watchList");
+
+/** A list is due. */
+export function listBy(preferred: ListMethod): State {
+  return { phase: "list", method: preferred, preferred };
+}
 
 /**
  * How a phase ended. `resumeFrom`: the store holds everything up to this version; undefined = the initial objects are
@@ -35,17 +49,17 @@ export type State =
  */
 export type Ending =
   /**
-   * The list is complete, or the server ended the stream in good order. `short`: within a second and without anything
+   * The list is complete, or the server ended the stream in good order. `isShort`: within a second and without anything
    * new.
    */
-  { readonly type: "ended"; readonly resumeFrom: ResourceVersion | undefined; readonly short: boolean } | Failure;
+  { readonly type: "ended"; readonly resumeFrom: ResourceVersion | undefined; readonly isShort: boolean } | Failure;
 
 interface Failure {
   readonly type: "failed";
   readonly resumeFrom: ResourceVersion | undefined;
   readonly error: KubeError;
   /** At least one frame of the stream, or one page of the list, had arrived. */
-  readonly begun: boolean;
+  readonly hasBegun: boolean;
 }
 
 export interface Step {
@@ -56,44 +70,48 @@ export interface Step {
   readonly retryAfterMs?: number;
   /** Set when the objects must be listed although there is a store: why, for the metric. */
   readonly relistReason?: "gone" | "tooLarge" | "notFound" | "invalid" | "corrupt";
-  /** The server knows no WatchList: do not ask it again. */
-  readonly watchListRefused?: true;
 }
 
-/** `preferred`: how to list when a list is due. */
-export function nextStep(state: State, ending: Ending, preferred: ListMethod): Step {
+export function nextStep(state: State, ending: Ending): Step {
+  const { preferred } = state;
   switch (ending.type) {
     case "ended":
       // A WatchList that never says that it is complete: a list cannot leave that open.
-      if (ending.resumeFrom === undefined) return { next: { phase: "list", method: "pages" }, backoff: "heavy" };
-      return { next: { phase: "watch", from: ending.resumeFrom }, ...(ending.short && { backoff: "heavy" }) };
+      if (ending.resumeFrom === undefined) {
+        return { next: { phase: "list", method: "pages", preferred }, backoff: "heavy" };
+      }
+      return {
+        next: { phase: "watch", from: ending.resumeFrom, preferred },
+        ...(ending.isShort && { backoff: "heavy" }),
+      };
     case "failed":
       return ending.resumeFrom === undefined
-        ? afterFailedList(state, ending, preferred)
-        : afterFailedWatch(state, ending.resumeFrom, ending.error, preferred);
+        ? afterFailedList(state, ending)
+        : afterFailedWatch(state, ending.resumeFrom, ending.error);
     default:
       return assertNever(ending);
   }
 }
 
-function afterFailedList(state: State, { error, begun }: Failure, preferred: ListMethod): Step {
+function afterFailedList(state: State, { error, hasBegun }: Failure): Step {
   const { retryAfterMs = 0 } = error;
-  const streamed = state.phase === "list" && state.method === "watchList";
-  if (streamed && error.kind === "invalid") {
-    return { next: { phase: "list", method: "pages" }, watchListRefused: true };
-  }
-  // A WatchList that breaks off or falls silent is answered like one that ends without its end mark: something on the
+  const { preferred } = state;
+  const isStream = state.phase === "list" && state.method === "watchList";
+  // The server knows no WatchList.
+  if (isStream && error.kind === "invalid") return { next: listBy("pages") };
+  // A WatchList that breaks off or hangs is followed by pages, as one that ends without its end mark: something on the
   // way may cut streams.
-  const method = streamed && (begun || error.kind === "timeout") ? "pages" : preferred;
+  const method = isStream && (hasBegun || error.kind === "timeout") ? "pages" : preferred;
   // A list that was cut off, or hung, has cost the server a good part of what it costs in full.
-  const backoff = !begun && (error.kind === "network" || error.kind === "unauthorized") ? "light" : "heavy";
-  return { next: { phase: "list", method }, backoff, retryAfterMs };
+  const backoff = !hasBegun && (error.kind === "network" || error.kind === "unauthorized") ? "light" : "heavy";
+  return { next: { phase: "list", method, preferred }, backoff, retryAfterMs };
 }
 
-function afterFailedWatch(state: State, resumeFrom: ResourceVersion, error: KubeError, preferred: ListMethod): Step {
+function afterFailedWatch(state: State, resumeFrom: ResourceVersion, error: KubeError): Step {
   const { retryAfterMs = 0 } = error;
+  const { preferred } = state;
   const relist = (relistReason: NonNullable<Step["relistReason"]>): Step => ({
-    next: { phase: "list", method: preferred },
+    next: listBy(preferred),
     backoff: "heavy",
     retryAfterMs,
     relistReason,
@@ -106,10 +124,10 @@ function afterFailedWatch(state: State, resumeFrom: ResourceVersion, error: Kube
     case "invalid": // the server does not take our version
       return relist(error.kind);
     case "malformed":
-      // Once is a broken connection; twice at the same place is an event that we shall never be able to read.
+      // Once is a broken connection; twice at the same place is an event that cannot be read.
       if (state.phase === "watch" && state.corruptFrom === resumeFrom) return relist("corrupt");
       return {
-        next: { phase: "watch", from: resumeFrom, corruptFrom: resumeFrom, mayBeRestored: true },
+        next: { phase: "watch", from: resumeFrom, corruptFrom: resumeFrom, mayBeRestored: true, preferred },
         backoff: "heavy",
         retryAfterMs,
       };
@@ -117,13 +135,21 @@ function afterFailedWatch(state: State, resumeFrom: ResourceVersion, error: Kube
     case "unauthorized": // new credentials may come any moment
     case "timeout":
     case "aborted":
-      return { next: { phase: "watch", from: resumeFrom, mayBeRestored: true }, backoff: "light", retryAfterMs };
+      return {
+        next: { phase: "watch", from: resumeFrom, mayBeRestored: true, preferred },
+        backoff: "light",
+        retryAfterMs,
+      };
     case "conflict":
     case "alreadyExists":
     case "forbidden":
     case "tooManyRequests":
     case "serverError":
-      return { next: { phase: "watch", from: resumeFrom, mayBeRestored: true }, backoff: "heavy", retryAfterMs };
+      return {
+        next: { phase: "watch", from: resumeFrom, mayBeRestored: true, preferred },
+        backoff: "heavy",
+        retryAfterMs,
+      };
     default:
       return assertNever(error.kind);
   }

@@ -1,18 +1,19 @@
 /**
- * The objects of an informer. Each change is a sequence of events; the store is changed just before the event that
- * tells of it is drawn.
+ * The objects of an informer. Each change is a sequence of events. The store changes just before the event of that
+ * change is taken from the sequence.
  */
+import { type ObjectKey } from "../../api/object-key.ts";
 import { type InformerEvent, type Stored } from "../informer.ts";
 
 export class Store<T extends Stored> {
-  #objects = new Map<string, T>();
+  #objects = new Map<ObjectKey, T>();
 
   get size(): number {
     return this.#objects.size;
   }
 
   get(key: string): T | undefined {
-    return this.#objects.get(key);
+    return this.#objects.get(key as ObjectKey);
   }
 
   values(): IterableIterator<T> {
@@ -31,16 +32,16 @@ export class Store<T extends Stored> {
       : { type: "added", object };
   }
 
-  /** Removes an object if it is there. `final`: its last state, when it is known. */
-  *remove(key: string, final: T | undefined): Generator<InformerEvent<T>, void, undefined> {
+  /** Removes an object if it is there. `final`: its last state; undefined when that is not known. */
+  *remove(key: ObjectKey, final: T | undefined): Generator<InformerEvent<T>, void, undefined> {
     const previous = this.#objects.get(key);
     if (previous === undefined) return;
     this.#objects.delete(key);
     yield { type: "deleted", object: final ?? previous, finalStateUnknown: final === undefined };
   }
 
-  /** Swaps the whole content at once, then tells the differences: first what went, then what came or changed. */
-  *replace(objects: Map<string, T>): Generator<InformerEvent<T>, void, undefined> {
+  /** Swaps the whole content at once, then yields the differences: first deletions, then additions and changes. */
+  *replace(objects: Map<ObjectKey, T>): Generator<InformerEvent<T>, void, undefined> {
     const before = this.#objects;
     this.#objects = objects;
     for (const [key, previous] of before) {

@@ -1,6 +1,6 @@
 /**
- * Reads the frames of a watch: lines of JSON or protobuf. One that is too long or no watch event means that the stream
- * is corrupt.
+ * Reads the frames of a watch, lines of JSON or protobuf. A frame that is too long or is no watch event means that the
+ * stream is corrupt.
  */
 import { parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
 import { type ByteStream, KubeError } from "../kube-client.ts";

@@ -1,6 +1,5 @@
 /**
- * Decides a review: upstream's decision order (section 3.2 of its behaviour) with the changes of design 3. The first
- * row that applies decides.
+ * Decides a review (docs/webhook.md#decision-order). The first row that applies decides.
  *
  * | condition                                                             | answer                    |
  * | neither the deletion nor the eviction of a pod, pod not found         | refused                   |
@@ -17,125 +16,128 @@
  */
 import { canMeet } from "../../accounting/count/health-criterion.ts";
 import { type Clock } from "../../util/clock.ts";
-import { type AdmissionRequest } from "../http/admission-review.ts";
-import { type WorkerClients } from "./cell-clients.ts";
-import type { CriterionAnnotation } from "../../config/config.ts";
-import { allowed, type Decision, type Refused } from "./decision.ts";
-import { type Deletion } from "../protector/judge.ts";
+import { type Deletion } from "../deletion.ts";
 import { type WebhookMetrics } from "../metrics.ts";
-import { type NewestStates } from "../protector/newest-states.ts";
-import { type ProtectorDirectory } from "../protector/protector-directory.ts";
+import { type Protectors } from "../protector/protectors.ts";
+import { allowed, type Decision, type Refused } from "./decision.ts";
 import { type ProtectorEvents } from "./protector-events.ts";
-import { type Caller, type Candidate, type ReserveAll } from "./reserve-all.ts";
-import { causeOf, readSubject, type Subject } from "./subject.ts";
+import { type Caller, type SeveralProtectors } from "./several-protectors.ts";
+import {
+  type AdmissionRequest,
+  readReview,
+  type Review,
+  type Subject,
+  type SubjectContext,
+  type SubjectOptions,
+} from "./subject.ts";
 
-export interface HandlerCore {
-  /** Without slashes. */
-  readonly name: string;
-  readonly directory: ProtectorDirectory;
-  readonly states: NewestStates;
-}
-
-export interface HandlerOptions {
-  readonly cores: readonly HandlerCore[];
-  readonly reserveAll: ReserveAll;
+export interface HandlerOptions extends SubjectOptions {
+  /** One for each core. */
+  readonly sources: readonly Protectors[];
+  readonly severalProtectors: SeveralProtectors;
   readonly events: ProtectorEvents;
-  readonly workers: WorkerClients;
-  readonly healthCriteria: readonly CriterionAnnotation[];
   /** --webhook-dry-run. */
   readonly dryRun: boolean;
   readonly clock: Clock;
   readonly metrics: WebhookMetrics;
 }
 
-export interface ReviewContext {
-  readonly cellID: string;
-  /** The caller gives up at this moment. */
-  readonly deadlineMonotonicMs: number;
-  /** Aborts when the caller has gone. */
-  readonly signal: AbortSignal | undefined;
+/** `deadlineMonotonicMs`: the caller gives up then; `signal` aborts when it has gone. */
+export interface ReviewContext extends SubjectContext {
   /** The answer for what would have to wait: too many reviews do already. Absent = there is room. */
   readonly overload?: Refused;
 }
 
-/** Takes `oldObject` out of the request, so that whoever holds the request does not hold the pod. */
-export type Handler = (request: AdmissionRequest, context: ReviewContext) => Promise<Decision>;
-
 type DeletionSubject = Extract<Subject, { readonly kind: "deletion" }>;
 
-/** Throws only for programmer errors. */
-export function createHandler(options: HandlerOptions): Handler {
-  const { reserveAll, events, workers, healthCriteria, dryRun, clock, metrics } = options;
-  // In the order of names, whatever order the flags gave.
-  const cores = options.cores.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+export class Handler {
+  readonly #options: HandlerOptions;
+  /** In the order of the cores' names, whatever order the flags gave. */
+  readonly #sources: readonly Protectors[];
 
-  async function decide(
-    subject: DeletionSubject,
-    { cellID, overload }: ReviewContext,
-    caller: Caller,
-    isForced: boolean,
-  ): Promise<Decision> {
+  constructor(options: HandlerOptions) {
+    this.#options = options;
+    this.#sources = options.sources.toSorted((a, b) => (a.core.name < b.core.name ? -1 : 1));
+  }
+
+  /** What the request asks, without the request. */
+  read(request: AdmissionRequest, context: SubjectContext): Review {
+    return readReview(request, this.#options, context);
+  }
+
+  /** Rejects only for programmer errors. */
+  async decide(review: Review, context: ReviewContext): Promise<Decision> {
+    const { clock, metrics } = this.#options;
+    const { cause } = review;
+    const startMs = clock.monotonicMs();
+    let subject = await firstSubject(review, context);
+    let decision = await this.#judge(subject, review, context);
+    for (let readings = 1; decision.kind === "allowed" && this.#mayHaveChanged(subject); readings += 1) {
+      const present = await review.read();
+      if (present.kind === "deletion" && present.pod.resourceVersion === subject.pod.resourceVersion) break;
+      subject = present;
+      decision = readings < readingsMax ? await this.#judge(subject, review, context) : changesTooFast;
+    }
+    if (decision.kind === "error") metrics.httpError(context.cellID, `Handle/${decision.tag}`);
+    else metrics.request(context.cellID, decision.status, cause, clock.monotonicMs() - startMs);
+    return this.#isAllowedAnyway(subject) ? overruled(decision) : decision;
+  }
+
+  #isAllowedAnyway({ isForced }: Subject): boolean {
+    return isForced || this.#options.dryRun;
+  }
+
+  /**
+   * An eviction of a pod that does not meet its criterion needs no quota. But it is bound to no version: the pod may
+   * have become healthy, and have been counted, before the record was written, and then others were admitted because of
+   * it. From the record on it is subtracted, so one more look after that is enough
+   * (docs/decisions/0005-second-look-at-evicted-pods.md).
+   */
+  #mayHaveChanged(subject: Subject): subject is DeletionSubject {
+    if (subject.kind !== "deletion" || subject.operation !== "evict" || subject.isEvaluateOnly) return false;
+    if (this.#isAllowedAnyway(subject)) return false;
+    return !subject.pod.isTerminating && !canMeet(subject.criterion, subject.pod, 0);
+  }
+
+  async #judge(subject: Subject, { user }: Review, context: ReviewContext): Promise<Decision> {
+    if (subject.kind === "refused") return subject.refusal;
+    if (subject.kind === "error") return { kind: "error", tag: subject.tag, message: subject.message };
     const { pod, operation, criterion, isEvaluateOnly } = subject;
     if (pod.isTerminating) return allowed("AlreadyTerminating");
     // With 0 seconds: what no PodProtector can judge otherwise, whatever its minReadySeconds.
     if (operation === "delete" && !canMeet(criterion, pod, 0)) return allowed("AlreadyUnready");
-    const unsynced = cores.find((core) => !core.directory.isSynced());
-    if (unsynced !== undefined && !isForced) return notSynced(unsynced.name);
+    const isAllowedAnyway = this.#isAllowedAnyway(subject);
+    const unsynced = this.#sources.find(({ core }) => !core.isSynced());
+    if (unsynced !== undefined && !isAllowedAnyway) return notSynced(unsynced.core.name);
 
-    const candidates = cores.flatMap(({ name, directory, states }): Candidate[] =>
-      directory
-        .matching(pod.namespace, pod.labels)
-        .map((key) => ({ core: name, states, key, silentMs: directory.silentMs() })),
-    );
+    const protectors = this.#sources.flatMap((source) => source.matching(pod.namespace, pod.labels));
+    const { cellID, overload, deadlineMonotonicMs, signal } = context;
+    const { severalProtectors, events } = this.#options;
     const deletion: Deletion = { operation, cellID, pod, criterion, isForced: false };
-    if (isForced && !isEvaluateOnly) {
+    const caller: Caller = { deadlineMonotonicMs, signal, user };
+    if (isAllowedAnyway && !isEvaluateOnly) {
       // What would be answered is judged before the record changes it.
-      const wouldBe = reserveAll.evaluate(candidates, deletion, caller);
-      await reserveAll.record(candidates, { ...deletion, isForced }, caller);
-      if (unsynced !== undefined) return notSynced(unsynced.name);
-      return candidates.length === 0 ? allowed("Unmatched") : wouldBe;
+      const wouldBe = severalProtectors.evaluate(protectors, deletion, caller);
+      await severalProtectors.record(protectors, { ...deletion, isForced: true }, caller);
+      if (unsynced !== undefined) return notSynced(unsynced.core.name);
+      return protectors.length === 0 ? allowed("Unmatched") : wouldBe;
     }
-    if (candidates.length === 0) return allowed("Unmatched");
-    if (isEvaluateOnly) return reserveAll.evaluate(candidates, deletion, caller);
+    if (protectors.length === 0) return allowed("Unmatched");
+    if (isEvaluateOnly) return severalProtectors.evaluate(protectors, deletion, caller);
     if (overload !== undefined) return overload;
-    const decision = await reserveAll.reserve(candidates, deletion, caller);
-    if (decision.kind === "refused") events.refused(decision, candidates, deletion);
+    const decision = await severalProtectors.reserve(protectors, deletion, caller);
+    if (decision.kind === "refused") events.refused(decision, protectors, deletion);
     return decision;
   }
-
-  /** The pod of an eviction would have to be read, which is waiting too. */
-  async function read(request: AdmissionRequest, context: ReviewContext): Promise<Subject> {
-    const { overload } = context;
-    if (overload !== undefined && causeOf(request) === "EvictPod")
-      return { kind: "refused", refusal: overload, isForced: false };
-    return readSubject(request, { ...context, workers, healthCriteria, clock });
-  }
-
-  return async (request, context) => {
-    const startMs = clock.monotonicMs();
-    const { cellID, deadlineMonotonicMs, signal } = context;
-    const caller: Caller = { deadlineMonotonicMs, signal, user: request.userInfo.username };
-    let subject = await read(request, context);
-    // Of a deletion nothing more is read. A review may wait for seconds, and a large pod takes twenty times its bytes.
-    request.oldObject = undefined;
-    let isForced = dryRun || subject.isForced;
-    const judge = async (): Promise<Decision> =>
-      subject.kind === "deletion" ? decide(subject, context, caller, isForced) : withoutPod(subject);
-    let decision = await judge();
-    for (let readings = 1; decision.kind === "allowed" && mayHaveChanged(subject) && !isForced; readings += 1) {
-      const present = await read(request, context);
-      if (present.kind === "deletion" && present.pod.resourceVersion === subject.pod.resourceVersion) break;
-      subject = present;
-      isForced = dryRun || subject.isForced;
-      decision = readings < readingsMax ? await judge() : changesTooFast;
-    }
-    if (decision.kind === "error") metrics.httpError(cellID, `Handle/${decision.tag}`);
-    else metrics.request(cellID, decision.status, causeOf(request), clock.monotonicMs() - startMs);
-    return isForced ? overruled(decision) : decision;
-  };
 }
 
-/** A pod that changes this often within a few seconds is in nobody's hands; whoever evicts it tries again. */
+/** The pod of an eviction would have to be read, which is waiting too. */
+function firstSubject(review: Review, { overload }: ReviewContext): Subject | Promise<Subject> {
+  if (overload === undefined || review.cause !== "EvictPod") return review.read();
+  return { kind: "refused", refusal: overload, isForced: false };
+}
+
+/** A pod that changes this often within a few seconds is broken; its caller tries again. */
 const readingsMax = 3;
 
 const changesTooFast: Decision = {
@@ -144,21 +146,7 @@ const changesTooFast: Decision = {
   message: `the pod of the eviction changed ${readingsMax} times while it was judged`,
 };
 
-/**
- * An eviction of a pod that does not meet its criterion needs no quota. But it is bound to no version: the pod may have
- * become healthy, and have been counted, before the record was written, and then others were admitted because of it.
- * From the record on it is subtracted, so one more look after that is enough.
- */
-function mayHaveChanged(subject: Subject): subject is DeletionSubject {
-  if (subject.kind !== "deletion" || subject.operation !== "evict" || subject.isEvaluateOnly) return false;
-  return !subject.pod.isTerminating && !canMeet(subject.criterion, subject.pod, 0);
-}
-
-function withoutPod(subject: Exclude<Subject, DeletionSubject>): Decision {
-  return subject.kind === "refused" ? subject.refusal : { kind: "error", tag: subject.tag, message: subject.message };
-}
-
-/** Allowed all the same, with upstream's marks and a warning where the answer would have been another. */
+/** Allowed anyway, with upstream's marks and a warning where the answer would have been another. */
 function overruled(decision: Decision): Decision {
   switch (decision.kind) {
     case "allowed":

@@ -1,7 +1,8 @@
 /**
- * Refusals in words (design 3, point 5): which PodProtector, what it requires, what is there, what is not confirmed
- * yet, per cell, and what to do. The first sentence is upstream's. 429 without retryAfterSeconds: as a Retry-After
- * header it would make client-go repeat ten times inside the caller.
+ * Refusals in words (docs/webhook.md#refusals): which PodProtector, how many pods must stay, are available, are
+ * promised and are free, per cell, and what to do. The first sentence is upstream's. 429 without retryAfterSeconds: as a
+ * Retry-After header it would make client-go repeat ten times inside the caller
+ * (docs/decisions/0008-no-retry-after.md).
  */
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type QuotaFigures, type Verdict } from "../../accounting/reserve/reservation.ts";
@@ -11,7 +12,7 @@ import { printable } from "../protector/unusable-protector.ts";
 
 export type RefusingVerdict =
   | QuotaVerdict
-  /** The PodProtector cannot be understood; `reason` says why. */
+  /** The PodProtector is invalid; `reason` says why. */
   | { readonly kind: "unusable"; readonly reason: string };
 type QuotaVerdict = Exclude<Verdict, { readonly kind: "admitted" }>;
 
@@ -22,12 +23,12 @@ export interface RefusingProtector {
 }
 
 /**
- * When quota comes back, as design 2.6 promises it at the defaults of the aggregator's flags: the fence delay of 10 s
- * and 5 s more; the settle window of 75 s and 60 s more.
+ * When quota comes back, as docs/accounting.md#the-promise has it at the defaults of the aggregator's flags: the fence
+ * delay of 10 s and 5 s more; the settle window of 75 s and 60 s more.
  */
 const settling =
-  "admitted deletions are confirmed a second or two after their pods begin to terminate; " +
-  "those that are not carried out are forgotten after about 15 s (evictions: 2 min)";
+  "a promised deletion settles a second or two after its pod begins to terminate; " +
+  "one that is not carried out settles after about 15 s (evictions: 2 min)";
 
 /** Cells named in a message, so that a person can read it. */
 const cellsMax = 8;
@@ -56,14 +57,14 @@ function unusable(id: string, reason: string, causes: readonly Cause[]): Refused
     code: 503,
     reason: "ServiceUnavailable",
     message:
-      `PodProtector ${id} cannot be understood, so it admits no pod deletion: ${reason}. ` +
-      `Mend or delete the PodProtector; ${forceAdvice}`,
+      `PodProtector ${id} is invalid, so pod deletions are denied: ${reason}. ` +
+      `Fix or delete the PodProtector; ${forceAdvice}`,
     causes,
     audit: { "reject-by-podprotector": id },
   };
 }
 
-const forceAdvice = `the annotation ${annotations.forceDelete} on the pod allows this deletion all the same`;
+const forceAdvice = `the annotation ${annotations.forceDelete} on the pod allows this deletion anyway`;
 
 /** The numbers of a decision as audit annotations. */
 function auditOf(id: string, figures: QuotaFigures): Audit {
@@ -120,17 +121,17 @@ function explanation(verdict: QuotaVerdict, cellID: string): string {
   const cell = quoted(cellID);
   switch (verdict.kind) {
     case "rejected":
-      return `without this pod fewer than the required ${required} would be left`;
+      return `without this pod fewer than the ${required} that must stay would be left`;
     case "counts-pending":
-      return `the aggregator of cell ${cell} has not counted the pods that it selects now`;
+      return `the aggregator of cell ${cell} has not counted the pods that the PodProtector selects now`;
     case "retry":
       switch (verdict.cause) {
         case "unconfirmed":
-          return `with the admitted deletions that are not confirmed yet, fewer than the required ${required} could be left`;
+          return `after the promised deletions fewer than the ${required} that must stay could be left`;
         case "lag-limit":
-          return "as many deletions as maxConcurrentLag permits are admitted and not confirmed yet";
+          return "as many deletions as maxConcurrentLag permits are promised already";
         case "full-buffer":
-          return `the admission history of cell ${cell} holds as many deletions as it can`;
+          return `the admission history of cell ${cell} is full`;
         default:
           return assertNever(verdict.cause);
       }
@@ -149,7 +150,7 @@ function advice(verdict: QuotaVerdict): string {
     case "retry":
       return `Try again in a few seconds: ${settling}`;
     case "counts-pending":
-      return "Try again in a few seconds; if it stays so, see whether the aggregator of the cell is running";
+      return "Try again in a few seconds; if this persists, check that the aggregator of the cell is running";
     default:
       return assertNever(verdict);
   }
@@ -162,13 +163,62 @@ function figuresText(figures: QuotaFigures): string {
     return `${quoted(cell.cellID)} ${counted}${cell.unconfirmed > 0 ? ` - ${cell.unconfirmed}` : ""}`;
   });
   if (cells.length > cellsMax) perCell.push(`${cells.length - cellsMax} more cells`);
+  const free = Math.max(0, aggregated - unconfirmed - required);
   return (
-    `Required ${required}, aggregated ${aggregated}, unconfirmed ${unconfirmed}, estimated ${aggregated - unconfirmed}` +
+    `Must stay ${required}, available ${aggregated}, promised ${unconfirmed}, free ${free}` +
     `; by cell: ${perCell.length === 0 ? "none" : perCell.join(", ")}`
   );
 }
 
-/** Anybody may have named the cell: the writer of a status, the caller of a URL. */
+/** The name of the cell comes from outside: from the writer of a status, the caller of a URL. */
 function quoted(cellID: string): string {
   return printable(JSON.stringify(cellID));
+}
+
+/** The core answers 404 to the status write. */
+export function vanished(id: string): Refused {
+  return refusedForNow(
+    "ProtectorVanished",
+    `PodProtector ${id} was not found when recording the pod deletion, and is temporarily unable to admit pod deletion. ` +
+      "If it was deleted on purpose, try again in a few seconds",
+    [{ reason: "ProtectorVanished", message: "the core cluster answered 404 to the status write", field: id }],
+    { "reject-by-podprotector": id },
+  );
+}
+
+/** The core takes no writes, and its last known quota is used up. */
+export function coreUnavailable(id: string, trouble: string): Refused {
+  const why = coreTroubleText(trouble);
+  return refusedForNow(
+    "CoreUnavailable",
+    `PodProtector ${id} is temporarily unable to admit pod deletion: ${why}, and this webhook replica has used up its share of the last known quota. ` +
+      "Nothing was deleted; try again when the core cluster is back",
+    [{ reason: "CoreUnavailable", message: why, field: id }],
+    { "reject-by-podprotector": id },
+  );
+}
+
+/** The caller gives up. `trouble`: the last failure of the core while it lasts. */
+export function notInTime(id: string, trouble: string | undefined): Refused {
+  const why = trouble === undefined ? "too many deletions compete for it" : coreTroubleText(trouble);
+  return refusedForNow(
+    "DeadlineExceeded",
+    `PodProtector ${id} could not record the pod deletion in time: ${why}. Nothing was deleted; try again`,
+    [{ reason: "DeadlineExceeded", message: why, field: id }],
+    { "reject-by-podprotector": id },
+  );
+}
+
+/** Too many deletions of the PodProtector wait. */
+export function queueFull(id: string): Refused {
+  return refusedForNow(
+    "Overloaded",
+    `PodProtector ${id} has too many deletions waiting and is temporarily unable to admit pod deletion. Try again in a few seconds`,
+    [{ reason: "Overloaded", message: "the queue of this webhook replica is full", field: id }],
+    { "reject-by-podprotector": id },
+  );
+}
+
+function coreTroubleText(trouble: string): string {
+  return `its core cluster does not accept writes (${trouble})`;
 }

@@ -1,19 +1,33 @@
 /**
- * What a review asks: the deletion of which pod, judged by what. Deletions are read from oldObject alone, because a
- * deletecollection has no request.name; the pod of an eviction is read from its worker cluster with resourceVersion
- * unset, so that it is not a stale copy.
+ * What a review asks: the deletion of which pod, judged by what. The only reader of an AdmissionRequest; what it returns
+ * does not hold the request, because a review may wait for seconds and a large pod takes twenty times its bytes.
+ *
+ * Deletions are read from oldObject alone, because a deletecollection has no request.name. The pod of an eviction is
+ * read from its worker cluster with resourceVersion unset, so that it is not a stale copy (docs/kubernetes.md#reviews).
  */
+import { type HealthCriterion } from "../../accounting/count/health-criterion.ts";
 import { type Labels, type PodRecord, readAnnotations, readPodRecord } from "../../api/pod.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { type HealthCriterion } from "../../accounting/count/health-criterion.ts";
-import { asKubeError, resourcePath } from "../../kube/kube-client.ts";
+import { type CriterionAnnotation } from "../../config/config.ts";
+import { asKubeError, type KubeClient, resourcePath } from "../../kube/kube-client.ts";
 import { pods } from "../../kube/resources.ts";
-import { type Clock } from "../../util/clock.ts";
-import { type AdmissionRequest } from "../http/admission-review.ts";
-import { cellClient, type WorkerClients } from "./cell-clients.ts";
-import type { CriterionAnnotation } from "../../config/config.ts";
-import { criterionOf } from "./criteria.ts";
+import { assertNever } from "../../util/assert.ts";
+import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type Refused } from "./decision.ts";
+
+/** What an AdmissionReview asks; absent texts are "". */
+export interface AdmissionRequest {
+  readonly uid: string;
+  readonly operation: string;
+  readonly resource: { readonly group: string; readonly version: string; readonly resource: string };
+  readonly subResource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly userInfo: { readonly username: string };
+  readonly dryRun?: boolean | null | undefined;
+  readonly object?: unknown;
+  readonly oldObject?: unknown;
+}
 
 /** Only an aggregator asks what time a pod proves; reading it takes as long as the rest of the pod. */
 const noEventTime = (): undefined => undefined;
@@ -32,33 +46,66 @@ export type Subject =
   | { readonly kind: "refused"; readonly refusal: Refused; readonly isForced: boolean }
   | { readonly kind: "error"; readonly tag: string; readonly message: string; readonly isForced: boolean };
 
-export interface SubjectContext {
-  readonly cellID: string;
+/** The kind of request, as the label `cause` of webhook_request. */
+export type Cause = "DeletePod" | "EvictPod" | "Unknown";
+
+/** A review, as far as its request tells. */
+export interface Review {
+  readonly cause: Cause;
+  /** Who asked. */
+  readonly user: string;
+  /** Allowed whatever is decided. The pod of an eviction may say so as well. */
+  readonly isForced: boolean;
+  /** What is to be decided. Reads the pod of an eviction each time. Never rejects for what came from outside. */
+  readonly read: () => Subject | Promise<Subject>;
+}
+
+/** The providers of --webhook-worker-client-provider. */
+export type WorkerClients =
+  | { readonly kind: "none" }
+  /** One worker cluster for all cells. */
+  | { readonly kind: "single"; readonly client: KubeClient }
+  /** By cell ID; other cells are unknown. */
+  | { readonly kind: "map"; readonly clients: ReadonlyMap<string, KubeClient> };
+
+export interface SubjectOptions {
   readonly workers: WorkerClients;
   readonly healthCriteria: readonly CriterionAnnotation[];
   readonly clock: Clock;
-  readonly deadlineMonotonicMs: number;
+}
+
+/** Of one review. */
+export interface SubjectContext {
+  readonly cellID: string;
+  readonly deadlineMonotonicMs: MonotonicMs;
   readonly signal: AbortSignal | undefined;
 }
 
-/** The kind of request as the label `cause` of webhook_request and `request_type` of webhook_handle_pod_in_ppr. */
-export function causeOf(request: AdmissionRequest): "DeletePod" | "EvictPod" | "Unknown" {
-  const { operation, resource, subResource } = request;
+/** Never throws for what came from outside. */
+export function readReview(request: AdmissionRequest, options: SubjectOptions, context: SubjectContext): Review {
+  const cause = causeOf(request);
+  const user = request.userInfo.username;
+  switch (cause) {
+    case "DeletePod":
+      return decided(cause, user, deletionOf(request, options));
+    case "EvictPod":
+      return evictionOf(request, options, context);
+    case "Unknown":
+      return decided(cause, user, { kind: "refused", refusal: notRelevant, isForced: false });
+    default:
+      return assertNever(cause);
+  }
+}
+
+function causeOf({ operation, resource, subResource }: AdmissionRequest): Cause {
   if (resource.group !== "" || resource.version !== "v1" || resource.resource !== "pods") return "Unknown";
   if (operation === "DELETE" && subResource === "") return "DeletePod";
   return operation === "CREATE" && subResource === "eviction" ? "EvictPod" : "Unknown";
 }
 
-/** Reads the subject of a review. Never throws for what came from outside. */
-export async function readSubject(request: AdmissionRequest, context: SubjectContext): Promise<Subject> {
-  switch (causeOf(request)) {
-    case "DeletePod":
-      return deletionOf(request, context);
-    case "EvictPod":
-      return evictionOf(request, context);
-    default:
-      return { kind: "refused", refusal: notRelevant, isForced: false };
-  }
+/** Nothing more is to be read. */
+function decided(cause: Cause, user: string, subject: Subject): Review {
+  return { cause, user, isForced: subject.isForced, read: () => subject };
 }
 
 const notRelevant: Refused = {
@@ -71,8 +118,7 @@ const notRelevant: Refused = {
   audit: {},
 };
 
-function deletionOf(request: AdmissionRequest, { healthCriteria }: SubjectContext): Subject {
-  const raw = request.oldObject;
+function deletionOf({ oldObject: raw, dryRun }: AdmissionRequest, { healthCriteria }: SubjectOptions): Subject {
   if (raw === undefined) return failed("EmptyOldObject", "oldObject is missing in delete review request");
   if (raw === null) return failed("NilOldObject", "oldObject is nil");
   const own = readAnnotations(raw);
@@ -89,52 +135,80 @@ function deletionOf(request: AdmissionRequest, { healthCriteria }: SubjectContex
     operation: "delete",
     pod,
     criterion: criterionOf(own, healthCriteria),
-    isEvaluateOnly: request.dryRun === true,
+    isEvaluateOnly: dryRun === true,
     isForced: isForced(own),
   };
 }
 
-async function evictionOf(request: AdmissionRequest, context: SubjectContext): Promise<Subject> {
-  const raw = request.object;
-  if (raw === undefined) return failed("EmptyObject", "object is missing in eviction review request");
-  if (raw === null || typeof raw !== "object") return failed("NilObject", "object is nil in eviction review request");
+/** An Eviction, without the request that it came in. */
+interface Eviction {
+  readonly namespace: string;
+  readonly name: string;
+  /** Its own annotations. */
+  readonly annotations: Labels;
+  readonly isEvaluateOnly: boolean;
+}
+
+function evictionOf(
+  { object: raw, userInfo, namespace, name, dryRun }: AdmissionRequest,
+  options: SubjectOptions,
+  context: SubjectContext,
+): Review {
+  const cause = "EvictPod";
+  const user = userInfo.username;
+  if (raw === undefined)
+    return decided(cause, user, failed("EmptyObject", "object is missing in eviction review request"));
+  if (raw === null || typeof raw !== "object")
+    return decided(cause, user, failed("NilObject", "object is nil in eviction review request"));
   const own = readAnnotations(raw);
-  const read = await readPodOfEviction(request, context, isForced(own));
+  const isEvaluateOnly = dryRun === true || asksForDryRun(raw);
+  const eviction = { namespace, name, annotations: own, isEvaluateOnly };
+  return { cause, user, isForced: isForced(own), read: reading(eviction, options, context) };
+}
+
+function reading(eviction: Eviction, options: SubjectOptions, context: SubjectContext): () => Promise<Subject> {
+  return () => readEviction(eviction, options, context);
+}
+
+async function readEviction(eviction: Eviction, options: SubjectOptions, context: SubjectContext): Promise<Subject> {
+  const read = await readPodOf(eviction, options, context);
   if (read.kind !== "pod") return read;
   const pod = readPodRecord(read.raw, undefined, noEventTime);
-  if (pod === undefined)
-    return failed("PodJsonError", "the worker cluster answered with something that is not a Pod", isForced(own));
-  // The Eviction's annotation wins over the Pod's, key by key.
-  const merged = { ...readAnnotations(read.raw), ...own };
+  if (pod === undefined) {
+    const message = "the worker cluster answered with something that is not a Pod";
+    return failed("PodJsonError", message, isForced(eviction.annotations));
+  }
+  // The Eviction's annotation takes precedence over the Pod's, key by key.
+  const merged = { ...readAnnotations(read.raw), ...eviction.annotations };
   return {
     kind: "deletion",
     operation: "evict",
     pod,
-    criterion: criterionOf(merged, context.healthCriteria),
-    isEvaluateOnly: request.dryRun === true || asksForDryRun(raw),
+    criterion: criterionOf(merged, options.healthCriteria),
+    isEvaluateOnly: eviction.isEvaluateOnly,
     isForced: isForced(merged),
   };
 }
 
-async function readPodOfEviction(
-  request: AdmissionRequest,
-  { cellID, workers, clock, deadlineMonotonicMs, signal }: SubjectContext,
-  isForced: boolean,
+async function readPodOf(
+  { namespace, name, annotations: own }: Eviction,
+  { workers, clock }: SubjectOptions,
+  { cellID, deadlineMonotonicMs, signal }: SubjectContext,
 ): Promise<{ readonly kind: "pod"; readonly raw: unknown } | Exclude<Subject, { readonly kind: "deletion" }>> {
+  const isForcedEviction = isForced(own);
   const found = cellClient(workers, cellID);
   if (!found.ok) {
     return failed(
       `GetClientForEvictedPod/GetCellClient/${found.tag}`,
       `cannot get the client of the cell: ${found.reason}`,
-      isForced,
+      isForcedEviction,
     );
   }
-  const { namespace, name } = request;
   if (!objectName.test(namespace) || !objectName.test(name)) {
-    return failed("InvalidName", "the eviction review request names no pod", isForced);
+    return failed("InvalidName", "the eviction review request names no pod", isForcedEviction);
   }
   const timeoutMs = deadlineMonotonicMs - clock.monotonicMs();
-  if (timeoutMs <= 0) return failed("Timeout", "the deadline has passed", isForced);
+  if (timeoutMs <= 0) return failed("Timeout", "the deadline has passed", isForcedEviction);
   try {
     const raw = await found.client.request({
       method: "GET",
@@ -146,19 +220,49 @@ async function readPodOfEviction(
   } catch (error) {
     const { kind, message: problem, status } = asKubeError(error);
     if (kind !== "notFound")
-      return failed(`GetEvictedPod/${kind}`, `cannot get pod for eviction: ${problem}`, isForced);
-    const message = status?.message ?? `pods ${JSON.stringify(name)} not found`;
-    const refusal = {
-      kind: "refused",
-      status: "NotFound",
-      code: 404,
-      reason: "NotFound",
-      message,
-      causes: [],
-      audit: {},
-    } as const;
-    return { kind: "refused", refusal, isForced };
+      return failed(`GetEvictedPod/${kind}`, `cannot get pod for eviction: ${problem}`, isForcedEviction);
+    const refusal = podNotFound(status?.message ?? `pods ${JSON.stringify(name)} not found`);
+    return { kind: "refused", refusal, isForced: isForcedEviction };
   }
+}
+
+function podNotFound(message: string): Refused {
+  return { kind: "refused", status: "NotFound", code: 404, reason: "NotFound", message, causes: [], audit: {} };
+}
+
+type CellClient =
+  | { readonly ok: true; readonly client: KubeClient }
+  /** `tag` is the metric's word for `reason`, which is for people. */
+  | { readonly ok: false; readonly tag: "NoneProvider" | "UnknownCell"; readonly reason: string };
+
+/** The client of the worker cluster that holds the pods of `cellID`. */
+export function cellClient(workers: WorkerClients, cellID: string): CellClient {
+  switch (workers.kind) {
+    case "none":
+      return {
+        ok: false,
+        tag: "NoneProvider",
+        reason: '--webhook-worker-client-provider is set to "none", so the pod of an eviction cannot be read',
+      };
+    case "single":
+      return { ok: true, client: workers.client };
+    case "map": {
+      const client = workers.clients.get(cellID);
+      return client === undefined
+        ? { ok: false, tag: "UnknownCell", reason: `unknown cell ${JSON.stringify(cellID)}` }
+        : { ok: true, client };
+    }
+    default:
+      return assertNever(workers);
+  }
+}
+
+/** The first of `choices` whose annotation is there with its value; none = Available. */
+export function criterionOf(own: Labels, choices: readonly CriterionAnnotation[]): HealthCriterion {
+  for (const { criterion, annotation } of choices) {
+    if (Object.hasOwn(own, annotation.key) && own[annotation.key] === annotation.value) return criterion;
+  }
+  return "Available";
 }
 
 /** What Kubernetes allows in names of pods and namespaces; keeps "." and ".." out of the path. */

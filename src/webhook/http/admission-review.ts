@@ -3,15 +3,16 @@
  * fields are ignored, keys are case-sensitive. A refusal's status reaches the person who asked: the API server puts
  * "admission webhook ... denied the request: " before the message.
  */
-import { asObject } from "../../api/json.ts";
 import * as v from "valibot";
 import { type Decision } from "../decide/decision.ts";
+import { type AdmissionRequest } from "../decide/subject.ts";
+import { asObject } from "../../api/json.ts";
 
 const apiVersion = "admission.k8s.io/v1";
 const kind = "AdmissionReview";
 
 const text = v.optional(v.string(), "");
-const requestSchema = v.object({
+const requestSchema: v.GenericSchema<unknown, AdmissionRequest> = v.object({
   uid: v.string(),
   operation: v.string(),
   resource: v.object({ group: text, version: text, resource: text }),
@@ -24,10 +25,7 @@ const requestSchema = v.object({
   oldObject: v.optional(v.unknown()),
 });
 
-/** What is asked; absent texts are "". */
-export type AdmissionRequest = v.InferOutput<typeof requestSchema>;
-
-export type ReviewResult =
+export type RequestResult =
   | { readonly ok: true; readonly request: AdmissionRequest }
   /** `uid` is the request's where it has one, else "". `reason` is for people. */
   | { readonly ok: false; readonly uid: string; readonly reason: string };
@@ -35,7 +33,7 @@ export type ReviewResult =
 /**
  * Reads a parsed body. Never throws. As upstream, apiVersion and kind may be absent; other ones than v1's are refused.
  */
-export function readReview(body: unknown): ReviewResult {
+export function readRequest(body: unknown): RequestResult {
   const review = asObject(body);
   const request = asObject(review?.["request"]);
   const uid = typeof request?.["uid"] === "string" ? request["uid"] : "";

@@ -3,22 +3,24 @@
  * percent-decoded. Every body gets a well-formed answer, whatever it holds; an unexpected error is answered too, and
  * logged.
  *
- * Nearly all reviews are of pods that no PodProtector counts, and what they cost is spent here. So this file goes
- * around what builds web objects: a short way past hono's router, the body from Node's stream, an answer with plain
- * headers.
+ * Nearly all reviews are of pods that no PodProtector counts, and what they cost is spent here. So nothing on the way of
+ * a review builds web objects: the path is cut here, the body comes from Node's stream, the answer has plain headers.
+ * hono answers what is no review: other methods and other paths (docs/decisions/0016-one-path-for-a-review.md).
  */
 import { type HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
+import { tryDecodeURIComponent } from "hono/utils/url";
 import { type IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { parseDurationMs } from "../../config/duration.ts";
-import { type Clock } from "../../util/clock.ts";
+import { type Clock, later } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
-import { type AdmissionRequest, answer, failedCallStatus, malformedAnswer, readReview } from "./admission-review.ts";
 import { type Decision } from "../decide/decision.ts";
 import { type Handler, type ReviewContext } from "../decide/handler.ts";
-import { InFlightLimit } from "./in-flight-limit.ts";
+import { type AdmissionRequest, type Review } from "../decide/subject.ts";
 import { otherCells, type WebhookMetrics } from "../metrics.ts";
+import { answer, failedCallStatus, malformedAnswer, readRequest } from "./admission-review.ts";
+import { InFlightLimit } from "./in-flight-limit.ts";
 import { bodyBytesMax, ReviewBodies, type ReviewBody } from "./review-body.ts";
 
 export interface AppOptions {
@@ -28,7 +30,7 @@ export interface AppOptions {
   readonly allowedCells: ReadonlySet<string>;
   /** --webhook-dry-run: nothing is refused, not for load either. */
   readonly dryRun: boolean;
-  readonly handler: Handler;
+  readonly handler: Pick<Handler, "read" | "decide">;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: WebhookMetrics;
@@ -42,45 +44,40 @@ const timeoutMsMax = 30_000;
 const roundingMs = 1_000;
 
 export interface WebhookApp {
-  /** All routes. */
-  readonly app: Hono;
-  /** The same, with a short way for what API servers send. */
-  readonly fetch: (request: Request, bindings?: HttpBindings) => Response | Promise<Response>;
+  /** As a listener calls it; without `bindings`, the body comes from the Request. */
+  readonly fetch: (request: Request, bindings?: Partial<HttpBindings>) => Response | Promise<Response>;
 }
 
 export function createWebhookApp(options: AppOptions): WebhookApp {
-  const { pathPrefix, metrics, logger } = options;
-  const review = new ReviewRoute(options);
-  const fail = (error: unknown, path: string, cellID: string): Response => {
-    // Nothing that comes from outside leads here: this is a mistake in the program. One review fails, not the process.
-    logger.error("A review failed unexpectedly", { err: error, path });
-    metrics.httpError(cellID, "Internal");
-    return json(500, failedCallStatus(500, "server internal error: unexpected failure, see the log of the webhook"));
-  };
-
-  const app = new Hono();
-  const route = `${pathPrefix}/:cell`;
-  app.post(route, ({ req, env }) => {
-    const { incoming } = (env ?? {}) as Partial<HttpBindings>;
-    return review.answer(req.raw, req.param("cell") ?? "", req.query("timeout"), incoming);
-  });
-  app.all(route, (context) => context.text("Method Not Allowed\n", 405, { Allow: "POST" }));
-  app.notFound((context) => context.text("404 page not found\n", 404));
-  app.onError((error, { req }) => fail(error, req.path, req.param("cell") ?? ""));
-
-  // The way through hono's router and context costs as much as the decision on a pod that no PodProtector counts.
-  const usual = new RegExp(`^${pathPrefix.replaceAll(".", "\\.")}/([A-Za-z0-9][A-Za-z0-9._~-]*)\\?timeout=(\\d+s)$`);
+  const { pathPrefix } = options;
+  const reviews = new ReviewRoute(options);
+  const others = new Hono();
+  others.notFound((context) => context.text("404 page not found\n", 404));
+  others.all(`${pathPrefix}/:cell`, (context) =>
+    context.req.method === "POST" ? context.notFound() : context.text("Method Not Allowed\n", 405, { Allow: "POST" }),
+  );
   return {
-    app,
-    fetch(request, bindings) {
-      const { method, url = "" } = bindings?.incoming ?? {};
-      const [, cellID, timeout] = (method === "POST" && usual.exec(url)) || [];
-      if (cellID === undefined) return app.fetch(request, bindings);
-      return review
-        .answer(request, cellID, timeout, bindings?.incoming)
-        .catch((error: unknown) => fail(error, url, cellID));
+    fetch(request, { incoming } = {}) {
+      const target = incoming?.url?.startsWith("/") === true ? incoming.url : pathOf(request.url);
+      const cellID = (incoming?.method ?? request.method) === "POST" ? cellOf(target, pathPrefix) : undefined;
+      return cellID === undefined ? others.fetch(request) : reviews.answer(request, cellID, target, incoming);
     },
   };
+}
+
+/** Path and query of an absolute URL. */
+function pathOf(url: string): string {
+  return url.slice(url.indexOf("/", url.indexOf("://") + "://".length));
+}
+
+/** Undefined = not the path of a review. */
+function cellOf(target: string, pathPrefix: string): string | undefined {
+  if (!target.startsWith(pathPrefix) || target[pathPrefix.length] !== "/") return undefined;
+  const query = target.indexOf("?");
+  const segment = target.slice(pathPrefix.length + 1, query === -1 ? undefined : query);
+  if (segment === "" || segment.includes("/")) return undefined;
+  const cellID = segment.includes("%") ? tryDecodeURIComponent(segment) : segment;
+  return cellID === "." || cellID === ".." ? undefined : cellID;
 }
 
 class ReviewRoute {
@@ -96,15 +93,32 @@ class ReviewRoute {
     options.metrics.readReviewsInFlight(() => limit.inFlight);
   }
 
-  /** `timeout` is what the query says; `incoming` where the body comes from, if not from `request`. */
+  /** `target`: path and query. `incoming`: where the body comes from, if not from `request`. Never rejects. */
   async answer(
     request: Request,
     cellID: string,
-    timeout: string | undefined,
+    target: string,
+    incoming: IncomingMessage | undefined,
+  ): Promise<Response> {
+    try {
+      return await this.#answer(request, cellID, target, incoming);
+    } catch (error) {
+      // Nothing that comes from outside leads here: this is a mistake in the program. One review fails, not the
+      // process.
+      this.#options.logger.error("Review failed unexpectedly", { err: error, path: target });
+      this.#options.metrics.httpError(cellID, "Internal");
+      return json(500, failedCallStatus(500, "server internal error: unexpected failure, see the log of the webhook"));
+    }
+  }
+
+  async #answer(
+    request: Request,
+    cellID: string,
+    target: string,
     incoming: IncomingMessage | undefined,
   ): Promise<Response> {
     const { allowedCells, clock, metrics } = this.#options;
-    const arrivedMs = clock.monotonicMs();
+    const arrived = clock.monotonicMs();
     if (allowedCells.size > 0 && !allowedCells.has(cellID)) {
       metrics.httpError(otherCells, "CellNotAllowed");
       const message = `the cell ${JSON.stringify(cellID)} is not served by this webhook (--webhook-allowed-cells)`;
@@ -116,7 +130,7 @@ class ReviewRoute {
       return unreadable(body.problem);
     }
     try {
-      const deadlineMonotonicMs = arrivedMs + this.#timeoutMs(timeout);
+      const deadlineMonotonicMs = later(arrived, this.#timeoutMs(target));
       // The signal aborts when the caller has gone.
       return await this.#answerBody(body.bytes, { cellID, deadlineMonotonicMs, signal: request.signal });
     } finally {
@@ -131,37 +145,46 @@ class ReviewRoute {
       metrics.httpError(context.cellID, "UnmarshalBody");
       return json(400, malformedAnswer("", 400, `error parsing JSON body: ${parsed.reason}`));
     }
-    const read = readReview(parsed.json);
+    const read = readRequest(parsed.json);
     if (!read.ok) {
       metrics.httpError(context.cellID, "UnmarshalBody/Review");
       return json(400, malformedAnswer(read.uid, 400, read.reason));
     }
-    return this.#decide(read.request, context);
+    return this.#answerRequest(read.request, context);
   }
 
-  async #decide(request: AdmissionRequest, context: ReviewContext): Promise<Response> {
+  /** Not async: while a review waits, nothing may hold its request, which holds the pod as it came. */
+  #answerRequest(request: AdmissionRequest, context: ReviewContext): Promise<Response> {
+    const { uid, operation, namespace, name } = request;
+    const review = this.#options.handler.read(request, context);
+    return this.#decide({ uid, operation, namespace, name }, review, context);
+  }
+
+  async #decide(identity: RequestIdentity, review: Review, context: ReviewContext): Promise<Response> {
     const { handler } = this.#options;
-    const overload = this.#limit.enter(request);
+    const overload = this.#limit.enter(review.isForced);
     if (overload !== undefined)
-      return this.#report(request, context.cellID, await handler(request, { ...context, overload }));
+      return this.#report(identity, context.cellID, await handler.decide(review, { ...context, overload }));
     try {
-      return this.#report(request, context.cellID, await handler(request, context));
+      return this.#report(identity, context.cellID, await handler.decide(review, context));
     } finally {
       this.#limit.leave();
     }
   }
 
-  #report(request: AdmissionRequest, cellID: string, decision: Decision): Response {
+  #report({ uid, operation, namespace, name }: RequestIdentity, cellID: string, decision: Decision): Response {
     const { logger } = this.#options;
     if (logger.isVerbose(4)) {
-      const { namespace, name, uid, operation } = request;
       logger.verbose(4, "Review decided", { cell: cellID, namespace, name, requestUid: uid, operation, decision });
     }
-    if (decision.kind !== "error") return json(200, answer(request.uid, decision));
-    logger.error("HTTP error", { cell: cellID, requestUid: request.uid, tag: decision.tag, reason: decision.message });
+    if (decision.kind !== "error") return json(200, answer(uid, decision));
+    logger.error("HTTP error", { cell: cellID, requestUid: uid, tag: decision.tag, reason: decision.message });
     return json(500, failedCallStatus(500, `server internal error: ${decision.message}`));
   }
 }
+
+/** What of a request is needed to answer it, and for the log. */
+type RequestIdentity = Pick<AdmissionRequest, "uid" | "operation" | "namespace" | "name">;
 
 function unreadable(problem: Extract<ReviewBody, { readonly ok: false }>["problem"]): Response {
   switch (problem) {
@@ -200,20 +223,22 @@ function json(status: number, body: object): Response {
 }
 
 /**
- * Milliseconds for a decision, from the text of `?timeout=`. Remembers the last: one webhook configuration always sends
- * the same.
+ * Milliseconds for a decision, from path and query with `?timeout=`. Remembers the last query: one webhook configuration
+ * always sends the same.
  */
-function createTimeoutReader(): (query: string | undefined) => number {
-  let last = { query: undefined as string | undefined, ms: readTimeoutMs(undefined) };
-  return (query) => {
-    if (query !== last.query) last = { query, ms: readTimeoutMs(query) };
+function createTimeoutReader(): (target: string) => number {
+  let last = { query: "", ms: readTimeoutMs(null) };
+  return (target) => {
+    const at = target.indexOf("?");
+    const query = at === -1 ? "" : target.slice(at);
+    if (query !== last.query) last = { query, ms: readTimeoutMs(new URLSearchParams(query).get("timeout")) };
     return last.ms;
   };
 }
 
 /** The API server's timeout less its rounding, but at least half of it, so that `timeout=1s` leaves some. */
-function readTimeoutMs(query: string | undefined): number {
-  const asked = query === undefined ? undefined : parseDurationMs(query);
+function readTimeoutMs(text: string | null): number {
+  const asked = text === null ? undefined : parseDurationMs(text);
   const timeout = asked === undefined || asked <= 0 ? timeoutMsDefault : Math.min(asked, timeoutMsMax);
   return Math.max(timeout - roundingMs, timeout / 2);
 }

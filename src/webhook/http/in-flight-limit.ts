@@ -4,9 +4,6 @@
  * is, such as kubelet's last delete of a terminating pod. What is allowed whatever happens, a dry run or a forced
  * deletion, is not refused here either.
  */
-import { readAnnotations } from "../../api/pod.ts";
-import { annotations } from "../../api/v1alpha1/names.ts";
-import { type AdmissionRequest } from "./admission-review.ts";
 import { refusedForNow, type Refused } from "../decide/decision.ts";
 
 /**
@@ -27,10 +24,10 @@ export class InFlightLimit {
 
   /**
    * The answer for a review that would have to wait, when there are too many; else the review is under way until
-   * `leave` is called.
+   * `leave` is called. `isForced`: the review says that it is to be allowed whatever is decided.
    */
-  enter(request: AdmissionRequest): Refused | undefined {
-    if (this.#inFlight >= reviewsInFlightMax && !this.#dryRun && !isForced(request)) return overloaded();
+  enter(isForced: boolean): Refused | undefined {
+    if (this.#inFlight >= reviewsInFlightMax && !this.#dryRun && !isForced) return overloaded();
     this.#inFlight += 1;
     return undefined;
   }
@@ -42,13 +39,6 @@ export class InFlightLimit {
   leave(): void {
     this.#inFlight -= 1;
   }
-}
-
-/**
- * The annotation is on the pod that is deleted, or on the Eviction; the pod of an eviction would have to be read first.
- */
-function isForced({ oldObject, object }: AdmissionRequest): boolean {
-  return [oldObject, object].some((raw) => Object.hasOwn(readAnnotations(raw), annotations.forceDelete));
 }
 
 function overloaded(): Refused {

@@ -1,84 +1,74 @@
 /**
- * Admissions while a core takes no writes, where --webhook-core-unavailable-policy=last-known asks for them. They are
- * lent from the quota of the newest known state and remembered here until a later status write records them.
+ * Admissions from one PodProtector while its core takes no writes, where --webhook-core-unavailable-policy=last-known
+ * asks for them. They are admitted on the quota of the newest known state, and remembered here until a later status
+ * write records them (docs/decisions/0007-last-known-quota.md).
  *
- * Nobody can compare and swap then, so each replica must assume that all others lend as much: an admission costs as
- * many units of quota as there are replicas. So all of them together lend no more than the quota that they last knew.
+ * No replica can compare and swap then, so each must assume that all others admit as much: an admission costs as many
+ * units of quota as there are replicas. So all of them together admit no more than the quota that they last knew.
  */
-import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
+import { type Reservation, type Verdict } from "../../accounting/reserve/reservation.ts";
+import { compareResourceVersions } from "../../api/resource-version.ts";
 import { type CellStatus, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
-import { type Verdict } from "../../accounting/reserve/reservation.ts";
-import { type Deletion, type Judge } from "../protector/judge.ts";
-import { type ProtectorView } from "../protector/protector-view.ts";
+import { type Deletion } from "../deletion.ts";
 
-/**
- * What was lent of one PodProtector. Its size is bounded by what the histories of the cells hold
- * (accounting/history/record.ts).
- */
-interface Ledger {
-  readonly base: ProtectorView;
-  /** The base as it would be if all that was lent were recorded. */
-  pretended: ProtectorView;
-  /** By cell, UID and operation; forced, because they have been answered. */
-  readonly deletions: Map<string, Deletion>;
-}
+type Status = PodProtectorStatus | undefined;
 
-/** Stands in the figures of a decision for what the other replicas may have lent. No cell ID holds a space. */
+/** Judges by the present spec as if the object had this status; all `deletions` are counted. */
+export type JudgeByStatus = (status: Status, deletions: readonly Deletion[]) => Reservation;
+
+/** Stands in the figures of a decision for what the other replicas may have admitted. No cell ID holds a space. */
 const othersCellID = "other webhook replicas";
 
-export class LastKnownQuota {
-  readonly #judge: Judge;
-  readonly #replicas: number;
-  readonly #ledgers = new Map<string, Ledger>();
+const none: readonly Deletion[] = [];
 
-  /** `replicas`: webhooks that may lend from one PodProtector, at least 1. */
-  constructor(judge: Judge, replicas: number) {
-    this.#judge = judge;
+export class LastKnownQuota {
+  readonly #replicas: number;
+  /** By cell, UID and operation; forced, because they have been answered. Bounded by what the histories hold. */
+  readonly #deletions = new Map<string, Deletion>();
+  /** The newest known status that deletions were judged by, and the same as if all of them were recorded. */
+  #base: Status;
+  #pretended: Status;
+
+  /** `replicas`: webhooks that may admit from the PodProtector at the same time, at least 1. */
+  constructor(replicas: number) {
     this.#replicas = replicas;
   }
 
-  /** What was lent and is not recorded yet. `key` as of `writerKey`. */
-  lentOf(key: string): readonly Deletion[] {
-    return [...(this.#ledgers.get(key)?.deletions.values() ?? [])];
+  /** What was admitted and is not recorded yet. */
+  get unrecorded(): readonly Deletion[] {
+    return this.#deletions.size === 0 ? none : [...this.#deletions.values()];
   }
 
-  /** All that was lent is recorded, or has no say any more. */
-  forget(key: string): void {
-    this.#ledgers.delete(key);
+  /** All that was admitted is recorded, or the PodProtector no longer applies. */
+  clear(): void {
+    this.#deletions.clear();
+    this.#base = undefined;
+    this.#pretended = undefined;
   }
 
-  /** Judges `deletions`, all counted by `view`, in the order given; what is admitted is lent. */
-  lend(
-    key: string,
-    view: ProtectorView,
-    countsLostUpTo: ReadonlyMap<string, ResourceVersion>,
-    deletions: readonly Deletion[],
-  ): readonly Verdict[] {
-    const ledger = this.#ledgerOn(key, view, countsLostUpTo);
+  /** Judges `deletions`, in the order given, by the newest known `status`; remembers what is admitted. */
+  admit(status: Status, judge: JudgeByStatus, deletions: readonly Deletion[]): readonly Verdict[] {
+    this.#rebase(status, judge);
     return deletions.flatMap((deletion) => {
       const { cellID, pod, operation } = deletion;
       const id = `${cellID}/${pod.uid}/${operation}`;
       // A repeated review costs no more, but is judged by the same rule: pods may have failed by themselves since.
-      const known = ledger.deletions.get(id);
-      const othersLent = (this.#replicas - 1) * (ledger.deletions.size + (known === undefined ? 1 : 0));
-      const state = withOthers(ledger.pretended, othersLent);
-      const { verdicts, status } = this.#judge(state, countsLostUpTo, [deletion]);
-      if (status !== undefined) {
-        // Of one pod, the deletion with the highest version is the one to record (design 2.2).
-        if (known === undefined || isLater(deletion, known)) ledger.deletions.set(id, { ...deletion, isForced: true });
-        ledger.pretended = withStatus(ledger.pretended, withoutOthers(status));
-        this.#ledgers.set(key, ledger);
+      const known = this.#deletions.get(id);
+      const byOthers = (this.#replicas - 1) * (this.#deletions.size + (known === undefined ? 1 : 0));
+      const { verdicts, status: recorded } = judge(withOthers(this.#pretended, byOthers), [deletion]);
+      if (recorded !== undefined) {
+        // Of one pod, the deletion with the highest version is the one to record (docs/accounting.md#what-is-recorded).
+        if (known === undefined || isLater(deletion, known)) this.#deletions.set(id, { ...deletion, isForced: true });
+        this.#pretended = withoutOthers(recorded);
       }
       return verdicts;
     });
   }
 
-  #ledgerOn(key: string, view: ProtectorView, countsLostUpTo: ReadonlyMap<string, ResourceVersion>): Ledger {
-    const known = this.#ledgers.get(key);
-    if (known?.base === view) return known;
-    const deletions = known?.deletions ?? new Map<string, Deletion>();
-    const { status } = this.#judge(view, countsLostUpTo, [...deletions.values()]);
-    return { base: view, pretended: status === undefined ? view : withStatus(view, status), deletions };
+  #rebase(status: Status, judge: JudgeByStatus): void {
+    if (status === this.#base && this.#pretended !== undefined) return;
+    this.#base = status;
+    this.#pretended = judge(status, this.unrecorded).status ?? status;
   }
 }
 
@@ -86,15 +76,10 @@ function isLater({ pod }: Deletion, other: Deletion): boolean {
   return compareResourceVersions(pod.resourceVersion, other.pod.resourceVersion) > 0;
 }
 
-function withStatus(view: ProtectorView, status: PodProtectorStatus): ProtectorView {
-  return { ...view, protector: { ...view.protector, status } };
-}
-
-function withOthers(view: ProtectorView, counter: number): ProtectorView {
-  const { status } = view.protector;
-  if (counter === 0 || status === undefined) return view;
+function withOthers(status: Status, counter: number): Status {
+  if (counter === 0 || status === undefined) return status;
   const others: CellStatus = { cellID: othersCellID, admissionHistory: { buckets: [{ startTime: "", counter }] } };
-  return withStatus(view, { ...status, cells: [...status.cells, others] });
+  return { ...status, cells: [...status.cells, others] };
 }
 
 function withoutOthers(status: PodProtectorStatus): PodProtectorStatus {

@@ -1,18 +1,22 @@
 /**
- * A PodProtector as the webhook uses it: the object with its selectors compiled. An object that cannot be understood
- * has no view; unusable-protector.ts says what is then in force.
+ * A PodProtector as the webhook uses it: the object with its selectors compiled, and how deletions are judged by it. An
+ * invalid object has no view; unusable-protector.ts says what is then in force.
  */
 import { isDeepStrictEqual } from "node:util";
 import { fieldsOf } from "../../api/json.ts";
 import { objectKey } from "../../api/object-key.ts";
 import { type Labels } from "../../api/pod.ts";
-import { parseResourceVersion } from "../../api/resource-version.ts";
+import { parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { type PodProtector, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { countedSpec } from "../../accounting/count/counted-spec.ts";
+import { type HistoryConfig, historyConfigOf } from "../../accounting/history/history-config.ts";
+import { reserve, type Reservation } from "../../accounting/reserve/reservation.ts";
 import { type Stored } from "../../kube/informer.ts";
 import { readProtector, type StoredProtector } from "../../kube/resources.ts";
 import { compileSelector, formatSelector, matches, type CompiledSelector } from "../../label-index/index.ts";
+import { type Clock } from "../../util/clock.ts";
+import { type Deletion } from "../deletion.ts";
 import { flawOf, type Outline, outlineOf } from "./unusable-protector.ts";
 
 export interface ProtectorView extends StoredProtector {
@@ -35,7 +39,7 @@ export type ReadView =
   /** `reason` says for people what is wrong with the object. */
   | { readonly ok: false; readonly reason: string };
 
-/** What the informer stores: also an object that cannot be understood, so that it does not look deleted. */
+/** What the informer stores: also an invalid object, so that it does not look deleted. */
 export interface WatchedProtector extends Stored {
   readonly content:
     | { readonly ok: true; readonly stored: StoredProtector }
@@ -97,10 +101,45 @@ function judging({ selector, aggregationSelector, minReadySeconds }: PodProtecto
   return { selector, aggregationSelector, minReadySeconds };
 }
 
-/** Reads the answer of a GET or PUT. */
-export function readView(raw: unknown, previous: ProtectorView | undefined): ReadView {
-  const read = readProtector(raw);
-  return read.ok ? viewOf({ ...read.stored, protector: lean(read.stored.protector) }, previous) : read;
+/** The view of what a GET or PUT has answered. */
+export function readView(stored: StoredProtector, previous: ProtectorView | undefined): ReadView {
+  return viewOf({ ...stored, protector: lean(stored.protector) }, previous);
+}
+
+/** The settings of the rule, besides those of each PodProtector. */
+export interface Rule {
+  readonly clock: Clock;
+  /** Used where a PodProtector sets none. */
+  readonly history: HistoryConfig;
+  /** Write pod names into the buckets of this cell. */
+  readonly requiresPodName: (cellID: string) => boolean;
+}
+
+/** Judges `deletions` in the order given; all must be counted by `view`. `countsLostUpTo`: as of lost-counts.ts. */
+export function judge(
+  view: ProtectorView,
+  countsLostUpTo: ReadonlyMap<string, ResourceVersion>,
+  deletions: readonly Deletion[],
+  { clock, history, requiresPodName }: Rule,
+): Reservation {
+  return reserve(
+    view.protector,
+    deletions.map((deletion) => ({ ...deletion, isProtected: isProtected(view, deletion.pod.labels) })),
+    {
+      now: clock.epochMicros(),
+      config: historyConfigOf(view.protector.spec.admissionHistoryConfig, history),
+      countedSpec: view.spec.countedSpec,
+      requiresPodName,
+      countsLostUpTo,
+    },
+  );
+}
+
+/** As if the object had this status. */
+export function withStatus(view: ProtectorView, status: PodProtectorStatus | undefined): ProtectorView {
+  if (status === view.protector.status) return view;
+  const { status: _, ...protector } = view.protector;
+  return { ...view, protector: status === undefined ? protector : { ...protector, status } };
 }
 
 export function isCounted(view: ProtectorView, labels: Labels): boolean {

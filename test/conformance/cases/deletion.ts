@@ -90,7 +90,11 @@ const held = theme("finalizers", {
       answer,
       422,
       "Invalid",
-      /^ConfigMap "a" is invalid: metadata\.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers \[\]string\{"a\.b\/c"\}$/,
+      new RegExp(
+        String.raw`^ConfigMap "a" is invalid: metadata\.finalizers: Forbidden: no new finalizers can ` +
+          String.raw`be added if the object is being deleted, found new finalizers ` +
+          String.raw`\[\]string\{"a\.b\/c"\}$`,
+      ),
     );
   },
   "must be qualified names on built-in types": async (t) => {
@@ -100,7 +104,10 @@ const held = theme("finalizers", {
       answer,
       422,
       "Invalid",
-      /metadata\.finalizers\[0\]: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified/,
+      new RegExp(
+        String.raw`metadata\.finalizers\[0\]: Invalid value: "plain": name is neither a standard ` +
+          String.raw`finalizer name nor is it fully qualified`,
+      ),
     );
   },
   "do not stop other writes of an object that is being deleted": async (t) => {
@@ -124,7 +131,9 @@ const guarded = theme("delete preconditions", {
   "on the UID refuse another object of the name": async (t) => {
     const { configMaps } = await t.space();
     const created = await configMaps.create(bodies.configMap("a"));
-    const message = `Operation cannot be fulfilled on ConfigMap "a": the UID in the precondition (zzz) does not match the UID in record (${meta(created).uid}). The object might have been deleted and then recreated`;
+    const message =
+      `Operation cannot be fulfilled on ConfigMap "a": the UID in the precondition (zzz) does not match ` +
+      `the UID in record (${meta(created).uid}). The object might have been deleted and then recreated`;
     refused(await configMaps.delete("a", { preconditions: { uid: "zzz" } }), 409, "Conflict", message);
     assert.equal(await configMaps.has("a"), true);
   },
@@ -132,7 +141,10 @@ const guarded = theme("delete preconditions", {
     const { configMaps } = await t.space();
     const created = await configMaps.create(bodies.configMap("a"));
     const changed = ok(await configMaps.merge("a", { data: { k: "1" } }));
-    const message = `Operation cannot be fulfilled on ConfigMap "a": the ResourceVersion in the precondition (${versionOf(created)}) does not match the ResourceVersion in record (${versionOf(changed)}). The object might have been modified`;
+    const message =
+      `Operation cannot be fulfilled on ConfigMap "a": the ResourceVersion in the precondition ` +
+      `(${versionOf(created)}) does not match the ResourceVersion in record (${versionOf(changed)}). The ` +
+      "object might have been modified";
     const answer = await configMaps.delete("a", { preconditions: { resourceVersion: versionOf(created) } });
     refused(answer, 409, "Conflict", message);
   },

@@ -73,7 +73,10 @@ const creation = theme("create", {
       await configMaps.post(bodies.configMap("A_b")),
       422,
       "Invalid",
-      /^ConfigMap "A_b" is invalid: metadata\.name: Invalid value: "A_b": a lowercase RFC 1123 subdomain must consist of/,
+      new RegExp(
+        String.raw`^ConfigMap "A_b" is invalid: metadata\.name: Invalid value: "A_b": a lowercase RFC ` +
+          String.raw`1123 subdomain must consist of`,
+      ),
     );
     assert.deepEqual(
       causes(status).map(({ reason, field }) => [reason, field]),
@@ -137,7 +140,10 @@ const creation = theme("create", {
       answer,
       422,
       "Invalid",
-      /^ConfigMap "a" is invalid: metadata\.labels: Invalid value: "b c": a valid label must be an empty string or consist of/,
+      new RegExp(
+        String.raw`^ConfigMap "a" is invalid: metadata\.labels: Invalid value: "b c": a valid label ` +
+          String.raw`must be an empty string or consist of`,
+      ),
     );
   },
   "answers with the object's own version, and each write gets a higher one": async (t) => {
@@ -192,7 +198,8 @@ const update = theme("update", {
     const leases = (await t.space()).of("leases");
     await leases.create(bodies.lease("a"));
     const message =
-      'leases.coordination.k8s.io "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update';
+      'leases.coordination.k8s.io "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be ' +
+      "specified for an update";
     refused(await leases.put("a", bodies.lease("a")), 422, "Invalid", message);
   },
   "without a version is refused for a custom resource": async (t) => {

@@ -204,7 +204,10 @@ const types = theme("patch type", {
       answer,
       415,
       "UnsupportedMediaType",
-      /^the body of the request was in an unknown format - accepted media types include: application\/json-patch\+json, application\/merge-patch\+json/,
+      new RegExp(
+        String.raw`^the body of the request was in an unknown format - accepted media types include: ` +
+          String.raw`application\/json-patch\+json, application\/merge-patch\+json`,
+      ),
     );
   },
   "strategic is refused for a custom resource": async (t) => {
@@ -218,7 +221,10 @@ const types = theme("patch type", {
       answer,
       415,
       "UnsupportedMediaType",
-      /^the body of the request was in an unknown format - accepted media types include: application\/json-patch\+json, application\/merge-patch\+json/,
+      new RegExp(
+        String.raw`^the body of the request was in an unknown format - accepted media types include: ` +
+          String.raw`application\/json-patch\+json, application\/merge-patch\+json`,
+      ),
     );
   },
 });

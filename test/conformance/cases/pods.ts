@@ -197,7 +197,10 @@ const rest = theme("pod", {
         answer,
         422,
         "Invalid",
-        /^Pod "a" is invalid: spec: Forbidden: pod updates may not change fields other than `spec\.containers\[\*\]\.image`,/,
+        new RegExp(
+          '^Pod "a" is invalid: spec: Forbidden: pod updates may not change fields other than ' +
+            "`spec\\.containers\\[\\*\\]\\.image`,",
+        ),
       );
     }
   },

@@ -23,7 +23,11 @@ const protectors = theme("custom resource", {
       answer,
       422,
       "Invalid",
-      /^PodProtector\.podseidon\.kubewharf\.io "a" is invalid: \[spec\.minAvailable: Required value, spec\.minReadySeconds: Required value, spec\.selector: Required value/,
+      new RegExp(
+        String.raw`^PodProtector\.podseidon\.kubewharf\.io "a" is invalid: \[spec\.minAvailable: ` +
+          String.raw`Required value, spec\.minReadySeconds: Required value, spec\.selector: Required ` +
+          String.raw`value`,
+      ),
     );
   },
   "with a field of another type is refused": async (t) => {
@@ -57,7 +61,8 @@ const protectors = theme("custom resource", {
       /kind: Invalid value: "X": must be PodProtector$/,
     );
     const message =
-      "the API version in the data (podseidon.kubewharf.io/v1) does not match the expected API version (podseidon.kubewharf.io/v1alpha1)";
+      "the API version in the data (podseidon.kubewharf.io/v1) does not match the expected API version " +
+      "(podseidon.kubewharf.io/v1alpha1)";
     refused(await collection.post({ ...body, apiVersion: "podseidon.kubewharf.io/v1" }), 400, "BadRequest", message);
     const { kind: _, ...withoutKind } = body;
     refused(await collection.post(withoutKind), 400, "BadRequest", /Object 'Kind' is missing/);
@@ -210,7 +215,9 @@ const namespaces = theme("namespace", {
     assert.notEqual(meta(deleted).deletionTimestamp, undefined);
     assert.deepEqual(deleted.status, { phase: "Terminating" });
     const answer = await space.configMaps.post(bodies.configMap("a"));
-    const message = `configmaps "a" is forbidden: unable to create new content in namespace ${space.name} because it is being terminated`;
+    const message =
+      `configmaps "a" is forbidden: unable to create new content in namespace ${space.name} because it is ` +
+      "being terminated";
     const status = refused(answer, 403, "Forbidden", message);
     assert.equal(status.details?.causes?.[0]?.reason, "NamespaceTerminating");
   },
@@ -235,7 +242,10 @@ const owners = theme("owner references", {
       answer,
       422,
       "Invalid",
-      /metadata\.ownerReferences\.apiVersion: Invalid value: "": version must not be empty, metadata\.ownerReferences\.uid: Invalid value: "": must not be empty/,
+      new RegExp(
+        String.raw`metadata\.ownerReferences\.apiVersion: Invalid value: "": version must not be ` +
+          String.raw`empty, metadata\.ownerReferences\.uid: Invalid value: "": must not be empty`,
+      ),
     );
   },
   "name one controller at most": async (t) => {

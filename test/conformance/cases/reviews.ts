@@ -222,8 +222,10 @@ const answered = theme("answer to a review", {
     const space = await t.space("deletions");
     await space.livePod("a");
     space.review(() => ({ allowed: true, uid: "other" }));
-    const failed =
-      /failed calling webhook "deletions\.conformance\.podseidon\.test": received invalid webhook response: expected response\.uid="[0-9a-f-]{36}", got "other"$/;
+    const failed = new RegExp(
+      String.raw`failed calling webhook "deletions\.conformance\.podseidon\.test": received invalid ` +
+        String.raw`webhook response: expected response\.uid="[0-9a-f-]{36}", got "other"$`,
+    );
     refused(await space.pods.delete("a"), 500, "InternalError", failed);
   },
   "with another code than 200 does not count": async (t) => {
@@ -249,8 +251,10 @@ const answered = theme("answer to a review", {
       await delay(1_500);
       return { allowed: true };
     });
-    const failed =
-      /failed calling webhook "slow-fail\.conformance\.podseidon\.test": failed to call webhook: Post "https:.*\/slow-fail\?timeout=1s": context deadline exceeded/;
+    const failed = new RegExp(
+      String.raw`failed calling webhook "slow-fail\.conformance\.podseidon\.test": failed to call ` +
+        String.raw`webhook: Post "https:.*\/slow-fail\?timeout=1s": context deadline exceeded`,
+    );
     refused(await space.pods.delete("a"), 500, "InternalError", failed);
     assert.equal(space.reviews[0]?.timeout, "1s");
     assert.equal(meta(await space.pods.read("a")).deletionTimestamp, undefined);
@@ -267,8 +271,10 @@ const answered = theme("answer to a review", {
   "that cannot be had refuses under the policy Fail": async (t) => {
     const space = await t.space("unreachable-fail");
     await space.livePod("a");
-    const failed =
-      /failed calling webhook "unreachable-fail\.conformance\.podseidon\.test": failed to call webhook: Post "https:.*": dial tcp 127\.0\.0\.1:1: connect: connection refused$/;
+    const failed = new RegExp(
+      String.raw`failed calling webhook "unreachable-fail\.conformance\.podseidon\.test": failed to ` +
+        String.raw`call webhook: Post "https:.*": dial tcp 127\.0\.0\.1:1: connect: connection refused$`,
+    );
     refused(await space.pods.delete("a"), 500, "InternalError", failed);
   },
   "that cannot be had is done without under the policy Ignore": async (t) => {

@@ -92,7 +92,8 @@ const media = theme("media type", {
     const { configMaps } = await t.space();
     const answer = await configMaps.request("POST", "", { body: "x", contentType: "text/plain" });
     const message =
-      "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf";
+      "the body of the request was in an unknown format - accepted media types include: " +
+      "application/json, application/yaml, application/vnd.kubernetes.protobuf";
     refused(answer, 415, "UnsupportedMediaType", message);
   },
   "of a body may be left out for JSON": async (t) => {

@@ -109,7 +109,8 @@ const custom = theme("status of a custom resource", {
     const created = await protectors.create(bodies.podProtector("a"));
     ok(await protectors.merge("a", { metadata: { labels: { l: "1" } } }));
     const message =
-      'Operation cannot be fulfilled on podprotectors.podseidon.kubewharf.io "a": the object has been modified; please apply your changes to the latest version and try again';
+      'Operation cannot be fulfilled on podprotectors.podseidon.kubewharf.io "a": the object has been ' +
+      "modified; please apply your changes to the latest version and try again";
     const answer = await protectors.put("a/status", { ...created, status: cellStatus("cell-1") });
     const status = refused(answer, 409, "Conflict", message);
     assert.deepEqual(status.details, { name: "a", group: "podseidon.kubewharf.io", kind: "podprotectors" });

@@ -14,8 +14,9 @@ const service: ServiceResult = {
   deletions: { tried: 20, admitted: 3, refused: 15, unanswered: 2 },
 };
 const refusal =
-  `admission webhook "pods.example" denied the request: PodProtector shop/a reports too few replicas: ${"so many words ".repeat(9)}` +
-  "are needed. Required 9, aggregated 9. Wait";
+  `admission webhook "pods.example" denied the request: PodProtector shop/a reports too few replicas: ` +
+  "so many words ".repeat(9) +
+  "are needed. Must stay 9, available 9. Wait";
 const closing: Closing = {
   services: [service],
   acts: [{ title: "Act 1: Rolling update", problem: undefined }],

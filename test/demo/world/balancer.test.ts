@@ -12,7 +12,7 @@ async function startNamed(name: string): Promise<{ server: Server; port: number 
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-test("connections go to the replicas in turn, and all to the living one when the other has gone", async () => {
+test("connections go to the replicas in turn, and all to the one that is left when the other is gone", async () => {
   const [a, b] = [await startNamed("a"), await startNamed("b")];
   const balancer = await startBalancer([a.port, b.port]);
   const ask = async (): Promise<string> => await (await fetch(balancer.url)).text();

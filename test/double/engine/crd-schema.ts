@@ -56,7 +56,9 @@ function fieldError(error: ErrorObject): FieldError {
   const shown = JSON.stringify(error.data);
   if (error.keyword === "type") {
     const got = Array.isArray(error.data) ? "array" : error.data === null ? "null" : typeof error.data;
-    const detail = `Invalid value: ${JSON.stringify(got)}: ${field} in body must be of type ${String(params["type"])}: ${JSON.stringify(got)}`;
+    const detail =
+      `Invalid value: ${JSON.stringify(got)}: ${field} in body must be of type ` +
+      `${String(params["type"])}: ${JSON.stringify(got)}`;
     return { field, reason: "FieldValueTypeInvalid", detail };
   }
   if (error.keyword === "format" && params["format"] === "int32") {

@@ -47,7 +47,9 @@ export function checkPreconditions(target: Target, object: KubeObject, options: 
   const { uid, resourceVersion } = asObject(options["preconditions"]);
   const { metadata } = object;
   const refuse = (what: string, wanted: unknown, found: string, happened: string): ApiError => {
-    const why = `the ${what} in the precondition (${String(wanted)}) does not match the ${what} in record (${found}). The object might have been ${happened}`;
+    const why =
+      `the ${what} in the precondition (${String(wanted)}) does not match the ${what} in record ` +
+      `(${found}). The object might have been ${happened}`;
     // Here the server names the kind where it usually names the resource.
     return conflict({ ...target.type, resource: target.type.kind }, metadata.name, why);
   };

@@ -16,16 +16,9 @@ import { patchScale, scaleOf, updateScale } from "./scale.ts";
 import { type Status, badRequest, notImplemented, tooLargeVersion } from "./status.ts";
 import { type Backup, type Change, Store } from "./store.ts";
 import { type Watch, type WatchQuery, type WatchSink, openWatch } from "./watch.ts";
-import {
-  type FieldValidation,
-  type Target,
-  type WriteContext,
-  type WriteOptions,
-  createObject,
-  current,
-  patchObject,
-  updateObject,
-} from "./write.ts";
+import { type FieldValidation, type Target, type WriteContext, type WriteOptions, current } from "./write.ts";
+import { createObject } from "./create.ts";
+import { patchObject, updateObject } from "./update.ts";
 
 export interface EngineOptions {
   readonly clock: Clock;

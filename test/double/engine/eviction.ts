@@ -18,7 +18,8 @@ import {
 import { builtInResources as types } from "./resources.ts";
 import { compileLabelSelector } from "./selectors.ts";
 import { ApiError, type Status, badRequest, conflict, isApiError, plainError, success } from "./status.ts";
-import { type WriteContext, type WriteOptions, current, internalUpdate } from "./write.ts";
+import { internalUpdate } from "./update.ts";
+import { type WriteContext, type WriteOptions, current } from "./write.ts";
 
 const evictionKind = { group: "policy", version: "v1", kind: "Eviction" } as const;
 

@@ -5,7 +5,14 @@ import { type Rng, randomHex } from "../../../src/util/rng.ts";
 export function randomUuid(rng: Rng): string {
   const hex = randomHex(rng, 32);
   const variant = "89ab"[Math.floor(rng.next() * 4)]!;
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `4${hex.slice(13, 16)}`,
+    `${variant}${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ];
+  return parts.join("-");
 }
 
 // Kubernetes leaves out vowels and look-alikes, so that no words come out.

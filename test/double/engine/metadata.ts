@@ -59,7 +59,8 @@ function checkType(type: ResourceType, body: JsonObject): JsonObject {
   if (type.custom) {
     if (kind === "") {
       throw badRequest(
-        `the object provided is unrecognized (must be of type ${type.kind}): Object 'Kind' is missing in '${JSON.stringify(body)}'`,
+        `the object provided is unrecognized (must be of type ${type.kind}): Object 'Kind' is missing in ` +
+          `'${JSON.stringify(body)}'`,
       );
     }
     if (apiVersion !== expected) {
@@ -134,7 +135,9 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
   });
   const [first, second] = owners.filter(({ controller }) => controller === true);
   if (first === undefined || second === undefined) return errors;
-  const why = `Only one reference can have Controller set to true. Found "true" in references for ${first.kind}/${first.name} and ${second.kind}/${second.name}`;
+  const why =
+    `Only one reference can have Controller set to true. Found "true" in references for ` +
+    `${first.kind}/${first.name} and ${second.kind}/${second.name}`;
   return [...errors, invalidField(field, owners, why)];
 }
 
@@ -162,7 +165,9 @@ export function updatedMetadata(type: ResourceType, old: KubeObject, next: KubeO
   checkImmutable(type, before, after);
   const added = (after.finalizers ?? []).filter((name) => !(before.finalizers ?? []).includes(name));
   if (before.deletionTimestamp !== undefined && added.length > 0) {
-    const detail = `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((name) => JSON.stringify(name)).join(", ")}}`;
+    const detail =
+      "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers " +
+      `[]string{${added.map((name) => JSON.stringify(name)).join(", ")}}`;
     throw invalid(type, before.name, [{ field: "metadata.finalizers", reason: "FieldValueForbidden", detail }]);
   }
   return withMetadata(next, {

@@ -50,7 +50,8 @@ function unknownType(type: ResourceType): ApiError {
   // The route of a built-in resource refuses it before anything knows more than the number.
   if (!type.custom) return unsupportedMediaType("415: Unsupported Media Type");
   return unsupportedMediaType(
-    "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+    "the body of the request was in an unknown format - accepted media types include: " +
+      "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
   );
 }
 

@@ -14,7 +14,8 @@ const dnsSubdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-
 const characters =
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 const namePattern =
-  "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+  "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is " +
+  "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const tooLong = (limit: number): string => `must be no more than ${limit} bytes`;
 
 /** What is wrong with a name such as that of most objects; empty = nothing. */
@@ -22,7 +23,9 @@ export function dnsSubdomainProblems(text: string): readonly string[] {
   const problems = text.length > subdomainLengthMax ? [tooLong(subdomainLengthMax)] : [];
   if (dnsSubdomain.test(text)) return problems;
   const why =
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and " +
+    "must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
   return [...problems, why];
 }
 
@@ -32,7 +35,8 @@ function qualifiedNameProblems(text: string): readonly string[] {
   const own = parts.at(-1)!;
   if (parts.length > 2) {
     return [
-      `a valid label key ${characters} ${namePattern} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+      `a valid label key ${characters} ${namePattern} with an optional DNS subdomain prefix and '/' ` +
+        "(e.g. 'example.com/MyName')",
     ];
   }
   const problems: string[] = [];
@@ -50,7 +54,9 @@ function labelValueProblems(text: string): readonly string[] {
   const problems = text.length > nameLengthMax ? [tooLong(nameLengthMax)] : [];
   if (labelValue.test(text)) return problems;
   const why =
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and " +
+    "must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', " +
+    "regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
   return [...problems, why];
 }
 

@@ -11,7 +11,8 @@ import {
 } from "./object.ts";
 import { type Patch, applyClientPatch } from "./patch.ts";
 import { badRequest, invalid } from "./status.ts";
-import { type Target, type WriteContext, type WriteOptions, current, updateObject } from "./write.ts";
+import { updateObject } from "./update.ts";
+import { type Target, type WriteContext, type WriteOptions, current } from "./write.ts";
 
 function selectorText(selector: unknown): string {
   const { matchLabels, matchExpressions } = asObject(selector);

@@ -151,7 +151,10 @@ function validatePod(object: KubeObject, old: KubeObject | undefined): FieldErro
   if (old === undefined || jsonEquals(podSpecWithoutMutable(asObject(old.spec)), podSpecWithoutMutable(spec)))
     return [];
   const detail =
-    "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+    "Forbidden: pod updates may not change fields other than " +
+    "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` " +
+    "(only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set " +
+    "to 1 if it was previously negative)";
   return [{ field: "spec", reason: "FieldValueForbidden", detail }];
 }
 

@@ -57,7 +57,8 @@ function decodeBody(method: string, text: string, contentType: string): unknown 
   } else if (contentType !== "" && contentType !== "application/json") {
     if (unreadBodyTypes.includes(contentType)) throw notImplemented(`bodies of type ${contentType}`);
     throw unsupportedMediaType(
-      "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+      "the body of the request was in an unknown format - accepted media types include: " +
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf",
     );
   }
   try {

@@ -105,7 +105,9 @@ function authorize(authorizer: Authorizer | undefined, request: RestRequest, rou
   if (authorizer?.(request.caller, verb, type.group, type.resource, subresource ?? "", namespace) ?? true) return;
   const resource = subresource === undefined ? type.resource : `${type.resource}/${subresource}`;
   const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`;
-  const why = `User "${request.caller.username}" cannot ${verb} resource "${resource}" in API group "${type.group}" ${where}`;
+  const why =
+    `User "${request.caller.username}" cannot ${verb} resource "${resource}" ` +
+    `in API group "${type.group}" ${where}`;
   throw forbidden(type, name ?? "", why);
 }
 

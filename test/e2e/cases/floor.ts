@@ -23,22 +23,22 @@ export const floorCases: readonly E2eCase[] = [
     run: (context) => massDeletion(context, { ...large, isMeasured: true }),
   },
   {
-    name: "floor: 2 x 1000 pods, floor 1500, 256 in flight, aggregators 3 s late, a webhook killed and started again: exactly 1500 are left",
+    name: "floor: 2 x 1000 pods, 256 in flight, aggregators 3 s late, a webhook restarted: exactly 1500 are left",
     timeLimitMs: 300 * second,
     run: replicaKilled,
   },
   {
-    name: "floor: the same without a grace period, so that each deletion is reviewed at least twice: exactly 500 are left",
+    name: "floor: 2 x 300 pods without a grace period, so each deletion is reviewed twice: exactly 500 are left",
     timeLimitMs: 180 * second,
     run: (context) => massDeletion(context, { ...large, isMeasured: true, gracePeriodSeconds: 0 }),
   },
   {
-    name: "floor: one of two webhook replicas is 300 ms away from the core: its writes conflict, and exactly 150 of 200 are left",
+    name: "floor: one of two webhooks is 300 ms away from the core, so its writes conflict: exactly 150 are left",
     timeLimitMs: 120 * second,
     run: lateReplica,
   },
   {
-    name: "floor: kill -9 of a webhook, an aggregator and the generator in the middle: never under 500, and all quota is used",
+    name: "floor: kill -9 of webhook, aggregator and generator in the middle: never under 500, all quota is used",
     timeLimitMs: 240 * second,
     run: killed,
   },

@@ -20,7 +20,7 @@ const lendLimitMs = 30 * second;
 
 export const lastKnownCases: readonly E2eCase[] = [
   {
-    name: "last-known: the core's API server is gone: deletions pass within the last known quota, no more, and are recorded when it is back",
+    name: "last-known: without the core's API server deletions pass within the last quota and are recorded later",
     timeLimitMs: 180 * second,
     run: coreGone,
   },

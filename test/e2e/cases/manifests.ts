@@ -50,7 +50,7 @@ export const manifestCases: readonly E2eCase[] = [
     run: singleCluster,
   },
   {
-    name: "manifests: the overlays core and worker, run with their accounts and arguments, protect a Deployment over two clusters",
+    name: "manifests: the overlays core and worker, run with their accounts, protect a Deployment over two clusters",
     timeLimitMs: 150 * second,
     run: fleet,
   },

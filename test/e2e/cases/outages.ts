@@ -44,7 +44,7 @@ export const outageCases: readonly E2eCase[] = [
     run: tokensReplaced,
   },
   {
-    name: "outage: serving certificates, authorities and client certificates are replaced: all roles take the new ones without a restart",
+    name: "outage: certificates of servers, clients and authorities are replaced: all roles take the new ones",
     timeLimitMs: 240 * second,
     run: certificatesReplaced,
   },

@@ -44,7 +44,7 @@ const accountFolder = "var/run/secrets/kubernetes.io/serviceaccount";
 
 export const packagingCases: readonly E2eCase[] = [
   {
-    name: "packaging: the image's root file system and the systemd unit run every role from the executable of the manifests",
+    name: "packaging: the image's root file system and the systemd unit run every role from the executable",
     timeLimitMs: 150 * second,
     run,
   },

@@ -16,7 +16,7 @@ const etcdPauseMs = 3 * second;
 
 export const recoveryCases: readonly E2eCase[] = [
   {
-    name: "recovery: the API servers of the core and of a worker are restarted and the core's etcd hangs: all roles recover by themselves",
+    name: "recovery: API servers restart and the core's etcd hangs: all roles recover by themselves",
     timeLimitMs: 180 * second,
     run: restarts,
   },

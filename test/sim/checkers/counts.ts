@@ -76,7 +76,8 @@ export class CountsChecker {
     const covered = ledger.revisionAt(cellID, uncounted.sinceMs);
     if (Number(counts.resourceVersion) >= covered) return;
     ledger.kernel.fail(
-      `${this.#name}: the first counts of ${cellID} are of snapshot ${counts.resourceVersion}, which lacks what was committed up to ${covered}`,
+      `${this.#name}: the first counts of ${cellID} are of snapshot ${counts.resourceVersion}, which ` +
+        `lacks what was committed up to ${covered}`,
     );
   }
 

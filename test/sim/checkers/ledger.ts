@@ -262,7 +262,8 @@ export class Ledger {
     if (change.type === "DELETED") pod.goneAt = change.revision;
     const { isReady, isTerminating, resourceVersion } = version.record;
     this.kernel.note(
-      `${cell} pod ${name} ${change.type} ${resourceVersion}${isTerminating ? " terminating" : ""}${isReady ? " ready" : ""}`,
+      `${cell} pod ${name} ${change.type} ` +
+        `${resourceVersion}${isTerminating ? " terminating" : ""}${isReady ? " ready" : ""}`,
     );
   }
 

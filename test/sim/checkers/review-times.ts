@@ -1,7 +1,7 @@
 /**
  * A review that has reached a running replica is answered in time, or its caller has gone: within the timeout that the
- * API server names less its rounding (docs/webhook.md#deadlines), by the replica's own clock. A paused replica may answer as
- * soon as it goes on. Nobody works on for a caller that has gone.
+ * API server names less its rounding (docs/webhook.md#deadlines), by the replica's own clock. A paused replica may
+ * answer as soon as it goes on. Nobody works on for a caller that has gone.
  */
 import { type Kernel } from "../kernel/kernel.ts";
 import { type Arrival } from "../network/reviews.ts";

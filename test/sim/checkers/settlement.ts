@@ -68,7 +68,8 @@ export class SettlementChecker {
     if (entry.version === undefined && ageMs >= this.#windowMs) return;
     const state = record === undefined ? "not there yet" : `alive at ${record.resourceVersion}`;
     kernel.fail(
-      `${this.#name}: the admission of ${pod.name} (version ${entry.version}, ${Math.round(ageMs)} ms old) is settled by snapshot ${revision}, where it is ${state}`,
+      `${this.#name}: the admission of ${pod.name} (version ${entry.version}, ${Math.round(ageMs)} ms ` +
+        `old) is settled by snapshot ${revision}, where it is ${state}`,
     );
   }
 
@@ -123,7 +124,8 @@ export class SettlementChecker {
     const covered = ledger.revisionAt(pod.cell, record === undefined ? recordedMs : windowEndMs);
     if (entry.version === undefined && record?.isTerminating !== true && revision < covered) {
       kernel.fail(
-        `${this.#name}: the admission of ${pod.name} is settled by snapshot ${revision}, which lacks what was committed up to ${covered}`,
+        `${this.#name}: the admission of ${pod.name} is settled by snapshot ${revision}, which lacks ` +
+          `what was committed up to ${covered}`,
       );
     }
     if (!standing.meets(pod) || !standing.hasJudged(ledger.doomOf(pod))) return;

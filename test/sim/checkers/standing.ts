@@ -65,8 +65,9 @@ export class Standing {
 
   /**
    * Pods that stand whatever the open admissions do: they meet the criterion, or are counted and do not meet it for
-   * reasons of their own (own unavailability, forced deletions: docs/accounting.md#the-promise). `open`: pods that are taken for deleted
-   * because of their records. `former`: pods that are counted as they were before the restore of a worker, by UID.
+   * reasons of their own (own unavailability, forced deletions: docs/accounting.md#the-promise). `open`: pods that are
+   * taken for deleted because of their records. `former`: pods that are counted as they were before the restore of a
+   * worker, by UID.
    */
   count(object: PodProtector, open: ReadonlySet<string>, former: ReadonlyMap<string, TruePod> = new Map()): number {
     const ledger = this.#ledger;

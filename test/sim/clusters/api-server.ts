@@ -266,6 +266,7 @@ const withoutWatchList: RestResponse = {
     reason: "Invalid",
     code: 422,
     message:
-      "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+      "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList " +
+      "feature gate is enabled",
   }),
 };

@@ -1,6 +1,4 @@
-/**
- * A deliberate mistake in the product's core logic, as a replacement of text in its source. The simulation must notice it.
- */
+/** A deliberate mistake in the product's core logic, as a replacement of text, which the simulation must notice. */
 import { type FaultClass } from "../plan.ts";
 import { type PlanSettings } from "../workers/task.ts";
 

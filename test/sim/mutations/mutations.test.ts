@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { describe, it } from "node:test";
+import { test } from "node:test";
 import { mutations } from "./catalog.ts";
 import { tryMutation } from "./check.ts";
 import { mutate } from "./mutation.ts";
@@ -10,52 +10,52 @@ import { mutate } from "./mutation.ts";
  * in its scenario.
  */
 const seedsMax = 5;
+/** Ends a process that hangs; it needs seconds. */
+const limitMs = 600_000;
 const fast = { "wrong-cell": "checker", "barrier-is-as-old-as-its-answer": "scenario" } as const;
 
-void describe("mutations of the heart", { concurrency: 2 }, () => {
-  for (const mutation of mutations) {
-    it(`fits the code: ${mutation.name}`, () => {
-      const source = readFileSync(new URL(`../../../src/${mutation.file}`, import.meta.url), "utf8");
-      assert.notEqual(mutate(mutation, source), source);
-    });
-  }
+test("every mutation has a name of its own", () => {
+  assert.equal(new Set(mutations.map(({ name }) => name)).size, mutations.length);
+});
 
-  for (const { name, scenario } of mutations) {
-    if (scenario === undefined) continue;
-    it(`breaks a scenario: ${name}`, () => {
-      const text = readFileSync(new URL(`../scenarios/${scenario}.txt`, import.meta.url), "utf8");
-      assert.match(text, new RegExp(`^without: .*\\b${name}\\b`, "m"));
-    });
-  }
-
-  it("have names of their own", () => {
-    assert.equal(new Set(mutations.map(({ name }) => name)).size, mutations.length);
+for (const mutation of mutations) {
+  test(`the mutation ${mutation.name} fits the code`, () => {
+    const source = readFileSync(new URL(`../../../src/${mutation.file}`, import.meta.url), "utf8");
+    assert.notEqual(mutate(mutation, source), source);
   });
+}
 
-  it("must occur exactly once", () => {
-    const mutation = { name: "twice", why: "", file: "accounting/history/bucket.ts", find: "a", replace: "b" };
-    assert.equal(mutate(mutation, "xax"), "xbx");
-    assert.throws(
-      () => mutate(mutation, "xaax"),
-      /twice: its text occurs 2 times in src\/accounting\/history\/bucket\.ts, not once/,
-    );
-    assert.throws(() => mutate(mutation, "xx"), /occurs 0 times/);
+for (const { name, scenario } of mutations) {
+  if (scenario === undefined) continue;
+  test(`the mutation ${name} breaks a scenario`, () => {
+    const text = readFileSync(new URL(`../scenarios/${scenario}.txt`, import.meta.url), "utf8");
+    assert.match(text, new RegExp(`^without: .*\\b${name}\\b`, "m"));
   });
+}
 
-  for (const [name, how] of Object.entries(fast)) {
-    it(`are caught: ${name}`, async () => {
-      const mutation = mutations.find((one) => one.name === name);
-      assert.ok(mutation);
-      const bounds = { firstSeed: 1, lastSeed: seedsMax, limitMs: 60_000 };
-      const { caught } = await tryMutation(mutation, { ...bounds, code: "mutated" });
-      assert.equal(caught?.how, how);
-    });
-  }
+test("the text of a mutation must occur exactly once", () => {
+  const mutation = { name: "twice", why: "", file: "accounting/history/bucket.ts", find: "a", replace: "b" };
+  assert.equal(mutate(mutation, "xax"), "xbx");
+  assert.throws(
+    () => mutate(mutation, "xaax"),
+    /twice: its text occurs 2 times in src\/accounting\/history\/bucket\.ts, not once/,
+  );
+  assert.throws(() => mutate(mutation, "xx"), /occurs 0 times/);
+});
 
-  it("are not caught where there is none", async () => {
-    const [mutation] = mutations;
+for (const [name, how] of Object.entries(fast)) {
+  test(`the mutation ${name} is caught`, async () => {
+    const mutation = mutations.find((one) => one.name === name);
     assert.ok(mutation);
-    const { caught } = await tryMutation(mutation, { firstSeed: 1, lastSeed: 1, limitMs: 60_000, code: "plain" });
-    assert.equal(caught, undefined);
+    const bounds = { firstSeed: 1, lastSeed: seedsMax, limitMs };
+    const { caught } = await tryMutation(mutation, { ...bounds, code: "mutated" });
+    assert.equal(caught?.how, how);
   });
+}
+
+test("nothing is caught in code without a mutation", async () => {
+  const [mutation] = mutations;
+  assert.ok(mutation);
+  const { caught } = await tryMutation(mutation, { firstSeed: 1, lastSeed: 1, limitMs, code: "plain" });
+  assert.equal(caught, undefined);
 });

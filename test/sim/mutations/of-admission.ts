@@ -112,7 +112,9 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "repeat-keeps-the-old-version",
     why: "a repeated review raises podResourceVersion",
     file: "accounting/history/record.ts",
-    find: `formatMicroTime((context.now + 1) as EpochMicros);\n      version = newerResourceVersion(version, kind.version);`,
+    find:
+      "formatMicroTime((context.now + 1) as EpochMicros);\n      " +
+      "version = newerResourceVersion(version, kind.version);",
     replace: `formatMicroTime((context.now + 1) as EpochMicros);\n      version = kind.version ?? version;`,
     scenario: "29-repeated-at-once",
   },
@@ -137,20 +139,20 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "empty-cache-admits",
     why: "nothing is admitted before the PodProtectors have been listed",
     file: "webhook/decide/handler.ts",
-    find: `if (unsynced !== undefined && !isForced) return notSynced(unsynced.name);`,
+    find: `if (unsynced !== undefined && !isAllowedAnyway) return notSynced(unsynced.core.name);`,
     replace: ``,
   },
   {
     name: "dry-run-is-recorded",
     why: "dryRun evaluates without writing",
     file: "webhook/decide/handler.ts",
-    find: `if (isEvaluateOnly) return reserveAll.evaluate(candidates, deletion, caller);`,
+    find: `if (isEvaluateOnly) return severalProtectors.evaluate(protectors, deletion, caller);`,
     replace: ``,
   },
   {
     name: "first-protector-decides",
     why: "all PodProtectors of a pod must admit",
-    file: "webhook/decide/reserve-all.ts",
+    file: "webhook/decide/several-protectors.ts",
     find: `if (decision !== undefined) return decision;`,
     replace: `return decision ?? admitted(opinions);`,
   },
@@ -158,25 +160,28 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "answered-before-the-write",
     why: "nothing is admitted without an accepted write",
     file: "webhook/protector/status-writer.ts",
-    find: `const conflict = await this.#write(core, view, status, deletions.length);
-      if (conflict !== undefined) return conflict;`,
-    replace: `void this.#write(core, view, status, deletions.length).catch(() => {});`,
+    find: `const unwritten = await this.#write(protector, view, status, deletions);
+      if (unwritten !== undefined) return unwritten;`,
+    replace: `void this.#write(protector, view, status, deletions).catch(() => {});`,
   },
   {
     name: "lost-answer-is-success",
     why: "a lost answer is never taken for success",
-    file: "webhook/protector/status-writer.ts",
-    find: `const isConflict = isKubeError(error, "conflict");`,
-    replace: `const isConflict = isKubeError(error, "conflict");\n      if (isKubeError(error, "network", "timeout")) return body;`,
+    file: "kube/pod-protectors.ts",
+    find: `return { kind: kindOf(error), error, body };`,
+    replace: `if (error.kind === "network" || error.kind === "timeout")
+      return { kind: "written", answer: readProtector(body), body };
+    return { kind: kindOf(error), error, body };`,
   },
   {
     name: "no-compare-and-swap",
     why: "without a compare-and-swap the quota is zero",
-    file: "webhook/protector/status-writer.ts",
+    file: "kube/pod-protectors.ts",
     find: `const body = { ...base.protector, status };`,
     replace:
-      `const live = (await client.request({ method: "GET", path: resourcePath(podProtectors, { namespace, name }) })) as typeof base.protector;\n` +
-      `    const body = { ...base.protector, metadata: live.metadata, status };`,
+      `const at = resourcePath(podProtectors, { namespace, name });\n` +
+      `  const live = (await client.request({ method: "GET", path: at })) as typeof base.protector;\n` +
+      `  const body = { ...base.protector, metadata: live.metadata, status };`,
   },
   {
     name: "verdicts-mixed-up",
@@ -189,14 +194,14 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "conflict-is-success",
     why: "a conflict takes no effect: the batch is judged again",
     file: "webhook/protector/status-writer.ts",
-    find: `return this.#retryConflict(states.overtaken(base));`,
+    find: `return this.#retryConflict(protector.conflicted(base));`,
     replace: `return undefined;`,
   },
   {
     name: "restored-core-goes-unnoticed",
     why: "a PodProtector whose version goes backwards has lost admissions",
-    file: "webhook/protector/newest-states.ts",
-    find: `const isRestored = isNewer(known, view);`,
+    file: "webhook/protector/newest-state.ts",
+    find: `const isRestored = view.uid === known.uid && isNewer(known, view);`,
     replace: `const isRestored = false;`,
     scenario: "13b-core-restored-same-counts",
   },

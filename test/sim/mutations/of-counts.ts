@@ -1,4 +1,4 @@
-/** Mutations of counting, of the fence that counts carry, and of the watches that both stand on (docs/accounting.md#counts). */
+/** Mutations of counting, of the fence of counts, and of the watches below them (docs/accounting.md#counts). */
 import { type Mutation } from "./mutation.ts";
 
 export const mutationsOfCounts: readonly Mutation[] = [
@@ -6,7 +6,9 @@ export const mutationsOfCounts: readonly Mutation[] = [
     name: "no-count-fence",
     why: "nobody writes counts from an older snapshot than the recorded one",
     file: "accounting/count/cell-plan.ts",
-    find: `memory.firstCountsDone();\n\n  if (compareResourceVersions(snapshot.version, recordedVersion) < 0) return { kind: "behind" };`,
+    find:
+      "memory.firstCountsDone();\n\n  " +
+      `if (compareResourceVersions(snapshot.version, recordedVersion) < 0) return { kind: "behind" };`,
     replace: `memory.firstCountsDone();\n`,
     scenario: "15-two-leaders",
   },
@@ -32,13 +34,18 @@ export const mutationsOfCounts: readonly Mutation[] = [
     why: "a bucket is dropped in the same write that carries the new counts",
     file: "accounting/count/cell-plan.ts",
     find: `      ...counts,\n`,
-    replace: `      ...counts,\n      ...(input.settlement.settled.size > 0 && recorded !== undefined && { availableReplicas: recorded.availableReplicas }),\n`,
+    replace:
+      "      ...counts,\n      " +
+      "...(input.settlement.settled.size > 0 && recorded !== undefined && { availableReplicas: " +
+      "recorded.availableReplicas }),\n",
   },
   {
     name: "changed-counts-not-written",
     why: "counts are written when they change",
     file: "accounting/count/cell-plan.ts",
-    find: `    recorded.availableReplicas === counts.availableReplicas &&\n    (recorded.readyReplicas ?? 0) === counts.readyReplicas &&\n`,
+    find:
+      "    recorded.availableReplicas === counts.availableReplicas &&\n    " +
+      "(recorded.readyReplicas ?? 0) === counts.readyReplicas &&\n",
     replace: ``,
     only: ["flapping-pods"],
   },
@@ -116,7 +123,9 @@ export const mutationsOfCounts: readonly Mutation[] = [
     why: "the newest of watch, own write and live GET is the base",
     file: "aggregator/protector-state.ts",
     find: `} else if (compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) > 0) {`,
-    replace: `} else if (compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) > 0 && this.#newest.protector.status === undefined) {`,
+    replace:
+      "} else if (compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) > 0 && " +
+      "this.#newest.protector.status === undefined) {",
     only: ["other-refusals"],
   },
   {
@@ -124,7 +133,9 @@ export const mutationsOfCounts: readonly Mutation[] = [
     why: "versions between initial events promise nothing",
     file: "kube/watch/cache.ts",
     find: `if (frame.type === "deleted") objects.delete(rawKey(frame.object));`,
-    replace: `if (this.synced) this.#advance(frame.version);\n    if (frame.type === "deleted") objects.delete(rawKey(frame.object));`,
+    replace:
+      "if (this.isSynced) this.#advance(frame.version);\n    " +
+      `if (frame.type === "deleted") objects.delete(rawKey(frame.object));`,
     scenario: "17-initial-events-out-of-order",
   },
   {

@@ -6,8 +6,8 @@ export const mutationsOfLimits: readonly Mutation[] = [
     name: "deadline-is-ignored",
     why: "a review is answered within the timeout that the API server names, less its rounding",
     file: "webhook/http/app.ts",
-    find: `arrivedMs + this.#timeoutMs(timeout);`,
-    replace: `arrivedMs + 2 * this.#timeoutMs(timeout);`,
+    find: `later(arrived, this.#timeoutMs(target));`,
+    replace: `later(arrived, 2 * this.#timeoutMs(target));`,
   },
   {
     name: "write-is-awaited-beyond-the-deadline",

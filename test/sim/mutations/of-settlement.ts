@@ -13,8 +13,12 @@ export const mutationsOfSettlement: readonly Mutation[] = [
     name: "alive-at-the-admitted-version-settles",
     why: "only a version greater than the admitted one proves that the deletion cannot commit (> against >=)",
     file: "accounting/settle/settlement.ts",
-    find: `if (compareResourceVersions(pod.resourceVersion, version) > 0) return { kind: "settled", reason: "newer-version" };`,
-    replace: `if (compareResourceVersions(pod.resourceVersion, version) >= 0) return { kind: "settled", reason: "newer-version" };`,
+    find:
+      `if (compareResourceVersions(pod.resourceVersion, version) > 0) return { kind: "settled", reason: ` +
+      `"newer-version" };`,
+    replace:
+      `if (compareResourceVersions(pod.resourceVersion, version) >= 0) return { kind: "settled", reason: ` +
+      `"newer-version" };`,
   },
   {
     name: "no-pod-fence",
@@ -154,7 +158,9 @@ export const mutationsOfSettlement: readonly Mutation[] = [
   },
   {
     name: "packed-again-in-the-same-write",
-    why: "a pod that a repeated review takes out of a packed bucket stays single, so that the aggregator sees the refresh",
+    why:
+      "a pod that a repeated review takes out of a packed bucket stays single, so that the aggregator sees " +
+      "the refresh",
     file: "accounting/history/compaction.ts",
     find: ` && !takenOut.has(kind.podUID);`,
     replace: `;`,

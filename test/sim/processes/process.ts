@@ -98,7 +98,7 @@ export class SimProcess {
         start: async () => {
           if (node.isAlive) this.#fetch = fetch;
         },
-        sendAway: () => undefined, // each request has a connection of its own here
+        disableKeepAlive: () => undefined, // each request has a connection of its own here
         stop: async () => {
           if (this.#node === node) this.#fetch = undefined;
         },

@@ -13,8 +13,8 @@ export const rules: readonly Mutation[] = [
     name: "evicted-pod-is-read-once",
     why: "the pod of an eviction is read again after the record, when it needed no quota",
     file: "webhook/decide/handler.ts",
-    find: `mayHaveChanged(subject) && !isForced; readings`,
-    replace: `mayHaveChanged(subject) && readings === 0; readings`,
+    find: `this.#mayHaveChanged(subject); readings`,
+    replace: `this.#mayHaveChanged(subject) && readings === 0; readings`,
   },
   {
     name: "packing-forgets-the-counters",
@@ -33,10 +33,11 @@ export const rules: readonly Mutation[] = [
   {
     name: "refused-review-releases",
     why: "a webhook takes no record back (with release-takes-the-bucket)",
-    file: "webhook/decide/reserve-all.ts",
+    file: "webhook/decide/several-protectors.ts",
     find: `      if (decision !== undefined) return decision;\n    }`,
     replace: `      if (decision !== undefined) {
-        for (const earlier of opinions.slice(0, opinions.indexOf(opinion))) await this.#submit(earlier, { ...deletion, release: true }, caller);
+        for (const earlier of opinions.slice(0, opinions.indexOf(opinion)))
+          await this.#options.reservations.reserve(earlier.protector, { ...deletion, release: true }, caller);
         return decision;
       }
     }`,
@@ -47,19 +48,20 @@ export const rules: readonly Mutation[] = [
     file: "accounting/reserve/reservation.ts",
     find: `  const { isRepeated } = recorded;`,
     replace: `  const others = buckets.filter(({ podUID }) => podUID !== disruption.pod.uid);
-  if (disruption.release) return { verdict: { kind: "admitted", need, isRecorded: true, isRepeated: true }, recorded: { ...recorded, buckets: others } };
+  const released = { kind: "admitted", need, isRecorded: true, isRepeated: true } as const;
+  if (disruption.release) return { verdict: released, recorded: { ...recorded, buckets: others } };
   const { isRepeated } = recorded;`,
   },
   {
     name: "memory-overrules-live-reads",
     why: "a live GET always replaces the webhook's memory of its own writes",
-    file: "webhook/protector/newest-states.ts",
-    find: `    const isRestored = isNewer(known, view);`,
-    replace: `    if (isNewer(known, view)) return false;\n    const isRestored = isNewer(known, view);`,
+    file: "webhook/protector/newest-state.ts",
+    find: `    const isRestored = view.uid === known.uid && isNewer(known, view);`,
+    replace: `    const isRestored = false;\n    if (isNewer(known, view)) return this.readLive(known, known);`,
   },
   {
     name: "restored-core-without-barrier",
-    why: "after a restore of the core, counts are written only when a barrier made after the settle window has been passed",
+    why: "after a restore of the core, counts are written only when a barrier after the settle window was passed",
     file: "accounting/count/cell-plan.ts",
     find: `if (input.nowMs < fromMs || snapshot.barrierSentAtMs < fromMs) return`,
     replace: `if (input.nowMs < fromMs) return`,
@@ -81,16 +83,18 @@ export const rules: readonly Mutation[] = [
   {
     name: "silent-replica-stays-ready",
     why: "a replica is unready when its watch of the core has been silent for minutes",
-    file: "webhook/protector/protector-directory.ts",
-    find: `const silentMsMax = 300_000;`,
-    replace: `const silentMsMax = Infinity;`,
+    file: "webhook/protector/core.ts",
+    find: `const unreadyAfterMs = 300_000;`,
+    replace: `const unreadyAfterMs = Infinity;`,
   },
   {
     name: "only-equal-versions-are-fenced",
     why: "a pod is fenced when it is alive at or below the version of its bucket",
     file: "accounting/settle/settlement.ts",
     find: `  const fence = input.fences.fenceOf(pod.uid);`,
-    replace: `  if (compareResourceVersions(pod.resourceVersion, version) !== 0) return { kind: "wait" };\n  const fence = input.fences.fenceOf(pod.uid);`,
+    replace:
+      `  if (compareResourceVersions(pod.resourceVersion, version) !== 0) return { kind: "wait" };\n` +
+      "  const fence = input.fences.fenceOf(pod.uid);",
   },
   {
     name: "own-writes-are-forgotten",

@@ -1,10 +1,10 @@
 /**
- * Every sequence that broke an earlier draft of the accounting (design 2), played on the simulation: with the rule that
- * closes it, it holds; with that rule switched off in a copy of the product, it breaks. Sequences of features that do
- * not exist yet are missing: 11 and L1 (tombstones), 19 (shards).
+ * Every sequence that broke an earlier draft of the accounting (docs/accounting.md), played on the simulation: with the
+ * rule that closes it, it holds; with that rule switched off in a copy of the product, it breaks. Sequences of features
+ * that do not exist yet are missing: tombstones, shards.
  */
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { mutations } from "../mutations/catalog.ts";
 import { type Mutation } from "../mutations/mutation.ts";
 import type * as Player from "./player.ts";

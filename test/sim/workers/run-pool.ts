@@ -1,6 +1,4 @@
-/**
- * Worker threads, each of which runs one task at a time. A worker that dies or hangs costs its run only: it is replaced.
- */
+/** Worker threads that run one task each at a time. A worker that dies or hangs costs its run only: it is replaced. */
 import os from "node:os";
 import { Worker } from "node:worker_threads";
 import { type RunOutcome, type RunTask, lostOutcome } from "./task.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { parseResourceVersion, type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { BarrierTracker } from "../../../src/aggregator/barrier.ts";
 import { at } from "../../support/moment.ts";
@@ -55,32 +55,32 @@ function started(): Bench {
   return self;
 }
 
-test("a barrier is sent strictly after the moment it is wanted from, and passed when the snapshot has reached it", async () => {
+test("a barrier is sent strictly after the wanted moment, and is passed when the snapshot has reached it", async () => {
   const { clock, tracker, sentAtMs, happened } = started();
-  tracker.progress(version(5));
+  tracker.progressed(version(5));
   await clock.advance(100);
   tracker.want(at(100));
   await clock.advance(50);
   assert.deepEqual(sentAtMs, [101]);
   assert.deepEqual(happened, ["waiting"]);
-  tracker.progress(version(9));
+  tracker.progressed(version(9));
   assert.equal(tracker.passedSentAtMs, -Infinity);
-  tracker.progress(version(10));
+  tracker.progressed(version(10));
   assert.equal(tracker.passedSentAtMs, 101);
   assert.deepEqual(happened, ["waiting", "passed 101"]);
 });
 
 test("a barrier at or below the snapshot is passed at once", async () => {
   const { clock, tracker, happened } = started();
-  tracker.progress(version(10));
+  tracker.progressed(version(10));
   tracker.want(at(0));
   await clock.advance(10);
   assert.deepEqual(happened, ["passed 1"]);
 });
 
-test("a barrier that is wanted from a later moment is sent then, and one that is wanted earlier comes first", async () => {
+test("a barrier that is wanted from a later moment is sent then, one that is wanted earlier before it", async () => {
   const { clock, tracker, sentAtMs } = started();
-  tracker.progress(version(10));
+  tracker.progressed(version(10));
   tracker.want(at(75_000));
   tracker.want(at(3000));
   await clock.advance(74_000);
@@ -90,7 +90,7 @@ test("a barrier that is wanted from a later moment is sent then, and one that is
   assert.deepEqual(sentAtMs, [3001, 75_001]);
 });
 
-test("many wishes share a barrier: one that was sent later, is under way or was passed is enough", async () => {
+test("many requests share a barrier: one that was sent later, is in flight or was passed is enough", async () => {
   const self = started();
   const { clock, tracker, sentAtMs } = self;
   let release = (): void => {};
@@ -103,16 +103,16 @@ test("many wishes share a barrier: one that was sent later, is under way or was 
   await clock.advance(5000);
   tracker.want(at(7));
   await clock.advance(5000);
-  tracker.progress(version(10));
+  tracker.progressed(version(10));
   tracker.want(at(7));
   await clock.advance(5000);
   assert.equal(sentAtMs.length, 1);
 });
 
-test("a wish that a list covers meanwhile sends nothing, and does not hide a later wish", async () => {
+test("a request that a list covers meanwhile sends nothing, and does not hide a later one", async () => {
   const { clock, tracker, sentAtMs } = bench();
   const leadership = new AbortController();
-  tracker.progress(version(10));
+  tracker.progressed(version(10));
   tracker.want(at(10));
   await clock.advance(20);
   tracker.listed(at(20));
@@ -124,7 +124,7 @@ test("a wish that a list covers meanwhile sends nothing, and does not hide a lat
 
 test("LISTs keep a second between them, however often they are wanted", async () => {
   const { clock, tracker, sentAtMs } = started();
-  tracker.progress(version(10));
+  tracker.progressed(version(10));
   for (let tenth = 0; tenth < 100; tenth++) {
     tracker.want(clock.monotonicMs());
     await clock.advance(100);
@@ -132,10 +132,10 @@ test("LISTs keep a second between them, however often they are wanted", async ()
   assert.ok(sentAtMs.length >= 9 && sentAtMs.length <= 11, `${sentAtMs.length} LISTs in 10 s`);
 });
 
-test("a failed LIST is told of and repeated every two seconds until it works", async () => {
+test("a failed LIST is reported and repeated every two seconds until it works", async () => {
   const self = started();
   const { clock, tracker, sentAtMs, happened } = self;
-  tracker.progress(version(10));
+  tracker.progressed(version(10));
   self.answer = () => Promise.reject(new Error("no"));
   tracker.want(at(0));
   await clock.advance(9000);
@@ -149,59 +149,59 @@ test("a failed LIST is told of and repeated every two seconds until it works", a
 
 test("a barrier below what the watch had delivered is a reset of history, and is not passed", async () => {
   const { clock, tracker, happened } = started();
-  tracker.progress(version(11));
+  tracker.progressed(version(11));
   tracker.want(at(0));
   await clock.advance(5000);
   assert.deepEqual(happened, ["reset 10 below 11"]);
   assert.equal(tracker.passedSentAtMs, -Infinity);
 });
 
-test("after a reset the versions start anew", async () => {
+test("after a reset the versions of before mean nothing", async () => {
   const { clock, tracker, happened } = started();
-  tracker.progress(version(1000));
+  tracker.progressed(version(1000));
   tracker.listed(at(0));
   tracker.reset();
   assert.equal(tracker.passedSentAtMs, -Infinity);
   tracker.want(clock.monotonicMs());
   await clock.advance(5000);
-  tracker.progress(version(12));
+  tracker.progressed(version(12));
   assert.deepEqual(happened, ["passed 0", "waiting", "passed 1"]);
 });
 
 test("a snapshot that goes back has passed nothing any more, and a barrier is sent to find out why", async () => {
   const { clock, tracker, happened, sentAtMs } = started();
-  tracker.progress(version(10));
+  tracker.progressed(version(10));
   tracker.want(at(0));
   await clock.advance(2000);
   assert.equal(tracker.passedSentAtMs, 1);
-  tracker.progress(version(8));
+  tracker.progressed(version(8));
   assert.equal(tracker.passedSentAtMs, -Infinity);
   await clock.advance(2000);
   assert.equal(sentAtMs.length, 2);
   // The worker is still at 10, so the list came from a server that lags.
   assert.deepEqual(happened, ["passed 1", "back to 8", "waiting"]);
-  tracker.progress(version(10));
+  tracker.progressed(version(10));
   assert.equal(happened.at(-1), "passed 2001");
 });
 
-test("a snapshot that went back below a worker that is there too tells a reset", async () => {
+test("a snapshot that went back to where the worker is shows a reset", async () => {
   const self = started();
-  self.tracker.progress(version(1000));
-  self.tracker.progress(version(8));
+  self.tracker.progressed(version(1000));
+  self.tracker.progressed(version(8));
   await self.clock.advance(2000);
   assert.deepEqual(self.happened, ["back to 8", "reset 10 below 1000"]);
 });
 
-test("the answer of a LIST that was sent before the snapshot went back is worth nothing", async () => {
+test("the answer of a LIST that was sent before the snapshot went back proves nothing", async () => {
   const self = started();
   const { clock, tracker, happened, sentAtMs } = self;
   let release = (): void => {};
   self.answer = () => new Promise((resolve) => (release = () => resolve(version(7))));
-  tracker.progress(version(7));
+  tracker.progressed(version(7));
   tracker.want(at(0));
   await clock.advance(10);
-  tracker.progress(version(5));
-  tracker.progress(version(7));
+  tracker.progressed(version(5));
+  tracker.progressed(version(7));
   release();
   self.answer = () => version(7);
   await clock.advance(0);
@@ -233,7 +233,7 @@ test("a LIST that the end of a term cut off is sent again in the next term", asy
   const { clock, tracker, sentAtMs, happened } = self;
   let release = (): void => {};
   self.answer = () => new Promise((resolve) => (release = () => resolve(version(10))));
-  tracker.progress(version(10));
+  tracker.progressed(version(10));
   tracker.want(at(0));
   await clock.advance(10);
   self.leadership.abort();
@@ -247,7 +247,7 @@ test("a LIST that the end of a term cut off is sent again in the next term", asy
   assert.deepEqual(happened, ["passed 1001"]);
 });
 
-test("a watch that always lags passes barriers all the same, however many are wanted meanwhile", async () => {
+test("a watch that always lags passes barriers anyway, however many are wanted meanwhile", async () => {
   for (const lagMs of [5_000, 30_000, 300_000]) {
     const self = started();
     const { clock, tracker } = self;
@@ -258,7 +258,7 @@ test("a watch that always lags passes barriers all the same, however many are wa
     while (clock.monotonicMs() < 10 * lagMs) {
       tracker.want(clock.monotonicMs());
       await clock.advance(500);
-      tracker.progress(version(1000 + Math.max(0, clock.monotonicMs() - lagMs)));
+      tracker.progressed(version(1000 + Math.max(0, clock.monotonicMs() - lagMs)));
       longestWaitMs = Math.max(longestWaitMs, clock.monotonicMs() - oldestUnservedMs);
       oldestUnservedMs = Math.max(oldestUnservedMs, tracker.passedSentAtMs);
     }
@@ -266,20 +266,20 @@ test("a watch that always lags passes barriers all the same, however many are wa
   }
 });
 
-test("LISTs that a silent watch never reaches do not pile up, and the oldest and the newest of them count", async () => {
+test("LISTs that a silent watch never reaches do not pile up: the oldest and the newest of them count", async () => {
   const self = started();
   const { clock, tracker } = self;
   let at = 100;
   self.answer = () => version(++at);
-  tracker.progress(version(50));
+  tracker.progressed(version(50));
   for (let wish = 0; wish < 30; wish++) {
     tracker.want(clock.monotonicMs());
     await clock.advance(1500);
   }
-  tracker.progress(version(101));
+  tracker.progressed(version(101));
   assert.equal(tracker.passedSentAtMs, 1);
-  tracker.progress(version(at - 1));
+  tracker.progressed(version(at - 1));
   assert.ok(tracker.passedSentAtMs < 12_000, "those between were dropped");
-  tracker.progress(version(at));
+  tracker.progressed(version(at));
   assert.ok(tracker.passedSentAtMs > 40_000);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { type PodRecord, readPodRecord } from "../../../src/api/pod.ts";
 import { parseTime } from "../../../src/api/micro-time.ts";
 import { parseResourceVersion, type ResourceVersion } from "../../../src/api/resource-version.ts";
@@ -7,8 +7,9 @@ import { CellPods } from "../../../src/aggregator/cell-pods.ts";
 import { createSyncTime, type SyncTimeAlgorithm } from "../../../src/accounting/settle/sync-time.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { type Informer } from "../../../src/kube/informer.ts";
+import { later } from "../../../src/util/clock.ts";
+import { at } from "../../support/moment.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
-import { at as ms } from "../../support/moment.ts";
 
 function pod(name: string, uid: string, created = "2026-01-01T00:00:00Z"): PodRecord {
   return readPodRecord({
@@ -28,9 +29,9 @@ function bench(kind: Exclude<SyncTimeAlgorithm["kind"], "annotation"> = "observe
 test("there is no snapshot before the list is complete", () => {
   const { cellPods, setVersion } = bench();
   setVersion(undefined);
-  assert.equal(cellPods.snapshot(ms(0)), undefined);
+  assert.equal(cellPods.snapshot(at(0)), undefined);
   setVersion(parseResourceVersion("12"));
-  const snapshot = cellPods.snapshot(ms(77));
+  const snapshot = cellPods.snapshot(at(77));
   assert.equal(snapshot?.version, "12");
   assert.equal(snapshot?.barrierSentAtMs, 77);
 });
@@ -39,16 +40,16 @@ test("pods are found by UID and by digest, whether they came before or after the
   const { cellPods } = bench();
   const early = pod("a", "uid-a");
   cellPods.apply({ type: "added", object: early });
-  assert.equal(cellPods.snapshot(ms(0))?.find("uid-a"), early);
-  assert.equal(cellPods.snapshot(ms(0))?.findByDigest(digestOfUID("uid-a")), early);
+  assert.equal(cellPods.snapshot(at(0))?.find("uid-a"), early);
+  assert.equal(cellPods.snapshot(at(0))?.findByDigest(digestOfUID("uid-a")), early);
   const late = pod("b", "uid-b");
   cellPods.apply({ type: "added", object: late });
-  assert.equal(cellPods.snapshot(ms(0))?.findByDigest(digestOfUID("uid-b")), late);
+  assert.equal(cellPods.snapshot(at(0))?.findByDigest(digestOfUID("uid-b")), late);
   const changed = { ...late, ready: true };
   cellPods.apply({ type: "modified", object: changed, previous: late });
-  assert.equal(cellPods.snapshot(ms(0))?.findByDigest(digestOfUID("uid-b")), changed);
+  assert.equal(cellPods.snapshot(at(0))?.findByDigest(digestOfUID("uid-b")), changed);
   cellPods.apply({ type: "deleted", object: changed, finalStateUnknown: false });
-  assert.equal(cellPods.snapshot(ms(0))?.findByDigest(digestOfUID("uid-b")), undefined);
+  assert.equal(cellPods.snapshot(at(0))?.findByDigest(digestOfUID("uid-b")), undefined);
   assert.equal(cellPods.byUID("uid-b"), undefined);
 });
 
@@ -78,7 +79,7 @@ test("a passed barrier covers the moment at which it was sent, on the wall clock
   await clock.advance(5000);
   cellPods.barrierPassed(sentAtMs);
   assert.equal(cellPods.lastEventTime, parseTime("2026-01-01T00:00:00Z"));
-  cellPods.barrierPassed(sentAtMs - 1000);
+  cellPods.barrierPassed(later(sentAtMs, -1000));
   assert.equal(cellPods.lastEventTime, parseTime("2026-01-01T00:00:00Z"), "not an older one");
 });
 

@@ -68,7 +68,7 @@ test("a pod is in the snapshot when its event is reported", () => {
   assert.equal(cell.pods.byUID("uid-a"), pod);
 });
 
-test("the first list is a barrier from the moment at which the pod informer was started, a later list is none", async () => {
+test("the first list is a barrier from the start of the pod informer on, and a later list is none", async () => {
   const { cell, clock, handler, reach, taken } = bench();
   await clock.advance(100);
   cell.podsStarting();
@@ -83,7 +83,7 @@ test("the first list is a barrier from the moment at which the pod informer was 
   assert.equal(cell.snapshot()?.barrierSentAtMs, 100);
 });
 
-test("from a reset of the worker's history until the next list there is no snapshot, and that list is a barrier", async () => {
+test("after a reset of the worker's history there is no snapshot until the next list, which is a barrier", async () => {
   const { cell, clock, handler, reach, answerBarriers, taken } = bench();
   const leadership = new AbortController();
   reach(50);

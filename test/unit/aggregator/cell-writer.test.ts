@@ -71,7 +71,7 @@ test("a live read ends the reconciliation only when it fails", async () => {
   assert.equal(working.state.newest.resourceVersion, "12");
 });
 
-test("dropped extension fields are counted each time and logged once an hour, for all PodProtectors together", async () => {
+test("dropped extension fields are counted each time, and logged once an hour for all PodProtectors", async () => {
   const { core, writer, state, clock, logger, metrics } = bench(() => storedProtector(11).protector);
   for (let minute = 0; minute < 150; minute++) {
     for (let write = 0; write < 10; write++) await writer.write(state, cell, new Map(), signal);

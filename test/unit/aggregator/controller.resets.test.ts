@@ -1,6 +1,6 @@
 /** Histories that go back: a restored core, a restored worker, a list from a server that lags. */
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { builtInResources as types } from "../../double/engine/resources.ts";
 import { type Rig, type Running, withRig } from "./rig.ts";
 
@@ -64,7 +64,7 @@ test("after a core restore with equal counts nothing is written for a window, an
     assert.equal(core.count(statusWrite), 1, "and then only for reasons");
   }));
 
-test("a core restore that only a live read can show is found at the relist", () =>
+test("a core restore that only a live read can show is detected at the relist", () =>
   withRig(async (rig) => {
     const running = await counted(rig);
     const { core } = running;
@@ -103,7 +103,7 @@ test("a relist of PodProtectors is followed by one live read of each before anyt
     assert.equal(core.count(liveRead), 1);
   }));
 
-test("a barrier below the snapshot is a worker reset: said loudly, waits start again, nothing settles by it", () =>
+test("a barrier below the snapshot is a worker reset: it is logged, waits start again, nothing settles by it", () =>
   withRig(async (rig) => {
     const running = await counted(rig);
     const { worker, logs, metrics } = running;
@@ -120,14 +120,14 @@ test("a barrier below the snapshot is a worker reset: said loudly, waits start a
     assert.equal(rig.buckets("web").length, 1);
     await rig.clock.advance(10_000);
     assert.equal(rig.buckets("web").length, 1, "z is alive and waits for its window");
-    assert.equal(rig.available("web"), 1, "counted anew in the new history");
+    assert.equal(rig.available("web"), 1, "counted again in the new history");
     await rig.clock.advance(75_000);
     assert.deepEqual(rig.buckets("web"), []);
     assert.equal(metrics.value(historyResets), 1);
     assert.ok(worker.count(barrierList) < 10);
   }));
 
-test("a worker reset that the informer meets first, by relisting, is found as well", () =>
+test("a worker reset that the informer meets first, by relisting, is detected as well", () =>
   withRig(async (rig) => {
     const running = await counted(rig);
     const { worker, metrics } = running;
@@ -174,7 +174,7 @@ test("after a worker reset the new list is counted at once, although nothing els
     assert.equal(rig.available("web"), 1);
   }));
 
-test("an aggregator that starts after a worker reset gets over the recorded version of the former history", () =>
+test("an aggregator that starts after a worker reset overwrites the recorded version of the former history", () =>
   withRig(async (rig) => {
     const before = await counted(rig);
     await before.stop();
@@ -190,7 +190,7 @@ test("an aggregator that starts after a worker reset gets over the recorded vers
     assert.equal(core.count(statusWrite), 2);
   }));
 
-test("a list from a server that lags is no reset: nothing is written or settled from it", () =>
+test("a list from a lagging server is no reset: nothing is written or settled from it", () =>
   withRig(async (rig) => {
     // The engines draw the same UIDs, so that one is the other's past.
     const lagging = rig.newEngine();

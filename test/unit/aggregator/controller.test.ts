@@ -99,7 +99,7 @@ test("a pod is counted at the moment it has been Ready for minReadySeconds, with
     assert.equal(core.count(statusWrite), 2);
   }));
 
-test("when the wall clock is set, all is counted anew within a minute, also when no pod changes", () =>
+test("when the wall clock is set, all is counted again within a minute, even if no pod changes", () =>
   withRig(async (rig) => {
     const hourMs = 3_600_000;
     await rig.protect("web", { minReadySeconds: 30 });
@@ -127,12 +127,12 @@ test("when the wall clock is set, all is counted anew within a minute, also when
     assert.equal(logs.filter(({ message }) => message.includes("wall clock")).length, 4);
   }));
 
-test("an unusable selector is reported when it appears, not at each status write of others", () =>
+test("an invalid selector is reported when it appears, not at each status write of others", () =>
   withRig(async (rig) => {
     const broken = { matchExpressions: [{ key: "app", operator: "In", values: [] }] } as const;
     await rig.protect("web", { selector: broken });
     const { logs, metrics } = await rig.start();
-    const reports = (): number => logs.filter(({ message }) => message.includes("cannot be counted")).length;
+    const reports = (): number => logs.filter(({ message }) => message.includes("invalid selector")).length;
     for (let write = 0; write < 20; write++) {
       await rig.addBucket("web", { podUID: `uid-${write}` });
       await rig.clock.advance(1000);
@@ -202,7 +202,7 @@ test("a write in flight is given up when leadership ends, and a later term works
     assert.equal(rig.available("web"), 2);
   }));
 
-test("an edited selector is counted anew, and only after a barrier", () =>
+test("after an edit of the selector the pods are counted again, and only after a barrier", () =>
   withRig(async (rig) => {
     await rig.protect("web");
     await rig.pod("a");
@@ -241,7 +241,7 @@ test("in a quiet cluster first counts wait for a bookmark, or for the dummy pod 
   }
 });
 
-test("a protector that is recreated under its name is counted anew", () =>
+test("the pods of a protector that is recreated under its name are counted again", () =>
   withRig(async (rig) => {
     await rig.protect("web");
     await rig.pod("a");

@@ -1,6 +1,6 @@
 /** Two aggregators that both believe to lead the same cell. */
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { builtInResources as types } from "../../double/engine/resources.ts";
 import { uniform } from "../../../src/util/rng.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
@@ -9,7 +9,7 @@ import { withRig } from "./rig.ts";
 const statusWrite = /^PUT .*\/status$/;
 const seconds = 60;
 
-test("of two leaders none writes older counts than the other did, and they do not chase each other", async () => {
+test("neither of two leaders writes older counts than the other did, and they do not chase each other", async () => {
   for (const lags of [
     [0, 0],
     [0, 5000],
@@ -48,7 +48,7 @@ test("of two leaders none writes older counts than the other did, and they do no
       first.core.log = [];
       second.core.log = [];
       await rig.clock.advance(60_000);
-      assert.deepEqual([...first.core.log, ...second.core.log], [], "at rest nobody writes");
+      assert.deepEqual([...first.core.log, ...second.core.log], [], "at rest none writes");
     });
   }
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { type PodRecord, readPodRecord } from "../../../src/api/pod.ts";
 import { Fencer } from "../../../src/aggregator/fencer.ts";
 import { FenceRegistry } from "../../../src/accounting/settle/fence-registry.ts";
@@ -87,7 +87,7 @@ test("more than 1,000 waiting pods are refused, so that the caller asks again", 
   leadership.abort();
 });
 
-test("every answer ends the flight: lost, replaced, forbidden and nonsense prove nothing", async () => {
+test("every answer ends the flight of a fence: lost, replaced, forbidden and nonsense prove nothing", async () => {
   const cases: readonly [KubeErrorKind | "nonsense", string, boolean][] = [
     ["network", "failed", false],
     ["serverError", "failed", false],
@@ -113,7 +113,7 @@ test("every answer ends the flight: lost, replaced, forbidden and nonsense prove
   }
 });
 
-test("a patch whose annotation somebody takes away moves nothing: it proves nothing, and the pod uses the window", async () => {
+test("a patch whose annotation is stripped moves nothing and proves nothing, and the pod uses the window", async () => {
   for (const annotations of [undefined, {}, { "podseidon.kubewharf.io/fence": "an older value" }]) {
     const { clock, client, registry, fencer, answered, leadership, result } = bench();
     client.onRequest = () => ({ metadata: { resourceVersion: "5", annotations } });
@@ -126,7 +126,7 @@ test("a patch whose annotation somebody takes away moves nothing: it proves noth
   }
 });
 
-test("the end of leadership ends the sending, and the next one starts afresh", async () => {
+test("when leadership ends nothing more is sent, and the next term begins with an empty queue", async () => {
   const { clock, client, fencer, leadership } = bench();
   for (const name of ["a", "b", "c"]) fencer.request(podNamed(name), leadership.signal);
   await clock.advance(0);

@@ -43,7 +43,7 @@ test("a protector finds the pods that were there before it, and pods find the pr
   assert.deepEqual(podKeys(table, webKey), ["default/a", "default/b"]);
 });
 
-test("a change of labels names the protectors of the old and the new labels, any other change those of the labels", () => {
+test("a change of labels touches the protectors of the old and the new labels, others those of the labels", () => {
   const table = new MatchTable();
   table.trackProtector(webKey, protector(web));
   table.trackProtector(apiKey, protector({ matchLabels: { app: "api" } }));

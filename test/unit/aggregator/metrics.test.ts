@@ -15,7 +15,7 @@ test("the registry takes every metric with the labels that the aggregator sets",
   metrics.historyResets.inc();
   metrics.pruned("core");
   metrics.snapshotAge.set({}, 3);
-  metrics.sizes({
+  metrics.setSizes({
     protectors: 10,
     selectors: 9,
     queue: 3,

@@ -10,7 +10,7 @@ test("equal label sets become one object", () => {
   assert.deepEqual(first, { app: "web", tier: "front" });
 });
 
-test("the memory is bounded: beyond 65,536 distinct sets it starts anew and stays right", () => {
+test("the memory is bounded: beyond 65,536 distinct sets all are forgotten, and answers stay right", () => {
   const intern = createLabelInterner();
   const first = intern({ index: "0" });
   for (let index = 1; index < 65_536; index++) intern({ index: String(index) });

@@ -92,7 +92,7 @@ test("only the own cell is looked at", () => {
   assert.equal(state.firstSeen.single("uid-a").sinceMs, Infinity);
 });
 
-test("a cell without counts waits for its first counts from the event on, until somebody counts or versions were missed", () => {
+test("a cell without counts wants first counts from the event on, until somebody counts or versions are missed", () => {
   const state = new ProtectorState(storedProtector(10), "selector", "cell-1", at(0));
   state.watched(storedProtector(11, { buckets: [eviction] }), "selector", false, at(100));
   assert.equal(state.memory.firstCountsSince(state.countedSpec()!, at(150)), 0);
@@ -131,7 +131,7 @@ test("the time behind a recorded version runs from the first question, separatel
   assert.equal(state.behindSinceMs(at(90)), 90);
 });
 
-test("after a reset of the worker, the list that is asked for then is enough for first counts over the recorded ones", () => {
+test("after a reset of the worker, the next list is enough for first counts over the recorded ones", () => {
   const recorded = counts("90");
   const state = new ProtectorState(storedProtector(10, { aggregation: recorded }), "selector", "cell-1", at(0));
   state.workerReset(at(500));

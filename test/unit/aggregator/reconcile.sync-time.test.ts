@@ -1,6 +1,6 @@
 /** The sync-time algorithms of upstream, in an aggregator between two clusters. */
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { formatMicroTime, parseTime } from "../../../src/api/micro-time.ts";
 import { createSyncTime, type SyncTimeAlgorithm } from "../../../src/accounting/settle/sync-time.ts";
 import { builtInResources as types } from "../../double/engine/resources.ts";
@@ -15,7 +15,7 @@ const algorithms: readonly SyncTimeAlgorithm[] = [
 ];
 const fenceOrBarrier = /^(PATCH .*\/pods\/\w+\/status|GET \/api\/v1\/pods)$/;
 
-/** Two Ready pods a and b that are counted, and a pod z of nobody. */
+/** Two Ready pods a and b that are counted, and a pod z that no protector counts. */
 async function counted(rig: Rig, algorithm: SyncTimeAlgorithm): Promise<Running> {
   await rig.protect("web");
   for (const name of ["a", "b"]) await rig.pod(name);
@@ -58,7 +58,8 @@ for (const algorithm of algorithms) {
       assert.ok(covered !== undefined && Math.abs(covered - writtenAt) <= 1_000_000);
     }));
 
-  test(`${kind}: ${kind === "clock" ? "forgets" : "keeps"} an admission whose deletion the lagging watch has not brought`, () =>
+  const end = kind === "clock" ? "forgotten" : "kept";
+  test(`${kind}: an admission whose deletion the lagging watch has not delivered is ${end}`, () =>
     withRig(async (rig) => {
       const { worker } = await counted(rig, algorithm);
       worker.lagMs = 20_000;
@@ -102,7 +103,7 @@ test("clock: an empty list is an event, so that a cell that has lost its pods gi
     assert.deepEqual(rig.buckets("web"), []);
   }));
 
-test("annotation: without a stamped pod nothing is forgotten, and pods are counted all the same", () =>
+test("annotation: without a stamped pod nothing is forgotten, and pods are counted anyway", () =>
   withRig(async (rig) => {
     await counted(rig, { kind: "annotation", key });
     await rig.admit("web", "a");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { parseTime } from "../../../src/api/micro-time.ts";
 import { compareResourceVersions, parseResourceVersion } from "../../../src/api/resource-version.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
@@ -108,7 +108,7 @@ test("where fencing is forbidden the bucket settles by the window and a barrier 
     assert.equal(worker.count(fencePatch), 1);
   }));
 
-test("where an admission plug-in refuses or strips fences the bucket settles by the window, not by the patch", async () => {
+test("where an admission plug-in refuses or strips fences, buckets settle by the window instead", async () => {
   for (const isStripped of [false, true]) {
     await withRig(async (rig) => {
       const { worker } = await counted(rig, { trigger: true });
@@ -153,7 +153,7 @@ test("buckets that Go compacted settle by the window", () =>
     assert.deepEqual(rig.buckets("web"), []);
   }));
 
-test("a repeated review starts the wait anew", () =>
+test("a repeated review restarts the wait", () =>
   withRig(async (rig) => {
     const { worker } = await counted(rig, { trigger: true });
     const { uid } = rig.workerEngine.get(types.pods, "default", "a").metadata;
@@ -262,7 +262,7 @@ test("a Go component that strips the extensions causes neither barriers nor writ
     assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, undefined, "the next write brings them back");
   }));
 
-test("a CRD that prunes the extensions is reported once for all protectors, and counting goes on", () =>
+test("a CRD that drops the extension fields is reported once for all protectors, and counting goes on", () =>
   withRig(async (rig) => {
     for (const name of ["web", "api", "db"]) await rig.protect(name);
     for (const app of ["api", "db"]) await rig.pod(app, { labels: { app } });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import {
   bindAddressProblem,
   cellIDProblem,
@@ -19,28 +19,28 @@ const bad = (check: (text: string) => string | undefined, ...texts: string[]): v
   for (const text of texts) assert.notEqual(check(text), undefined, text);
 };
 
-it("a bind address is an IP address, a host name or nothing", () => {
+test("a bind address is an IP address, a host name or nothing", () => {
   good(bindAddressProblem, "", "::1", "::", "127.0.0.1", "localhost", "node-1.example.com");
   bad(bindAddressProblem, "[::1]", "1.2.3", "1.2.3.4.5", "a b", "::1:80:x", "-a");
 });
 
-it("a master is an http or https URL or nothing", () => {
+test("a master is an http or https URL or nothing", () => {
   good(masterUrlProblem, "", "https://10.0.0.1:6443", "http://localhost:8080/prefix");
   bad(masterUrlProblem, "10.0.0.1:6443", "ftp://a", "https:/a", "https://");
   bad(masterUrlProblem, "https://a/x?token=abc", "https://a?", "https://a/#x", "https://a#");
 });
 
-it("a path prefix begins with a slash and does not end with one", () => {
+test("a path prefix begins with a slash and does not end with one", () => {
   good(pathPrefixProblem, "", "/a", "/a/b.c-d");
   bad(pathPrefixProblem, "a", "/", "/a/", "/a//b", "/:x", "/*", "/a b");
 });
 
-it("a cell ID is one segment of a path and one item of a list", () => {
+test("a cell ID is one segment of a path and one item of a list", () => {
   good(cellIDProblem, "default", "eu-west.1", "Zelle_7");
   bad(cellIDProblem, "", "a/b", "a b", "a,b", "a=b", "a?b", "x".repeat(254));
 });
 
-it("passwords in URLs are masked and everything else stays", () => {
+test("passwords in URLs are masked and everything else stays", () => {
   assert.equal(maskPasswords("a=https://u:p@h:1/x,b=http://h/"), "a=https://***@h:1/x,b=http://h/");
   assert.equal(maskPasswords('"https://h/x?token=abc" has'), '"https://h/x?***" has');
   assert.equal(maskPasswords("a=https://h#abc,b=http://h/"), "a=https://h#***,b=http://h/");
@@ -48,7 +48,7 @@ it("passwords in URLs are masked and everything else stays", () => {
   assert.equal(maskPasswords("mail@example.com"), "mail@example.com");
 });
 
-it("the IPv6 addresses that mean this host or all addresses have an IPv4 stand-in", () => {
+test("the IPv6 addresses that mean this host or all addresses have an IPv4 fallback", () => {
   assert.equal(ipv4Fallback("::1"), "127.0.0.1");
   assert.equal(ipv4Fallback("::"), "0.0.0.0");
   assert.equal(ipv4Fallback(""), "0.0.0.0");
@@ -58,7 +58,7 @@ it("the IPv6 addresses that mean this host or all addresses have an IPv4 stand-i
   assert(isWildcard("0.0.0.0") && isWildcard("::") && isWildcard("") && !isWildcard("::1"));
 });
 
-it("a name of a certificate is what certificates spell, and one item of a list", () => {
+test("a certificate name is what certificates contain, and one item of a list", () => {
   good(certificateNameProblem, "kube-apiserver", "api.example.com", "10.0.0.1", "spiffe://example.com/api", "a b");
   bad(certificateNameProblem, "", "a,b", "a\nb", "x".repeat(254));
 });

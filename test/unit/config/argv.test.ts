@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { parseArguments } from "../../../src/config/argv.ts";
 import { flagNames, flags } from "../../../src/config/flag-table.ts";
 import { Problem } from "../../../src/config/problem.ts";
@@ -15,7 +15,7 @@ const problem = (...argv: string[]): string => {
   return parsed.message;
 };
 
-it("values arrive as they were written, whatever they look like", () => {
+test("values arrive exactly as they were written", () => {
   for (const value of [
     "007",
     "0x10",
@@ -39,13 +39,13 @@ it("values arrive as they were written, whatever they look like", () => {
   }
 });
 
-it("a switch needs no value and does not take the next argument", () => {
+test("a switch needs no value and does not take the next argument", () => {
   assert.deepEqual(inputs("--webhook-dry-run"), { "webhook-dry-run": "true" });
   assert.deepEqual(inputs("--webhook-dry-run=false"), { "webhook-dry-run": "false" });
   assert.equal(problem("--webhook-dry-run", "false"), 'unexpected argument "false": write --FLAG=false');
 });
 
-it("every pair of flags of which one begins with the other arrives whole, in both orders", () => {
+test("a flag whose name begins with that of another flag is never mistaken for it, in either order", () => {
   const raw = (name: (typeof flagNames)[number], value: string): string =>
     flags[name].type.shape === "switch" ? "true" : value;
   let pairs = 0;
@@ -62,7 +62,7 @@ it("every pair of flags of which one begins with the other arrives whole, in bot
   assert(pairs >= 20, "the table has flags with a dot below another flag");
 });
 
-it("a repeated list or map adds up; anything else may come once", () => {
+test("a repeated list or map adds up; any other flag may be given only once", () => {
   assert.deepEqual(inputs("--core-kube-impersonate-groups=a", "--core-kube-impersonate-groups", "b,c"), {
     "core-kube-impersonate-groups": "a,b,c",
   });
@@ -70,7 +70,7 @@ it("a repeated list or map adds up; anything else may come once", () => {
   assert.match(problem("--webhook-dry-run", "--webhook-dry-run"), /--webhook-dry-run may be given only once/);
 });
 
-it("other spellings of a flag are unknown, not silently the same", () => {
+test("other spellings of a flag are unknown, not silently the same", () => {
   for (const argument of [
     "--klogV=1",
     "--klog_v=1",
@@ -88,14 +88,14 @@ it("other spellings of a flag are unknown, not silently the same", () => {
   }
 });
 
-it("a misspelled flag comes with the nearest one, even when its value stands apart", () => {
+test("the nearest flag is suggested for a misspelled one, even when its value is a separate argument", () => {
   assert.equal(
     problem("--wehbook-port", "80"),
     "unknown flag --wehbook-port; did you mean --webhook-port? (--help lists all)",
   );
 });
 
-it("a missing value is not filled with the next flag", () => {
+test("a missing value is not filled with the next flag", () => {
   assert.match(
     problem("--webhook-port", "--webhook-dry-run"),
     /^flag --webhook-port needs a value: --webhook-port=PORT/,
@@ -103,14 +103,14 @@ it("a missing value is not filled with the next flag", () => {
   assert.match(problem("--config"), /^flag --config needs a value/);
 });
 
-it("positional arguments are refused, also after a double dash and when they are empty", () => {
+test("positional arguments are refused, also after a double dash and when they are empty", () => {
   assert.match(problem("webhook"), /^unexpected argument "webhook"/);
   assert.match(problem("--", "--role=webhook"), /^unexpected argument "--role=webhook"/);
   assert.match(problem(""), /^unexpected argument ""/);
   assert.match(problem("-"), /^unexpected argument "-"/);
 });
 
-it("help and version win over mistakes, but only before a double dash", () => {
+test("help and version take precedence over mistakes, but only before a double dash", () => {
   for (const argv of [
     ["--help", "--bogus"],
     ["x", "-h"],
@@ -123,7 +123,7 @@ it("help and version win over mistakes, but only before a double dash", () => {
   assert(parseArguments(["--", "--help"]) instanceof Problem);
 });
 
-it("print-config is a switch", () => {
+test("print-config is a switch", () => {
   const action = (...argv: string[]): string => {
     const parsed = parseArguments(argv);
     return parsed instanceof Problem ? parsed.message : parsed.action;
@@ -134,6 +134,6 @@ it("print-config is a switch", () => {
   assert.match(action("--print-config", "--print-config"), /may be given only once/);
 });
 
-it("an absurd number of arguments is refused", () => {
+test("an absurd number of arguments is refused", () => {
   assert.match(problem(...Array.from({ length: 10_001 }, () => "--klog-v=1")), /at most 10000 are allowed/);
 });

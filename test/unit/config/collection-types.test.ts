@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { choices, list, map } from "../../../src/config/collection-types.ts";
 
 const anything = { keyProblem: () => undefined, valueProblem: () => undefined };
 
-it("a list is read from a comma list and from a YAML list", () => {
+test("a list is read from a comma-separated list and from a YAML list", () => {
   assert.deepEqual(list("X").parse("a, b"), { ok: true, value: ["a", "b"] });
   assert.deepEqual(list("X").parse(["a", "b,c"]), { ok: true, value: ["a", "b,c"] });
   assert.deepEqual(list("X").parse(""), { ok: true, value: [] });
 });
 
-it("a list without sense is refused", () => {
+test("an invalid list is refused", () => {
   for (const input of ["a,,b", ",", "a,a", "a,", { a: "b" }]) assert.equal(list("X").parse(input).ok, false);
   assert.equal(list("X", (item) => (item === "b" ? "is b" : undefined)).parse("a,b").ok, false);
   assert.equal(list("X").parse(Array.from({ length: 10_001 }, String)).ok, false);
 });
 
-it("choices are some of a few words, and a mistyped one comes with the nearest", () => {
+test("choices are some of a few words, and the nearest one is suggested for a mistyped one", () => {
   const type = choices("X", ["generator", "webhook"]);
   assert.deepEqual(type.parse("webhook,generator"), { ok: true, value: ["webhook", "generator"] });
   const parsed = type.parse("generator,webhok");
@@ -25,13 +25,13 @@ it("choices are some of a few words, and a mistyped one comes with the nearest",
   assert.equal(type.parse("webhook,webhook").ok, false);
 });
 
-it("a map is read from pairs and from a YAML map; only the first equals sign divides", () => {
+test("a map is read from pairs and from a YAML map; only the first equals sign divides", () => {
   assert.deepEqual(map("X", anything).parse("a=b=c, d="), { ok: true, value: { a: "b=c", d: "" } });
   assert.deepEqual(map("X", anything).parse({ a: "b,c" }), { ok: true, value: { a: "b,c" } });
   assert.deepEqual(map("X", anything).parse(""), { ok: true, value: {} });
 });
 
-it("a key that is a name of Object is a key like any other", () => {
+test("a key that is a name of Object is a key like any other", () => {
   const parsed = map("X", anything).parse("__proto__=1,constructor=2");
   assert(parsed.ok);
   assert.deepEqual(Object.entries(parsed.value), [
@@ -40,7 +40,7 @@ it("a key that is a name of Object is a key like any other", () => {
   ]);
 });
 
-it("a map without sense is refused", () => {
+test("an invalid map is refused", () => {
   for (const input of ["a", "=b", "a=1,a=2", "a=1,,b=2"])
     assert.equal(map("X", anything).parse(input).ok, false, input);
   const strict = map("X", {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { load, loadBad, loadGood } from "./load.ts";
 
 /** Arguments that cannot work together, and what the message has to name. */
@@ -19,7 +19,8 @@ const impossible: readonly [string, RegExp][] = [
     /algorithm=annotation requires --aggregator-informer-synctime-algorithm.annotation-key$/,
   ],
   [
-    "--role=aggregator --aggregator-informer-synctime-algorithm=status --aggregator-informer-synctime-algorithm.annotation-key=a",
+    "--role=aggregator --aggregator-informer-synctime-algorithm=status " +
+      "--aggregator-informer-synctime-algorithm.annotation-key=a",
     /annotation-key is allowed only with .*=annotation, but it is status$/,
   ],
   [
@@ -33,7 +34,8 @@ const impossible: readonly [string, RegExp][] = [
   ["--role=webhook --webhook-client-allowed-names=a", /client-allowed-names requires --webhook-client-ca-file/],
   ["--role=webhook --webhook-client-ca-file=ca", /client-ca-file requires --webhook-https-enable/],
   [
-    "--role=webhook --webhook-client-ca-file=ca --webhook-https-enable --webhook-https-cert-file=c --webhook-https-key-file=k",
+    "--role=webhook --webhook-client-ca-file=ca --webhook-https-enable " +
+      "--webhook-https-cert-file=c --webhook-https-key-file=k",
     /client-ca-file requires --webhook-enable=false/,
   ],
   ["--role=webhook --webhook-drain-delay=46s", /drain-delay \(46s\) must be at most 45s/],
@@ -59,7 +61,9 @@ const impossible: readonly [string, RegExp][] = [
   ],
   ["--role=webhook --webhook-worker-client-provider=map", /requires at least one cell in .*map-configs/],
   [
-    "--role=webhook --webhook-worker-client-provider=map --webhook-worker-client-provider.map-configs=a=b --webhook-worker-client-provider.map-masters=c=http://d",
+    "--role=webhook --webhook-worker-client-provider=map " +
+      "--webhook-worker-client-provider.map-configs=a=b " +
+      "--webhook-worker-client-provider.map-masters=c=http://d",
     /map-masters contains the cell c, .* allowed: a$/,
   ],
   [
@@ -86,20 +90,22 @@ const impossible: readonly [string, RegExp][] = [
   ],
 ];
 
-it("combinations that cannot work are refused with the flags and what is allowed", () => {
+test("combinations that cannot work are refused with the flags and what is allowed", () => {
   for (const [argv, message] of impossible) assert.match(loadBad(argv.split(" ")), message, argv);
 });
 
-it("the same values are fine where nothing clashes", () => {
+test("the same values are accepted where nothing conflicts", () => {
   const possible = [
     "--role=aggregator --aggregator-leader-elector-enable=false --aggregator-leader-elector-lease-duration=1s",
     "--role=generator --healthz-port=9090 --healthz-bind-addr=127.0.0.2",
     "--role=generator --healthz-port=0 --prometheus-http-port=0",
     "--role=generator --healthz-port=9090 --prometheus-http-enable=false",
     "--role=generator --healthz-port=8080",
-    "--role=webhook --webhook-handler-health-criterion-ready-value=Running --webhook-handler-health-criterion-ready-key=other",
+    "--role=webhook --webhook-handler-health-criterion-ready-value=Running " +
+      "--webhook-handler-health-criterion-ready-key=other",
     "--role=webhook --webhook-requires-pod-name=by-cell --webhook-requires-pod-name.by-cell-filter=a",
-    "--role=webhook --webhook-enable=false --webhook-https-enable --webhook-https-cert-file=c --webhook-https-key-file=k --webhook-client-ca-file=ca --webhook-client-allowed-names=a,b",
+    "--role=webhook --webhook-enable=false --webhook-https-enable --webhook-https-cert-file=c " +
+      "--webhook-https-key-file=k --webhook-client-ca-file=ca --webhook-client-allowed-names=a,b",
     "--role=webhook --webhook-drain-delay=45s",
     "--role=aggregator --aggregator-rate-jitter-low=1 --aggregator-settle-window=10s",
     "--role=aggregator --update-trigger-enable --worker-kube-target-namespace=a --update-trigger-dummy-pod-namespace=a",
@@ -108,7 +114,7 @@ it("the same values are fine where nothing clashes", () => {
   for (const argv of possible) loadGood(argv.split(" "));
 });
 
-it("combinations of roles that do not run are not judged", () => {
+test("combinations of roles that do not run are not checked", () => {
   const env = { PODSEIDON_FLAG_WEBHOOK_ENABLE: "false", PODSEIDON_FLAG_AGGREGATOR_RATE_JITTER_LOW: "2" };
   assert.equal(load(["--role=generator"], { env }).kind, "config");
   assert.equal(load(["--role=webhook"], { env }).kind, "error");

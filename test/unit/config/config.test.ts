@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { updateTriggerRunBy } from "../../../src/config/config.ts";
 import { type Role } from "../../../src/config/index.ts";
 import { loadGood } from "./load.ts";
 
 const allRoles = "--role=generator,aggregator,webhook,update-trigger";
 
-it("the defaults are upstream's, but for those that the documentation names", () => {
+test("the defaults are upstream's, except for those that the documentation names", () => {
   const config = loadGood([allRoles]);
   assert.deepEqual([...config.roles], ["generator", "aggregator", "webhook", "update-trigger"]);
   assert.equal(config.core.qps, 200);
@@ -26,7 +26,7 @@ it("the defaults are upstream's, but for those that the documentation names", ()
   assert.equal(config.webhook.drainDelayMs, 3_000);
 });
 
-it("every flag reaches the field that is named after it", () => {
+test("every flag reaches the field that is named after it", () => {
   const config = loadGood([
     allRoles,
     "--core-kube-config=/core",
@@ -78,7 +78,7 @@ it("every flag reaches the field that is named after it", () => {
   assert.equal(config.history.compactThreshold, 1);
 });
 
-it("the worker clients of the webhook are one cluster, or one of each cell", () => {
+test("the worker clients of the webhook are one cluster, or one of each cell", () => {
   const provider = "--webhook-worker-client-provider";
   const single = loadGood(["--role=webhook", `${provider}=single`, `${provider}.single-kube-config=/w`]).webhook;
   assert(single.workerClientProvider.kind === "single");
@@ -98,7 +98,7 @@ it("the worker clients of the webhook are one cluster, or one of each cell", () 
   assert.equal(map.clusters.get("b")?.qps, 5);
 });
 
-it("the sync-time algorithm annotation carries the key of its annotation", () => {
+test("the sync-time algorithm annotation carries the key of its annotation", () => {
   const flag = "--aggregator-informer-synctime-algorithm";
   const algorithm = (...argv: string[]) => loadGood(["--role=aggregator", ...argv]).aggregator.syncTimeAlgorithm;
   for (const kind of ["observed", "clock", "status", "managed-fields"])
@@ -109,7 +109,7 @@ it("the sync-time algorithm annotation carries the key of its annotation", () =>
   });
 });
 
-it("while the core takes no writes, the webhook refuses unless it is told to lend, by a share for three replicas", () => {
+test("the webhook refuses while the core is unavailable, unless last-known is set for three replicas", () => {
   const policy = (...argv: string[]) => loadGood(["--role=webhook", ...argv]).webhook.coreUnavailable;
   assert.deepEqual(policy(), { policy: "refuse", replicas: 3 });
   assert.deepEqual(policy("--webhook-core-unavailable-policy=last-known", "--webhook-core-unavailable-replicas=5"), {
@@ -118,17 +118,17 @@ it("while the core takes no writes, the webhook refuses unless it is told to len
   });
 });
 
-it("one process runs at most one update-trigger", () => {
+test("one process runs at most one update-trigger", () => {
   const runBy = (roles: readonly Role[], isEnabled: boolean) => updateTriggerRunBy(new Set(roles), isEnabled);
   assert.equal(runBy(["update-trigger"], false), "update-trigger");
   assert.equal(runBy(["update-trigger", "generator"], true), "update-trigger");
-  assert.equal(runBy(["aggregator"], false), "nobody");
+  assert.equal(runBy(["aggregator"], false), "none");
   assert.equal(runBy(["aggregator"], true), "aggregator");
   assert.equal(runBy(["aggregator", "update-trigger"], false), "aggregator");
-  assert.equal(runBy(["webhook"], true), "nobody");
+  assert.equal(runBy(["webhook"], true), "none");
 });
 
-it("the config cannot be changed", () => {
+test("the config cannot be changed", () => {
   const config = loadGood([allRoles]);
   assert(
     Object.isFrozen(config) &&

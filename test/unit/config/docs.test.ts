@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { it } from "node:test";
+import { test } from "node:test";
 import { flagsPage } from "../../../src/config/docs.ts";
 import { flagNames } from "../../../src/config/flag-table.ts";
 
-it("docs/flags.md is up to date: node scripts/n.mjs src/config/docs.ts", () => {
+test("docs/flags.md is up to date: node scripts/n.mjs src/config/docs.ts", () => {
   const page = readFileSync(path.join(import.meta.dirname, "../../../docs/flags.md"), "utf8");
   assert.equal(page, flagsPage());
 });
 
-it("every flag has a row with four cells", () => {
+test("every flag has a row with four cells", () => {
   const rows = flagsPage().split("\n");
   for (const name of flagNames) {
     const row = rows.find((line) => line.startsWith(`| \`--${name}\` |`));

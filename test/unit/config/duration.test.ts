@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { formatDuration, parseDurationMs } from "../../../src/config/duration.ts";
 
 const cases: readonly [string, number][] = [
@@ -21,16 +21,16 @@ const cases: readonly [string, number][] = [
   ["0.1h", 360_000],
 ];
 
-it("Go's duration syntax is read exactly", () => {
+test("Go's duration syntax is read exactly", () => {
   for (const [text, ms] of cases) assert.equal(parseDurationMs(text), ms, text);
 });
 
-it("what Go refuses is refused", () => {
+test("what Go refuses is refused", () => {
   const bad = ["", "1", "s", ".s", "1x", "1 s", "1,5s", "1s ", "--1s", "1e3s", "1S", "∞", "٣s", `${"1".repeat(70)}s`];
   for (const text of bad) assert.equal(parseDurationMs(text), undefined, text);
 });
 
-it("durations are written as Go writes them", () => {
+test("durations are written as Go writes them", () => {
   const texts: readonly [number, string][] = [
     [0, "0s"],
     [0.000001, "1ns"],
@@ -47,6 +47,6 @@ it("durations are written as Go writes them", () => {
   for (const [ms, text] of texts) assert.equal(formatDuration(ms), text);
 });
 
-it("what is written is read back", () => {
+test("what is written is read back", () => {
   for (const [, ms] of cases) assert.equal(parseDurationMs(formatDuration(ms)), ms);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { changedSettings } from "../../../src/config/index.ts";
 import { load, loadGood } from "./load.ts";
 
@@ -12,7 +12,8 @@ const world = {
   },
   files: {
     "/f.yaml":
-      "klog-v: 4\nwebhook-port: 2\nwebhook-requires-pod-name: by-cell\nwebhook-requires-pod-name.by-cell-filter: [a, b]",
+      "klog-v: 4\nwebhook-port: 2\n" +
+      "webhook-requires-pod-name: by-cell\nwebhook-requires-pod-name.by-cell-filter: [a, b]",
   },
 };
 const printed = (): string => {
@@ -21,7 +22,7 @@ const printed = (): string => {
   return loaded.text;
 };
 
-it("each setting is printed with where it comes from", () => {
+test("each setting is printed with where it comes from", () => {
   const lines = printed().split("\n");
   assert(lines.includes("webhook-port: 1  # flag"));
   assert(lines.includes("webhook-dry-run: true  # env PODSEIDON_FLAG_WEBHOOK_DRY_RUN"));
@@ -30,11 +31,11 @@ it("each setting is printed with where it comes from", () => {
   assert(lines.includes('healthz-bind-addr: "::1"  # default'));
 });
 
-it("settings of roles that do not run are not printed", () => {
+test("settings of roles that do not run are not printed", () => {
   assert.doesNotMatch(printed(), /^aggregator-|^generator-/m);
 });
 
-it("passwords are hidden in the print and in the log", () => {
+test("passwords are hidden in the printed settings and in the log", () => {
   assert.match(printed(), /core-kube-master: "https:\/\/\*\*\*@core:6443"/);
   assert.doesNotMatch(printed(), /secret/);
   const loaded = load(argv, world);
@@ -45,7 +46,7 @@ it("passwords are hidden in the print and in the log", () => {
   assert.equal(changed["healthz-port"], undefined);
 });
 
-it("passwords in a map of URLs are hidden too", () => {
+test("passwords in a map of URLs are hidden too", () => {
   const provider = "--webhook-worker-client-provider";
   const loaded = load([
     "--print-config",
@@ -58,7 +59,7 @@ it("passwords in a map of URLs are hidden too", () => {
   assert.match(loaded.text, /map-masters: \{"a":"https:\/\/\*\*\*@a"\}/);
 });
 
-it("what is printed can be loaded and means the same", () => {
+test("the printed settings can be loaded and have the same meaning", () => {
   const provider = "--webhook-worker-client-provider";
   const all = [
     "--role=generator,aggregator,webhook",

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { environmentName, readEnvironment } from "../../../src/config/environment.ts";
 import { Problem } from "../../../src/config/problem.ts";
 
-it("a variable is named after its flag", () => {
+test("a variable is named after its flag", () => {
   assert.equal(
     environmentName("webhook-requires-pod-name.by-cell-filter"),
     "PODSEIDON_FLAG_WEBHOOK_REQUIRES_POD_NAME_BY_CELL_FILTER",
   );
 });
 
-it("only variables with the prefix are read", () => {
+test("only variables with the prefix are read", () => {
   const inputs = readEnvironment({
     PODSEIDON_FLAG_KLOG_V: "4",
     PODSEIDON_WEBHOOK_PORT: "tcp://10.0.0.1:8080",
@@ -22,13 +22,13 @@ it("only variables with the prefix are read", () => {
   assert.deepEqual([...inputs], [["klog-v", "4"]]);
 });
 
-it("an unknown variable with the prefix is an error with the nearest one", () => {
+test("an unknown variable with the prefix is an error that suggests the nearest one", () => {
   const problem = readEnvironment({ PODSEIDON_FLAG_WEBHOK_PORT: "1" });
   assert(problem instanceof Problem);
   assert.match(problem.message, /PODSEIDON_FLAG_WEBHOK_PORT; did you mean PODSEIDON_FLAG_WEBHOOK_PORT\?/);
 });
 
-it("an empty variable counts as given", () => {
+test("an empty variable counts as given", () => {
   const inputs = readEnvironment({ PODSEIDON_FLAG_CORE_KUBE_CONFIG: "" });
   assert(!(inputs instanceof Problem));
   assert.equal(inputs.get("core-kube-config"), "");

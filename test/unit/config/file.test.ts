@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { readConfigFile } from "../../../src/config/file.ts";
 import { Problem } from "../../../src/config/problem.ts";
 
@@ -15,7 +15,7 @@ const problem = (text: string): string => {
   return inputs.message;
 };
 
-it("scalars are read as the text that stands there", () => {
+test("scalars are read as strings", () => {
   assert.deepEqual(read("aggregator-cell-id: 007\nklog-v: 0x10\nwebhook-dry-run: true\ncore-kube-config:\nrole: '~'"), {
     "aggregator-cell-id": "007",
     "klog-v": "0x10",
@@ -25,19 +25,19 @@ it("scalars are read as the text that stands there", () => {
   });
 });
 
-it("lists and maps may be YAML lists and maps", () => {
+test("lists and maps may be YAML lists and maps", () => {
   assert.deepEqual(read("role: [webhook, generator]\nupdate-trigger-dummy-pod-labels: {a: 1}"), {
     role: ["webhook", "generator"],
     "update-trigger-dummy-pod-labels": { a: "1" },
   });
 });
 
-it("a file without settings is empty", () => {
+test("a file without settings is empty", () => {
   assert.deepEqual(read(""), {});
   assert.deepEqual(read("# nothing\n\n  # yet\n"), {});
 });
 
-it("every kind of bad file is one line that names the file", () => {
+test("every kind of invalid file is one line that names the file", () => {
   assert.match(problem("a: [1"), /^file "f.yaml" is not valid YAML: .* in line 1$/);
   assert.match(problem("klog-v: 1\nklog-v: 2"), /duplicated mapping key in line 2/);
   assert.match(problem("- klog-v"), /is not a map/);
@@ -49,7 +49,7 @@ it("every kind of bad file is one line that names the file", () => {
   assert.match(problem("webhook:\n  port: 1"), /key in file "f.yaml": webhook; did you mean/);
 });
 
-it("an unreadable file is named with the reason", () => {
+test("an unreadable file is named with the reason", () => {
   const inputs = readConfigFile("f.yaml", () => {
     throw new Error("EACCES: permission denied\nmore");
   });
@@ -57,7 +57,7 @@ it("an unreadable file is named with the reason", () => {
   assert.equal(inputs.message, 'cannot read --config="f.yaml": EACCES: permission denied');
 });
 
-it("the reader is told the limit of 1 MB", () => {
+test("the reader is told the limit of 1 MB", () => {
   let limit = 0;
   readConfigFile("f.yaml", (_path, bytesMax) => {
     limit = bytesMax;

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { flag, inGroup, prefixed, unprefixed } from "../../../src/config/flag.ts";
 import { bool } from "../../../src/config/scalar-types.ts";
 
-it("a prefix is put before each name, and unprefixed takes it away again", () => {
+test("a prefix is put before each name, and unprefixed removes it", () => {
   const spec = flag(bool(), true, "Help.");
   const specs = prefixed("a-", { b: spec, c: spec });
   assert.deepEqual(Object.keys(specs), ["a-b", "a-c"]);
   assert.deepEqual(unprefixed({ "a-b": 1, "x-c": 2, "a-": 3 }, "a-"), { b: 1, "": 3 });
 });
 
-it("a group is written into each of its flags", () => {
+test("a group is written into each of its flags", () => {
   const group = { title: "T", roles: ["webhook"] as const };
   const grouped = inGroup(group, { a: flag(bool(), true, "Help.", { mayHoldPassword: true }) });
   assert.equal(grouped.a.group, group);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import {
   labelKeyProblem,
   labelValueProblem,
@@ -19,7 +19,7 @@ const cases: readonly [Check, readonly string[], readonly string[]][] = [
   [labelValueProblem, ["", "a", "A_b.c-d"], ["-a", "a b", "a/b", "a".repeat(64)]],
 ];
 
-it("names are judged as the API server does", () => {
+test("names are checked as by the API server", () => {
   for (const [check, good, bad] of cases) {
     for (const text of good) assert.equal(check(text), undefined, `${check.name} ${text}`);
     for (const text of bad) assert.notEqual(check(text), undefined, `${check.name} ${text}`);

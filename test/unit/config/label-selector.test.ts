@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { formatLabelSelector, parseLabelSelector } from "../../../src/config/label-selector.ts";
 
 const parse = (text: string) => {
@@ -8,12 +8,12 @@ const parse = (text: string) => {
   return parsed.value;
 };
 
-it("the empty text selects everything", () => {
+test("the empty string selects everything", () => {
   assert.deepEqual(parse(""), {});
   assert.deepEqual(parse("  "), {});
 });
 
-it("every form of requirement is read", () => {
+test("every form of requirement is read", () => {
   assert.deepEqual(parse("a=b, c==d,e!=f , example.com/g in (h, i,h),j notin (k),l,!m,! n,o=,p in (q,)"), {
     matchExpressions: [
       { key: "a", operator: "In", values: ["b"] },
@@ -30,7 +30,7 @@ it("every form of requirement is read", () => {
   });
 });
 
-it("what is no selector is refused with the place", () => {
+test("an invalid selector is refused, with the invalid part", () => {
   for (const text of [
     ",",
     "a,",
@@ -53,17 +53,17 @@ it("what is no selector is refused with the place", () => {
   }
 });
 
-it("numeric comparison is refused, since a LabelSelector cannot say it", () => {
+test("numeric comparison is refused, since a LabelSelector cannot express it", () => {
   const parsed = parseLabelSelector("a>5");
   assert(!parsed.ok);
   assert.match(parsed.problem, /< or >/);
 });
 
-it("a text too long to be meant is refused without being read", () => {
+test("an oversized selector is refused without being parsed", () => {
   assert(!parseLabelSelector("a,".repeat(5001)).ok);
 });
 
-it("what is written is read back", () => {
+test("what is written is read back", () => {
   const selector = parse("a=b,c!=d,e in (f,g),h notin (i,j),k,!l");
   assert.equal(formatLabelSelector(selector), "a=b,c!=d,e in (f,g),h notin (i,j),k,!l");
   assert.deepEqual(parse(formatLabelSelector(selector)), selector);

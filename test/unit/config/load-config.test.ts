@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { roles } from "../../../src/config/flag.ts";
 import { load, loadBad, loadGood, type World } from "./load.ts";
 
@@ -125,7 +125,7 @@ const badInputs: readonly BadInput[] = [
   { argv: "--role=webhook --webhook-port=8081", says: ["--healthz-port and --webhook-port", "must differ"] },
 ];
 
-it("every mistake is one line that names it, says what is allowed and gives the nearest match", () => {
+test("every mistake is one line that names it, says what is allowed and gives the nearest match", () => {
   assert(badInputs.length >= 40);
   for (const { argv, world = {}, says } of badInputs) {
     const message = loadBad(argv === "" ? [] : argv.split(" "), world);
@@ -134,12 +134,12 @@ it("every mistake is one line that names it, says what is allowed and gives the 
   }
 });
 
-it("a value with line breaks cannot break the line, and a password does not appear in it", () => {
+test("a value with line breaks cannot break the line, and a password does not appear in it", () => {
   const message = loadBad(["--role=webhook", "--core-kube-master=ftp://me:secret@host\nforged line"]);
   assert.doesNotMatch(message, /\n|secret/);
 });
 
-it("the command line wins over the environment, that over the file, and that over the default", () => {
+test("the command line takes precedence over the environment, that over the file, and that over the default", () => {
   const world = {
     env: { PODSEIDON_FLAG_KLOG_V: "2", PODSEIDON_FLAG_CONFIG: "/env.yaml" },
     files: { "/env.yaml": "klog-v: 3\nhealthz-port: 33", "/flag.yaml": "klog-v: 5\nhealthz-port: 55" },
@@ -153,20 +153,20 @@ it("the command line wins over the environment, that over the file, and that ove
   assert.equal(loadGood(["--role=generator", "--config=/flag.yaml"], { files: world.files }).log.verbosity, 5);
 });
 
-it("role and config may come from the environment, the role also from the file", () => {
+test("role and config may come from the environment, the role also from the file", () => {
   const config = loadGood([], { env: { PODSEIDON_FLAG_CONFIG: "f" }, files: { f: "role: webhook,generator" } });
   assert.deepEqual([...config.roles], ["webhook", "generator"]);
   assert(loadGood([], { env: { PODSEIDON_FLAG_ROLE: "aggregator" } }).roles.has("aggregator"));
 });
 
-it("flags of other roles are accepted from the environment and the file, which several roles may share", () => {
+test("flags of other roles are accepted from the environment and the file, which several roles may share", () => {
   loadGood(["--role=generator", "--config=f"], {
     env: { PODSEIDON_FLAG_WEBHOOK_PORT: "1" },
     files: { f: "aggregator-cell-id: a" },
   });
 });
 
-it("each role starts beside Services that are called like it", () => {
+test("each role starts beside Services that have its name", () => {
   const hostile: Record<string, string> = {};
   for (const service of [
     "PODSEIDON",
@@ -185,7 +185,7 @@ it("each role starts beside Services that are called like it", () => {
     assert.deepEqual(loadGood([`--role=${role}`], { env: hostile }), loadGood([`--role=${role}`]), role);
 });
 
-it("--help and --version need no role, and hide mistakes", () => {
+test("--help and --version need no role, and hide mistakes", () => {
   assert.deepEqual(load(["--version", "--bogus"]), { kind: "version" });
   assert.deepEqual(load(["--help"]), { kind: "help" });
 });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { nearest } from "../../../src/config/nearest.ts";
 
-it("the nearest word has the fewest edits", () => {
+test("the nearest word has the fewest edits", () => {
   assert.equal(nearest("webhok", ["generator", "webhook"]), "webhook");
 });
 
-it("nothing is suggested when nothing is near, there is nothing to choose from, or the word is empty or huge", () => {
+test("nothing is suggested when nothing is near, there is nothing to choose from, or the word is empty or huge", () => {
   assert.equal(nearest("zzzzzz", ["generator", "webhook"]), undefined);
   assert.equal(nearest("a", []), undefined);
   assert.equal(nearest("", ["a"]), undefined);

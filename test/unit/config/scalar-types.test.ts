@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { bool, choice, durationMs, float, int, labelSelector, port, text } from "../../../src/config/scalar-types.ts";
 import { type ValueType } from "../../../src/config/value-type.ts";
 
@@ -13,12 +13,12 @@ function refuses<T>(type: ValueType<T>, ...inputs: string[]): void {
   for (const input of inputs) assert.equal(type.parse(input).ok, false, input);
 }
 
-it("a switch takes the spellings that Go takes", () => {
+test("a switch takes the spellings that Go takes", () => {
   reads(bool(), { true: true, T: true, "1": true, TRUE: true, false: false, f: false, "0": false, False: false });
   refuses(bool(), "", "yes", "on", "tRue", "2", " true");
 });
 
-it("whole numbers are decimal, in range and without leading zeros", () => {
+test("whole numbers are decimal, in range and without leading zeros", () => {
   reads(int({ min: -5, max: 20 }), { "0": 0, "-5": -5, "20": 20, "+7": 7, "-0": 0 });
   refuses(
     int({ min: -5, max: 20 }),
@@ -38,13 +38,13 @@ it("whole numbers are decimal, in range and without leading zeros", () => {
   refuses(port(), "-1", "65536");
 });
 
-it("decimal numbers are finite and in range", () => {
+test("decimal numbers are finite and in range", () => {
   reads(float({ min: 0, max: 2000 }), { "0": 0, "1.5": 1.5, ".5": 0.5, "1e3": 1000, "2.": 2 });
   refuses(float({ min: 0, max: 2000 }), "", "-1", "Infinity", "NaN", "1e999", "0x1", "1,5", ".", "2001");
   refuses(float({ min: 0, minExcluded: true, max: 1 }), "0");
 });
 
-it("durations have a unit and are in the range of timers", () => {
+test("durations have a unit and are in the range of timers", () => {
   reads(durationMs({ min: "zero" }), { "0": 0, "1m30s": 90_000, "596h": 2_145_600_000 });
   refuses(durationMs({ min: "zero" }), "", "10", "-1s", "597h", "1 s");
   refuses(durationMs({ min: "positive" }), "0", "0s");
@@ -53,25 +53,25 @@ it("durations have a unit and are in the range of timers", () => {
   assert.equal(parsed.problem, "has no unit");
 });
 
-it("a choice is one of its words, and a mistyped one comes with the nearest", () => {
+test("a choice is one of its words, and the nearest one is suggested for a mistyped one", () => {
   reads(choice("X", ["always", "never"]), { always: "always", never: "never" });
   const parsed = choice("X", ["always", "never"]).parse("nevr");
   assert(!parsed.ok);
   assert.equal(parsed.suggestion, "never");
 });
 
-it("a text has no control characters and an end", () => {
+test("a text has no control characters and a maximum length", () => {
   reads(text("X"), { "": "", " a b ": " a b ", "007": "007" });
   refuses(text("X"), "a\nb", "\u0000", "x".repeat(4097));
   refuses(text("X", { allowed: "a", problemOf: (value) => (value === "a" ? undefined : "is not a") }), "b");
 });
 
-it("a label selector is read and written", () => {
+test("a label selector is read and written", () => {
   reads(labelSelector(), { "": {}, "a=b": { matchExpressions: [{ key: "a", operator: "In", values: ["b"] }] } });
   refuses(labelSelector(), "a b");
 });
 
-it("a single value cannot be a list or a map", () => {
+test("a single value cannot be a list or a map", () => {
   for (const type of [text("X"), bool(), port()]) {
     assert.equal(type.parse(["a"]).ok, false);
     assert.equal(type.parse({ a: "b" }).ok, false);

@@ -6,7 +6,7 @@ import { createCore, hasFinalizer, isInForce } from "./core-cluster.ts";
 
 const secondMs = 1_000;
 
-test("somebody who undoes every repair at once causes no storm of requests, and is outlasted", async () => {
+test("a client that undoes every repair at once causes no storm of requests, and is outlasted", async () => {
   const core = await createCore();
   const generator = core.startGenerator();
   await generator.ready();

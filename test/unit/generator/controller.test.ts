@@ -17,7 +17,7 @@ const secondMs = 1_000;
 const deploymentPath = "/apis/apps/v1/namespaces/default/deployments/web";
 const protectorPath = "/apis/podseidon.kubewharf.io/v1alpha1/namespaces/default/podprotectors/deployment-web";
 
-test("an explicitly deleted Deployment goes with its protector, which is marked as released before it is deleted", async () => {
+test("an explicitly deleted Deployment goes with its protector, which is marked as released before", async () => {
   const { core, generator } = await start();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
@@ -61,7 +61,7 @@ test("finalizers of others on the Deployment are left alone and in their order",
   await generator.stop();
 });
 
-test("a Deployment that vanishes leaves its protector in force, told once by each process, until it comes back", async () => {
+test("a Deployment that vanishes leaves its protector in force, and each process reports that once", async () => {
   const { core, generator } = await start();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
@@ -81,11 +81,11 @@ test("a Deployment that vanishes leaves its protector in force, told once by eac
 
   const next = core.startGenerator();
   await next.ready();
-  assert.equal(next.actions("Dangling"), 1, "told again after a restart");
+  assert.equal(next.actions("Dangling"), 1, "reported again after a restart");
   next.loseLeadership();
   await next.lead();
   await core.clock.advance(secondMs);
-  assert.equal(next.actions("Dangling"), 1, "not told again after another election of the same process");
+  assert.equal(next.actions("Dangling"), 1, "not reported again after another election of the same process");
   assert.ok(isInForce(core.protector("deployment-web")));
   assert.equal(generator.client.writes.length + next.client.writes.length, writes, "nothing was written");
 
@@ -103,7 +103,7 @@ test("a Deployment that vanishes leaves its protector in force, told once by eac
   await next.stop();
 });
 
-test("a dangling protector that the garbage collector deletes stays in force, and a new source of its name adopts it", async () => {
+test("a dangling protector that the garbage collector deletes stays in force, and a new source adopts it", async () => {
   const { core, generator } = await start();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
@@ -130,7 +130,7 @@ test("a dangling protector that the garbage collector deletes stays in force, an
   await next.stop();
 });
 
-test("a person lets a dangling protector go by marking it as released", async () => {
+test("a person releases a dangling protector by marking it", async () => {
   const { core, generator } = await start();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
@@ -143,7 +143,7 @@ test("a person lets a dangling protector go by marking it as released", async ()
   await generator.stop();
 });
 
-test("a protector that a person deletes while it is wanted stays in force, terminating, and is kept in sync", async () => {
+test("a protector that a person deletes while it is wanted stays in force, and is kept in sync", async () => {
   const { core, generator } = await start();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
@@ -158,7 +158,7 @@ test("a protector that a person deletes while it is wanted stays in force, termi
   await generator.stop();
 });
 
-test("a protector that a person deletes and strips of its finalizer while it is wanted is created anew", async () => {
+test("a protector that a person deletes and strips of its finalizer while it is wanted is recreated", async () => {
   const { core, generator } = await start();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
@@ -172,7 +172,7 @@ test("a protector that a person deletes and strips of its finalizer while it is 
   await generator.stop();
 });
 
-test("a Deployment that stops matching the protection selector is let go, and one that matches again is protected again", async () => {
+test("a Deployment is released when the selector stops matching it, and protected when it matches again", async () => {
   const { core, generator } = await start({ protectionSelector: { matchLabels: { protect: "yes" } } });
   await core.createDeployment("web", { metadata: { labels: { protect: "yes" } } });
   await core.createDeployment("other");
@@ -190,7 +190,7 @@ test("a Deployment that stops matching the protection selector is let go, and on
   await generator.stop();
 });
 
-test("a protection selector that cannot be understood is a programmer error, not a reason to let everything go", async () => {
+test("an invalid protection selector is a programmer error, not a reason to release everything", async () => {
   const core = await createCore();
   const broken = { matchExpressions: [{ key: "a", operator: "In", values: [] }] } as const;
   assert.throws(() => core.startGenerator({ protectionSelector: broken }), /protection selector/);
@@ -227,7 +227,7 @@ test("a source that was terminating before it had our finalizer gets no protecto
   }
 });
 
-test("the protector of a terminating source without our finalizer is kept in sync under protect-non-zero, and let go otherwise", async () => {
+test("a terminating source without our finalizer keeps its protector under protect-non-zero only", async () => {
   const { core, generator } = await start({ protectNonZero: true });
   await core.createDeployment("web", { metadata: { finalizers: ["other.example/x"] } });
   await core.clock.advance(secondMs);
@@ -244,7 +244,7 @@ test("the protector of a terminating source without our finalizer is kept in syn
   await next.stop();
 });
 
-test("a PodProtector of a person that has the generated name is never overwritten, and the log says what to do", async () => {
+test("a hand-made PodProtector with the generated name is never overwritten, and the log says what to do", async () => {
   const core = await createCore();
   const theirs = await core.createProtector("deployment-web");
   const generator = core.startGenerator();
@@ -274,7 +274,7 @@ test("a hand-made protector with copied labels is neither changed nor deleted no
   await generator.stop();
 });
 
-test("a protector that others hold with a finalizer is let go once, and does not hold up its Deployment", async () => {
+test("a protector that others hold with a finalizer is released once, and does not block its Deployment", async () => {
   const { core, generator } = await start();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
@@ -296,7 +296,7 @@ test("a protector that others hold with a finalizer is let go once, and does not
   await generator.stop();
 });
 
-test("a Deployment with the longest name is protected and let go like any other", async () => {
+test("a Deployment with the longest name is protected and released like any other", async () => {
   const { core, generator } = await start();
   const name = `w${"x".repeat(250)}`;
   await core.createDeployment(name);
@@ -328,7 +328,7 @@ test("a Deployment that is deleted while its finalizer is on the way gets no pro
   await generator.stop();
 });
 
-test("a protector that the watch has not told of yet is let go with its source all the same", async () => {
+test("a protector that the watch has not delivered yet is released with its source anyway", async () => {
   const { core, generator } = await start();
   generator.client.lagMs = (path) => (path.includes("podprotectors") ? 5 * secondMs : 0);
   await core.createDeployment("web");
@@ -341,7 +341,7 @@ test("a protector that the watch has not told of yet is let go with its source a
   await generator.stop();
 });
 
-test("a Deployment that cannot be understood is named in the log, and its protector stays in force", async () => {
+test("an invalid Deployment is named in the log, and its protector stays in force", async () => {
   const { core, generator } = await start();
   await core.createDeployment("web");
   await core.createDeployment("good");

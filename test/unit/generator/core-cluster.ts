@@ -76,7 +76,7 @@ export async function createCore() {
       let leadership = new AbortController();
       const lead = async (): Promise<void> => {
         await clock.advance(0);
-        assert.ok(generator.hasSynced(), "the caches are synced");
+        assert.ok(protectors.hasSynced() && sources.hasSynced(), "the caches are synced");
         leadership = new AbortController();
         running.push(generator.lead(leadership.signal));
       };

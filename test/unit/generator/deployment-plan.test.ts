@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test, { describe } from "node:test";
+import { test } from "node:test";
 import { type DeploymentFacts } from "../../../src/api/deployment.ts";
 import { finalizer } from "../../../src/api/v1alpha1/names.ts";
 import { type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
@@ -26,76 +26,74 @@ const facts = (changes: Partial<DeploymentFacts>): DeploymentFacts => ({
   ...changes,
 });
 
-describe("minAvailable is what a rolling update leaves", () => {
-  test("with 25% by default, rounded down as Kubernetes does", () => {
-    const expected: Readonly<Record<number, number>> = {
-      0: 0,
-      1: 1,
-      2: 2,
-      3: 3,
-      4: 3,
-      5: 4,
-      7: 6,
-      8: 6,
-      10: 8,
-      100: 75,
-    };
-    for (const [replicas, floor] of Object.entries(expected)) {
-      assert.equal(minAvailableOf(facts({ replicas: Number(replicas) })), floor, `${replicas} replicas`);
-    }
-  });
+test("minAvailable leaves out 25% by default, rounded down as Kubernetes does", () => {
+  const expected: Readonly<Record<number, number>> = {
+    0: 0,
+    1: 1,
+    2: 2,
+    3: 3,
+    4: 3,
+    5: 4,
+    7: 6,
+    8: 6,
+    10: 8,
+    100: 75,
+  };
+  for (const [replicas, floor] of Object.entries(expected)) {
+    assert.equal(minAvailableOf(facts({ replicas: Number(replicas) })), floor, `${replicas} replicas`);
+  }
+});
 
-  test("with numbers and percentages of the workload's own", () => {
-    assert.equal(minAvailableOf(facts({ maxUnavailable: 3 })), 7);
-    assert.equal(minAvailableOf(facts({ maxUnavailable: "30%" })), 7);
-    assert.equal(minAvailableOf(facts({ maxUnavailable: "100%" })), 0);
-    assert.equal(minAvailableOf(facts({ maxUnavailable: "29%", replicas: 100 })), 71);
-    assert.equal(minAvailableOf(facts({ maxUnavailable: 20 })), 0);
-  });
+test("minAvailable follows the numbers and percentages of the Deployment", () => {
+  assert.equal(minAvailableOf(facts({ maxUnavailable: 3 })), 7);
+  assert.equal(minAvailableOf(facts({ maxUnavailable: "30%" })), 7);
+  assert.equal(minAvailableOf(facts({ maxUnavailable: "100%" })), 0);
+  assert.equal(minAvailableOf(facts({ maxUnavailable: "29%", replicas: 100 })), 71);
+  assert.equal(minAvailableOf(facts({ maxUnavailable: 20 })), 0);
+});
 
-  test("one pod may go when both come to nothing", () => {
-    assert.equal(minAvailableOf(facts({ maxUnavailable: 0, maxSurge: 0 })), 9);
-    assert.equal(minAvailableOf(facts({ maxUnavailable: "1%", maxSurge: 0 })), 9);
-    assert.equal(minAvailableOf(facts({ maxUnavailable: 0, maxSurge: "1%" })), 10);
-  });
+test("one pod may be unavailable when maxUnavailable and maxSurge both come to 0", () => {
+  assert.equal(minAvailableOf(facts({ maxUnavailable: 0, maxSurge: 0 })), 9);
+  assert.equal(minAvailableOf(facts({ maxUnavailable: "1%", maxSurge: 0 })), 9);
+  assert.equal(minAvailableOf(facts({ maxUnavailable: 0, maxSurge: "1%" })), 10);
+});
 
-  test("rounded as Kubernetes' ResolveFenceposts rounds, for all small Deployments", () => {
-    for (let replicas = 0; replicas <= 40; replicas++) {
-      for (let unavailable = 0; unavailable <= 100; unavailable++) {
-        for (const surge of [0, 1, 25, 100]) {
-          // In integers, without any fraction to round.
-          const down = (unavailable * replicas - ((unavailable * replicas) % 100)) / 100;
-          const surges = surge * replicas > 0;
-          const expected = Math.max(0, replicas - (down === 0 && !surges ? 1 : down));
-          const given = facts({ replicas, maxUnavailable: `${unavailable}%`, maxSurge: `${surge}%` });
-          assert.equal(minAvailableOf(given), expected, `${replicas}, ${unavailable} %, ${surge} %`);
-        }
+test("minAvailable is rounded as by Kubernetes' ResolveFenceposts, for all small Deployments", () => {
+  for (let replicas = 0; replicas <= 40; replicas++) {
+    for (let unavailable = 0; unavailable <= 100; unavailable++) {
+      for (const surge of [0, 1, 25, 100]) {
+        // In integers, without any fraction to round.
+        const down = (unavailable * replicas - ((unavailable * replicas) % 100)) / 100;
+        const surges = surge * replicas > 0;
+        const expected = Math.max(0, replicas - (down === 0 && !surges ? 1 : down));
+        const given = facts({ replicas, maxUnavailable: `${unavailable}%`, maxSurge: `${surge}%` });
+        assert.equal(minAvailableOf(given), expected, `${replicas}, ${unavailable} %, ${surge} %`);
       }
     }
-  });
+  }
+});
 
-  test("without surge one pod at least may go, also the only one", () => {
-    for (const [replicas, floor] of [
-      [0, 0],
-      [1, 0],
-      [3, 2],
-      [4, 3],
-      [7, 6],
-      [8, 6],
-    ] as const)
-      assert.equal(minAvailableOf(facts({ replicas, maxUnavailable: "25%", maxSurge: 0 })), floor);
-  });
+test("without surge at least one pod may be unavailable, even the only one", () => {
+  for (const [replicas, floor] of [
+    [0, 0],
+    [1, 0],
+    [3, 2],
+    [4, 3],
+    [7, 6],
+    [8, 6],
+  ] as const)
+    assert.equal(minAvailableOf(facts({ replicas, maxUnavailable: "25%", maxSurge: 0 })), floor);
+});
 
-  test("of one replica by default, and of none when all are taken at once by intent", () => {
-    assert.equal(minAvailableOf(facts({ replicas: undefined })), 1);
-    assert.equal(minAvailableOf(facts({ strategy: "Recreate" })), 0);
-    assert.equal(minAvailableOf(facts({ replicas: -5 })), 0);
-  });
+test("minAvailable is that of one replica by default, and 0 for the strategy Recreate", () => {
+  assert.equal(minAvailableOf(facts({ replicas: undefined })), 1);
+  assert.equal(minAvailableOf(facts({ strategy: "Recreate" })), 0);
+  assert.equal(minAvailableOf(facts({ replicas: -5 })), 0);
+});
 
-  test("of all when a value cannot be read", () => {
-    for (const maxUnavailable of ["", "abc", "25", "-1%", "2.5%"])
-      assert.equal(minAvailableOf(facts({ maxUnavailable })), 10);
-  });
+test("minAvailable is all replicas if maxUnavailable is invalid", () => {
+  for (const maxUnavailable of ["", "abc", "25", "-1%", "2.5%"])
+    assert.equal(minAvailableOf(facts({ maxUnavailable })), 10);
 });
 
 test("the PodProtector is named after its Deployment and leads back to it", () => {

@@ -105,7 +105,7 @@ test("a selector change replaces labels and expressions instead of merging them"
   await generator.stop();
 });
 
-test("where others already are the controlling owner, ours is added as a plain one: an API server accepts only one", async () => {
+test("beside a controlling owner of others, ours is added as a plain one: only one may control", async () => {
   const { core, generator } = await withProtector();
   const [ours] = core.protector("deployment-web")!.metadata.ownerReferences!;
   const theirs = { apiVersion: "example.com/v1", kind: "App", name: "web", uid: "u-app", controller: true };

@@ -110,7 +110,7 @@ for (const [what, fault] of faults) {
   });
 }
 
-test("a process that dies at any write, before or after its effect, is followed by one that sets everything right", async () => {
+test("a process that dies before or after the effect of any write is followed by one that repairs all", async () => {
   for (const fault of ["before", "after"] as const) {
     for (let fatal = 1; fatal <= writesOfLife; fatal++) {
       const core = await createCore();
@@ -146,7 +146,7 @@ test("a process that dies at any write, before or after its effect, is followed 
   }
 });
 
-test("a Deployment that is deleted or vanishes while no generator lives is treated by the next one as by a living one", async () => {
+test("what happens to a Deployment while no generator runs is handled by the next one just as well", async () => {
   for (let fatal = 1; fatal <= 3; fatal++) {
     for (const end of ["deleted", "vanished"]) {
       const core = await createCore();
@@ -171,7 +171,7 @@ test("a Deployment that is deleted or vanishes while no generator lives is treat
   }
 });
 
-test("a server that always fails is asked again with growing pauses, and forgiven when it recovers", async () => {
+test("a server that always fails is asked with growing pauses, and normally again when it recovers", async () => {
   const core = await createCore();
   const generator = core.startGenerator();
   const times: number[] = [];
@@ -270,7 +270,7 @@ const lags: readonly (readonly [what: string, lags: (path: string) => boolean])[
   ["everything", () => true],
 ];
 for (const [what, isLagging] of lags) {
-  test(`a second generator whose watch of ${what} lags never takes away or brings back what the first one decided`, async () => {
+  test(`a second generator whose watch of ${what} lags never undoes what the first one decided`, async () => {
     for (const pauseMs of [0, 1, 5_000, 35_000]) {
       const core = await createCore();
       const current = core.startGenerator();
@@ -303,7 +303,7 @@ for (const [what, isLagging] of lags) {
   });
 }
 
-test("a source that is created anew and adopts the protector between any two writes of its release keeps it in force", async () => {
+test("a source that is recreated between any two writes of the release keeps the protector in force", async () => {
   for (let at = 1; at <= 3; at++) {
     const core = await createCore();
     const releasing = core.startGenerator();

@@ -10,11 +10,12 @@ test("the registry takes every metric under upstream's name with the labels that
   metrics.actions.inc({ ...source, action: "Create" });
   metrics.actions.inc({ ...source, action: "Create" });
   metrics.reconcile.observe({ ...source, error: "nil" }, 0.1);
-  metrics.queueSize.set({}, 2);
+  metrics.setSizes({ queue: 2, paced: 3 });
   const { text } = await registry.expose();
   const labels = 'group="apps",version="v1",resource="deployments",namespace="default"';
   for (const line of [
     "generator_queue_entries 2",
+    "generator_paced_objects 3",
     `generator_action{${labels},action="Create"} 2`,
     `generator_reconcile_count{${labels},error="nil"} 1`,
     `generator_reconcile_sum{${labels},error="nil"} 0.1`,

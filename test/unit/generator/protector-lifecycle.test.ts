@@ -98,14 +98,14 @@ test("a terminating source without the finalizer is worth protecting only when i
   assert.deepEqual(client.writes, [], "it would accept no finalizer");
 });
 
-test("a source that has gone is not worth protecting", async () => {
+test("a source that is gone is not worth protecting", async () => {
   const { core, lifecycle, readSource } = await bench();
   const source = await readSource();
   await core.deleteDeployment("web");
   assert.equal(await lifecycle.guard(source, false, signal), false);
 });
 
-test("guarding fails when the source was changed or replaced since it was read, and others' finalizers survive", async () => {
+test("guarding fails if the source was changed or replaced since, and others' finalizers stay", async () => {
   for (const isReplaced of [false, true]) {
     const { core, lifecycle, readSource } = await bench();
     const source = await readSource();
@@ -139,7 +139,7 @@ test("creating leaves a protector of this source that is there already as it is"
   assert.deepEqual(actions, []);
 });
 
-test("creating fails when an object of others has the name, which is left as it is", async () => {
+test("creating fails if an object of others has the name, and leaves that as it is", async () => {
   const { core, lifecycle, actions, wanted } = await bench();
   const theirs = await core.createProtector("deployment-web");
   await assert.rejects(lifecycle.create(await wanted(), "web", signal), (error) => {
@@ -151,7 +151,7 @@ test("creating fails when an object of others has the name, which is left as it 
   assert.deepEqual(actions, []);
 });
 
-test("an object of others that goes while it stands in the way is no error: the event of its end comes", async () => {
+test("an object of others that goes while it is in the way is no error: its deletion will be an event", async () => {
   const { core, client, lifecycle, actions, wanted } = await bench();
   await core.createProtector("deployment-web");
   const plan = await wanted();
@@ -185,7 +185,7 @@ test("syncing fails when the protector was changed since it was read", async () 
   assert.deepEqual(actions, []);
 });
 
-test("a release marks, deletes and lets go, in this order", async () => {
+test("a release marks, deletes and removes the finalizer, in this order", async () => {
   const { core, client, lifecycle, actions, readProtector } = await protectedBench();
   const seen: unknown[] = [];
   client.onWrite = () => {
@@ -240,7 +240,7 @@ test("a release does not touch another protector that has taken the name meanwhi
   }
 });
 
-test("a release is complete when the protector has gone by itself at any step", async () => {
+test("a release is complete if the protector is gone at any step", async () => {
   for (let at = 1; at <= 3; at++) {
     const { core, lifecycle, actions, readProtector, beforeWrite } = await protectedBench();
     beforeWrite(at, async () => core.engine.wipe(core.protectorType));
@@ -250,7 +250,7 @@ test("a release is complete when the protector has gone by itself at any step", 
   }
 });
 
-test("a protector that has lost the finalizer goes with the deletion, and one that others hold stays for them", async () => {
+test("a protector without the finalizer goes with the deletion, and one that others hold stays", async () => {
   const lost = await protectedBench();
   await lost.core.patchProtector("deployment-web", { metadata: { finalizers: null } });
   await lost.lifecycle.release(await lost.readProtector(), signal);
@@ -265,7 +265,7 @@ test("a protector that has lost the finalizer goes with the deletion, and one th
   assert.deepEqual(held.core.protector("deployment-web")?.metadata.finalizers, ["a.example/x", "b.example/x"]);
 });
 
-test("an answer that cannot be understood is not taken for the end of the protector", async () => {
+test("an invalid answer is not taken for the end of the protector", async () => {
   for (const method of ["PATCH", "DELETE"]) {
     const { client, lifecycle, actions, readProtector } = await protectedBench();
     const stored = await readProtector();
@@ -276,7 +276,7 @@ test("an answer that cannot be understood is not taken for the end of the protec
   }
 });
 
-test("letting the source go keeps the finalizers of others in their order", async () => {
+test("removing the source's finalizer keeps those of others in their order", async () => {
   const { core, lifecycle, actions, readSource } = await bench(["a.example/x", finalizer, "b.example/x"]);
   await core.deleteDeployment("web");
   await lifecycle.removeSourceFinalizer(await readSource(), signal);
@@ -284,7 +284,7 @@ test("letting the source go keeps the finalizers of others in their order", asyn
   assert.deepEqual(actions, ["CleanSourceFinalizer default/web"]);
 });
 
-test("letting the source go fails when it was changed or replaced since it was read", async () => {
+test("removing the source's finalizer fails if the source was changed or replaced since it was read", async () => {
   for (const isReplaced of [false, true]) {
     const { core, lifecycle, actions, readSource } = await bench([finalizer]);
     const source = await readSource();
@@ -300,7 +300,7 @@ test("letting the source go fails when it was changed or replaced since it was r
   }
 });
 
-test("a source that has gone needs no letting go", async () => {
+test("a source that is gone has no finalizer to remove", async () => {
   const { core, client, lifecycle, readSource } = await bench([finalizer]);
   const source = await readSource();
   core.eraseDeployments();
@@ -308,7 +308,7 @@ test("a source that has gone needs no letting go", async () => {
   assert.deepEqual(client.writes, []);
 });
 
-test("reading tells what is absent, what belongs to others, and what is unusable apart", async () => {
+test("reading distinguishes what is absent, what belongs to others, and what is invalid", async () => {
   const { core, lifecycle } = await bench();
   assert.equal(await lifecycle.readSource("default", "other", signal), undefined);
   assert.equal(await lifecycle.readGenerated("default", "web", signal), undefined);

@@ -109,7 +109,7 @@ async function runHistory(seed: number): Promise<void> {
   const protector = core.protector("deployment-web");
   if (deployment !== undefined) {
     const isSelected = deployment.metadata.labels?.["protect"] === undefined;
-    assert.equal(deployment.metadata.deletionTimestamp, undefined, `seed ${seed}: a deleted Deployment has gone`);
+    assert.equal(deployment.metadata.deletionTimestamp, undefined, `seed ${seed}: a deleted Deployment is gone`);
     assert.equal(hasFinalizer(deployment), isSelected, `seed ${seed}: source finalizer`);
     assert.equal(isInForce(protector) && hasFinalizer(protector), isSelected, `seed ${seed}: protector`);
     if (isSelected) {
@@ -122,7 +122,7 @@ async function runHistory(seed: number): Promise<void> {
 }
 
 for (let seed = 1; seed <= seeds; seed += 10) {
-  test(`seeds ${seed} to ${seed + 9}: no protector is lost while it is wanted, and all is right in the end`, async () => {
+  test(`seeds ${seed} to ${seed + 9}: no wanted protector is lost, and in the end all is right`, async () => {
     for (let each = seed; each < seed + 10; each++) await runHistory(each);
   });
 }

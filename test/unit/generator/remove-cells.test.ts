@@ -27,7 +27,7 @@ function isWishGone(core: Core, name: string): boolean {
   return core.protector(name)?.metadata.annotations?.[annotations.removeCellOnce] === undefined;
 }
 
-test("cells are removed from generated, hand-made and dangling protectors, and the summary is that of the others", async () => {
+test("cells are removed from generated, hand-made and dangling protectors, and the summary is recomputed", async () => {
   const { core, generator } = await start();
   await core.createDeployment("gone");
   await core.clock.advance(1_000);
@@ -53,7 +53,7 @@ test("cells are removed from generated, hand-made and dangling protectors, and t
   await generator.stop();
 });
 
-test("an unknown cell, an empty wish and a protector without a status lose only the annotation", async () => {
+test("an unknown cell, an empty list and a protector without a status lose only the annotation", async () => {
   const { core, generator } = await start();
   await core.createProtector("counted");
   await core.writeCells("counted", [cell("a", 10)]);
@@ -70,7 +70,7 @@ test("an unknown cell, an empty wish and a protector without a status lose only 
   await generator.stop();
 });
 
-test("a wish made while no generator ran is fulfilled by the next one", async () => {
+test("a removal asked for while no generator ran is done by the next one", async () => {
   const core = await createCore();
   await core.createProtector("mine", { metadata: { annotations: { [annotations.removeCellOnce]: "a" } } });
   await core.writeCells("mine", [cell("a", 1), cell("b", 2)]);
@@ -97,7 +97,7 @@ test("a status that others write at the same time loses nothing", async () => {
   await generator.stop();
 });
 
-test("a wish that changes while the first one is fulfilled is fulfilled as well", async () => {
+test("a request that changes while the first one is carried out is carried out as well", async () => {
   const { core, generator } = await start();
   await core.createProtector("mine");
   await core.writeCells("mine", [cell("a", 10), cell("b", 20), cell("c", 30)]);
@@ -132,7 +132,7 @@ test("a protector that is deleted while its cells are removed is no error", asyn
   await generator.stop();
 });
 
-test("whichever write of a removal fails, before or after its effect, the wish is fulfilled", async () => {
+test("whichever write of a removal fails, before or after its effect, the cells are removed", async () => {
   for (const fault of ["before", "after"] as const) {
     for (const failing of [1, 2]) {
       const { core, generator } = await start();

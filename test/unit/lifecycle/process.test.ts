@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { StartError, type Component, type HealthCheck } from "../../../src/lifecycle/component.ts";
 import { runProcess, stopDeadlineMs, type StopSignal } from "../../../src/lifecycle/process.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
@@ -10,7 +10,7 @@ function run(components: readonly (Partial<Component> & { readonly name: string 
   const clock = createVirtualClock();
   const log: string[] = [];
   const checks = new Map<string, HealthCheck>();
-  let send: (signal: StopSignal) => void = () => assert.fail("nobody listens to signals");
+  let send: (signal: StopSignal) => void = () => assert.fail("no listener for signals");
   const end = runProcess({
     components: components.map(({ name, start, stop }) => ({
       name,
@@ -32,7 +32,7 @@ function run(components: readonly (Partial<Component> & { readonly name: string 
   return { clock, log, end, check: (name: string) => checks.get(name)?.(), send: (signal: StopSignal) => send(signal) };
 }
 
-it("components start in order and stop in reverse", async () => {
+test("components start in order and stop in reverse", async () => {
   const { clock, log, end, send } = run([{ name: "a" }, { name: "b" }]);
   await clock.advance(0);
   assert.deepEqual(log, ["start a", "start b"]);
@@ -42,7 +42,7 @@ it("components start in order and stop in reverse", async () => {
   assert.equal(clock.pendingTimers, 0);
 });
 
-it("a component is ready once it has started, and the process is unready from the first signal on", async () => {
+test("a component is ready once it has started, and the process is unready from the first signal on", async () => {
   const gate = Promise.withResolvers<void>();
   const stopGate = Promise.withResolvers<void>();
   const { clock, end, check, send } = run([
@@ -65,7 +65,7 @@ it("a component is ready once it has started, and the process is unready from th
   assert.equal((await end).exitCode, 0);
 });
 
-it("a StartError ends the process with its message, after what had begun is stopped", async () => {
+test("a StartError ends the process with its message, after the started components are stopped", async () => {
   const { log, end, check } = run([
     { name: "a" },
     {
@@ -81,7 +81,7 @@ it("a StartError ends the process with its message, after what had begun is stop
   assert.equal(check("b/phase"), "phase is StartError");
 });
 
-it("any other failure to start is a bug and is thrown", async () => {
+test("any other failure to start is a bug and is thrown", async () => {
   const { end } = run([
     {
       name: "a",
@@ -93,7 +93,7 @@ it("any other failure to start is a bug and is thrown", async () => {
   await assert.rejects(end, TypeError);
 });
 
-it("a signal during the start stops what has begun and starts nothing more", async () => {
+test("a signal during the start stops the started components and starts no more", async () => {
   const gate = Promise.withResolvers<void>();
   const { clock, log, end, send } = run([
     { name: "a" },
@@ -106,7 +106,7 @@ it("a signal during the start stops what has begun and starts nothing more", asy
   assert.deepEqual(log, ["start a", "start b", "stop b", "stop a"]);
 });
 
-it("all components together have one deadline to stop", async () => {
+test("all components together have one deadline to stop", async () => {
   let now = 0;
   const { clock, end, send } = run([
     { name: "a", stop: () => new Promise(() => {}) },
@@ -120,7 +120,7 @@ it("all components together have one deadline to stop", async () => {
   assert.equal(now, stopDeadlineMs);
 });
 
-it("a wait on purpose before the stop moves the deadline when it would leave less than 7 s", async () => {
+test("a drain delay moves the deadline when it would leave less than 7 s for the stop", async () => {
   for (const [drainDelayMs, deadlineMs] of [
     [3_000, 10_000],
     [20_000, 27_000],
@@ -135,7 +135,7 @@ it("a wait on purpose before the stop moves the deadline when it would leave les
   }
 });
 
-it("a second signal ends the process at once with the code of that signal", async () => {
+test("a second signal ends the process at once with the code of that signal", async () => {
   for (const [second, exitCode] of [
     ["SIGINT", 130],
     ["SIGTERM", 143],

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { createHealth } from "../../../src/observability/health.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import { createRecordingLogger } from "./recording-logger.ts";
@@ -18,17 +18,17 @@ function create() {
 }
 const all = { isVerbose: false, excluded: [] };
 
-it("the list is short when everything passes", () => {
+test("the list is short when everything passes", () => {
   assert.deepEqual(create().health.answerAll(all), { status: 200, text: "ok" });
 });
 
-it("the verbose list has one line for each check, by name", () => {
+test("the verbose list has one line for each check, by name", () => {
   const { text, status } = create().health.answerAll({ ...all, isVerbose: true });
   assert.equal(status, 200);
   assert.equal(text, "[+]informer/synced ok\n[+]webhook/phase ok\nhealthz check passed\n");
 });
 
-it("a failing check fails the list, which withholds the reason; the single check tells it", () => {
+test("a failing check fails the list, which withholds the reason; the single check gives it", () => {
   const { health, reasons } = create();
   reasons.informer = "no list of podprotectors yet";
   assert.deepEqual(health.answerAll(all), {
@@ -43,24 +43,30 @@ it("a failing check fails the list, which withholds the reason; the single check
   assert.equal(health.answerOne("nothing/here").status, 404);
 });
 
-it("an excluded check cannot fail the list, and an unknown exclusion is reported", () => {
+test("an excluded check cannot fail the list, and an unknown exclusion is reported", () => {
   const { health, reasons } = create();
   reasons.informer = "down";
   const { status, text } = health.answerAll({ isVerbose: true, excluded: ["informer/synced", "nobody"] });
   assert.equal(status, 200);
   assert.equal(
     text,
-    '[+]informer/synced excluded: ok\n[+]webhook/phase ok\nwarn: some health checks cannot be excluded: no matches for "nobody"\nhealthz check passed\n',
+    [
+      "[+]informer/synced excluded: ok",
+      "[+]webhook/phase ok",
+      'warn: some health checks cannot be excluded: no matches for "nobody"',
+      "healthz check passed",
+      "",
+    ].join("\n"),
   );
 });
 
-it("without checks the process itself is the check", () => {
+test("without checks the process itself is the check", () => {
   const { logger, metrics } = create();
   const health = createHealth({ logger, metrics });
   assert.equal(health.answerAll({ ...all, isVerbose: true }).text, "[+]ping ok\nhealthz check passed\n");
 });
 
-it("failures are counted, but for those of the phases", async () => {
+test("failures are counted, except for those of the phases", async () => {
   const { health, reasons, metrics } = create();
   reasons.informer = "down";
   reasons.phase = "phase is Init";
@@ -71,15 +77,15 @@ it("failures are counted, but for those of the phases", async () => {
   assert.doesNotMatch(text, /phase/);
 });
 
-it("a failure is logged when it begins, when its reason changes and when it ends", () => {
+test("a failure is logged when it begins, when its reason changes and when it ends", () => {
   const { health, reasons, logger } = create();
   for (const reason of ["down", "down", "still down", undefined, undefined]) {
     reasons.informer = reason;
     health.answerAll(all);
   }
-  assert.deepEqual(logger.messages(), ["health check failed", "health check failed", "health check passes again"]);
+  assert.deepEqual(logger.messages(), ["Health check failed", "Health check failed", "Health check passed again"]);
 });
 
-it("two checks of one name are a programmer error", () => {
+test("two checks of one name are a programmer error", () => {
   assert.throws(() => create().health.register("webhook/phase", () => undefined), /exists already/);
 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { createHeartbeat } from "../../../src/observability/heartbeat.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 
-it("the heartbeat is sampled at the start and then once in each period, until the stop", async () => {
+test("the heartbeat is sampled at the start and then once in each period, until the stop", async () => {
   const clock = createVirtualClock();
   const metrics = createMetrics({ byNamespace: false, byUser: false, ofProcess: false });
   const heartbeat = createHeartbeat({ clock, metrics, sampleFrequencyMs: 30_000 });

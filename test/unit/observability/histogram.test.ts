@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { Histogram, Registry } from "prom-client";
 import { createHistogram } from "../../../src/observability/histogram.ts";
 
@@ -21,7 +21,7 @@ async function scrapes(labelNames: readonly string[], observations: readonly [Re
   return { own: await lines(own), theirs: await lines(theirs) };
 }
 
-it("a scrape shows what prom-client's own histogram would show", async () => {
+test("a scrape shows what prom-client's own histogram would show", async () => {
   const values = [0, 0.05, 0.1, 0.2, 0.5, 0.9, 1, 1.5, 1000];
   for (const labelNames of [[], ["a"], ["a", "b", "c"]]) {
     const observations = values.map((value, index): [Record<string, string>, number] => [
@@ -33,13 +33,13 @@ it("a scrape shows what prom-client's own histogram would show", async () => {
   }
 });
 
-it("a histogram without labels is there before anything was observed", async () => {
+test("a histogram without labels is there before anything was observed", async () => {
   const { own, theirs } = await scrapes([], []);
   assert.deepEqual(own, theirs);
   assert.ok(own.includes("h_count 0"));
 });
 
-it("label values that look alike when joined stay apart, and control characters cannot forge a line", async () => {
+test("label values that look alike when joined stay apart, and control characters cannot forge a line", async () => {
   const { own, theirs } = await scrapes(
     ["a", "b"],
     [
@@ -53,7 +53,7 @@ it("label values that look alike when joined stay apart, and control characters 
   assert.equal(own.filter((line) => line.startsWith("forged")).length, 0);
 });
 
-it("what is no number is a mistake of the program", () => {
+test("a value that is not a number is a programmer error", () => {
   const histogram = createHistogram({ name: "h", help: "Help.", labelNames: [], buckets });
   assert.throws(() => histogram.observe({}, Number.NaN), /h observes NaN/);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { createLogger } from "../../../src/observability/logger.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 
@@ -14,13 +14,13 @@ async function create(format: "json" | "pretty" | "pretty-colour", verbosity = 0
   return { logger, lines, last: () => JSON.parse(lines.at(-1) ?? "") as Record<string, unknown> };
 }
 
-it("an entry is one JSON object with level, time of the injected clock, fields and message", async () => {
+test("an entry is one JSON object with level, time of the injected clock, fields and message", async () => {
   const { logger, last } = await create("json");
   logger.info("hello", { cell: "a", count: 3 });
   assert.deepEqual(last(), { level: "info", time: "2026-01-01T00:00:00.000000Z", cell: "a", count: 3, msg: "hello" });
 });
 
-it("an error is written with its type, stack and causes", async () => {
+test("an error is written with its type, stack and causes", async () => {
   const { logger, last } = await create("json");
   logger.error("failed", { err: new TypeError("outer", { cause: new Error("inner") }) });
   const { err } = last() as { err: { type: string; message: string; stack: string } };
@@ -29,7 +29,7 @@ it("an error is written with its type, stack and causes", async () => {
   assert.match(err.stack, /caused by: Error: inner/);
 });
 
-it("verbose entries are written up to the verbosity", async () => {
+test("verbose entries are written up to the verbosity", async () => {
   const { logger, lines, last } = await create("json", 2);
   logger.verbose(3, "no");
   assert.equal(lines.length, 0);
@@ -38,14 +38,14 @@ it("verbose entries are written up to the verbosity", async () => {
   assert(logger.isVerbose(2) && !logger.isVerbose(3));
 });
 
-it("a derived logger adds its fields to each line", async () => {
+test("a derived logger adds its fields to each line", async () => {
   const { logger, last } = await create("json");
   logger.with({ role: "webhook" }).with({ cell: "a" }).warn("w", { x: 1 });
   const { role, cell, x, level } = last();
   assert.deepEqual({ role, cell, x, level }, { role: "webhook", cell: "a", x: 1, level: "warn" });
 });
 
-it("nothing in a message, a field or an error can break a line or steer a terminal", async () => {
+test("nothing in a message, a field or an error can break a line or control a terminal", async () => {
   const evil = "a\nb\r\u001b[31m\u009b31m\u007f\u0085\u2028\u2029c";
   for (const format of ["json", "pretty"] as const) {
     const { logger, lines } = await create(format);
@@ -57,13 +57,13 @@ it("nothing in a message, a field or an error can break a line or steer a termin
   }
 });
 
-it("the escaped line is still the same JSON", async () => {
+test("the escaped line is still the same JSON", async () => {
   const { logger, last } = await create("json");
   logger.info("m", { text: "a\u2028b\u009bc\nd" });
   assert.equal(last()["text"], "a\u2028b\u009bc\nd");
 });
 
-it("what JSON cannot say does not stop the log", async () => {
+test("what JSON cannot express does not stop the log", async () => {
   const { logger, last } = await create("json");
   const circle: Record<string, unknown> = {};
   circle["self"] = circle;
@@ -71,7 +71,7 @@ it("what JSON cannot say does not stop the log", async () => {
   assert.equal(last()["big"], 10);
 });
 
-it("a terminal gets one readable line for each entry, in colour only when asked", async () => {
+test("a terminal gets one readable line for each entry, in colour only when asked", async () => {
   const plain = await create("pretty");
   plain.logger.warn("careful", { cell: "a" });
   assert.match(plain.lines[0] ?? "", /^\[.*\] WARN: careful \{"cell":"a"\}\n$/);

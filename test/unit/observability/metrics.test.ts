@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 
 const quiet = { byNamespace: false, byUser: false, ofProcess: false };
 
-it("counters, gauges and histograms appear in the text", async () => {
+test("counters, gauges and histograms appear in the text", async () => {
   const metrics = createMetrics(quiet);
   metrics.counter("c", "Help.", ["cell"]).inc({ cell: "a" }, 2);
   metrics.gauge("g", "Help.").set({}, 1.5);
@@ -22,7 +22,7 @@ it("counters, gauges and histograms appear in the text", async () => {
   }
 });
 
-it("the labels namespace and user are dropped unless asked for, and their values add up", async () => {
+test("the labels namespace and user are dropped unless asked for, and their values add up", async () => {
   const metrics = createMetrics(quiet);
   const counter = metrics.counter("c", "Help.", ["namespace", "user", "cell"]);
   counter.inc({ namespace: "n", user: "u", cell: "a" });
@@ -34,7 +34,7 @@ it("the labels namespace and user are dropped unless asked for, and their values
   assert.match((await detailed.expose()).text, /^c\{namespace="n"\} 1$/m);
 });
 
-it("asking twice for a metric gives the same one, and another shape is a programmer error", async () => {
+test("asking twice for a metric gives the same one, and another shape is a programmer error", async () => {
   const metrics = createMetrics(quiet);
   metrics.counter("c", "Help.", ["a"]).inc({ a: "x" });
   metrics.counter("c", "Help.", ["a"]).inc({ a: "x" });
@@ -43,7 +43,7 @@ it("asking twice for a metric gives the same one, and another shape is a program
   assert.throws(() => metrics.gauge("c", "Help.", ["a"]), /metric c/);
 });
 
-it("samples run before each scrape", async () => {
+test("samples run before each scrape", async () => {
   const metrics = createMetrics(quiet);
   const gauge = metrics.gauge("g", "Help.");
   let value = 0;
@@ -52,12 +52,12 @@ it("samples run before each scrape", async () => {
   assert.match((await metrics.expose()).text, /^g 2$/m);
 });
 
-it("two registries share nothing", async () => {
+test("two registries share nothing", async () => {
   createMetrics(quiet).counter("c", "Help.").inc();
   assert.equal((await createMetrics(quiet).expose()).text.trim(), "");
 });
 
-it("the process is measured when asked", async () => {
+test("the process is measured when asked", async () => {
   const { text } = await createMetrics({ ...quiet, ofProcess: true }).expose();
   assert.match(text, /^process_resident_memory_bytes \d+/m);
   assert.match(text, /^nodejs_eventloop_lag_seconds/m);

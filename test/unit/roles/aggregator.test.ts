@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { createAggregator } from "../../../src/roles/aggregator.ts";
 import { type Logger, silentLogger } from "../../../src/util/logger.ts";
@@ -10,7 +10,7 @@ const argv = ["--role=aggregator", `--aggregator-cell-id=${cellID}`];
 const isReady = { isVerbose: false, excluded: [] } as const;
 const lease = /leases/;
 
-it("takes the Lease in the worker cluster, counts its cell's pods into the core, and gives the Lease away", () =>
+test("takes the Lease in the worker cluster, counts its cell's pods into the core, and gives the Lease away", () =>
   withRig(async (rig) => {
     await rig.protect("web");
     await rig.pod("a");
@@ -24,6 +24,7 @@ it("takes the Lease in the worker cluster, counts its cell's pods into the core,
     await rig.clock.advance(5001);
     assert.equal(rig.available("web"), 1);
     assert.equal(runtime.health.answerAll(isReady).status, 200);
+    assert.equal(runtime.health.answerOne("aggregator-leader-elector/elector").status, 200);
     assert.equal(runtime.core.count(lease), 0);
     assert.ok(runtime.worker.count(lease) > 0);
     runtime.metrics.scrape();
@@ -41,7 +42,7 @@ it("takes the Lease in the worker cluster, counts its cell's pods into the core,
     await stopAll(rig, successors);
   }));
 
-it("of two processes one writes, and the other follows when the first is gone", () =>
+test("of two processes one writes, and the other takes over when the first is gone", () =>
   withRig(async (rig) => {
     await rig.protect("web");
     await rig.pod("a");
@@ -64,7 +65,7 @@ it("of two processes one writes, and the other follows when the first is gone", 
     await stopAll(rig, standby);
   }));
 
-it("the first list of pods is made after the PodProtectors are known", () =>
+test("the first list of pods is made after the PodProtectors are known", () =>
   withRig(async (rig) => {
     const runtime = createEngineRuntime(rig, argv);
     let isCoreUp = false;
@@ -79,7 +80,7 @@ it("the first list of pods is made after the PodProtectors are known", () =>
     await stopAll(rig, components);
   }));
 
-it("runs the update-trigger under its own Lease when the flag says so", () =>
+test("runs the update-trigger under its own Lease when the flag says so", () =>
   withRig(async (rig) => {
     for (const [flags, touched] of [
       [[], false],
@@ -94,7 +95,7 @@ it("runs the update-trigger under its own Lease when the flag says so", () =>
     }
   }));
 
-it("a pod label selector is evaluated by the API server", () =>
+test("a pod label selector is evaluated by the API server", () =>
   withRig(async (rig) => {
     await rig.protect("web");
     await rig.pod("a", { labels: { app: "web", cell: "one" } });
@@ -107,7 +108,7 @@ it("a pod label selector is evaluated by the API server", () =>
     await stopAll(rig, components);
   }));
 
-it("stops at once at any moment of its start, leaving no timer", async () => {
+test("stops at once at any moment of its start, leaving no timer", async () => {
   for (const atMs of [0, 1, 500, 2500]) {
     await withRig(async (rig) => {
       const runtime = createEngineRuntime(rig, argv);
@@ -123,7 +124,7 @@ it("stops at once at any moment of its start, leaving no timer", async () => {
 
 const algorithmFlag = "--aggregator-informer-synctime-algorithm";
 
-it("warns once when another algorithm than observed is chosen", () =>
+test("warns once when an algorithm other than observed is chosen", () =>
   withRig(async (rig) => {
     for (const [flags, expected] of [
       [[], []],
@@ -134,7 +135,7 @@ it("warns once when another algorithm than observed is chosen", () =>
       const warned: unknown[] = [];
       const logger: Logger = {
         ...silentLogger,
-        warn: (message, fields) => void (/can break the floor/.test(message) && warned.push(fields)),
+        warn: (message, fields) => void (/may admit deletions below minAvailable/.test(message) && warned.push(fields)),
         with: () => logger,
       };
       await createAggregator({ ...createEngineRuntime(rig, [...argv, ...flags]), logger });
@@ -142,7 +143,7 @@ it("warns once when another algorithm than observed is chosen", () =>
     }
   }));
 
-it("asks for JSON when it has to read an annotation of pods, and counts pods that lack it", () =>
+test("requests JSON when it has to read an annotation of pods, and counts pods that lack it", () =>
   withRig(async (rig) => {
     await rig.protect("web");
     await rig.pod("a");

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { createBackground } from "../../../src/roles/background.ts";
 
-it("the work begins with the start, and the stop waits for its end", async () => {
+test("the work begins with the start, and the stop waits for its end", async () => {
   const happened: string[] = [];
   let finish = (): void => {};
   const component = createBackground("work", async (signal) => {
@@ -24,6 +24,6 @@ it("the work begins with the start, and the stop waits for its end", async () =>
   assert.deepEqual(happened, ["begun", "told to stop", "ended", "stopped"]);
 });
 
-it("a component that was never started stops at once", async () => {
+test("a component that was never started stops at once", async () => {
   await createBackground("work", () => assert.fail("never started")).stop();
 });

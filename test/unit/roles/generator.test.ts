@@ -43,9 +43,13 @@ test("the role is ready once both caches are filled, takes the Lease and works",
   const { component, checks, reasons } = await createProcess(core, 1);
   assert.deepEqual(
     [...checks.keys()],
-    ["generator-worker/ppr-informer-synced", "generator-worker/deployment/informer-sync"],
+    [
+      "generator-worker/ppr-informer-synced",
+      "generator-worker/deployment/informer-sync",
+      "generator-leader-elector/elector",
+    ],
   );
-  assert.deepEqual(reasons(), ["PodProtectors are not listed yet", "Deployments are not listed yet"]);
+  assert.deepEqual(reasons(), ["PodProtectors have not been listed yet", "Deployments have not been listed yet"]);
   await component.start();
   await core.clock.advance(5_000);
   assert.deepEqual(reasons(), []);
@@ -58,7 +62,7 @@ test("the role is ready once both caches are filled, takes the Lease and works",
   assert.ok(isInForce(core.protector("deployment-web")), "protection outlives the generator");
 });
 
-test("of two processes one works, and the other goes on when it has died", async () => {
+test("of two processes one works, and the other takes over when it has died", async () => {
   const core = await createCore();
   const first = await createProcess(core, 1);
   const second = await createProcess(core, 2);
@@ -105,7 +109,7 @@ test("the flags of the Deployment plug-in and the target namespace arrive", asyn
   await stopped;
 });
 
-test("without the PodProtector CRD the role stays unready and says why, and works as soon as it is installed", async () => {
+test("without the PodProtector CRD the role stays unready with a reason, and works once it is installed", async () => {
   const core = await createCore();
   await core.createDeployment("web");
   const crd = core.engine.get(
@@ -117,7 +121,7 @@ test("without the PodProtector CRD the role stays unready and says why, and work
   const { component, reasons } = await createProcess(core, 1);
   await component.start();
   await core.clock.advance(5_000);
-  assert.match(reasons().join("\n"), /PodProtectors are not listed yet: .*404/);
+  assert.match(reasons().join("\n"), /PodProtectors have not been listed yet: .*404/);
   const { apiVersion, kind, spec } = crd;
   await core.engine.installCrd({ apiVersion, kind, spec, metadata: { name: crd.metadata.name } });
   await core.clock.advance(60_000);

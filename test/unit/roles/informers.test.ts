@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "../../../src/roles/informers.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
 import { withRig } from "../aggregator/rig.ts";
 import { createEngineRuntime } from "./engine-runtime.ts";
 
-it("watches PodProtectors of all namespaces, and counts unusable ones instead of stopping at them", () =>
+test("watches PodProtectors of all namespaces, and counts invalid ones instead of stopping at them", () =>
   withRig(async (rig) => {
     await rig.protect("web");
     await rig.coreEngine.create(rig.protectorType, "kube-system", {
@@ -19,7 +19,7 @@ it("watches PodProtectors of all namespaces, and counts unusable ones instead of
     const informer = createProtectorInformer(runtime, runtime.core, silentLogger);
     const life = new AbortController();
     const check = syncCheck("PodProtectors", informer);
-    assert.equal(check(), "PodProtectors are not listed yet");
+    assert.equal(check(), "PodProtectors have not been listed yet");
     let isSynced = false;
     void whenSynced(informer, life.signal).then(() => (isSynced = true));
     const done = informer.run(life.signal);
@@ -35,7 +35,7 @@ it("watches PodProtectors of all namespaces, and counts unusable ones instead of
     await done;
   }));
 
-it("a target namespace restricts the watch", () =>
+test("a target namespace restricts the watch", () =>
   withRig(async (rig) => {
     await rig.protect("web");
     const runtime = createEngineRuntime(rig, ["--role=aggregator", "--core-kube-target-namespace=kube-system"]);
@@ -49,7 +49,7 @@ it("a target namespace restricts the watch", () =>
     await done;
   }));
 
-it("while the list fails the check tells why, and the end of the process ends the wait", () =>
+test("while the list fails, the check says why, and the end of the process ends the wait", () =>
   withRig(async (rig) => {
     const runtime = createEngineRuntime(rig, ["--role=aggregator"]);
     runtime.core.onRequest = () => new KubeError("forbidden", "403 Forbidden");
@@ -58,7 +58,7 @@ it("while the list fails the check tells why, and the end of the process ends th
     const synced = whenSynced(informer, life.signal);
     const done = informer.run(life.signal);
     await rig.clock.advance(0);
-    assert.match(syncCheck("PodProtectors", informer)() ?? "", /not listed yet: .*403 Forbidden/);
+    assert.match(syncCheck("PodProtectors", informer)() ?? "", /have not been listed yet: .*403 Forbidden/);
     life.abort();
     await synced;
     await done;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { StartError } from "../../../src/lifecycle/component.ts";
 import { createClients } from "../../../src/roles/runtime.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
@@ -21,7 +21,7 @@ function create(...argv: string[]) {
 }
 const reachable = ["--core-kube-master=http://127.0.0.1:1", "--worker-kube-master=http://127.0.0.1:1"];
 
-it("all roles share one client of each cluster", async () => {
+test("all roles share one client of each cluster", async () => {
   const { clients, config } = create(...reachable);
   const [core, again, worker] = await Promise.all([clients.core(), clients.core(), clients.worker()]);
   assert.equal(core, again);
@@ -31,14 +31,14 @@ it("all roles share one client of each cluster", async () => {
   await clients.stop();
 });
 
-it("one name for two clusters is a programmer error", async () => {
+test("one name for two clusters is a programmer error", async () => {
   const { clients, config } = create(...reachable);
   await clients.core();
-  assert.throws(() => clients.connect("core", config.worker), /two clusters are called core/);
+  assert.throws(() => clients.connect("core", config.worker), /two clusters have the name core/);
   await clients.stop();
 });
 
-it("a client that cannot be created rejects with a StartError, and the stop goes on", async () => {
+test("a client that cannot be created rejects with a StartError, and the stop continues", async () => {
   const { clients } = create("--core-kube-config=/does/not/exist");
   await assert.rejects(clients.core(), StartError);
   await clients.stop();

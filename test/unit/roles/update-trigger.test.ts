@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { createUpdateTrigger } from "../../../src/roles/update-trigger.ts";
 import { withRig } from "../aggregator/rig.ts";
 import { builtInResources as types } from "../../double/engine/resources.ts";
 import { createEngineRuntime, startAll, stopAll } from "./engine-runtime.ts";
 
-it("touches the dummy pod from the start on, until the stop", () =>
+test("touches the dummy pod from the start on, until the stop", () =>
   withRig(async (rig) => {
     const runtime = createEngineRuntime(rig, ["--role=update-trigger"]);
     const components = await createUpdateTrigger(runtime);
@@ -21,7 +21,7 @@ it("touches the dummy pod from the start on, until the stop", () =>
     assert.equal(rig.clock.pendingTimers, 0);
   }));
 
-it("the flags decide about the pod", () =>
+test("the flags decide about the pod", () =>
   withRig(async (rig) => {
     const runtime = createEngineRuntime(rig, [
       "--role=update-trigger",

@@ -1,6 +1,6 @@
 /** Which namespaces the webhook watches: those with a policy for an unavailable core, by their label. */
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { loadConfig } from "../../../src/config/index.ts";
 import { KubeError, type KubeClient, type KubeRequest } from "../../../src/kube/kube-client.ts";
 import { createServer } from "../../../src/server/index.ts";
@@ -42,7 +42,7 @@ async function asked(...flags: readonly string[]): Promise<readonly KubeRequest[
   return requests;
 }
 
-it("namespaces are watched by the label alone", async () => {
+test("namespaces are watched by the label alone", async () => {
   const requests = (await asked()).filter(({ path }) => path === "/api/v1/namespaces");
   assert.ok(requests.length > 0);
   for (const { query } of requests) {
@@ -50,7 +50,7 @@ it("namespaces are watched by the label alone", async () => {
   }
 });
 
-it("namespaces are not watched when the webhook is restricted to one", async () => {
+test("namespaces are not watched when the webhook is restricted to one", async () => {
   const requests = await asked("--core-kube-target-namespace=ns");
   assert.ok(requests.some(({ path }) => path.includes("/namespaces/ns/podprotectors")));
   assert.ok(requests.every(({ path }) => path !== "/api/v1/namespaces"));

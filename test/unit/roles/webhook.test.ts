@@ -1,9 +1,9 @@
-/** Point 11 of the design: the role over a real listener, stopped while reviews are under way. */
+/** The role over a real listener, stopped while reviews are in flight (docs/webhook.md#shutdown). */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import https from "node:https";
 import path from "node:path";
-import { describe, it } from "node:test";
+import { test } from "node:test";
 import { loadConfig } from "../../../src/config/index.ts";
 import { KubeError, type KubeClient } from "../../../src/kube/kube-client.ts";
 import { type HealthCheck } from "../../../src/lifecycle/component.ts";
@@ -85,12 +85,14 @@ async function createRole(argv: readonly string[]) {
       connect: () => Promise.reject(new Error("no other cluster")),
     },
   });
-  const port = (): number => Number(log.lines.find(({ message }) => message === "listening")?.fields["port"]);
+  const port = (): number => Number(log.lines.find(({ message }) => message === "Listening")?.fields["port"]);
   return { clock, log, metrics, core, checks, components, port };
 }
 
-describe("point 11: stopping", () => {
-  it("keeps serving while endpoints drain, answers the review under way, and closes", { timeout: 20_000 }, async () => {
+test(
+  "a webhook that stops keeps serving while endpoints drain, answers the review in flight, and closes",
+  { timeout: 20_000 },
+  async () => {
     const { clock, core, checks, components, port } = await createRole(["--webhook-drain-delay=2s"]);
     assert.deepEqual(
       components.map(({ name }) => name),
@@ -132,53 +134,51 @@ describe("point 11: stopping", () => {
     await until(clock, () => state.isStopped);
     await stopping;
     assert.equal(clock.pendingTimers, 0);
-  });
-});
+  },
+);
 
-describe("point 12: callers", () => {
-  it("without a client certificate get a 401; each is counted, and named once in the log", async (t) => {
-    const folder = temporaryFolder(t);
-    const { certFile, keyFile } = writePem(folder, await createPem("webhook"));
-    const authority = await createAuthority("ours");
-    const caFile = path.join(folder, "ca.crt");
-    writeFileSync(caFile, authority.cert);
-    const { clock, log, metrics, components, port } = await createRole([
-      "--webhook-enable=false",
-      "--webhook-https-enable",
-      "--webhook-https-bind-addr=127.0.0.1",
-      "--webhook-https-port=0",
-      `--webhook-https-cert-file=${certFile}`,
-      `--webhook-https-key-file=${keyFile}`,
-      `--webhook-client-ca-file=${caFile}`,
-      "--webhook-client-allowed-names=apiserver",
-      "--webhook-drain-delay=0",
-      "--webhook-allowed-cells=c1",
-    ]);
-    for (const component of components) await component.start();
-    t.after(async () => {
-      const stopping = (async () => {
-        for (const component of components.toReversed()) await component.stop();
-      })();
-      await clock.advance(60_000);
-      await stopping;
-    });
-    const statusOf = (cell: string, options: https.RequestOptions = {}): Promise<number | undefined> =>
-      new Promise((resolve, reject) => {
-        const url = `https://127.0.0.1:${port()}/${cell}`;
-        const sent = https.request(url, { method: "POST", rejectUnauthorized: false, agent: false, ...options });
-        sent.on("error", reject).on("response", (response) => {
-          response.resume();
-          resolve(response.statusCode);
-        });
-        sent.end(JSON.stringify(deleteReview(pod("p", { ready: false }))));
-      });
-    assert.equal(await statusOf("c1", await authority.issue("apiserver")), 200);
-    assert.equal(await statusOf("c2", await authority.issue("apiserver")), 404);
-    assert.equal(await statusOf("c1"), 401);
-    assert.equal(await statusOf("c1"), 401);
-    assert.equal(await statusOf("c1", await authority.issue("other")), 403);
-    assert.equal(metrics.count('webhook_client_rejection_total{code="401"}'), 2);
-    assert.equal(metrics.count('webhook_client_rejection_total{code="403"}'), 1);
-    assert.equal(log.lines.filter(({ message }) => message === "A client is refused").length, 1);
+test("clients without a certificate get a 401; each is counted, and logged once", async (t) => {
+  const folder = temporaryFolder(t);
+  const { certFile, keyFile } = writePem(folder, await createPem("webhook"));
+  const authority = await createAuthority("ours");
+  const caFile = path.join(folder, "ca.crt");
+  writeFileSync(caFile, authority.cert);
+  const { clock, log, metrics, components, port } = await createRole([
+    "--webhook-enable=false",
+    "--webhook-https-enable",
+    "--webhook-https-bind-addr=127.0.0.1",
+    "--webhook-https-port=0",
+    `--webhook-https-cert-file=${certFile}`,
+    `--webhook-https-key-file=${keyFile}`,
+    `--webhook-client-ca-file=${caFile}`,
+    "--webhook-client-allowed-names=apiserver",
+    "--webhook-drain-delay=0",
+    "--webhook-allowed-cells=c1",
+  ]);
+  for (const component of components) await component.start();
+  t.after(async () => {
+    const stopping = (async () => {
+      for (const component of components.toReversed()) await component.stop();
+    })();
+    await clock.advance(60_000);
+    await stopping;
   });
+  const statusOf = (cell: string, options: https.RequestOptions = {}): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const url = `https://127.0.0.1:${port()}/${cell}`;
+      const sent = https.request(url, { method: "POST", rejectUnauthorized: false, agent: false, ...options });
+      sent.on("error", reject).on("response", (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      sent.end(JSON.stringify(deleteReview(pod("p", { ready: false }))));
+    });
+  assert.equal(await statusOf("c1", await authority.issue("apiserver")), 200);
+  assert.equal(await statusOf("c2", await authority.issue("apiserver")), 404);
+  assert.equal(await statusOf("c1"), 401);
+  assert.equal(await statusOf("c1"), 401);
+  assert.equal(await statusOf("c1", await authority.issue("other")), 403);
+  assert.equal(metrics.count('webhook_client_rejection_total{code="401"}'), 2);
+  assert.equal(metrics.count('webhook_client_rejection_total{code="403"}'), 1);
+  assert.equal(log.lines.filter(({ message }) => message === "Client rejected").length, 1);
 });

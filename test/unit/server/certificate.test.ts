@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { it } from "node:test";
+import { test } from "node:test";
 import { StartError } from "../../../src/lifecycle/component.ts";
 import {
   certificatePollMs,
@@ -22,7 +22,7 @@ function watch(files: { certFile: string; keyFile: string }) {
   return { clock, logger, seen, stop };
 }
 
-it("a missing, broken or mismatched pair is a StartError that names the file", async (t) => {
+test("a missing, broken or mismatched pair is a StartError that names the file", async (t) => {
   const folder = temporaryFolder(t);
   const [one, other] = await Promise.all([createPem("one"), createPem("other")]);
   const files = writePem(folder, { cert: one.cert, key: other.key });
@@ -39,7 +39,7 @@ it("a missing, broken or mismatched pair is a StartError that names the file", a
   assert.throws(() => loadCertificate(files), StartError);
 });
 
-it("a changed pair is noticed at the next poll, an unchanged one is not reported", async (t) => {
+test("a changed pair is noticed at the next poll, an unchanged one is not reported", async (t) => {
   const folder = temporaryFolder(t);
   const files = writePem(folder, await createPem("old"));
   const { clock, seen, stop } = watch(files);
@@ -53,7 +53,7 @@ it("a changed pair is noticed at the next poll, an unchanged one is not reported
   assert.equal(clock.pendingTimers, 0);
 });
 
-it("a Secret that is replaced by a symlink swap is noticed", async (t) => {
+test("a Secret that is replaced by a symlink swap is noticed", async (t) => {
   const folder = temporaryFolder(t);
   const [old, next] = [await createPem("old"), await createPem("new")];
   for (const [name, pem] of [
@@ -76,14 +76,14 @@ it("a Secret that is replaced by a symlink swap is noticed", async (t) => {
   stop();
 });
 
-it("the file of the client CA is read with the pair, has to hold a certificate, and is noticed when it changes", async (t) => {
+test("the file of the client CA must contain a certificate, and is reloaded when it changes", async (t) => {
   const folder = temporaryFolder(t);
   const caFile = path.join(folder, "ca.crt");
   const files = { ...writePem(folder, await createPem("x")), caFile };
   writeFileSync(caFile, "no PEM");
   assert.throws(
     () => loadCertificate(files),
-    (error) => error instanceof StartError && error.message.startsWith(`${caFile} holds no certificate`),
+    (error) => error instanceof StartError && error.message.startsWith(`${caFile} contains no certificate`),
   );
   const [old, next] = [await createPem("old"), await createPem("new")];
   writeFileSync(caFile, old.cert);
@@ -101,7 +101,7 @@ it("the file of the client CA is read with the pair, has to hold a certificate, 
   stop();
 });
 
-it("while the two files do not fit, the old pair stays, is warned about once, and the new one is taken when complete", async (t) => {
+test("while the two files do not match, the old pair stays with one warning", async (t) => {
   const folder = temporaryFolder(t);
   const [old, next] = [await createPem("old"), await createPem("new")];
   const files = writePem(folder, old);
@@ -109,7 +109,7 @@ it("while the two files do not fit, the old pair stays, is warned about once, an
   writeFileSync(files.certFile, next.cert);
   await clock.advance(2 * certificatePollMs);
   assert.equal(seen.length, 0);
-  assert.deepEqual(logger.messages(), ["new certificate is not usable, the old one stays"]);
+  assert.deepEqual(logger.messages(), ["Invalid certificate, keeping the old one"]);
   writeFileSync(files.keyFile, next.key);
   await clock.advance(certificatePollMs);
   assert.deepEqual(seen, [next]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import https from "node:https";
 import path from "node:path";
-import { it, type TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { type TLSSocket } from "node:tls";
 import { certificatePollMs } from "../../../src/server/certificate.ts";
 import { type ClientRejection } from "../../../src/server/client-auth.ts";
@@ -61,13 +61,13 @@ function request(port: number, options: https.RequestOptions): Promise<Answer> {
   });
 }
 
-it("with a client CA, a client with a certificate of it is served, and every other is told why not with a 401", async (t) => {
+test("a client without a certificate of the client CA gets a 401 with the reason", async (t) => {
   const [authority, stranger] = await Promise.all([createAuthority("ours"), createAuthority("theirs")]);
   const { get, rejections, served } = await open(t, authority);
   assert.equal((await get(await authority.issue("apiserver"))).text, "hello");
   const without = await get();
   assert.equal(without.status, 401);
-  assert.match(without.text, /^a client certificate of an accepted authority is needed: /);
+  assert.match(without.text, /^a client certificate of an accepted CA is required: /);
   for (const pem of [await stranger.issue("apiserver"), await createPem("apiserver")]) {
     assert.equal((await get(pem)).status, 401);
   }
@@ -78,7 +78,7 @@ it("with a client CA, a client with a certificate of it is served, and every oth
   );
 });
 
-it("with allowed names, the common name or any alternative name has to be one of them, exactly", async (t) => {
+test("with allowed names, the common name or any alternative name has to be one of them, exactly", async (t) => {
   const authority = await createAuthority("ours");
   const { get, rejections } = await open(t, authority, ["apiserver", "api.example.com", "spiffe://example.com/api"]);
   const allowed: Pem[] = [
@@ -93,7 +93,7 @@ it("with allowed names, the common name or any alternative name has to be one of
   const others: Pem[] = [
     await authority.issue("apiserver2"),
     await authority.issue("x", [{ type: "dns", value: "evil.api.example.com" }]),
-    // Looks like two names to whoever splits at commas.
+    // Looks like two names when split at commas.
     await authority.issue("x", [{ type: "url", value: "urn:x, DNS:api.example.com, y" }]),
   ];
   for (const pem of others) {
@@ -107,7 +107,7 @@ it("with allowed names, the common name or any alternative name has to be one of
   );
 });
 
-it("a client that resumes its session is judged as at first", async (t) => {
+test("a client that resumes its session is checked again", async (t) => {
   const authority = await createAuthority("ours");
   const { get } = await open(t, authority, ["apiserver"]);
   for (const [name, status] of [
@@ -126,7 +126,7 @@ it("a client that resumes its session is judged as at first", async (t) => {
   }
 });
 
-it("a changed CA file is in force for new connections", async (t) => {
+test("a changed CA file applies to new connections", async (t) => {
   const [old, next] = await Promise.all([createAuthority("old"), createAuthority("new")]);
   const { get, caFile, clock } = await open(t, old);
   const [oldClient, newClient] = [await old.issue("a"), await next.issue("a")];

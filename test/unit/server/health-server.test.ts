@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { createHealthApp } from "../../../src/server/health-server.ts";
 import { createHealth } from "../../../src/observability/health.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
@@ -18,7 +18,7 @@ function createApp() {
   };
 }
 
-it("readiness asks every check, liveness only whether the process answers", async () => {
+test("readiness runs every check, liveness only proves that the process responds", async () => {
   const get = createApp();
   assert.equal((await get("/readyz"))[0], 500);
   assert.deepEqual(await get("/livez"), [200, "ok"]);
@@ -27,7 +27,7 @@ it("readiness asks every check, liveness only whether the process answers", asyn
   assert.deepEqual(await get("/livez/ping"), [200, "ok"]);
 });
 
-it("checks can be excluded, several too", async () => {
+test("checks can be excluded, several too", async () => {
   const get = createApp();
   assert.deepEqual(await get("/readyz?exclude=aggregator-worker/pod-informer-0-synced"), [200, "ok"]);
   const [status, text] = await get(
@@ -37,7 +37,7 @@ it("checks can be excluded, several too", async () => {
   assert.match(text, /excluded: ok\n.*excluded: ok\n/);
 });
 
-it("a single check has a path of its own, and unknown paths do not exist", async () => {
+test("a single check has a path of its own, and unknown paths do not exist", async () => {
   const get = createApp();
   assert.deepEqual(await get("/readyz/aggregator-worker/pod-informer-0-synced"), [
     500,

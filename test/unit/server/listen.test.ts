@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import net from "node:net";
 import tls from "node:tls";
-import { it, type TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { Hono } from "hono";
 import { StartError } from "../../../src/lifecycle/component.ts";
 import { certificatePollMs } from "../../../src/server/certificate.ts";
-import { listen, orIpv4, type ListenOptions } from "../../../src/server/listen.ts";
+import { listen, withIPv4Fallback, type ListenOptions } from "../../../src/server/listen.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { createPem, temporaryFolder, writePem } from "./certificates.ts";
@@ -53,21 +53,21 @@ function get(port: number, agent?: http.Agent): Promise<{ text: string; connecti
   });
 }
 
-it("an app is served on the port that the system chose", async (t) => {
+test("an app is served on a free port", async (t) => {
   const { listener } = await open(t);
   assert(listener.port > 0);
   assert.equal(listener.address, "127.0.0.1");
   assert.equal((await get(listener.port)).text, "hello");
 });
 
-it("Request and Response stay the platform's", async (t) => {
+test("Request and Response stay the platform's", async (t) => {
   const { Request, Response } = globalThis;
   await open(t);
   assert.equal(globalThis.Request, Request);
   assert.equal(globalThis.Response, Response);
 });
 
-it("a port in use is a StartError that names address and flag", async (t) => {
+test("a port in use is a StartError that names address and flag", async (t) => {
   const { listener } = await open(t);
   await assert.rejects(open(t, { port: listener.port }), (error) => {
     assert(error instanceof StartError);
@@ -79,11 +79,11 @@ it("a port in use is a StartError that names address and flag", async (t) => {
   });
 });
 
-it("an address that is not this host's is a StartError", async (t) => {
+test("an address that is not this host's is a StartError", async (t) => {
   await assert.rejects(open(t, { bindAddress: "192.0.2.1" }), StartError);
 });
 
-it("::1 and all addresses are reachable over loopback, with or without IPv6 on the host", async (t) => {
+test("::1 and all addresses are reachable over loopback, with or without IPv6 on the host", async (t) => {
   for (const bindAddress of ["::1", "::", ""]) {
     const { listener } = await open(t, { bindAddress });
     const host = listener.address === "::1" ? "::1" : "127.0.0.1";
@@ -93,7 +93,7 @@ it("::1 and all addresses are reachable over loopback, with or without IPv6 on t
   }
 });
 
-it("HTTPS needs TLS 1.2, and new connections get a changed certificate", async (t) => {
+test("HTTPS needs TLS 1.2, and new connections get a changed certificate", async (t) => {
   const folder = temporaryFolder(t);
   const files = writePem(folder, await createPem("old"));
   const { listener, clock } = await open(t, { tls: files });
@@ -116,35 +116,35 @@ it("HTTPS needs TLS 1.2, and new connections get a changed certificate", async (
   await assert.rejects(subject({ minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" }));
 });
 
-it("a certificate that cannot be read is a StartError before anything listens", async (t) => {
+test("a certificate that cannot be read is a StartError before anything listens", async (t) => {
   await assert.rejects(open(t, { tls: { certFile: "/missing.crt", keyFile: "/missing.key" } }), StartError);
 });
 
-it("sending away ends each connection with its next answer, and still answers new ones", async (t) => {
+test("without keep-alive each connection ends with its next response, and new ones are still served", async (t) => {
   const { listener } = await open(t);
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
   assert.deepEqual(await get(listener.port, agent), { text: "hello", connection: "keep-alive" });
   const [kept] = Object.values(agent.freeSockets).flat();
-  listener.sendAway();
+  listener.disableKeepAlive();
   assert.equal(kept?.destroyed, false, "closed under a client that may be sending");
   assert.deepEqual(await get(listener.port, agent), { text: "hello", connection: "close" });
   assert.deepEqual(await get(listener.port, agent), { text: "hello", connection: "close" });
 });
 
-it("sending away also ends the connection of a request under way", async (t) => {
+test("disabling keep-alive also ends the connection of a request in flight", async (t) => {
   const { started, finish, fetch } = slowApp();
   const { listener } = await open(t, { fetch });
   const agent = new http.Agent({ keepAlive: true });
   t.after(() => agent.destroy());
   const answer = get(listener.port, agent);
   await started.promise;
-  listener.sendAway();
+  listener.disableKeepAlive();
   finish.resolve();
   assert.deepEqual(await answer, { text: "done", connection: "close" });
 });
 
-it("closing lets a running request finish, tells the client, and closes kept connections", async (t) => {
+test("closing lets a running request finish, tells the client, and closes kept connections", async (t) => {
   const { started, finish, fetch } = slowApp();
   const { listener, clock } = await open(t, { fetch });
   const agent = new http.Agent({ keepAlive: true });
@@ -159,7 +159,7 @@ it("closing lets a running request finish, tells the client, and closes kept con
   await assert.rejects(get(listener.port), /ECONNREFUSED/);
 });
 
-it("closing cuts what is still running after the grace time", async (t) => {
+test("closing cuts requests that are still running after the grace time", async (t) => {
   const started = Promise.withResolvers<void>();
   const app = new Hono().get("/", () => {
     started.resolve();
@@ -174,7 +174,7 @@ it("closing cuts what is still running after the grace time", async (t) => {
   await answer;
 });
 
-it("connections beyond the limit are closed", async (t) => {
+test("connections beyond the limit are closed", async (t) => {
   const { listener } = await open(t, { connectionsMax: 1 });
   const connect = (): net.Socket => net.connect({ host: "127.0.0.1", port: listener.port });
   const first = connect();
@@ -185,7 +185,7 @@ it("connections beyond the limit are closed", async (t) => {
   assert.equal(first.destroyed, false);
 });
 
-it("TLS 1.2 is spoken only with forward secrecy and authenticated encryption", async (t) => {
+test("TLS 1.2 is spoken only with forward secrecy and authenticated encryption", async (t) => {
   const { listener } = await open(t, { tls: writePem(temporaryFolder(t), await createPem("x")) });
   const handshake = (ciphers: string): Promise<string> =>
     new Promise((resolve, reject) => {
@@ -212,20 +212,20 @@ async function answerTo(port: number, bytes: string): Promise<string> {
   return text;
 }
 
-it("a header of more than 16 kB is refused", async (t) => {
+test("a header of more than 16 kB is refused", async (t) => {
   const { listener } = await open(t);
   const header = `GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${"x".repeat(16 * 1024)}\r\n\r\n`;
   assert.match(await answerTo(listener.port, header), /^HTTP\/1.1 431 /);
 });
 
-it("a client that never finishes its body is cut off", async (t) => {
+test("a client that never finishes its body is cut off", async (t) => {
   const fetch = () => new Promise<Response>(() => {});
   const { listener } = await open(t, { fetch, readHeaderTimeoutMs: 50, bodyTimeoutMs: 50 });
   const request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{";
   assert.match(await answerTo(listener.port, request), /^HTTP\/1.1 408 /);
 });
 
-it("where the host has no IPv6, the IPv4 stand-in is opened, and every other failure stays a failure", async () => {
+test("on a host without IPv6 the IPv4 fallback is opened, and every other failure stays a failure", async () => {
   const tried: string[] = [];
   const openIpv4Only =
     (code: string) =>
@@ -234,22 +234,22 @@ it("where the host has no IPv6, the IPv4 stand-in is opened, and every other fai
       if (host.includes(":")) throw Object.assign(new Error(code), { code });
       return host;
     };
-  assert.equal(await orIpv4("::1", openIpv4Only("EADDRNOTAVAIL")), "127.0.0.1");
-  assert.equal(await orIpv4("::", openIpv4Only("EAFNOSUPPORT")), "0.0.0.0");
-  assert.equal(await orIpv4("", openIpv4Only("EAFNOSUPPORT")), "0.0.0.0");
-  await assert.rejects(orIpv4("::1", openIpv4Only("EADDRINUSE")), /EADDRINUSE/);
-  await assert.rejects(orIpv4("2001:db8::1", openIpv4Only("EADDRNOTAVAIL")), /EADDRNOTAVAIL/);
+  assert.equal(await withIPv4Fallback("::1", openIpv4Only("EADDRNOTAVAIL")), "127.0.0.1");
+  assert.equal(await withIPv4Fallback("::", openIpv4Only("EAFNOSUPPORT")), "0.0.0.0");
+  assert.equal(await withIPv4Fallback("", openIpv4Only("EAFNOSUPPORT")), "0.0.0.0");
+  await assert.rejects(withIPv4Fallback("::1", openIpv4Only("EADDRINUSE")), /EADDRINUSE/);
+  await assert.rejects(withIPv4Fallback("2001:db8::1", openIpv4Only("EADDRNOTAVAIL")), /EADDRNOTAVAIL/);
   assert.deepEqual(tried, ["::1", "127.0.0.1", "::", "0.0.0.0", "::", "0.0.0.0", "::1", "2001:db8::1"]);
 });
 
-it("every header timeout that the flag allows is accepted", async (t) => {
+test("every header timeout that the flag allows is accepted", async (t) => {
   for (const readHeaderTimeoutMs of [0, 0.5, 1500, 2 ** 31 - 1]) {
     const { listener } = await open(t, { readHeaderTimeoutMs });
     assert.equal((await get(listener.port)).text, "hello");
   }
 });
 
-it("a client that never finishes its header is cut off", async (t) => {
+test("a client that never finishes its header is cut off", async (t) => {
   const { listener } = await open(t, { readHeaderTimeoutMs: 100 });
   const socket = net.connect({ host: "127.0.0.1", port: listener.port });
   socket.write("GET / HTTP/1.1\r\nHost: x\r\n");

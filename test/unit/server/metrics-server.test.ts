@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { createMetricsApp } from "../../../src/server/metrics-server.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 
-it("every path answers with the metrics", async () => {
+test("every path serves the metrics", async () => {
   const metrics = createMetrics({ byNamespace: false, byUser: false, ofProcess: false });
   metrics.gauge("g", "Help.").set({}, 1);
   const app = createMetricsApp(metrics);

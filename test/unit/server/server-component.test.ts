@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { createServer } from "../../../src/server/server-component.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
@@ -14,7 +14,7 @@ const common = {
   logger: silentLogger,
 };
 
-it("both listeners run when both are enabled, and none afterwards", async (t) => {
+test("both listeners run when both are enabled, and none afterwards", async (t) => {
   const files = writePem(temporaryFolder(t), await createPem("x"));
   const clock = createVirtualClock();
   const server = createServer({
@@ -28,14 +28,14 @@ it("both listeners run when both are enabled, and none afterwards", async (t) =>
   assert.equal(more.length, 0);
   assert.notEqual(plain?.port, secure?.port);
   assert.equal(await (await fetch(`http://127.0.0.1:${plain?.port}/`)).text(), "hello");
-  server.sendAway();
+  server.disableKeepAlive();
   assert.equal((await fetch(`http://127.0.0.1:${plain?.port}/`)).headers.get("connection"), "close");
   await server.stop();
   assert.deepEqual(server.listeners(), []);
   assert.equal(clock.pendingTimers, 0);
 });
 
-it("a disabled server starts without listening", async () => {
+test("a disabled server starts without listening", async () => {
   const off = { ...http, enable: false };
   const config = { http: off, https: { ...off, certFile: "", keyFile: "" }, readHeaderTimeoutMs: 1000 };
   const server = createServer({ ...common, clock: createVirtualClock(), config });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { UpdateTrigger, type UpdateTriggerSettings } from "../../../src/update-trigger/update-trigger.ts";
 import { type LogFields, silentLogger } from "../../../src/util/logger.ts";
@@ -77,7 +77,7 @@ test("a pod that is not there is created, unscheduled and with what the flags sa
   await done;
 });
 
-test("somebody else may have created the pod first", async () => {
+test("a pod that somebody else creates first is no error", async () => {
   const { clock, client, life, running, spins, warnings } = bench();
   client.onRequest = ({ method }) => {
     throw new KubeError(method === "PATCH" ? "notFound" : "alreadyExists", "no");
@@ -90,7 +90,7 @@ test("somebody else may have created the pod first", async () => {
   await done;
 });
 
-test("a failure is counted, logged and tried again in the next period", async () => {
+test("a failure is counted, logged and retried in the next period", async () => {
   const { clock, client, life, running, spins, warnings } = bench();
   client.onRequest = () => {
     throw new KubeError("forbidden", "no");
@@ -104,7 +104,7 @@ test("a failure is counted, logged and tried again in the next period", async ()
   await done;
 });
 
-test("failures that follow each other are logged once a minute, and the first after a success at once", async () => {
+test("failures in a row are logged once a minute, and the first after a success at once", async () => {
   const { clock, client, life, running, spins, warnings } = bench({ updateFrequencyMs: 1000 });
   let isBroken = true;
   client.onRequest = () => {
@@ -134,12 +134,12 @@ test("a touch that is asked for comes at once, but not within 200 ms of another"
   await clock.advance(1000);
   assert.deepEqual(sentAtMs, [0, 200, 5000]);
   await clock.advance(9000);
-  assert.deepEqual(sentAtMs, [0, 200, 5000, 15_000], "the period starts anew");
+  assert.deepEqual(sentAtMs, [0, 200, 5000, 15_000], "the period starts again");
   life.abort();
   await done;
 });
 
-test("a touch that is asked for while another is under way follows it: that one may come too early", async () => {
+test("a touch that is asked for while another is in flight follows it: that one may come too early", async () => {
   const { clock, client, trigger, life, sentAtMs, running } = bench();
   let release = (): void => {};
   client.onRequest = () => {
@@ -170,7 +170,7 @@ test("a touch never delays the next regular one", async () => {
   await done;
 });
 
-test("wishes of a term that has ended do nothing", async () => {
+test("a touch that is asked for after the end of a term does nothing", async () => {
   const { clock, trigger, life, sentAtMs, running } = bench();
   trigger.touch();
   assert.equal(clock.pendingTimers, 0);

@@ -9,7 +9,9 @@ import { type FakeCore } from "./support/fake-core.ts";
 import { cell, deleteReview, type Json, pod, protector } from "./support/objects.ts";
 import { createReplica, settle, world } from "./support/replica.ts";
 
-const lending = (replicas = 1) => ({ coreUnavailable: { lends: () => true, isUnreadyWhenSilent: false, replicas } });
+const lending = (replicas = 1) => ({
+  coreUnavailable: { isLastKnownAllowed: () => true, isUnreadyWhenSilent: false, replicas },
+});
 const roomy = (count = 100) => protector({ cells: [cell("c1", count)] });
 const unreachable = ["network", "timeout", "serverError"] as const;
 
@@ -55,7 +57,7 @@ describe("policy last-known, while the core takes no writes", () => {
       assert.equal(settled.filter(({ allowed }) => allowed).length, 20);
       const refused = settled.find(({ allowed }) => !allowed);
       assert.equal(refused?.code, 429);
-      assert.match(refused?.message ?? "", /what this webhook replica may admit without it is used up/);
+      assert.match(refused?.message ?? "", /this webhook replica has used up its share of the last known quota/);
       assert.equal((await replica.review(review("late"))).allowed, false);
       assert.equal(replica.metrics.count('webhook_last_known_admission_total{core="core"}'), 20);
       assert.equal(core.buckets("ns/web").length, 0);
@@ -175,7 +177,7 @@ describe("policy last-known, while the core takes no writes", () => {
     const { clock, core, replica } = world([roomy(), elsewhere], {
       coreUnavailable: {
         ...lending().coreUnavailable,
-        lends: (name, namespace) => name === "core" && namespace === "other",
+        isLastKnownAllowed: (name, namespace) => name === "core" && namespace === "other",
       },
     });
     cut(core);

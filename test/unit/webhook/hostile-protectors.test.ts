@@ -24,7 +24,7 @@ function withStatus(status: unknown): Json {
   return { ...bad(), status };
 }
 
-/** What cannot be understood: its own pods are refused, the others are not affected. */
+/** What is invalid: its own pods are refused, the others are not affected. */
 const unusable: Readonly<Record<string, Json>> = {
   "an unknown operator": bad({
     selector: { matchLabels: { app: "bad" }, matchExpressions: [{ key: "tier", operator: "Gt", values: ["1"] }] },
@@ -78,7 +78,7 @@ const unusable: Readonly<Record<string, Json>> = {
   }),
 };
 
-describe("a PodProtector that cannot be understood admits nothing and does not affect the others:", () => {
+describe("an invalid PodProtector admits nothing and does not affect the others:", () => {
   for (const [name, object] of Object.entries(unusable)) {
     it(name, async () => {
       const events: string[] = [];
@@ -95,7 +95,7 @@ describe("a PodProtector that cannot be understood admits nothing and does not a
 
       const refused = await replica.review(badPod);
       assert.equal(refused.code, 503);
-      assert.match(refused.message, /^PodProtector core\/ns\/bad cannot be understood, so it admits no pod deletion: /);
+      assert.match(refused.message, /^PodProtector core\/ns\/bad is invalid, so pod deletions are denied: /);
       assert.ok(refused.message.length < 700, refused.message);
       assert.doesNotMatch(refused.message, /\p{Cc}/u);
       assert.equal((await replica.review(goodPod)).allowed, true);
@@ -112,7 +112,7 @@ describe("a PodProtector that cannot be understood admits nothing and does not a
   }
 });
 
-describe("a PodProtector that cannot be understood", () => {
+describe("an invalid PodProtector", () => {
   const odd = unusable["an unknown operator"]!;
 
   it("without any selector refuses every pod of its namespace, and of no other", async () => {
@@ -134,7 +134,7 @@ describe("a PodProtector that cannot be understood", () => {
     const forced = pod("p", { labels: { app: "bad" }, annotations: { "podseidon.kubewharf.io/force-delete": "" } });
     const answer = await replica.review(deleteReview(forced));
     assert.equal(answer.allowed, true);
-    assert.match(answer.warnings[0] ?? "", /cannot be understood/);
+    assert.match(answer.warnings[0] ?? "", /is invalid/);
     assert.equal(replica.metrics.count('webhook_record_failure{error="Unusable"}'), 1);
   });
 

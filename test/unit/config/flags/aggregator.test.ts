@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { aggregatorFlags } from "../../../../src/config/flags/aggregator.ts";
 import { defaults } from "./defaults.ts";
 
-it("aggregator and update-trigger have upstream's defaults but for observed settlement and a usable namespace", () => {
+test("the aggregator's defaults are upstream's, except for observed settlement and a usable namespace", () => {
   const found = defaults(aggregatorFlags);
   const expected = {
     "aggregator-cell-id": "default",
@@ -28,7 +28,7 @@ it("aggregator and update-trigger have upstream's defaults but for observed sett
   for (const [name, value] of Object.entries(expected)) assert.deepEqual(found[name], value, name);
 });
 
-it("an image name without characters or with spaces is refused", () => {
+test("an image name without characters or with spaces is refused", () => {
   const { type } = aggregatorFlags["update-trigger-dummy-pod-image"];
   assert(!type.parse("").ok);
   assert(!type.parse("a b").ok);

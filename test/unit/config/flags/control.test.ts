@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { electorFlags, queueFlags } from "../../../../src/config/flags/control.ts";
 import { defaults } from "./defaults.ts";
 
-it("a controller has upstream's flags and defaults", () => {
+test("a controller has upstream's flags and defaults", () => {
   assert.deepEqual(defaults(queueFlags), {
     "worker-concurrency": 1,
     "worker-backoff-base": 100,

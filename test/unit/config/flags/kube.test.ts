@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { kubeFlags } from "../../../../src/config/flags/kube.ts";
 import { defaults } from "./defaults.ts";
 
-it("a cluster connection has upstream's flags, with rates that do not throttle admissions", () => {
+test("a cluster connection has upstream's flags, with rates that do not throttle admissions", () => {
   assert.deepEqual(defaults(kubeFlags), {
     config: "",
     master: "",
@@ -17,7 +17,7 @@ it("a cluster connection has upstream's flags, with rates that do not throttle a
   });
 });
 
-it("a target namespace may be absent but not misspelled", () => {
+test("a target namespace may be absent but not misspelled", () => {
   assert(kubeFlags["target-namespace"].type.parse("").ok);
   assert(!kubeFlags["target-namespace"].type.parse("Not Valid").ok);
 });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { serverFlags } from "../../../../src/config/flags/server.ts";
 import { defaults } from "./defaults.ts";
 
-it("a server has upstream's flags and defaults", () => {
+test("a server has upstream's flags and defaults", () => {
   assert.deepEqual(defaults(serverFlags("tests", { http: 1, https: 2 })), {
     enable: true,
     "bind-addr": "::1",

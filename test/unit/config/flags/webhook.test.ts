@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { test } from "node:test";
 import { webhookFlags } from "../../../../src/config/flags/webhook.ts";
 import { defaults } from "./defaults.ts";
 
 const criterionKey = "podseidon.kubewharf.io/health-criterion";
 
-it("the webhook has upstream's flags and defaults, and a criterion Initialized beside upstream's three", () => {
+test("the webhook has upstream's flags and defaults, and a criterion Initialized beside upstream's three", () => {
   const found = defaults(webhookFlags);
   const expected = {
     "webhook-enable": true,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Elector, runElected } from "../../../../src/kube/leader-election/index.ts";
+import { createHealth, type HealthAnswer } from "../../../../src/observability/health.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
@@ -295,13 +296,45 @@ test("what the work rejects with is passed on, and the Lease is left to run out"
   assert.equal(clock.pendingTimers, 0);
 });
 
-test("a Lease that has not been renewed for its duration fails the check", async () => {
+test("the health check fails while a process that leads has not renewed the Lease for its duration", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const metrics = createCountingMetrics();
+  const elector = new Elector({
+    config,
+    client: server.client().client,
+    identity: "a",
+    clusterClass: "core",
+    electorName: "test",
+    clock,
+    rng: createSeededRng(1),
+    logger: silentLogger,
+    metrics,
+  });
+  const health = createHealth({ logger: silentLogger, metrics });
+  health.register("test/leader-election", () => elector.check());
+  const check = (): HealthAnswer => health.answerOne("test/leader-election");
+
+  assert.equal(check().status, 200, "a process that does not lead need not renew");
+  const mistake = async (): Promise<void> => {
+    throw new TypeError("a mistake");
+  };
+  await assert.rejects(runElected(elector, new AbortController().signal, mistake), /a mistake/);
+  await clock.advance(config.leaseDurationMs);
+  assert.equal(check().status, 200);
+  await clock.advance(1);
+  const text = "internal server error: the Lease default/podseidon-test has not been renewed for 15001 ms\n";
+  assert.deepEqual(check(), { status: 500, text });
+});
+
+test("the health check passes while the Lease is renewed, and after it was given away", async () => {
   const clock = createVirtualClock();
   const server = createLeaseServer(clock);
   const a = candidate(server, clock, "a");
-  await clock.advance(1_000);
+  await clock.advance(100_000);
   assert.equal(a.elector.check(), undefined);
   a.stop.abort();
   await a.running;
-  assert.equal(a.elector.check(), undefined, "nobody expects a renewal of one that does not lead");
+  await clock.advance(100_000);
+  assert.equal(a.elector.check(), undefined, "a process that does not lead need not renew");
 });

@@ -57,6 +57,19 @@ test("impersonation of the flags goes before that of the kubeconfig, as a whole"
   });
 });
 
+test("a token in the kubeconfig takes precedence over a plugin, a token file over both, and all over a password", async (t) => {
+  const exec = { command: process.execPath, args: ["-e", 'console.log(\'{"status":{"token":"plugin"}}\')'] };
+  const password = { username: "me", password: "pw" };
+  const folder = temporaryFolder(t);
+  const tokenFile = path.join(folder, "token");
+  writeFileSync(tokenFile, "file");
+  assert.deepEqual(await headersFor(t, { ...password, exec }), { authorization: "Bearer plugin" });
+  assert.deepEqual(await headersFor(t, { ...password, exec, token: "secret" }), { authorization: "Bearer secret" });
+  assert.deepEqual(await headersFor(t, { ...password, exec, token: "secret", tokenFile }), {
+    authorization: "Bearer file",
+  });
+});
+
 test("an exec plugin is run with its description, and its token is used", async (t) => {
   const script =
     'const i=JSON.parse(process.env.KUBERNETES_EXEC_INFO);console.log(JSON.stringify({status:{token:i.kind+"-"+i.apiVersion}}))';
@@ -162,13 +175,9 @@ test("in a pod the token of the ServiceAccount is trimmed and its CA is used", a
     assert.match(error.message, /^in-cluster configuration: not running in a Kubernetes pod/);
     return true;
   });
-  process.env["KUBERNETES_SERVICE_HOST"] = "::1";
-  process.env["KUBERNETES_SERVICE_PORT"] = "443";
-  t.after(() => {
-    delete process.env["KUBERNETES_SERVICE_HOST"];
-    delete process.env["KUBERNETES_SERVICE_PORT"];
-  });
-  const credentials = await (await createCredentialSource(plainCluster, deps, folder)).current();
+  const environment = { KUBERNETES_SERVICE_HOST: "::1", KUBERNETES_SERVICE_PORT: "443" };
+  const source = await createCredentialSource(plainCluster, { ...deps, environment }, folder);
+  const credentials = await source.current();
   assert.deepEqual(credentials.headers, { authorization: "Bearer pod-token" });
   assert.equal(credentials.server, "https://[::1]");
   assert.match(String(credentials.tls.ca), /BEGIN CERTIFICATE/);

@@ -2,28 +2,26 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { parseResourceVersion } from "../../../../src/api/resource-version.ts";
 import { KubeError, type KubeErrorKind } from "../../../../src/kube/kube-client.ts";
-import { nextStep, type State, type Step } from "../../../../src/kube/watch/state.ts";
+import { firstState, listBy, nextStep, type State, type Step } from "../../../../src/kube/watch/state.ts";
 import { errorKinds } from "../error-kinds.ts";
 
 const at = parseResourceVersion("10")!;
-const streaming: State = { phase: "list", method: "watchList" };
-const paging: State = { phase: "list", method: "pages" };
+const streaming = firstState;
+const paging = listBy("pages");
 const lists: readonly State[] = [streaming, paging];
-const watching: State = { phase: "watch", from: at };
+/** A watch of a server that has refused a WatchList. */
+const watching: State = { phase: "watch", from: at, preferred: "pages" };
 
 test("a failed list is always followed by a list, with a pause unless another method is tried", () => {
   for (const kind of errorKinds) {
     for (const state of lists) {
-      const step: Step = nextStep(
-        state,
-        { type: "failed", resumeFrom: undefined, error: new KubeError(kind, ""), begun: false },
-        "watchList",
-      );
-      const refused: boolean = state === streaming && kind === "invalid";
-      const light: boolean = kind === "network" || kind === "unauthorized";
+      const error = new KubeError(kind, "");
+      const step: Step = nextStep(state, { type: "failed", resumeFrom: undefined, error, hasBegun: false });
+      const isRefused: boolean = state === streaming && kind === "invalid";
+      const isLight: boolean = kind === "network" || kind === "unauthorized";
       assert.equal(step.next.phase, "list", kind);
-      assert.equal(step.backoff, refused ? undefined : light ? "light" : "heavy", kind);
-      assert.equal(step.watchListRefused, refused ? true : undefined, kind);
+      assert.equal(step.backoff, isRefused ? undefined : isLight ? "light" : "heavy", kind);
+      assert.equal(step.next.preferred, isRefused ? "pages" : state.preferred, kind);
       assert.equal(step.relistReason, undefined, kind);
     }
   }
@@ -33,7 +31,7 @@ test("a list that has begun is heavy to do again, whatever broke it", () => {
   for (const kind of errorKinds) {
     for (const state of lists) {
       const error = new KubeError(kind, "");
-      const step: Step = nextStep(state, { type: "failed", resumeFrom: undefined, error, begun: true }, "pages");
+      const step: Step = nextStep(state, { type: "failed", resumeFrom: undefined, error, hasBegun: true });
       if (kind !== "invalid") assert.equal(step.backoff, "heavy", kind);
     }
   }
@@ -43,7 +41,7 @@ test("what the server asks to wait is passed on, from lists and watches", () => 
   const error = new KubeError("tooManyRequests", "", { retryAfterMs: 7_000 });
   const asked = ([streaming, paging, watching] as const).map((state) => {
     const resumeFrom = state.phase === "watch" ? at : undefined;
-    return nextStep(state, { type: "failed", resumeFrom, error, begun: false }, "pages").retryAfterMs;
+    return nextStep(state, { type: "failed", resumeFrom, error, hasBegun: false }).retryAfterMs;
   });
   assert.deepEqual(asked, [7_000, 7_000, 7_000]);
 });
@@ -53,25 +51,23 @@ test("a failed watch goes on from its version after a pause, except where the ve
   const light = new Set<KubeErrorKind>(["network", "unauthorized", "timeout", "aborted"]);
   for (const kind of errorKinds) {
     for (const state of [streaming, watching]) {
-      const step: Step = nextStep(
-        state,
-        { type: "failed", resumeFrom: at, error: new KubeError(kind, ""), begun: false },
-        "pages",
-      );
+      const error = new KubeError(kind, "");
+      const step: Step = nextStep(state, { type: "failed", resumeFrom: at, error, hasBegun: false });
       assert.equal(step.backoff, light.has(kind) ? "light" : "heavy", kind);
       assert.equal(step.next.phase, relisting.has(kind) ? "list" : "watch", kind);
       assert.equal(step.relistReason, relisting.has(kind) ? kind : undefined, kind);
-      if (step.next.phase === "list") assert.equal(step.next.method, "pages");
+      assert.equal(step.next.preferred, state.preferred, kind);
+      if (step.next.phase === "list") assert.equal(step.next.method, state.preferred);
       else assert.deepEqual([step.next.from, step.next.mayBeRestored], [at, true], kind);
     }
   }
 });
 
 test("a watch that the server ended in good order goes on without a doubt about its history", () => {
-  for (const short of [true, false]) {
+  for (const isShort of [true, false]) {
     for (const state of [watching, { ...watching, mayBeRestored: true }] as const) {
-      const { next } = nextStep(state, { type: "ended", resumeFrom: at, short }, "pages");
-      assert.deepEqual(next, { phase: "watch", from: at });
+      const { next } = nextStep(state, { type: "ended", resumeFrom: at, isShort });
+      assert.deepEqual(next, { phase: "watch", from: at, preferred: "pages" });
     }
   }
 });
@@ -79,21 +75,30 @@ test("a watch that the server ended in good order goes on without a doubt about 
 test("a stream that is corrupt at another version than before is resumed again", () => {
   const error = new KubeError("malformed", "");
   const later = parseResourceVersion("11")!;
-  const first = nextStep(watching, { type: "failed", resumeFrom: at, error, begun: true }, "watchList");
-  assert.deepEqual(first.next, { phase: "watch", from: at, corruptFrom: at, mayBeRestored: true });
-  const second = nextStep(first.next, { type: "failed", resumeFrom: later, error, begun: true }, "watchList");
-  assert.deepEqual(second.next, { phase: "watch", from: later, corruptFrom: later, mayBeRestored: true });
-  const third = nextStep(second.next, { type: "failed", resumeFrom: later, error, begun: true }, "watchList");
+  const first = nextStep(watching, { type: "failed", resumeFrom: at, error, hasBegun: true });
+  assert.deepEqual(first.next, { phase: "watch", from: at, corruptFrom: at, mayBeRestored: true, preferred: "pages" });
+  const second = nextStep(first.next, { type: "failed", resumeFrom: later, error, hasBegun: true });
+  assert.deepEqual(second.next, {
+    phase: "watch",
+    from: later,
+    corruptFrom: later,
+    mayBeRestored: true,
+    preferred: "pages",
+  });
+  const third = nextStep(second.next, { type: "failed", resumeFrom: later, error, hasBegun: true });
   assert.equal(third.relistReason, "corrupt");
 });
 
 test("a complete list is followed by a watch at once, a short watch by a pause", () => {
-  assert.deepEqual(nextStep(paging, { type: "ended", resumeFrom: at, short: false }, "pages"), {
-    next: { phase: "watch", from: at },
+  assert.deepEqual(nextStep(paging, { type: "ended", resumeFrom: at, isShort: false }), {
+    next: { phase: "watch", from: at, preferred: "pages" },
   });
-  assert.equal(nextStep(watching, { type: "ended", resumeFrom: at, short: true }, "pages").backoff, "heavy");
-  assert.deepEqual(nextStep(streaming, { type: "ended", resumeFrom: undefined, short: false }, "watchList"), {
-    next: { phase: "list", method: "pages" },
+  assert.equal(nextStep(watching, { type: "ended", resumeFrom: at, isShort: true }).backoff, "heavy");
+});
+
+test("a WatchList that never says that it is complete is followed by pages, and preferred again afterwards", () => {
+  assert.deepEqual(nextStep(streaming, { type: "ended", resumeFrom: undefined, isShort: false }), {
+    next: { phase: "list", method: "pages", preferred: "watchList" },
     backoff: "heavy",
   });
 });

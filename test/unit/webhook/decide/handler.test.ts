@@ -228,7 +228,7 @@ describe("point 5: refusals", () => {
       answer.message,
       /^PodProtector core\/ns\/web reports too few available replicas to admit pod deletion/,
     );
-    assert.match(answer.message, /Required 80, aggregated 80, unconfirmed 0, estimated 80; by cell: "c1" 80/);
+    assert.match(answer.message, /Must stay 80, available 80, promised 0, free 0; by cell: "c1" 80/);
     assert.match(answer.message, /scale the workload up/);
     assert.deepEqual(answer.audit, {
       "reject-by-podprotector": "core/ns/web",

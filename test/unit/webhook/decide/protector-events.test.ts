@@ -60,7 +60,7 @@ describe("Events on PodProtectors", () => {
     assert.equal(body["reason"], "TooFewReplicas");
     assert.equal(
       body["message"],
-      'Deletion of pod p in cell "c1" refused: Required 80, aggregated 80, unconfirmed 0, estimated 80; by cell: "c1" 80',
+      'Deletion of pod p in cell "c1" refused: Must stay 80, available 80, promised 0, free 0; by cell: "c1" 80',
     );
   });
 
@@ -109,12 +109,12 @@ describe("Events on PodProtectors", () => {
     }
   });
 
-  it("tell of an object that cannot be understood, with its UID", async () => {
+  it("tell of an invalid object, with its UID", async () => {
     const { clock, bodies } = witnessed([{ ...full(), spec: { minAvailable: "many" } }]);
     await clock.advance(1);
     assert.equal(bodies().length, 1);
     assert.equal(bodies()[0]!["reason"], "UnusablePodProtector");
     assert.equal((bodies()[0]!["involvedObject"] as Json)["uid"], "uid-of-web");
-    assert.match(String(bodies()[0]!["message"]), /It admits no pod deletion, because it cannot be understood: spec\./);
+    assert.match(String(bodies()[0]!["message"]), /^It is invalid, so pod deletions are denied: spec\./);
   });
 });

@@ -22,7 +22,7 @@ describe("refusals", () => {
   it("give the numbers, per cell, and mark a cell without counts", () => {
     const { message, causes } = refuse({ kind: "retry", cause: "unconfirmed", figures });
     const numbers =
-      'Required 80, aggregated 100, unconfirmed 20, estimated 80; by cell: "c1" 50 - 20, "c2" 50, "c3" not counted';
+      'Must stay 80, available 100, promised 20, free 0; by cell: "c1" 50 - 20, "c2" 50, "c3" not counted';
     assert.ok(message.includes(numbers), message);
     assert.equal(causes[0]?.message, numbers);
   });
@@ -31,9 +31,9 @@ describe("refusals", () => {
     const { message } = refuse({ kind: "retry", cause: "unconfirmed", figures });
     assert.match(
       message,
-      /Try again in a few seconds: admitted deletions are confirmed a second or two after their pods/,
+      /Try again in a few seconds: a promised deletion settles a second or two after its pod begins to terminate;/,
     );
-    assert.match(message, /forgotten after about 15 s \(evictions: 2 min\)$/);
+    assert.match(message, /one that is not carried out settles after about 15 s \(evictions: 2 min\)$/);
   });
 
   it("say what to do when too few replicas are there: wait, scale up, force", () => {
@@ -41,12 +41,12 @@ describe("refusals", () => {
     assert.match(message, /Wait until more replicas are available, scale the workload up, or lower its minAvailable; /);
     assert.match(
       message,
-      /the annotation podseidon\.kubewharf\.io\/force-delete on the pod allows this deletion all the same$/,
+      /the annotation podseidon\.kubewharf\.io\/force-delete on the pod allows this deletion anyway$/,
     );
     assert.deepEqual([code, reason], [429, "TooManyRequests"]);
   });
 
-  it("of a PodProtector that cannot be understood say what is wrong with it, and are no 429, because waiting does not help", () => {
+  it("of an invalid PodProtector say what is wrong with it, and are no 429, because waiting does not help", () => {
     const refusal = refusalOf(
       [{ id: "core/ns/web", verdict: { kind: "unusable", reason: "spec.selector: odd" } }],
       "c1",
@@ -54,7 +54,7 @@ describe("refusals", () => {
     assert.deepEqual([refusal.status, refusal.code, refusal.reason], ["ProtectorUnusable", 503, "ServiceUnavailable"]);
     assert.match(
       refusal.message,
-      /^PodProtector core\/ns\/web cannot be understood, so it admits no pod deletion: spec\.selector: odd\. Mend/,
+      /^PodProtector core\/ns\/web is invalid, so pod deletions are denied: spec\.selector: odd\. Fix/,
     );
     assert.deepEqual(refusal.causes, [
       { reason: "UnusablePodProtector", message: "spec.selector: odd", field: "core/ns/web" },
@@ -63,9 +63,13 @@ describe("refusals", () => {
 
   it("tell the three causes of a full buffer apart", () => {
     for (const [cause, reason, pattern] of [
-      ["unconfirmed", "UnconfirmedAdmissions", /not confirmed yet, fewer than the required 80 could be left/],
-      ["lag-limit", "MaxConcurrentLag", /as many deletions as maxConcurrentLag permits/],
-      ["full-buffer", "FullBuffer", /the admission history of cell "c1" holds as many deletions as it can/],
+      [
+        "unconfirmed",
+        "UnconfirmedAdmissions",
+        /after the promised deletions fewer than the 80 that must stay could be left/,
+      ],
+      ["lag-limit", "MaxConcurrentLag", /as many deletions as maxConcurrentLag permits are promised already/],
+      ["full-buffer", "FullBuffer", /the admission history of cell "c1" is full/],
     ] as const) {
       const refusal = refuse({ kind: "retry", cause, figures });
       assert.equal(refusal.status, "RetryAdvised");
@@ -123,7 +127,7 @@ describe("docs/refusals.md", () => {
   const shown: Readonly<Record<string, RefusingVerdict>> = {
     "too few replicas": { kind: "rejected", figures: figuresOf(6, 0) },
     "unconfirmed deletions": { kind: "retry", cause: "unconfirmed", figures: figuresOf(5, 1) },
-    "an object that cannot be understood": {
+    "an invalid object": {
       kind: "unusable",
       reason:
         'spec.selector.matchExpressions.0.operator: Invalid type: Expected ("In" | "NotIn" | "Exists" | "DoesNotExist") but received "Near"',

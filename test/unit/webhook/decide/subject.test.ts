@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { test } from "node:test";
+import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { KubeError, type KubeClient, type KubeErrorKind } from "../../../../src/kube/kube-client.ts";
+import { type MonotonicMs } from "../../../../src/util/clock.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
-import { readReview } from "../../../../src/webhook/http/admission-review.ts";
-import { type Subject, readSubject } from "../../../../src/webhook/decide/subject.ts";
+import { readRequest } from "../../../../src/webhook/http/admission-review.ts";
+import {
+  cellClient,
+  criterionOf,
+  readReview,
+  type Review,
+  type Subject,
+} from "../../../../src/webhook/decide/subject.ts";
 import { deleteReview, evictReview, type Json, pod } from "../support/objects.ts";
 import { healthCriteria } from "../support/replica.ts";
 
@@ -17,77 +25,132 @@ function worker(answer: () => unknown): KubeClient {
   };
 }
 
-async function subjectOf(
-  review: Json,
-  answer: () => unknown = () => pod("p"),
-  deadlineMonotonicMs = 9_000,
-): Promise<Subject> {
-  const read = readReview(JSON.parse(JSON.stringify(review)));
+function reviewOf(review: Json, answer: () => unknown = () => pod("p"), deadlineMs = 9_000): Review {
+  const read = readRequest(JSON.parse(JSON.stringify(review)));
   assert.ok(read.ok);
-  return readSubject(read.request, {
-    cellID: "c1",
-    workers: { kind: "single", client: worker(answer) },
-    healthCriteria,
-    clock: createVirtualClock(),
-    deadlineMonotonicMs,
-    signal: undefined,
-  });
+  return readReview(
+    read.request,
+    { workers: { kind: "single", client: worker(answer) }, healthCriteria, clock: createVirtualClock() },
+    { cellID: "c1", deadlineMonotonicMs: deadlineMs as MonotonicMs, signal: undefined },
+  );
 }
 
-describe("subjects", () => {
-  it("are deletions of the pod in oldObject", async () => {
-    const subject = await subjectOf(deleteReview(pod("p"), { name: "something-else" }));
-    assert.ok(subject.kind === "deletion");
-    assert.equal(subject.pod.key, "ns/p");
-    assert.equal(subject.operation, "delete");
-    assert.equal(subject.isEvaluateOnly, false);
-    assert.equal(subject.isForced, false);
-  });
+async function subjectOf(...parts: Parameters<typeof reviewOf>): Promise<Subject> {
+  return reviewOf(...parts).read();
+}
 
-  it("fail with upstream's words when oldObject or object is missing or null", async () => {
-    for (const [review, tag, message] of [
-      [deleteReview(undefined), "EmptyOldObject", "oldObject is missing in delete review request"],
-      [deleteReview(null), "NilOldObject", "oldObject is nil"],
-      [deleteReview({}), "OldObjectJsonError", "oldObject is not a Pod with name, namespace, uid and resourceVersion"],
-      [evictReview("p", {}, { object: undefined }), "EmptyObject", "object is missing in eviction review request"],
-      [evictReview("p", {}, { object: null }), "NilObject", "object is nil in eviction review request"],
-    ] as const) {
-      const subject = await subjectOf(review);
-      assert.ok(subject.kind === "error");
-      assert.equal(subject.tag, tag);
-      assert.equal(subject.message, message);
-    }
-  });
+test("the subject of a DELETE is the pod in oldObject", async () => {
+  const subject = await subjectOf(deleteReview(pod("p"), { name: "something-else" }));
+  assert.ok(subject.kind === "deletion");
+  assert.equal(subject.pod.key, "ns/p");
+  assert.equal(subject.operation, "delete");
+  assert.equal(subject.isEvaluateOnly, false);
+  assert.equal(subject.isForced, false);
+});
 
-  it("name the kind of failure of the worker cluster", async () => {
-    for (const kind of ["forbidden", "timeout", "network", "serverError"] satisfies KubeErrorKind[]) {
-      const subject = await subjectOf(evictReview("p"), () => {
-        throw new KubeError(kind, "GET: failed");
-      });
-      assert.ok(subject.kind === "error");
-      assert.equal(subject.tag, `GetEvictedPod/${kind}`);
-      assert.match(subject.message, /^cannot get pod for eviction: /);
-    }
-  });
-
-  it("fail when the worker cluster answers with something else than a pod", async () => {
-    const subject = await subjectOf(evictReview("p"), () => ({ kind: "Status" }));
+test("a review without the object that it needs fails with upstream's words", async () => {
+  for (const [review, tag, message] of [
+    [deleteReview(undefined), "EmptyOldObject", "oldObject is missing in delete review request"],
+    [deleteReview(null), "NilOldObject", "oldObject is nil"],
+    [deleteReview({}), "OldObjectJsonError", "oldObject is not a Pod with name, namespace, uid and resourceVersion"],
+    [evictReview("p", {}, { object: undefined }), "EmptyObject", "object is missing in eviction review request"],
+    [evictReview("p", {}, { object: null }), "NilObject", "object is nil in eviction review request"],
+  ] as const) {
+    const subject = await subjectOf(review);
     assert.ok(subject.kind === "error");
-    assert.equal(subject.tag, "PodJsonError");
-  });
+    assert.equal(subject.tag, tag);
+    assert.equal(subject.message, message);
+  }
+});
 
-  it("do not ask the worker cluster after the deadline", async () => {
-    const subject = await subjectOf(evictReview("p"), () => assert.fail("asked"), 0);
+test("the kind of failure of the worker cluster is named", async () => {
+  for (const kind of ["forbidden", "timeout", "network", "serverError"] satisfies KubeErrorKind[]) {
+    const subject = await subjectOf(evictReview("p"), () => {
+      throw new KubeError(kind, "GET: failed");
+    });
     assert.ok(subject.kind === "error");
-    assert.equal(subject.tag, "Timeout");
-  });
+    assert.equal(subject.tag, `GetEvictedPod/${kind}`);
+    assert.match(subject.message, /^cannot get pod for eviction: /);
+  }
+});
 
-  it("do not ask it for names that are none", async () => {
-    for (const name of ["", "..", ".", "a/b", "A", "a?b", "-a", "a".repeat(254)]) {
-      const subject = await subjectOf(evictReview(name), () => assert.fail("asked"));
-      assert.ok(subject.kind === "error", name);
-      assert.equal(subject.tag, "InvalidName");
-    }
-    assert.equal((await subjectOf(evictReview("a.b-c1"))).kind, "deletion");
-  });
+test("an answer of the worker cluster that is no pod is an error", async () => {
+  const subject = await subjectOf(evictReview("p"), () => ({ kind: "Status" }));
+  assert.ok(subject.kind === "error");
+  assert.equal(subject.tag, "PodJsonError");
+});
+
+test("the worker cluster is not asked after the deadline", async () => {
+  const subject = await subjectOf(evictReview("p"), () => assert.fail("asked"), 0);
+  assert.ok(subject.kind === "error");
+  assert.equal(subject.tag, "Timeout");
+});
+
+test("the worker cluster is not asked for what is no name", async () => {
+  for (const name of ["", "..", ".", "a/b", "A", "a?b", "-a", "a".repeat(254)]) {
+    const subject = await subjectOf(evictReview(name), () => assert.fail("asked"));
+    assert.ok(subject.kind === "error", name);
+    assert.equal(subject.tag, "InvalidName");
+  }
+  assert.equal((await subjectOf(evictReview("a.b-c1"))).kind, "deletion");
+});
+test("a deletion is forced by the annotation of its pod, an eviction by its own or by its pod's", async () => {
+  const forced = { annotations: { [annotations.forceDelete]: "" } };
+  assert.equal(reviewOf(deleteReview(pod("p", forced))).isForced, true);
+  assert.equal(reviewOf(deleteReview(pod("p"))).isForced, false);
+  assert.equal(reviewOf(evictReview("p", { metadata: { name: "p", ...forced } })).isForced, true);
+  const ofPod = reviewOf(evictReview("p"), () => pod("p", forced));
+  assert.equal(ofPod.isForced, false, "the pod is not read yet");
+  assert.equal((await ofPod.read()).isForced, true);
+});
+
+test("the pod of an eviction is read each time", async () => {
+  let version = 500;
+  const review = reviewOf(evictReview("p"), () => pod("p", { resourceVersion: String(version++) }));
+  const versions: unknown[] = [];
+  for (let time = 0; time < 2; time += 1) {
+    const subject = await review.read();
+    versions.push(subject.kind === "deletion" && subject.pod.resourceVersion);
+  }
+  assert.deepEqual(versions, ["500", "501"]);
+});
+
+const client = { cluster: "worker" } as unknown as KubeClient;
+
+test("without worker clusters no cell has a client", () => {
+  const found = cellClient({ kind: "none" }, "c1");
+  assert.ok(!found.ok);
+  assert.equal(found.tag, "NoneProvider");
+});
+
+test("a single worker cluster has the pods of every cell", () => {
+  const found = cellClient({ kind: "single", client }, "anything");
+  assert.ok(found.ok);
+  assert.equal(found.client, client);
+});
+
+test("a map of worker clusters gives each cell its own, and others are unknown", () => {
+  const workers = { kind: "map", clients: new Map([["c1", client]]) } as const;
+  assert.ok(cellClient(workers, "c1").ok);
+  const found = cellClient(workers, "c2");
+  assert.ok(!found.ok);
+  assert.equal(found.tag, "UnknownCell");
+  assert.equal(found.reason, 'unknown cell "c2"');
+});
+
+const choices = [
+  { criterion: "Scheduled", annotation: { key: "a", value: "S" } },
+  { criterion: "Running", annotation: { key: "b", value: "R" } },
+] as const;
+
+test("the criterion is the first choice whose annotation has exactly its value", () => {
+  assert.equal(criterionOf({ a: "S", b: "R" }, choices), "Scheduled");
+  assert.equal(criterionOf({ a: "s", b: "R" }, choices), "Running");
+});
+
+test("the criterion is Available without such an annotation, also for names that every object inherits", () => {
+  assert.equal(criterionOf({}, choices), "Available");
+  assert.equal(criterionOf({ a: "x" }, choices), "Available");
+  const inherited = [{ criterion: "Ready", annotation: { key: "constructor", value: "R" } }] as const;
+  assert.equal(criterionOf({}, inherited), "Available");
 });

@@ -4,7 +4,7 @@ import {
   answer,
   failedCallStatus,
   malformedAnswer,
-  readReview,
+  readRequest,
 } from "../../../../src/webhook/http/admission-review.ts";
 import { allowed, refusedForNow } from "../../../../src/webhook/decide/decision.ts";
 
@@ -12,7 +12,7 @@ const resource = { group: "", version: "v1", resource: "pods" };
 
 describe("reading a review", () => {
   it("takes absent texts as empty and ignores unknown fields", () => {
-    const read = readReview({ request: { uid: "u", operation: "DELETE", resource, future: 1 } });
+    const read = readRequest({ request: { uid: "u", operation: "DELETE", resource, future: 1 } });
     assert.ok(read.ok);
     assert.equal(read.request.subResource, "");
     assert.equal(read.request.name, "");
@@ -21,7 +21,7 @@ describe("reading a review", () => {
   });
 
   it("says which field is wrong", () => {
-    const read = readReview({ request: { uid: "u", operation: "DELETE", resource: { ...resource, version: 1 } } });
+    const read = readRequest({ request: { uid: "u", operation: "DELETE", resource: { ...resource, version: 1 } } });
     assert.ok(!read.ok);
     assert.match(read.reason, /^request\.resource\.version: /);
     assert.equal(read.uid, "u");

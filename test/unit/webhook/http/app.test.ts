@@ -12,12 +12,16 @@ import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { createWebhookApp } from "../../../../src/webhook/http/app.ts";
 import { allowed } from "../../../../src/webhook/decide/decision.ts";
 import { type ReviewContext } from "../../../../src/webhook/decide/handler.ts";
+import { type Review } from "../../../../src/webhook/decide/subject.ts";
 import { reviewsInFlightMax } from "../../../../src/webhook/http/in-flight-limit.ts";
 import { createWebhookMetrics } from "../../../../src/webhook/metrics.ts";
 import { cell, deleteReview, type Json, pod, protector } from "../support/objects.ts";
 import { RecordedMetrics, world } from "../support/replica.ts";
 
 const small = () => world([protector({ cells: [cell("c1", 100)] })]).replica;
+
+/** Of no interest to the app, but for `isForced`. */
+const review: Review = { cause: "DeletePod", user: "", isForced: false, read: () => assert.fail("read") };
 
 /** An app whose handler notes the context of the review. */
 function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
@@ -30,22 +34,26 @@ function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
     return resolve;
   };
   const recorded = new RecordedMetrics();
-  const { app, fetch } = createWebhookApp({
+  const { fetch } = createWebhookApp({
     pathPrefix,
     allowedCells: new Set(allowedCells),
     dryRun: false,
-    handler: async (_request, context) => {
-      contexts.push(context);
-      if (context.overload !== undefined) return context.overload;
-      await gate;
-      return allowed("Unmatched");
+    handler: {
+      read: () => review,
+      async decide(_review, context) {
+        contexts.push(context);
+        if (context.overload !== undefined) return context.overload;
+        await gate;
+        return allowed("Unmatched");
+      },
     },
     clock: createVirtualClock(),
     logger: silentLogger,
     metrics: createWebhookMetrics(recorded),
   });
-  const post = (path: string) => app.request(path, { method: "POST", body: JSON.stringify(deleteReview(pod("p"))) });
-  return { app, fetch, contexts, recorded, post, hold };
+  const ask = async (path: string, init: RequestInit) => fetch(new Request(`http://webhook${path}`, init));
+  const post = (path: string) => ask(path, { method: "POST", body: JSON.stringify(deleteReview(pod("p"))) });
+  return { ask, fetch, contexts, recorded, post, hold };
 }
 
 describe("routes", () => {
@@ -71,9 +79,9 @@ describe("routes", () => {
   });
 
   it("answer 405 with Allow to every other method", async () => {
-    const { app } = appThatNotes();
+    const { ask } = appThatNotes();
     for (const method of ["GET", "PUT", "DELETE"]) {
-      const response = await app.request("/c1", { method });
+      const response = await ask("/c1", { method });
       assert.equal(response.status, 405);
       assert.equal(response.headers.get("allow"), "POST");
     }
@@ -96,10 +104,10 @@ describe("cells", () => {
 
 describe("overload", () => {
   it("is answered at once with a refusal of the review itself, and is over when reviews have ended", async () => {
-    const { app, hold } = appThatNotes();
+    const { ask, hold } = appThatNotes();
     const release = hold();
     const body = JSON.stringify(deleteReview(pod("p"), { uid: "the-uid" }));
-    const post = async () => app.request("/c1", { method: "POST", body });
+    const post = async () => ask("/c1", { method: "POST", body });
     const held = Array.from({ length: reviewsInFlightMax }, post);
     const response = await post();
     assert.equal(response.status, 200, "an answer, which no failurePolicy overrules");
@@ -299,7 +307,7 @@ describe("point 7: bodies", () => {
   });
 
   it("answers a body above 7 MiB with 413 and a well-formed refusal, whether it says its length or not", async () => {
-    const { app } = small().webhook;
+    const { fetch } = small().webhook;
     const body = JSON.stringify(deleteReview(pod("p", { annotations: { big: "x".repeat(7 * 1024 * 1024) } })));
     const bytes = new TextEncoder().encode(body);
     const chunked = new ReadableStream<Uint8Array>({
@@ -313,7 +321,7 @@ describe("point 7: bodies", () => {
       { body: chunked, duplex: "half" },
     ];
     for (const init of requests) {
-      const response = await app.request("/c1", { method: "POST", ...init });
+      const response = await fetch(new Request("http://webhook/c1", { method: "POST", ...init }));
       assert.equal(response.status, 413);
       const answer = (await response.json()) as { kind: string; response: { allowed: boolean } };
       assert.equal(answer.kind, "AdmissionReview");
@@ -334,22 +342,23 @@ describe("point 7: bodies", () => {
   });
 
   it("answers a mistake of the program with HTTP 500, logs it, and serves on", async () => {
-    const { app } = appThatThrows();
-    const response = await app.request("/c1", { method: "POST", body: JSON.stringify(deleteReview(pod("p"))) });
+    const { fetch } = appThatThrows();
+    const body = JSON.stringify(deleteReview(pod("p")));
+    const response = await fetch(new Request("http://webhook/c1", { method: "POST", body }));
     assert.equal(response.status, 500);
     assert.equal(((await response.json()) as Json)["kind"], "Status");
   });
 });
 
 function appThatThrows() {
-  const { app, fetch } = createWebhookApp({
+  const { fetch } = createWebhookApp({
     pathPrefix: "",
     allowedCells: new Set(),
     dryRun: false,
-    handler: () => Promise.reject(new Error("a bug")),
+    handler: { read: () => review, decide: () => Promise.reject(new Error("a bug")) },
     clock: createVirtualClock(),
     logger: silentLogger,
     metrics: createWebhookMetrics(silentMetrics),
   });
-  return { app, fetch };
+  return { fetch };
 }

@@ -163,7 +163,7 @@ describe("status writes", () => {
     core.remove("ns/web");
     const answer = await replica.review(deleteReview(pod("p")));
     assert.equal(answer.code, 429);
-    assert.match(answer.message, /was not found when the pod deletion was to be recorded/);
+    assert.match(answer.message, /was not found when recording the pod deletion/);
     core.deliver();
     assert.equal((await replica.review(deleteReview(pod("p")))).allowed, true);
   });
@@ -250,12 +250,12 @@ describe("status writes", () => {
     assert.ok(answer.elapsedMs > 2_000 && answer.elapsedMs < 2_200, `${answer.elapsedMs}`);
   });
 
-  it("say when a live object cannot be understood, and refuse its pods", async () => {
+  it("say when a live object is invalid, and refuse its pods", async () => {
     const { core, replica } = world([roomy()]);
     core.watches = false;
     core.put({ ...roomy(), spec: { minAvailable: "many" } });
     const answer = await replica.review(deleteReview(pod("p")));
     assert.equal(answer.code, 503);
-    assert.match(answer.message, /^PodProtector core\/ns\/web cannot be understood/);
+    assert.match(answer.message, /^PodProtector core\/ns\/web is invalid, so pod deletions are denied/);
   });
 });

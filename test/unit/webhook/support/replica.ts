@@ -48,7 +48,7 @@ export const settings = {
   coldStartDelayMs: 0,
   retryBackoffBaseMs: 100,
   retryJitterMs: 100,
-  coreUnavailable: { lends: () => false, isUnreadyWhenSilent: true, replicas: 1 },
+  coreUnavailable: { isLastKnownAllowed: () => false, isUnreadyWhenSilent: true, replicas: 1 },
   events: new Map(),
 } as const satisfies Partial<WebhookOptions>;
 
@@ -75,11 +75,12 @@ export function createReplica(
 
   const send: Replica["send"] = async (body, { cellID = "c1", query = "?timeout=10s", signal } = {}) => {
     const startMs = clock.monotonicMs();
-    const response = await webhook.app.request(`/${cellID}${query}`, {
+    const request = new Request(`http://webhook/${cellID}${query}`, {
       method: "POST",
       body: typeof body === "string" ? body : JSON.stringify(body),
       ...(signal && { signal }),
     });
+    const response = await webhook.fetch(request);
     return readAnswer(response, clock.monotonicMs() - startMs);
   };
   return {

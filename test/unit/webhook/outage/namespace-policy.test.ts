@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   decodeNamespacePolicy,
-  lendsBy,
+  lastKnownAllowedBy,
   type NamespacePolicy,
-} from "../../../../src/webhook/outage/core-unavailable-policy.ts";
+} from "../../../../src/webhook/outage/namespace-policy.ts";
 
 const label = "podseidon.kubewharf.io/core-unavailable-policy";
 const namespace = (name: string, value?: string) => ({
@@ -50,7 +50,7 @@ describe("the policy of a namespace", () => {
     const namespaces = new Map([
       ["core", labelled(namespace("a", "last-known"), namespace("b", "refuse"), namespace("c", "?"))],
     ]);
-    const [strict, lenient] = [lendsBy("refuse", namespaces), lendsBy("last-known", namespaces)];
+    const [strict, lenient] = [lastKnownAllowedBy("refuse", namespaces), lastKnownAllowedBy("last-known", namespaces)];
     assert.deepEqual(
       ["a", "b", "c", "d"].map((name) => strict("core", name)),
       [true, false, false, false],
@@ -63,18 +63,18 @@ describe("the policy of a namespace", () => {
 
   it("is to refuse while the labels cannot be read, as without the right to list namespaces", () => {
     const namespaces = new Map([["core", { get: () => undefined, hasSynced: () => false }]]);
-    assert.equal(lendsBy("last-known", namespaces)("core", "a"), false);
-    assert.equal(lendsBy("last-known", new Map([["core", undefined]]))("core", "a"), true);
+    assert.equal(lastKnownAllowedBy("last-known", namespaces)("core", "a"), false);
+    assert.equal(lastKnownAllowedBy("last-known", new Map([["core", undefined]]))("core", "a"), true);
   });
 
   it("is that of the core which takes no writes", () => {
-    const lends = lendsBy(
+    const isAllowed = lastKnownAllowedBy(
       "refuse",
       new Map([
         ["east", labelled(namespace("a", "last-known"))],
         ["west", undefined],
       ]),
     );
-    assert.deepEqual([lends("east", "a"), lends("west", "a"), lends("north", "a")], [true, false, false]);
+    assert.deepEqual([isAllowed("east", "a"), isAllowed("west", "a"), isAllowed("north", "a")], [true, false, false]);
   });
 });

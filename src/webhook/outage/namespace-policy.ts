@@ -1,6 +1,6 @@
 /**
- * Which namespaces may be judged by the last known quota while a core takes no writes: the flag's word, or that of a
- * label on the namespace in the core.
+ * In which namespaces deletions are admitted on the last known quota while a core takes no writes: as the flag says, or
+ * a label on the namespace in the core, which takes precedence (docs/webhook.md#core-unavailable).
  */
 import { objectKey } from "../../api/object-key.ts";
 import * as v from "valibot";
@@ -43,11 +43,11 @@ export function decodeNamespacePolicy(raw: unknown): NamespacePolicy | undefined
 }
 
 /**
- * Whether the last known quota may be lent in a namespace of a core. A namespace without the label, or with a value
- * that is no policy, has the policy of the flag; while the labels have not been read, one may say "refuse", and nothing
- * is lent. `namespaces`: by core; undefined where no labels are looked at.
+ * Whether deletions in a namespace of a core may be admitted on the last known quota. A namespace without the label, or
+ * with a value that is no policy, has the policy of the flag. Until namespaces are listed all count as "refuse": an
+ * unread label could say so. `namespaces`: by core; undefined where labels do not apply.
  */
-export function lendsBy(
+export function lastKnownAllowedBy(
   flag: CorePolicy,
   namespaces: ReadonlyMap<string, Pick<Informer<NamespacePolicy>, "get" | "hasSynced"> | undefined>,
 ): (core: string, namespace: string) => boolean {

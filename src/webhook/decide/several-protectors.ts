@@ -1,0 +1,252 @@
+/**
+ * Several PodProtectors on one pod (docs/webhook.md#several-podprotectors): all are judged on their newest known state
+ * first, and the deletion is recorded only when all would admit it, one after the other in the order of their names.
+ * When a later one refuses after all (another replica was faster), the earlier records stay: another review may rely on
+ * them already; they settle like every record that was not used.
+ */
+import { type Verdict } from "../../accounting/reserve/reservation.ts";
+import { errorLabel } from "../../kube/kube-client.ts";
+import { type SubmitOutcome } from "../../retry-batch/index.ts";
+import { assert, assertNever } from "../../util/assert.ts";
+import { type Clock } from "../../util/clock.ts";
+import { type Deletion } from "../deletion.ts";
+import { type WebhookMetrics } from "../metrics.ts";
+import { type Protector } from "../protector/protector.ts";
+import { isProtected } from "../protector/protector-view.ts";
+import { type Patience, type Reservations } from "../protector/reservations.ts";
+import { type ReservationResult } from "../protector/status-writer.ts";
+import { allowed, type Audit, type Decision } from "./decision.ts";
+import {
+  coreUnavailable,
+  notInTime,
+  queueFull,
+  refusalOf,
+  type RefusingProtector,
+  type RefusingVerdict,
+  vanished,
+} from "./refusal.ts";
+import { messageOf } from "../../util/error-message.ts";
+
+/** Who asks, and how long that one waits. */
+export interface Caller extends Patience {
+  /** For the metric. */
+  readonly user: string;
+}
+
+export interface SeveralProtectorsOptions {
+  readonly reservations: Pick<Reservations, "reserve">;
+  readonly clock: Clock;
+  readonly metrics: WebhookMetrics;
+}
+
+/** What one PodProtector says on its newest known state, without a write. */
+type Opinion = { readonly protector: Protector } & (
+  | { readonly says: "admit"; readonly need: "nothing" }
+  | { readonly says: "refuse"; readonly verdict: RefusingVerdict }
+  /** Only a write tells: the admission needs a record, or the state may be old or wrong. */
+  | { readonly says: "ask"; readonly need: "record" | "quota" | "nothing" }
+  /** Forced, or counted but not protected: admitted, and recorded if possible. */
+  | { readonly says: "note"; readonly need: "best-effort" | "quota" | "nothing" }
+);
+
+/** "judge": a doubtful state is judged by. "ask": it is read first, so that only a write tells. */
+type Doubts = "judge" | "ask";
+
+/**
+ * A watch that has been silent for this long may have lost its connection, or nothing happens in its core: then reading
+ * a PodProtector before a refusal is cheap. A core with a hundred workloads is rarely silent for longer.
+ */
+const suspectAfterMs = 5_000;
+
+export class SeveralProtectors {
+  readonly #options: SeveralProtectorsOptions;
+
+  constructor(options: SeveralProtectorsOptions) {
+    this.#options = options;
+  }
+
+  /** Judges without writing. */
+  evaluate(protectors: readonly Protector[], deletion: Deletion, caller: Caller): Decision {
+    const startMs = this.#options.clock.monotonicMs();
+    const opinions = opinionsOf(protectors, deletion, "judge");
+    for (const { says } of opinions) this.#handled(deletion, caller, startMs, says === "refuse");
+    return refusalBy(opinions, deletion) ?? admitted(opinions);
+  }
+
+  /** Judges and records; admitted only when each record that the rules demand was written. */
+  async reserve(protectors: readonly Protector[], deletion: Deletion, caller: Caller): Promise<Decision> {
+    const startMs = this.#options.clock.monotonicMs();
+    const opinions = opinionsOf(protectors, deletion, "ask").map(reconsidered);
+    const refusal = refusalBy(opinions, deletion);
+    if (refusal !== undefined) {
+      for (const { says } of opinions) this.#handled(deletion, caller, startMs, says === "refuse");
+      return refusal;
+    }
+    for (const opinion of opinions) {
+      const decision = opinion.says === "ask" ? await this.#ask(opinion.protector, deletion, caller) : undefined;
+      this.#handled(deletion, caller, startMs, decision?.kind === "refused");
+      if (decision !== undefined) return decision;
+    }
+    const besides = opinions.filter(({ says }) => says === "note").map(({ protector }) => protector);
+    await this.record(besides, deletion, caller);
+    return admitted(opinions);
+  }
+
+  /**
+   * Records a deletion that is forced, or counted but not protected, as far as possible, in all at once; what cannot be
+   * recorded in time is counted in a metric.
+   */
+  async record(protectors: readonly Protector[], deletion: Deletion, caller: Caller): Promise<void> {
+    const { metrics, reservations } = this.#options;
+    await Promise.all(
+      protectors.map(async (protector) => {
+        const outlook = recordOutlook(protector, deletion);
+        if (outlook === "nothing") return;
+        if (outlook !== "write") return metrics.recordFailed(outlook);
+        const failure = recordFailure(await reservations.reserve(protector, deletion, caller));
+        if (failure !== undefined) metrics.recordFailed(failure);
+      }),
+    );
+  }
+
+  #handled({ cellID, pod, operation }: Deletion, { user }: Caller, startMs: number, isRejected: boolean): void {
+    this.#options.metrics.handledPod({
+      cellID,
+      namespace: pod.namespace,
+      user,
+      requestType: operation === "delete" ? "DeletePod" : "EvictPod",
+      isRejected,
+      durationMs: this.#options.clock.monotonicMs() - startMs,
+    });
+  }
+
+  /** Undefined = this one admits. */
+  async #ask(protector: Protector, deletion: Deletion, caller: Caller): Promise<Decision | undefined> {
+    const outcome = await this.#options.reservations.reserve(protector, deletion, caller);
+    const { id, core } = protector;
+    switch (outcome.kind) {
+      case "done":
+        return afterReservation(id, outcome.result, deletion);
+      case "failed":
+        return {
+          kind: "error",
+          tag: `Reserve/${errorLabel(outcome.error)}`,
+          message: `cannot reserve PodProtector admission: error executing retry batch: ${messageOf(outcome.error)}`,
+        };
+      case "cancelled":
+        return notInTime(id, core.trouble.message);
+      case "overloaded":
+        return queueFull(id);
+      default:
+        return assertNever(outcome);
+    }
+  }
+}
+
+function opinionsOf(protectors: readonly Protector[], deletion: Deletion, doubts: Doubts): readonly Opinion[] {
+  return protectors.map((protector) => opinionOf(protector, deletion, doubts));
+}
+
+function opinionOf(protector: Protector, deletion: Deletion, doubts: Doubts): Opinion {
+  const { view, unusable } = protector;
+  const isNoted = deletion.isForced || (view !== undefined && !isProtected(view, deletion.pod.labels));
+  if (unusable !== undefined) {
+    if (isNoted) return { protector, says: "note", need: "quota" };
+    return { protector, says: "refuse", verdict: { kind: "unusable", reason: unusable.reason } };
+  }
+  const verdict = verdictOn(protector, deletion);
+  const need = verdict.kind === "admitted" ? verdict.need : "quota";
+  if (isNoted) return { protector, says: "note", need: need === "record" ? "best-effort" : need };
+  if (doubts === "ask" && protector.isDoubtful) return { protector, says: "ask", need };
+  if (verdict.kind !== "admitted") return { protector, says: "refuse", verdict };
+  return need === "nothing" ? { protector, says: "admit", need } : { protector, says: "ask", need };
+}
+
+function verdictOn(protector: Protector, deletion: Deletion): Verdict {
+  const [verdict] = protector.judge([deletion]).verdicts;
+  assert(verdict !== undefined, "there is one verdict for each deletion");
+  return verdict;
+}
+
+/**
+ * Before a refusal by a state that may be old, the object is read live: by the next batch, so that many reviews cost
+ * one GET (docs/decisions/0006-live-read-before-a-refusal.md).
+ */
+function reconsidered(opinion: Opinion): Opinion {
+  if (opinion.says !== "refuse" || opinion.verdict.kind === "unusable") return opinion;
+  const { protector } = opinion;
+  const mayBeOld = protector.core.silentMs() > suspectAfterMs && protector.suspect();
+  return mayBeOld ? { protector, says: "ask", need: "quota" } : opinion;
+}
+
+function refusalBy(opinions: readonly Opinion[], deletion: Deletion): Decision | undefined {
+  const refusing = opinions.flatMap((opinion): RefusingProtector[] =>
+    opinion.says === "refuse" ? [{ id: opinion.protector.id, verdict: opinion.verdict }] : [],
+  );
+  const [first, ...others] = refusing;
+  return first === undefined ? undefined : refusalOf([first, ...others], deletion.cellID);
+}
+
+function afterReservation(id: string, result: ReservationResult, { cellID }: Deletion): Decision | undefined {
+  switch (result.kind) {
+    case "not-in-force":
+      return undefined;
+    case "vanished":
+      return vanished(id);
+    case "unusable":
+      return refusalOf([{ id, verdict: result }], cellID);
+    case "core-unavailable":
+      return coreUnavailable(id, result.trouble);
+    case "judged": {
+      const { verdict } = result;
+      return verdict.kind === "admitted" ? undefined : refusalOf([{ id, verdict }], cellID);
+    }
+    default:
+      return assertNever(result);
+  }
+}
+
+/** PodProtectors named in the audit annotation of an admission. */
+const admittedNamesMax = 20;
+
+function admitted(opinions: readonly Opinion[]): Decision {
+  const names = opinions
+    .slice(0, admittedNamesMax)
+    .map((opinion) => `${opinion.protector.id}=${opinion.says === "refuse" ? "quota" : opinion.need}`);
+  const audit: Audit = names.length === 0 ? {} : { "admit-by-podprotectors": names.join(",") };
+  return allowed("AdmittedAll", audit);
+}
+
+/** Whether a record can be written, as far as the newest known state tells; else why not, as a word for the metric. */
+function recordOutlook(protector: Protector, deletion: Deletion): "nothing" | "write" | "Unusable" | "FullBuffer" {
+  if (protector.unusable !== undefined) return "Unusable";
+  if (protector.view === undefined) return "nothing";
+  const verdict = verdictOn(protector, deletion);
+  if (verdict.kind !== "admitted") return "write";
+  if (verdict.need === "nothing") return "nothing";
+  return verdict.isRecorded || protector.isDoubtful ? "write" : "FullBuffer";
+}
+
+/** Why a record was not written, as a word for the metric. */
+function recordFailure(outcome: SubmitOutcome<ReservationResult>): string | undefined {
+  switch (outcome.kind) {
+    case "done": {
+      if (outcome.result.kind === "vanished") return "Vanished";
+      if (outcome.result.kind === "not-in-force") return undefined;
+      if (outcome.result.kind === "unusable") return "Unusable";
+      if (outcome.result.kind === "core-unavailable") return "CoreUnavailable";
+      const { verdict } = outcome.result;
+      return verdict.kind === "admitted" && (verdict.isRecorded || verdict.need === "nothing")
+        ? undefined
+        : "FullBuffer";
+    }
+    case "failed":
+      return errorLabel(outcome.error);
+    case "cancelled":
+      return "Cancelled";
+    case "overloaded":
+      return "Overloaded";
+    default:
+      return assertNever(outcome);
+  }
+}

@@ -1,0 +1,5 @@
+/** A deletion as a review asks for it, before any PodProtector looks at it. */
+import { type Disruption } from "../accounting/reserve/disruption.ts";
+
+/** `isForced`: allowed whatever the quota says, and recorded if possible. */
+export type Deletion = Omit<Disruption, "isProtected">;

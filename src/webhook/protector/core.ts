@@ -1,0 +1,81 @@
+/** One core cluster, as far as all its PodProtectors share it: its watch, the pace of its writes, its trouble. */
+import { type Informer } from "../../kube/informer.ts";
+import { type KubeClient } from "../../kube/kube-client.ts";
+import { type Clock } from "../../util/clock.ts";
+import { type Logger } from "../../util/logger.ts";
+import { CoreTrouble } from "../outage/core-trouble.ts";
+import { ReadLimit } from "./newest-state.ts";
+import { type Rule, type WatchedProtector } from "./protector-view.ts";
+import { CorePace } from "./write-pace.ts";
+
+export interface CoreOptions {
+  /** Without slashes. */
+  readonly name: string;
+  readonly client: KubeClient;
+  /** Of all its PodProtectors; not running yet. */
+  readonly informer: Informer<WatchedProtector>;
+  readonly rule: Rule;
+  /** Webhooks that may admit on the last known quota at the same time. */
+  readonly replicas: number;
+  /** Whether a replica turns unready when the watch has been silent for minutes; else it goes on by what it knew. */
+  readonly isUnreadyWhenSilent: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Longest silence of a watch before the replica steps aside. Bookmarks come once a minute, and a lost connection is
+ * noticed after two and a half; twice that means that reconnecting fails as well.
+ */
+const unreadyAfterMs = 300_000;
+
+export class Core {
+  readonly name: string;
+  readonly client: KubeClient;
+  readonly informer: Informer<WatchedProtector>;
+  readonly rule: Rule;
+  readonly replicas: number;
+  readonly clock: Clock;
+  readonly pace: CorePace;
+  readonly trouble: CoreTrouble;
+  /** Of the live reads that only make sure of refusals. */
+  readonly readLimit = new ReadLimit();
+  /** The core has taken a write of a PodProtector, from anyone, since this process listed them. */
+  hasSeenWrites = false;
+  readonly #isUnreadyWhenSilent: boolean;
+
+  constructor(options: CoreOptions) {
+    const { name, clock, logger } = options;
+    this.name = name;
+    this.client = options.client;
+    this.informer = options.informer;
+    this.rule = options.rule;
+    this.replicas = options.replicas;
+    this.clock = clock;
+    this.pace = new CorePace(clock);
+    this.trouble = new CoreTrouble(name, clock, logger);
+    this.#isUnreadyWhenSilent = options.isUnreadyWhenSilent;
+  }
+
+  /** True once the initial list has been indexed. */
+  isSynced(): boolean {
+    return this.informer.hasSynced();
+  }
+
+  /** Milliseconds since the watch delivered anything; Infinity before the first list, and while the watch is broken. */
+  silentMs(): number {
+    return this.informer.lastError() === undefined ? this.informer.silentMs() : Number.POSITIVE_INFINITY;
+  }
+
+  /** Why what is known of the core cannot be relied on, for readiness; undefined = it can. */
+  unreadyReason(): string | undefined {
+    const { informer, name } = this;
+    const error = informer.lastError();
+    if (!informer.hasSynced()) {
+      return `PodProtector informer of ${name} is not synced yet${error === undefined ? "" : `: ${error}`}`;
+    }
+    const silentMs = informer.silentMs();
+    if (silentMs <= unreadyAfterMs || !this.#isUnreadyWhenSilent) return undefined;
+    return `nothing heard from ${name} for ${Math.round(silentMs / 1000)} s: ${error ?? "the watch is silent"}`;
+  }
+}

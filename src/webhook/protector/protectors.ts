@@ -1,0 +1,130 @@
+/**
+ * The PodProtectors of one core, each as one object, and which of them count a pod: an index of the counting selectors
+ * per namespace. Kept by the events of the informer, so there are as many as the core has, and besides those which are
+ * deleted and still in use. Pods are judged only after the whole initial list went through here
+ * (docs/webhook.md#readiness).
+ *
+ * An invalid object (an unknown operator, a malformed status) is named in the log, a metric and an Event, and stays in
+ * force as unusable-protector.ts says. It never affects the others.
+ */
+import { type ObjectKey, objectKey, partsOf } from "../../api/object-key.ts";
+import { type Labels } from "../../api/pod.ts";
+import { type LabelSelector } from "../../api/v1alpha1/pod-protector.ts";
+import { type InformerEvent } from "../../kube/informer.ts";
+import { createNamespacedIndex, createSelectorIndex } from "../../label-index/index.ts";
+import { assert } from "../../util/assert.ts";
+import { type Logger } from "../../util/logger.ts";
+import { type Core } from "./core.ts";
+import { Protector } from "./protector.ts";
+import { viewOf, type WatchedProtector } from "./protector-view.ts";
+import { outlineOf, printable } from "./unusable-protector.ts";
+
+export interface ProtectorsOptions {
+  readonly core: Core;
+  readonly logger: Logger;
+  /** A waiting write of this PodProtector may start sooner than it was planned. */
+  readonly onSooner: (protector: Protector) => void;
+  /** Called for each invalid state, with the reason; and with undefined when it is valid again, or gone. */
+  readonly onUnusable: (protector: Protector, reason: string | undefined) => void;
+}
+
+const none: readonly never[] = [];
+
+export class Protectors {
+  readonly core: Core;
+  readonly #options: ProtectorsOptions;
+  readonly #protectors = new Map<ObjectKey, Protector>();
+  /** The names of those in force, by namespace. */
+  readonly #index = createNamespacedIndex(createSelectorIndex);
+  readonly #forget = (protector: Protector): void => void this.#protectors.delete(protector.key);
+
+  /** Listens to the core's informer, which must not run yet. */
+  constructor(options: ProtectorsOptions) {
+    this.core = options.core;
+    this.#options = options;
+    options.core.informer.subscribe({ onEvent: (event) => this.#onEvent(event) });
+  }
+
+  /** Objects in memory. */
+  get size(): number {
+    return this.#protectors.size;
+  }
+
+  get(key: ObjectKey): Protector | undefined {
+    return this.#protectors.get(key);
+  }
+
+  /** Those in force that count a pod with these labels, in the order of their names. */
+  matching(namespace: string, labels: Labels): readonly Protector[] {
+    const names = this.#index.query(namespace, labels);
+    if (names.length === 0) return none;
+    return names.sort().map((name) => {
+      const protector = this.#protectors.get(objectKey(namespace, name));
+      assert(protector !== undefined, "the index and the PodProtectors are fed by the same events");
+      return protector;
+    });
+  }
+
+  #onEvent(event: InformerEvent<WatchedProtector>): void {
+    const { key, resourceVersion, content } = event.object;
+    if (event.type === "deleted") return this.#drop(key);
+    this.#take(event.object);
+    const protector = this.#protectors.get(key);
+    const cells = content.ok ? (content.stored.protector.status?.cells ?? []) : [];
+    if (protector?.delivered(resourceVersion, cells) === true) this.#options.onSooner(protector);
+  }
+
+  #take({ key, uid, content }: WatchedProtector): void {
+    const known = this.#protectors.get(key);
+    const read = content.ok ? viewOf(content.stored, known?.view) : content;
+    if (!read.ok) {
+      const outline = content.ok ? outlineOf(content.stored.protector) : content.outline;
+      if (outline.isReleased) return this.#drop(key);
+      return this.#reject(known ?? this.#add(key), { uid, reason: printable(read.reason) }, outline.selector);
+    }
+    const protector = known ?? this.#add(key);
+    if (protector.unusable !== undefined) this.#options.onUnusable(protector, undefined);
+    protector.watched(read.view);
+    const { aggregationSelector, selector } = read.view.protector.spec;
+    if (read.view.isReleased) this.#untrack(key);
+    else this.#track(key, aggregationSelector ?? selector);
+  }
+
+  #reject(protector: Protector, unusable: { uid: string; reason: string }, selector: LabelSelector): void {
+    const { key } = protector;
+    const { reason } = unusable;
+    if (protector.unusable?.reason !== reason) {
+      const fields = { core: this.core.name, podProtector: key, reason };
+      this.#options.logger.error("Invalid PodProtector, so pod deletions are denied", fields);
+    }
+    // What a valid state before asked for stays in force.
+    const isNew = protector.view === undefined;
+    protector.rejected(unusable);
+    this.#options.onUnusable(protector, reason);
+    if (isNew) this.#track(key, selector);
+  }
+
+  #drop(key: ObjectKey): void {
+    this.#untrack(key);
+    const protector = this.#protectors.get(key);
+    if (protector?.unusable !== undefined) this.#options.onUnusable(protector, undefined);
+    protector?.removed();
+  }
+
+  #add(key: ObjectKey): Protector {
+    const protector = new Protector(this.core, key, this.#forget);
+    this.#protectors.set(key, protector);
+    return protector;
+  }
+
+  #track(key: ObjectKey, selector: LabelSelector): void {
+    const { namespace, name } = partsOf(key);
+    const tracked = this.#index.track(namespace, name, selector);
+    assert(tracked.ok, "a selector that was compiled before");
+  }
+
+  #untrack(key: ObjectKey): void {
+    const { namespace, name } = partsOf(key);
+    this.#index.untrack(namespace, name);
+  }
+}

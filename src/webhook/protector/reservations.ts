@@ -1,0 +1,113 @@
+/**
+ * Reserves deletions of PodProtectors: gathers them into one batch for each PodProtector (src/retry-batch), which
+ * status-writer.ts executes, and records later what was admitted while a core took no writes.
+ */
+import {
+  createRetryBatch,
+  type RetryBatch,
+  type SubmitOutcome,
+  type RetryBatchObserver,
+} from "../../retry-batch/index.ts";
+import { type Clock, later, type MonotonicMs } from "../../util/clock.ts";
+import { type Rng } from "../../util/rng.ts";
+import { type Deletion } from "../deletion.ts";
+import { recordLate } from "../outage/late-records.ts";
+import { type Protector } from "./protector.ts";
+import { type ReservationResult, type StatusWriter } from "./status-writer.ts";
+
+export interface ReservationsOptions {
+  readonly writer: Pick<StatusWriter, "execute">;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  /** Wait before the first batch of an idle PodProtector. */
+  readonly coldStartDelayMs: number;
+  readonly observer: RetryBatchObserver<unknown>;
+}
+
+/** Until when a reservation is waited for. */
+export interface Patience {
+  readonly deadlineMonotonicMs: MonotonicMs;
+  /** Aborts when the caller has gone. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * A status write with 500 more buckets grows by 60 kB and takes etcd a few milliseconds more; beyond that, two writes
+ * are no slower.
+ */
+const batchSizeMax = 500;
+/** At 500 a batch and some 100 ms a write this is 2 s of waiting; a caller that would wait longer is better told at once. */
+const queuedPerKeyMax = 10_000;
+/** PodProtectors with deletions under way at once; a fleet has about as many workloads in all. */
+const keysMax = 100_000;
+/** As long as a review by default. */
+const recordTimeoutMs = 10_000;
+
+export class Reservations {
+  readonly #options: ReservationsOptions;
+  readonly #batch: RetryBatch<Deletion, ReservationResult, Protector>;
+  readonly #draining = new AbortController();
+
+  constructor(options: ReservationsOptions) {
+    const { clock, coldStartDelayMs, observer } = options;
+    this.#options = options;
+    this.#batch = createRetryBatch({
+      clock,
+      execute: async (protector: Protector, deletions: readonly Deletion[]) => {
+        const outcome = await options.writer.execute(protector, deletions);
+        if (protector.unrecorded.length > 0) void this.#recordLate(protector);
+        return outcome;
+      },
+      nextBatchDelayMs: (protector) => protector.writeDelayMs(),
+      coldStartDelayMs,
+      batchSizeMax,
+      queuedPerKeyMax,
+      keysMax,
+      observer,
+    });
+  }
+
+  /** Adds the deletion to the next batch of the PodProtector. Never rejects. */
+  async reserve(
+    protector: Protector,
+    deletion: Deletion,
+    { deadlineMonotonicMs, signal }: Patience,
+  ): Promise<SubmitOutcome<ReservationResult>> {
+    protector.hold();
+    try {
+      return await this.#batch.submit(protector, deletion, {
+        deadlineMonotonicMs,
+        ...(signal !== undefined && { signal }),
+      });
+    } finally {
+      protector.release();
+    }
+  }
+
+  /** The next batch of the PodProtector may be written sooner than it was planned. */
+  startSooner(protector: Protector): void {
+    this.#batch.hasten(protector);
+  }
+
+  /** Refuses further reservations and resolves when the running ones have ended. */
+  drain(): Promise<void> {
+    this.#draining.abort();
+    return this.#batch.drain();
+  }
+
+  async #recordLate(protector: Protector): Promise<void> {
+    if (protector.isBeingRecorded) return;
+    protector.isBeingRecorded = true;
+    protector.hold();
+    const { clock, rng } = this.#options;
+    const record = async (): Promise<void> => {
+      // Its batch records all that is not recorded yet.
+      const [deletion] = protector.unrecorded;
+      const deadlineMonotonicMs = later(clock.monotonicMs(), recordTimeoutMs);
+      if (deletion !== undefined) await this.reserve(protector, deletion, { deadlineMonotonicMs, signal: undefined });
+    };
+    await recordLate({ isOpen: () => protector.unrecorded.length > 0, record }, clock, rng, this.#draining.signal);
+    protector.isBeingRecorded = false;
+    protector.release();
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * Turns of several replicas that write one PodProtector (docs/decisions/0003-turns-of-writers.md). Writers that do not
+ * know of each other conflict: of three that all write as fast as they can, two write in vain, and a retry after a fixed
+ * time meets the next ones. But each sees the writes of the others on its watch. So a replica counts how many others
+ * wrote between two writes of its own: that many are its peers. When it has seen as many since its last write, it is its
+ * turn. That makes a ring without any message, in which no one conflicts and all get the same share.
+ *
+ * - A peer that has nothing to write is passed over: a replica that is n places behind in the ring waits n slots after
+ *   the last write that it saw.
+ * - A replica that met a conflict was overtaken by a write that it had not seen yet. It waits for the watch to show that
+ *   write, so that it need not ask for it, and tries again at once: a replica that the others do not count among their
+ *   peers yet wins soon, and then they do.
+ * - After a batch of several deletions the object rests for as long as the write took: more join the next batch, and
+ *   the others get between. On a real API server that halves the writes of one hot PodProtector and makes its reviews
+ *   faster, because what a write costs hardly depends on the batch.
+ * - An aggregator writes in its own time, about once a second, and is no peer. It is known by the counts that change
+ *   with each of its writes.
+ *
+ * All of this only decides when to write; what keeps the accounting right is the compare-and-swap. docs/performance.md
+ * has figures.
+ */
+import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
+import { type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
+import { type Clock, later, longAgo, type MonotonicMs } from "../../util/clock.ts";
+
+/** With more peers each would wait for a second and longer; beyond that a conflict is cheaper. */
+const peersMax = 8;
+/**
+ * Weight of the newest interval between two own writes in the number of peers. Down faster than up: a replica that counts
+ * too many lets the others pass, sees them pass, and would never find out.
+ */
+const newestWeight = { fewer: 0.5, more: 0.2 } as const;
+/** Peers are a whole number. The others' rare writes, such as a person's, do not make one more. */
+const ignoredShare = 0.15;
+/**
+ * A slot is long enough for a peer's write, one that takes longer than usual, and for the watch to show one and the
+ * other to the next: so many times an own write and the time until the watch shows it, within these.
+ */
+const slotsPerWrite = 4;
+const slotsPerLag = 2;
+const slotMsMin = 10;
+const slotMsMax = 100;
+/** An API server that is slow for another reason does not get faster by longer rests. */
+const restMsMax = 50;
+/** The turns of this replica at one object, from its first own write on. */
+export class WriteTurn {
+  readonly #clock: Clock;
+  /** Version of the last own write. */
+  #own: ResourceVersion;
+  /** Versions that others wrote since then; those that are not needed to tell whose turn it is are only counted. */
+  #later: readonly ResourceVersion[] = [];
+  #laterCount = 0;
+  /** Writes of others from before the last own one, which the watch delivered after it. */
+  #lateCount = 0;
+  /** Writes of others between two own ones, on average. */
+  #peers = 0;
+  /** The last write of a peer or of this replica, as far as it is known. */
+  #lastAt: MonotonicMs = longAgo;
+  /** After a conflict: how long to wait at most for the watch to show what was written instead. */
+  #overtakenUntil: MonotonicMs = longAgo;
+  /** Duration of an own write, on average. */
+  #writeMs: number;
+  /** How much later the watch shows an own write than the answer does, on average. */
+  #lagMs = 0;
+  /** When the answer to the last own write came. */
+  #answeredAt: MonotonicMs = longAgo;
+  /** The object rests until then. */
+  #restUntil: MonotonicMs = longAgo;
+  /** The counts of the last state that the watch has delivered, as a text. */
+  #counts: string | undefined;
+
+  /** The first own write was accepted as this version; `wrote` is called for it as for the others. */
+  constructor(clock: Clock, version: ResourceVersion, durationMs: number) {
+    this.#clock = clock;
+    this.#own = version;
+    this.#writeMs = durationMs;
+  }
+
+  /** Milliseconds until it is this replica's turn to write, if the others do nothing. */
+  delayMs(): number {
+    const now = this.#clock.monotonicMs();
+    const placesBehind = Math.ceil(this.#peers - ignoredShare) - this.#later.length;
+    const slotMs = Math.min(slotMsMax, Math.max(slotMsMin, this.#writeMs * slotsPerWrite + this.#lagMs * slotsPerLag));
+    const turn = placesBehind <= 0 ? this.#overtakenUntil : later(this.#lastAt, placesBehind * slotMs);
+    return Math.max(0, turn - now, this.#restUntil - now);
+  }
+
+  /** The watch has delivered this state. Returns true when `delayMs` may have changed. */
+  watched(version: ResourceVersion, cells: readonly CellStatus[]): boolean {
+    const counts = countsOf(cells);
+    const isCount = this.#counts !== undefined && this.#counts !== counts;
+    this.#counts = counts;
+    if (this.#own === version) {
+      this.#lagMs += (this.#clock.monotonicMs() - this.#answeredAt - this.#lagMs) * newestWeight.more;
+      return false;
+    }
+    if (compareResourceVersions(version, this.#own) < 0) {
+      if (!isCount) this.#lateCount += 1;
+      return false;
+    }
+    this.#overtakenUntil = longAgo;
+    if (isCount) return true;
+    this.#laterCount += 1;
+    if (this.#later.length < peersMax) this.#later = [...this.#later, version];
+    this.#lastAt = this.#clock.monotonicMs();
+    return true;
+  }
+
+  /** A write on top of the version `base` met a conflict. */
+  conflicted(base: ResourceVersion): void {
+    this.#lastAt = this.#clock.monotonicMs();
+    const isShown = this.#later.some((version) => compareResourceVersions(version, base) > 0);
+    if (!isShown) this.#overtakenUntil = later(this.#lastAt, this.#writeMs + this.#lagMs);
+  }
+
+  /** An own write, for a batch of `size` deletions, was accepted as this version. */
+  wrote(version: ResourceVersion, durationMs: number, size: number): void {
+    // The watch may have been faster than the answer, with this write and with later ones.
+    const after = this.#later.filter((one) => compareResourceVersions(one, version) > 0);
+    const own = this.#later.includes(version) ? 1 : 0;
+    const others = Math.min(peersMax, this.#laterCount - after.length - own + this.#lateCount);
+    this.#peers += (others - this.#peers) * (others < this.#peers ? newestWeight.fewer : newestWeight.more);
+    this.#writeMs += (durationMs - this.#writeMs) * newestWeight.more;
+    if (own === 1) this.#lagMs -= this.#lagMs * newestWeight.more;
+    this.#later = after;
+    this.#laterCount = after.length;
+    this.#lateCount = 0;
+    this.#own = version;
+    this.#lastAt = this.#clock.monotonicMs();
+    this.#answeredAt = this.#lastAt;
+    this.#overtakenUntil = longAgo;
+    this.#restUntil = size > 1 ? later(this.#lastAt, Math.min(restMsMax, this.#writeMs)) : longAgo;
+  }
+}
+
+/** Changes with each write of an aggregator, upstream's too. */
+function countsOf(cells: readonly CellStatus[]): string {
+  return cells
+    .map(({ aggregation }) => `${aggregation?.resourceVersion} ${aggregation?.lastEventTime} ${aggregation?.countedAt}`)
+    .join();
+}

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTestCore } from "../support/core.ts";
+
+test("a core is synced only when the handlers have processed the whole list", () => {
+  const { core, informer } = createTestCore();
+  assert.equal(core.isSynced(), false);
+  informer.error = "cannot list podprotectors: 403";
+  assert.match(core.unreadyReason() ?? "", /not synced yet: cannot list podprotectors: 403/);
+  informer.error = undefined;
+  informer.sync([]);
+  assert.equal(core.isSynced(), true);
+  assert.equal(core.unreadyReason(), undefined);
+});
+
+test("a core says how long its watch has been silent, and a broken watch is silent for ever", () => {
+  const { core, informer } = createTestCore();
+  informer.sync([]);
+  informer.silence = 7_000;
+  assert.equal(core.silentMs(), 7_000);
+  informer.error = "cannot watch podprotectors: connection refused";
+  assert.equal(core.silentMs(), Infinity);
+});
+
+test("a core is unready after five minutes of silence", () => {
+  const { core, informer } = createTestCore();
+  informer.sync([]);
+  informer.silence = 300_000;
+  assert.equal(core.unreadyReason(), undefined);
+  informer.silence = 300_001;
+  assert.match(core.unreadyReason() ?? "", /nothing heard from core/);
+});
+
+test("a core whose last known quota may be used stays ready, however silent it is", () => {
+  const { core, informer } = createTestCore({ isUnreadyWhenSilent: false });
+  informer.sync([]);
+  informer.silence = 3_600_000;
+  assert.equal(core.unreadyReason(), undefined);
+});

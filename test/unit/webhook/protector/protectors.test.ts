@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { annotations } from "../../../../src/api/v1alpha1/names.ts";
+import { silentLogger } from "../../../../src/util/logger.ts";
+import { objectKey } from "../../../../src/api/object-key.ts";
+import { Protectors } from "../../../../src/webhook/protector/protectors.ts";
+import { createTestCore } from "../support/core.ts";
+import { type Json, protector } from "../support/objects.ts";
+
+let version = 1;
+function versioned(object: Json, generation = 1): Json {
+  const metadata = { ...(object["metadata"] as Json), resourceVersion: String(version++), generation };
+  return { ...object, metadata };
+}
+
+function protectorsOver(objects: readonly Json[]) {
+  const { core, informer } = createTestCore();
+  let unusable = 0;
+  const protectors = new Protectors({
+    core,
+    logger: silentLogger,
+    onSooner: () => {},
+    onUnusable: () => void unusable++,
+  });
+  if (objects.length > 0) informer.sync(objects);
+  const matching = (namespace: string, labels: Record<string, string>) =>
+    protectors.matching(namespace, labels).map(({ key }) => key as string);
+  const get = (name: string) => protectors.get(objectKey("ns", name));
+  return { informer, protectors, matching, get, unusable: () => unusable };
+}
+
+test("a pod is matched with the PodProtectors of its namespace that count its labels, in the order of names", () => {
+  const { matching } = protectorsOver([
+    versioned(protector({ name: "b" })),
+    versioned(protector({ name: "a" })),
+    versioned(protector({ name: "c", namespace: "other" })),
+    versioned(protector({ name: "d", selector: { matchLabels: { app: "db" } } })),
+  ]);
+  assert.deepEqual(matching("ns", { app: "web", extra: "x" }), ["ns/a", "ns/b"]);
+  assert.deepEqual(matching("nowhere", { app: "web" }), []);
+});
+
+test("a pod is matched by the counting selector", () => {
+  const { matching } = protectorsOver([
+    versioned(
+      protector({ selector: { matchLabels: { app: "x" } }, aggregationSelector: { matchLabels: { app: "web" } } }),
+    ),
+  ]);
+  assert.deepEqual(matching("ns", { app: "web" }), ["ns/web"]);
+  assert.deepEqual(matching("ns", { app: "x" }), []);
+});
+
+test("edits of the selector, deletions and the generator's mark are followed", () => {
+  const { matching, informer } = protectorsOver([versioned(protector())]);
+  informer.sync([versioned(protector({ selector: { matchLabels: { app: "db" } } }), 2)]);
+  assert.deepEqual(matching("ns", { app: "web" }), []);
+  assert.deepEqual(matching("ns", { app: "db" }), ["ns/web"]);
+  informer.sync([versioned(protector({ annotations: { [annotations.released]: "" } }), 3)]);
+  assert.deepEqual(matching("ns", { app: "web" }), []);
+  informer.sync([versioned(protector(), 4)]);
+  assert.deepEqual(matching("ns", { app: "web" }), ["ns/web"]);
+  informer.sync([]);
+  assert.deepEqual(matching("ns", { app: "web" }), []);
+});
+
+test("what a PodProtector asked for before it became invalid stays in force, and is counted", () => {
+  const { matching, informer, get, unusable } = protectorsOver([versioned(protector())]);
+  const broken: Json[] = [
+    protector({ selector: { matchExpressions: [{ key: "app", operator: "Near", values: ["web"] }] } }),
+    protector({ selector: { matchExpressions: [{ key: "app", operator: "In" }] } }),
+    { ...protector(), status: { cells: [{ cellID: 7 }] } },
+    { ...protector(), spec: undefined },
+  ];
+  for (const [index, object] of broken.entries()) {
+    informer.sync([versioned(object, index + 2)]);
+    assert.equal(unusable(), index + 1);
+    assert.deepEqual(matching("ns", { app: "web" }), ["ns/web"]);
+    assert.equal(get("web")?.view?.protector.spec.minAvailable, 80);
+  }
+});
+
+test("a PodProtector that was never valid is found by what is valid of its selector", () => {
+  const matchExpressions = [
+    { key: "app", operator: "?" },
+    { key: "tier", operator: "Exists" },
+  ];
+  const { matching, get, unusable } = protectorsOver([
+    versioned(protector({ name: "a", selector: { matchExpressions } })),
+    versioned(protector({ name: "b" })),
+  ]);
+  assert.equal(unusable(), 1);
+  assert.match(get("a")?.unusable?.reason ?? "", /operator/);
+  assert.deepEqual(matching("ns", { app: "web" }), ["ns/b"]);
+  assert.deepEqual(matching("ns", { app: "web", tier: "front" }), ["ns/a", "ns/b"]);
+});
+
+test("a selector is compiled again only when the spec changed", () => {
+  const { informer, get } = protectorsOver([versioned(protector())]);
+  const compiled = get("web")?.view?.spec;
+  informer.sync([versioned(protector({ cells: [] }))]);
+  assert.equal(get("web")?.view?.spec, compiled);
+  informer.sync([versioned(protector({ minReadySeconds: 5 }), 2)]);
+  assert.notEqual(get("web")?.view?.spec.countedSpec, compiled?.countedSpec);
+});
+
+test("managedFields are not kept in memory", () => {
+  const object = versioned(protector());
+  (object["metadata"] as Json)["managedFields"] = [{ manager: "x" }];
+  const { get } = protectorsOver([object]);
+  assert.equal("managedFields" in (get("web")?.view?.protector.metadata ?? {}), false);
+});
+
+test("there are as many objects as PodProtectors, whatever happened to them", () => {
+  const { informer, protectors } = protectorsOver([versioned(protector({ name: "a" })), versioned(protector())]);
+  assert.equal(protectors.size, 2);
+  informer.sync([versioned({ ...protector(), spec: undefined })]);
+  assert.equal(protectors.size, 1, "an invalid one is there");
+  informer.sync([]);
+  assert.equal(protectors.size, 0);
+});
+
+test("an object that is in use outlives its PodProtector, and is the one of the next PodProtector of that name", () => {
+  const { informer, protectors, get } = protectorsOver([versioned(protector())]);
+  const held = get("web") ?? assert.fail();
+  held.hold();
+  informer.sync([]);
+  assert.equal(held.uid, undefined);
+  informer.sync([versioned(protector({ uid: "uid-2" }))]);
+  assert.equal(get("web"), held);
+  assert.equal(get("web")?.uid, "uid-2");
+  informer.sync([]);
+  assert.equal(protectors.size, 1);
+  held.release();
+  assert.equal(protectors.size, 0);
+});

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type ResourceVersion } from "../../../../src/api/resource-version.ts";
+import { type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
+import { WriteTurn } from "../../../../src/webhook/protector/write-turn.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
+
+const writeMs = 10;
+/** Four times the time of a write. */
+const slotMs = 40;
+/** The cells after a write of a webhook: the counts are as before. */
+const peerWrite: readonly CellStatus[] = countedAt("1000");
+
+function countedAt(version: string): readonly CellStatus[] {
+  const resourceVersion = version as ResourceVersion;
+  return [{ cellID: "c1", aggregation: { totalReplicas: 9, availableReplicas: 9, resourceVersion } }];
+}
+
+function version(number: number): ResourceVersion {
+  return String(number) as ResourceVersion;
+}
+
+/**
+ * A replica that has written `rounds` times, each time after `peers` writes of others, the last time just now as the
+ * version `last`.
+ */
+function replica({ peers, rounds = 20 }: { readonly peers: number; readonly rounds?: number }) {
+  const clock = createVirtualClock();
+  const turn = new WriteTurn(clock, version(1000), writeMs);
+  let last = 1000;
+  for (let round = 0; round < rounds; round += 1) {
+    for (let peer = 0; peer < peers; peer += 1) turn.watched(version(++last), peerWrite);
+    turn.wrote(version(++last), writeMs, 1);
+  }
+  return { clock, turn, last, delayMs: () => turn.delayMs() };
+}
+
+test("it is always the turn of a replica that is alone", () => {
+  assert.equal(replica({ peers: 0 }).delayMs(), 0);
+  assert.equal(new WriteTurn(createVirtualClock(), version(1), writeMs).delayMs(), 0);
+});
+
+test("a turn comes when as many others have written as there are peers", () => {
+  const { turn, last, delayMs } = replica({ peers: 2 });
+  assert.equal(delayMs(), 2 * slotMs);
+  assert.equal(turn.watched(version(last + 1), peerWrite), true);
+  assert.equal(delayMs(), slotMs);
+  turn.watched(version(last + 2), peerWrite);
+  assert.equal(delayMs(), 0);
+});
+
+test("a peer that writes nothing is passed over, a slot for each place", async () => {
+  const { clock, turn, last, delayMs } = replica({ peers: 2 });
+  await clock.advance(15);
+  assert.equal(delayMs(), 2 * slotMs - 15);
+  turn.watched(version(last + 1), peerWrite);
+  await clock.advance(15);
+  assert.equal(delayMs(), slotMs - 15);
+  await clock.advance(25);
+  assert.equal(delayMs(), 0);
+});
+
+test("each place gets more time where the watch is late", async () => {
+  const { clock, turn, last, delayMs } = replica({ peers: 1 });
+  for (let round = 1; round <= 40; round += 1) {
+    turn.watched(version(last + 2 * round - 1), peerWrite);
+    turn.wrote(version(last + 2 * round), writeMs, 1);
+    await clock.advance(20);
+    turn.watched(version(last + 2 * round), peerWrite);
+  }
+  assert.equal(Math.round(delayMs()), slotMs + 2 * 20 - 20);
+});
+
+test("a peer that is gone is forgotten after three writes", () => {
+  const { turn, last, delayMs } = replica({ peers: 1 });
+  for (let own = 1; own <= 2; own += 1) turn.wrote(version(last + own), writeMs, 1);
+  assert.equal(delayMs(), slotMs);
+  turn.wrote(version(last + 3), writeMs, 1);
+  assert.equal(delayMs(), 0);
+});
+
+test("an aggregator is no peer, however often it writes", () => {
+  const { turn, last, delayMs } = replica({ peers: 0 });
+  turn.watched(version(last), peerWrite);
+  for (let round = 1; round <= 10; round += 1) {
+    assert.equal(turn.watched(version(last + 2 * round - 1), countedAt(`${2000 + round}`)), true);
+    turn.wrote(version(last + 2 * round), writeMs, 1);
+    turn.watched(version(last + 2 * round), countedAt(`${2000 + round}`));
+  }
+  assert.equal(delayMs(), 0);
+});
+
+test("a turn comes after a conflict when the watch shows what was written instead, or after the time of a write", async () => {
+  const { clock, turn, last, delayMs } = replica({ peers: 0 });
+  turn.conflicted(version(last));
+  assert.equal(delayMs(), writeMs);
+  turn.watched(version(last + 1), peerWrite);
+  assert.equal(delayMs(), 0);
+  turn.conflicted(version(last + 1));
+  await clock.advance(writeMs);
+  assert.equal(delayMs(), 0);
+  turn.watched(version(last + 3), peerWrite);
+  turn.conflicted(version(last + 2));
+  assert.equal(delayMs(), 0);
+});
+
+test("no own write is taken for another's, also when the watch is faster than the answer", () => {
+  const { turn, last, delayMs } = replica({ peers: 0 });
+  for (let own = last + 1; own < last + 10; own += 1) {
+    turn.watched(version(own), peerWrite);
+    turn.wrote(version(own), writeMs, 1);
+    assert.equal(turn.watched(version(own), peerWrite), false);
+  }
+  assert.equal(delayMs(), 0);
+});
+
+test("a write of another that the watch delivered late is counted", () => {
+  const { turn, last, delayMs } = replica({ peers: 0 });
+  for (let round = 1; round <= 10; round += 1) {
+    turn.wrote(version(last + 2 * round), writeMs, 1);
+    turn.watched(version(last + 2 * round - 1), peerWrite);
+  }
+  assert.equal(delayMs(), slotMs);
+});
+
+test("a write of another that the watch delivered before the answer to an earlier own one is counted", () => {
+  const { turn, last, delayMs } = replica({ peers: 1 });
+  turn.watched(version(last + 2), peerWrite);
+  turn.wrote(version(last + 1), writeMs, 1);
+  assert.equal(delayMs(), 0);
+});
+
+test("no turn is waited for longer than 800 ms, however many write and however slowly", () => {
+  const clock = createVirtualClock();
+  const turn = new WriteTurn(clock, version(1050), 60_000);
+  for (let number = 1; number < 1000; number += 1) {
+    if (number % 50 === 0) turn.wrote(version(1000 + number), 60_000, 1);
+    else turn.watched(version(1000 + number), peerWrite);
+  }
+  turn.wrote(version(3000), 60_000, 1);
+  assert.equal(turn.delayMs(), 800);
+});
+
+test("the object rests after a batch of several, as long as the write took and 50 ms at most", async () => {
+  const { clock, turn, last, delayMs } = replica({ peers: 0 });
+  turn.wrote(version(last + 1), writeMs, 2);
+  assert.equal(delayMs(), writeMs);
+  await clock.advance(writeMs);
+  assert.equal(delayMs(), 0);
+  turn.wrote(version(last + 2), writeMs, 1);
+  assert.equal(delayMs(), 0);
+  turn.wrote(version(last + 3), 1000, 2);
+  assert.equal(delayMs(), 50);
+});
