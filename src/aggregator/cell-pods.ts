@@ -5,7 +5,7 @@
 import { type ObjectKey } from "../api/object-key.ts";
 import { type PodRecord } from "../api/pod.ts";
 import { type ResourceVersion } from "../api/resource-version.ts";
-import { type Snapshot } from "../accounting/settle/snapshot.ts";
+import { type Snapshot } from "../accounting/settle/settlement.ts";
 import { type SyncTime } from "../accounting/settle/sync-time.ts";
 import { digestOfUID } from "../accounting/history/uid-digest.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";

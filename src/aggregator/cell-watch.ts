@@ -7,7 +7,7 @@
  */
 import { type PodRecord } from "../api/pod.ts";
 import { type ResourceVersion } from "../api/resource-version.ts";
-import { type Snapshot } from "../accounting/settle/snapshot.ts";
+import { type Snapshot } from "../accounting/settle/settlement.ts";
 import { type SyncTime } from "../accounting/settle/sync-time.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { type Clock, type EpochMicros, type MonotonicMs } from "../util/clock.ts";

@@ -15,7 +15,7 @@ import { CellMemory, type OwnAggregation } from "../accounting/count/cell-memory
 import { countedSpec } from "../accounting/count/counted-spec.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { assertNever } from "../util/assert.ts";
-import { type MonotonicMs } from "../util/clock.ts";
+import { later, type MonotonicMs } from "../util/clock.ts";
 
 /** What bears on first counts; the reasons are in `#firstCounts`. */
 type FirstCountsEvent = "watched" | "relisted" | "readLive" | "workerReset";
@@ -175,7 +175,7 @@ export class ProtectorState {
       case "workerReset": {
         // What is recorded was seen before pods are listed again, and that list is a barrier.
         const spec = this.countedSpec();
-        if (spec !== undefined) this.memory.firstCountsSince(spec, nowMs - 1, recorded);
+        if (spec !== undefined) this.memory.firstCountsSince(spec, later(nowMs, -1), recorded);
         return;
       }
       default:

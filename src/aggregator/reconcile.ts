@@ -4,10 +4,10 @@ import { planCell } from "../accounting/count/cell-plan.ts";
 import { countPods } from "../accounting/count/pod-counts.ts";
 import { type FenceRegistry } from "../accounting/settle/fence-registry.ts";
 import { type SettlementConfig } from "../accounting/settle/settlement.ts";
-import { type Snapshot } from "../accounting/settle/snapshot.ts";
+import { type Snapshot } from "../accounting/settle/settlement.ts";
 import { type SyncTime } from "../accounting/settle/sync-time.ts";
 import { assert, assertNever } from "../util/assert.ts";
-import { type Clock, type EpochMicros, later, type MonotonicMs } from "../util/clock.ts";
+import { type Clock, earlierOf, type EpochMicros, later, type MonotonicMs } from "../util/clock.ts";
 import { type Outcome } from "../work-queue/index.ts";
 import { type CellWriter } from "./cell-writer.ts";
 import { type ProtectorState } from "./protector-state.ts";
@@ -76,9 +76,9 @@ export async function reconcileProtector(
   const untilAvailableMs = census.nextAvailableAt === undefined ? undefined : (census.nextAvailableAt - now) / 1000;
   const untilWakeMs = settlement.wakeAtMs === undefined ? undefined : settlement.wakeAtMs - nowMs;
   const waits: Pass = {
-    outcome: doneUntil(least(untilAvailableMs, untilWakeMs)),
+    outcome: doneUntil(earlierOf(untilAvailableMs, untilWakeMs)),
     waitsForEvent: settlement.buckets.length > 0,
-    barrierFromMs: settlement.barrierFromMs as MonotonicMs | undefined,
+    barrierFromMs: settlement.barrierFromMs,
     fence: settlement.fence,
     isObsolete: false,
   };
@@ -92,12 +92,12 @@ export async function reconcileProtector(
       return {
         ...waits,
         waitsForEvent: true,
-        barrierFromMs: least(later(sinceMs, config.settlementFenceDelayMs), waits.barrierFromMs),
+        barrierFromMs: earlierOf(later(sinceMs, config.settlementFenceDelayMs), waits.barrierFromMs),
         isObsolete: snapshot.barrierSentAtMs > sinceMs,
       };
     }
     case "barrier":
-      return { ...waits, barrierFromMs: least(plan.fromMs as MonotonicMs, waits.barrierFromMs) };
+      return { ...waits, barrierFromMs: earlierOf(plan.fromMs, waits.barrierFromMs) };
     case "write": {
       const outcome = await tools.writer.write(state, plan.cell, settlement.settled, signal);
       return outcome.kind === "done" ? waits : { ...waits, outcome };
@@ -109,9 +109,4 @@ export async function reconcileProtector(
 
 function doneUntil(requeueAfterMs: number | undefined): Outcome {
   return requeueAfterMs === undefined ? { kind: "done" } : { kind: "done", requeueAfterMs };
-}
-
-function least<T extends number>(a: T | undefined, b: T | undefined): T | undefined {
-  if (a === undefined) return b;
-  return b === undefined || a < b ? a : b;
 }

@@ -5,7 +5,7 @@
 import { type ObjectKey, objectKey } from "./object-key.ts";
 import * as v from "valibot";
 import { parseResourceVersion, type ResourceVersion } from "./resource-version.ts";
-import { stringMap } from "./string-map.ts";
+import { requirementFields, selectorFields, stringMap } from "./label-schema.ts";
 import { type LabelSelector } from "./v1alpha1/pod-protector.ts";
 
 /** An absolute number, or a percentage such as "25%". */
@@ -48,18 +48,7 @@ const deployment = v.object({
   spec: v.object({
     replicas: v.optional(v.number()),
     minReadySeconds: v.optional(v.number(), 0),
-    selector: v.object({
-      matchLabels: v.optional(stringMap),
-      matchExpressions: v.optional(
-        v.array(
-          v.object({
-            key: v.string(),
-            operator: v.picklist(["In", "NotIn", "Exists", "DoesNotExist"]),
-            values: v.optional(v.array(v.string())),
-          }),
-        ),
-      ),
-    }),
+    selector: v.object(selectorFields(v.object(requirementFields))),
     strategy: v.optional(
       v.object({
         type: v.optional(v.string()),

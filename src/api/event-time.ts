@@ -3,7 +3,7 @@
  * least as far. Each reader trusts other fields; accounting/settle/sync-time.ts says which algorithm uses which. Times
  * may be texts (JSON) or Dates (protobuf).
  */
-import { type EpochMicros } from "../util/clock.ts";
+import { type EpochMicros, laterOf } from "../util/clock.ts";
 import { asList, asObject, type Json } from "./json.ts";
 import { parseTime } from "./micro-time.ts";
 import { annotations } from "./v1alpha1/names.ts";
@@ -14,7 +14,7 @@ export type ReadEventTime = (metadata: Json, status: Json | undefined) => EpochM
 /** The newest of creation, request of the deletion, touch of the update-trigger, and managedFields times. */
 export const readManagedFieldsTime: ReadEventTime = (metadata) => {
   let newest = readOwnTime(metadata);
-  for (const entry of asList(metadata["managedFields"])) newest = later(newest, parseTime(asObject(entry)?.["time"]));
+  for (const entry of asList(metadata["managedFields"])) newest = laterOf(newest, parseTime(asObject(entry)?.["time"]));
   return newest;
 };
 
@@ -26,8 +26,8 @@ export const readStatusTime: ReadEventTime = (metadata, status) => {
   let newest = readOwnTime(metadata);
   for (const item of asList(status?.["conditions"])) {
     const condition = asObject(item);
-    newest = later(newest, parseTime(condition?.["lastTransitionTime"]));
-    newest = later(newest, parseTime(condition?.["lastProbeTime"]));
+    newest = laterOf(newest, parseTime(condition?.["lastTransitionTime"]));
+    newest = laterOf(newest, parseTime(condition?.["lastProbeTime"]));
   }
   return newest;
 };
@@ -43,15 +43,10 @@ export function annotationTimeReader(key: string): ReadEventTime {
 function readOwnTime(metadata: Json): EpochMicros | undefined {
   const created = parseTime(metadata["creationTimestamp"]);
   const touched = parseTime(asObject(metadata["annotations"])?.[annotations.updateTriggerTime]);
-  const newest = later(created, touched);
+  const newest = laterOf(created, touched);
   // deletionTimestamp is the time of the request plus the grace period, so it lies in the future.
   const deletion = parseTime(metadata["deletionTimestamp"]);
   const graceSeconds = metadata["deletionGracePeriodSeconds"];
   if (deletion === undefined || typeof graceSeconds !== "number") return newest;
-  return later(newest, (deletion - graceSeconds * 1_000_000) as EpochMicros);
-}
-
-function later(a: EpochMicros | undefined, b: EpochMicros | undefined): EpochMicros | undefined {
-  if (a === undefined) return b;
-  return b === undefined || b <= a ? a : b;
+  return laterOf(newest, (deletion - graceSeconds * 1_000_000) as EpochMicros);
 }

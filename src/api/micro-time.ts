@@ -2,6 +2,7 @@
  * Kubernetes MicroTime and Time texts. JavaScript's Date has milliseconds only, and losing the microseconds that a Go
  * component wrote would flip comparisons, so times are integers of microseconds (EpochMicros).
  */
+import { assert } from "../util/assert.ts";
 import { type EpochMicros } from "../util/clock.ts";
 
 const rfc3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/;
@@ -30,9 +31,37 @@ function microsOf(wholeMs: number, micros: number): EpochMicros | undefined {
   return (wholeMs * 1000 + micros) as EpochMicros;
 }
 
-/** Writes a MicroTime: six fractional digits and Z, as Kubernetes does. */
-export function formatMicroTime(time: EpochMicros): string {
+declare const microTime: unique symbol;
+/**
+ * An RFC 3339 time as Kubernetes writes a MicroTime: UTC, six fractional digits, Z. Every moment has exactly one such
+ * text, so moments compare as texts: with ===, < and >.
+ */
+export type MicroTime = string & { readonly [microTime]: true };
+
+const days = [
+  String.raw`(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])`,
+  String.raw`(?:0[13-9]|1[0-2])-(?:29|30)`,
+  String.raw`(?:0[13578]|1[02])-31`,
+].join("|");
+/** Nearly every time is written like this already. Days that only some years have are left to `parseTime`. */
+const wellFormed = new RegExp(String.raw`^\d{4}-(?:${days})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$`);
+
+/** The time that `parseTime` reads, in Kubernetes' own form; undefined when there is none. */
+export function readMicroTime(text: string): MicroTime | undefined {
+  if (wellFormed.test(text)) return text as MicroTime;
+  const time = parseTime(text);
+  return time === undefined ? undefined : formatMicroTime(time);
+}
+
+/** `time` must lie in the years 0 to 9999. */
+export function formatMicroTime(time: EpochMicros): MicroTime {
   const micros = ((time % 1_000_000) + 1_000_000) % 1_000_000;
   const seconds = new Date((time - micros) / 1000).toISOString().slice(0, 19);
-  return `${seconds}.${String(micros).padStart(6, "0")}Z`;
+  return `${seconds}.${String(micros).padStart(6, "0")}Z` as MicroTime;
+}
+
+export function epochMicrosOf(time: MicroTime): EpochMicros {
+  const micros = parseTime(time);
+  assert(micros !== undefined, "a MicroTime is a time");
+  return micros;
 }

@@ -4,10 +4,11 @@
  */
 import { FAILSAFE_SCHEMA, load, YAMLException } from "js-yaml";
 import * as v from "valibot";
-import { stringMap } from "../api/string-map.ts";
+import { stringMap } from "../api/label-schema.ts";
 import { flagNames, isFlagName, type FlagName } from "./flag-table.ts";
 import { Problem, unknownName } from "./problem.ts";
 import { quote, type FlagInput } from "./value-type.ts";
+import { messageOf } from "../util/error-message.ts";
 
 /** The limit of a ConfigMap, which is where such a file usually comes from. */
 const fileBytesMax = 1024 * 1024;
@@ -29,7 +30,7 @@ export function readConfigFile(path: string, readFile: ReadFile): Map<FlagName, 
       const line = error.mark === undefined ? "" : ` in line ${error.mark.line + 1}`;
       return new Problem(`file ${quote(path)} is not valid YAML: ${error.reason}${line}`);
     }
-    const [reason = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+    const [reason = ""] = messageOf(error).split("\n");
     return new Problem(`cannot read --config=${quote(path)}: ${reason}`);
   }
   return readDocument(path, document);

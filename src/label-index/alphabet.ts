@@ -31,12 +31,6 @@ export class Alphabet {
   readonly #keys = new Map<string, KeyLetters>();
   /** Never reused: 2^53 letters outlast every process. */
   #nextNumber = 0;
-  #size = 0;
-
-  /** Number of letters in use. */
-  get size(): number {
-    return this.#size;
-  }
 
   /** The word of `letters`, which must be distinct. Each call needs a `release` of the same letters. */
   acquire(letters: readonly Letter[]): Word {
@@ -50,7 +44,6 @@ export class Alphabet {
       const counted = value === undefined ? entry?.exists : entry?.values.get(value);
       assert(entry !== undefined && counted !== undefined, "released a letter that is not in use");
       if (--counted.uses > 0) continue;
-      this.#size--;
       if (value === undefined) entry.exists = undefined;
       else entry.values.delete(value);
       if (entry.exists === undefined && entry.values.size === 0) this.#keys.delete(key);
@@ -79,7 +72,6 @@ export class Alphabet {
     let counted = value === undefined ? entry.exists : entry.values.get(value);
     if (counted === undefined) {
       counted = { number: this.#nextNumber++, uses: 0 };
-      this.#size++;
       if (value === undefined) entry.exists = counted;
       else entry.values.set(value, counted);
     }

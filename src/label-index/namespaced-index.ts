@@ -7,11 +7,9 @@ export interface NamespacedIndex<Item, Query, Tracked> {
   untrack(namespace: string, name: string): boolean;
   /** The names within `namespace`. */
   query(namespace: string, query: Query): string[];
-  /** Namespaces with at least one tracked name; others cost no memory. */
-  readonly namespaceCount: number;
 }
 
-/** `createIndex` makes the index of a namespace when its first name is tracked. */
+/** `createIndex` makes the index of a namespace when its first name is tracked; a namespace without names has none. */
 export function createNamespacedIndex<Item, Query, Tracked>(
   createIndex: () => LabelIndex<Item, Query, Tracked>,
 ): NamespacedIndex<Item, Query, Tracked> {
@@ -32,8 +30,5 @@ export function createNamespacedIndex<Item, Query, Tracked>(
       return existed;
     },
     query: (namespace, query) => indexes.get(namespace)?.query(query) ?? [],
-    get namespaceCount() {
-      return indexes.size;
-    },
   };
 }

@@ -14,12 +14,6 @@ interface Node<Item> {
 /** An item may stand under several words; each word holds it at most once. */
 export class SetTrie<Item> {
   readonly #root: Node<Item> = { children: undefined, items: undefined };
-  #nodeCount = 1;
-
-  /** Number of nodes, the root included: what the trie costs in memory. */
-  get nodeCount(): number {
-    return this.#nodeCount;
-  }
 
   add(word: Word, item: Item): void {
     let node = this.#root;
@@ -29,7 +23,6 @@ export class SetTrie<Item> {
       if (child === undefined) {
         child = { children: undefined, items: undefined };
         node.children.set(letter, child);
-        this.#nodeCount++;
       }
       node = child;
     }
@@ -52,7 +45,6 @@ export class SetTrie<Item> {
       const parent = path[depth - 1]!;
       parent.children!.delete(word[depth - 1]!);
       if (parent.children!.size === 0) parent.children = undefined;
-      this.#nodeCount--;
     }
   }
 

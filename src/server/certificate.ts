@@ -9,6 +9,7 @@ import { createSecureContext } from "node:tls";
 import { StartError } from "../lifecycle/component.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
+import { messageOf } from "../util/error-message.ts";
 
 export interface CertificateFiles {
   /** PEM, the chain with the leaf first. */
@@ -102,8 +103,4 @@ function readPem(file: string): string {
   } catch (error) {
     throw new StartError(`cannot read the certificate or key file ${file}: ${messageOf(error)}`, { cause: error });
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

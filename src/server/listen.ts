@@ -12,6 +12,7 @@ import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { loadCertificate, watchCertificate, type Certificate, type CertificateFiles } from "./certificate.ts";
 import { checkClients, type ClientAuth, type ClientRejection } from "./client-auth.ts";
+import { messageOf } from "../util/error-message.ts";
 
 export interface ListenOptions {
   /** The name of the server, for messages: "webhook". */
@@ -188,7 +189,7 @@ function bindTo(server: Server | https.Server, host: string, port: number): Prom
 }
 
 function bindError({ name, bindAddress, port, portFlag }: ListenOptions, error: unknown): StartError {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   const host = bindAddress.includes(":") ? `[${bindAddress}]` : bindAddress;
   return new StartError(`${name} cannot listen on ${host}:${port} (--${portFlag}): ${reason}`, { cause: error });
 }

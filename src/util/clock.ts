@@ -22,6 +22,20 @@ export function later(moment: MonotonicMs, durationMs: number): MonotonicMs {
   return (moment + durationMs) as MonotonicMs;
 }
 
+/** The smaller of two moments, or of two durations; undefined counts as never. */
+export function earlierOf<T extends number>(a: T | undefined, b: T | undefined): T | undefined {
+  if (a === undefined) return b;
+  return b === undefined || a <= b ? a : b;
+}
+
+/** The larger of two moments, or of two durations; undefined counts as before everything. */
+export function laterOf<T extends number>(a: T, b: T | undefined): T;
+export function laterOf<T extends number>(a: T | undefined, b: T | undefined): T | undefined;
+export function laterOf<T extends number>(a: T | undefined, b: T | undefined): T | undefined {
+  if (a === undefined) return b;
+  return b === undefined || b <= a ? a : b;
+}
+
 /** A pending timer. */
 export interface Timer {
   /** Stops the timer; does nothing when it has fired or was cancelled. */

@@ -61,8 +61,6 @@ export interface WorkQueue<K> {
   add(key: K): boolean;
   /** Queues `key` in `delayMs`, or when an earlier wait of the key ends; as `add` when that is not positive. */
   addAfter(key: K, delayMs: number): boolean;
-  /** Keys that could be processed now, without those being processed and those that wait for a moment. */
-  readonly length: number;
   /** Keys in memory, at most `keysMax`: those that could be processed, wait for a moment, or are being processed. */
   readonly size: number;
   /**
@@ -101,7 +99,6 @@ class Queue<K> implements WorkQueue<K> {
   /** First in, first out: a linked list through `next`. */
   #first: Entry<K> | undefined;
   #last: Entry<K> | undefined;
-  #length = 0;
   #processingCount = 0;
   /** Set while the queue runs. */
   #run: { readonly signal: AbortSignal; readonly stopped: () => void } | undefined;
@@ -112,10 +109,6 @@ class Queue<K> implements WorkQueue<K> {
     assert(options.concurrency >= 1, "the concurrency of a work queue is at least 1");
     this.#options = options;
     this.#keysMax = options.keysMax ?? keysMaxDefault;
-  }
-
-  get length(): number {
-    return this.#length;
   }
 
   get size(): number {
@@ -190,7 +183,6 @@ class Queue<K> implements WorkQueue<K> {
     if (this.#last === undefined) this.#first = entry;
     else this.#last.next = entry;
     this.#last = entry;
-    this.#length++;
   }
 
   #dequeue(): Entry<K> | undefined {
@@ -200,7 +192,6 @@ class Queue<K> implements WorkQueue<K> {
     if (entry.next === undefined) this.#last = undefined;
     entry.next = undefined;
     entry.isQueued = false;
-    this.#length--;
     return entry;
   }
 

@@ -1,9 +1,11 @@
 /**
  * What must hold for the steady PodProtectors of an episode, whatever else is sent: no more deletions are allowed than
  * their quota, each is held by a status write, each refusal is true, and nobody else's state is touched. Shares no code
- * with the decision but the digests.
+ * with the decision but the digests and the parsers of versions and times.
  */
 import { isDeepStrictEqual } from "node:util";
+import { parseTime } from "../../src/api/micro-time.ts";
+import { parseResourceVersion } from "../../src/api/resource-version.ts";
 import { annotations } from "../../src/api/v1alpha1/names.ts";
 import { type LabelSelector } from "../../src/api/v1alpha1/pod-protector.ts";
 import { digestOfUID, unpackDigests } from "../../src/accounting/history/uid-digest.ts";
@@ -101,7 +103,7 @@ export class SteadyRules {
     if (growth < 0 && !hasTwins(cellsBefore)) this.#problem(key, `a write takes ${-growth} admissions away`);
     for (const { cellID, aggregation } of cellsBefore) {
       const written = cellsAfter.find((cell) => cell.cellID === cellID);
-      if (!isDeepStrictEqual(withoutProto(written?.aggregation), withoutProto(aggregation)))
+      if (!isDeepStrictEqual(saidBy(written?.aggregation), saidBy(aggregation)))
         this.#problem(key, `a write changes counts of ${cellID}`);
     }
     const uids = [...new Set([...this.#sure.keys(), ...this.#unsure])];
@@ -194,9 +196,24 @@ function cellsOf(object: Json): readonly Cell[] {
   return (object as unknown as Partial<Protector>).status?.cells ?? [];
 }
 
-/** A field of this name is not kept; no CRD lets one pass. */
-function withoutProto(counts: object | undefined): unknown {
-  return counts && Object.entries(counts).filter(([key]) => key !== "__proto__");
+/** How the fields of counts that are no numbers are read. */
+const readersOf: Readonly<Record<string, (value: unknown) => unknown>> = {
+  // A field of this name is not kept; no CRD lets one pass.
+  ["__proto__"]: () => undefined,
+  resourceVersion: parseResourceVersion,
+  lastEventTime: parseTime,
+  countedAt: parseTime,
+  recountedAt: parseTime,
+};
+
+/** What counts say: malformed versions and times say nothing, and a moment can be written in several ways. */
+function saidBy(counts: object | undefined): unknown {
+  return (
+    counts &&
+    Object.entries(counts)
+      .map(([key, value]) => [key, Object.hasOwn(readersOf, key) ? readersOf[key]?.(value) : value] as const)
+      .filter(([, value]) => value !== undefined)
+  );
 }
 
 function weightOf(cells: readonly Cell[]): number {

@@ -2,6 +2,8 @@
  * PodProtectors that the CRD must accept or refuse. The unit tests try the schema on them; `make e2e` may send them to
  * a real API server (`dryRun=All`), which evaluates the rules as well.
  */
+import type { MicroTime } from "../../src/api/micro-time.ts";
+import type { ResourceVersion } from "../../src/api/resource-version.ts";
 import type { PodProtectorSpec, PodProtectorStatus } from "../../src/api/v1alpha1/pod-protector.ts";
 
 export interface CrdCase {
@@ -34,7 +36,7 @@ const expression = (requirement: object): unknown => ({ ...plainSpec, selector: 
 const config = (admissionHistoryConfig: object): unknown => ({ ...plainSpec, admissionHistoryConfig });
 
 const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: -3 };
-const time = "2026-11-20T12:00:00.123456Z";
+const time = "2026-11-20T12:00:00.123456Z" as MicroTime;
 
 /** As a Go webhook and aggregator write it: a single and a compacted bucket, an empty cell. */
 const goStatus: PodProtectorStatus = {
@@ -64,13 +66,21 @@ const extendedStatus: PodProtectorStatus = {
         totalReplicas: 3,
         availableReplicas: 3,
         initializedReplicas: 3,
-        resourceVersion: "123",
+        resourceVersion: "123" as ResourceVersion,
         countedAt: time,
         recountedAt: time,
         countedSpec: "abc",
       },
       admissionHistory: {
-        buckets: [{ startTime: time, endTime: time, counter: 2000, podResourceVersion: "99", podUIDDigests: digests }],
+        buckets: [
+          {
+            startTime: time,
+            endTime: time,
+            counter: 2000,
+            podResourceVersion: "99" as ResourceVersion,
+            podUIDDigests: digests,
+          },
+        ],
       },
     },
   ],

@@ -38,11 +38,13 @@ const schemaOf = (definition: Crd): Schema => definition.spec.versions[0].schema
 /** The fields of a type, by name; the compiler refuses a list that misses one or has one too many. */
 type Fields<T> = T extends readonly (infer Element)[]
   ? Fields<Element>
-  : T extends object
-    ? string extends keyof T
-      ? "map"
-      : { readonly [K in keyof T]-?: Fields<NonNullable<T[K]>> }
-    : "leaf";
+  : T extends string
+    ? "leaf"
+    : T extends object
+      ? string extends keyof T
+        ? "map"
+        : { readonly [K in keyof T]-?: Fields<NonNullable<T[K]>> }
+      : "leaf";
 
 const selector = { matchLabels: "map", matchExpressions: { key: "leaf", operator: "leaf", values: "leaf" } } as const;
 const specFields: Fields<PodProtectorSpec> = {

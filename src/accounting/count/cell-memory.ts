@@ -2,21 +2,20 @@
  * What an aggregator remembers of its own writes to one PodProtector (design 2.4, 2.5). Lost on a restart, which makes
  * things later, never wrong.
  */
-import { compareResourceVersions, parseResourceVersion } from "../../api/resource-version.ts";
-import { parseTime } from "../../api/micro-time.ts";
+import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Aggregation } from "../../api/v1alpha1/pod-protector.ts";
+import { type MonotonicMs } from "../../util/clock.ts";
 import { type PodCounts } from "./pod-counts.ts";
-import { isRecountedSince } from "./recount.ts";
 
 /** Counts of ours: none of them is left out. */
 export type OwnAggregation = Aggregation & PodCounts;
 
 export class CellMemory {
   #written: OwnAggregation | undefined;
-  #firstCounts: { readonly state: string; readonly sinceMs: number } | undefined;
-  #restoredSinceMs: number | undefined;
+  #firstCounts: { readonly state: string; readonly sinceMs: MonotonicMs } | undefined;
+  #restoredSinceMs: MonotonicMs | undefined;
   /** A recorded version of a worker history that no longer exists. */
-  #obsoleteVersion: string | undefined;
+  #obsoleteVersion: ResourceVersion | undefined;
 
   /**
    * The recorded aggregation as it has to be read: when a Go component's write stripped the extensions from exactly the
@@ -48,9 +47,9 @@ export class CellMemory {
    * Looks at a state that is certainly newer than our last write (a live GET, or an event above it). When its recorded
    * version is below what we wrote, the core was restored from an older state, or another aggregator has recounted.
    */
-  checkRestored(recorded: Aggregation | undefined, nowMs: number): boolean {
-    const own = parseResourceVersion(this.#written?.resourceVersion);
-    const theirs = parseResourceVersion(recorded?.resourceVersion);
+  checkRestored(recorded: Aggregation | undefined, nowMs: MonotonicMs): boolean {
+    const own = this.#written?.resourceVersion;
+    const theirs = recorded?.resourceVersion;
     if (own === undefined || theirs === undefined || compareResourceVersions(theirs, own) >= 0) return false;
     if (isRecountedSince(this.#written, recorded)) return false;
     this.restored(nowMs);
@@ -60,11 +59,11 @@ export class CellMemory {
   /**
    * The core was restored: counts are written again only after a settle window and a barrier, and then unconditionally.
    */
-  restored(nowMs: number): void {
+  restored(nowMs: MonotonicMs): void {
     this.#restoredSinceMs ??= nowMs;
   }
 
-  get restoredSinceMs(): number | undefined {
+  get restoredSinceMs(): MonotonicMs | undefined {
     return this.#restoredSinceMs;
   }
 
@@ -79,7 +78,7 @@ export class CellMemory {
    * Since when first counts of this spec have been wanted over this recorded state. Other counts mean that another
    * aggregator wrote meanwhile, and the snapshot has to be newer than that as well.
    */
-  firstCountsSince(countedSpec: string, nowMs: number, recorded?: Aggregation): number {
+  firstCountsSince(countedSpec: string, nowMs: MonotonicMs, recorded?: Aggregation): MonotonicMs {
     const state = JSON.stringify([countedSpec, recorded]);
     if (this.#firstCounts?.state !== state) this.#firstCounts = { state, sinceMs: nowMs };
     return this.#firstCounts.sinceMs;
@@ -101,6 +100,21 @@ function isStrippedFrom(recorded: Aggregation, own: OwnAggregation): boolean {
     (recorded.readyReplicas ?? 0) === own.readyReplicas &&
     (recorded.scheduledReplicas ?? 0) === own.scheduledReplicas &&
     (recorded.runningReplicas ?? 0) === own.runningReplicas &&
-    parseTime(recorded.lastEventTime) === parseTime(own.lastEventTime)
+    recorded.lastEventTime === own.lastEventTime
   );
+}
+
+/**
+ * Whether `aggregation` comes from a recount that `known` did not come from
+ * (docs/decisions/0004-recount-mark.md). After a restore of the core, or a reset of a worker's history, counts are
+ * written whatever version is recorded. Such a recount carries a mark (`recountedAt`), which tells it from a state that
+ * a backup brought back. Later writes keep the mark.
+ *
+ * Recounts of one cell are minutes apart and nearly always by one aggregator, so their times order them. One that a
+ * clock puts before the last is overlooked, which is late but safe.
+ */
+export function isRecountedSince(known: Aggregation | undefined, aggregation: Aggregation | undefined): boolean {
+  const mark = aggregation?.recountedAt;
+  const knownMark = known?.recountedAt;
+  return mark !== undefined && (knownMark === undefined || mark > knownMark);
 }

@@ -7,14 +7,14 @@
  *   after that was seen.
  * - Version and time alone cause no write; counts, settled buckets and newly countable pods do.
  */
-import { formatMicroTime, parseTime } from "../../api/micro-time.ts";
-import { compareResourceVersions, parseResourceVersion } from "../../api/resource-version.ts";
+import { epochMicrosOf, formatMicroTime } from "../../api/micro-time.ts";
+import { compareResourceVersions } from "../../api/resource-version.ts";
 import { type Aggregation, type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
-import { type EpochMicros } from "../../util/clock.ts";
+import { type EpochMicros, later, type MonotonicMs } from "../../util/clock.ts";
 import { type CellMemory, type OwnAggregation } from "./cell-memory.ts";
 import { type PodCensus, type PodCounts } from "./pod-counts.ts";
 import { type Settlement } from "../settle/settlement.ts";
-import { type Snapshot } from "../settle/snapshot.ts";
+import { type Snapshot } from "../settle/settlement.ts";
 
 export interface CellPlanInput {
   readonly cellID: string;
@@ -27,7 +27,7 @@ export interface CellPlanInput {
   readonly settlement: Settlement;
   readonly memory: CellMemory;
   readonly settleWindowMs: number;
-  readonly nowMs: number;
+  readonly nowMs: MonotonicMs;
   readonly now: EpochMicros;
 }
 
@@ -36,7 +36,7 @@ export type CellPlan =
   /** The snapshot is older than the recorded one: wait for the watch. */
   | { readonly kind: "behind" }
   /** A LIST barrier sent after `fromMs` must be passed first. */
-  | { readonly kind: "barrier"; readonly fromMs: number }
+  | { readonly kind: "barrier"; readonly fromMs: MonotonicMs }
   | { readonly kind: "write"; readonly cell: CellStatus & { readonly aggregation: OwnAggregation } };
 
 /** Decides what to write for one cell. Updates the waits in `memory`, nothing else. */
@@ -50,12 +50,12 @@ export function planCell(input: CellPlanInput): CellPlan {
 
   const restoredSinceMs = memory.restoredSinceMs;
   if (restoredSinceMs !== undefined) {
-    const fromMs = restoredSinceMs + input.settleWindowMs;
+    const fromMs = later(restoredSinceMs, input.settleWindowMs);
     if (input.nowMs < fromMs || snapshot.barrierSentAtMs < fromMs) return { kind: "barrier", fromMs };
     return { kind: "write", cell: cellOf(input, recorded, true) };
   }
 
-  const recordedVersion = parseResourceVersion(recorded?.resourceVersion);
+  const recordedVersion = recorded?.resourceVersion;
   if (recordedVersion === undefined || recorded?.countedSpec !== countedSpec) {
     const sinceMs = memory.firstCountsSince(countedSpec, input.nowMs, input.cell?.aggregation);
     if (snapshot.barrierSentAtMs <= sinceMs) return { kind: "barrier", fromMs: sinceMs };
@@ -66,9 +66,10 @@ export function planCell(input: CellPlanInput): CellPlan {
   memory.firstCountsDone();
 
   if (compareResourceVersions(snapshot.version, recordedVersion) < 0) return { kind: "behind" };
-  const countedAt = parseTime(recorded?.countedAt);
+  const countedAt = recorded?.countedAt;
   const becameCountable =
-    census.newestAvailableAt !== undefined && (countedAt === undefined || census.newestAvailableAt > countedAt);
+    census.newestAvailableAt !== undefined &&
+    (countedAt === undefined || census.newestAvailableAt > epochMicrosOf(countedAt));
   if (settlement.settled.size === 0 && !becameCountable && haveSameCounts(recorded, census.counts))
     return { kind: "unchanged" };
   return { kind: "write", cell: cellOf(input, recorded) };
@@ -89,7 +90,7 @@ export function haveSameCounts(recorded: Aggregation | undefined, counts: PodCou
 
 /** Whether the recorded version is above the snapshot's: it belongs to a former history of the worker. */
 function overrules({ cell, snapshot }: CellPlanInput): boolean {
-  const recordedVersion = parseResourceVersion(cell?.aggregation?.resourceVersion);
+  const recordedVersion = cell?.aggregation?.resourceVersion;
   return recordedVersion !== undefined && compareResourceVersions(snapshot.version, recordedVersion) < 0;
 }
 
@@ -100,22 +101,21 @@ function cellOf(
   isRecount = overrules(input),
 ): CellStatus & { readonly aggregation: OwnAggregation } {
   const { counts } = input.census;
-  const before = parseTime(recorded?.lastEventTime);
+  const now = formatMicroTime(input.now);
+  const seen = input.lastEventTime === undefined ? undefined : formatMicroTime(input.lastEventTime);
+  const before = recorded?.lastEventTime;
   // A recorded time of the future was a mistake of somebody (a clock that was fast); nothing would ever be newer.
-  const isBeforeUsable = before !== undefined && before <= input.now;
-  const covered =
-    isBeforeUsable && (input.lastEventTime === undefined || input.lastEventTime <= before)
-      ? before
-      : input.lastEventTime;
-  const recountedAt = isRecount ? formatMicroTime(input.now) : recorded?.recountedAt;
+  const isBeforeUsable = before !== undefined && before <= now;
+  const covered = isBeforeUsable && (seen === undefined || seen <= before) ? before : seen;
+  const recountedAt = isRecount ? now : recorded?.recountedAt;
   return {
     ...input.cell,
     cellID: input.cellID,
     aggregation: {
       ...counts,
-      ...(covered === undefined ? {} : { lastEventTime: formatMicroTime(covered) }),
+      ...(covered === undefined ? {} : { lastEventTime: covered }),
       resourceVersion: input.snapshot.version,
-      countedAt: formatMicroTime(input.now),
+      countedAt: now,
       countedSpec: input.countedSpec,
       ...(recountedAt === undefined ? {} : { recountedAt }),
     },

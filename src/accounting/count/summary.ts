@@ -1,7 +1,7 @@
 /**
  * status.summary: sums over all cells. Source: upstream section 3.6, with the counters of compacted buckets in full.
  */
-import { parseTime } from "../../api/micro-time.ts";
+import { epochMicrosOf } from "../../api/micro-time.ts";
 import { type CellStatus, type Summary } from "../../api/v1alpha1/pod-protector.ts";
 import { totalWeight } from "../history/bucket.ts";
 
@@ -23,12 +23,14 @@ export function summarize(cells: readonly CellStatus[]): Summary {
     running += aggregation?.runningReplicas ?? 0;
     initialized += aggregation?.initializedReplicas ?? 0;
     unsettled += totalWeight(admissionHistory?.buckets);
-    const covered = parseTime(aggregation?.lastEventTime);
+    const covered = aggregation?.lastEventTime;
     if (covered === undefined) continue;
-    for (const bucket of admissionHistory?.buckets ?? []) {
-      const start = parseTime(bucket.startTime);
-      if (start !== undefined) latencyMillis = Math.max(latencyMillis, Math.floor((start - covered) / 1000));
+    let newest = covered;
+    for (const { startTime } of admissionHistory?.buckets ?? []) {
+      if (startTime !== "" && startTime > newest) newest = startTime;
     }
+    if (newest === covered) continue;
+    latencyMillis = Math.max(latencyMillis, Math.floor((epochMicrosOf(newest) - epochMicrosOf(covered)) / 1000));
   }
   return {
     totalReplicas: total,

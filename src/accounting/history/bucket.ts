@@ -1,7 +1,7 @@
 /**
  * The kinds of admission-history buckets and their weight. Every other file asks here instead of looking at the fields.
  */
-import { parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
+import { type ResourceVersion } from "../../api/resource-version.ts";
 import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
 import { type PackedDigests, unpackDigests } from "./uid-digest.ts";
 
@@ -15,10 +15,10 @@ export type BucketKind =
 
 /**
  * Classifies a bucket. A bucket that fits no kind is anonymous, so that it keeps its weight until the slowest rule
- * settles it; nonsense versions are treated as absent.
+ * settles it.
  */
 export function bucketKind(bucket: Bucket): BucketKind {
-  const version = parseResourceVersion(bucket.podResourceVersion);
+  const { podResourceVersion: version } = bucket;
   const weight = bucketWeight(bucket);
   // A pod is admitted once: a name with a larger counter says nothing of the other pods.
   if (bucket.podUID !== undefined && bucket.podUID !== "" && weight === 1)

@@ -5,8 +5,6 @@
  * digest. Buckets without a version (evictions, Go webhooks) and anonymous ones are never packed, because they settle
  * by another rule.
  */
-import { type EpochMicros } from "../../util/clock.ts";
-import { parseTime } from "../../api/micro-time.ts";
 import { newerResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
 import { bucketKind } from "./bucket.ts";
@@ -40,7 +38,8 @@ export function compact(
   });
   const singles = packable
     .filter((bucket) => bucketKind(bucket).kind === "single")
-    .toSorted((a, b) => startOf(a) - startOf(b));
+    // Malformed times sort as the oldest.
+    .toSorted((a, b) => (a.startTime < b.startTime ? -1 : a.startTime > b.startTime ? 1 : 0));
   const packed = packable.filter((bucket) => bucketKind(bucket).kind === "packed");
   const merged = [...packed, ...singles.slice(0, Math.max(0, singles.length - Math.floor(threshold * singlesKept)))];
   if (merged.length < 2) return buckets;
@@ -72,8 +71,8 @@ function pack(buckets: readonly Bucket[]): Bucket {
     else digests.push(digestOfUID(kind.podUID));
     version = newerResourceVersion(version, kind.version);
     const end = bucket.endTime ?? bucket.startTime;
-    if (timeOf(bucket.startTime) < timeOf(first)) first = bucket.startTime;
-    if (timeOf(end) > timeOf(last)) last = end;
+    if (bucket.startTime < first) first = bucket.startTime;
+    if (end > last) last = end;
   }
   return {
     startTime: first,
@@ -82,13 +81,4 @@ function pack(buckets: readonly Bucket[]): Bucket {
     ...(version === undefined ? {} : { podResourceVersion: version }),
     podUIDDigests: packDigests(digests),
   };
-}
-
-function startOf(bucket: Bucket): number {
-  return timeOf(bucket.startTime);
-}
-
-/** Unreadable times sort as the oldest. */
-function timeOf(text: string): EpochMicros {
-  return parseTime(text) ?? (0 as EpochMicros);
 }

@@ -1,6 +1,7 @@
 /**
  * What a requested deletion means for one PodProtector that counts the pod (design 2.2): nothing, a record, or quota.
  */
+import { epochMicrosOf, type MicroTime } from "../../api/micro-time.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type PodDeletion } from "../history/record.ts";
 import { availableFrom, canMeet, type HealthCriterion } from "../count/health-criterion.ts";
@@ -41,7 +42,7 @@ export type Need =
 export function needOf(
   disruption: Disruption,
   minReadySeconds: number,
-  countedAt: EpochMicros | undefined,
+  countedAt: MicroTime | undefined,
   now: EpochMicros,
 ): Need {
   const { pod, criterion, operation } = disruption;
@@ -54,7 +55,8 @@ export function needOf(
   if (bestEffort) return "record-best-effort";
   if (criterion === "Available") {
     const from = availableFrom(pod, minReadySeconds);
-    if (from !== undefined && from > now && (countedAt === undefined || from > countedAt)) return "record";
+    if (from !== undefined && from > now && (countedAt === undefined || from > epochMicrosOf(countedAt)))
+      return "record";
   }
   return "quota";
 }

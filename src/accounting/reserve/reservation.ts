@@ -6,8 +6,7 @@
  * bucket adds no weight but is judged by the same rule. The caller makes the result true by one compare-and-swap status
  * write; without it nothing is admitted.
  */
-import { parseTime } from "../../api/micro-time.ts";
-import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
+import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import {
   type Bucket,
   type CellStatus,
@@ -141,7 +140,7 @@ export function areCountsThere(
   if (aggregation.countedSpec !== undefined && aggregation.countedSpec !== context.countedSpec) return false;
   const lostUpTo = context.countsLostUpTo.get(cell.cellID);
   if (lostUpTo === undefined) return true;
-  const version = parseResourceVersion(aggregation.resourceVersion);
+  const { resourceVersion: version } = aggregation;
   return version !== undefined && compareResourceVersions(version, lostUpTo) > 0;
 }
 
@@ -159,7 +158,7 @@ function judge(
 ): Judgement {
   const cell = cells.find((one) => one.cellID === disruption.cellID);
   const countsThere = areCountsThere(cell, context);
-  const countedAt = countsThere ? parseTime(cell?.aggregation?.countedAt) : undefined;
+  const countedAt = countsThere ? cell?.aggregation?.countedAt : undefined;
   const need = needOf(disruption, protector.spec.minReadySeconds, countedAt, context.now);
   if (need === "nothing") return { verdict: { kind: "admitted", need, isRecorded: false, isRepeated: false } };
 

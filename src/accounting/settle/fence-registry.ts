@@ -7,17 +7,18 @@
  * so that a deletion that another policy refuses for ever does not become a patch every ten seconds for ever.
  */
 import { type ResourceVersion } from "../../api/resource-version.ts";
+import { later, longAgo, type MonotonicMs } from "../../util/clock.ts";
 
 export interface Fence {
-  readonly sentAtMs: number;
+  readonly sentAtMs: MonotonicMs;
   /** The version that the API server returned. */
   readonly version: ResourceVersion;
 }
 
 interface Entry {
-  lastUsedMs: number;
+  lastUsedMs: MonotonicMs;
   /** Not sent again before this moment. */
-  notBeforeMs: number;
+  notBeforeMs: MonotonicMs;
   repeatMs: number;
   isInFlight: boolean;
   isForbidden: boolean;
@@ -56,14 +57,14 @@ export class FenceRegistry {
    * When the pod may be fenced (again): a moment at or before `nowMs` = now; undefined while a patch is in flight or
    * forbidden.
    */
-  nextSendMs(podUID: string): number | undefined {
+  nextSendMs(podUID: string): MonotonicMs | undefined {
     const entry = this.#entries.get(podUID);
-    if (entry === undefined) return -Infinity;
+    if (entry === undefined) return longAgo;
     return entry.isInFlight || entry.isForbidden ? undefined : entry.notBeforeMs;
   }
 
   /** Marks a patch as being sent now. Call exactly one of `answered`, `failed`, `refused` afterwards. */
-  sending(podUID: string, nowMs: number): void {
+  sending(podUID: string, nowMs: MonotonicMs): void {
     const entry = this.#entries.get(podUID) ?? {
       lastUsedMs: nowMs,
       notBeforeMs: nowMs,
@@ -74,13 +75,13 @@ export class FenceRegistry {
     };
     entry.isInFlight = true;
     entry.lastUsedMs = nowMs;
-    entry.notBeforeMs = nowMs + entry.repeatMs;
+    entry.notBeforeMs = later(nowMs, entry.repeatMs);
     entry.repeatMs = Math.min(entry.repeatMs * 2, this.#repeatMaxMs);
     this.#entries.set(podUID, entry);
   }
 
   /** The patch that was sent at `sentAtMs` returned the pod at `version`. */
-  answered(podUID: string, sentAtMs: number, version: ResourceVersion): void {
+  answered(podUID: string, sentAtMs: MonotonicMs, version: ResourceVersion): void {
     const entry = this.#entries.get(podUID);
     if (entry === undefined) return;
     entry.isInFlight = false;
@@ -104,7 +105,7 @@ export class FenceRegistry {
   }
 
   /** Forgets pods that were not fenced for `idleMs`; call now and then. A forbidden pod is tried again after that. */
-  prune(nowMs: number, idleMs: number): void {
+  prune(nowMs: MonotonicMs, idleMs: number): void {
     for (const [podUID, entry] of this.#entries) {
       if (!entry.isInFlight && nowMs - entry.lastUsedMs > idleMs) this.#entries.delete(podUID);
     }

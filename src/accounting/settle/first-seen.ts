@@ -8,13 +8,15 @@
  * have left and another come in its place).
  */
 import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
+import { later, type MonotonicMs } from "../../util/clock.ts";
+import { assert } from "../../util/assert.ts";
 import { bucketKind } from "../history/bucket.ts";
 
 export interface Seen {
   /** First seen in its present form. */
-  sinceMs: number;
+  sinceMs: MonotonicMs;
   /** Since when the snapshot has been at or above the bucket's version; set by `comparableSinceMs`. */
-  comparableSinceMs?: number;
+  comparableSinceMs?: MonotonicMs;
 }
 
 interface SingleSeen extends Seen {
@@ -24,7 +26,7 @@ interface SingleSeen extends Seen {
 
 /** The number of anonymous admissions from this moment to the next sample. */
 interface Sample {
-  readonly atMs: number;
+  readonly atMs: MonotonicMs;
   count: number;
 }
 
@@ -39,12 +41,13 @@ export class FirstSeen {
   #singles = new Map<string, SingleSeen>();
   #packed = new Map<string, Seen>();
   #samples: Sample[] = [];
+  #observed: readonly Bucket[] = [];
 
   /**
    * Takes note of the cell's buckets. Call it for every version of the object that the watch delivers.
    * @param isContinuous false after a relist: versions of the object may have been missed
    */
-  observe(buckets: readonly Bucket[], nowMs: number, isContinuous: boolean): void {
+  observe(buckets: readonly Bucket[], nowMs: MonotonicMs, isContinuous: boolean): void {
     const singles = new Map<string, SingleSeen>();
     const packed = new Map<string, Seen>();
     let anonymous = 0;
@@ -67,12 +70,18 @@ export class FirstSeen {
     }
     this.#singles = singles;
     this.#packed = packed;
+    this.#observed = buckets;
     if (!isContinuous) this.#samples = [];
     this.#observeAnonymous(anonymous, nowMs);
   }
 
+  /** Whether this very list was observed last. */
+  hasObserved(buckets: readonly Bucket[]): boolean {
+    return buckets === this.#observed || (buckets.length === 0 && this.#observed.length === 0);
+  }
+
   /** Starts all waits again (the worker's history was reset). */
-  restart(nowMs: number): void {
+  restart(nowMs: MonotonicMs): void {
     for (const [podUID, seen] of this.#singles) {
       this.#singles.set(podUID, { sinceMs: nowMs, startTime: seen.startTime, version: seen.version });
     }
@@ -90,7 +99,7 @@ export class FirstSeen {
   }
 
   /** Since when the snapshot could be compared with this bucket; the first call says now. */
-  comparableSinceMs(seen: Seen, nowMs: number): number {
+  comparableSinceMs(seen: Seen, nowMs: MonotonicMs): MonotonicMs {
     if (seen === unseen) return nowMs;
     seen.comparableSinceMs ??= nowMs;
     return seen.comparableSinceMs;
@@ -101,12 +110,12 @@ export class FirstSeen {
   }
 
   /** When the oldest of the present anonymous admissions was seen; undefined when there are none. */
-  anonymousSinceMs(): number | undefined {
+  anonymousSinceMs(): MonotonicMs | undefined {
     return this.anonymousCount() === 0 ? undefined : this.#samples[0]?.atMs;
   }
 
   /** The smallest number at any moment from `fromMs` until now; 0 when the number was not yet known at `fromMs`. */
-  anonymousMinimumSince(fromMs: number): number {
+  anonymousMinimumSince(fromMs: MonotonicMs): number {
     const first = this.#samples[0];
     if (first === undefined || first.atMs > fromMs) return 0;
     let minimum = this.anonymousCount();
@@ -118,12 +127,13 @@ export class FirstSeen {
   }
 
   /** The earliest moment at which a barrier may be sent that settles more than one sent at `barrierSentAtMs` did. */
-  anonymousRipeAtMs(settleWindowMs: number, barrierSentAtMs: number): number {
-    const next = this.#samples.find((sample) => sample.atMs + settleWindowMs > barrierSentAtMs);
-    return (next ?? this.#samples.at(-1) ?? { atMs: 0 }).atMs + settleWindowMs;
+  anonymousRipeAtMs(settleWindowMs: number, barrierSentAtMs: MonotonicMs): MonotonicMs {
+    const next = this.#samples.find((sample) => sample.atMs + settleWindowMs > barrierSentAtMs) ?? this.#samples.at(-1);
+    assert(next !== undefined, "there are anonymous admissions");
+    return later(next.atMs, settleWindowMs);
   }
 
-  #observeAnonymous(count: number, nowMs: number): void {
+  #observeAnonymous(count: number, nowMs: MonotonicMs): void {
     const before = this.anonymousCount();
     if (count === before) return;
     if (count < before) {
@@ -145,4 +155,4 @@ export class FirstSeen {
 }
 
 /** A bucket that was never observed has waited for nothing. */
-const unseen: Seen = Object.freeze({ sinceMs: Infinity });
+const unseen: Seen = Object.freeze({ sinceMs: Infinity as MonotonicMs });

@@ -9,12 +9,32 @@
  */
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
-import { assertNever } from "../../util/assert.ts";
+import { assert, assertNever } from "../../util/assert.ts";
+import { earlierOf, later, laterOf, type MonotonicMs } from "../../util/clock.ts";
 import { bucketKind, bucketWeight } from "../history/bucket.ts";
 import { type FirstSeen, type Seen } from "./first-seen.ts";
 import { withoutDigests } from "../history/compaction.ts";
 import { type FenceRegistry } from "./fence-registry.ts";
-import { type Snapshot, type SnapshotPod } from "./snapshot.ts";
+
+export interface SnapshotPod {
+  readonly uid: string;
+  readonly resourceVersion: ResourceVersion;
+  readonly isTerminating: boolean;
+}
+
+/** What settlement may know of a cell's pods: all of them, not only those that a selector matches today. */
+export interface Snapshot {
+  /** Everything up to this version is included. */
+  readonly version: ResourceVersion;
+  /**
+   * Monotonic time at which the newest LIST barrier that this snapshot has passed was *sent*: everything committed
+   * before that moment is included. -Infinity when none was passed.
+   */
+  readonly barrierSentAtMs: MonotonicMs;
+  find(podUID: string): SnapshotPod | undefined;
+  /** By accounting/history/uid-digest.ts. */
+  findByDigest(digest: string): SnapshotPod | undefined;
+}
 
 export interface SettlementConfig {
   /** How long a pod must stay alive at an admitted version before it is fenced. */
@@ -36,9 +56,9 @@ export interface Settlement {
   /** Pods that should be fenced now. */
   readonly fence: readonly string[];
   /** A LIST barrier sent after this monotonic moment (which may lie in the future) would let something settle. */
-  readonly barrierFromMs: number | undefined;
+  readonly barrierFromMs: MonotonicMs | undefined;
   /** Look again at this monotonic moment, because something changes by the passing of time alone. */
-  readonly wakeAtMs: number | undefined;
+  readonly wakeAtMs: MonotonicMs | undefined;
 }
 
 export interface SettlementInput {
@@ -47,24 +67,25 @@ export interface SettlementInput {
   readonly snapshot: Snapshot;
   readonly fences: FenceRegistry;
   readonly config: SettlementConfig;
-  readonly nowMs: number;
+  readonly nowMs: MonotonicMs;
 }
 
 /** Judges every bucket of one cell of one PodProtector. `firstSeen` must have observed exactly these buckets. */
 export function settle(input: SettlementInput): Settlement {
+  assert(input.firstSeen.hasObserved(input.buckets), "the buckets to settle were observed last");
   const kept: Bucket[] = [];
   const settled = new Map<SettleReason, number>();
   const fence = new Set<string>();
-  let barrierFromMs: number | undefined;
-  let wakeAtMs: number | undefined;
+  let barrierFromMs: MonotonicMs | undefined;
+  let wakeAtMs: MonotonicMs | undefined;
   const tally = (reason: SettleReason, weight: number): void => {
     settled.set(reason, (settled.get(reason) ?? 0) + weight);
   };
   const note = (wait: Wait): void => {
     if (wait.fence !== undefined) fence.add(wait.fence);
-    barrierFromMs = earlier(barrierFromMs, wait.barrierFromMs);
+    barrierFromMs = earlierOf(barrierFromMs, wait.barrierFromMs);
     // A moment that has passed is waited for by something else (a barrier, an event), not by time.
-    if (wait.wakeAtMs !== undefined && wait.wakeAtMs > input.nowMs) wakeAtMs = earlier(wakeAtMs, wait.wakeAtMs);
+    if (wait.wakeAtMs !== undefined && wait.wakeAtMs > input.nowMs) wakeAtMs = earlierOf(wakeAtMs, wait.wakeAtMs);
   };
   // Anonymous admissions of a cell are one number, because Go may merge them at any time.
   let anonymousDue = settleAnonymous(input, note);
@@ -115,8 +136,8 @@ export function settle(input: SettlementInput): Settlement {
 interface Wait {
   readonly kind: "wait";
   readonly fence?: string;
-  readonly barrierFromMs?: number;
-  readonly wakeAtMs?: number;
+  readonly barrierFromMs?: MonotonicMs;
+  readonly wakeAtMs?: MonotonicMs;
 }
 type PodJudgement = Wait | { readonly kind: "settled"; readonly reason: SettleReason };
 
@@ -135,7 +156,7 @@ function judgePod(
     if (reached || barrierPassed) return { kind: "settled", reason: "gone" };
     // With a version the watch usually gets there by itself; a forged or foreign version never would, so a barrier is
     // asked for later.
-    const barrierFromMs = version === undefined ? seen.sinceMs : seen.sinceMs + config.settlementFenceDelayMs;
+    const barrierFromMs = version === undefined ? seen.sinceMs : later(seen.sinceMs, config.settlementFenceDelayMs);
     return { kind: "wait", barrierFromMs, wakeAtMs: barrierFromMs };
   }
   if (pod.isTerminating) return { kind: "settled", reason: "terminating" };
@@ -153,19 +174,20 @@ function judgePod(
   if (input.fences.isForbidden(pod.uid)) return judgeByWindow(input, seen);
 
   if (!reached && !barrierPassed) {
-    const barrierFromMs = seen.sinceMs + config.settlementFenceDelayMs;
+    const barrierFromMs = later(seen.sinceMs, config.settlementFenceDelayMs);
     return { kind: "wait", barrierFromMs, wakeAtMs: barrierFromMs };
   }
-  const dueMs = Math.max(
-    input.firstSeen.comparableSinceMs(seen, nowMs) + config.settlementFenceDelayMs,
-    input.fences.nextSendMs(pod.uid) ?? Infinity,
-  );
+  const comparedMs = later(input.firstSeen.comparableSinceMs(seen, nowMs), config.settlementFenceDelayMs);
+  const nextSendMs = input.fences.nextSendMs(pod.uid);
+  // A fence is on its way; its answer will wake the cell.
+  if (nextSendMs === undefined) return { kind: "wait" };
+  const dueMs = laterOf(comparedMs, nextSendMs);
   if (dueMs <= nowMs) return { kind: "wait", fence: pod.uid };
-  return dueMs === Infinity ? { kind: "wait" } : { kind: "wait", wakeAtMs: dueMs };
+  return { kind: "wait", wakeAtMs: dueMs };
 }
 
 function judgeByWindow(input: SettlementInput, seen: Seen): PodJudgement {
-  const fromMs = seen.sinceMs + input.config.settleWindowMs;
+  const fromMs = later(seen.sinceMs, input.config.settleWindowMs);
   if (input.snapshot.barrierSentAtMs >= fromMs) return { kind: "settled", reason: "window" };
   return { kind: "wait", barrierFromMs: fromMs, wakeAtMs: fromMs };
 }
@@ -178,15 +200,10 @@ function settleAnonymous(input: SettlementInput, note: (wait: Wait) => void): nu
   const { firstSeen, config, snapshot } = input;
   const oldest = firstSeen.anonymousSinceMs();
   if (oldest === undefined) return 0;
-  const due = firstSeen.anonymousMinimumSince(snapshot.barrierSentAtMs - config.settleWindowMs);
+  const due = firstSeen.anonymousMinimumSince(later(snapshot.barrierSentAtMs, -config.settleWindowMs));
   if (firstSeen.anonymousCount() > due) {
     const fromMs = firstSeen.anonymousRipeAtMs(config.settleWindowMs, snapshot.barrierSentAtMs);
     note({ kind: "wait", barrierFromMs: fromMs, wakeAtMs: fromMs });
   }
   return due;
-}
-
-function earlier(a: number | undefined, b: number | undefined): number | undefined {
-  if (a === undefined) return b;
-  return b === undefined ? a : Math.min(a, b);
 }

@@ -14,7 +14,7 @@ import {
   readManagedFieldsTime,
   readStatusTime,
 } from "../../api/event-time.ts";
-import { parseTime } from "../../api/micro-time.ts";
+import { formatMicroTime } from "../../api/micro-time.ts";
 import { type PodRecord } from "../../api/pod.ts";
 import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
 import { assertNever } from "../../util/assert.ts";
@@ -87,15 +87,15 @@ function byTime(readEventTime: ReadEventTime): SyncTime {
 
 /**
  * Drops each bucket whose last admission is before `lastEventTime`; at the same time it stays, as in upstream. A bucket
- * whose time cannot be read stays for ever (the CRD admits none).
+ * with a malformed time stays for ever (the CRD admits none).
  */
 export function settleByTime(buckets: readonly Bucket[], lastEventTime: EpochMicros | undefined): Settlement {
   const kept: Bucket[] = [];
+  const covered = lastEventTime === undefined ? "" : formatMicroTime(lastEventTime);
   let settledWeight = 0;
   for (const bucket of buckets) {
-    const last = parseTime(bucket.endTime ?? bucket.startTime);
-    if (last !== undefined && lastEventTime !== undefined && last < lastEventTime)
-      settledWeight += bucketWeight(bucket);
+    const last = bucket.endTime ?? bucket.startTime;
+    if (last !== "" && last < covered) settledWeight += bucketWeight(bucket);
     else kept.push(bucket);
   }
   return {

@@ -1,24 +1,20 @@
 /**
- * Reads a PodProtector from JSON that came from outside. Unknown fields are kept, so that a status written back loses
- * nothing that a newer version put there. Counters and versions are taken as they are; accounting/history/bucket.ts
- * gives odd ones a safe meaning.
+ * Reads a PodProtector from JSON that came from outside.
+ * - Unknown fields are kept, so that a status written back loses nothing that a newer version put there.
+ * - Times of the status get Kubernetes' own form, to the microsecond. One that is malformed becomes `MalformedTime` in
+ *   a bucket, and absent elsewhere. Malformed versions of the status are absent.
+ * - Counters are taken as they are; accounting/history/bucket.ts gives odd ones a safe meaning.
  */
 import * as v from "valibot";
 import { type PodProtector } from "./pod-protector.ts";
-import { stringMap } from "../string-map.ts";
+import { readMicroTime } from "../micro-time.ts";
+import { parseResourceVersion } from "../resource-version.ts";
+import { requirementFields, selectorFields, stringMap } from "../label-schema.ts";
 import { apiVersion } from "./names.ts";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-const requirement = v.looseObject({
-  key: v.string(),
-  operator: v.picklist(["In", "NotIn", "Exists", "DoesNotExist"]),
-  values: v.optional(v.array(v.string())),
-});
-const labelSelector = v.looseObject({
-  matchLabels: v.optional(stringMap),
-  matchExpressions: v.optional(v.array(requirement)),
-});
+const labelSelector = v.looseObject(selectorFields(v.looseObject(requirementFields)));
 const bucket = v.looseObject({
   startTime: v.string(),
   podName: v.optional(v.string()),
@@ -92,12 +88,40 @@ export type DecodeResult =
   /** `reason` names the field and what is wrong with it. */
   | { readonly ok: false; readonly reason: string };
 
-/** Never throws. List items lack apiVersion and kind; pass them with `withTypeMeta`. */
+/** Never throws, and leaves `raw` as it is. List items lack apiVersion and kind; pass them with `withTypeMeta`. */
 export function decodePodProtector(raw: unknown): DecodeResult {
   const result = v.safeParse(podProtector, raw);
-  if (result.success) return { ok: true, protector: result.output as unknown as PodProtector };
+  if (result.success) {
+    for (const one of result.output.status?.cells ?? []) parseCell(one);
+    return { ok: true, protector: result.output as unknown as PodProtector };
+  }
   const issue = result.issues[0];
   return { ok: false, reason: `${v.getDotPath(issue) ?? "object"}: ${issue.message}` };
+}
+
+/**
+ * Parses versions and times in place; `cell` is valibot's copy. Not by the schema: a transformation costs more than the
+ * check, and nearly all texts stay as they are.
+ */
+function parseCell({ aggregation: counts, admissionHistory }: v.InferOutput<typeof cell>): void {
+  if (counts !== undefined) {
+    dropMalformed(counts, "resourceVersion", parseResourceVersion(counts.resourceVersion));
+    for (const name of ["lastEventTime", "countedAt", "recountedAt"] as const) {
+      const text = counts[name];
+      if (text !== undefined) dropMalformed(counts, name, readMicroTime(text));
+    }
+  }
+  for (const one of admissionHistory?.buckets ?? []) {
+    one.startTime = readMicroTime(one.startTime) ?? "";
+    if (one.endTime !== undefined) one.endTime = readMicroTime(one.endTime) ?? "";
+    if (one.podResourceVersion !== undefined)
+      dropMalformed(one, "podResourceVersion", parseResourceVersion(one.podResourceVersion));
+  }
+}
+
+function dropMalformed<K extends string>(object: { [name in K]?: unknown }, name: K, parsed: string | undefined): void {
+  if (parsed === undefined) delete object[name];
+  else object[name] = parsed;
 }
 
 /** Adds the apiVersion and kind that the items of a list do not carry. */

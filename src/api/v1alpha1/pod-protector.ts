@@ -2,7 +2,12 @@
  * The PodProtector object as it travels: group podseidon.kubewharf.io, version v1alpha1. Field names are the CRD's.
  * Fields marked "extension" do not exist upstream: a Go component drops them when it writes, and their absence means
  * upstream's behaviour.
+ *
+ * What is in memory is what is sent: versions and times of the status are texts of one form, checked once by decode.ts
+ * (docs/decisions/0015-parsed-at-the-door.md).
  */
+import { type MicroTime } from "../micro-time.ts";
+import { type ResourceVersion } from "../resource-version.ts";
 
 export interface LabelSelectorRequirement {
   readonly key: string;
@@ -59,6 +64,9 @@ export interface PodProtectorSpec {
   readonly admissionHistoryConfig?: AdmissionHistoryConfig;
 }
 
+/** In place of a time that cannot be read. As a text it is before every time. */
+export type MalformedTime = "";
+
 /**
  * One admitted and not yet settled deletion, or several in one.
  * - single: `podUID` set, weight 1. With `podResourceVersion` a DELETE, without it an eviction or an entry of a Go
@@ -67,16 +75,16 @@ export interface PodProtectorSpec {
  * - compacted by Go: neither; `endTime` and `counter` set, pods unknown.
  */
 export interface Bucket {
-  /** MicroTime of the (first) admission; a repeated review refreshes it on a single bucket. */
-  readonly startTime: string;
+  /** The (first) admission; a repeated review refreshes it on a single bucket. */
+  readonly startTime: MicroTime | MalformedTime;
   readonly podName?: string;
   readonly podUID?: string;
-  /** MicroTime of the last admission merged into this bucket. */
-  readonly endTime?: string;
+  /** The last admission merged into this bucket. */
+  readonly endTime?: MicroTime | MalformedTime;
   /** Number of admissions; 1 when absent. */
   readonly counter?: number;
   /** Extension: highest version at which a DELETE of the pod (packed: of any of the pods) was admitted. */
-  readonly podResourceVersion?: string;
+  readonly podResourceVersion?: ResourceVersion;
   /** Extension: base64 of the 8-byte digests of the packed pods' UIDs, one after the other. */
   readonly podUIDDigests?: string;
 }
@@ -89,17 +97,14 @@ export interface Aggregation {
   readonly runningReplicas?: number;
   /** Extension. */
   readonly initializedReplicas?: number;
-  /** MicroTime: the newest moment certainly covered by the counts. Written for upstream's readers and for people. */
-  readonly lastEventTime?: string;
+  /** The newest moment certainly covered by the counts. Written for upstream's readers and for people. */
+  readonly lastEventTime?: MicroTime;
   /** Extension: the pod version that the counted snapshot had reached (worker cluster's versions). */
-  readonly resourceVersion?: string;
-  /** Extension: MicroTime of the aggregator's clock at counting. */
-  readonly countedAt?: string;
-  /**
-   * Extension: MicroTime of the last counting that did not look at the recorded version, see
-   * accounting/count/recount.ts.
-   */
-  readonly recountedAt?: string;
+  readonly resourceVersion?: ResourceVersion;
+  /** Extension: the aggregator's clock at counting. */
+  readonly countedAt?: MicroTime;
+  /** Extension: the last counting that did not look at the recorded version, see accounting/count/cell-memory.ts. */
+  readonly recountedAt?: MicroTime;
   /** Extension: hash of what was counted, see accounting/count/counted-spec.ts. */
   readonly countedSpec?: string;
 }

@@ -25,6 +25,7 @@ import {
   type RefusingVerdict,
   vanished,
 } from "./refusal.ts";
+import { messageOf } from "../../util/error-message.ts";
 
 /** Who asks, and how long that one waits. */
 export interface Caller extends Patience {
@@ -248,8 +249,4 @@ function recordFailure(outcome: SubmitOutcome<ReservationResult>): string | unde
     default:
       return assertNever(outcome);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

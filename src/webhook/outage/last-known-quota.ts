@@ -8,7 +8,7 @@
  */
 import { type Reservation, type Verdict } from "../../accounting/reserve/reservation.ts";
 import { compareResourceVersions } from "../../api/resource-version.ts";
-import { type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
+import { type CellStatus, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { type Deletion } from "../deletion.ts";
 
 type Status = PodProtectorStatus | undefined;
@@ -78,7 +78,7 @@ function isLater({ pod }: Deletion, other: Deletion): boolean {
 
 function withOthers(status: Status, counter: number): Status {
   if (counter === 0 || status === undefined) return status;
-  const others = { cellID: othersCellID, admissionHistory: { buckets: [{ startTime: "", counter }] } };
+  const others: CellStatus = { cellID: othersCellID, admissionHistory: { buckets: [{ startTime: "", counter }] } };
   return { ...status, cells: [...status.cells, others] };
 }
 

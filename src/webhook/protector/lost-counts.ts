@@ -2,10 +2,10 @@
  * Which counts of one PodProtector a restore of its core has lost (docs/accounting.md#restores). The core was restored
  * when a live GET shows a lower version than was known, or when a newer state has counts of a lower worker version,
  * even if the object was written since. Counts at or below the highest worker version seen are then "not there", until
- * newer ones arrive, or a recount (accounting/count/recount.ts).
+ * newer ones arrive, or a recount (accounting/count/cell-memory.ts).
  */
-import { isRecountedSince } from "../../accounting/count/recount.ts";
-import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
+import { isRecountedSince } from "../../accounting/count/cell-memory.ts";
+import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Aggregation } from "../../api/v1alpha1/pod-protector.ts";
 import { type ProtectorView } from "./protector-view.ts";
 
@@ -68,7 +68,7 @@ function isLaterCount(known: KnownCounts, counts: KnownCounts): boolean {
 function countsOf(view: ProtectorView): Map<string, KnownCounts> {
   const counts = new Map<string, KnownCounts>();
   for (const { cellID, aggregation } of view.protector.status?.cells ?? []) {
-    const version = parseResourceVersion(aggregation?.resourceVersion);
+    const version = aggregation?.resourceVersion;
     if (aggregation !== undefined && version !== undefined) counts.set(cellID, { version, aggregation });
   }
   return counts;

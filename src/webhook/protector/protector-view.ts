@@ -3,7 +3,7 @@
  * invalid object has no view; unusable-protector.ts says what is then in force.
  */
 import { isDeepStrictEqual } from "node:util";
-import { asObject } from "../../api/json.ts";
+import { fieldsOf } from "../../api/json.ts";
 import { objectKey } from "../../api/object-key.ts";
 import { type Labels } from "../../api/pod.ts";
 import { parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
@@ -58,7 +58,7 @@ export function decodeWatched(raw: unknown): WatchedProtector | undefined {
       content: { ok: true, stored: { ...content.stored, protector: lean(protector) } },
     };
   }
-  const { namespace, name, uid, resourceVersion: version } = asObject(asObject(raw)?.["metadata"]) ?? {};
+  const { namespace, name, uid, resourceVersion: version } = fieldsOf(fieldsOf(raw)["metadata"]);
   const resourceVersion = parseResourceVersion(version);
   if (typeof namespace !== "string" || typeof name !== "string" || typeof uid !== "string") return undefined;
   if (resourceVersion === undefined) return undefined;

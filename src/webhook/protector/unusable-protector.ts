@@ -5,7 +5,7 @@
  * - When it was valid before, what it protected then.
  * - Else every pod of its namespace that the valid part of its selector selects.
  */
-import { asObject, type Json } from "../../api/json.ts";
+import { fieldsOf } from "../../api/json.ts";
 import {
   type LabelSelector,
   type LabelSelectorRequirement,
@@ -84,9 +84,4 @@ export function flawOf(status: PodProtectorStatus | undefined): string | undefin
       return `status: more than ${digestCharactersMax} characters of podUIDDigests`;
   }
   return undefined;
-}
-
-/** Nothing where there is no object. */
-function fieldsOf(value: unknown): Json {
-  return asObject(value) ?? {};
 }

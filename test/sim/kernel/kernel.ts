@@ -5,9 +5,9 @@
 import { createHash } from "node:crypto";
 import { assert } from "../../../src/util/assert.ts";
 import { type Rng } from "../../../src/util/rng.ts";
+import { type Delayed, DelayHeap } from "../../../src/work-queue/delay-heap.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { drainMicrotasks } from "../../support/virtual-clock.ts";
-import { EventHeap, type ScheduledEvent } from "./event-heap.ts";
 
 /** Lines kept for the report of a failure. */
 const recentLinesMax = 200;
@@ -19,15 +19,20 @@ const eventsPerMomentMax = 100_000;
 
 const hashedAtOnce = 64 * 1024;
 
+export interface ScheduledEvent extends Delayed {
+  readonly run: () => void;
+  /** Set to take the event back; it stays in the heap until its time. */
+  isCancelled: boolean;
+}
+
 export class Kernel {
   readonly seed: number;
-  readonly #events = new EventHeap();
+  readonly #events = new DelayHeap<ScheduledEvent>();
   readonly #hash = createHash("sha256");
   readonly #recent: string[] = [];
   /** Lines that are not in the hash yet: it takes a few long texts much faster than many short ones. */
   #unhashed = "";
   #nowMs = 0;
-  #sequence = 0;
   #eventsOfMoment = 0;
   #lines = 0;
   #failure: Error | undefined;
@@ -50,8 +55,8 @@ export class Kernel {
   /** Calls `run` after `delayMs`; events of one moment run in the order in which they were set. */
   schedule(delayMs: number, run: () => void): ScheduledEvent {
     assert(delayMs >= 0 && Number.isFinite(delayMs), "an event is set for now or later");
-    const event: ScheduledEvent = { dueMs: this.#nowMs + delayMs, sequence: this.#sequence++, run, isCancelled: false };
-    this.#events.push(event);
+    const event: ScheduledEvent = { dueMs: 0, heapIndex: -1, heapSequence: 0, run, isCancelled: false };
+    this.#events.setEarliest(event, this.#nowMs + delayMs);
     return event;
   }
 
@@ -104,12 +109,11 @@ export class Kernel {
   async run(untilMs: number, isDone: () => boolean = () => false): Promise<void> {
     await drainMicrotasks();
     while (this.#failure === undefined && !isDone()) {
-      const event = this.#events.peek();
-      if (event === undefined || event.dueMs > untilMs) {
+      const event = this.#events.takeDue(untilMs);
+      if (event === undefined) {
         this.#nowMs = Math.max(this.#nowMs, untilMs);
         return;
       }
-      this.#events.pop();
       if (event.isCancelled) continue;
       this.#eventsOfMoment = event.dueMs > this.#nowMs ? 0 : this.#eventsOfMoment + 1;
       if (this.#eventsOfMoment > eventsPerMomentMax) this.fail("time stands still: somebody waits for no time at all");

@@ -122,7 +122,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "young-by-the-own-clock-alone",
     why: "a pod is young only by the data and by the webhook's clock",
     file: "accounting/reserve/disruption.ts",
-    find: `from > now && (countedAt === undefined || from > countedAt)`,
+    find: `from > now && (countedAt === undefined || from > epochMicrosOf(countedAt))`,
     replace: `from > now`,
     only: ["clocks", "disasters"],
     plan: { minReadySeconds: 20 },

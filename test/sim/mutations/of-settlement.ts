@@ -56,8 +56,8 @@ export const mutationsOfSettlement: readonly Mutation[] = [
     name: "short-settle-window",
     why: "an eviction settles by the settle window, not by the fence delay",
     file: "accounting/settle/settlement.ts",
-    find: `const fromMs = seen.sinceMs + input.config.settleWindowMs;`,
-    replace: `const fromMs = seen.sinceMs + input.config.settlementFenceDelayMs;`,
+    find: `const fromMs = later(seen.sinceMs, input.config.settleWindowMs);`,
+    replace: `const fromMs = later(seen.sinceMs, input.config.settlementFenceDelayMs);`,
   },
   {
     name: "any-barrier-will-do",

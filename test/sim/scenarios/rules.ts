@@ -6,8 +6,8 @@ export const rules: readonly Mutation[] = [
     name: "young-pods-are-not-recorded",
     why: "a deletion that needs no quota because its pod is young is recorded with weight 1",
     file: "accounting/reserve/disruption.ts",
-    find: `(countedAt === undefined || from > countedAt)) return "record";`,
-    replace: `(countedAt === undefined || from > countedAt)) return "nothing";`,
+    find: `(countedAt === undefined || from > epochMicrosOf(countedAt)))\n      return "record";`,
+    replace: `(countedAt === undefined || from > epochMicrosOf(countedAt)))\n      return "nothing";`,
   },
   {
     name: "evicted-pod-is-read-once",

@@ -15,6 +15,7 @@ import { summarize } from "../../../src/accounting/count/summary.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { type Rng } from "../../../src/util/rng.ts";
+import { at as ms } from "../../support/moment.ts";
 import { FloorWorld, type WorldOptions } from "./floor-world.ts";
 import { settlementConfig, version } from "./samples.ts";
 
@@ -101,8 +102,8 @@ export class FloorAggregator {
     const uid = this.#world.pick(this.#wantsFence);
     const { nowMs } = this.#world;
     if (uid === undefined || this.#fences.nextSendMs(uid) === undefined) return;
-    this.#fences.sending(uid, nowMs);
-    if (this.#world.options.faults.fencesWithoutPatch === true) this.#fences.answered(uid, nowMs, version(1));
+    this.#fences.sending(uid, ms(nowMs));
+    if (this.#world.options.faults.fencesWithoutPatch === true) this.#fences.answered(uid, ms(nowMs), version(1));
     // A pod that may not be fenced settles by the window, which is sound only for requests that do not outlive it.
     else if (this.#world.options.takesVersions !== "nothing" && this.#world.chance(0.02)) this.#fences.refused(uid);
     else this.#patches.push({ uid, sentAtMs: nowMs });
@@ -121,7 +122,7 @@ export class FloorAggregator {
     }
     this.#patches = this.#patches.filter((other) => other !== patch);
     if (patch.answer === undefined || (!isHealed && this.#world.chance(0.3))) this.#fences.failed(patch.uid);
-    else this.#fences.answered(patch.uid, patch.sentAtMs, patch.answer);
+    else this.#fences.answered(patch.uid, ms(patch.sentAtMs), patch.answer);
   }
 
   /** One aggregation. */
@@ -133,7 +134,7 @@ export class FloorAggregator {
     const byDigest = new Map([...this.#pods.values()].map((record) => [digestOfUID(record.uid), record]));
     const snapshot = {
       version: version(this.#snapshotVersion),
-      barrierSentAtMs: faults.barriersPassAtOnce === true ? world.nowMs + 1 : this.#barrierSentAtMs,
+      barrierSentAtMs: ms(faults.barriersPassAtOnce === true ? world.nowMs + 1 : this.#barrierSentAtMs),
       find: (uid: string) => this.#pods.get(uid),
       findByDigest: (digest: string) => byDigest.get(digest),
     };
@@ -144,12 +145,12 @@ export class FloorAggregator {
       snapshot,
       fences: this.#fences,
       config,
-      nowMs: world.nowMs,
+      nowMs: ms(world.nowMs),
     });
     this.#wantsFence = settlement.fence;
     const readCell =
       faults.oldSnapshotsWrite === true && cell?.aggregation?.resourceVersion !== undefined
-        ? { ...cell, aggregation: { ...cell.aggregation, resourceVersion: "1" } }
+        ? { ...cell, aggregation: { ...cell.aggregation, resourceVersion: version(1) } }
         : cell;
     const plan = planCell({
       cellID: this.cellID,
@@ -161,7 +162,7 @@ export class FloorAggregator {
       settlement,
       memory: this.#memory,
       settleWindowMs: config.settleWindowMs,
-      nowMs: world.nowMs,
+      nowMs: ms(world.nowMs),
       now: world.now,
     });
     this.wantsBarrier = settlement.barrierFromMs !== undefined || plan.kind === "barrier";
@@ -208,7 +209,11 @@ export class FloorAggregator {
   }
 
   #observe(continuous: boolean): void {
-    this.#firstSeen.observe(this.#cell(this.#base())?.admissionHistory?.buckets ?? [], this.#world.nowMs, continuous);
+    this.#firstSeen.observe(
+      this.#cell(this.#base())?.admissionHistory?.buckets ?? [],
+      ms(this.#world.nowMs),
+      continuous,
+    );
   }
 }
 

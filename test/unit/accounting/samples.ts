@@ -3,7 +3,7 @@
  * about.
  */
 import { type PodRecord } from "../../../src/api/pod.ts";
-import { formatMicroTime } from "../../../src/api/micro-time.ts";
+import { formatMicroTime, type MicroTime } from "../../../src/api/micro-time.ts";
 import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import {
   type Aggregation,
@@ -17,15 +17,16 @@ import { type Disruption } from "../../../src/accounting/reserve/disruption.ts";
 import { FenceRegistry } from "../../../src/accounting/settle/fence-registry.ts";
 import { type ReservationContext } from "../../../src/accounting/reserve/reservation.ts";
 import { type Settlement, settle } from "../../../src/accounting/settle/settlement.ts";
-import { type Snapshot, type SnapshotPod } from "../../../src/accounting/settle/snapshot.ts";
+import { type Snapshot, type SnapshotPod } from "../../../src/accounting/settle/settlement.ts";
 import { summarize } from "../../../src/accounting/count/summary.ts";
 import { digestOfUID, packDigests } from "../../../src/accounting/history/uid-digest.ts";
 import { objectKey } from "../../../src/api/object-key.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
+import { at as ms } from "../../support/moment.ts";
 
 /** A moment, in seconds after the tests' beginning of time. */
 export const at = (seconds: number): EpochMicros => (1_767_225_600_000_000 + Math.round(seconds * 1e6)) as EpochMicros;
-export const timeText = (seconds: number): string => formatMicroTime(at(seconds));
+export const timeText = (seconds: number): MicroTime => formatMicroTime(at(seconds));
 export const version = (number: number | string): ResourceVersion => String(number) as ResourceVersion;
 
 /** A pod that has been Ready for long. */
@@ -70,14 +71,14 @@ export function disruption(
 export const single = (podUID: string, podVersion?: number | string, seconds = 0): Bucket => ({
   startTime: timeText(seconds),
   podUID,
-  ...(podVersion === undefined ? {} : { podResourceVersion: String(podVersion) }),
+  ...(podVersion === undefined ? {} : { podResourceVersion: version(podVersion) }),
 });
 
 export const packed = (uids: readonly string[], podVersion: number): Bucket => ({
   startTime: timeText(0),
   endTime: timeText(1),
   counter: uids.length,
-  podResourceVersion: String(podVersion),
+  podResourceVersion: version(podVersion),
   podUIDDigests: packDigests(uids.map(digestOfUID)),
 });
 
@@ -91,7 +92,7 @@ export function counts(available: number, changes: Partial<Aggregation> = {}): O
     scheduledReplicas: available,
     runningReplicas: available,
     initializedReplicas: available,
-    resourceVersion: "100",
+    resourceVersion: version(100),
     countedAt: timeText(0),
     countedSpec: "spec",
     ...changes,
@@ -136,7 +137,7 @@ export const livePod = (uid: string, podVersion: number, isTerminating = false):
 export function snapshot(pods: readonly SnapshotPod[], snapshotVersion: number, barrierSentAtMs = -Infinity): Snapshot {
   return {
     version: version(snapshotVersion),
-    barrierSentAtMs,
+    barrierSentAtMs: ms(barrierSentAtMs),
     find: (uid) => pods.find((one) => one.uid === uid),
     findByDigest: (digest) => pods.find((one) => digestOfUID(one.uid) === digest),
   };
@@ -152,18 +153,18 @@ export class Bench {
 
   see(buckets: readonly Bucket[], nowMs: number, continuous = true): this {
     this.buckets = buckets;
-    this.firstSeen.observe(buckets, nowMs, continuous);
+    this.firstSeen.observe(buckets, ms(nowMs), continuous);
     return this;
   }
 
   settle(nowMs: number, seen: Snapshot): Settlement {
     const { buckets, firstSeen, fences } = this;
-    return settle({ buckets, firstSeen, snapshot: seen, fences, config: settlementConfig, nowMs });
+    return settle({ buckets, firstSeen, snapshot: seen, fences, config: settlementConfig, nowMs: ms(nowMs) });
   }
 
   /** A fence that is answered at once. */
   fence(uid: string, nowMs: number, podVersion: number): void {
-    this.fences.sending(uid, nowMs);
-    this.fences.answered(uid, nowMs, version(podVersion));
+    this.fences.sending(uid, ms(nowMs));
+    this.fences.answered(uid, ms(nowMs), version(podVersion));
   }
 }

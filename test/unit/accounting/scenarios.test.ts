@@ -27,6 +27,7 @@ import {
   timeText,
   version,
 } from "./samples.ts";
+import { at as ms } from "../../support/moment.ts";
 
 /** A PodProtector of one cell that reviews write to. */
 class Protected {
@@ -63,7 +64,7 @@ function plan(
     cell: recorded,
     census: countPods(uids, 30, at(50)),
     countedSpec: "spec",
-    snapshot: { version: version(changes.version ?? 100), barrierSentAtMs: changes.barrier ?? -Infinity },
+    snapshot: { version: version(changes.version ?? 100), barrierSentAtMs: ms(changes.barrier ?? -Infinity) },
     lastEventTime: undefined,
     settlement: changes.settlement ?? {
       buckets: [],
@@ -74,7 +75,7 @@ function plan(
     },
     memory: changes.memory ?? new CellMemory(),
     settleWindowMs: 75_000,
-    nowMs: changes.now ?? 1000,
+    nowMs: ms(changes.now ?? 1000),
     now: at(50),
   });
 }
@@ -194,9 +195,9 @@ test("12: the bucket of an eviction outlasts every request while its pod is aliv
 
 test("13, 13b and 25: after a core restore doubtful counts judge nothing until they are written again, which happens even when equal", () => {
   const memory = new CellMemory();
-  memory.wrote(counts(3, { resourceVersion: "120" }));
-  const restored = cell(counts(3, { resourceVersion: "120" }));
-  memory.restored(1000);
+  memory.wrote(counts(3, { resourceVersion: version(120) }));
+  const restored = cell(counts(3, { resourceVersion: version(120) }));
+  memory.restored(ms(1000));
   const lost = new Map([["a", version(120)]]);
   assert.equal(new Protected([restored]).review(disruption("y"), { countsLostUpTo: lost }), "counts-pending");
   assert.equal(plan(restored, { memory, version: 130, barrier: 75_999, now: 80_000 }).kind, "barrier");
@@ -207,7 +208,7 @@ test("13, 13b and 25: after a core restore doubtful counts judge nothing until t
 });
 
 test("15 and 16: a deposed leader and a list from a lagging server write nothing", () => {
-  const newer = cell(counts(2, { resourceVersion: "200" }));
+  const newer = cell(counts(2, { resourceVersion: version(200) }));
   assert.deepEqual(plan(newer, { version: 199, pods: 3 }), { kind: "behind" });
 });
 
@@ -254,7 +255,7 @@ test("23: a patch without an answer proves nothing, not even with a second one t
   const object = new Protected();
   object.review(disruption("x"));
   const bench = new Bench().see(object.buckets, 0);
-  bench.fences.sending("x", 10_000);
+  bench.fences.sending("x", ms(10_000));
   bench.fences.failed("x");
   // It had moved the pod to 11, where the deletion was reviewed again.
   object.review(disruption("x", { as: { resourceVersion: version(11) } }));

@@ -30,6 +30,7 @@ import {
   snapshot,
   version,
 } from "./samples.ts";
+import { at as ms } from "../../support/moment.ts";
 
 const names = ["x", "y", "z", "w"];
 
@@ -232,7 +233,7 @@ function settleOne(one: Situation, form: "single" | "packed"): string | undefine
   const bench = new Bench();
   if (one.fence !== undefined) bench.fence("x", one.fence.sentAt, one.fence.version);
   if (one.fenceForbidden) {
-    bench.fences.sending("x", seenAt);
+    bench.fences.sending("x", ms(seenAt));
     bench.fences.refused("x");
   }
   bench.see([form === "single" ? single("x", one.version) : packed(["x"], one.version ?? 0)], seenAt);

@@ -1,5 +1,6 @@
 /** No busy loop, no endless wait, nothing left behind. */
 import assert from "node:assert/strict";
+import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { builtInResources as types } from "../../double/engine/resources.ts";
@@ -48,7 +49,11 @@ test("buckets that wait for their window cost a handful of requests, including a
     const { uid } = rig.workerEngine.get(types.pods, "default", "a").metadata;
     await rig.addBucket("web", { podUID: uid });
     await rig.addBucket("web", { counter: 3 });
-    await rig.addBucket("web", { podUID: "of an unknown pod", podResourceVersion: "99999999999" });
+    await rig.addBucket("web", {
+      podUID: "of a pod that nobody knows",
+      podResourceVersion: "99999999999" as ResourceVersion,
+    });
+    await rig.addBucket("web", { podUID: "of an unknown pod", podResourceVersion: "99999999999" as ResourceVersion });
     await rig.noise(rig.workerEngine);
     const { timers, requests } = await effort(rig, running, 300_000);
     assert.ok(timers <= 30, `${timers} timers`);

@@ -3,15 +3,16 @@ import { test } from "node:test";
 import { ProtectorState } from "../../../src/aggregator/protector-state.ts";
 import { type Bucket } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { digestOfUID, packDigests } from "../../../src/accounting/history/uid-digest.ts";
+import { timeText, version } from "../accounting/samples.ts";
 import { at } from "../../support/moment.ts";
 import { counts, storedProtector } from "./protectors.ts";
 
-const eviction: Bucket = { startTime: "2026-01-01T00:00:00.000000Z", podUID: "uid-a" };
+const eviction: Bucket = { startTime: timeText(0), podUID: "uid-a" };
 const digest = digestOfUID("uid-p");
 const packed: Bucket = {
-  startTime: "2026-01-01T00:00:00.000000Z",
+  startTime: timeText(0),
   counter: 1,
-  podResourceVersion: "7",
+  podResourceVersion: version(7),
   podUIDDigests: packDigests([digest]),
 };
 
@@ -94,15 +95,15 @@ test("only the own cell is looked at", () => {
 test("a cell without counts wants first counts from the event on, until somebody counts or versions are missed", () => {
   const state = new ProtectorState(storedProtector(10), "selector", "cell-1", at(0));
   state.watched(storedProtector(11, { buckets: [eviction] }), "selector", false, at(100));
-  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, 150), 0);
+  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, at(150)), 0);
   state.readLive(storedProtector(12), state.newest.resourceVersion, at(160));
-  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, 170), 0);
+  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, at(170)), 0);
   state.readLive(
     storedProtector(13, { aggregation: { totalReplicas: 1, availableReplicas: 1 } }),
     state.newest.resourceVersion,
     at(180),
   );
-  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, 190), 190);
+  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, at(190)), 190);
 });
 
 test("counts without a version that came after are a state of their own", () => {
@@ -113,13 +114,13 @@ test("counts without a version that came after are a state of their own", () => 
     false,
     at(100),
   );
-  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, 150), 150);
+  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, at(150)), 150);
 });
 
 test("after a relist the wait for first counts starts again", () => {
   const state = new ProtectorState(storedProtector(10), "selector", "cell-1", at(0));
   state.relisted(at(100));
-  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, 150), 150);
+  assert.equal(state.memory.firstCountsSince(state.countedSpec()!, at(150)), 150);
 });
 
 test("the time behind a recorded version runs from the first question, separately for each version", () => {
@@ -135,9 +136,9 @@ test("after a reset of the worker, the next list is enough for first counts over
   const state = new ProtectorState(storedProtector(10, { aggregation: recorded }), "selector", "cell-1", at(0));
   state.workerReset(at(500));
   assert.equal(state.memory.effective(recorded)?.resourceVersion, undefined);
-  assert.ok(state.memory.firstCountsSince(state.countedSpec()!, 900, recorded) < 500);
+  assert.ok(state.memory.firstCountsSince(state.countedSpec()!, at(900), recorded) < 500);
   assert.equal(
-    state.memory.firstCountsSince(state.countedSpec()!, 901, { ...recorded, countedAt: "later" }),
+    state.memory.firstCountsSince(state.countedSpec()!, at(901), { ...recorded, countedAt: timeText(60) }),
     901,
     "somebody has counted since",
   );

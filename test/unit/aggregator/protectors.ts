@@ -1,7 +1,7 @@
 /** Stored PodProtectors for tests that need no cluster. */
 import { type Aggregation, type Bucket } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { type OwnAggregation } from "../../../src/accounting/count/cell-memory.ts";
-import { counts as sampleCounts } from "../accounting/samples.ts";
+import { counts as sampleCounts, version as versionOf } from "../accounting/samples.ts";
 import { readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
 
 export interface ProtectorOptions {
@@ -28,5 +28,5 @@ export function storedProtector(version: number, options: ProtectorOptions = {})
 }
 
 export function counts(version: string, available = 1): OwnAggregation {
-  return sampleCounts(available, { resourceVersion: version });
+  return sampleCounts(available, { resourceVersion: versionOf(version) });
 }

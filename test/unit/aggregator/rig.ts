@@ -2,6 +2,7 @@
  * An aggregator with real informers between two engines of the API double, a core and a worker, on one virtual clock.
  */
 import { type PodRecord } from "../../../src/api/pod.ts";
+import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import {
   type Bucket,
   type CellStatus,
@@ -154,7 +155,7 @@ export class Rig {
   /** Records an admission: a DELETE at the pod's present version, or, with `version: undefined`, an eviction. */
   async admit(name: string, pod: string, bucket: Partial<Bucket> = {}): Promise<void> {
     const { uid, resourceVersion } = this.workerEngine.get(types.pods, "default", pod).metadata;
-    await this.addBucket(name, { podUID: uid, podResourceVersion: resourceVersion, ...bucket });
+    await this.addBucket(name, { podUID: uid, podResourceVersion: resourceVersion as ResourceVersion, ...bucket });
   }
 
   async addBucket(name: string, bucket: Partial<Bucket>): Promise<void> {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import test, { describe } from "node:test";
 import { type Aggregation } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { CellMemory, type OwnAggregation } from "../../../../src/accounting/count/cell-memory.ts";
-import { counts, timeText } from "../samples.ts";
+import { CellMemory, isRecountedSince, type OwnAggregation } from "../../../../src/accounting/count/cell-memory.ts";
+import { counts, timeText, version } from "../samples.ts";
+import { at as ms } from "../../../support/moment.ts";
 
 const own = counts(3, { lastEventTime: timeText(1) });
 function stripped(aggregation: Aggregation): Aggregation {
@@ -43,7 +44,7 @@ describe("a Go component that strips extensions (22)", () => {
   });
 
   test("does not hide what is recorded with a version", () => {
-    const newer = counts(3, { resourceVersion: "200" });
+    const newer = counts(3, { resourceVersion: version(200) });
     assert.equal(wrote(own).effective(newer), newer);
     assert.equal(wrote(own).effective(undefined), undefined);
   });
@@ -51,23 +52,23 @@ describe("a Go component that strips extensions (22)", () => {
 
 test("the wait for first counts goes on while the recorded state is the same, and starts again with another", () => {
   const memory = new CellMemory();
-  assert.equal(memory.firstCountsSince("spec", 1), 1);
-  assert.equal(memory.firstCountsSince("spec", 5), 1);
-  assert.equal(memory.firstCountsSince("other", 6), 6);
+  assert.equal(memory.firstCountsSince("spec", ms(1)), 1);
+  assert.equal(memory.firstCountsSince("spec", ms(5)), 1);
+  assert.equal(memory.firstCountsSince("other", ms(6)), 6);
   // Another aggregator has written, and a Go component has stripped the version.
-  assert.equal(memory.firstCountsSince("other", 7, stripped(own)), 7);
-  assert.equal(memory.firstCountsSince("other", 9, stripped(own)), 7);
+  assert.equal(memory.firstCountsSince("other", ms(7), stripped(own)), 7);
+  assert.equal(memory.firstCountsSince("other", ms(9), stripped(own)), 7);
   memory.firstCountsDone();
-  assert.equal(memory.firstCountsSince("other", 11, stripped(own)), 11);
+  assert.equal(memory.firstCountsSince("other", ms(11), stripped(own)), 11);
 });
 
 test("a recorded version below our own means that the core was restored, until we have written again", () => {
   const memory = wrote(own);
-  for (const recorded of [own, counts(3, { resourceVersion: "101" }), stripped(own), undefined]) {
-    assert.equal(memory.checkRestored(recorded, 5), false);
+  for (const recorded of [own, counts(3, { resourceVersion: version(101) }), stripped(own), undefined]) {
+    assert.equal(memory.checkRestored(recorded, ms(5)), false);
   }
-  assert.equal(memory.checkRestored(counts(3, { resourceVersion: "99" }), 5), true);
-  assert.equal(memory.checkRestored(counts(3, { resourceVersion: "99" }), 9), true);
+  assert.equal(memory.checkRestored(counts(3, { resourceVersion: version(99) }), ms(5)), true);
+  assert.equal(memory.checkRestored(counts(3, { resourceVersion: version(99) }), ms(9)), true);
   assert.equal(memory.restoredSinceMs, 5);
   memory.wrote(own);
   assert.equal(memory.restoredSinceMs, undefined);
@@ -78,7 +79,7 @@ test("after a reset of the worker the recorded version and our own mean nothing,
   memory.workerReset(own);
   assert.deepEqual(memory.effective(own), stripVersion(own));
   assert.equal(memory.effective(stripped(own))?.resourceVersion, undefined);
-  const fresh = counts(3, { resourceVersion: "7" });
+  const fresh = counts(3, { resourceVersion: version(7) });
   assert.equal(memory.effective(fresh), fresh);
 });
 
@@ -90,7 +91,21 @@ function stripVersion(aggregation: Aggregation): Aggregation {
 test("a version below our own is no restore when another aggregator has recounted", () => {
   const memory = new CellMemory();
   memory.wrote(own);
-  const recounted = { ...own, resourceVersion: "1", recountedAt: "2026-01-01T00:00:00.000000Z" };
-  assert.equal(memory.checkRestored(recounted, 7), false);
-  assert.equal(memory.checkRestored({ ...own, resourceVersion: "1" }, 7), true);
+  const recounted = { ...own, resourceVersion: version(1), recountedAt: timeText(0) };
+  assert.equal(memory.checkRestored(recounted, ms(7)), false);
+  assert.equal(memory.checkRestored({ ...own, resourceVersion: version(1) }, ms(7)), true);
+});
+
+test("a recount is told by a later mark than the known one, not by other counts", () => {
+  const plain = counts(3);
+  const first = counts(3, { recountedAt: timeText(10) });
+  const second = counts(2, { recountedAt: timeText(20) });
+  assert.equal(isRecountedSince(plain, counts(2)), false);
+  assert.equal(isRecountedSince(undefined, plain), false);
+  assert.equal(isRecountedSince(plain, first), true);
+  assert.equal(isRecountedSince(first, first), false);
+  assert.equal(isRecountedSince(first, second), true);
+  assert.equal(isRecountedSince(second, first), false, "a backup brought back the state after an earlier recount");
+  assert.equal(isRecountedSince(first, plain), false);
+  assert.equal(isRecountedSince(first, undefined), false);
 });

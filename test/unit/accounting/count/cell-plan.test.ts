@@ -11,6 +11,8 @@ import {
 import { countPods } from "../../../../src/accounting/count/pod-counts.ts";
 import { type Settlement } from "../../../../src/accounting/settle/settlement.ts";
 import { at, cell, counts, pod, single, timeText, version } from "../samples.ts";
+import { at as ms } from "../../../support/moment.ts";
+import { longAgo } from "../../../../src/util/clock.ts";
 
 const nothingSettled = (buckets: readonly Bucket[] = []): Settlement => ({
   buckets,
@@ -33,19 +35,19 @@ function plan(changes: Partial<CellPlanInput>): CellPlan {
     cell: cell(counts(3)),
     census: censusOf(["x", "y", "z"]),
     countedSpec: "spec",
-    snapshot: { version: version(100), barrierSentAtMs: -Infinity },
+    snapshot: { version: version(100), barrierSentAtMs: longAgo },
     lastEventTime: at(40),
     settlement: nothingSettled(),
     memory: new CellMemory(),
     settleWindowMs: 75_000,
-    nowMs: 1000,
+    nowMs: ms(1000),
     now: at(50),
     ...changes,
   });
 }
 const seen = (snapshotVersion: number, barrierSentAtMs = -Infinity): CellPlanInput["snapshot"] => ({
   version: version(snapshotVersion),
-  barrierSentAtMs,
+  barrierSentAtMs: ms(barrierSentAtMs),
 });
 
 describe("a write", () => {
@@ -60,7 +62,7 @@ describe("a write", () => {
       kind: "write",
       cell: {
         cellID: "a",
-        aggregation: counts(2, { resourceVersion: "120", countedAt: timeText(50), lastEventTime: timeText(40) }),
+        aggregation: counts(2, { resourceVersion: version(120), countedAt: timeText(50), lastEventTime: timeText(40) }),
         admissionHistory: { buckets },
       },
     });
@@ -85,7 +87,7 @@ describe("a write", () => {
   test("keeps a lastEventTime that is newer than the snapshot's", () => {
     const result = plan({ cell: cell(counts(3, { lastEventTime: timeText(45) })), settlement: oneSettled });
     assert.equal(result.kind === "write" && result.cell.aggregation.lastEventTime, timeText(45));
-    const ofTheFuture = cell(counts(3, { lastEventTime: "9999-12-31T23:59:59-23:59" }));
+    const ofTheFuture = cell(counts(3, { lastEventTime: timeText(1e9) }));
     const repaired = plan({ cell: ofTheFuture, settlement: oneSettled });
     assert.equal(repaired.kind === "write" && repaired.cell.aggregation.lastEventTime, timeText(40));
     const without = plan({ settlement: oneSettled, lastEventTime: undefined });
@@ -103,7 +105,8 @@ describe("an older snapshot", () => {
 
   test("is compared as a number", () => {
     assert.equal(
-      plan({ cell: cell(counts(3, { resourceVersion: "9" })), snapshot: seen(10), census: censusOf(["x"]) }).kind,
+      plan({ cell: cell(counts(3, { resourceVersion: version(9) })), snapshot: seen(10), census: censusOf(["x"]) })
+        .kind,
       "write",
     );
   });
@@ -120,9 +123,9 @@ describe("first counts", () => {
     test(`${name} need a barrier sent after that was seen (9)`, () => {
       const memory = new CellMemory();
       const at1000 = { cell: state, memory, snapshot: seen(100, 1000) };
-      assert.deepEqual(plan(at1000), { kind: "barrier", fromMs: 1000 });
-      assert.deepEqual(plan({ ...at1000, nowMs: 2000 }), { kind: "barrier", fromMs: 1000 });
-      assert.equal(plan({ ...at1000, nowMs: 2000, snapshot: seen(100, 1001) }).kind, "write");
+      assert.deepEqual(plan(at1000), { kind: "barrier", fromMs: ms(1000) });
+      assert.deepEqual(plan({ ...at1000, nowMs: ms(2000) }), { kind: "barrier", fromMs: ms(1000) });
+      assert.equal(plan({ ...at1000, nowMs: ms(2000), snapshot: seen(100, 1001) }).kind, "write");
     });
   }
 
@@ -130,17 +133,17 @@ describe("first counts", () => {
     const memory = new CellMemory();
     assert.equal(plan({ cell: undefined, memory }).kind, "barrier");
     const byOther = cell({ totalReplicas: 2, availableReplicas: 2, lastEventTime: timeText(45) });
-    assert.deepEqual(plan({ cell: byOther, memory, nowMs: 5000, snapshot: seen(100, 4000) }), {
+    assert.deepEqual(plan({ cell: byOther, memory, nowMs: ms(5000), snapshot: seen(100, 4000) }), {
       kind: "barrier",
-      fromMs: 5000,
+      fromMs: ms(5000),
     });
   });
 
   test("of another spec are not written from a snapshot older than the recorded one", () => {
     const memory = new CellMemory();
-    const former = cell(counts(3, { countedSpec: "former", resourceVersion: "200" }));
+    const former = cell(counts(3, { countedSpec: "former", resourceVersion: version(200) }));
     plan({ cell: former, memory });
-    assert.deepEqual(plan({ cell: former, memory, nowMs: 2000, snapshot: seen(199, 1500) }), { kind: "behind" });
+    assert.deepEqual(plan({ cell: former, memory, nowMs: ms(2000), snapshot: seen(199, 1500) }), { kind: "behind" });
   });
 
   test("of a cell without pods and buckets are not written at all", () => {
@@ -150,7 +153,7 @@ describe("first counts", () => {
   test("are written when all there is to do is to drop the last bucket", () => {
     const memory = new CellMemory();
     const input = { cell: cell(undefined, [single("q", 5)]), census: censusOf([]), settlement: oneSettled, memory };
-    assert.deepEqual(plan(input), { kind: "barrier", fromMs: 1000 });
+    assert.deepEqual(plan(input), { kind: "barrier", fromMs: ms(1000) });
     const result = plan({ ...input, snapshot: seen(100, 1001) });
     assert.deepEqual(result.kind === "write" && result.cell.admissionHistory, {});
   });
@@ -171,18 +174,18 @@ describe("after a restore of the core", () => {
   test("counts wait a settle window and a barrier after it, and are then written even when equal (13, 25)", () => {
     const memory = new CellMemory();
     memory.wrote(counts(3));
-    memory.restored(1000);
+    memory.restored(ms(1000));
     for (const [nowMs, barrierSentAtMs] of [
       [2000, 1500],
       [75_999, 75_998],
       [80_000, 75_999],
     ] as const) {
-      assert.deepEqual(plan({ memory, nowMs, snapshot: seen(100, barrierSentAtMs) }), {
+      assert.deepEqual(plan({ memory, nowMs: ms(nowMs), snapshot: seen(100, barrierSentAtMs) }), {
         kind: "barrier",
-        fromMs: 76_000,
+        fromMs: ms(76_000),
       });
     }
-    assert.equal(plan({ memory, nowMs: 80_000, snapshot: seen(100, 76_000) }).kind, "write");
+    assert.equal(plan({ memory, nowMs: ms(80_000), snapshot: seen(100, 76_000) }).kind, "write");
   });
 });
 
@@ -191,7 +194,7 @@ test("a worker whose history was reset writes lower versions after a barrier (14
   memory.wrote(counts(3));
   memory.workerReset(counts(3));
   assert.equal(plan({ memory, snapshot: seen(5) }).kind, "barrier");
-  const result = plan({ memory, nowMs: 3000, snapshot: seen(5, 2000) });
+  const result = plan({ memory, nowMs: ms(3000), snapshot: seen(5, 2000) });
   assert.equal(result.kind === "write" && result.cell.aggregation.resourceVersion, "5");
 });
 
@@ -214,18 +217,18 @@ describe("the mark of a recount", () => {
 
   test("is set by the write after a restore of the core", () => {
     const memory = new CellMemory();
-    memory.restored(0);
-    const result = plan({ memory, cell: cell(counts(3, marked)), snapshot: seen(100, 75_000), nowMs: 76_000 });
+    memory.restored(ms(0));
+    const result = plan({ memory, cell: cell(counts(3, marked)), snapshot: seen(100, 75_000), nowMs: ms(76_000) });
     assert.equal(aggregationOf(result)?.recountedAt, timeText(50));
   });
 
   test("is set by the write after a reset of the worker's history", () => {
     const memory = new CellMemory();
-    const recorded = counts(3, { resourceVersion: "900" });
+    const recorded = counts(3, { resourceVersion: version(900) });
     memory.workerReset(recorded);
-    const input = { memory, cell: cell(recorded), nowMs: 1000 };
+    const input = { memory, cell: cell(recorded), nowMs: ms(1000) };
     assert.equal(plan({ ...input, snapshot: seen(100) }).kind, "barrier");
-    const result = plan({ ...input, snapshot: seen(100, 1001), nowMs: 2000 });
+    const result = plan({ ...input, snapshot: seen(100, 1001), nowMs: ms(2000) });
     assert.equal(aggregationOf(result)?.recountedAt, timeText(50));
   });
 });

@@ -33,6 +33,6 @@ test("the latency is by how much the newest admission is ahead of its own cell's
     undefined,
   );
   assert.equal(summarize([cell(counts(1), [single("x", 1, 12)])]).maxLatencyMillis, undefined);
-  const unreadable = cell(counts(1, { lastEventTime: "?" }), [{ startTime: "?", podUID: "x" }]);
-  assert.equal(summarize([unreadable]).maxLatencyMillis, undefined);
+  const malformed = cell(counts(1, { lastEventTime: timeText(10) }), [{ startTime: "", podUID: "x" }]);
+  assert.equal(summarize([malformed]).maxLatencyMillis, undefined);
 });

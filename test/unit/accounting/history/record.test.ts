@@ -61,7 +61,7 @@ describe("a repeated review", () => {
 });
 
 test("what names no pod, or another one, is left alone", () => {
-  const others = [anonymous(3), single("y"), { startTime: "?" }];
+  const others = [anonymous(3), single("y"), { startTime: "" as const }];
   assert.deepEqual(record(others, deletionOf("x"), context).buckets.slice(0, 3), others);
 });
 

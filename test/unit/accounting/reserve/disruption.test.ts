@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import test, { describe } from "node:test";
+import { type MicroTime } from "../../../../src/api/micro-time.ts";
 import { needOf } from "../../../../src/accounting/reserve/disruption.ts";
 import { healthCriteria } from "../../../../src/accounting/count/health-criterion.ts";
-import { at, disruption, notReady } from "../samples.ts";
+import { at, disruption, notReady, timeText } from "../samples.ts";
 
 const now = at(20);
 const need = (
   changes: Parameters<typeof disruption>[1],
   minReadySeconds = 30,
-  countedAt: typeof now | undefined = at(15),
+  countedAt: MicroTime | undefined = timeText(15),
 ): string => needOf(disruption("x", changes), minReadySeconds, countedAt, now);
 const since = (seconds: number): { as: { readySince: typeof now } } => ({ as: { readySince: at(seconds) } });
 
@@ -49,9 +50,9 @@ describe("too young", () => {
   });
 
   test("is not a pod that the counting clock found old enough, or our own", () => {
-    assert.equal(need(since(0), 30, at(30)), "quota");
-    assert.equal(need(since(0), 30, at(29.999999)), "record");
-    assert.equal(need(since(-15), 30, at(1)), "quota");
+    assert.equal(need(since(0), 30, timeText(30)), "quota");
+    assert.equal(need(since(0), 30, timeText(29.999999)), "record");
+    assert.equal(need(since(-15), 30, timeText(1)), "quota");
   });
 
   test("is a pod by our clock alone when a Go aggregator counted", () => {

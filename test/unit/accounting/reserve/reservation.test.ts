@@ -167,11 +167,11 @@ describe("counts that are not there", () => {
 
   test("a version above what the restore made doubtful is there again", () => {
     assert.equal(
-      areCountsThere(cell(counts(9, { resourceVersion: "101" })), { countedSpec: "spec", countsLostUpTo: lost }),
+      areCountsThere(cell(counts(9, { resourceVersion: version(101) })), { countedSpec: "spec", countsLostUpTo: lost }),
       true,
     );
     assert.equal(
-      areCountsThere(cell(counts(9, { resourceVersion: "99" })), { countedSpec: "spec", countsLostUpTo: lost }),
+      areCountsThere(cell(counts(9, { resourceVersion: version(99) })), { countedSpec: "spec", countsLostUpTo: lost }),
       false,
     );
   });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { FenceRegistry } from "../../../../src/accounting/settle/fence-registry.ts";
 import { version } from "../samples.ts";
+import { at as ms } from "../../../support/moment.ts";
 
 const registry = (): FenceRegistry => new FenceRegistry(10_000, 75_000);
 
@@ -16,9 +17,9 @@ test("repeats double from the first wait up to the longest (L7)", () => {
   const waits: number[] = [];
   let nowMs = 1000;
   for (let count = 0; count < 6; count += 1) {
-    fences.sending("x", nowMs);
+    fences.sending("x", ms(nowMs));
     assert.equal(fences.nextSendMs("x"), undefined);
-    fences.answered("x", nowMs, version(count + 5));
+    fences.answered("x", ms(nowMs), version(count + 5));
     const next = fences.nextSendMs("x") ?? 0;
     waits.push(next - nowMs);
     nowMs = next;
@@ -28,27 +29,27 @@ test("repeats double from the first wait up to the longest (L7)", () => {
 
 test("only an answer makes a fence; a failure proves nothing and keeps an earlier one", () => {
   const fences = registry();
-  fences.sending("x", 1);
+  fences.sending("x", ms(1));
   fences.failed("x");
   assert.equal(fences.fenceOf("x"), undefined);
-  fences.sending("x", 2);
-  fences.answered("x", 2, version(20));
-  fences.sending("x", 3);
+  fences.sending("x", ms(2));
+  fences.answered("x", ms(2), version(20));
+  fences.sending("x", ms(3));
   fences.failed("x");
   assert.deepEqual(fences.fenceOf("x"), { sentAtMs: 2, version: "20" });
 });
 
 test("an answer that overtakes an older one stays", () => {
   const fences = registry();
-  fences.sending("x", 1);
-  fences.answered("x", 5, version(50));
-  fences.answered("x", 1, version(10));
+  fences.sending("x", ms(1));
+  fences.answered("x", ms(5), version(50));
+  fences.answered("x", ms(1), version(10));
   assert.deepEqual(fences.fenceOf("x"), { sentAtMs: 5, version: "50" });
 });
 
 test("a refused pod is forbidden, others are not", () => {
   const fences = registry();
-  fences.sending("x", 1);
+  fences.sending("x", ms(1));
   fences.refused("x");
   assert.deepEqual(
     [fences.isForbidden("x"), fences.nextSendMs("x"), fences.isForbidden("y")],
@@ -58,10 +59,10 @@ test("a refused pod is forbidden, others are not", () => {
 
 test("pods that were not fenced for long are forgotten, except while a patch is in flight", () => {
   const fences = registry();
-  for (const uid of ["idle", "in-flight", "recent"]) fences.sending(uid, uid === "recent" ? 900 : 0);
-  fences.answered("idle", 0, version(1));
+  for (const uid of ["idle", "in-flight", "recent"]) fences.sending(uid, ms(uid === "recent" ? 900 : 0));
+  fences.answered("idle", ms(0), version(1));
   fences.refused("recent");
-  fences.prune(1000, 999);
+  fences.prune(ms(1000), 999);
   assert.equal(fences.size, 2);
   assert.deepEqual(
     [fences.nextSendMs("idle"), fences.nextSendMs("in-flight"), fences.isForbidden("recent")],
@@ -71,7 +72,7 @@ test("pods that were not fenced for long are forgotten, except while a patch is 
 
 test("answers for pods that nobody knows are ignored", () => {
   const fences = registry();
-  fences.answered("x", 1, version(1));
+  fences.answered("x", ms(1), version(1));
   fences.failed("x");
   fences.refused("x");
   assert.equal(fences.size, 0);
@@ -79,6 +80,6 @@ test("answers for pods that nobody knows are ignored", () => {
 
 test("a full registry sends further pods to the window", () => {
   const fences = registry();
-  for (let count = 0; count < 100_000; count += 1) fences.sending(`p${count}`, 0);
+  for (let count = 0; count < 100_000; count += 1) fences.sending(`p${count}`, ms(0));
   assert.deepEqual([fences.isForbidden("one more"), fences.isForbidden("p7")], [true, false]);
 });

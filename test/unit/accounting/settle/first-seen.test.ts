@@ -3,12 +3,14 @@ import test, { describe } from "node:test";
 import { FirstSeen } from "../../../../src/accounting/settle/first-seen.ts";
 import { digestOfUID } from "../../../../src/accounting/history/uid-digest.ts";
 import { anonymous, packed, single } from "../samples.ts";
+import { at as ms } from "../../../support/moment.ts";
+import { longAgo } from "../../../../src/util/clock.ts";
 
 function watching(
   ...history: readonly (readonly [nowMs: number, buckets: Parameters<FirstSeen["observe"]>[0], continuous?: boolean])[]
 ): FirstSeen {
   const firstSeen = new FirstSeen();
-  for (const [nowMs, buckets, continuous] of history) firstSeen.observe(buckets, nowMs, continuous ?? true);
+  for (const [nowMs, buckets, continuous] of history) firstSeen.observe(buckets, ms(nowMs), continuous ?? true);
   return firstSeen;
 }
 
@@ -24,7 +26,7 @@ test("a packed pod is seen since it moved into a packed bucket, also when the bu
   const firstSeen = watching([1, [single("x", 10)]], [5, [packed(["x"], 10)]], [9, [packed(["x", "y"], 20)]]);
   assert.equal(firstSeen.packed(digestOfUID("x")).sinceMs, 5);
   assert.equal(firstSeen.packed(digestOfUID("y")).sinceMs, 9);
-  firstSeen.observe([single("x", 10), packed(["y"], 20)], 12, true);
+  firstSeen.observe([single("x", 10), packed(["y"], 20)], ms(12), true);
   assert.equal(firstSeen.single("x").sinceMs, 12);
 });
 
@@ -40,45 +42,45 @@ test("a gap starts the waits of packed and anonymous pods again, not those of si
 test("an unseen exchange of anonymous admissions settles nothing early", () => {
   // Our settling write is lost, three others come in its place, and the next thing that is read has the same number.
   const firstSeen = watching([0, [anonymous(3)]], [80_000, [anonymous(3)], false]);
-  assert.equal(firstSeen.anonymousMinimumSince(5000), 0);
+  assert.equal(firstSeen.anonymousMinimumSince(ms(5000)), 0);
 });
 
 test("what was never observed has waited for nothing, and stays so", () => {
   const firstSeen = new FirstSeen();
   assert.equal(firstSeen.single("x").sinceMs, Infinity);
-  assert.equal(firstSeen.comparableSinceMs(firstSeen.single("x"), 7), 7);
-  assert.equal(firstSeen.comparableSinceMs(firstSeen.packed("0"), 9), 9);
+  assert.equal(firstSeen.comparableSinceMs(firstSeen.single("x"), ms(7)), 7);
+  assert.equal(firstSeen.comparableSinceMs(firstSeen.packed("0"), ms(9)), 9);
 });
 
 test("a bucket is comparable since the first question, until it changes", () => {
   const firstSeen = watching([1, [single("x", 10)]]);
-  assert.equal(firstSeen.comparableSinceMs(firstSeen.single("x"), 4), 4);
-  firstSeen.observe([single("x", 10)], 6, true);
-  assert.equal(firstSeen.comparableSinceMs(firstSeen.single("x"), 8), 4);
-  firstSeen.observe([single("x", 11)], 9, true);
-  assert.equal(firstSeen.comparableSinceMs(firstSeen.single("x"), 12), 12);
+  assert.equal(firstSeen.comparableSinceMs(firstSeen.single("x"), ms(4)), 4);
+  firstSeen.observe([single("x", 10)], ms(6), true);
+  assert.equal(firstSeen.comparableSinceMs(firstSeen.single("x"), ms(8)), 4);
+  firstSeen.observe([single("x", 11)], ms(9), true);
+  assert.equal(firstSeen.comparableSinceMs(firstSeen.single("x"), ms(12)), 12);
 });
 
 test("a restart of the waits makes everything as if first seen now", () => {
   const firstSeen = watching([1, [single("x", 10), packed(["y"], 10), anonymous(3)]]);
-  firstSeen.comparableSinceMs(firstSeen.single("x"), 2);
-  firstSeen.restart(50);
+  firstSeen.comparableSinceMs(firstSeen.single("x"), ms(2));
+  firstSeen.restart(ms(50));
   assert.deepEqual(
     [firstSeen.single("x").sinceMs, firstSeen.packed(digestOfUID("y")).sinceMs, firstSeen.anonymousSinceMs()],
     [50, 50, 50],
   );
-  assert.equal(firstSeen.comparableSinceMs(firstSeen.single("x"), 60), 60);
-  firstSeen.observe([single("x", 10)], 70, true);
+  assert.equal(firstSeen.comparableSinceMs(firstSeen.single("x"), ms(60)), 60);
+  firstSeen.observe([single("x", 10)], ms(70), true);
   assert.equal(firstSeen.single("x").sinceMs, 50);
 });
 
 describe("the number of anonymous admissions", () => {
   test("its minimum counts from a moment until now, and is 0 before it was known", () => {
     const firstSeen = watching([10, [anonymous(5)]], [20, [anonymous(9)]], [30, [anonymous(7)]]);
-    assert.equal(firstSeen.anonymousMinimumSince(9), 0);
+    assert.equal(firstSeen.anonymousMinimumSince(ms(9)), 0);
     // Two of the five have left: the oldest go first.
-    assert.equal(firstSeen.anonymousMinimumSince(10), 3);
-    assert.equal(firstSeen.anonymousMinimumSince(20), 7);
+    assert.equal(firstSeen.anonymousMinimumSince(ms(10)), 3);
+    assert.equal(firstSeen.anonymousMinimumSince(ms(20)), 7);
     assert.equal(firstSeen.anonymousCount(), 7);
   });
 
@@ -87,11 +89,11 @@ describe("the number of anonymous admissions", () => {
     let count = 0;
     for (let nowMs = 0; nowMs <= 200_000; nowMs += 1000) {
       count += 1;
-      firstSeen.observe([anonymous(count)], nowMs, true);
-      const due = firstSeen.anonymousMinimumSince(nowMs - 75_000);
+      firstSeen.observe([anonymous(count)], ms(nowMs), true);
+      const due = firstSeen.anonymousMinimumSince(ms(nowMs - 75_000));
       if (due > 0) {
         count -= due;
-        firstSeen.observe(count === 0 ? [] : [anonymous(count)], nowMs, true);
+        firstSeen.observe(count === 0 ? [] : [anonymous(count)], ms(nowMs), true);
       }
       assert.ok(count <= 76, `${count} at ${nowMs}`);
     }
@@ -99,16 +101,17 @@ describe("the number of anonymous admissions", () => {
 
   test("it says when a barrier would settle more than the last one did", () => {
     const firstSeen = watching([10, [anonymous(5)]], [40, [anonymous(9)]]);
-    assert.equal(firstSeen.anonymousRipeAtMs(100, -Infinity), 110);
-    assert.equal(firstSeen.anonymousRipeAtMs(100, 110), 140);
+    assert.equal(firstSeen.anonymousRipeAtMs(100, longAgo), 110);
+    assert.equal(firstSeen.anonymousRipeAtMs(100, ms(110)), 140);
   });
 
   test("beyond 1,024 changes the oldest are merged to the later time: later, never earlier", () => {
     const firstSeen = new FirstSeen();
-    for (let nowMs = 0; nowMs < 3000; nowMs += 1) firstSeen.observe([anonymous(nowMs + 1)], nowMs, true);
-    assert.equal(firstSeen.anonymousMinimumSince(100), 0);
-    assert.equal(firstSeen.anonymousMinimumSince(2500), 2501 - 0);
-    for (let fromMs = 0; fromMs < 3000; fromMs += 7) assert.ok(firstSeen.anonymousMinimumSince(fromMs) <= fromMs + 1);
+    for (let nowMs = 0; nowMs < 3000; nowMs += 1) firstSeen.observe([anonymous(nowMs + 1)], ms(nowMs), true);
+    assert.equal(firstSeen.anonymousMinimumSince(ms(100)), 0);
+    assert.equal(firstSeen.anonymousMinimumSince(ms(2500)), 2501 - 0);
+    for (let fromMs = 0; fromMs < 3000; fromMs += 7)
+      assert.ok(firstSeen.anonymousMinimumSince(ms(fromMs)) <= fromMs + 1);
   });
 
   test("nothing is left of it when the last has gone", () => {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import test, { describe } from "node:test";
+import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { anonymous, Bench, livePod, packed, single, snapshot } from "../samples.ts";
+import { at as ms } from "../../../support/moment.ts";
 
 const reasons = (bench: Bench, nowMs: number, seen: ReturnType<typeof snapshot>): Record<string, number> =>
   Object.fromEntries(bench.settle(nowMs, seen).settled);
@@ -145,7 +147,7 @@ describe("row 4: alive at or below the admitted version", () => {
     const alive = snapshot([livePod("x", 10)], 10);
     bench.settle(0, alive);
     assert.deepEqual(bench.settle(10_000, alive).fence, ["x"]);
-    bench.fences.sending("x", 10_000);
+    bench.fences.sending("x", ms(10_000));
     assert.deepEqual(bench.settle(60_000, alive).fence, []);
     bench.fences.failed("x");
     const waiting = bench.settle(19_999, alive);
@@ -186,7 +188,7 @@ describe("row 5: the window", () => {
   test("a pod that may not be fenced settles by the window, single or packed", () => {
     const bench = new Bench().see([single("x", 10), packed(["y"], 10)], 0);
     for (const uid of ["x", "y"]) {
-      bench.fences.sending(uid, 10_000);
+      bench.fences.sending(uid, ms(10_000));
       bench.fences.refused(uid);
     }
     const pods = [livePod("x", 10), livePod("y", 10)];
@@ -215,10 +217,10 @@ describe("row 6: compacted by Go", () => {
   });
 
   test("malformed buckets are anonymous: they hold their weight and settle by the slowest rule", () => {
-    const broken = [
-      { startTime: "?" },
+    const broken: Bucket[] = [
+      { startTime: "" },
       { ...packed(["x"], 10), counter: 9 },
-      { startTime: "?", podUID: "", counter: -4 },
+      { startTime: "", podUID: "", counter: -4 },
     ];
     const bench = new Bench().see(broken, 0);
     assert.deepEqual(reasons(bench, 74_999, snapshot([], 999, 74_999)), {});
@@ -227,12 +229,15 @@ describe("row 6: compacted by Go", () => {
   });
 });
 
-test("a bucket that was never observed settles by no wait at all", () => {
+test("buckets that were not the last to be observed are settled by nothing: asking is a programmer error", () => {
   const bench = new Bench();
   bench.buckets = [single("x"), single("y", 10), packed(["z"], 10)];
   const pods = [livePod("x", 10), livePod("y", 10), livePod("z", 10)];
-  const result = bench.settle(1e9, snapshot(pods, 10, 1e9));
-  assert.deepEqual([result.settled.size, result.buckets === bench.buckets], [0, true]);
+  assert.throws(() => bench.settle(1e9, snapshot(pods, 10, 1e9)), /observed last/);
+  bench.see(bench.buckets, 1);
+  bench.settle(2, snapshot(pods, 10));
+  bench.buckets = [...bench.buckets];
+  assert.throws(() => bench.settle(1e9, snapshot(pods, 10, 1e9)), /observed last/);
 });
 
 test("the buckets that stay keep their order, and the same list comes back when nothing settles", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test, { describe } from "node:test";
+import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import {
   createSyncTime,
   settleByTime,
@@ -7,6 +8,7 @@ import {
   type SyncTimeAlgorithm,
 } from "../../../../src/accounting/settle/sync-time.ts";
 import { anonymous, at, Bench, livePod, packed, settlementConfig, single, snapshot, timeText } from "../samples.ts";
+import { at as ms } from "../../../support/moment.ts";
 
 const timeBased: readonly SyncTimeAlgorithm[] = [
   { kind: "clock" },
@@ -39,8 +41,11 @@ describe("settlement by time", () => {
   test("drops nothing before there is a time, and never a bucket without one", () => {
     const buckets = [single("a", 10, 5)];
     assert.equal(settleByTime(buckets, undefined).buckets, buckets);
-    const unreadable = [{ startTime: "?", podUID: "a" }];
-    assert.equal(settleByTime(unreadable, at(1e6)).buckets, unreadable);
+    const malformed: readonly Bucket[] = [
+      { startTime: "", podUID: "a" },
+      { ...single("b", 10, 5), endTime: "" },
+    ];
+    assert.equal(settleByTime(malformed, at(1e6)).buckets, malformed);
   });
 
   test("wants no fence, no barrier and no wake-up", () => {
@@ -56,7 +61,7 @@ describe("settlement by time", () => {
       firstSeen,
       fences,
       config: settlementConfig,
-      nowMs: 1e6,
+      nowMs: ms(1e6),
       snapshot: snapshot([livePod("a", 99)], 200, 1e6),
     };
     for (const algorithm of timeBased) {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import test, { describe } from "node:test";
+import { describe, test } from "node:test";
 import { decodePodProtector, withTypeMeta } from "../../../../src/api/v1alpha1/decode.ts";
+import { type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
 
+const time = "2026-01-01T00:00:00.000001Z";
 const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
 const object = (changes: object = {}): Record<string, unknown> => ({
   apiVersion: "podseidon.kubewharf.io/v1alpha1",
@@ -22,12 +24,76 @@ test("an object comes back with everything in it, known or not", () => {
     ...statusWith({
       later: 1,
       aggregation: { totalReplicas: 1, availableReplicas: 1, later: 2 },
-      admissionHistory: { later: 3, buckets: [{ startTime: "t", later: 4 }] },
+      admissionHistory: { later: 3, buckets: [{ startTime: time, later: 4 }] },
     }),
     later: 5,
   };
   const result = decodePodProtector(raw);
   assert.deepEqual(result.ok && result.protector, raw);
+});
+
+/** The only cell of the decoded object; `raw` must not be changed by that. */
+function cellOf(cell: object): CellStatus | undefined {
+  const raw = statusWith(cell);
+  const before = structuredClone(raw);
+  const result = decodePodProtector(raw);
+  assert.deepEqual(raw, before);
+  return result.ok ? result.protector.status?.cells[0] : undefined;
+}
+
+test("times of a status get Kubernetes' own form, to the microsecond", () => {
+  const goTime = "2026-01-01T02:00:00.5+02:00";
+  const counts = { totalReplicas: 1, availableReplicas: 1 };
+  const buckets = [{ startTime: goTime, endTime: "2026-01-01T00:00:00.123456789Z" }, { startTime: time }];
+  const times = { lastEventTime: "2026-01-01T00:00:00Z", countedAt: goTime, recountedAt: time };
+  assert.deepEqual(cellOf({ aggregation: { ...counts, ...times }, admissionHistory: { buckets } }), {
+    cellID: "a",
+    aggregation: {
+      ...counts,
+      lastEventTime: "2026-01-01T00:00:00.000000Z",
+      countedAt: "2026-01-01T00:00:00.500000Z",
+      recountedAt: time,
+    },
+    admissionHistory: {
+      buckets: [
+        { startTime: "2026-01-01T00:00:00.500000Z", endTime: "2026-01-01T00:00:00.123456Z" },
+        { startTime: time },
+      ],
+    },
+  });
+});
+
+test("a malformed time of a bucket is known as such, and one of counts is absent", () => {
+  for (const malformed of ["", "?", "2026-13-01T00:00:00.000000Z", "9999-12-31T23:59:59-23:59"]) {
+    const aggregation = { totalReplicas: 1, availableReplicas: 1 };
+    const times = { lastEventTime: malformed, countedAt: malformed, recountedAt: malformed };
+    const buckets = [{ startTime: malformed, endTime: malformed, podUID: "x" }];
+    assert.deepEqual(
+      cellOf({ aggregation: { ...aggregation, ...times }, admissionHistory: { buckets } }),
+      { cellID: "a", aggregation, admissionHistory: { buckets: [{ startTime: "", endTime: "", podUID: "x" }] } },
+      malformed,
+    );
+  }
+});
+
+test("versions of a status are kept, and malformed ones are absent", () => {
+  const aggregation = { totalReplicas: 1, availableReplicas: 1 };
+  const bucket = { startTime: time, podUID: "x" };
+  const good = {
+    aggregation: { ...aggregation, resourceVersion: "9".repeat(39) },
+    admissionHistory: { buckets: [{ ...bucket, podResourceVersion: "1" }] },
+  };
+  assert.deepEqual(cellOf(good), { cellID: "a", ...good });
+  for (const resourceVersion of ["", "0", "-1", "01", "1e3", "abc", "9".repeat(40)]) {
+    assert.deepEqual(
+      cellOf({
+        aggregation: { ...aggregation, resourceVersion },
+        admissionHistory: { buckets: [{ ...bucket, podResourceVersion: resourceVersion }] },
+      }),
+      { cellID: "a", aggregation, admissionHistory: { buckets: [bucket] } },
+      resourceVersion,
+    );
+  }
 });
 
 test("an object without status is usable", () => {
@@ -41,7 +107,7 @@ test("Go's null for no cells is an empty list", () => {
   }
 });
 
-test("odd buckets are taken as they are: the core gives them a safe meaning", () => {
+test("odd buckets are taken: the accounting gives them a safe meaning", () => {
   const buckets = [
     { startTime: "not a time", counter: -5, podResourceVersion: "x", podUIDDigests: "?" },
     { startTime: "" },
@@ -49,8 +115,8 @@ test("odd buckets are taken as they are: the core gives them a safe meaning", ()
   assert.equal(decodePodProtector(statusWith({ admissionHistory: { buckets } })).ok, true);
 });
 
-describe("what cannot be understood", () => {
-  test("names the field", () => {
+describe("an invalid object", () => {
+  test("an invalid object is refused with the name of the field", () => {
     assert.match(
       reasonOf(object({ spec: { minAvailable: "1", minReadySeconds: 0, selector: {} } })),
       /^spec\.minAvailable: /,
@@ -65,7 +131,7 @@ describe("what cannot be understood", () => {
     assert.match(reasonOf(object({ spec: { minAvailable: 1, minReadySeconds: 0, selector: operator } })), /operator: /);
   });
 
-  test("never throws", () => {
+  test("nothing makes the decoder throw", () => {
     for (const raw of [
       null,
       undefined,

@@ -69,8 +69,7 @@ const flaw = (...cells: readonly (readonly Bucket[])[]) =>
     cells: cells.map((buckets, index) => ({ cellID: `c${index}`, admissionHistory: { buckets } })),
     summary,
   });
-const buckets = (count: number): Bucket[] =>
-  Array.from({ length: count }, () => ({ startTime: "2026-01-01T00:00:00Z" }));
+const buckets = (count: number): Bucket[] => Array.from({ length: count }, () => ({ startTime: "" }));
 
 test("a flaw of a status is a cell that would count twice", () => {
   const twice = ["a", "a"].map((cellID) => ({ cellID }));
@@ -85,7 +84,7 @@ test("a flaw of a status is more than 10,000 buckets over all cells", () => {
 
 test("a flaw of a status is more than 1.5 million characters of digests over all cells", () => {
   const packed = (length: number): Bucket => ({
-    startTime: "2026-01-01T00:00:00Z",
+    startTime: "",
     podUIDDigests: "A".repeat(length),
   });
   assert.equal(flaw([packed(700_000)], [packed(800_000)]), undefined);

@@ -11,7 +11,8 @@ const slotMs = 40;
 /** The cells after a write of a webhook: the counts are as before. */
 const peerWrite: readonly CellStatus[] = countedAt("1000");
 
-function countedAt(resourceVersion: string): readonly CellStatus[] {
+function countedAt(version: string): readonly CellStatus[] {
+  const resourceVersion = version as ResourceVersion;
   return [{ cellID: "c1", aggregation: { totalReplicas: 9, availableReplicas: 9, resourceVersion } }];
 }
 

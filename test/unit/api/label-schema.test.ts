@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import * as v from "valibot";
-import { stringMap } from "../../../src/api/string-map.ts";
+import { stringMap } from "../../../src/api/label-schema.ts";
 
 test("every key is kept, whatever it means to JavaScript", () => {
   const text = '{"app":"web","constructor":"a","prototype":"b","__proto__":"c","toString":"d"}';
