@@ -36,8 +36,8 @@ export const mutationsOfLimits: readonly Mutation[] = [
     why: "keys of a RetryBatch vanish when idle",
     file: "retry-batch/retry-batch.ts",
     find: `active.delete(key);
-      if (executed)`,
-    replace: `if (executed)`,
+      if (hasExecuted)`,
+    replace: `if (hasExecuted)`,
   },
   {
     name: "history-is-never-packed",
