@@ -50,7 +50,8 @@ function check(folder: string): string[] {
   const [ownMs, bareMs] = [cheapest(own), cheapest(bare)];
   const ratio = ownMs / bareMs;
   const printed = own[0]?.printed ?? "";
-  const cost = `${ownMs.toFixed(0)} ms of processor time, ${ratio.toFixed(1)} times bare Node's ${bareMs.toFixed(0)} ms`;
+  const times = `${ratio.toFixed(1)} times bare Node's ${bareMs.toFixed(0)} ms`;
+  const cost = `${ownMs.toFixed(0)} ms of processor time, ${times}`;
   console.log(`dist/podseidon: ${(bytes / 1e6).toFixed(1)} MB, --version takes ${cost}: ${printed}`);
   const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as { version: string };
   const missing = [version, process.version.slice(1)].filter((part) => !printed.includes(part));

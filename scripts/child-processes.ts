@@ -95,7 +95,7 @@ function manage(spec: ProcessSpec, child: ChildProcess): ManagedProcess {
     child.once("exit", (code, signal) => resolve({ code, signal }));
     child.once("error", (cause) => reject(new Error(`${spec.name}: cannot start ${spec.command}`, { cause })));
   });
-  // Whoever waits for readiness sees the rejection; nobody may be waiting yet.
+  // The wait for readiness sees the rejection; there may be none yet.
   exited.catch(() => undefined);
   return {
     name: spec.name,

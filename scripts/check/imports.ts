@@ -22,11 +22,14 @@ const layers: readonly Layer[] = [
   { folders: ["main.ts"], mayUsePeers: false },
 ];
 
-/** From the bottom to the top: the folders inside a folder of a layer. Files beside them are free, but see circles.ts. */
+/** From the bottom to the top: the folders in a folder of a layer. Files beside them are free, but see circles.ts. */
 const orders: Readonly<Record<string, readonly string[]>> = {
   accounting: ["history", "settle", "count", "reserve"],
   webhook: ["outage", "protector", "decide", "http"],
 };
+
+/** Folders that are imported, also from beside them, only through their index.ts. */
+const doors = ["kube/transport", "kube/watch", "kube/leader-election", "kube/protobuf"];
 
 /** Where a library may be imported, as prefixes below src/. The product may use no library that is not here. */
 const libraryHomes: Readonly<Record<string, readonly string[]>> = {
@@ -72,6 +75,13 @@ function judgeLibrary(file: string, specifier: string): string | undefined {
   return `${name} away from home (${homes.join(", ")})`;
 }
 
+/** What is wrong with an import that goes past the door of a folder. */
+function judgeDoor(file: string, target: string): string | undefined {
+  const folder = doors.find((door) => target.startsWith(`src/${door}/`) && !file.startsWith(`src/${door}/`));
+  if (folder === undefined || target === `src/${folder}/index.ts`) return undefined;
+  return `${target} is inside of ${folder}, which is imported through its index.ts`;
+}
+
 /** What is wrong with an import between two folders inside `folder`. */
 function judgeInside(folder: string, file: string, target: string): string | undefined {
   const order = orders[folder];
@@ -85,6 +95,8 @@ function judgeRelative(file: string, specifier: string): string | undefined {
   if (!target.startsWith("src/")) {
     return target === "package.json" ? undefined : `${target} is outside of src/: the product imports only itself`;
   }
+  const pastDoor = judgeDoor(file, target);
+  if (pastDoor !== undefined) return pastDoor;
   const [from, to] = [folderOf(file), folderOf(target)];
   const [own, other] = [layerOf(from), layerOf(to)];
   if (from === to) return judgeInside(from, file, target);

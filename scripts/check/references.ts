@@ -150,7 +150,7 @@ function checkPassage(file: RepositoryFile, { text, start, kind }: Passage, refe
   if (kind === "prose") look(text, fileName, ([name]) => references.judgeName(name));
   if (file.path.endsWith(".md")) look(text, link, ([, target = ""]) => references.judgeLink(file.path, target));
   look(text, citedOutside, ([words]) => `"${words.replaceAll(/[^\w.-]+/g, " ")}" is not in the repository`);
-  return problems;
+  return Array.from(new Set(problems)); // a link that shows its path is found twice
 }
 
 /** Checks all files but the licence and JSON; returns one line for each reference to what does not exist. */

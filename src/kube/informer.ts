@@ -4,7 +4,7 @@
  * What it promises. Handlers are called one event at a time, in the order of the server's versions, after the store has
  * been changed, never re-entrantly, and not at all after the signal aborted. Between two relists no version of an
  * object is skipped. A relist swaps the store atomically, so that it is never seen half-filled; objects that vanished
- * meanwhile are reported as deleted with `finalStateUnknown`. `version()` is progress: everything up to it has been
+ * meanwhile are reported as deleted. `version()` is progress: everything up to it has been
  * delivered to the handlers; it is undefined until the initial list is complete (for a WatchList until
  * `initial-events-end`), and bookmarks advance it.
  */
@@ -21,8 +21,8 @@ export interface Stored {
 export type InformerEvent<T extends Stored> =
   | { readonly type: "added"; readonly object: T }
   | { readonly type: "modified"; readonly object: T; readonly previous: T }
-  /** `finalStateUnknown`: absent after a relist; `object` is the last state seen, and when it went is not known. */
-  | { readonly type: "deleted"; readonly object: T; readonly finalStateUnknown: boolean };
+  /** `object` is its last state; the last one seen, when it was absent after a relist. */
+  | { readonly type: "deleted"; readonly object: T };
 
 export interface InformerHandler<T extends Stored> {
   /** Synchronous and cheap. An object that was replaced under its name (other UID) arrives as deleted, then added. */
@@ -34,7 +34,7 @@ export interface InformerHandler<T extends Stored> {
 }
 
 export interface Informer<T extends Stored> {
-  get(key: string): T | undefined;
+  get(key: ObjectKey): T | undefined;
   values(): IterableIterator<T>;
   readonly size: number;
   /** True once the handlers have processed the whole initial list; stays true afterwards. */
@@ -44,7 +44,7 @@ export interface Informer<T extends Stored> {
    * Milliseconds since news of the objects last came (event, bookmark or complete list, not headers or half a list);
    * Infinity before the first list.
    */
-  silentMs(): number;
+  stalenessMs(): number;
   /** The last failure while it lasts, for people: "cannot list pods: 403 Forbidden …". */
   lastError(): string | undefined;
   /** Adds a handler; only before `run`. */

@@ -3,11 +3,12 @@
  * another. Every request has a deadline, honours the cluster's QPS/burst limit and either returns or throws a
  * KubeError.
  *
- * The map of kube/, and its doors. Import what is used from the file or folder that offers it:
- * - Files of kube/ itself: kube-client.ts (this contract), informer.ts (the contract of a local copy), resources.ts (the
- *   resources that several roles use), event-recorder.ts (Kubernetes Events).
- * - Sub-folders, only through their index.ts, also from each other: transport/ (requests over HTTP, credentials),
- *   watch/ (lists, watches, barriers), leader-election/ (Leases), protobuf/ (what a pod informer reads).
+ * The map of kube/, and its doors:
+ * - Its own files are imported directly: kube-client.ts (this contract), informer.ts (the contract of a local copy),
+ *   resources.ts (the resources that several roles use), pod-protectors.ts (reads and writes of PodProtectors),
+ *   event-recorder.ts (Kubernetes Events).
+ * - Its sub-folders are imported only through their index.ts, also by each other: transport/ (requests over HTTP,
+ *   credentials), watch/ (lists, watches, barriers), leader-election/ (Leases), protobuf/ (what a pod informer reads).
  */
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -112,7 +113,7 @@ export class KubeError extends Error {
   }
 }
 
-/** For a caller that catches what a request throws: anything but a KubeError is a mistake in the program, and thrown. */
+/** What a request threw, as a KubeError. Anything else is a mistake in the program, and is thrown on. */
 export function asKubeError(error: unknown): KubeError {
   if (error instanceof KubeError) return error;
   throw error;

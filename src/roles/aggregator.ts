@@ -53,7 +53,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   );
   metrics.onScrape(() => {
     aggregatorMetrics.setSizes(aggregator.sizes());
-    if (podInformer.hasSynced()) aggregatorMetrics.snapshotAge.set({}, podInformer.silentMs() / 1000);
+    if (podInformer.hasSynced()) aggregatorMetrics.snapshotAge.set({}, podInformer.stalenessMs() / 1000);
   });
   health.register("aggregator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   health.register("aggregator-worker/pod-informer-0-synced", syncCheck("pods", podInformer));

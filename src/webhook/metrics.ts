@@ -1,6 +1,6 @@
 /**
- * The metrics of the webhook: upstream's names and labels (its behaviour, 8.3), and a few extensions. Cell IDs come
- * from URLs that anybody may call, so only a bounded number of them become label values.
+ * The metrics of the webhook: upstream's names and labels, and a few extensions (docs/compatibility.md#metrics). Cell IDs
+ * come from URLs that anyone may call, so only a bounded number of them become label values.
  */
 import { errorLabel } from "../kube/kube-client.ts";
 import { createIndexErrorCounter, createPrunedCounter } from "../kube/pod-protector-metrics.ts";
@@ -13,11 +13,13 @@ export type StatusWriteResult = "written" | "conflict" | "failed";
 export interface WebhookMetrics {
   /** `count`: how many reviews are being decided; called before each scrape. */
   readReviewsInFlight(count: () => number): void;
+  /** `count`: how many PodProtectors of the core are in memory; called before each scrape. */
+  readProtectors(core: string, count: () => number): void;
   /** A review was decided. */
   request(cellID: string, status: string, cause: string, durationMs: number): void;
   /** A review could not be read or decided; `error` is one of a fixed set of words. */
   httpError(cellID: string, error: string): void;
-  /** One PodProtector has had its say about one pod. */
+  /** One PodProtector was evaluated for one pod. */
   handledPod(event: {
     readonly cellID: string;
     readonly namespace: string;
@@ -33,8 +35,7 @@ export interface WebhookMetrics {
   /** The CRD of the core dropped extension fields of a write. */
   pruned(core: string): void;
   /**
-   * A state of a PodProtector (core/namespace/name) was delivered that cannot be understood; or, with false, it is
-   * usable again or has gone.
+   * An invalid state of a PodProtector (core/namespace/name) was delivered; or, with false, it is valid again, or gone.
    */
   unusableProtector(id: string, isUnusable: boolean): void;
   /** A deletion was admitted on the last known quota, because the core takes no writes. */
@@ -57,7 +58,7 @@ export const otherCells = otherValues;
  */
 const labelLengthMax = 512;
 /**
- * Unusable PodProtectors that get one: more than a person mends by hand. The counter and the log tell of the others.
+ * Unusable PodProtectors that get one: more than a person fixes by hand. The counter and the log show the others.
  */
 const unusableLabelsMax = 1_000;
 /** Users that get one: relevant only with --metrics-by-user. */
@@ -77,7 +78,7 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
   const httpError = metrics.counter("webhook_http_error", "Reviews that ended with an HTTP error", ["cell", "error"]);
   const handledPod = metrics.histogram(
     "webhook_handle_pod_in_ppr",
-    "Seconds until a PodProtector had its say about a pod",
+    "Seconds to evaluate one PodProtector for one pod",
     ["pod_cell", "namespace", "user", "request_type", "rejected"],
     seconds,
   );
@@ -93,11 +94,12 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
   );
   const lastKnownAdmissions = metrics.counter(
     "webhook_last_known_admission_total",
-    "Deletions admitted by the last known quota while the core took no writes",
+    "Deletions admitted on the last known quota while the core took no writes",
     ["core"],
   );
   return {
     readReviewsInFlight: createInFlightGauge(metrics),
+    readProtectors: createProtectorsGauge(metrics),
     request: (cellID, status, cause, durationMs) =>
       request.observe({ cell: cell(cellID), status, cause }, durationMs / 1000),
     httpError: (cellID, error) => httpError.inc({ cell: cell(cellID), error }),
@@ -123,7 +125,7 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
 function createUnusableReport(metrics: Metrics): WebhookMetrics["unusableProtector"] {
   const unusable = metrics.gauge(
     "webhook_unusable_podprotector",
-    "1 while the PodProtector (core/namespace/name) cannot be understood and admits nothing",
+    "1 while the PodProtector (core/namespace/name) is invalid, so that pod deletions are denied",
     ["podprotector"],
   );
   const label = boundedLabel(unusableLabelsMax);
@@ -138,6 +140,11 @@ function createUnusableReport(metrics: Metrics): WebhookMetrics["unusableProtect
 function createInFlightGauge(metrics: Metrics): WebhookMetrics["readReviewsInFlight"] {
   const inFlight = metrics.gauge("webhook_reviews_in_flight", "Reviews that are being decided", []);
   return (count) => metrics.onScrape(() => inFlight.set({}, count()));
+}
+
+function createProtectorsGauge(metrics: Metrics): WebhookMetrics["readProtectors"] {
+  const protectors = metrics.gauge("webhook_podprotectors", "PodProtectors in memory, by core", ["core"]);
+  return (core, count) => metrics.onScrape(() => protectors.set({ core }, count()));
 }
 
 function createRetryBatchObserver(metrics: Metrics): RetryBatchObserver<unknown> {

@@ -31,7 +31,7 @@ export interface WebhookCore {
 export interface CoreUnavailable {
   /** Whether deletions in this namespace are admitted on the last known quota; else they are refused. */
   readonly isLastKnownAllowed: (core: string, namespace: string) => boolean;
-  /** Whether a replica that hears nothing from a core for minutes turns unready, so that others answer. */
+  /** Whether a replica turns unready when the watch of a core has been silent for minutes, so that others answer. */
   readonly isUnreadyWhenSilent: boolean;
   /** Webhooks that may admit from one PodProtector at the same time. */
   readonly replicas: number;
@@ -103,7 +103,7 @@ function createSource(
   events: ProtectorEvents,
 ): Protectors {
   const { coreUnavailable, logger } = options;
-  return new Protectors({
+  const protectors = new Protectors({
     core: new Core({ ...core, ...coreUnavailable, clock: options.clock, logger, rule: options }),
     logger,
     onSooner: (protector) => reservations.startSooner(protector),
@@ -112,4 +112,6 @@ function createSource(
       if (reason !== undefined) events.unusable(protector, reason);
     },
   });
+  metrics.readProtectors(core.name, () => protectors.size);
+  return protectors;
 }

@@ -2,7 +2,8 @@
  * Runs the conformance suite against a real kube-apiserver (etcd and kube-apiserver as child processes) and exits with
  * 1 when a case fails.
  *
- *   --case=TEXT only cases whose name contains TEXT --keep keep the logs also when everything passes
+ *   --case=TEXT   only cases whose name contains TEXT
+ *   --keep        keep the logs also when everything passes
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";

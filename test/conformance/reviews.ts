@@ -9,7 +9,6 @@ import { createServer } from "node:https";
 import { type AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { issueServerCertificate } from "../../scripts/webhook-tls.ts";
-import { type ReviewHandler } from "./target.ts";
 import { type StatusDetails, type Thing } from "./thing.ts";
 
 export interface ReviewRequest {
@@ -49,6 +48,9 @@ export interface ReviewResponse {
   /** Answers with this HTTP code instead of a review. */
   readonly httpCode?: number;
 }
+
+/** A handler of one namespace's reviews; may wait, as a slow webhook does. */
+export type ReviewHandler = (request: ReviewRequest) => ReviewResponse | Promise<ReviewResponse>;
 
 export interface WebhookServer {
   /** `https://127.0.0.1:<port>`; the path names the profile. */

@@ -3,7 +3,7 @@
  * reviews as an admission webhook receives them. Nothing here knows whether the double or a real kube-apiserver
  * answers.
  */
-import { type ReviewRequest, type ReviewResponse } from "./reviews.ts";
+import { type ReviewHandler } from "./reviews.ts";
 import { type Thing } from "./thing.ts";
 
 /**
@@ -48,9 +48,6 @@ export interface WatchStream {
   rest(): Promise<readonly WatchEvent[]>;
   close(): void;
 }
-
-/** A handler of one namespace's reviews; may wait, as a slow webhook does. */
-export type ReviewHandler = (request: ReviewRequest) => ReviewResponse | Promise<ReviewResponse>;
 
 export type TargetName = "double" | "real";
 

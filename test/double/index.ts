@@ -2,12 +2,12 @@
  * The API double: a Kubernetes API server in this process, for tests, the demo and (without the HTTP front) the
  * simulation. Not part of the product.
  *
- * - engine/ one cluster: storage, verbs, admission, watches. No sockets; time, randomness and webhook calls are
+ * - engine/: one cluster: storage, verbs, admission, watches. No sockets; time, randomness and webhook calls are
  *   injected.
- * - rest/ method + path + body to an answer of the engine. No sockets either: a simulated network stands on it.
- * - http/ the HTTP front, the default webhook client, kubeconfig files.
- * - server.ts startApiServer: an engine behind a listener on loopback, with faults (below).
- * - controllers/ Deployment, ReplicaSet, scheduler, kubelet and garbage collector, acting through the engine.
+ * - rest/: method + path + body to an answer of the engine. No sockets either: a simulated network stands on it.
+ * - http/: the HTTP front and the default webhook client.
+ * - server.ts: startApiServer, an engine behind a listener on loopback, with faults (below).
+ * - controllers/: Deployment, ReplicaSet, scheduler, kubelet and garbage collector, acting through the engine.
  *
  * Faults. `startApiServer({ faults })` or `server.setFaults(script)`, where the script is a function from a request to
  * what goes wrong with it (http/faults.ts lists them: delay, reset, stall, truncate, corrupt, tooManyRequests,
@@ -16,9 +16,11 @@
  *
  *   server.setFaults(({ number }) => (number === 3 ? { type: "reset" } : undefined)); // the third request
  *   server.setFaults(({ connection }) => (connection === 1 ? { type: "stall" } : undefined)); // all of a connection
- *   server.setFaults(({ isWatch }) => (isWatch ? { type: "corrupt", afterEvents: 2 } : undefined)); // the third line
- *   of each watch server.setFaults(({ method, number }) => (method === "PUT" && number < 9 ? { type: "conflict" } :
- *   undefined)); // a burst server.setFaults(() => ({ type: "delay", delayMs: 20 })); // latency
+ *   // The third line of each watch:
+ *   server.setFaults(({ isWatch }) => (isWatch ? { type: "corrupt", afterEvents: 2 } : undefined));
+ *   // A burst:
+ *   server.setFaults(({ method, number }) => (method === "PUT" && number < 9 ? { type: "conflict" } : undefined));
+ *   server.setFaults(() => ({ type: "delay", delayMs: 20 })); // latency
  *
  * Delays and lags pass on the injected clock. `dropWatches`, `stop` and `start` break and restart the server as a
  * whole.

@@ -43,7 +43,7 @@ export interface ApiServerOptions {
 export interface ApiServer {
   readonly url: string;
   readonly engine: Engine;
-  /** What goes wrong from now on; undefined = nothing. The script's numbers begin anew. */
+  /** What goes wrong from now on; undefined = nothing. The script's numbers begin again. */
   setFaults(script: FaultScript | undefined): void;
   /** Resets the connections of all watches. */
   dropWatches(): void;

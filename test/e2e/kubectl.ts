@@ -38,7 +38,7 @@ export function startKubectl(
   const home = path.join(cluster.directory, "kubectl");
   mkdirSync(home, { recursive: true });
   const child = spawn(options.kubectl, [`--kubeconfig=${cluster.kubeconfigPath(user)}`, ...args], {
-    // Its discovery cache goes under the cluster's directory, not into the home of whoever runs the tests.
+    // Its discovery cache goes under the cluster's directory, not into the home of the user.
     env: { ...process.env, HOME: home, KUBECACHEDIR: path.join(home, "cache") },
     stdio: ["ignore", "pipe", "pipe"],
     timeout: timeoutMs,

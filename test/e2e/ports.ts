@@ -1,11 +1,11 @@
 /**
- * Ports of loopback that the system chooses. Another program can take one before it is used: whoever listens on it must
+ * Ports of loopback that the system chooses. Another program can take one before it is used: its user must
  * be ready to ask again.
  */
 import { createServer, type Server } from "node:net";
 import { once } from "node:events";
 
-/** Ports given out in this run: the system would give one again to whoever asks before its first owner listens. */
+/** Ports given out in this run: the system would give one again to the next who asks before its first owner listens. */
 const given = new Set<number>();
 
 /**

@@ -114,7 +114,7 @@ export class ProtectionProof {
     const [pod] = await this.#serving();
     assert.ok(pod !== undefined);
     const elsewhere = `${namespace}-elsewhere`;
-    // Nobody listens on this port, so this webhook refuses everything, while ours is asked all the same.
+    // Nobody listens on this port, so this webhook refuses everything, while ours is asked as well.
     const [port = 0] = await freePorts(1);
     const url = `https://127.0.0.1:${port}/`;
     await applyWebhookConfiguration(worker.admin, { name: elsewhere, url, caPem: "", namespace });

@@ -1,5 +1,5 @@
 /**
- * The core cluster of an episode: PodProtectors as JSON text, read anew for every answer and event as from the wire, so
+ * The core cluster of an episode: PodProtectors as JSON text, parsed for every answer and event as from the wire, so
  * that nothing is shared with the product, and depth and odd keys arrive as they would. (FakeCore of the webhook's
  * tests clones objects, which neither survives depth nor text that is odd.)
  */

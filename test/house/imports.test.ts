@@ -45,6 +45,17 @@ const violations: readonly (readonly [what: string, planted: Planted, says: stri
     "src/accounting/a.ts:1: accounting imports label-index, which stands beside it",
   ],
   [
+    "an import past the door of a folder, from another one",
+    { "src/roles/a.ts": `import "../kube/watch/store.ts";`, "src/kube/watch/store.ts": "" },
+    "src/roles/a.ts:1: src/kube/watch/store.ts is inside of kube/watch, which is imported through its index.ts",
+  ],
+  [
+    "an import past the door of a folder, from beside it",
+    { "src/kube/watch/a.ts": `import "../transport/sender.ts";`, "src/kube/transport/sender.ts": "" },
+    "src/kube/watch/a.ts:1: src/kube/transport/sender.ts is inside of kube/transport, which is imported through its " +
+      "index.ts",
+  ],
+  [
     "a library away from home",
     { "src/aggregator/a.ts": `import { Hono } from "hono/tiny";` },
     "src/aggregator/a.ts:1: hono away from home (webhook/, server/)",

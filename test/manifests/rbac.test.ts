@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type Manifest, onlyOne, render, type RoleBinding } from "./manifest-files.ts";
 import { rightsIn } from "./rights.ts";
 
-/** All rights, as "account @ where: verbs resource [names]". Whoever widens one has to widen it here too. */
+/** All rights, as "account @ where: verbs resource [names]". Widen one, and widen it here too. */
 const clusterRights = {
   core: [
     "podseidon-aggregator @ *: get,list,watch podprotectors.podseidon.kubewharf.io",

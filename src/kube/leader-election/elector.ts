@@ -60,7 +60,7 @@ export class Elector {
   #observedAtMs: MonotonicMs = longAgo;
   /** Start of the last successful renewal; undefined while not leading. */
   #renewedAtMs: MonotonicMs | undefined;
-  #acquiredAtMs: MonotonicMs = longAgo;
+  #acquiredAtMs: MonotonicMs;
 
   constructor(options: ElectorOptions) {
     const invalid = electionProblem(options.config, "leader-elector-");
@@ -70,22 +70,24 @@ export class Elector {
     this.rng = options.rng;
     this.identity = options.identity;
     this.#client = options.client;
+    // Without election this process leads from the beginning.
+    this.#acquiredAtMs = options.clock.monotonicMs();
     const { clusterClass, electorName } = options;
     this.logger = options.logger.with({ elector: electorName, lease: `${this.config.namespace}/${this.config.name}` });
     this.#metrics = createElectorMetrics(
       options.metrics,
       { cluster_class: clusterClass, elector_name: electorName, identity: options.identity },
-      () => (this.isLeader() ? (this.clock.monotonicMs() - this.#acquiredAtMs) / 1000 : 0),
+      () => (this.#isLeader() ? (this.clock.monotonicMs() - this.#acquiredAtMs) / 1000 : 0),
     );
   }
 
   /** True between acquiring and losing or releasing; always true when election is disabled. */
-  isLeader(): boolean {
+  #isLeader(): boolean {
     return !this.config.enable || this.#renewedAtMs !== undefined;
   }
 
   /** The holder as last seen; undefined = unknown, or there is none. */
-  holder(): string | undefined {
+  #holder(): string | undefined {
     return this.#observed?.record.holderIdentity === "" ? undefined : this.#observed?.record.holderIdentity;
   }
 
@@ -143,7 +145,7 @@ export class Elector {
       this.#observed = undefined;
       return undefined;
     }
-    const holder = this.holder();
+    const holder = this.#holder();
     if (holder === undefined || holder === this.identity) return undefined;
     const other: Attempt = { type: "other", holder };
     // Another process has led since our last renewal, even if it has ended by now: our leadership was interrupted.
@@ -204,7 +206,7 @@ export class Elector {
   giveUp(reason: string): void {
     this.#renewedAtMs = undefined;
     this.#metrics.event("lost");
-    this.logger.warn("Lost leadership", { identity: this.identity, reason, holder: this.holder() });
+    this.logger.warn("Lost leadership", { identity: this.identity, reason, holder: this.#holder() });
   }
 
   /** Releases the Lease so that another process takes it at once. Best effort: when the write fails, it expires. */

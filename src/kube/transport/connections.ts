@@ -1,6 +1,5 @@
 /**
- * The connections of one cluster: one pool for requests and one for watches. They are replaced when the TLS material was
- * rotated.
+ * The connections of one cluster: one pool for requests and one for watches. Rotated TLS material means new ones.
  */
 import { Agent, ProxyAgent, type Dispatcher } from "undici";
 import { type Credentials } from "./credentials.ts";
@@ -94,6 +93,6 @@ function createDispatcher(
     bodyTimeout: 0,
   };
   return proxyUrl === undefined
-    ? new Agent({ ...options, connect: { ...connect, ...(tls as object) } })
-    : new ProxyAgent({ ...options, uri: proxyUrl, requestTls: { ...connect, ...(tls as object) } });
+    ? new Agent({ ...options, connect: { ...connect, ...tls } })
+    : new ProxyAgent({ ...options, uri: proxyUrl, requestTls: { ...connect, ...tls } });
 }

@@ -30,8 +30,8 @@ export interface CredentialSource {
    */
   current(): Credentials | Promise<Credentials>;
   /**
-   * `rejected` were answered with 401, or do not trust the server: loads everything again. False when that failed or was
-   * done a moment ago, so that a retry would fail too.
+   * `rejected` were answered with 401, or do not trust the server: loads everything again. False when that failed, or
+   * was done a moment ago, so that a retry would fail too.
    */
   refresh(rejected: Credentials): Promise<boolean>;
 }

@@ -1,4 +1,4 @@
-/** One signal for the three ends of a request: the caller's signal, the deadline and, for a stream, a time without data. */
+/** One signal for what ends a request: the caller's signal, the deadline and, for a stream, a time without data. */
 import { EventEmitter } from "node:events";
 import { type Clock } from "../../util/clock.ts";
 import { KubeError } from "../kube-client.ts";

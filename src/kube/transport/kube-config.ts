@@ -145,7 +145,8 @@ function entriesOfPod(environment: Environment, inClusterRoot: string): Entries 
   const port = environment["KUBERNETES_SERVICE_PORT"] ?? "";
   if (host === "" || port === "") {
     throw new Error(
-      "not running in a Kubernetes pod (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set), and no kubeconfig and no API server URL are given",
+      "not running in a Kubernetes pod (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set), and no " +
+        "kubeconfig and no API server URL are given",
     );
   }
   const root = `${inClusterRoot}${serviceAccountRoot}`;

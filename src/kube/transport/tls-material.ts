@@ -1,18 +1,14 @@
 /** What a connection needs of TLS: certificates and keys out of a kubeconfig, or out of the files that it names. */
 import { X509Certificate } from "node:crypto";
-import { createSecureContext } from "node:tls";
+import { type ConnectionOptions, createSecureContext } from "node:tls";
 import { StartError } from "../../lifecycle/component.ts";
 import { readRegularFile } from "../../util/regular-file.ts";
 import { type PluginCredential } from "./exec-plugin.ts";
 import { type LoadedKubeConfig } from "./kube-config.ts";
 
-export interface TlsMaterial {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly servername?: string;
-  readonly rejectUnauthorized?: boolean;
-}
+/** PEM texts, under the names that Node's TLS gives them. */
+export type TlsMaterial = Readonly<Partial<Record<"ca" | "cert" | "key", string>>> &
+  Readonly<Pick<ConnectionOptions, "servername" | "rejectUnauthorized">>;
 
 /** The certificates of all authorities that a system trusts have a quarter of that. */
 const pemBytesMax = 1024 * 1024;

@@ -22,7 +22,7 @@ const delayMsMax: Readonly<Record<Burden, number>> = {
    * is worth it.
    */
   light: 5_000,
-  /** A server in trouble can bear 1 request in 15 s on average for each informer, and 30 s without news are tolerable. */
+  /** 1 request in 15 s on average for each informer is no burden, and 30 s without news are tolerable. */
   heavy: 30_000,
 };
 /**

@@ -1,5 +1,6 @@
 /**
- * What an informer knows: store, version and sync state. It first applies what the server sent, then calls the handlers.
+ * What an informer knows: store, version and sync state. What the server sent is applied first, then the handlers are
+ * called.
  */
 import { type ObjectKey, objectKey } from "../../api/object-key.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
@@ -79,9 +80,9 @@ export class Cache<T extends Stored> {
     const object = this.#decoded(frame.object);
     if (frame.type === "deleted") {
       const key = object?.key ?? rawKey(frame.object);
-      return this.store.remove(key, object ?? this.store.get(key));
+      return this.store.remove(key, object);
     }
-    return object === undefined ? this.store.remove(rawKey(frame.object), undefined) : this.store.upsert(object);
+    return object === undefined ? this.store.remove(rawKey(frame.object)) : this.store.upsert(object);
   }
 
   #emit(events: Iterable<InformerEvent<T>>): void {

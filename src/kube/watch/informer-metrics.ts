@@ -6,15 +6,19 @@ export interface InformerMetrics {
   decodeError(): void;
 }
 
-/** `labels`: cluster and informer. `silentMs` is read before each scrape. */
-export function createInformerMetrics(metrics: Metrics, labels: MetricLabels, silentMs: () => number): InformerMetrics {
+/** `labels`: cluster and informer. `stalenessMs` is read before each scrape. */
+export function createInformerMetrics(
+  metrics: Metrics,
+  labels: MetricLabels,
+  stalenessMs: () => number,
+): InformerMetrics {
   const names = ["cluster", "informer"];
   const silence = metrics.gauge(
     "kube_informer_watch_silence_seconds",
     "Seconds since the last event, bookmark or list; +Inf before the first list",
     names,
   );
-  metrics.onScrape(() => silence.set(labels, silentMs() / 1000));
+  metrics.onScrape(() => silence.set(labels, stalenessMs() / 1000));
   const relists = metrics.counter("kube_informer_relists_total", "Lists after the first one, by reason", [
     ...names,
     "reason",

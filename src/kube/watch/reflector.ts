@@ -71,14 +71,14 @@ class Reflector<T extends Stored> implements Informer<T> {
     const { client, clock, rng, name } = options;
     this.#options = options;
     this.#metrics = createInformerMetrics(options.metrics, { cluster: client.cluster, informer: name }, () =>
-      this.silentMs(),
+      this.stalenessMs(),
     );
     this.#cache = new Cache(options.decode, options.logger.with({ informer: name }), () => this.#metrics.decodeError());
     this.#backoff = createBackoff(clock, rng);
     this.#path = resourcePath(options.resource, { namespace: options.namespace });
   }
 
-  get(key: string): T | undefined {
+  get(key: ObjectKey): T | undefined {
     return this.#cache.store.get(key);
   }
 
@@ -98,7 +98,7 @@ class Reflector<T extends Stored> implements Informer<T> {
     return this.#cache.version;
   }
 
-  silentMs(): number {
+  stalenessMs(): number {
     return this.#cache.isSynced ? this.#options.clock.monotonicMs() - this.#newsAtMs : Number.POSITIVE_INFINITY;
   }
 
@@ -216,7 +216,7 @@ class Reflector<T extends Stored> implements Informer<T> {
       const present = await listBarrier(client, resource, namespace, { signal, newConnection: true });
       this.#answered();
       if (compareResourceVersions(present, from) >= 0) return undefined;
-      const why = `the server has reached version ${present} only: its history is another one than that of version ${from}`;
+      const why = `the server is only at version ${present}, so version ${from} is from another history`;
       return {
         type: "failed",
         resumeFrom: from,

@@ -12,8 +12,8 @@ export class Store<T extends Stored> {
     return this.#objects.size;
   }
 
-  get(key: string): T | undefined {
-    return this.#objects.get(key as ObjectKey);
+  get(key: ObjectKey): T | undefined {
+    return this.#objects.get(key);
   }
 
   values(): IterableIterator<T> {
@@ -25,19 +25,19 @@ export class Store<T extends Stored> {
    */
   *upsert(object: T): Generator<InformerEvent<T>, void, undefined> {
     const previous = this.#objects.get(object.key);
-    if (previous !== undefined && previous.uid !== object.uid) yield* this.remove(object.key, undefined);
+    if (previous !== undefined && previous.uid !== object.uid) yield* this.remove(object.key);
     this.#objects.set(object.key, object);
     yield previous !== undefined && previous.uid === object.uid
       ? { type: "modified", object, previous }
       : { type: "added", object };
   }
 
-  /** Removes an object if it is there. `final`: its last state; undefined when that is not known. */
-  *remove(key: ObjectKey, final: T | undefined): Generator<InformerEvent<T>, void, undefined> {
+  /** Removes an object if it is there. `final`: its last state; undefined = the stored one. */
+  *remove(key: ObjectKey, final?: T): Generator<InformerEvent<T>, void, undefined> {
     const previous = this.#objects.get(key);
     if (previous === undefined) return;
     this.#objects.delete(key);
-    yield { type: "deleted", object: final ?? previous, finalStateUnknown: final === undefined };
+    yield { type: "deleted", object: final ?? previous };
   }
 
   /** Swaps the whole content at once, then yields the differences: first deletions, then additions and changes. */
@@ -45,7 +45,7 @@ export class Store<T extends Stored> {
     const before = this.#objects;
     this.#objects = objects;
     for (const [key, previous] of before) {
-      if (objects.get(key)?.uid !== previous.uid) yield { type: "deleted", object: previous, finalStateUnknown: true };
+      if (objects.get(key)?.uid !== previous.uid) yield { type: "deleted", object: previous };
     }
     for (const [key, object] of objects) {
       const previous = before.get(key);

@@ -21,9 +21,9 @@ export type RequestStatus =
   | "CountsPending"
   /** Extension: the PodProtectors are not listed yet. */
   | "NotSynced"
-  /** Extension: the PodProtector cannot be understood. */
+  /** Extension: the PodProtector is invalid. */
   | "ProtectorUnusable"
-  /** Extension: the core takes no writes, and what may be lent from its last known quota is used up. */
+  /** Extension: the core takes no writes, and this replica's share of its last known quota is used up. */
   | "CoreUnavailable"
   /** Extension: the PodProtector cannot be found to record the deletion. */
   | "ProtectorVanished"
@@ -57,7 +57,7 @@ export interface Refused {
 
 export interface Allowed {
   readonly kind: "allowed";
-  /** What would have been answered, when dry-run or force-delete allowed it all the same. */
+  /** What would have been answered, when dry-run or force-delete allowed it anyway. */
   readonly status: RequestStatus | "Error";
   readonly audit: Audit;
   /** Shown to the caller. */

@@ -42,7 +42,7 @@ export interface HandlerOptions extends SubjectOptions {
   readonly metrics: WebhookMetrics;
 }
 
-/** `deadlineMonotonicMs`: the caller gives up then; `signal` aborts when it has gone. */
+/** `deadlineMonotonicMs`: the caller gives up then; `signal` aborts when it has left. */
 export interface ReviewContext extends SubjectContext {
   /** The answer for what would have to wait: too many reviews do already. Absent = there is room. */
   readonly overload?: Refused;

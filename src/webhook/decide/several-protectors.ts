@@ -175,7 +175,7 @@ function verdictOn(protector: Protector, deletion: Deletion): Verdict {
 function reconsidered(opinion: Opinion): Opinion {
   if (opinion.says !== "refuse" || opinion.verdict.kind === "unusable") return opinion;
   const { protector } = opinion;
-  const mayBeOld = protector.core.silentMs() > suspectAfterMs && protector.suspect();
+  const mayBeOld = protector.core.stalenessMs() > suspectAfterMs && protector.suspect();
   return mayBeOld ? { protector, says: "ask", need: "quota" } : opinion;
 }
 

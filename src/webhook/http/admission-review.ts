@@ -4,9 +4,9 @@
  * "admission webhook ... denied the request: " before the message.
  */
 import * as v from "valibot";
+import { asObject } from "../../api/json.ts";
 import { type Decision } from "../decide/decision.ts";
 import { type AdmissionRequest } from "../decide/subject.ts";
-import { asObject } from "../../api/json.ts";
 
 const apiVersion = "admission.k8s.io/v1";
 const kind = "AdmissionReview";

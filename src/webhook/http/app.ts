@@ -131,7 +131,7 @@ class ReviewRoute {
     }
     try {
       const deadlineMonotonicMs = later(arrived, this.#timeoutMs(target));
-      // The signal aborts when the caller has gone.
+      // The signal aborts when the caller has left.
       return await this.#answerBody(body.bytes, { cellID, deadlineMonotonicMs, signal: request.signal });
     } finally {
       this.#bodies.release(body.bytes.length);

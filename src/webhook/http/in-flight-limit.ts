@@ -1,8 +1,8 @@
 /**
- * The most reviews that are decided at once. One more that would have to wait is refused at once, so that its caller
- * hears "too many" in a millisecond and not nothing at all after its timeout. What can be decided without waiting still
- * is, such as kubelet's last delete of a terminating pod. What is allowed whatever happens, a dry run or a forced
- * deletion, is not refused here either.
+ * The most reviews that are decided at once (docs/webhook.md#overload). One more that would have to wait is refused at
+ * once, so that its caller is told "too many" in a millisecond instead of running into its timeout. Not refused are
+ * reviews that can be decided without waiting, such as kubelet's last delete of a terminating pod, and those that are
+ * allowed whatever happens: a dry run, a forced deletion.
  */
 import { refusedForNow, type Refused } from "../decide/decision.ts";
 

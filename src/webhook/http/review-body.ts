@@ -50,7 +50,7 @@ export class ReviewBodies {
         const [first] = chunks;
         resolve({ ok: true, bytes: chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks) });
       });
-      // Without an end before it: the client has gone.
+      // Without an end before it: the client has left.
       source.on("close", () => {
         if (!source.readableEnded) refuse("broken");
       });

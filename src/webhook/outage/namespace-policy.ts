@@ -54,6 +54,6 @@ export function lastKnownAllowedBy(
   return (core, name) => {
     const labelled = namespaces.get(core);
     if (labelled?.hasSynced() === false) return false;
-    return (labelled?.get(name)?.policy ?? flag) === "last-known";
+    return (labelled?.get(objectKey(undefined, name))?.policy ?? flag) === "last-known";
   };
 }

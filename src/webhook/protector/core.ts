@@ -63,8 +63,8 @@ export class Core {
   }
 
   /** Milliseconds since the watch delivered anything; Infinity before the first list, and while the watch is broken. */
-  silentMs(): number {
-    return this.informer.lastError() === undefined ? this.informer.silentMs() : Number.POSITIVE_INFINITY;
+  stalenessMs(): number {
+    return this.informer.lastError() === undefined ? this.informer.stalenessMs() : Number.POSITIVE_INFINITY;
   }
 
   /** Why what is known of the core cannot be relied on, for readiness; undefined = it can. */
@@ -74,8 +74,8 @@ export class Core {
     if (!informer.hasSynced()) {
       return `PodProtector informer of ${name} is not synced yet${error === undefined ? "" : `: ${error}`}`;
     }
-    const silentMs = informer.silentMs();
-    if (silentMs <= unreadyAfterMs || !this.#isUnreadyWhenSilent) return undefined;
-    return `nothing heard from ${name} for ${Math.round(silentMs / 1000)} s: ${error ?? "the watch is silent"}`;
+    const stalenessMs = informer.stalenessMs();
+    if (stalenessMs <= unreadyAfterMs || !this.#isUnreadyWhenSilent) return undefined;
+    return `nothing heard from ${name} for ${Math.round(stalenessMs / 1000)} s: ${error ?? "the watch is silent"}`;
   }
 }

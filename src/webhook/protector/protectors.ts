@@ -50,10 +50,6 @@ export class Protectors {
     return this.#protectors.size;
   }
 
-  get(key: ObjectKey): Protector | undefined {
-    return this.#protectors.get(key);
-  }
-
   /** Those in force that count a pod with these labels, in the order of their names. */
   matching(namespace: string, labels: Labels): readonly Protector[] {
     const names = this.#index.query(namespace, labels);

@@ -27,7 +27,7 @@ export interface ReservationsOptions {
 /** Until when a reservation is waited for. */
 export interface Patience {
   readonly deadlineMonotonicMs: MonotonicMs;
-  /** Aborts when the caller has gone. */
+  /** Aborts when the caller has left. */
   readonly signal: AbortSignal | undefined;
 }
 

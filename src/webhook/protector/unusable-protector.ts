@@ -1,8 +1,9 @@
 /**
- * What is in force of a PodProtector that cannot be understood (an unknown operator, a field of the wrong type, a
- * status beyond all bounds). It admits nothing, because nobody can say what it leaves. What it may protect: when it was
- * understood before, what it protected then; else every pod of its namespace that the understandable part of its
- * selector selects.
+ * What is in force of an invalid PodProtector (docs/webhook.md#invalid-podprotectors): one with an unknown operator, a
+ * field of the wrong type, a status beyond all bounds. It admits nothing, because it is not known what it leaves. What
+ * it may protect:
+ * - When it was valid before, what it protected then.
+ * - Else every pod of its namespace that the valid part of its selector selects.
  */
 import { fieldsOf } from "../../api/json.ts";
 import {
@@ -13,7 +14,7 @@ import {
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { compileSelector } from "../../label-index/index.ts";
 
-/** As much as is needed of an object that cannot be understood. */
+/** As much as is needed of an invalid object. */
 export interface Outline {
   /** Selects at least the pods that the object may mean to protect. */
   readonly selector: LabelSelector;
@@ -39,7 +40,7 @@ export function outlineOf(raw: unknown): Outline {
   };
 }
 
-/** All requirements of a selector must hold, so it selects no fewer pods without those that cannot be understood. */
+/** All requirements of a selector must hold, so it selects no fewer pods without the invalid ones. */
 function widestSelector(raw: unknown): LabelSelector {
   const { matchLabels, matchExpressions } = fieldsOf(raw);
   const labels = Object.entries(fieldsOf(matchLabels)).filter(([, value]) => typeof value === "string");

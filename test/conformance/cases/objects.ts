@@ -214,7 +214,7 @@ const update = theme("update", {
     assert.equal(versionOf(ok(await configMaps.put("a", created))), versionOf(created));
     assert.deepEqual(await configMaps.read("a"), created);
   },
-  "that changes nothing is refused at an old version all the same": async (t) => {
+  "that changes nothing is refused at an old version, too": async (t) => {
     const { configMaps } = await t.space();
     const created = await configMaps.create(bodies.configMap("a", { k: "1" }));
     const changed = ok(await configMaps.put("a", withData(created, { k: "2" })));

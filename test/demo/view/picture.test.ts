@@ -22,6 +22,6 @@ test("text cannot break the picture, and no escape sequence is left", () => {
   assert.doesNotMatch(svg, /\u001B/);
 });
 
-test("docs/demo.svg shows what the live view draws today; run scripts/demo/view/picture.ts to write it anew", () => {
+test("docs/demo.svg shows what the live view draws today; run scripts/demo/view/picture.ts to write it again", () => {
   assert.equal(readFileSync(pictureFile, "utf8"), demoPicture());
 });

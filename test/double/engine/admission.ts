@@ -145,7 +145,7 @@ export class Admission {
 
   /** Asks every matching webhook, all at once; throws the first refusal. */
   async validate(attributes: AdmissionAttributes): Promise<void> {
-    // The server never asks a webhook about webhook configurations, or nobody could mend a broken one.
+    // The server never asks a webhook about webhook configurations, or nobody could repair a broken one.
     if (attributes.type === builtInResources.validatingWebhookConfigurations) return;
     const webhooks = this.#matching(attributes);
     if (webhooks.length === 0) return;

@@ -1,5 +1,5 @@
 /**
- * Deletion as the generic registry of the real server does it. The order matters to whoever reasons about admitted
+ * Deletion as the generic registry of the real server does it. The order matters to anyone who reasons about admitted
  * deletions: preconditions, then a review of the object at version V, then a commit that requires exactly V; when the
  * object changed in between, all of it starts again. A zero-grace deletion of a live pod is two such steps, mark and
  * remove, hence two reviews.

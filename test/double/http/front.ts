@@ -86,7 +86,7 @@ function isBeforeAnswer(fault: { readonly afterEvents?: number }, request: Incom
   return fault.afterEvents === undefined || !isWatch(new URL(request.url ?? "/", "http://double").searchParams);
 }
 
-/** Whoever sends no credentials, where an authorizer can judge it; without one, such a request is refused. */
+/** A caller without credentials, where an authorizer can judge it; without one, such a request is refused. */
 const anonymous: Caller = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
 export class Front {
@@ -108,7 +108,7 @@ export class Front {
     for (const response of this.#watches.keys()) response.destroy();
   }
 
-  /** What goes wrong from now on; undefined = nothing. Its counts begin anew. */
+  /** What goes wrong from now on; undefined = nothing. Its counts begin again. */
   setFaults(script: FaultScript | undefined): void {
     this.#faults = script === undefined ? undefined : new Faults(script);
   }

@@ -136,7 +136,7 @@ async function replicaKilled(context: CaseContext): Promise<Figures> {
   fleet.webhooks[0] = await webhook.startAgain();
   const first = await deleting;
   const waveMs = Math.round(performance.now() - startMs);
-  // The aggregators stay late: what the killed replica had reserved and not answered comes back all the same.
+  // The aggregators stay late: what the killed replica had reserved and not answered comes back anyway.
   const comebackMs = await useAllQuota(fleet, available, { names, attempts: first, floor });
   assert.equal(available.serving, floor);
   for (const { proxy } of fleet.workers) proxy?.setDelay(0);

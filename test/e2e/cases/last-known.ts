@@ -15,8 +15,8 @@ const podsPerCell = 10;
 const floor = 12;
 /** 20 pods over a floor of 12. */
 const quota = 2 * podsPerCell - floor;
-/** Above the 3 s of failed writes after which a replica lends. */
-const lendLimitMs = 30 * second;
+/** Above the 3 s of failed writes after which a replica admits on the last known quota. */
+const admitLimitMs = 30 * second;
 
 export const lastKnownCases: readonly E2eCase[] = [
   {
@@ -42,9 +42,9 @@ async function coreGone(context: CaseContext): Promise<Figures> {
   await core.killApiServer();
   const attempts: DeletionAttempt[] = [];
   const goneMs = performance.now();
-  const lentMs = await waitFor("all that may be lent is lent", lendLimitMs, async () => {
+  const admittedMs = await waitFor("the last known quota is used up", admitLimitMs, async () => {
     attempts.push(...(await wave()));
-    // Each replica lends its share; which of them a connection leads to is chance.
+    // Each replica admits its share; which of them a connection leads to is chance.
     return available.serving === floor && Math.round(performance.now() - goneMs);
   });
   const beyond = await wave();
@@ -53,8 +53,8 @@ async function coreGone(context: CaseContext): Promise<Figures> {
   assert.ok(refusal !== undefined);
   context.say(refusal.message);
   assert.equal(available.minimum, floor, "admitted beyond the last known quota");
-  const lent = await fleet.webhookCount("webhook_last_known_admission_total");
-  assert.equal(lent, quota);
+  const admitted = await fleet.webhookCount("webhook_last_known_admission_total");
+  assert.equal(admitted, quota);
 
   await core.startApiServer();
   const backMs = performance.now();
@@ -66,10 +66,10 @@ async function coreGone(context: CaseContext): Promise<Figures> {
   assert.equal(deletionFigures(await wave()).deleted, 0);
   assert.equal(available.serving, floor);
   assert.equal(available.minimum, floor);
-  return { deleted: deletionFigures(attempts).deleted, lent, lentMs, settledMs, left: available.serving };
+  return { deleted: deletionFigures(attempts).deleted, admitted, admittedMs, settledMs, left: available.serving };
 }
 
-/** A replica lends only when it has seen the core take a write since it started. */
+/** A replica admits on the last known quota only when it has seen the core take a write since it started. */
 async function showWrite(context: CaseContext, fleet: Fleet): Promise<void> {
   await fleet.core.admin.mergePatch(fleet.protectorPath("web"), { metadata: { annotations: { "e2e/write": "1" } } });
   const writtenMs = performance.now();

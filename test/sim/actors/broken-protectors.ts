@@ -1,5 +1,5 @@
 /**
- * PodProtectors that nobody should write: specs that cannot be understood, and statuses that no aggregator or webhook
+ * PodProtectors that nobody should write: invalid specs, and statuses that no aggregator or webhook
  * left.
  */
 import { type JsonObject } from "../../double/engine/object.ts";

@@ -1,6 +1,6 @@
 /**
- * Whoever shares the clusters with the workload that is checked: PodProtectors with every kind of selector and setting,
- * pods in every phase, deletions and evictions by every criterion. In a namespace of its own, so that what is out of
+ * What else is in the clusters beside the workload that is checked: PodProtectors with every kind of selector and
+ * setting, pods in every phase, deletions and evictions by every criterion. In a namespace of its own, so that what is out of
  * order there breaks no promise.
  */
 import { annotations, labels } from "../../../src/api/v1alpha1/names.ts";
@@ -52,7 +52,7 @@ export class Bystanders {
     await this.#actOnProtector();
   }
 
-  /** Somebody writes a PodProtector that cannot be understood, or mends or deletes one. */
+  /** Writes an invalid PodProtector, or repairs or deletes one. */
   async writeHostile(): Promise<void> {
     await this.#prepare();
     const { protectors } = this.#world;
@@ -103,7 +103,7 @@ export class Bystanders {
     await this.#replace(victim, { status: { ...victim.status, cells } }, "status");
   }
 
-  /** Somebody decides anew what happens in the namespace while the core takes no writes. */
+  /** Changes what happens in the namespace while the core takes no writes. */
   async labelNamespace(): Promise<void> {
     await this.#prepare();
     const policy = this.#draws.oneOf<string | null>("last-known", "last-known", "refuse", "odd", null);
@@ -283,7 +283,7 @@ export class Bystanders {
       await quietly(() => engine.patch(protectors, sideNamespace, name, patch, { caller }));
     } else if (draw < 0.8) {
       await quietly(() => engine.delete(protectors, sideNamespace, name, {}, { caller }));
-      // Somebody creates it anew at once.
+      // It is created again at once.
       if (this.#draws.chance(0.5)) {
         const body = { ...typeMeta, metadata: { name }, spec: this.#spec() };
         await quietly(() => engine.create(protectors, sideNamespace, body, { caller }));

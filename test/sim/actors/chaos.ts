@@ -216,7 +216,7 @@ export class Chaos {
     kernel.note(`partition ${pairs.map((pair) => pair.join(">")).join(" ")}`);
     for (const [from, to] of pairs) network.cut(from, to);
     kernel.schedule(this.#exponential(15_000), () => {
-      for (const [from, to] of pairs) network.mend(from, to);
+      for (const [from, to] of pairs) network.heal(from, to);
     });
   }
 

@@ -1,4 +1,4 @@
-/** Whoever deletes pods: people, controllers, drains, and disasters that delete everything at once. */
+/** What deletes pods: people, controllers, drains, and disasters that delete everything at once. */
 import { type Rng } from "../../../src/util/rng.ts";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { type JsonObject, type KubeObject } from "../../double/engine/object.ts";
@@ -8,7 +8,7 @@ import { type Cell, namespace, type World } from "../world.ts";
 import { type Workload } from "./workload.ts";
 
 const { pods } = builtInResources;
-/** An eviction is asked for with a name only, so that it hits whoever has the name when it gets there. */
+/** An eviction is asked for with a name only, so that it hits the pod that has the name when it gets there. */
 type Manner = "delete" | "delete-now" | "evict" | "collection" | "dry-run" | "forced-eviction";
 
 const askAgainShare = 0.4;

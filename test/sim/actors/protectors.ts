@@ -1,4 +1,4 @@
-/** Whoever owns the budget: creates the PodProtector or the Deployment that it is made from, edits and erases them. */
+/** The owner of the budget: creates the PodProtector or the Deployment that it is made from, edits and erases them. */
 import { type Rng } from "../../../src/util/rng.ts";
 import { type JsonObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
@@ -46,7 +46,7 @@ export class ProtectorOwner {
     return { selector: { matchLabels: draw < 0.96 ? { app: null, ours: "yes" } : { app: "web", ours: null } } };
   }
 
-  /** Deletes a PodProtector without a word, and makes it anew a moment later under the same name. */
+  /** Deletes a PodProtector without notice, and creates it again a moment later under the same name. */
   async erase(): Promise<void> {
     const { core, kernel, plan } = this.#world;
     if (plan.hasGenerator) return;

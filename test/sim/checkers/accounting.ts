@@ -145,7 +145,7 @@ export class AccountingChecker {
       return;
     }
     const packedSinceMs = this.#packedSinceMs.get(digestOfUID(uid)) ?? kernel.nowMs;
-    if (packedSinceMs < arrivedMs && isExact) kernel.fail(`${this.#name}: ${uid} was admitted anew and stays packed`);
+    if (packedSinceMs < arrivedMs && isExact) kernel.fail(`${this.#name}: ${uid} was admitted again and stays packed`);
     if (!recorded.isCounted && isExact) kernel.fail(`${this.#name}: ${uid} was admitted by counts of another spec`);
     this.#checkFloor(uid, recorded);
   }

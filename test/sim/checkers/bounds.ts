@@ -1,8 +1,8 @@
 /**
- * What a process keeps has limits (rule 4 of the house), and none of it is left behind when all is done. Read from the
- * gauges of the product, after every commit in the core and every answer. A world is far smaller than the limits that
- * the product states, so that each table is also compared with what is there: an entry that is forgotten shows long
- * before a limit does.
+ * What a process keeps has limits (docs/contributing.md#limits), and none of it is left behind when all is done. Read
+ * from the gauges of the product, after every commit in the core and every answer. A world is far smaller than the
+ * limits that the product states, so that each table is also compared with what is there: an entry that is forgotten
+ * shows long before a limit does.
  */
 import { reviewsInFlightMax } from "../../../src/webhook/http/in-flight-limit.ts";
 import { type Kernel } from "../kernel/kernel.ts";
@@ -32,6 +32,7 @@ const fencesWaitingMax = 1_000;
 type Limit = (there: Remembered) => number;
 
 const limits: ReadonlyMap<string, Limit> = new Map<string, Limit>([
+  ["webhook_podprotectors core", ({ protectors }) => protectors],
   ["webhook_reviews_in_flight", ({ reviews }) => reviews ?? reviewsInFlightMax],
   ["retrybatch_inflight_keys podprotector-update", ({ protectors }) => protectors],
   ["aggregator_next_event_pool_current_size 0", ({ protectors }) => protectors],

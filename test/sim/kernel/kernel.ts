@@ -12,7 +12,7 @@ import { drainMicrotasks } from "../../support/virtual-clock.ts";
 /** Lines kept for the report of a failure. */
 const recentLinesMax = 200;
 /**
- * Events of one moment: far more than a disaster sets off. Whoever waits for no time at all, again and again, would
+ * Events of one moment: far more than a disaster sets off. A wait for no time at all, again and again, would
  * stop the time.
  */
 const eventsPerMomentMax = 100_000;

@@ -13,9 +13,10 @@ export const mutationsOfLimits: readonly Mutation[] = [
     name: "write-is-awaited-beyond-the-deadline",
     why: "a deadline that passes during the write ends the review as well",
     file: "retry-batch/key-batch.ts",
-    find: `const waited = this.#waiting.delete(submission);`,
-    replace: `const waited = this.#waiting.delete(submission);
-    if (!waited) return;`,
+    find: `this.#waiting.delete(submission);
+    this.#settle(submission, { kind: "cancelled" });`,
+    replace: `if (!this.#waiting.delete(submission)) return;
+    this.#settle(submission, { kind: "cancelled" });`,
   },
   {
     name: "caller-that-has-gone-is-served",

@@ -39,7 +39,7 @@ export class Network {
     this.#cuts.add(`${from}>${to}`);
   }
 
-  mend(from: string, to: string): void {
+  heal(from: string, to: string): void {
     this.#cuts.delete(`${from}>${to}`);
   }
 

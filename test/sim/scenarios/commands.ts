@@ -2,18 +2,25 @@
  * The commands of a scenario after "world" (world-command.ts). X = a pod of the first cell, or CELL/X; SERVER = core or
  * a cell; a time is 76s, 500ms, 2m.
  *
- *   create X [ready] [app=A] touch X [times=N]; ready|notready|vanish X delete X [hold|dropped] [forced] ->
- *   allowed|refused: TEXT|held|dropped|gone evict X [hold|dropped] -> the same hold = the commit hangs in a stalled
- *   etcd; dropped = another policy refuses delete|evict X asked -> asked nobody waits for the answer; answer X -> the
- *   same, later release X [hold|dropped] -> committed|over|refused|held retry X every=5s|on-change for=60s [evict]
- *   [dropped] budget N a PodDisruptionBudget that allows N disruptions protector NAME [min=2] [selector=K=V]
- *   [counting=K=V] creates or edits one; erase NAME go-write [admits=1] a Go webhook's status write, which strips all
- *   extensions forge UID version=N a bucket for a pod that nobody knows advance 76s lag SERVER 5s; backup|drop-watches
- *   SERVER restore SERVER [gracefully] its connections break off, or gracefully: its watches end in good order
- *   kill|start PROCESS; clock PROCESS -30s; partition|mend FROM>TO fault SERVER lose|slow|gone|stall|stale KIND
- *   RESOURCE [by=PROCESS] [times=N] [after=N] [revisions=N] [delay=5s] the next such requests (watch, list, barrier,
- *   patch, …) go wrong count fences|barriers|writes from zero again expect WHAT VALUE [within 20s] expectations.ts;
- *   VALUE: 2, <=2, >=2
+ *   create X [ready] [app=A]             touch X [times=N]; ready|notready|vanish X
+ *   delete X [hold|dropped] [forced] -> allowed|refused: TEXT|held|dropped|gone
+ *   evict X [hold|dropped] -> the same   hold = the commit hangs in a stalled etcd; dropped = another policy refuses
+ *   delete|evict X asked -> asked        the answer is not awaited; answer X -> the same, later
+ *   release X [hold|dropped] -> committed|over|refused|held
+ *   retry X every=5s|on-change for=60s [evict] [dropped]
+ *   budget N                             a PodDisruptionBudget that allows N disruptions
+ *   protector NAME [min=2] [selector=K=V] [counting=K=V]
+ *                                        creates or edits one; erase NAME
+ *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
+ *   forge UID version=N                  a bucket for a pod that does not exist
+ *   advance 76s
+ *   lag SERVER 5s; backup|drop-watches SERVER
+ *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order
+ *   kill|start PROCESS; clock PROCESS -30s; partition|heal FROM>TO
+ *   fault SERVER lose|slow|gone|stall|stale KIND RESOURCE [by=PROCESS] [times=N] [after=N] [revisions=N] [delay=5s]
+ *                                        the next such requests (watch, list, barrier, patch, …) go wrong
+ *   count fences|barriers|writes         from zero again
+ *   expect WHAT VALUE [within 20s]       expectations.ts; VALUE: 2, <=2, >=2
  */
 import { type ServerFault } from "../clusters/conditions.ts";
 import { namespace } from "../world.ts";
@@ -119,7 +126,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["kill", async (stage, args) => stage.process(args.word("the process")).kill()],
   ["clock", clock],
   ["partition", onLink(({ world }, from, to) => world.network.cut(from, to))],
-  ["mend", onLink(({ world }, from, to) => world.network.mend(from, to))],
+  ["heal", onLink(({ world }, from, to) => world.network.heal(from, to))],
   ["fault", fault],
   ["count", async (stage, args) => void stage.counters.set(args.word("what") as Counted, 0)],
   ["expect", expect],

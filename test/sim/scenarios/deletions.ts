@@ -1,4 +1,4 @@
-/** Whoever wants pods gone: delete, evict, release and retry, and a PodDisruptionBudget that stands in the way. */
+/** What removes pods: delete, evict, release and retry, and a PodDisruptionBudget that stands in the way. */
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { builtInResources } from "../../double/index.ts";
 import { namespace } from "../world.ts";

@@ -1,9 +1,10 @@
 /**
  * Scenarios as text, in the style of data-driven tests. A file begins with a comment that says why it is there, then:
  *
- *   without: one or more mutations (rules.ts, mutations/catalog.ts), or algorithm=NAME: the rule that closes the
- *   sequence, switched off breaks: what must be found then; more such pairs may follow VERB ARGUMENT… -> OUTCOME one
- *   command a line, see commands.ts
+ *   without: …                  mutations (rules.ts, mutations/catalog.ts), or algorithm=NAME: the rule that closes the
+ *                               sequence, switched off
+ *   breaks: …                   what must be found then; more such pairs may follow
+ *   VERB ARGUMENT… -> OUTCOME   one command a line, see commands.ts
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

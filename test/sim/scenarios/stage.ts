@@ -114,7 +114,7 @@ export class Stage {
     const { kernel } = this.world;
     let isDone = false;
     const tracked = work.finally(() => (isDone = true));
-    // Whoever awaits it hears of its failure.
+    // Its failure is seen where it is awaited.
     tracked.catch(() => {});
     await kernel.run(kernel.nowMs + patienceMs, () => isDone);
     if (!isDone) throw new Error(kernel.failure?.message ?? "this should take moments, but does not end");

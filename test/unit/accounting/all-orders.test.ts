@@ -1,17 +1,17 @@
 /**
  * Worlds of up to four pods, three admissions and two cells in every order of events: what the random worlds of
  * floor-worlds.test.ts meet by luck is met here for certain. Each actor keeps the order of its own steps; all orders
- * between them are lived.
+ * between them are run.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type PodRecord } from "../../../src/api/pod.ts";
-import { type FloorAggregator } from "./floor-aggregator.ts";
-import { heal, healedWithinMs } from "./floor-life.ts";
-import { type Faults, FloorWorld, type WorldOptions } from "./floor-world.ts";
+import { AggregatedWorld, type FloorAggregator } from "./floor-aggregator.ts";
+import { heal, healedWithinMs } from "./floor-run.ts";
+import { type Faults, type WorldOptions } from "./floor-world.ts";
 import { interleavings } from "./interleavings.ts";
 
-type Step = (world: FloorWorld) => void;
+type Step = (world: AggregatedWorld) => void;
 type Actor = readonly Step[];
 
 interface Family {
@@ -19,13 +19,13 @@ interface Family {
   readonly actors: readonly Actor[];
 }
 
-function podOf(world: FloorWorld, index: number): FloorWorld["pods"][number] {
+function podOf(world: AggregatedWorld, index: number): AggregatedWorld["pods"][number] {
   const pod = world.pods[index];
   assert.ok(pod);
   return pod;
 }
 
-function aggregatorOf(world: FloorWorld, index: number): FloorAggregator {
+function aggregatorOf(world: AggregatedWorld, index: number): FloorAggregator {
   const aggregator = world.aggregators[index];
   assert.ok(aggregator);
   return aggregator;
@@ -67,7 +67,7 @@ const giveUp =
   };
 
 const onPod =
-  (act: (world: FloorWorld, pod: FloorWorld["pods"][number]) => void) =>
+  (act: (world: AggregatedWorld, pod: AggregatedWorld["pods"][number]) => void) =>
   (index: number): Step =>
   (world) => {
     const pod = podOf(world, index);
@@ -235,10 +235,10 @@ const families: Readonly<Record<string, Family>> = {
  */
 const chances = [0.999, 0.001] as const;
 
-/** Every healed world is too slow to be lived; one in so many is. */
+/** To heal every world takes too long; one in so many is healed. */
 const healedOneIn = 250;
 
-function begin(family: Family, chance: number, faults: Faults): FloorWorld {
+function begin(family: Family, chance: number, faults: Faults): AggregatedWorld {
   const options: WorldOptions = {
     minAvailable: 2,
     minReadySeconds: 0,
@@ -250,7 +250,7 @@ function begin(family: Family, chance: number, faults: Faults): FloorWorld {
     faults,
   };
   const draw = { value: 0.999 };
-  const world = new FloorWorld(options, { next: () => draw.value });
+  const world = new AggregatedWorld(options, { next: () => draw.value });
   // First counts, known to all.
   for (const aggregator of world.aggregators) {
     aggregator.receive(Infinity);

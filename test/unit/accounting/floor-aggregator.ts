@@ -14,8 +14,9 @@ import { settle } from "../../../src/accounting/settle/settlement.ts";
 import { summarize } from "../../../src/accounting/count/summary.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
-import { type FloorWorld } from "./floor-world.ts";
+import { type Rng } from "../../../src/util/rng.ts";
 import { at as ms } from "../../support/moment.ts";
+import { FloorWorld, type WorldOptions } from "./floor-world.ts";
 import { settlementConfig, version } from "./samples.ts";
 
 interface Patch {
@@ -212,6 +213,18 @@ export class FloorAggregator {
       this.#cell(this.#base())?.admissionHistory?.buckets ?? [],
       ms(this.#world.nowMs),
       continuous,
+    );
+  }
+}
+
+/** A world with its aggregators. */
+export class AggregatedWorld extends FloorWorld {
+  readonly aggregators: readonly FloorAggregator[];
+
+  constructor(options: WorldOptions, rng: Rng) {
+    super(options, rng);
+    this.aggregators = options.cells.flatMap((cellID) =>
+      Array.from({ length: options.aggregatorsPerCell }, () => new FloorAggregator(this, cellID)),
     );
   }
 }

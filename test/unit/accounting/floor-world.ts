@@ -18,7 +18,6 @@ import { summarize } from "../../../src/accounting/count/summary.ts";
 import { digestOfUID, unpackDigests } from "../../../src/accounting/history/uid-digest.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { type Rng } from "../../../src/util/rng.ts";
-import { FloorAggregator } from "./floor-aggregator.ts";
 import { at, context, disruption, pod as samplePod, protector, timeText, version } from "./samples.ts";
 
 /** Rules that a test switches off, to see that the world notices. */
@@ -89,7 +88,6 @@ export class FloorWorld {
   readonly events = new Map<string, PodEvent[]>();
   /** Versions of the PodProtector, oldest first; the index is its resourceVersion. */
   readonly objects: PodProtector[];
-  readonly aggregators: FloorAggregator[] = [];
   inFlight: InFlight[] = [];
   quotaAdmissions = 0;
   #versions = new Map<string, number>();
@@ -102,9 +100,6 @@ export class FloorWorld {
     for (const cellID of options.cells) {
       this.events.set(cellID, []);
       for (let count = 0; count < options.podsPerCell; count += 1) this.createPod(cellID, -3600);
-      for (let count = 0; count < options.aggregatorsPerCell; count += 1) {
-        this.aggregators.push(new FloorAggregator(this, cellID));
-      }
     }
   }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { heal, healedWithinMs, run } from "./floor-life.ts";
+import { heal, healedWithinMs, run } from "./floor-run.ts";
 import { type Faults } from "./floor-world.ts";
 
 test("no sequence of reviews, lags, conflicts, restarts and lost answers breaks the floor, and all quota comes back", () => {

@@ -48,7 +48,7 @@ test("pods are found by UID and by digest, whether they came before or after the
   const changed = { ...late, ready: true };
   cellPods.apply({ type: "modified", object: changed, previous: late });
   assert.equal(cellPods.snapshot(at(0))?.findByDigest(digestOfUID("uid-b")), changed);
-  cellPods.apply({ type: "deleted", object: changed, finalStateUnknown: false });
+  cellPods.apply({ type: "deleted", object: changed });
   assert.equal(cellPods.snapshot(at(0))?.findByDigest(digestOfUID("uid-b")), undefined);
   assert.equal(cellPods.byUID("uid-b"), undefined);
 });
@@ -57,7 +57,7 @@ test("a pod that replaces another under its name is found by its own UID only", 
   const { cellPods } = bench();
   const old = pod("a", "uid-old");
   cellPods.apply({ type: "added", object: old });
-  cellPods.apply({ type: "deleted", object: old, finalStateUnknown: true });
+  cellPods.apply({ type: "deleted", object: old });
   cellPods.apply({ type: "added", object: pod("a", "uid-new") });
   assert.equal(cellPods.byUID("uid-old"), undefined);
   assert.equal(cellPods.byUID("uid-new")?.name, "a");
@@ -92,7 +92,7 @@ test("of a deleted pod only an algorithm of times takes the time", async () => {
   ] as const) {
     const { cellPods, clock } = bench(kind);
     await clock.advance(1000);
-    cellPods.apply({ type: "deleted", object: last, finalStateUnknown: false });
+    cellPods.apply({ type: "deleted", object: last });
     assert.equal(cellPods.lastEventTime, expected, kind);
     cellPods.barrierPassed(clock.monotonicMs());
     assert.equal(cellPods.lastEventTime, kind === "observed" ? clock.epochMicros() : expected, "a barrier");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { createEventRecorder, type ObjectReference } from "../../../src/kube/event-recorder.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { silentLogger } from "../../../src/util/logger.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { asKubeError, errorLabel, isKubeError, KubeError, resourcePath } from "../../../src/kube/kube-client.ts";
 import { pods, podProtectors } from "../../../src/kube/resources.ts";
 

@@ -31,7 +31,7 @@ const refusals: readonly KubeErrorKind[] = [
 ];
 const losses: readonly KubeErrorKind[] = ["network", "timeout", "serverError", "malformed", "aborted"];
 
-test("a swap is one PUT of the status at the version of its base, and tells what was stored and sent", async () => {
+test("a swap is one PUT of the status at the version of its base, and returns what was stored and sent", async () => {
   const client = scripted(storedProtector(11).protector);
   const swap = await swapStatus(client, base, status, { signal, timeoutMs: 4_000 });
   assert.equal(swap.kind === "written" && swap.answer.ok && swap.answer.stored.resourceVersion, "11");
@@ -99,7 +99,7 @@ test("a refusal with 409 of an unchanged object is a failure, or it would be ret
   assert.deepEqual(swap, { kind: "failed", error });
 });
 
-test("a lost answer after which the object has moved is a conflict, and one that changed nothing a failure", async () => {
+test("a lost answer after which the object has moved is a conflict, without a change it is a failure", async () => {
   for (const kind of losses) {
     const error = new KubeError(kind, kind);
     const moved = await swapStatusAndCheck(scripted(error, storedProtector(11).protector), base, status, { signal });
@@ -140,7 +140,7 @@ test("a swap whose outcome cannot be read is a failure", async () => {
   assert.deepEqual(await swapStatusAndCheck(client, base, status, { signal }), { kind: "failed", error });
 });
 
-test("a live read asks for no version, and tells gone, invalid and failed apart", async () => {
+test("a live read asks for no version, and distinguishes gone, invalid and failed", async () => {
   const client = scripted(undefined, storedProtector(12).protector);
   const read = await readProtectorLive(client, at, { signal, timeoutMs: 1_000 });
   assert.equal(read.kind === "read" && read.stored.resourceVersion, "12");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { createTokenBucket } from "../../../src/kube/token-bucket.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 
@@ -17,7 +17,7 @@ test("a burst goes at once, the rest in order at the rate, and a quiet time fill
   assert.deepEqual(times, [1_000, 1_000, 1_000, 1_100]);
 });
 
-test("who cannot wait takes nothing, and who is aborted gives the token back", async () => {
+test("a caller that cannot wait takes nothing, and an aborted one gives the token back", async () => {
   const clock = createVirtualClock();
   const bucket = createTokenBucket({ qps: 1, burst: 1 }, clock);
   assert.equal(await bucket.take(0), true);
@@ -33,7 +33,7 @@ test("who cannot wait takes nothing, and who is aborted gives the token back", a
   assert.equal(clock.pendingTimers, 0);
 });
 
-test("a token that is there is taken at once, and never before those who wait", async () => {
+test("an available token is taken at once, and never before callers that wait", async () => {
   const clock = createVirtualClock();
   const bucket = createTokenBucket({ qps: 10, burst: 2 }, clock);
   assert.deepEqual([bucket.takeNow(), bucket.takeNow(), bucket.takeNow()], [true, true, false]);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { objectKey } from "../../../../src/api/object-key.ts";
 import { type Informer } from "../../../../src/kube/informer.ts";
 import { builtInResources } from "../../../double/index.ts";
 import { type Rig, startRig } from "./rig.ts";
@@ -31,7 +32,7 @@ async function create(rig: Rig, name: string): Promise<void> {
   await rig.server.engine.create(type, "default", { apiVersion: "v1", kind: "ConfigMap", metadata: { name } });
 }
 
-test("a watch that falls silent is noticed within its idle deadline of 150 s, and no event is lost", async (t) => {
+test("a watch that stalls is noticed within its idle deadline of 150 s, and no event is lost", async (t) => {
   const rig = await startRig(t);
   // The first stream says nothing after its end mark, not even bookmarks.
   rig.setFaults(({ number }) => (number === 1 ? { type: "stall", afterEvents: 1 } : undefined));
@@ -41,10 +42,10 @@ test("a watch that falls silent is noticed within its idle deadline of 150 s, an
   await rig.until(() => rig.requests() === 3, "a look at the version, then a second watch");
   const noticedAfterMs = rig.clock.monotonicMs() - stalledAtMs;
   assert.ok(noticedAfterMs >= 150_000 && noticedAfterMs <= 150_800, `after ${noticedAfterMs} ms`);
-  await rig.until(() => informer.get("default/missed") !== undefined, "the missed event");
+  await rig.until(() => informer.get(objectKey("default", "missed")) !== undefined, "the missed event");
 });
 
-test("a watch whose version has left the server's history is followed by a list, also of deletions that nobody saw", async (t) => {
+test("a watch whose version was compacted away is followed by a list, which shows missed deletions", async (t) => {
   const rig = await startRig(t);
   await create(rig, "deleted");
   const { informer } = await startInformer(t, rig);
@@ -54,8 +55,8 @@ test("a watch whose version has left the server's history is followed by a list,
   await rig.server.engine.delete(type, "default", "deleted");
   await create(rig, "new");
   rig.server.engine.forgetHistory();
-  await rig.until(() => informer.get("default/new") !== undefined, "the list");
-  assert.equal(informer.get("default/deleted"), undefined);
+  await rig.until(() => informer.get(objectKey("default", "new")) !== undefined, "the list");
+  assert.equal(informer.get(objectKey("default", "deleted")), undefined);
   assert.equal(rig.requests(), 4, "two looks at the version, a watch that is refused, then a WatchList");
 });
 
@@ -65,17 +66,17 @@ test("a server that accepts and then says nothing at all never looks synced or a
   rig.setFaults(() => ({ type: "stall" }));
   rig.server.dropWatches();
   await rig.until(() => rig.requests() >= 5, "five attempts");
-  assert.ok(informer.silentMs() > 120_000, `silent for ${informer.silentMs()} ms`);
+  assert.ok(informer.stalenessMs() > 120_000, `silent for ${informer.stalenessMs()} ms`);
   assert.match(informer.lastError() ?? "", /^cannot watch configmaps: .*no answer for 30000 ms/);
 });
 
-test("headers alone are no sign of life: behind a middlebox that swallows the events the silence grows", async (t) => {
+test("headers alone are no contact, which shows behind a proxy that swallows the events", async (t) => {
   const rig = await startRig(t);
   const { informer } = await startInformer(t, rig);
   rig.setFaults(({ isWatch }) => (isWatch ? { type: "stall", afterEvents: 0 } : undefined));
   rig.server.dropWatches();
   await rig.until(() => rig.requests() >= 8, "four watches, each after a look at the version");
-  assert.ok(informer.silentMs() > 400_000, `silent for ${informer.silentMs()} ms`);
+  assert.ok(informer.stalenessMs() > 400_000, `silent for ${informer.stalenessMs()} ms`);
 });
 
 test("a fault of one connection concerns no other", async (t) => {
@@ -84,7 +85,7 @@ test("a fault of one connection concerns no other", async (t) => {
   rig.setFaults(({ connection }) => (connection === 1 ? { type: "serverError" } : undefined));
   rig.server.dropWatches();
   await create(rig, "new");
-  await rig.until(() => informer.get("default/new") !== undefined, "a watch on another connection");
+  await rig.until(() => informer.get(objectKey("default", "new")) !== undefined, "a watch on another connection");
   assert.ok(rig.requests() <= 40, `${rig.requests()} requests`);
 });
 

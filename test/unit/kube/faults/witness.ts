@@ -1,6 +1,6 @@
 /** Watches an informer over the server's shoulder: says whether what it shows and tells was ever untrue. */
 import assert from "node:assert/strict";
-import { objectKey } from "../../../../src/api/object-key.ts";
+import { type ObjectKey, objectKey } from "../../../../src/api/object-key.ts";
 import { type ResourceVersion } from "../../../../src/api/resource-version.ts";
 import { type Informer, type InformerEvent, type InformerHandler, type Stored } from "../../../../src/kube/informer.ts";
 import { type KubeClient } from "../../../../src/kube/kube-client.ts";
@@ -71,7 +71,7 @@ export class History {
 function difference(copy: Pick<Informer<Item>, "get" | "size">, truth: readonly KubeObject[]): string | undefined {
   if (copy.size !== truth.length) return `${copy.size} instead of ${truth.length} objects`;
   for (const { metadata } of truth) {
-    const key = `${metadata.namespace}/${metadata.name}`;
+    const key = objectKey(metadata.namespace, metadata.name);
     const shown = copy.get(key)?.resourceVersion;
     if (shown !== metadata.resourceVersion) return `${key} at ${shown} instead of ${metadata.resourceVersion}`;
   }
@@ -91,7 +91,7 @@ export class Witness implements InformerHandler<Item> {
   readonly #engine: Engine;
   readonly #type: ResourceType;
   readonly #history: History;
-  readonly #view = new Map<string, Item>();
+  readonly #view = new Map<ObjectKey, Item>();
   #reached: number | undefined;
   #told: number[] = [];
   /** What a watch has told between two versions; a list that follows takes it back. */

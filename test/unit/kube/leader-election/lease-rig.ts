@@ -105,5 +105,9 @@ export function candidate(
   });
   const events = (event: string): number =>
     metrics.value("leader_event", { cluster_class: "core", elector_name: "test", identity, event });
-  return { net, elector, stop, log, running, state, metrics, events };
+  const heartbeat = (): number => {
+    metrics.scrape();
+    return metrics.value("leader_heartbeat", { cluster_class: "core", elector_name: "test", identity });
+  };
+  return { heartbeat, net, elector, stop, log, running, state, metrics, events };
 }

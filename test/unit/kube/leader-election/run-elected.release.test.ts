@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { candidate, createLeaseServer } from "./lease-rig.ts";
 
-test("a Lease whose last renewal was executed without an answer is given away at a graceful stop all the same", async () => {
+test("a Lease is released at a graceful stop even if the answer to its last renewal was lost", async () => {
   const clock = createVirtualClock();
   const server = createLeaseServer(clock);
   const a = candidate(server, clock, "a");
@@ -19,7 +19,7 @@ test("a Lease whose last renewal was executed without an answer is given away at
   assert.equal(clock.pendingTimers, 0);
 });
 
-test("a Lease that somebody else took before a graceful stop was through is not given away", async () => {
+test("a Lease that another process took before a graceful stop was complete is not released", async () => {
   const clock = createVirtualClock();
   const server = createLeaseServer(clock);
   const a = candidate(server, clock, "a");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import test from "node:test";
+import { test } from "node:test";
 import { compareExchange, type Exchange } from "./exchange.ts";
 
 const text = readFileSync(new URL("captured.json", import.meta.url), "utf8");
@@ -16,8 +16,9 @@ for (const exchange of exchanges) {
 }
 
 const fields =
-  "name namespace uid resourceVersion creationTimestamp deletionTimestamp deletionGracePeriodSeconds labels managedFields continue phase " +
-  "conditions lastTransitionTime podseidon.kubewharf.io/update-trigger-time k8s.io/initial-events-end message reason code causes retryAfterSeconds";
+  "name namespace uid resourceVersion creationTimestamp deletionTimestamp deletionGracePeriodSeconds labels " +
+  "managedFields continue phase conditions lastTransitionTime podseidon.kubewharf.io/update-trigger-time " +
+  "k8s.io/initial-events-end message reason code causes retryAfterSeconds";
 
 test("every field that is in use has a value in some capture", () => {
   const json = JSON.stringify(exchanges.map((exchange) => exchange.json));

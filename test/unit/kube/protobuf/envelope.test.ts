@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { isKubeError } from "../../../../src/kube/kube-client.ts";
 import { decodeObject, isProtobuf } from "../../../../src/kube/protobuf/index.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
@@ -7,7 +7,7 @@ import { envelope, field, message, pod, podList } from "./writer.ts";
 
 const malformed = (error: unknown): boolean => isKubeError(error, "malformed");
 
-test("the content type alone tells protobuf from JSON", () => {
+test("only the content type distinguishes protobuf from JSON", () => {
   assert.equal(isProtobuf("application/vnd.kubernetes.protobuf"), true);
   assert.equal(isProtobuf("Application/vnd.kubernetes.protobuf; stream=watch"), true);
   for (const other of [
@@ -32,7 +32,7 @@ test("the envelope says what is inside, and fields that it does not know are ski
   assert.deepEqual(decodeObject(padded, "test"), { apiVersion: "v1", kind: "Pod", metadata: {} });
 });
 
-test("what has no envelope, another kind or group, or an encoding is malformed, and the error names the request", () => {
+test("input without an envelope, of another kind or encoded is malformed, and the error names the request", () => {
   const empty = Buffer.alloc(0);
   const inputs: readonly (readonly [Buffer, RegExp])[] = [
     [empty, /GET \/pods: protobuf without its first bytes/],

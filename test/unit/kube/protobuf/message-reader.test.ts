@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { isKubeError } from "../../../../src/kube/kube-client.ts";
 import { decodeObject } from "../../../../src/kube/protobuf/index.ts";
 import { type MessageReader, readMessage } from "../../../../src/kube/protobuf/message-reader.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { parseTime } from "../../../../src/api/micro-time.ts";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { readListMeta, readObjectMeta, readTime } from "../../../../src/kube/protobuf/meta.ts";

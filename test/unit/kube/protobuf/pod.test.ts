@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { readPodRecord as readRecord } from "../../../../src/api/pod.ts";
 import { readPod, readPodList } from "../../../../src/kube/protobuf/pod.ts";
 import { readMessage } from "../../../../src/kube/protobuf/message-reader.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { readStatus } from "../../../../src/kube/protobuf/status.ts";
 import { readMessage } from "../../../../src/kube/protobuf/message-reader.ts";
 import { field, message } from "./writer.ts";

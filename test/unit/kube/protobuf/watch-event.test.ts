@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { isKubeError } from "../../../../src/kube/kube-client.ts";
 import { decodeWatchEvent, splitFrames } from "../../../../src/kube/protobuf/index.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";

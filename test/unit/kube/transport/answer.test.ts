@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ServerResponse } from "node:http";
-import test from "node:test";
+import { test } from "node:test";
 import { isKubeError, type KubeClient } from "../../../../src/kube/kube-client.ts";
 import { createKubeClient } from "../../../../src/kube/transport/index.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
@@ -37,7 +37,7 @@ const refused = envelope(
 test("protobuf is asked for with JSON as the second choice, and only where it is wanted", async (t) => {
   const server = await startLoopbackServer(t, (_request, response) => sendJson(response, 200, { kind: "PodList" }));
   const client = await connect(t, server.port);
-  // A server that sends JSON all the same is understood.
+  // A server may send JSON anyway.
   assert.deepEqual(await client.request(podsRequest), { kind: "PodList" });
   const stream = await client.stream(podsRequest, 1_000);
   assert.equal(stream.encoding, undefined);
@@ -69,7 +69,7 @@ test("a watch says that its frames are protobuf", async (t) => {
   assert.equal(Buffer.concat(chunks).equals(bytes), true);
 });
 
-test("a corrupt answer is malformed, an error whose Status is protobuf is classified, and one that cannot be read keeps its code", async (t) => {
+test("a corrupt answer is malformed, a Status in protobuf is classified, a corrupt one keeps its code", async (t) => {
   const answers = [
     [200, list.subarray(0, 90)],
     [404, refused],

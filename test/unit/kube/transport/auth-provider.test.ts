@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import test from "node:test";
+import { test } from "node:test";
 import { AuthProvider } from "../../../../src/kube/transport/auth-provider.ts";
 import { createCredentialSource } from "../../../../src/kube/transport/credentials.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";

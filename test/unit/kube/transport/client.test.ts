@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { isKubeError, type KubeError, type KubeClient } from "../../../../src/kube/kube-client.ts";
 import { createKubeClient } from "../../../../src/kube/transport/index.ts";
 import type { ClusterConfig } from "../../../../src/config/config.ts";
@@ -282,7 +282,7 @@ test("a stream delivers chunks as they come on a connection of its own and ends 
   assert.equal(clock.pendingTimers, 0);
 });
 
-test("a stream outlives the request's deadline and ends after silence", async (t) => {
+test("a stream outlasts the request's deadline and ends after a time without data", async (t) => {
   let send: (text: string) => void = () => undefined;
   const server = await startLoopbackServer(t, (_request, response) => {
     send = (text) => void response.write(text);
@@ -303,7 +303,7 @@ test("a stream outlives the request's deadline and ends after silence", async (t
   assert.equal(clock.pendingTimers, 0);
 });
 
-test("a stream that breaks is a network error, one that the caller aborts is aborted, one that is left is closed", async (t) => {
+test("a broken stream is a network error, an aborted one is aborted, one that is left is closed", async (t) => {
   const server = await startLoopbackServer(t, (request, response) => {
     response.writeHead(200).write("first");
     if (request.url === "/break") setImmediate(() => request.socket.destroy());

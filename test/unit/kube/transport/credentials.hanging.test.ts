@@ -1,6 +1,6 @@
 /** Credentials whose exec plugin does not end. */
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { createCredentialSource } from "../../../../src/kube/transport/credentials.ts";
 import { StartError } from "../../../../src/lifecycle/component.ts";
 import { silentLogger, type LogFields } from "../../../../src/util/logger.ts";
@@ -30,7 +30,7 @@ test("a plugin that hangs at the start is killed after 30 s and named", async (t
   assert.equal(clock.pendingTimers, 0);
 });
 
-test("while a plugin hangs, requests go on with the old credentials after a second, and one warning names it", async (t) => {
+test("while a plugin hangs, requests use the old credentials after a second, and one warning names it", async (t) => {
   const plugin = await createHangingPlugin(t);
   const kubeConfigPath = writeKubeConfig(temporaryFolder(t), { server }, { exec: plugin.exec });
   const clock = createVirtualClock();
@@ -56,7 +56,7 @@ test("while a plugin hangs, requests go on with the old credentials after a seco
   await Promise.all(waiting);
   const late = use();
   await drainMicrotasks();
-  assert.equal(served, 3, "who comes later does not wait at all");
+  assert.equal(served, 3, "a later request does not wait at all");
   await late;
   await clock.advance(29_000);
   await ended;

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type ServerResponse } from "node:http";
 import path from "node:path";
 import { type TLSSocket } from "node:tls";
-import test from "node:test";
+import { test } from "node:test";
 import {
   X509CertificateGenerator,
   type X509Certificate,
@@ -43,7 +43,7 @@ test("token, basic and no credentials", async (t) => {
   assert.deepEqual(await headersFor(t, undefined), {});
 });
 
-test("impersonation of the flags goes before that of the kubeconfig, as a whole", async (t) => {
+test("impersonation in flags takes precedence over that in the kubeconfig, as a whole", async (t) => {
   const user = { token: "x", as: "file-user", "as-uid": "7", "as-groups": ["g1", "g2"] };
   assert.deepEqual(await headersFor(t, user), {
     authorization: "Bearer x",
@@ -57,7 +57,7 @@ test("impersonation of the flags goes before that of the kubeconfig, as a whole"
   });
 });
 
-test("a token in the kubeconfig takes precedence over a plugin, a token file over both, and all over a password", async (t) => {
+test("a token takes precedence over a plugin, a token file over both, and each over a password", async (t) => {
   const exec = { command: process.execPath, args: ["-e", 'console.log(\'{"status":{"token":"plugin"}}\')'] };
   const password = { username: "me", password: "pw" };
   const folder = temporaryFolder(t);
@@ -72,7 +72,8 @@ test("a token in the kubeconfig takes precedence over a plugin, a token file ove
 
 test("an exec plugin is run with its description, and its token is used", async (t) => {
   const script =
-    'const i=JSON.parse(process.env.KUBERNETES_EXEC_INFO);console.log(JSON.stringify({status:{token:i.kind+"-"+i.apiVersion}}))';
+    "const { kind, apiVersion } = JSON.parse(process.env.KUBERNETES_EXEC_INFO);" +
+    'console.log(JSON.stringify({ status: { token: kind + "-" + apiVersion } }))';
   const exec = { apiVersion: "client.authentication.k8s.io/v1", command: process.execPath, args: ["-e", script] };
   assert.deepEqual(await headersFor(t, { exec }), {
     authorization: "Bearer ExecCredential-client.authentication.k8s.io/v1",
@@ -95,7 +96,7 @@ test("credentials are loaded again after a refresh that could not read the kubec
   assert.deepEqual((await source.current()).headers, { authorization: "Bearer second" });
 });
 
-test("a rotated token file is read again after 10 s, and the old token is kept while the file is missing", async (t) => {
+test("a rotated token file is read again after 10 s; while it is missing, the old token is kept", async (t) => {
   const folder = temporaryFolder(t);
   const tokenFile = path.join(folder, "token");
   writeFileSync(tokenFile, "first\n");
@@ -249,7 +250,7 @@ test("a client certificate opens the connection, and a rotated one opens a new c
   await assert.rejects(distrustful.request({ method: "PUT", path: "/", body: {} }), { kind: "network" });
 });
 
-test("a server that is not trusted makes us load the authority again and send the request, a write too, once", async (t) => {
+test("an authority that does not fit the server is loaded again, and the request is sent once", async (t) => {
   const folder = temporaryFolder(t);
   const [old, rotated, other] = [await createAuthority(), await createAuthority(), await createAuthority()];
   const answer = (_: unknown, response: ServerResponse): void => sendJson(response, 200, { ok: true });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { ExecPlugin } from "../../../../src/kube/transport/exec-plugin.ts";
 import { createHangingPlugin } from "./hanging-plugin.ts";
 
@@ -49,7 +49,7 @@ test("a plugin that reads its input finds none", { timeout: 30_000 }, async () =
   assert.equal((await plugin.credential(nowMs)).token, "t");
 });
 
-test("a plugin gets the environment, over it its own variables, and over all a description of what is asked for", async () => {
+test("a plugin gets the environment, overridden by its own variables, and a description of its task", async () => {
   const env = [
     { name: "OWN", value: "own" },
     { name: "BOTH", value: "own" },

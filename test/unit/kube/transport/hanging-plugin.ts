@@ -25,7 +25,8 @@ export async function createHangingPlugin(t: Context, viaWrapper = false): Promi
   const { port } = server.address() as AddressInfo;
   const flag = path.join(temporaryFolder(t), "hangs");
   const hang = `require("node:net").connect(${port}, "127.0.0.1").resume();`;
-  const wrapped = `require("node:child_process").spawnSync(process.execPath, ["-e", ${JSON.stringify(hang)}], { stdio: "inherit" });`;
+  const hangingChild = `process.execPath, ["-e", ${JSON.stringify(hang)}], { stdio: "inherit" }`;
+  const wrapped = `require("node:child_process").spawnSync(${hangingChild});`;
   const answer = { status: { token: "token", expirationTimestamp: "2000-01-01T00:00:00Z" } };
   const script = `if (require("node:fs").existsSync(${JSON.stringify(flag)})) { ${viaWrapper ? wrapped : hang} }
     else console.log(${JSON.stringify(JSON.stringify(answer))});`;

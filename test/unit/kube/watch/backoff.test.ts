@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { type Burden, createBackoff } from "../../../../src/kube/watch/backoff.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 
-test("the range doubles from 0.8 s to 30 s, and starts anew after two minutes without a failure", async () => {
+test("the range doubles from 0.8 s to 30 s, and starts over after two minutes without a failure", async () => {
   const clock = createVirtualClock();
   const highest = createBackoff(clock, { next: () => 1 });
   const delays = Array.from({ length: 8 }, () => highest.nextDelayMs("heavy"));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { isKubeError } from "../../../../src/kube/kube-client.ts";
 import { listAll, listBarrier } from "../../../../src/kube/watch/index.ts";
 import { createScriptedKubeClient } from "../scripted-kube-client.ts";

@@ -55,7 +55,6 @@ export const versionOf = (text: string): ResourceVersion => parseResourceVersion
 export function describe(event: InformerEvent<Thing>): string {
   const object = `${event.object.key}@${event.object.resourceVersion}`;
   if (event.type === "modified") return `modified ${event.previous.key}@${event.previous.resourceVersion} -> ${object}`;
-  if (event.type === "deleted" && event.finalStateUnknown) return `deleted ${object} (final state unknown)`;
   return `${event.type} ${object}`;
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
+import { objectKey } from "../../../../src/api/object-key.ts";
 import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
 import { createInformer } from "../../../../src/kube/watch/index.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
@@ -38,7 +39,7 @@ test("the initial objects are streamed, and nothing is shown before the end mark
   assert.equal(informer.hasSynced(), false);
   assert.equal(informer.size, 0);
   assert.equal(informer.version(), undefined);
-  assert.equal(informer.silentMs(), Number.POSITIVE_INFINITY);
+  assert.equal(informer.stalenessMs(), Number.POSITIVE_INFINITY);
   assert.deepEqual(takeLog(), []);
 
   client.stream0().send(bookmark(10, true));
@@ -46,7 +47,7 @@ test("the initial objects are streamed, and nothing is shown before the end mark
   assert.deepEqual(takeLog(), ["added ns/a@3", "added ns/b@4", "progress 10", "listed first"]);
   assert.equal(informer.hasSynced(), true);
   assert.equal(informer.version(), "10");
-  assert.equal(informer.get("ns/a")?.resourceVersion, "3");
+  assert.equal(informer.get(objectKey("ns", "a"))?.resourceVersion, "3");
   assert.equal([...informer.values()].length, 2);
 });
 
@@ -92,7 +93,12 @@ test("in a handler the store has changed already, and the version has not moved 
   });
   other.subscribe({
     onEvent: (event) =>
-      void seen.push([event.type, other.get("ns/a")?.resourceVersion, other.version(), other.hasSynced()]),
+      void seen.push([
+        event.type,
+        other.get(objectKey("ns", "a"))?.resourceVersion,
+        other.version(),
+        other.hasSynced(),
+      ]),
   });
   const running = other.run(stop.signal);
   await drainMicrotasks();
@@ -139,7 +145,7 @@ for (const code of [400, 422]) {
   });
 }
 
-test("a page that comes too late starts the list anew", async (t) => {
+test("a page that comes too late restarts the list", async (t) => {
   let rounds = 0;
   const { client, takeLog, informer, clock, passBackoff } = start(t, (scripted) => {
     scripted.onStream = (request) => {
@@ -164,7 +170,7 @@ test("a page that comes too late starts the list anew", async (t) => {
   assert.equal(client.streams.length, 1);
 });
 
-test("a list whose later pages always come too late is begun anew with growing pauses, and never counts as synced", async (t) => {
+test("a list whose later pages always come too late is restarted with growing pauses, never synced", async (t) => {
   const begun: number[] = [];
   const { client, clock, informer } = start(t, (scripted, clock) => {
     scripted.onStream = () => {
@@ -189,7 +195,7 @@ test("a list whose later pages always come too late is begun anew with growing p
   assert.equal(informer.size, 0);
 });
 
-test("a list that the connection cuts within its pages is begun anew with growing pauses, one that never begins every 2.5 s", async (t) => {
+test("a list cut within its pages is restarted with growing pauses, one that never begins every 2.5 s", async (t) => {
   const attemptsWith = async (continueToken: string | undefined): Promise<number> => {
     let attempts = 0;
     const { clock } = start(t, (scripted) => {
@@ -210,7 +216,7 @@ test("a list that the connection cuts within its pages is begun anew with growin
   assert.ok(refused > 200 && refused < 280, `${refused} attempts`);
 });
 
-test("a WatchList that ends, breaks or falls silent before its end mark is followed by a paged list", async (t) => {
+test("a WatchList that ends, breaks or stalls before its end mark is followed by a paged list", async (t) => {
   for (const finish of ["end", "timeout", "network", "malformed"] as const) {
     const { client, takeLog, informer, passBackoff } = start(t, (scripted) => {
       scripted.onRequest = () => ({ metadata: { resourceVersion: "30" }, items: null });

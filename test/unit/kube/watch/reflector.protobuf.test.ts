@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
+import { objectKey } from "../../../../src/api/object-key.ts";
 import { type PodRecord, readPodRecord } from "../../../../src/api/pod.ts";
 import { createInformer } from "../../../../src/kube/watch/index.ts";
 import { pods } from "../../../../src/kube/resources.ts";
@@ -69,7 +70,7 @@ test("a WatchList, its end mark, events and bookmarks come as protobuf frames, w
   await drainMicrotasks();
   assert.deepEqual(log, ["modified ns/a@11", "deleted ns/b@12"]);
   assert.equal(informer.version(), "20");
-  assert.deepEqual(informer.get("ns/a")?.labels, { app: "web" });
+  assert.deepEqual(informer.get(objectKey("ns", "a"))?.labels, { app: "web" });
 });
 
 test("a corrupt frame ends the stream, and the watch goes on from the last good version", async (t) => {
@@ -87,7 +88,7 @@ test("a corrupt frame ends the stream, and the watch goes on from the last good 
   assert.equal(relists("corrupt"), 0);
 });
 
-test("a watch that is corrupt twice at the same version is listed anew", async (t) => {
+test("a watch that is corrupt twice at the same version is listed again", async (t) => {
   const { client, relists, passBackoff } = await startSynced(t);
   for (let round = 0; round < 2; round++) {
     client.stream0().sendBytes(Buffer.from("<html>"));

@@ -1,11 +1,11 @@
 /** A server whose storage was restored from a backup while a watch was away: its versions begin again below ours. */
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { drainMicrotasks } from "../../../support/virtual-clock.ts";
 import { added, bookmark, errorEvent, modified, startSynced, thing } from "./reflector-rig.ts";
 
-test("a server that has not reached the version of a broken watch was restored: everything is listed anew, also deletions that nobody saw", async (t) => {
+test("a server below the version of a broken watch was restored: a list shows missed deletions", async (t) => {
   const { client, server, informer, takeLog, passBackoff, relists } = await startSynced(
     t,
     thing("a", 9),
@@ -21,7 +21,7 @@ test("a server that has not reached the version of a broken watch was restored: 
   client.stream0().send(added(thing("a", 2)), bookmark(5, true), modified(thing("a", 6)));
   await drainMicrotasks();
   assert.deepEqual(takeLog(), [
-    "deleted ns/undone@8 (final state unknown)",
+    "deleted ns/undone@8",
     "modified ns/a@9 -> ns/a@2",
     "progress 5",
     "listed again",
@@ -31,7 +31,7 @@ test("a server that has not reached the version of a broken watch was restored: 
   assert.equal(informer.lastError(), undefined);
 });
 
-test("a server that holds the version of a broken watch is asked once, on a new connection, and the watch goes on", async (t) => {
+test("a server at the version of a broken watch is asked once, on a new connection; the watch continues", async (t) => {
   const { client, server, passBackoff, relists } = await startSynced(t, thing("a", 3));
   for (const [break_, version] of [
     [() => client.stream0().fail("network"), 10],
@@ -53,7 +53,7 @@ test("a server that holds the version of a broken watch is asked once, on a new 
   assert.equal(relists("gone") + relists("corrupt"), 0);
 });
 
-test("a watch that the server ends in good order, or that its list goes on as, costs no look at the version", async (t) => {
+test("a watch that the server ended in good order, or that continues a list, asks for no version", async (t) => {
   const { client, server, clock } = await startSynced(t, thing("a", 3));
   server.version = 5;
   for (let reconnect = 0; reconnect < 3; reconnect++) {
@@ -65,7 +65,7 @@ test("a watch that the server ends in good order, or that its list goes on as, c
   assert.deepEqual(client.requests, []);
 });
 
-test("while the server does not tell its version no watch is opened, and it is asked again after a pause that grows with its errors", async (t) => {
+test("while the server's version is unknown no watch is opened, and errors make the pauses grow", async (t) => {
   for (const [kind, pauseMsMax] of [
     ["network", 5_000],
     ["timeout", 5_000],

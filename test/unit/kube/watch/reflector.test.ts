@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { createInformer } from "../../../../src/kube/watch/index.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
@@ -21,7 +21,7 @@ import {
   type Thing,
 } from "./reflector-rig.ts";
 
-test("a corrupt stream is resumed from the last good version, and listed anew when it is corrupt there again", async (t) => {
+test("a corrupt stream is resumed at the last good version; corrupt there again, it is listed again", async (t) => {
   for (const garbage of ["{not json}\n", '{"type":"ADDED","object":{}}\n', '{"type":"STRANGE"}\n', "null\n"]) {
     const { client, takeLog, passBackoff, relists } = await startSynced(t, thing("a", 3));
     client.stream0().send(modified(thing("a", 11)));
@@ -48,7 +48,7 @@ test("an incomplete last line is dropped and sent again after the reconnect", as
   assert.deepEqual(takeLog(), ["modified ns/a@3 -> ns/a@11", "progress 11"]);
 });
 
-test("relist() drops the watch, lists anew and keeps the store until the list has arrived", async (t) => {
+test("relist() drops the watch, lists again and keeps the store until the list has arrived", async (t) => {
   const { client, informer, takeLog, passBackoff, relists } = await startSynced(t, thing("a", 9), thing("b", 8));
   client.stream0().send(modified(thing("a", 11)));
   informer.relist();
@@ -62,7 +62,7 @@ test("relist() drops the watch, lists anew and keeps the store until the list ha
   client.stream0().send(added(thing("a", 2)), bookmark(5, true), modified(thing("a", 6)));
   await drainMicrotasks();
   assert.deepEqual(takeLog(), [
-    "deleted ns/b@8 (final state unknown)",
+    "deleted ns/b@8",
     "modified ns/a@9 -> ns/a@2",
     "progress 5",
     "listed again",
@@ -72,7 +72,7 @@ test("relist() drops the watch, lists anew and keeps the store until the list ha
   assert.equal(informer.version(), versionOf("6"));
 });
 
-test("relist() during a pause or a list starts the list anew", async (t) => {
+test("relist() during a pause or a list restarts the list", async (t) => {
   const { client, informer, passBackoff } = await startSynced(t, thing("a", 3));
   client.stream0().fail("network");
   await drainMicrotasks();
@@ -99,7 +99,7 @@ test("an unusable object is counted and treated as absent, and the stream goes o
     .send(modified(thing("a", 11, "undecodable")), added(thing("a", 12)), deleted(thing("a", 13, "undecodable")));
   await drainMicrotasks();
   assert.deepEqual(takeLog(), [
-    "deleted ns/a@3 (final state unknown)",
+    "deleted ns/a@3",
     "progress 11",
     "added ns/a@12",
     "progress 12",
@@ -192,14 +192,14 @@ test("a mistake in a handler ends the run instead of being taken for a broken wa
   await rejected;
 });
 
-test("the silence grows until the next frame, and is a gauge", async (t) => {
+test("the time without contact grows until the next frame, and is a gauge", async (t) => {
   const { client, clock, informer, metrics } = await startSynced(t);
   const gauge = (): number => {
     metrics.scrape();
     return metrics.value("kube_informer_watch_silence_seconds", { cluster: "test", informer: "things" });
   };
   await clock.advance(42_000);
-  assert.equal(informer.silentMs(), 42_000);
+  assert.equal(informer.stalenessMs(), 42_000);
   assert.equal(gauge(), 42);
   client.stream0().send(bookmark(11));
   await drainMicrotasks();
@@ -213,15 +213,15 @@ test("neither the header of a watch nor half of a new list makes the store look 
   await passBackoff();
   assert.equal(client.streams.length, 2);
   assert.equal(informer.lastError(), undefined);
-  assert.equal(informer.silentMs(), 131_000);
+  assert.equal(informer.stalenessMs(), 131_000);
   client.stream0().send(errorEvent(410, "Expired"));
   await passBackoff();
   client.stream0().send(added(thing("a", 3)), added(thing("b", 12)));
   await clock.advance(1_000);
-  assert.equal(informer.silentMs(), 163_000);
+  assert.equal(informer.stalenessMs(), 163_000);
   client.stream0().send(bookmark(20, true));
   await drainMicrotasks();
-  assert.equal(informer.silentMs(), 0);
+  assert.equal(informer.stalenessMs(), 0);
 });
 
 test("relist() between two phases is not forgotten until the next event", async (t) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { parseResourceVersion } from "../../../../src/api/resource-version.ts";
 import { KubeError, type KubeErrorKind } from "../../../../src/kube/kube-client.ts";
 import { firstState, listBy, nextStep, type State, type Step } from "../../../../src/kube/watch/state.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { isKubeError } from "../../../../src/kube/kube-client.ts";
 import { readFrames, splitLines } from "../../../../src/kube/watch/watch-stream.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
@@ -86,7 +86,7 @@ test("frames of protobuf and lines of JSON are read alike", async () => {
   assert.deepEqual(mark, read[1]);
 });
 
-test("a protobuf watch with flipped bytes or a cut ends in frames or in a KubeError, never in anything else", async () => {
+test("a protobuf watch with flipped bytes or a cut gives frames or a KubeError, never anything else", async () => {
   const status = message(field(2, "Failure"), field(4, "Expired"), field(6, 410));
   const whole = Buffer.concat([
     frame(watchEvent("ADDED", podEnvelope("a", "5"))),

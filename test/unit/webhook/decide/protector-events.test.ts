@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { test } from "node:test";
 import { createEventRecorder } from "../../../../src/kube/event-recorder.ts";
 import { KubeError, type KubeClient, type KubeRequest } from "../../../../src/kube/kube-client.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
@@ -42,79 +42,77 @@ function witnessed(
 
 const full = (name = "web") => protector({ name, cells: [cell("c1", 80)] });
 
-describe("Events on PodProtectors", () => {
-  it("tell of a refusal: which pod, which cell, and the figures", async () => {
-    const { replica, requests } = witnessed([full()]);
-    await replica.review(deleteReview(pod("p")));
-    assert.equal(requests.length, 1);
-    assert.equal(requests[0]!.path, "/api/v1/namespaces/ns/events");
-    const body = requests[0]!.body as Json;
-    assert.deepEqual(body["involvedObject"], {
-      apiVersion: "podseidon.kubewharf.io/v1alpha1",
-      kind: "PodProtector",
-      namespace: "ns",
-      name: "web",
-      uid: "uid-of-web",
-    });
-    assert.equal(body["type"], "Warning");
-    assert.equal(body["reason"], "TooFewReplicas");
-    assert.equal(
-      body["message"],
-      'Deletion of pod p in cell "c1" refused: Must stay 80, available 80, promised 0, free 0; by cell: "c1" 80',
-    );
+test("Events on PodProtectors tell of a refusal: which pod, which cell, and the figures", async () => {
+  const { replica, requests } = witnessed([full()]);
+  await replica.review(deleteReview(pod("p")));
+  assert.equal(requests.length, 1);
+  assert.equal(requests[0]!.path, "/api/v1/namespaces/ns/events");
+  const body = requests[0]!.body as Json;
+  assert.deepEqual(body["involvedObject"], {
+    apiVersion: "podseidon.kubewharf.io/v1alpha1",
+    kind: "PodProtector",
+    namespace: "ns",
+    name: "web",
+    uid: "uid-of-web",
   });
+  assert.equal(body["type"], "Warning");
+  assert.equal(body["reason"], "TooFewReplicas");
+  assert.equal(
+    body["message"],
+    'Deletion of pod p in cell "c1" refused: Must stay 80, available 80, promised 0, free 0; by cell: "c1" 80',
+  );
+});
 
-  it("go to each PodProtector that refuses, and to no other", async () => {
-    const { replica, bodies } = witnessed([full("a"), protector({ name: "b", cells: [cell("c1", 100)] }), full("c")]);
-    await replica.review(deleteReview(pod("p")));
-    const names = bodies().map((body) => (body["involvedObject"] as Json)["name"]);
-    assert.deepEqual(names, ["a", "c"]);
-  });
+test("Events on PodProtectors go to each PodProtector that refuses, and to no other", async () => {
+  const { replica, bodies } = witnessed([full("a"), protector({ name: "b", cells: [cell("c1", 100)] }), full("c")]);
+  await replica.review(deleteReview(pod("p")));
+  const names = bodies().map((body) => (body["involvedObject"] as Json)["name"]);
+  assert.deepEqual(names, ["a", "c"]);
+});
 
-  it("are one Event with a count, and at most 25 writes at once, in a storm of refusals", async () => {
-    const names = Array.from({ length: 60 }, (_, index) => `w${index}`);
-    const objects = names.map((app) =>
-      protector({ name: app, selector: { matchLabels: { app } }, cells: [cell("c1", 80)] }),
-    );
-    const { clock, replica, requests } = witnessed(objects);
-    const storm = () => Promise.all(names.map((app) => replica.send(deleteReview(pod(app, { labels: { app } })))));
-    for (let round = 0; round < 5; round++) await settle(clock, storm());
-    assert.equal(requests.length, 25);
-    await clock.advance(60_000);
-    const created = requests.filter(({ method }) => method === "POST").map(({ body }) => body as Json);
-    assert.equal(created.length, 60);
-    assert.ok(created.slice(25).every((body) => body["count"] === 5));
-  });
+test("refusals become one Event with a count for each PodProtector, and at most 25 writes at once, in a storm of refusals", async () => {
+  const names = Array.from({ length: 60 }, (_, index) => `w${index}`);
+  const objects = names.map((app) =>
+    protector({ name: app, selector: { matchLabels: { app } }, cells: [cell("c1", 80)] }),
+  );
+  const { clock, replica, requests } = witnessed(objects);
+  const storm = () => Promise.all(names.map((app) => replica.send(deleteReview(pod(app, { labels: { app } })))));
+  for (let round = 0; round < 5; round++) await settle(clock, storm());
+  assert.equal(requests.length, 25);
+  await clock.advance(60_000);
+  const created = requests.filter(({ method }) => method === "POST").map(({ body }) => body as Json);
+  assert.equal(created.length, 60);
+  assert.ok(created.slice(25).every((body) => body["count"] === 5));
+});
 
-  it("are not written for what is admitted, forced, only evaluated, or unmatched", async () => {
-    const { replica, requests } = witnessed([
-      protector({ name: "ok", selector: { matchLabels: { app: "ok" } }, cells: [cell("c1", 100)] }),
-      full(),
-    ]);
-    await replica.review(deleteReview(pod("p", { labels: { app: "ok" } })));
-    await replica.review(deleteReview(pod("q", { labels: { app: "none" } })));
-    await replica.review(deleteReview(pod("r", { annotations: { "podseidon.kubewharf.io/force-delete": "" } })));
-    await replica.review(deleteReview(pod("s"), { dryRun: true }));
-    assert.deepEqual(requests, []);
-  });
+test("Events on PodProtectors are not written for what is admitted, forced, only evaluated, or unmatched", async () => {
+  const { replica, requests } = witnessed([
+    protector({ name: "ok", selector: { matchLabels: { app: "ok" } }, cells: [cell("c1", 100)] }),
+    full(),
+  ]);
+  await replica.review(deleteReview(pod("p", { labels: { app: "ok" } })));
+  await replica.review(deleteReview(pod("q", { labels: { app: "none" } })));
+  await replica.review(deleteReview(pod("r", { annotations: { "podseidon.kubewharf.io/force-delete": "" } })));
+  await replica.review(deleteReview(pod("s"), { dryRun: true }));
+  assert.deepEqual(requests, []);
+});
 
-  it("never change or delay an answer: not when they fail, and not when they hang", async () => {
-    const failing = witnessed([full()], () => Promise.reject(new KubeError("forbidden", "no right", { code: 403 })));
-    const hanging = witnessed([full()], () => new Promise(() => {}));
-    for (const { replica } of [failing, hanging]) {
-      const answer = await replica.review(deleteReview(pod("p")));
-      assert.equal(answer.code, 429);
-      assert.ok(answer.elapsedMs <= 1, `${answer.elapsedMs}`);
-      assert.equal((await replica.review(deleteReview(pod("q")))).code, 429);
-    }
-  });
+test("Events on PodProtectors never change or delay an answer: not when they fail, and not when they hang", async () => {
+  const failing = witnessed([full()], () => Promise.reject(new KubeError("forbidden", "no right", { code: 403 })));
+  const hanging = witnessed([full()], () => new Promise(() => {}));
+  for (const { replica } of [failing, hanging]) {
+    const answer = await replica.review(deleteReview(pod("p")));
+    assert.equal(answer.code, 429);
+    assert.ok(answer.elapsedMs <= 1, `${answer.elapsedMs}`);
+    assert.equal((await replica.review(deleteReview(pod("q")))).code, 429);
+  }
+});
 
-  it("tell of an invalid object, with its UID", async () => {
-    const { clock, bodies } = witnessed([{ ...full(), spec: { minAvailable: "many" } }]);
-    await clock.advance(1);
-    assert.equal(bodies().length, 1);
-    assert.equal(bodies()[0]!["reason"], "UnusablePodProtector");
-    assert.equal((bodies()[0]!["involvedObject"] as Json)["uid"], "uid-of-web");
-    assert.match(String(bodies()[0]!["message"]), /^It is invalid, so pod deletions are denied: spec\./);
-  });
+test("Events on PodProtectors tell of an invalid object, with its UID", async () => {
+  const { clock, bodies } = witnessed([{ ...full(), spec: { minAvailable: "many" } }]);
+  await clock.advance(1);
+  assert.equal(bodies().length, 1);
+  assert.equal(bodies()[0]!["reason"], "UnusablePodProtector");
+  assert.equal((bodies()[0]!["involvedObject"] as Json)["uid"], "uid-of-web");
+  assert.match(String(bodies()[0]!["message"]), /^It is invalid, so pod deletions are denied: spec\./);
 });

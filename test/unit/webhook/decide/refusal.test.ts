@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { describe, it } from "node:test";
+import { test } from "node:test";
 import { type QuotaFigures } from "../../../../src/accounting/reserve/reservation.ts";
+import { cell, deleteReview, pod, protector } from "../support/objects.ts";
+import { world } from "../support/replica.ts";
 import { refusalOf, type RefusingVerdict } from "../../../../src/webhook/decide/refusal.ts";
 
 const figures: QuotaFigures = {
@@ -18,125 +20,132 @@ const figures: QuotaFigures = {
 };
 const refuse = (verdict: RefusingVerdict) => refusalOf([{ id: "core/ns/web", verdict }], "c1");
 
-describe("refusals", () => {
-  it("give the numbers, per cell, and mark a cell without counts", () => {
-    const { message, causes } = refuse({ kind: "retry", cause: "unconfirmed", figures });
-    const numbers =
-      'Must stay 80, available 100, promised 20, free 0; by cell: "c1" 50 - 20, "c2" 50, "c3" not counted';
-    assert.ok(message.includes(numbers), message);
-    assert.equal(causes[0]?.message, numbers);
-  });
-
-  it("say when quota comes back", () => {
-    const { message } = refuse({ kind: "retry", cause: "unconfirmed", figures });
-    assert.match(
-      message,
-      /Try again in a few seconds: a promised deletion settles a second or two after its pod begins to terminate;/,
-    );
-    assert.match(message, /one that is not carried out settles after about 15 s \(evictions: 2 min\)$/);
-  });
-
-  it("say what to do when too few replicas are there: wait, scale up, force", () => {
-    const { message, code, reason } = refuse({ kind: "rejected", figures });
-    assert.match(message, /Wait until more replicas are available, scale the workload up, or lower its minAvailable; /);
-    assert.match(
-      message,
-      /the annotation podseidon\.kubewharf\.io\/force-delete on the pod allows this deletion anyway$/,
-    );
-    assert.deepEqual([code, reason], [429, "TooManyRequests"]);
-  });
-
-  it("of an invalid PodProtector say what is wrong with it, and are no 429, because waiting does not help", () => {
-    const refusal = refusalOf(
-      [{ id: "core/ns/web", verdict: { kind: "unusable", reason: "spec.selector: odd" } }],
-      "c1",
-    );
-    assert.deepEqual([refusal.status, refusal.code, refusal.reason], ["ProtectorUnusable", 503, "ServiceUnavailable"]);
-    assert.match(
-      refusal.message,
-      /^PodProtector core\/ns\/web is invalid, so pod deletions are denied: spec\.selector: odd\. Fix/,
-    );
-    assert.deepEqual(refusal.causes, [
-      { reason: "UnusablePodProtector", message: "spec.selector: odd", field: "core/ns/web" },
-    ]);
-  });
-
-  it("tell the three causes of a full buffer apart", () => {
-    for (const [cause, reason, pattern] of [
-      [
-        "unconfirmed",
-        "UnconfirmedAdmissions",
-        /after the promised deletions fewer than the 80 that must stay could be left/,
-      ],
-      ["lag-limit", "MaxConcurrentLag", /as many deletions as maxConcurrentLag permits are promised already/],
-      ["full-buffer", "FullBuffer", /the admission history of cell "c1" is full/],
-    ] as const) {
-      const refusal = refuse({ kind: "retry", cause, figures });
-      assert.equal(refusal.status, "RetryAdvised");
-      assert.equal(refusal.causes[0]?.reason, reason);
-      assert.match(refusal.message, pattern);
-      assert.match(refusal.message, /Try again in a few seconds/);
-    }
-  });
-
-  it("say which replicas are too few", () => {
-    for (const criterion of ["Scheduled", "Initialized", "Running", "Ready", "Available"] as const) {
-      const { message, audit } = refuse({ kind: "rejected", figures: { ...figures, criterion } });
-      assert.ok(message.startsWith(`PodProtector core/ns/web reports too few ${criterion.toLowerCase()} replicas`));
-      assert.equal(audit["criterion"], criterion);
-    }
-  });
-
-  it("stay readable with many cells and many PodProtectors", () => {
-    const cells = Array.from({ length: 500 }, (_, index) => ({
-      cellID: `cell-${index}`,
-      aggregated: 1,
-      unconfirmed: 0,
-      isCounted: true,
-    }));
-    const one = { id: "core/ns/web", verdict: { kind: "rejected", figures: { ...figures, cells } } } as const;
-    const { message, causes } = refusalOf([one, ...Array.from({ length: 50 }, () => one)], "c1");
-    assert.match(message, /492 more cells/);
-    assert.ok(message.length < 1000, `${message.length}`);
-    assert.equal(causes.length, 8);
-  });
-
-  it("escape control characters of cell IDs", () => {
-    const { message } = refusalOf([{ id: "core/ns/web", verdict: { kind: "counts-pending", figures } }], "c\n1");
-    assert.ok(message.includes('"c\\n1"'));
-    assert.ok(!message.includes("\n"));
-  });
+test("refusals give the numbers, per cell, and mark a cell without counts", () => {
+  const { message, causes } = refuse({ kind: "retry", cause: "unconfirmed", figures });
+  const numbers = 'Must stay 80, available 100, promised 20, free 0; by cell: "c1" 50 - 20, "c2" 50, "c3" not counted';
+  assert.ok(message.includes(numbers), message);
+  assert.equal(causes[0]?.message, numbers);
 });
 
-describe("docs/refusals.md", () => {
-  const docs = readFileSync(path.join(import.meta.dirname, "../../../../docs/refusals.md"), "utf8").replaceAll(
-    /\s+/g,
-    " ",
+test("refusals say when quota comes back", () => {
+  const { message } = refuse({ kind: "retry", cause: "unconfirmed", figures });
+  assert.match(
+    message,
+    /Try again in a few seconds: a promised deletion settles a second or two after its pod begins to terminate;/,
   );
-  const cells = (openInOsaka: number) => [
-    { cellID: "tokyo", aggregated: 3, unconfirmed: 0, isCounted: true },
-    { cellID: "osaka", aggregated: 3, unconfirmed: openInOsaka, isCounted: true },
-  ];
-  const figuresOf = (required: number, unconfirmed: number): QuotaFigures => ({
-    criterion: "Available",
-    required,
-    aggregated: 6,
-    unconfirmed,
-    cells: cells(unconfirmed),
+  assert.match(message, /one that is not carried out settles after about 15 s \(evictions: 2 min\)$/);
+});
+
+test("refusals say what to do when too few replicas are there: wait, scale up, force", () => {
+  const { message, code, reason } = refuse({ kind: "rejected", figures });
+  assert.match(message, /Wait until more replicas are available, scale the workload up, or lower its minAvailable; /);
+  assert.match(
+    message,
+    /the annotation podseidon\.kubewharf\.io\/force-delete on the pod allows this deletion anyway$/,
+  );
+  assert.deepEqual([code, reason], [429, "TooManyRequests"]);
+});
+
+test("refusals of an invalid PodProtector say what is wrong with it, and are no 429, because waiting does not help", () => {
+  const refusal = refusalOf([{ id: "core/ns/web", verdict: { kind: "unusable", reason: "spec.selector: odd" } }], "c1");
+  assert.deepEqual([refusal.status, refusal.code, refusal.reason], ["ProtectorUnusable", 503, "ServiceUnavailable"]);
+  assert.match(
+    refusal.message,
+    /^PodProtector core\/ns\/web is invalid, so pod deletions are denied: spec\.selector: odd\. Fix/,
+  );
+  assert.deepEqual(refusal.causes, [
+    { reason: "UnusablePodProtector", message: "spec.selector: odd", field: "core/ns/web" },
+  ]);
+});
+
+test("refusals tell the three causes of a full buffer apart", () => {
+  for (const [cause, reason, pattern] of [
+    [
+      "unconfirmed",
+      "UnconfirmedAdmissions",
+      /after the promised deletions fewer than the 80 that must stay could be left/,
+    ],
+    ["lag-limit", "MaxConcurrentLag", /as many deletions as maxConcurrentLag permits are promised already/],
+    ["full-buffer", "FullBuffer", /the admission history of cell "c1" is full/],
+  ] as const) {
+    const refusal = refuse({ kind: "retry", cause, figures });
+    assert.equal(refusal.status, "RetryAdvised");
+    assert.equal(refusal.causes[0]?.reason, reason);
+    assert.match(refusal.message, pattern);
+    assert.match(refusal.message, /Try again in a few seconds/);
+  }
+});
+
+test("refusals say which replicas are too few", () => {
+  for (const criterion of ["Scheduled", "Initialized", "Running", "Ready", "Available"] as const) {
+    const { message, audit } = refuse({ kind: "rejected", figures: { ...figures, criterion } });
+    assert.ok(message.startsWith(`PodProtector core/ns/web reports too few ${criterion.toLowerCase()} replicas`));
+    assert.equal(audit["criterion"], criterion);
+  }
+});
+
+test("refusals stay readable with many cells and many PodProtectors", () => {
+  const cells = Array.from({ length: 500 }, (_, index) => ({
+    cellID: `cell-${index}`,
+    aggregated: 1,
+    unconfirmed: 0,
+    isCounted: true,
+  }));
+  const one = { id: "core/ns/web", verdict: { kind: "rejected", figures: { ...figures, cells } } } as const;
+  const { message, causes } = refusalOf([one, ...Array.from({ length: 50 }, () => one)], "c1");
+  assert.match(message, /492 more cells/);
+  assert.ok(message.length < 1000, `${message.length}`);
+  assert.equal(causes.length, 8);
+});
+
+test("refusals escape control characters of cell IDs", () => {
+  const { message } = refusalOf([{ id: "core/ns/web", verdict: { kind: "counts-pending", figures } }], "c\n1");
+  assert.ok(message.includes('"c\\n1"'));
+  assert.ok(!message.includes("\n"));
+});
+
+const docs = readFileSync(path.join(import.meta.dirname, "../../../../docs/refusals.md"), "utf8").replaceAll(
+  /\s+/g,
+  " ",
+);
+const cells = (openInOsaka: number) => [
+  { cellID: "tokyo", aggregated: 3, unconfirmed: 0, isCounted: true },
+  { cellID: "osaka", aggregated: 3, unconfirmed: openInOsaka, isCounted: true },
+];
+const figuresOf = (required: number, unconfirmed: number): QuotaFigures => ({
+  criterion: "Available",
+  required,
+  aggregated: 6,
+  unconfirmed,
+  cells: cells(unconfirmed),
+});
+const shown: Readonly<Record<string, RefusingVerdict>> = {
+  "too few replicas": { kind: "rejected", figures: figuresOf(6, 0) },
+  "unconfirmed deletions": { kind: "retry", cause: "unconfirmed", figures: figuresOf(5, 1) },
+  "an invalid object": {
+    kind: "unusable",
+    reason:
+      'spec.selector.matchExpressions.0.operator: Invalid type: Expected ("In" | "NotIn" | "Exists" | "DoesNotExist") but received "Near"',
+  },
+};
+for (const [name, verdict] of Object.entries(shown)) {
+  test(`docs/refusals.md shows the message as it is: ${name}`, () => {
+    const { message } = refusalOf([{ id: "core/default/deployment-web", verdict }], "tokyo");
+    assert.ok(docs.includes(`denied the request: ${message}`), message);
   });
-  const shown: Readonly<Record<string, RefusingVerdict>> = {
-    "too few replicas": { kind: "rejected", figures: figuresOf(6, 0) },
-    "unconfirmed deletions": { kind: "retry", cause: "unconfirmed", figures: figuresOf(5, 1) },
-    "an invalid object": {
-      kind: "unusable",
-      reason:
-        'spec.selector.matchExpressions.0.operator: Invalid type: Expected ("In" | "NotIn" | "Exists" | "DoesNotExist") but received "Near"',
-    },
-  };
-  for (const [name, verdict] of Object.entries(shown)) {
-    it(`shows the message as it is: ${name}`, () => {
-      const { message } = refusalOf([{ id: "core/default/deployment-web", verdict }], "tokyo");
-      assert.ok(docs.includes(`denied the request: ${message}`), message);
-    });
+}
+
+/** A control sequence of one character, the reversal of what follows, and a length that fills a screen. */
+const hostile = `\u{9b}31m\u{202e}${"x".repeat(100_000)}`;
+
+test("a refusal shows names of cells without control characters, and not more of them than fits into a message", async () => {
+  const cells = Array.from({ length: 9 }, (_, index) => cell(`${index}${hostile}`, 3));
+  const { replica } = world([protector({ minAvailable: 5_000, cells })]);
+  for (const cellID of [`0${hostile}`, "9".repeat(10_000)]) {
+    const answer = await replica.review(deleteReview(pod("p")), { cellID: encodeURIComponent(cellID) });
+    assert.equal(answer.allowed, false);
+    const text = JSON.stringify(answer.body);
+    assert.ok(text.length < 10_000, `${text.length} characters`);
+    assert.doesNotMatch(text, /[\p{Cc}\p{Cf}]/u);
   }
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { test } from "node:test";
 import {
   answer,
   failedCallStatus,
@@ -10,78 +10,74 @@ import { allowed, refusedForNow } from "../../../../src/webhook/decide/decision.
 
 const resource = { group: "", version: "v1", resource: "pods" };
 
-describe("reading a review", () => {
-  it("takes absent texts as empty and ignores unknown fields", () => {
-    const read = readRequest({ request: { uid: "u", operation: "DELETE", resource, future: 1 } });
-    assert.ok(read.ok);
-    assert.equal(read.request.subResource, "");
-    assert.equal(read.request.name, "");
-    assert.equal(read.request.userInfo.username, "");
-    assert.equal("future" in read.request, false);
-  });
+test("the reading of a review takes absent texts as empty and ignores unknown fields", () => {
+  const read = readRequest({ request: { uid: "u", operation: "DELETE", resource, future: 1 } });
+  assert.ok(read.ok);
+  assert.equal(read.request.subResource, "");
+  assert.equal(read.request.name, "");
+  assert.equal(read.request.userInfo.username, "");
+  assert.equal("future" in read.request, false);
+});
 
-  it("says which field is wrong", () => {
-    const read = readRequest({ request: { uid: "u", operation: "DELETE", resource: { ...resource, version: 1 } } });
-    assert.ok(!read.ok);
-    assert.match(read.reason, /^request\.resource\.version: /);
-    assert.equal(read.uid, "u");
+test("the reading of a review says which field is wrong", () => {
+  const read = readRequest({ request: { uid: "u", operation: "DELETE", resource: { ...resource, version: 1 } } });
+  assert.ok(!read.ok);
+  assert.match(read.reason, /^request\.resource\.version: /);
+  assert.equal(read.uid, "u");
+});
+
+test("the answer to a review says nothing but uid and allowed when there is nothing more to say", () => {
+  assert.deepEqual(answer("u", allowed("Unmatched")), {
+    kind: "AdmissionReview",
+    apiVersion: "admission.k8s.io/v1",
+    response: { uid: "u", allowed: true },
   });
 });
 
-describe("answering a review", () => {
-  it("says nothing but uid and allowed when there is nothing more to say", () => {
-    assert.deepEqual(answer("u", allowed("Unmatched")), {
-      kind: "AdmissionReview",
-      apiVersion: "admission.k8s.io/v1",
-      response: { uid: "u", allowed: true },
-    });
+test("the answer to a review puts warnings and audit annotations beside an admission", () => {
+  const decision = { kind: "allowed", status: "Rejected", audit: { "dry-run": "1" }, warnings: ["w"] } as const;
+  assert.deepEqual((answer("u", decision) as { response: object }).response, {
+    uid: "u",
+    allowed: true,
+    auditAnnotations: { "dry-run": "1" },
+    warnings: ["w"],
   });
+});
 
-  it("puts warnings and audit annotations beside an admission", () => {
-    const decision = { kind: "allowed", status: "Rejected", audit: { "dry-run": "1" }, warnings: ["w"] } as const;
-    assert.deepEqual((answer("u", decision) as { response: object }).response, {
-      uid: "u",
-      allowed: true,
-      auditAnnotations: { "dry-run": "1" },
-      warnings: ["w"],
-    });
-  });
-
-  it("refuses with a Status that clients understand", () => {
-    const refusal = refusedForNow("Overloaded", "words", [{ reason: "R", message: "m", field: "f" }], { a: "b" });
-    assert.deepEqual((answer("u", refusal) as { response: object }).response, {
-      uid: "u",
-      allowed: false,
-      status: {
-        metadata: {},
-        status: "Failure",
-        message: "words",
-        reason: "TooManyRequests",
-        code: 429,
-        details: { causes: [{ reason: "R", message: "m", field: "f" }] },
-      },
-      auditAnnotations: { a: "b" },
-    });
-  });
-
-  it("keeps the code of a malformed body and of an internal error", () => {
-    assert.deepEqual(malformedAnswer("u", 413, "large"), {
-      kind: "AdmissionReview",
-      apiVersion: "admission.k8s.io/v1",
-      response: {
-        uid: "u",
-        allowed: false,
-        status: { metadata: {}, status: "Failure", message: "large", reason: "BadRequest", code: 413 },
-      },
-    });
-    assert.deepEqual(failedCallStatus(500, "broken"), {
-      kind: "Status",
-      apiVersion: "v1",
+test("the answer to a refused review has a Status that clients understand", () => {
+  const refusal = refusedForNow("Overloaded", "words", [{ reason: "R", message: "m", field: "f" }], { a: "b" });
+  assert.deepEqual((answer("u", refusal) as { response: object }).response, {
+    uid: "u",
+    allowed: false,
+    status: {
       metadata: {},
       status: "Failure",
-      message: "broken",
-      reason: "InternalError",
-      code: 500,
-    });
+      message: "words",
+      reason: "TooManyRequests",
+      code: 429,
+      details: { causes: [{ reason: "R", message: "m", field: "f" }] },
+    },
+    auditAnnotations: { a: "b" },
+  });
+});
+
+test("the answer keeps the code of a malformed body and of an internal error", () => {
+  assert.deepEqual(malformedAnswer("u", 413, "large"), {
+    kind: "AdmissionReview",
+    apiVersion: "admission.k8s.io/v1",
+    response: {
+      uid: "u",
+      allowed: false,
+      status: { metadata: {}, status: "Failure", message: "large", reason: "BadRequest", code: 413 },
+    },
+  });
+  assert.deepEqual(failedCallStatus(500, "broken"), {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message: "broken",
+    reason: "InternalError",
+    code: 500,
   });
 });

@@ -1,10 +1,9 @@
-/** Point 7 of the design: the HTTP surface. */
 import assert from "node:assert/strict";
 import { type HttpBindings } from "@hono/node-server";
 import { once } from "node:events";
 import net from "node:net";
 import { Readable } from "node:stream";
-import { describe, it, type TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { listen } from "../../../../src/server/index.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
 import { silentMetrics } from "../../../../src/util/metrics.ts";
@@ -56,298 +55,284 @@ function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
   return { ask, fetch, contexts, recorded, post, hold };
 }
 
-describe("routes", () => {
-  it("take the cell from one percent-decoded path segment after the prefix", async () => {
-    const { contexts, post } = appThatNotes("/hook");
-    for (const [path, cellID] of [
-      ["/hook/c1", "c1"],
-      ["/hook/a%2Fb", "a/b"],
-      ["/hook/zelle-%C3%A4", "zelle-ä"],
-    ] as const) {
-      assert.equal((await post(path)).status, 200, path);
-      assert.equal(contexts.at(-1)?.cellID, cellID);
-    }
-  });
-
-  it("answer 404 to every other path", async () => {
-    const { post } = appThatNotes("/hook");
-    for (const path of ["/", "/c1", "/hook", "/hook/", "/hook/a/b", "/hook/c1/"]) {
-      const response = await post(path);
-      assert.equal(response.status, 404, path);
-      assert.equal(await response.text(), "404 page not found\n");
-    }
-  });
-
-  it("answer 405 with Allow to every other method", async () => {
-    const { ask } = appThatNotes();
-    for (const method of ["GET", "PUT", "DELETE"]) {
-      const response = await ask("/c1", { method });
-      assert.equal(response.status, 405);
-      assert.equal(response.headers.get("allow"), "POST");
-    }
-  });
-});
-
-describe("cells", () => {
-  it("that are not in the list of allowed ones get a 404 that the API server can quote, under one label", async () => {
-    const { contexts, recorded, post } = appThatNotes("", ["c1", "c2"]);
-    for (const cellID of ["c1", "c2"]) assert.equal((await post(`/${cellID}`)).status, 200);
-    for (let index = 3; index < 1_500; index += 1) assert.equal((await post(`/c${index}`)).status, 404);
-    const response = await post("/evil%0Acell");
-    const { kind, code, reason, message } = (await response.json()) as Json;
-    assert.deepEqual({ kind, code, reason }, { kind: "Status", code: 404, reason: "NotFound" });
-    assert.equal(message, 'the cell "evil\\ncell" is not served by this webhook (--webhook-allowed-cells)');
-    assert.equal(contexts.length, 2);
-    assert.deepEqual([...recorded.values.keys()], ['webhook_http_error{cell="other",error="CellNotAllowed"}']);
-  });
-});
-
-describe("overload", () => {
-  it("is answered at once with a refusal of the review itself, and is over when reviews have ended", async () => {
-    const { ask, hold } = appThatNotes();
-    const release = hold();
-    const body = JSON.stringify(deleteReview(pod("p"), { uid: "the-uid" }));
-    const post = async () => ask("/c1", { method: "POST", body });
-    const held = Array.from({ length: reviewsInFlightMax }, post);
-    const response = await post();
-    assert.equal(response.status, 200, "an answer, which no failurePolicy overrules");
-    const { response: answer } = (await response.json()) as { response: Json };
-    assert.equal(answer["uid"], "the-uid");
-    assert.equal(answer["allowed"], false);
-    assert.equal((answer["status"] as Json)["code"], 429);
-    release();
-    for (const one of await Promise.all(held)) assert.equal(one.status, 200);
-    const again = (await (await post()).json()) as { response: Json };
-    assert.equal(again.response["allowed"], true);
-  });
-});
-
-describe("the short way for what API servers send", () => {
-  /** What a listener hands over. */
-  const bindingsOf = (method: string, url: string): HttpBindings => {
-    const incoming = Readable.from([Buffer.from(JSON.stringify(deleteReview(pod("p"))))]);
-    return { incoming: Object.assign(incoming, { method, url, headers: {} }) } as unknown as HttpBindings;
-  };
-
-  it("decides as the routes do, and leaves to them what is not of the usual form", async () => {
-    const { fetch, contexts } = appThatNotes("/v1.0");
-    const send = async (method: string, url: string): Promise<number> =>
-      (await fetch(new Request(`http://x${url}`, { method }), bindingsOf(method, url))).status;
-    for (const [url, cellID, deadlineMonotonicMs] of [
-      ["/v1.0/c1?timeout=5s", "c1", 4_000],
-      ["/v1.0/c-1.x?timeout=30s", "c-1.x", 29_000],
-      ["/v1.0/c1?timeout=1m30s", "c1", 29_000],
-      ["/v1.0/c1?timeout=2s&x=y", "c1", 1_000],
-      ["/v1.0/a%2Fb?timeout=5s", "a/b", 4_000],
-      ["/v1.0/c1", "c1", 9_000],
-    ] as const) {
-      assert.equal(await send("POST", url), 200, url);
-      const context = contexts.at(-1);
-      assert.deepEqual([context?.cellID, context?.deadlineMonotonicMs], [cellID, deadlineMonotonicMs], url);
-    }
-    for (const url of ["/v1x0/c1?timeout=5s", "/c1?timeout=5s", "/v1.0/c1/?timeout=5s", "/v1.0/..?timeout=5s"]) {
-      assert.equal(await send("POST", url), 404, url);
-    }
-    assert.equal(await send("PUT", "/v1.0/c1?timeout=5s"), 405);
-  });
-
-  it("answers a mistake of the program with HTTP 500 as well", async () => {
-    const { fetch } = appThatThrows();
-    const url = "/c1?timeout=5s";
-    const response = await fetch(new Request(`http://x${url}`, { method: "POST" }), bindingsOf("POST", url));
-    assert.equal(response.status, 500);
-    assert.equal(((await response.json()) as Json)["kind"], "Status");
-  });
-});
-
-describe("over a socket", () => {
-  /**
-   * The app behind a listener; `post` writes the head of a request with this body length and then what there is of the
-   * body.
-   */
-  async function serve(t: TestContext) {
-    const { fetch, contexts, hold } = appThatNotes();
-    const listener = await listen({
-      name: "webhook",
-      fetch,
-      bindAddress: "127.0.0.1",
-      port: 0,
-      portFlag: "webhook-port",
-      readHeaderTimeoutMs: 10_000,
-      connectionsMax: 10,
-      clock: createVirtualClock(),
-      logger: silentLogger,
-    });
-    t.after(() => listener.close(0));
-    const post = (length: number, body: string, path = "/c1?timeout=5s"): net.Socket => {
-      const socket = net.connect({ host: "127.0.0.1", port: listener.port });
-      t.after(() => socket.destroy());
-      socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${body}`);
-      return socket.setEncoding("utf8");
-    };
-    return { contexts, post, hold };
+test("routes take the cell from one percent-decoded path segment after the prefix", async () => {
+  const { contexts, post } = appThatNotes("/hook");
+  for (const [path, cellID] of [
+    ["/hook/c1", "c1"],
+    ["/hook/a%2Fb", "a/b"],
+    ["/hook/zelle-%C3%A4", "zelle-ä"],
+  ] as const) {
+    assert.equal((await post(path)).status, 200, path);
+    assert.equal(contexts.at(-1)?.cellID, cellID);
   }
-  const text = JSON.stringify(deleteReview(pod("p")));
-
-  it("a review is answered with its length and type", async (t) => {
-    const { post } = await serve(t);
-    const [answer] = (await once(post(text.length, text), "data")) as [string];
-    assert.match(answer, /^HTTP\/1.1 200 OK\r\n/);
-    assert.match(answer, /\r\nContent-Type: application\/json\r\n/);
-    assert.match(answer, /\r\nContent-Length: \d+\r\n/);
-    assert.match(answer, /"allowed":true/);
-  });
-
-  it("the decision is told when its caller goes, and not when it was answered", async (t) => {
-    const { contexts, post, hold } = await serve(t);
-    const answered = post(text.length, text);
-    await once(answered, "data");
-    answered.destroy();
-    await once(answered, "close");
-    const release = hold();
-    const waiting = post(text.length, text);
-    while (contexts.length < 2) await new Promise((resolve) => setImmediate(resolve));
-    const gone = once(contexts[1]?.signal ?? assert.fail(), "abort");
-    waiting.destroy();
-    await gone;
-    release();
-    assert.equal(contexts[0]?.signal?.aborted, false);
-  });
-
-  it("a body that says it is too large is refused before it has come", async (t) => {
-    const { contexts, post } = await serve(t);
-    const [answer] = (await once(post(8 * 1024 * 1024, "{"), "data")) as [string];
-    assert.match(answer, /^HTTP\/1.1 413 /);
-    assert.match(answer, /the body is larger than 7340032 bytes/);
-    assert.equal(contexts.length, 0);
-  });
 });
 
-describe("deadlines", () => {
-  it("are kept to the millisecond when the core does not answer", async () => {
-    const { clock, core, replica } = world([protector({ minAvailable: 1, cells: [cell("c1", 100)] })]);
-    core.latencyMs = 60_000;
-    let answeredMs: number | undefined;
-    const answer = replica.send(deleteReview(pod("p")), { query: "?timeout=5s" });
-    void answer.then(() => (answeredMs = clock.monotonicMs()));
-    await clock.advance(3_999);
-    assert.equal(answeredMs, undefined);
-    await clock.advance(1);
-    assert.equal((await answer).code, 429);
-    assert.equal(answeredMs, 4_000);
-  });
-
-  it("are the API server's timeout less one second, at least half of it, and at most Kubernetes' own limit", async () => {
-    const { contexts, post } = appThatNotes();
-    for (const [query, ms] of [
-      ["?timeout=10s", 9_000],
-      ["?timeout=1m", 29_000],
-      ["?timeout=1s", 500],
-      ["?timeout=1500ms", 750],
-      ["?timeout=2.5s", 1_500],
-      ["", 9_000],
-      ["?timeout=", 9_000],
-      ["?timeout=soon", 9_000],
-      ["?timeout=-5s", 9_000],
-      ["?timeout=0", 9_000],
-    ] as const) {
-      await post(`/c1${query}`);
-      assert.equal(contexts.at(-1)?.deadlineMonotonicMs, ms, query);
-    }
-  });
+test("routes answer 404 to every other path", async () => {
+  const { post } = appThatNotes("/hook");
+  for (const path of ["/", "/c1", "/hook", "/hook/", "/hook/a/b", "/hook/c1/"]) {
+    const response = await post(path);
+    assert.equal(response.status, 404, path);
+    assert.equal(await response.text(), "404 page not found\n");
+  }
 });
 
-describe("point 7: bodies", () => {
-  it("copies the uid and answers as JSON", async () => {
-    const answer = await small().review(deleteReview(pod("p"), { uid: "the-uid" }));
-    assert.equal(answer.http, 200);
-    assert.equal(answer.contentType, "application/json");
+test("routes answer 405 with Allow to every other method", async () => {
+  const { ask } = appThatNotes();
+  for (const method of ["GET", "PUT", "DELETE"]) {
+    const response = await ask("/c1", { method });
+    assert.equal(response.status, 405);
+    assert.equal(response.headers.get("allow"), "POST");
+  }
+});
+
+test("cells that are not in the list of allowed ones get a 404 that the API server can quote, under one label", async () => {
+  const { contexts, recorded, post } = appThatNotes("", ["c1", "c2"]);
+  for (const cellID of ["c1", "c2"]) assert.equal((await post(`/${cellID}`)).status, 200);
+  for (let index = 3; index < 1_500; index += 1) assert.equal((await post(`/c${index}`)).status, 404);
+  const response = await post("/evil%0Acell");
+  const { kind, code, reason, message } = (await response.json()) as Json;
+  assert.deepEqual({ kind, code, reason }, { kind: "Status", code: 404, reason: "NotFound" });
+  assert.equal(message, 'the cell "evil\\ncell" is not served by this webhook (--webhook-allowed-cells)');
+  assert.equal(contexts.length, 2);
+  assert.deepEqual([...recorded.values.keys()], ['webhook_http_error{cell="other",error="CellNotAllowed"}']);
+});
+
+test("an overload is answered at once with a refusal of the review itself, and is over when reviews have ended", async () => {
+  const { ask, hold } = appThatNotes();
+  const release = hold();
+  const body = JSON.stringify(deleteReview(pod("p"), { uid: "the-uid" }));
+  const post = async () => ask("/c1", { method: "POST", body });
+  const held = Array.from({ length: reviewsInFlightMax }, post);
+  const response = await post();
+  assert.equal(response.status, 200, "an answer, which no failurePolicy overrules");
+  const { response: answer } = (await response.json()) as { response: Json };
+  assert.equal(answer["uid"], "the-uid");
+  assert.equal(answer["allowed"], false);
+  assert.equal((answer["status"] as Json)["code"], 429);
+  release();
+  for (const one of await Promise.all(held)) assert.equal(one.status, 200);
+  const again = (await (await post()).json()) as { response: Json };
+  assert.equal(again.response["allowed"], true);
+});
+
+/** What a listener hands over. */
+const bindingsOf = (method: string, url: string): HttpBindings => {
+  const incoming = Readable.from([Buffer.from(JSON.stringify(deleteReview(pod("p"))))]);
+  return { incoming: Object.assign(incoming, { method, url, headers: {} }) } as unknown as HttpBindings;
+};
+
+test("a review as a listener hands it over is decided by its path and query, and other requests are answered 404 and 405", async () => {
+  const { fetch, contexts } = appThatNotes("/v1.0");
+  const send = async (method: string, url: string): Promise<number> =>
+    (await fetch(new Request(`http://x${url}`, { method }), bindingsOf(method, url))).status;
+  for (const [url, cellID, deadlineMonotonicMs] of [
+    ["/v1.0/c1?timeout=5s", "c1", 4_000],
+    ["/v1.0/c-1.x?timeout=30s", "c-1.x", 29_000],
+    ["/v1.0/c1?timeout=1m30s", "c1", 29_000],
+    ["/v1.0/c1?timeout=2s&x=y", "c1", 1_000],
+    ["/v1.0/a%2Fb?timeout=5s", "a/b", 4_000],
+    ["/v1.0/c1", "c1", 9_000],
+  ] as const) {
+    assert.equal(await send("POST", url), 200, url);
+    const context = contexts.at(-1);
+    assert.deepEqual([context?.cellID, context?.deadlineMonotonicMs], [cellID, deadlineMonotonicMs], url);
+  }
+  for (const url of ["/v1x0/c1?timeout=5s", "/c1?timeout=5s", "/v1.0/c1/?timeout=5s", "/v1.0/..?timeout=5s"]) {
+    assert.equal(await send("POST", url), 404, url);
+  }
+  assert.equal(await send("PUT", "/v1.0/c1?timeout=5s"), 405);
+});
+
+test("a mistake of the program is answered with HTTP 500 over a listener as well", async () => {
+  const { fetch } = appThatThrows();
+  const url = "/c1?timeout=5s";
+  const response = await fetch(new Request(`http://x${url}`, { method: "POST" }), bindingsOf("POST", url));
+  assert.equal(response.status, 500);
+  assert.equal(((await response.json()) as Json)["kind"], "Status");
+});
+
+/**
+ * The app behind a listener; `post` writes the head of a request with this body length and then what there is of the
+ * body.
+ */
+async function serve(t: TestContext) {
+  const { fetch, contexts, hold } = appThatNotes();
+  const listener = await listen({
+    name: "webhook",
+    fetch,
+    bindAddress: "127.0.0.1",
+    port: 0,
+    portFlag: "webhook-port",
+    readHeaderTimeoutMs: 10_000,
+    connectionsMax: 10,
+    clock: createVirtualClock(),
+    logger: silentLogger,
+  });
+  t.after(() => listener.close(0));
+  const post = (length: number, body: string, path = "/c1?timeout=5s"): net.Socket => {
+    const socket = net.connect({ host: "127.0.0.1", port: listener.port });
+    t.after(() => socket.destroy());
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${body}`);
+    return socket.setEncoding("utf8");
+  };
+  return { contexts, post, hold };
+}
+const text = JSON.stringify(deleteReview(pod("p")));
+
+test("a review is answered with its length and type", async (t) => {
+  const { post } = await serve(t);
+  const [answer] = (await once(post(text.length, text), "data")) as [string];
+  assert.match(answer, /^HTTP\/1.1 200 OK\r\n/);
+  assert.match(answer, /\r\nContent-Type: application\/json\r\n/);
+  assert.match(answer, /\r\nContent-Length: \d+\r\n/);
+  assert.match(answer, /"allowed":true/);
+});
+
+test("the decision is told when its caller goes, and not when it was answered", async (t) => {
+  const { contexts, post, hold } = await serve(t);
+  const answered = post(text.length, text);
+  await once(answered, "data");
+  answered.destroy();
+  await once(answered, "close");
+  const release = hold();
+  const waiting = post(text.length, text);
+  while (contexts.length < 2) await new Promise((resolve) => setImmediate(resolve));
+  const gone = once(contexts[1]?.signal ?? assert.fail(), "abort");
+  waiting.destroy();
+  await gone;
+  release();
+  assert.equal(contexts[0]?.signal?.aborted, false);
+});
+
+test("a body that says it is too large is refused before it has come", async (t) => {
+  const { contexts, post } = await serve(t);
+  const [answer] = (await once(post(8 * 1024 * 1024, "{"), "data")) as [string];
+  assert.match(answer, /^HTTP\/1.1 413 /);
+  assert.match(answer, /the body is larger than 7340032 bytes/);
+  assert.equal(contexts.length, 0);
+});
+
+test("deadlines are kept to the millisecond when the core does not answer", async () => {
+  const { clock, core, replica } = world([protector({ minAvailable: 1, cells: [cell("c1", 100)] })]);
+  core.latencyMs = 60_000;
+  let answeredMs: number | undefined;
+  const answer = replica.send(deleteReview(pod("p")), { query: "?timeout=5s" });
+  void answer.then(() => (answeredMs = clock.monotonicMs()));
+  await clock.advance(3_999);
+  assert.equal(answeredMs, undefined);
+  await clock.advance(1);
+  assert.equal((await answer).code, 429);
+  assert.equal(answeredMs, 4_000);
+});
+
+test("deadlines are the API server's timeout less one second, at least half of it, and at most Kubernetes' own limit", async () => {
+  const { contexts, post } = appThatNotes();
+  for (const [query, ms] of [
+    ["?timeout=10s", 9_000],
+    ["?timeout=1m", 29_000],
+    ["?timeout=1s", 500],
+    ["?timeout=1500ms", 750],
+    ["?timeout=2.5s", 1_500],
+    ["", 9_000],
+    ["?timeout=", 9_000],
+    ["?timeout=soon", 9_000],
+    ["?timeout=-5s", 9_000],
+    ["?timeout=0", 9_000],
+  ] as const) {
+    await post(`/c1${query}`);
+    assert.equal(contexts.at(-1)?.deadlineMonotonicMs, ms, query);
+  }
+});
+
+test("the webhook copies the uid and answers as JSON", async () => {
+  const answer = await small().review(deleteReview(pod("p"), { uid: "the-uid" }));
+  assert.equal(answer.http, 200);
+  assert.equal(answer.contentType, "application/json");
+  assert.equal(answer.body["kind"], "AdmissionReview");
+  assert.equal(answer.body["apiVersion"], "admission.k8s.io/v1");
+  assert.equal((answer.body["response"] as Json)["uid"], "the-uid");
+});
+
+test("the webhook answers what is no JSON with 400 and a well-formed refusal", async () => {
+  for (const [body, pattern] of [
+    ["", /^error parsing JSON body: unexpected end of JSON input$/],
+    ["{", /^error parsing JSON body: /],
+    ["\u0000", /^error parsing JSON body: /],
+    ["nonsense", /^error parsing JSON body: /],
+  ] as const) {
+    const answer = await small().review(body);
+    assert.equal(answer.http, 400);
     assert.equal(answer.body["kind"], "AdmissionReview");
-    assert.equal(answer.body["apiVersion"], "admission.k8s.io/v1");
-    assert.equal((answer.body["response"] as Json)["uid"], "the-uid");
-  });
+    assert.equal(answer.allowed, false);
+    assert.match(answer.message, pattern);
+  }
+});
 
-  it("answers what is no JSON with 400 and a well-formed refusal", async () => {
-    for (const [body, pattern] of [
-      ["", /^error parsing JSON body: unexpected end of JSON input$/],
-      ["{", /^error parsing JSON body: /],
-      ["\u0000", /^error parsing JSON body: /],
-      ["nonsense", /^error parsing JSON body: /],
-    ] as const) {
-      const answer = await small().review(body);
-      assert.equal(answer.http, 400);
-      assert.equal(answer.body["kind"], "AdmissionReview");
-      assert.equal(answer.allowed, false);
-      assert.match(answer.message, pattern);
-    }
-  });
+test("the webhook answers JSON that is no review with 400, and copies the uid where there is one", async () => {
+  const request = { uid: "u", operation: "DELETE", resource: {} };
+  for (const [body, uid] of [
+    [{ kind: "AdmissionReview", apiVersion: "admission.k8s.io/v1beta1", request }, "u"],
+    [{ kind: "Pod", request }, "u"],
+    [{ request: { ...request, operation: 7 } }, "u"],
+    [{ request: { ...request, dryRun: "yes" } }, "u"],
+    [{ request: [] }, ""],
+    [{ request: 7 }, ""],
+    [[], ""],
+    ["text", ""],
+  ] as const) {
+    const answer = await small().review(JSON.stringify(body));
+    assert.equal(answer.http, 400, JSON.stringify(body));
+    assert.equal(answer.allowed, false);
+    assert.equal((answer.body["response"] as Json)["uid"], uid);
+  }
+});
 
-  it("answers JSON that is no review with 400, and copies the uid where there is one", async () => {
-    const request = { uid: "u", operation: "DELETE", resource: {} };
-    for (const [body, uid] of [
-      [{ kind: "AdmissionReview", apiVersion: "admission.k8s.io/v1beta1", request }, "u"],
-      [{ kind: "Pod", request }, "u"],
-      [{ request: { ...request, operation: 7 } }, "u"],
-      [{ request: { ...request, dryRun: "yes" } }, "u"],
-      [{ request: [] }, ""],
-      [{ request: 7 }, ""],
-      [[], ""],
-      ["text", ""],
-    ] as const) {
-      const answer = await small().review(JSON.stringify(body));
-      assert.equal(answer.http, 400, JSON.stringify(body));
-      assert.equal(answer.allowed, false);
-      assert.equal((answer.body["response"] as Json)["uid"], uid);
-    }
-  });
+test("the webhook takes a review without kind and apiVersion, as upstream does", async () => {
+  const { request } = deleteReview(pod("p"));
+  assert.equal((await small().review({ request })).allowed, true);
+});
 
-  it("takes a review without kind and apiVersion, as upstream does", async () => {
-    const { request } = deleteReview(pod("p"));
-    assert.equal((await small().review({ request })).allowed, true);
+test("the webhook answers a body above 7 MiB with 413 and a well-formed refusal, whether it says its length or not", async () => {
+  const { fetch } = small().webhook;
+  const body = JSON.stringify(deleteReview(pod("p", { annotations: { big: "x".repeat(7 * 1024 * 1024) } })));
+  const bytes = new TextEncoder().encode(body);
+  const chunked = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
   });
+  const requests: RequestInit[] = [
+    { body, headers: { "content-length": String(bytes.length) } },
+    { body: chunked, duplex: "half" },
+  ];
+  for (const init of requests) {
+    const response = await fetch(new Request("http://webhook/c1", { method: "POST", ...init }));
+    assert.equal(response.status, 413);
+    const answer = (await response.json()) as { kind: string; response: { allowed: boolean } };
+    assert.equal(answer.kind, "AdmissionReview");
+    assert.equal(answer.response.allowed, false);
+  }
+});
 
-  it("answers a body above 7 MiB with 413 and a well-formed refusal, whether it says its length or not", async () => {
-    const { fetch } = small().webhook;
-    const body = JSON.stringify(deleteReview(pod("p", { annotations: { big: "x".repeat(7 * 1024 * 1024) } })));
-    const bytes = new TextEncoder().encode(body);
-    const chunked = new ReadableStream<Uint8Array>({
-      start(controller) {
-        controller.enqueue(bytes);
-        controller.close();
-      },
-    });
-    const requests: RequestInit[] = [
-      { body, headers: { "content-length": String(bytes.length) } },
-      { body: chunked, duplex: "half" },
-    ];
-    for (const init of requests) {
-      const response = await fetch(new Request("http://webhook/c1", { method: "POST", ...init }));
-      assert.equal(response.status, 413);
-      const answer = (await response.json()) as { kind: string; response: { allowed: boolean } };
-      assert.equal(answer.kind, "AdmissionReview");
-      assert.equal(answer.response.allowed, false);
-    }
-  });
+test("the webhook takes a review of 6 MiB", async () => {
+  const review = deleteReview(pod("p", { annotations: { big: "x".repeat(6 * 1024 * 1024) } }));
+  assert.equal((await small().review(review)).allowed, true);
+});
 
-  it("takes a review of 6 MiB", async () => {
-    const review = deleteReview(pod("p", { annotations: { big: "x".repeat(6 * 1024 * 1024) } }));
-    assert.equal((await small().review(review)).allowed, true);
-  });
+test("the webhook answers an internal error with HTTP 500 and a Status that the API server can quote", async () => {
+  const answer = await small().review(deleteReview(null));
+  assert.equal(answer.http, 500);
+  assert.equal(answer.body["kind"], "Status");
+  assert.equal(answer.message, "server internal error: oldObject is nil");
+});
 
-  it("answers an internal error with HTTP 500 and a Status that the API server can quote", async () => {
-    const answer = await small().review(deleteReview(null));
-    assert.equal(answer.http, 500);
-    assert.equal(answer.body["kind"], "Status");
-    assert.equal(answer.message, "server internal error: oldObject is nil");
-  });
-
-  it("answers a mistake of the program with HTTP 500, logs it, and serves on", async () => {
-    const { fetch } = appThatThrows();
-    const body = JSON.stringify(deleteReview(pod("p")));
-    const response = await fetch(new Request("http://webhook/c1", { method: "POST", body }));
-    assert.equal(response.status, 500);
-    assert.equal(((await response.json()) as Json)["kind"], "Status");
-  });
+test("the webhook answers a mistake of the program with HTTP 500, logs it, and serves on", async () => {
+  const { fetch } = appThatThrows();
+  const body = JSON.stringify(deleteReview(pod("p")));
+  const response = await fetch(new Request("http://webhook/c1", { method: "POST", body }));
+  assert.equal(response.status, 500);
+  assert.equal(((await response.json()) as Json)["kind"], "Status");
 });
 
 function appThatThrows() {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { test } from "node:test";
 import {
   decodeNamespacePolicy,
   lastKnownAllowedBy,
@@ -21,60 +21,58 @@ function labelled(...objects: readonly object[]) {
   return { get: (name: string) => decoded.find(({ key }) => key === name), hasSynced: () => true };
 }
 
-describe("the policy of a namespace", () => {
-  it("is read from its label", () => {
-    assert.deepEqual(decodeNamespacePolicy(namespace("a", "last-known")), {
-      key: "a",
-      uid: "uid-a",
-      resourceVersion: "7",
-      policy: "last-known",
-    });
-    for (const value of [undefined, "", "Last-Known", "constructor"]) {
-      assert.equal(decodeNamespacePolicy(namespace("a", value))?.policy, undefined);
-    }
+test("the policy of a namespace is read from its label", () => {
+  assert.deepEqual(decodeNamespacePolicy(namespace("a", "last-known")), {
+    key: "a",
+    uid: "uid-a",
+    resourceVersion: "7",
+    policy: "last-known",
   });
+  for (const value of [undefined, "", "Last-Known", "constructor"]) {
+    assert.equal(decodeNamespacePolicy(namespace("a", value))?.policy, undefined);
+  }
+});
 
-  it("is nothing for what is no namespace", () => {
-    const odd = [
-      undefined,
-      null,
-      7,
-      {},
-      { metadata: { name: 7 } },
-      { metadata: { ...namespace("a").metadata, resourceVersion: "x" } },
-    ];
-    for (const raw of odd) assert.equal(decodeNamespacePolicy(raw), undefined);
-  });
+test("the policy of a namespace is nothing for what is no namespace", () => {
+  const odd = [
+    undefined,
+    null,
+    7,
+    {},
+    { metadata: { name: 7 } },
+    { metadata: { ...namespace("a").metadata, resourceVersion: "x" } },
+  ];
+  for (const raw of odd) assert.equal(decodeNamespacePolicy(raw), undefined);
+});
 
-  it("goes before the flag, which holds for all others", () => {
-    const namespaces = new Map([
-      ["core", labelled(namespace("a", "last-known"), namespace("b", "refuse"), namespace("c", "?"))],
-    ]);
-    const [strict, lenient] = [lastKnownAllowedBy("refuse", namespaces), lastKnownAllowedBy("last-known", namespaces)];
-    assert.deepEqual(
-      ["a", "b", "c", "d"].map((name) => strict("core", name)),
-      [true, false, false, false],
-    );
-    assert.deepEqual(
-      ["a", "b", "c", "d"].map((name) => lenient("core", name)),
-      [true, false, true, true],
-    );
-  });
+test("the policy of a namespace takes precedence over the flag, which holds for all others", () => {
+  const namespaces = new Map([
+    ["core", labelled(namespace("a", "last-known"), namespace("b", "refuse"), namespace("c", "?"))],
+  ]);
+  const [strict, lenient] = [lastKnownAllowedBy("refuse", namespaces), lastKnownAllowedBy("last-known", namespaces)];
+  assert.deepEqual(
+    ["a", "b", "c", "d"].map((name) => strict("core", name)),
+    [true, false, false, false],
+  );
+  assert.deepEqual(
+    ["a", "b", "c", "d"].map((name) => lenient("core", name)),
+    [true, false, true, true],
+  );
+});
 
-  it("is to refuse while the labels cannot be read, as without the right to list namespaces", () => {
-    const namespaces = new Map([["core", { get: () => undefined, hasSynced: () => false }]]);
-    assert.equal(lastKnownAllowedBy("last-known", namespaces)("core", "a"), false);
-    assert.equal(lastKnownAllowedBy("last-known", new Map([["core", undefined]]))("core", "a"), true);
-  });
+test("the policy of a namespace is refuse while the labels cannot be read, as without the right to list namespaces", () => {
+  const namespaces = new Map([["core", { get: () => undefined, hasSynced: () => false }]]);
+  assert.equal(lastKnownAllowedBy("last-known", namespaces)("core", "a"), false);
+  assert.equal(lastKnownAllowedBy("last-known", new Map([["core", undefined]]))("core", "a"), true);
+});
 
-  it("is that of the core which takes no writes", () => {
-    const isAllowed = lastKnownAllowedBy(
-      "refuse",
-      new Map([
-        ["east", labelled(namespace("a", "last-known"))],
-        ["west", undefined],
-      ]),
-    );
-    assert.deepEqual([isAllowed("east", "a"), isAllowed("west", "a"), isAllowed("north", "a")], [true, false, false]);
-  });
+test("the policy of a namespace is that of the core which takes no writes", () => {
+  const isAllowed = lastKnownAllowedBy(
+    "refuse",
+    new Map([
+      ["east", labelled(namespace("a", "last-known"))],
+      ["west", undefined],
+    ]),
+  );
+  assert.deepEqual([isAllowed("east", "a"), isAllowed("west", "a"), isAllowed("north", "a")], [true, false, false]);
 });

@@ -13,13 +13,13 @@ test("a core is synced only when the handlers have processed the whole list", ()
   assert.equal(core.unreadyReason(), undefined);
 });
 
-test("a core says how long its watch has been silent, and a broken watch is silent for ever", () => {
+test("a core says how long its watch has been silent, and a broken watch counts as silent for ever", () => {
   const { core, informer } = createTestCore();
   informer.sync([]);
   informer.silence = 7_000;
-  assert.equal(core.silentMs(), 7_000);
+  assert.equal(core.stalenessMs(), 7_000);
   informer.error = "cannot watch podprotectors: connection refused";
-  assert.equal(core.silentMs(), Infinity);
+  assert.equal(core.stalenessMs(), Infinity);
 });
 
 test("a core is unready after five minutes of silence", () => {

@@ -82,7 +82,7 @@ test("another object under the name has lost nothing", () => {
 const before = (workerVersion: string, buckets: readonly Json[] = []) =>
   protector({ cells: [cell("c1", 100, { resourceVersion: workerVersion }, buckets)] });
 
-test("after a restore of the core nothing is admitted that needs quota, until counts above the highest known worker version arrive", async () => {
+test("after a restore of the core, nothing is admitted that needs quota, until counts above the highest known worker version arrive", async () => {
   const { core, replica } = world([before("900")]);
   core.watches = false;
   for (let index = 0; index < 3; index++) await replica.review(deleteReview(pod(`p${index}`)));

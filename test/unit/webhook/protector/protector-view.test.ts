@@ -9,6 +9,7 @@ import {
   judge,
   type ProtectorView,
   readView,
+  viewOf as compiledView,
 } from "../../../../src/webhook/protector/protector-view.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { cell, type Json, protector, type ProtectorParts } from "../support/objects.ts";
@@ -126,4 +127,18 @@ test("records are stamped with the wall clock", () => {
   const [bucket] = status?.cells[0]?.admissionHistory?.buckets ?? [];
   assert.equal(bucket?.startTime, "2026-01-01T00:00:00.000000Z");
   assert.equal(bucket?.podName, "p");
+});
+
+test("an unknown field of the spec may be nested as deeply as the API server lets JSON be", () => {
+  const nested = '{"a":'.repeat(9_000) + "1" + "}".repeat(9_000);
+  const object = protector({ cells: [cell("c1", 100)] });
+  const text = JSON.stringify({ ...object, metadata: { ...(object["metadata"] as object), resourceVersion: "5" } });
+  const stored = () => {
+    const watched = decodeWatched(JSON.parse(text.replace('"spec":{', `"spec":{"extra":${nested},`)));
+    assert.ok(watched?.content.ok === true);
+    return watched.content.stored;
+  };
+  const first = compiledView(stored(), undefined);
+  assert.ok(first.ok);
+  assert.ok(compiledView(stored(), first.view).ok);
 });

@@ -25,7 +25,9 @@ function protectorsOver(objects: readonly Json[]) {
   if (objects.length > 0) informer.sync(objects);
   const matching = (namespace: string, labels: Record<string, string>) =>
     protectors.matching(namespace, labels).map(({ key }) => key as string);
-  const get = (name: string) => protectors.get(objectKey("ns", name));
+  /** Of those in force. */
+  const get = (name: string) =>
+    protectors.matching("ns", { app: "web", tier: "front" }).find(({ key }) => key === objectKey("ns", name));
   return { informer, protectors, matching, get, unusable: () => unusable };
 }
 

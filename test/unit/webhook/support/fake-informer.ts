@@ -27,7 +27,7 @@ export class FakeInformer implements Informer<WatchedProtector> {
   version(): ResourceVersion | undefined {
     return undefined;
   }
-  silentMs(): number {
+  stalenessMs(): number {
     return this.isListed ? this.silence : Infinity;
   }
   lastError(): string | undefined {
@@ -51,8 +51,7 @@ export class FakeInformer implements Informer<WatchedProtector> {
     else this.#store.set(key, object);
     const isSame = previous !== undefined && previous.uid === object?.uid;
     for (const handler of this.#handlers) {
-      if (previous !== undefined && !isSame)
-        handler.onEvent({ type: "deleted", object: previous, finalStateUnknown: object !== undefined });
+      if (previous !== undefined && !isSame) handler.onEvent({ type: "deleted", object: previous });
       if (object === undefined) continue;
       if (!isSame) handler.onEvent({ type: "added", object });
       else if (previous.resourceVersion !== object.resourceVersion)

@@ -1,18 +1,18 @@
-/** Replicas that all want to write one PodProtector as fast as they can; src/webhook/protector/write-turns.ts. */
+/** Replicas that all want to write one PodProtector as fast as they can. */
 import assert from "node:assert/strict";
-import { it } from "node:test";
-import { sleep } from "../../../src/util/clock.ts";
-import { createVirtualClock } from "../../support/virtual-clock.ts";
-import { FakeCore } from "./support/fake-core.ts";
-import { cell, deleteReview, pod, protector } from "./support/objects.ts";
-import { createReplica } from "./support/replica.ts";
+import { test } from "node:test";
+import { sleep } from "../../../../src/util/clock.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { FakeCore } from "../support/fake-core.ts";
+import { cell, deleteReview, pod, protector } from "../support/objects.ts";
+import { createReplica } from "../support/replica.ts";
 
 const callersOfEach = 4;
 const runMs = 2_000;
 const aggregateEveryMs = 500;
 
 for (const replicasCount of [2, 3, 4]) {
-  it(`${replicasCount} replicas write one PodProtector in turns: few conflicts, equal shares`, async () => {
+  test(`${replicasCount} replicas write one PodProtector in turns: few conflicts, equal shares`, async () => {
     const clock = createVirtualClock();
     const core = new FakeCore(clock);
     core.put(protector({ minAvailable: 0, cells: [cell("c1", 100_000)] }));

@@ -1,14 +1,11 @@
-/**
- * Design 3.5 and issue D.5: a core that does not answer fills a replica with waiting reviews; what need not wait is
- * still decided.
- */
+/** A core that does not answer fills a replica with waiting reviews; what need not wait is still decided. */
 import assert from "node:assert/strict";
-import { it } from "node:test";
-import { reviewsInFlightMax } from "../../../src/webhook/http/in-flight-limit.ts";
-import { cell, deleteReview, evictReview, pod, protector } from "./support/objects.ts";
-import { settle, world } from "./support/replica.ts";
+import { test } from "node:test";
+import { reviewsInFlightMax } from "../../../../src/webhook/http/in-flight-limit.ts";
+import { cell, deleteReview, evictReview, pod, protector } from "../support/objects.ts";
+import { settle, world } from "../support/replica.ts";
 
-it("a full replica refuses only reviews that would have to wait", { timeout: 60_000 }, async () => {
+test("a full replica refuses only reviews that would have to wait", { timeout: 60_000 }, async () => {
   const { clock, core, replica } = world([protector({ cells: [cell("c1", 10_000)] })]);
   core.latencyMs = 1_000_000;
   const waiting = Array.from({ length: reviewsInFlightMax }, (_, index) =>

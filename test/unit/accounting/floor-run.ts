@@ -1,10 +1,10 @@
 /**
- * How a FloorWorld lives: what happens at random in one step, how it heals, and one whole life from a seed. Shared by
- * the tests and `make sim`.
+ * How a FloorWorld runs: what happens at random in one step, how it heals, and one whole run from a seed.
  */
 import { type Rng } from "../../../src/util/rng.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
-import { type Faults, FloorWorld, type WorldOptions } from "./floor-world.ts";
+import { AggregatedWorld } from "./floor-aggregator.ts";
+import { type Faults, type FloorWorld, type WorldOptions } from "./floor-world.ts";
 
 const stepsPerWorld = 400;
 
@@ -59,7 +59,7 @@ function changePods(world: FloorWorld): void {
   }
 }
 
-function moveAggregator(world: FloorWorld): void {
+function moveAggregator(world: AggregatedWorld): void {
   const aggregator = world.pick(world.aggregators);
   if (aggregator === undefined) return;
   const draw = world.rng.next();
@@ -73,7 +73,7 @@ function moveAggregator(world: FloorWorld): void {
   else aggregator.aggregate();
 }
 
-function step(world: FloorWorld): void {
+function step(world: AggregatedWorld): void {
   // Many things happen at the same moment; some wait long.
   if (world.chance(0.5)) world.nowMs += Math.floor(world.rng.next() * (world.chance(0.06) ? 30_000 : 400));
   world.inFlight = world.inFlight.filter(
@@ -94,7 +94,7 @@ function step(world: FloorWorld): void {
 export const healedWithinMs = 75_000 * 2 + 60_000;
 
 /** Faults heal: nothing new is asked for, watches catch up. Returns the milliseconds until no bucket was left. */
-export function heal(world: FloorWorld): number {
+export function heal(world: AggregatedWorld): number {
   const startMs = world.nowMs;
   while (world.nowMs - startMs < 400_000) {
     world.inFlight = [];
@@ -113,10 +113,10 @@ export function heal(world: FloorWorld): number {
   return world.nowMs - startMs;
 }
 
-/** One life of the world of that seed. Throws "floor broken…" when an admission took the workload under its floor. */
-export function run(seed: number, faults: Faults = {}): FloorWorld {
+/** One run of the world of that seed. Throws "floor broken…" when an admission took the workload under its floor. */
+export function run(seed: number, faults: Faults = {}): AggregatedWorld {
   const rng = createSeededRng(seed);
-  const world = new FloorWorld(optionsOf(rng, faults), rng);
+  const world = new AggregatedWorld(optionsOf(rng, faults), rng);
   for (let count = 0; count < stepsPerWorld; count += 1) step(world);
   return world;
 }
