@@ -1,6 +1,5 @@
 /**
- * What Podseidon needs to know of a Deployment: the fields that decide about its PodProtector, without the pod
- * template.
+ * What Podseidon reads of a Deployment: the fields that its PodProtector depends on, without the pod template.
  */
 import { type ObjectKey, objectKey } from "./object-key.ts";
 import * as v from "valibot";
@@ -58,7 +57,7 @@ const deployment = v.object({
   }),
 });
 
-/** Reads an apps/v1 Deployment; undefined when it is not usable. Never throws. */
+/** Reads an apps/v1 Deployment; undefined when it is invalid. Never throws. */
 export function readDeployment(raw: unknown): DeploymentRecord | undefined {
   const result = v.safeParse(deployment, raw);
   if (!result.success) return undefined;

@@ -1,4 +1,4 @@
-/** Objects of lists, watches and reviews as they come from outside, before anything is known of them. */
+/** JSON from outside (lists, watches, reviews) before it is validated. */
 
 export type Json = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,9 @@
-/** Schemas of labels and label selectors, as they come from outside. */
+/** The schemas of labels and label selectors. */
 import * as v from "valibot";
 
 /**
- * A map of strings, kept as it is. (valibot's own record leaves out keys such as "constructor" and "prototype", which
- * are good label keys; a selector without them would select other pods.)
+ * A map of strings, kept as it is. valibot's own record leaves out keys such as "constructor" and "prototype", which are
+ * valid label keys: a selector without them would select other pods.
  */
 export const stringMap = v.custom<Readonly<Record<string, string>>>(
   (value) =>

@@ -1,19 +1,20 @@
 /**
- * Kubernetes MicroTime and Time texts. JavaScript's Date has milliseconds only, and losing the microseconds that a Go
- * component wrote would flip comparisons, so times are integers of microseconds (EpochMicros).
+ * Kubernetes' MicroTime and Time. JavaScript's Date has only milliseconds, and dropping the microseconds that a Go
+ * component wrote would change comparisons. So times are integers of microseconds (EpochMicros), or texts in one form
+ * (MicroTime).
  */
 import { assert } from "../util/assert.ts";
 import { type EpochMicros } from "../util/clock.ts";
 
 const rfc3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/;
 
-/** RFC 3339 years have four digits; a zone can move a time beyond them, and then it could not be written again. */
+/** RFC 3339 years have four digits. A zone can move a time beyond them; it could not be written again. */
 const earliestMs = Date.parse("0000-01-01T00:00:00Z");
 const latestMs = Date.parse("9999-12-31T23:59:59Z");
 
 /**
- * Reads an RFC 3339 time with up to nine fractional digits (finer than microseconds is cut), or a Date, which is how
- * times come out of protobuf; undefined when it is none.
+ * Reads an RFC 3339 time with up to nine fractional digits, cut to microseconds, or a Date, which is how protobuf gives
+ * times. Undefined for anything else.
  */
 export function parseTime(time: unknown): EpochMicros | undefined {
   if (time instanceof Date) return microsOf(time.getTime(), 0);

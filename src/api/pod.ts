@@ -1,7 +1,6 @@
 /**
- * What Podseidon needs to know of a pod, as a flat record, and how to read it from the object of a list, watch or
- * review. Pod objects of several kilobytes become a few hundred bytes; label sets can be shared by the caller through
- * `intern`.
+ * What Podseidon reads of a pod, as a flat record. Objects of several kilobytes become a few hundred bytes; the caller
+ * can share label sets through `intern`.
  */
 import { type ObjectKey, objectKey } from "./object-key.ts";
 import { type EpochMicros } from "../util/clock.ts";
@@ -22,7 +21,7 @@ export interface PodRecord {
   readonly labels: Labels;
   /** A deletionTimestamp is set. */
   readonly isTerminating: boolean;
-  /** Phase Failed or Succeeded: the pod never runs again and counts for nothing. */
+  /** Phase Failed or Succeeded: the pod never runs again and is not counted. */
   readonly isTerminal: boolean;
   /** Condition PodScheduled is True. */
   readonly isScheduled: boolean;
@@ -34,15 +33,15 @@ export interface PodRecord {
   readonly isReady: boolean;
   /** lastTransitionTime of the Ready condition while it is True. */
   readonly readySince: EpochMicros | undefined;
-  /** The newest moment that the object itself proves, by the reader that `readPod` was given. */
+  /** The newest moment that the object itself proves, by the reader that `readPodRecord` was given. */
   readonly eventTime: EpochMicros | undefined;
 }
 
 const noLabels: Labels = Object.freeze({});
 
 /**
- * Reads a v1 Pod as JSON or protobuf gave it. Undefined when it lacks a name, namespace, UID or a usable
- * resourceVersion. Never throws.
+ * Reads a v1 Pod from JSON or decoded protobuf. Undefined without a name, namespace, UID or valid resourceVersion.
+ * Never throws.
  */
 export function readPodRecord(
   raw: unknown,

@@ -1,7 +1,6 @@
 /**
- * resourceVersion as an opaque, comparable string. Versions of one resource in one cluster are comparable as decimal
- * numbers (KEP-5504, official since Kubernetes 1.35); versions of different clusters, or of custom and built-in
- * resources, are not.
+ * resourceVersion as an opaque, comparable string. Versions of one resource in one cluster compare as decimal numbers
+ * (docs/kubernetes.md#resource-versions). Versions of different clusters, or of custom and built-in resources, do not.
  */
 
 declare const resourceVersion: unique symbol;

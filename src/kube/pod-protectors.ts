@@ -16,7 +16,7 @@ export type LiveRead =
   | { readonly kind: "read"; readonly stored: StoredProtector }
   /** The core answers 404. */
   | { readonly kind: "gone"; readonly error: KubeError }
-  /** The core has answered, but not with a valid PodProtector. `reason` for people. */
+  /** The core answered, but not with a valid PodProtector. `reason` for people. */
   | { readonly kind: "invalid"; readonly reason: string; readonly error: KubeError }
   | { readonly kind: "failed"; readonly error: KubeError };
 
@@ -61,7 +61,7 @@ export type SwapOutcome = { readonly body: object } & (
       /** The object as stored; not ok = accepted, but the answer does not tell the new state. */
       readonly answer: ReadProtector;
     }
-  /** Not stored: 409, somebody else wrote first. Some admission plug-ins answer 409 for another reason. */
+  /** Not stored: 409, another writer was first. Some admission plug-ins answer 409 for another reason. */
   | { readonly kind: "conflict"; readonly error: KubeError }
   /** It may have been stored or not: no answer, an answer that cannot be read, or a 5xx. */
   | { readonly kind: "lost"; readonly error: KubeError }
@@ -121,7 +121,7 @@ function kindOf({ kind }: KubeError): Exclude<SwapOutcome["kind"], "written"> {
 export type CheckedSwap =
   | { readonly kind: "written"; readonly stored: StoredProtector }
   /**
-   * The object is no longer as it was in `base`: somebody else wrote first, or our own write was stored and its answer
+   * The object is no longer as it was in `base`: another writer was first, or our own write was stored and its answer
    * lost. `live` is the object as it is now, undefined when it is gone; `error` is that of the write.
    */
   | { readonly kind: "conflict"; readonly live: StoredProtector | undefined; readonly error: KubeError }

@@ -19,7 +19,7 @@ export interface StoredProtector extends Stored {
 
 export type ReadProtector =
   | { readonly ok: true; readonly stored: StoredProtector }
-  /** `reason` says for people why the object is invalid. */
+  /** `reason` for people: why the object is invalid. */
   | { readonly ok: false; readonly reason: string };
 
 /** Reads a PodProtector from a list, watch or answer. Never throws. */

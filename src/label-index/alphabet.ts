@@ -1,12 +1,11 @@
 /**
- * The letters of which words in the set trie are made: "key exists" and "key has this value", as small integers. Only
- * letters that some selector uses have a number, so that the labels of a pod that nobody asks for cost a query one map
- * look-up each and no more.
+ * The letters of the words in the set trie: "key exists" and "key has this value", as small integers. Only letters that
+ * some selector uses have a number, so each other label of a pod costs a query only one map look-up.
  */
 import { type Labels } from "../api/pod.ts";
 import { assert } from "../util/assert.ts";
 
-/** A letter without `value` stands for "key exists", with `value` for "key has this value". */
+/** Without `value` it means "key exists", with `value` "key has this value". */
 export interface Letter {
   readonly key: string;
   readonly value: string | undefined;
@@ -26,7 +25,7 @@ interface KeyLetters {
   readonly values: Map<string, Counted>;
 }
 
-/** Numbers letters and counts their uses; a letter that no word uses any more is freed. */
+/** Numbers letters and counts their uses; a letter is freed with its last use. */
 export class Alphabet {
   readonly #keys = new Map<string, KeyLetters>();
   /** Never reused: 2^53 letters outlast every process. */

@@ -2,15 +2,15 @@
  * The meaning of metav1.LabelSelector, as Kubernetes defines it: all requirements of matchLabels and matchExpressions
  * must hold; NotIn and DoesNotExist also hold when the key is absent; the empty selector matches everything.
  *
- * Compiling brings a selector into a canonical form with one requirement per key: all that a selector asks of a key is
- * intersected and duplicates fall away, so that two spellings of the same wish become equal and an index never sees one
- * key twice.
+ * Compiling brings a selector into a canonical form with one requirement per key: the requirements of a key are
+ * intersected and duplicates removed. So two spellings of the same selector become equal, and an index never sees a key
+ * twice.
  */
 import { type Labels } from "../api/pod.ts";
 import { type LabelSelector, type LabelSelectorRequirement } from "../api/v1alpha1/pod-protector.ts";
 import { assertNever } from "../util/assert.ts";
 
-/** Everything that a selector asks of one key. The sets iterate in ascending order. */
+/** Everything that a selector requires of one key. The sets iterate in ascending order. */
 export type KeyRequirement =
   /** Present with one of `values`, of which there is at least one. */
   | { readonly kind: "in"; readonly key: string; readonly values: ReadonlySet<string> }
@@ -21,7 +21,7 @@ export type KeyRequirement =
   | { readonly kind: "absent"; readonly key: string };
 
 export type CompiledSelector =
-  /** Requirements that exclude each other. */
+  /** Its requirements exclude each other. */
   | { readonly kind: "nothing" }
   /** In ascending order of keys, one per key; empty = everything matches. */
   | { readonly kind: "requirements"; readonly requirements: readonly KeyRequirement[] };
@@ -34,7 +34,7 @@ export type SelectorResult =
 /**
  * Compiles `selector`. An unknown operator, In or NotIn without values, and Exists or DoesNotExist with values are
  * errors, as in Kubernetes. The syntax of keys and values is not checked: a selector that no valid label can meet
- * simply matches no pod.
+ * matches no pod.
  */
 export function compileSelector(selector: LabelSelector): SelectorResult {
   const demands = new Map<string, KeyDemand>();
@@ -64,15 +64,15 @@ export function matches(selector: CompiledSelector, labels: Labels): boolean {
 }
 
 /**
- * The canonical text: two selectors with the same text match the same label sets, and spellings that differ only in
- * order, repetition or redundancy have the same text. Reads like kubectl's `-l`: `app in (a,b),tier,!debug,zone notin
- * (x)`; what is no plain label text is quoted.
+ * The canonical text: selectors with the same text match the same label sets, and spellings that differ only in order,
+ * repetition or redundancy have the same text. The syntax is that of kubectl's `-l`, such as
+ * `app in (a,b),tier,!debug,zone notin (x)`; other text than plain labels is quoted.
  */
 export function formatSelector(selector: CompiledSelector): string {
   return selector.kind === "nothing" ? "<nothing>" : selector.requirements.map(formatRequirement).join(",");
 }
 
-/** What the requirements read so far ask of one key. */
+/** What the requirements read so far demand of one key. */
 interface KeyDemand {
   mustExist: boolean;
   mustBeAbsent: boolean;
@@ -112,7 +112,7 @@ function allowOnly(demand: KeyDemand, values: readonly string[]): void {
   demand.allowed = new Set(allowed === undefined ? values : values.filter((value) => allowed.has(value)));
 }
 
-/** The one requirement that says all of `demand`; undefined when nothing can meet it. */
+/** `demand` as one requirement; undefined when nothing can meet it. */
 function conclude(key: string, { mustExist, mustBeAbsent, allowed, denied }: KeyDemand): KeyRequirement | undefined {
   if (mustBeAbsent) return mustExist ? undefined : { kind: "absent", key };
   if (allowed !== undefined) {

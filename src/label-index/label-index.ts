@@ -1,4 +1,4 @@
-/** The contract that both indexes share; test/unit/label-index/contract.ts is its meaning in sentences. */
+/** The contract of both indexes; test/unit/label-index/contract.ts tests it. */
 
 /** Names with an item each; `query` finds the names whose item fits. A name has at most one item. */
 export interface LabelIndex<Item, Query, Tracked> {
@@ -6,7 +6,7 @@ export interface LabelIndex<Item, Query, Tracked> {
   track(name: string, item: Item): Tracked;
   /** Forgets `name` and frees what only it used; false when it was not tracked. */
   untrack(name: string): boolean;
-  /** Each fitting name once. The order means nothing, but the same history of calls gives the same order. */
+  /** Each fitting name once. The order is unspecified, but the same history of calls gives the same order. */
   query(query: Query): string[];
   /** Number of tracked names. */
   readonly size: number;

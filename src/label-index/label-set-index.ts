@@ -1,10 +1,10 @@
 /**
- * Answers "which label sets match this selector", for a PodProtector's pods.
+ * Finds the label sets that match a selector, for a PodProtector's pods.
  *
- * Pods of one workload mostly share their labels, so equal label sets are kept once with the names that have them: a
+ * Pods of one workload mostly share their labels, so equal label sets are kept once, with the names that have them. A
  * query checks a label set once for all its pods, and the posting lists (by key, and by key and value) hold label sets
- * instead of pods. A query takes the shortest candidate list that one of its positive requirements offers and checks
- * the whole selector on it.
+ * instead of pods. A query takes the shortest candidate list that one of its positive requirements offers, and checks
+ * the whole selector on each candidate.
  */
 import { type Labels } from "../api/pod.ts";
 import { matches, type CompiledSelector, type KeyRequirement } from "./canonical-selector.ts";
@@ -13,7 +13,7 @@ import { type LabelIndex } from "./label-index.ts";
 /** `track` takes the labels of a pod, `query` a compiled selector. */
 export type LabelSetIndex = LabelIndex<Labels, CompiledSelector, void>;
 
-/** A distinct label set and who has it. */
+/** A distinct label set and the names that have it. */
 interface SharedLabels {
   /** Equal label sets have equal text. */
   readonly text: string;
@@ -27,7 +27,7 @@ interface Postings {
   readonly byValue: Map<string, Set<SharedLabels>>;
 }
 
-/** Label sets one of which each match must be; empty lists are left out. */
+/** Lists of label sets; every match is in one of them. Empty lists are left out. */
 type Candidates = readonly Iterable<SharedLabels>[];
 
 export function createLabelSetIndex(): LabelSetIndex {

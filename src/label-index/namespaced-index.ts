@@ -1,7 +1,7 @@
-/** One index per namespace: selectors only ever meet pods of their own namespace. */
+/** One index per namespace: selectors only select pods of their own namespace. */
 import { type LabelIndex } from "./label-index.ts";
 
-/** A LabelIndex whose every call names the namespace; what is tracked in one is never found in another. */
+/** A LabelIndex whose calls name the namespace. What is tracked in one is never found in another. */
 export interface NamespacedIndex<Item, Query, Tracked> {
   track(namespace: string, name: string, item: Item): Tracked;
   untrack(namespace: string, name: string): boolean;

@@ -1,11 +1,10 @@
 /**
- * Answers "which selectors match this label set", for a pod's PodProtectors.
+ * Finds the selectors that match a label set, for a pod's PodProtectors.
  *
- * Each selector is stored in a set trie under words of letters that every matching label set must have; a query finds
- * the words that are subsets of the pod's letters and then checks the whole selector. So a word is only a filter: it
- * may leave out anything that the selector asks (all that is negative, and what would make words too many or too long),
- * and the answer stays exact. A selector without positive requirements has the empty word and is checked by every
- * query.
+ * Each selector is stored in a set trie under words of letters that every matching label set must have. A query finds
+ * the words that are subsets of the pod's letters, and then checks the whole selector. So a word is only a filter. It may
+ * leave out requirements (negative ones, and those that would make words too many or too long), and the answer stays
+ * exact. A selector without positive requirements has the empty word and is checked by every query.
  */
 import { type Labels } from "../api/pod.ts";
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
@@ -14,31 +13,31 @@ import { compileSelector, matches, type CompiledSelector } from "./canonical-sel
 import { type LabelIndex } from "./label-index.ts";
 import { SetTrie } from "./set-trie.ts";
 
-/** `reason` says for people what is wrong with the selector. */
+/** `reason` for people: what is wrong with the selector. */
 export type TrackResult = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 /**
- * `track` takes a selector and compiles it; when that fails, nothing changes (an earlier selector of the name stays in
- * force) and the reason is returned. `query` takes the labels of a pod.
+ * `track` takes a selector and compiles it. When it is invalid, nothing changes (an earlier selector of the name stays)
+ * and the reason is returned. `query` takes the labels of a pod.
  */
 export type SelectorIndex = LabelIndex<LabelSelector, Labels, TrackResult>;
 
 /**
- * Words per selector. A selector with several In lists has a word for each combination of values: at about 300 bytes
- * per new node, 64 words of a few letters cost some tens of kilobytes, and longer lists are rare. A list that does not
- * fit takes part as "key exists".
+ * Most words per selector. A selector with several In lists has a word for each combination of values: at about 300
+ * bytes per new node, 64 words of a few letters take some tens of kilobytes, and longer lists are rare. A list that does
+ * not fit is replaced by "key exists".
  */
 const wordsMax = 64;
 
 /**
- * Letters per word; bounds the recursion of a query. Real selectors have 1 to 5; the rest is left to the full check.
+ * Most letters per word; bounds the recursion of a query. Real selectors have 1 to 5. The full check covers the rest.
  */
 const wordLettersMax = 16;
 
 interface Entry {
   readonly name: string;
   readonly selector: CompiledSelector;
-  /** Where it stands in the trie. */
+  /** Its words in the trie. */
   readonly words: readonly Word[];
 }
 

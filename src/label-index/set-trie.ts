@@ -1,7 +1,7 @@
 /**
  * A set trie (I. Savnik, "Index Data Structure for Fast Subset and Superset Queries", 2013): stores items under sets of
- * letters and finds all items whose set is a subset of a given one. A set is written as the ascending word of its
- * letters, so that each set has one path from the root; a query only walks paths that exist and whose letters it has.
+ * letters and finds all items whose set is a subset of a given one. A set is the ascending word of its letters, so it has
+ * one path from the root. A query only walks paths that exist and whose letters it has.
  */
 import { assert } from "../util/assert.ts";
 import { type Word } from "./alphabet.ts";
@@ -11,7 +11,7 @@ interface Node<Item> {
   items: Set<Item> | undefined;
 }
 
-/** An item may stand under several words; each word holds it at most once. */
+/** An item may be under several words; each word holds it at most once. */
 export class SetTrie<Item> {
   readonly #root: Node<Item> = { children: undefined, items: undefined };
 
@@ -30,7 +30,7 @@ export class SetTrie<Item> {
     node.items.add(item);
   }
 
-  /** Removes an item that was added under `word`, and the nodes that nothing needs any more. */
+  /** Removes an item that was added under `word`, and the nodes that are no longer needed. */
   delete(word: Word, item: Item): void {
     const path = [this.#root];
     for (const letter of word) {

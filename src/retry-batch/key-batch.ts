@@ -1,13 +1,11 @@
 /**
- * The state machine of one key. It lives from the key's first request until nothing waits and nothing runs, and is
- * always in one of two states: *scheduled* (a timer runs; requests gather) or *executing* (one execution runs; requests
- * gather for the next one).
- *
- *   scheduled --timer--> executing --success or error, or a retry--> scheduled, or the end when nobody waits scheduled
- *   --the last request leaves--> the end
+ * The state machine of one key, from the key's first request until nothing waits and nothing runs. It is always in one
+ * of two states, and requests gather in both:
+ * - scheduled: a timer runs. When it fires, an execution starts. When the last request leaves, it ends.
+ * - executing: one execution runs. Afterwards it is scheduled again if requests wait, else it ends.
  */
 import { assert, assertNever } from "../util/assert.ts";
-import { type Timer } from "../util/clock.ts";
+import { later, laterOf, longAgo, type MonotonicMs, type Timer } from "../util/clock.ts";
 import { isGone, Submission } from "./submission.ts";
 import { type ExecuteOutcome, type RetryBatchOptions, type SubmitOptions, type SubmitOutcome } from "./types.ts";
 
@@ -20,26 +18,26 @@ export const attemptsMax = 400;
 export class KeyBatch<Request, Result, Key> {
   readonly #key: Key;
   readonly #options: RetryBatchOptions<Request, Result, Key>;
-  readonly #onEnd: (executed: boolean) => void;
+  readonly #onEnd: (hasExecuted: boolean) => void;
   readonly #waiting = new Set<Submission<Request, Result, Key>>();
   #unsettledCount = 0;
-  /** While scheduled: the pace aside, the next execution starts at this moment. */
-  #notBeforeMs = 0;
+  /** While scheduled: when the next execution starts, as far as the pace allows it. */
+  #notBeforeMs: MonotonicMs = longAgo;
   /** While scheduled: when the next execution starts. */
-  #dueMs = 0;
+  #dueMs: MonotonicMs = longAgo;
   /** Set while scheduled, undefined while executing. */
   #timer: Timer | undefined;
-  #executed = false;
+  #hasExecuted = false;
   /** Executions of the current batch, retries included. */
   #attempts = 0;
-  #batchStartedMs = 0;
+  #batchStartedMs: MonotonicMs = longAgo;
 
-  /** The first execution comes after `firstDelayMs`. `onEnd` is told whether there was any execution. */
+  /** The first execution comes after `firstDelayMs`. `onEnd` receives whether there was any execution. */
   constructor(
     key: Key,
     options: RetryBatchOptions<Request, Result, Key>,
     firstDelayMs: number,
-    onEnd: (executed: boolean) => void,
+    onEnd: (hasExecuted: boolean) => void,
   ) {
     this.#key = key;
     this.#options = options;
@@ -52,7 +50,7 @@ export class KeyBatch<Request, Result, Key> {
     return this.#unsettledCount;
   }
 
-  /** Accepts a request whose caller is still there. `sequence` grows with each request. */
+  /** Accepts a request that is not cancelled yet. `sequence` grows with each request. */
   submit(request: Request, sequence: number, options: SubmitOptions): Promise<SubmitOutcome<Result>> {
     const { clock, observer } = this.#options;
     const leave = this.#leave.bind(this);
@@ -67,18 +65,18 @@ export class KeyBatch<Request, Result, Key> {
     submission.settle(outcome);
   }
 
-  /** The caller has gone. */
+  /** The caller is gone. */
   #leave(submission: Submission<Request, Result, Key>): void {
-    const waited = this.#waiting.delete(submission);
-    this.#settle(submission, { kind: "cancelled", mayHaveTakenEffect: !waited });
+    this.#waiting.delete(submission);
+    this.#settle(submission, { kind: "cancelled" });
     if (this.#timer === undefined || this.#waiting.size > 0) return;
     this.#timer.cancel();
     this.#end();
   }
 
   /**
-   * The pace has changed. Only sooner: a pace that is asked for again and again could otherwise put an execution off
-   * for ever.
+   * Call when the pace may have changed. The execution starts sooner or stays as it is: a pace that is asked for again
+   * and again could otherwise delay it forever.
    */
   hasten(): void {
     if (this.#timer === undefined || this.#paced() >= this.#dueMs) return;
@@ -87,11 +85,11 @@ export class KeyBatch<Request, Result, Key> {
   }
 
   #schedule(delayMs: number): void {
-    this.#notBeforeMs = this.#options.clock.monotonicMs() + delayMs;
+    this.#notBeforeMs = later(this.#options.clock.monotonicMs(), delayMs);
     this.#arm();
   }
 
-  /** A timer even for no delay at all: requests that arrive in the same turn of the event loop join. */
+  /** Sets a timer even for no delay at all, so that requests of the same turn of the event loop join. */
   #arm(): void {
     const { clock } = this.#options;
     this.#dueMs = this.#paced();
@@ -99,15 +97,15 @@ export class KeyBatch<Request, Result, Key> {
   }
 
   /** When the next execution may start. */
-  #paced(): number {
+  #paced(): MonotonicMs {
     const { clock, nextBatchDelayMs } = this.#options;
-    return Math.max(this.#notBeforeMs, clock.monotonicMs() + (nextBatchDelayMs?.(this.#key) ?? 0));
+    return laterOf(this.#notBeforeMs, later(clock.monotonicMs(), nextBatchDelayMs?.(this.#key) ?? 0));
   }
 
   #begin(): void {
     this.#timer = undefined;
     const nowMs = this.#options.clock.monotonicMs();
-    // A deadline that falls on this very moment may have its timer behind ours.
+    // The timer of a deadline at this very moment may come after ours.
     for (const submission of this.#waiting) if (isGone(submission.options, nowMs)) this.#leave(submission);
     if (this.#waiting.size === 0) {
       this.#end();
@@ -119,7 +117,7 @@ export class KeyBatch<Request, Result, Key> {
       submission.attempts++;
     }
     if (this.#attempts++ === 0) this.#batchStartedMs = nowMs;
-    this.#executed = true;
+    this.#hasExecuted = true;
     void this.#execute(batch);
   }
 
@@ -139,7 +137,7 @@ export class KeyBatch<Request, Result, Key> {
   async #outcomeOf(requests: readonly Request[]): Promise<ExecuteOutcome<Result>> {
     try {
       const outcome = await this.#options.execute(this.#key, requests);
-      // Checked in here, so that nobody waits for ever for what a wrong `execute` has left out.
+      // Inside the try: requests that a wrong `execute` has left out must fail instead of waiting forever.
       if (outcome.kind === "success")
         assert(outcome.results.length === requests.length, "execute must give one result per request");
       if (outcome.kind === "retry") assert(outcome.delayMs >= 0, "execute must give a delay of 0 ms or more");
@@ -178,8 +176,8 @@ export class KeyBatch<Request, Result, Key> {
 
   #end(): void {
     this.#timer = undefined;
-    // Everybody left a batch that was to be retried.
+    // All requests of a batch that was to be retried have left.
     if (this.#attempts > 0) this.#closeBatch();
-    this.#onEnd(this.#executed);
+    this.#onEnd(this.#hasExecuted);
   }
 }

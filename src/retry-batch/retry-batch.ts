@@ -6,14 +6,15 @@ import { assert } from "../util/assert.ts";
 import { KeyBatch } from "./key-batch.ts";
 import { isGone } from "./submission.ts";
 import { type RetryBatch, type RetryBatchOptions, type SubmitOutcome } from "./types.ts";
+import { type MonotonicMs } from "../util/clock.ts";
 
 /**
- * How long a key counts as warm after its last batch. A controller that waits for each answer sends its next request
- * well within a second; with a shorter time each of them would pay the cold-start delay.
+ * How long a key is warm after its last batch. A controller that waits for each answer sends its next request well
+ * within a second; with a shorter time each request would pay the cold-start delay.
  */
 const warmMs = 1000;
 
-/** Does no work until the first submission; holds timers only while requests wait. */
+/** Does nothing until the first submission; holds timers only while requests wait. */
 export function createRetryBatch<Request, Result, Key = string>(
   options: RetryBatchOptions<Request, Result, Key>,
 ): RetryBatch<Request, Result, Key> {
@@ -23,15 +24,15 @@ export function createRetryBatch<Request, Result, Key = string>(
   const warm = createWarmKeys<Key>(keysMax);
   const drained = Promise.withResolvers<void>();
   let sequence = 0;
-  let draining = false;
+  let isDraining = false;
 
   function activate(key: Key): KeyBatch<Request, Result, Key> {
     const firstDelayMs = warm.take(key, clock.monotonicMs()) ? 0 : options.coldStartDelayMs;
-    const batch = new KeyBatch(key, options, firstDelayMs, (executed) => {
+    const batch = new KeyBatch(key, options, firstDelayMs, (hasExecuted) => {
       active.delete(key);
-      if (executed) warm.add(key, clock.monotonicMs());
+      if (hasExecuted) warm.add(key, clock.monotonicMs());
       observer?.onInflightKeys(active.size);
-      if (draining && active.size === 0) drained.resolve();
+      if (isDraining && active.size === 0) drained.resolve();
     });
     active.set(key, batch);
     observer?.onInflightKeys(active.size);
@@ -47,30 +48,30 @@ export function createRetryBatch<Request, Result, Key = string>(
   return {
     submit(key, request, submitOptions = {}) {
       if (isGone(submitOptions, clock.monotonicMs())) {
-        return refuse(key, { kind: "cancelled", mayHaveTakenEffect: false });
+        return refuse(key, { kind: "cancelled" });
       }
       const current = active.get(key);
       const isFull = current === undefined ? active.size >= keysMax : current.unsettledCount >= queuedPerKeyMax;
-      if (draining || isFull) return refuse(key, { kind: "overloaded" });
+      if (isDraining || isFull) return refuse(key, { kind: "overloaded" });
       return (current ?? activate(key)).submit(request, sequence++, submitOptions);
     },
     hasten(key) {
       active.get(key)?.hasten();
     },
     drain() {
-      draining = true;
+      isDraining = true;
       if (active.size === 0) drained.resolve();
       return drained.promise;
     },
   };
 }
 
-/** Remembers which keys ended within the last `warmMs`; forgets without a timer, whenever it is used. */
+/** Remembers which keys ended within the last `warmMs`. Forgets when it is used, without a timer. */
 function createWarmKeys<Key>(keysMax: number) {
   /** When each key ended; the oldest first. */
-  const endedMs = new Map<Key, number>();
+  const endedMs = new Map<Key, MonotonicMs>();
 
-  function forgetOld(nowMs: number): void {
+  function forgetOld(nowMs: MonotonicMs): void {
     for (const [key, ms] of endedMs) {
       if (nowMs - ms < warmMs && endedMs.size <= keysMax) return;
       endedMs.delete(key);
@@ -78,12 +79,12 @@ function createWarmKeys<Key>(keysMax: number) {
   }
 
   return {
-    add(key: Key, nowMs: number): void {
+    add(key: Key, nowMs: MonotonicMs): void {
       endedMs.set(key, nowMs);
       forgetOld(nowMs);
     },
-    /** Whether `key` is warm; it is not remembered any longer. */
-    take(key: Key, nowMs: number): boolean {
+    /** Whether `key` is warm; forgets it. */
+    take(key: Key, nowMs: MonotonicMs): boolean {
       forgetOld(nowMs);
       return endedMs.delete(key);
     },

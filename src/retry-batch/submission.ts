@@ -1,6 +1,6 @@
 /** One request from its acceptance until it settles, exactly once: by the batch, by its signal or by its deadline. */
 import { assert } from "../util/assert.ts";
-import { type Clock, type Timer } from "../util/clock.ts";
+import { type Clock, type MonotonicMs, type Timer } from "../util/clock.ts";
 import { type RetryBatchObserver, type SubmitOptions, type SubmitOutcome } from "./types.ts";
 
 export class Submission<Request, Result, Key> {
@@ -15,13 +15,13 @@ export class Submission<Request, Result, Key> {
   readonly #key: Key;
   readonly #clock: Clock;
   readonly #observer: RetryBatchObserver<Key> | undefined;
-  readonly #submittedMs: number;
+  readonly #submittedMs: MonotonicMs;
   readonly #resolve: (outcome: SubmitOutcome<Result>) => void;
   readonly #onGone: () => void;
   readonly #deadlineTimer: Timer | undefined;
-  #settled = false;
+  #isSettled = false;
 
-  /** `leave` is called when the caller has gone: at once on an abort, and when the deadline passes. */
+  /** `leave` is called when the caller is gone: on an abort, and when the deadline passes. */
   constructor(init: {
     readonly key: Key;
     readonly request: Request;
@@ -50,12 +50,12 @@ export class Submission<Request, Result, Key> {
   }
 
   get isSettled(): boolean {
-    return this.#settled;
+    return this.#isSettled;
   }
 
   settle(outcome: SubmitOutcome<Result>): void {
-    assert(!this.#settled, "a submission settled twice");
-    this.#settled = true;
+    assert(!this.#isSettled, "a submission settled twice");
+    this.#isSettled = true;
     this.options.signal?.removeEventListener("abort", this.#onGone);
     this.#deadlineTimer?.cancel();
     this.#resolve(outcome);
@@ -68,7 +68,7 @@ export class Submission<Request, Result, Key> {
   }
 }
 
-/** Whether the caller has gone: its signal aborted or its deadline is not in the future. */
-export function isGone({ signal, deadlineMonotonicMs }: SubmitOptions, nowMs: number): boolean {
+/** Whether the caller is gone: its signal has aborted, or its deadline is not in the future. */
+export function isGone({ signal, deadlineMonotonicMs }: SubmitOptions, nowMs: MonotonicMs): boolean {
   return signal?.aborted === true || (deadlineMonotonicMs !== undefined && deadlineMonotonicMs <= nowMs);
 }

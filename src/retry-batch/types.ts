@@ -1,11 +1,11 @@
 /** The contract of RetryBatch. */
-import { type Clock } from "../util/clock.ts";
+import { type Clock, type MonotonicMs } from "../util/clock.ts";
 
 /** What one execution did with its batch. */
 export type ExecuteOutcome<Result> =
   /** One result per request, in the order of the requests. */
   | { readonly kind: "success"; readonly results: readonly Result[] }
-  /** Nothing took effect (a conflict): run again in `delayMs` with those who joined meanwhile. */
+  /** Nothing took effect (a conflict): run again in `delayMs`, with the requests that have joined by then. */
   | { readonly kind: "retry"; readonly delayMs: number }
   /** The whole batch failed. */
   | { readonly kind: "error"; readonly error: unknown };
@@ -14,22 +14,16 @@ export type ExecuteOutcome<Result> =
 export type SubmitOutcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "failed"; readonly error: unknown }
-  /**
-   * The signal aborted or the deadline passed. `mayHaveTakenEffect` is true when that happened while the request was
-   * being executed: its effect, if any, is not undone.
-   */
-  | { readonly kind: "cancelled"; readonly mayHaveTakenEffect: boolean }
-  /** Refused at once, because a limit was reached or the drain has begun. */
+  /** The signal aborted or the deadline passed. What an execution in flight does is not undone. */
+  | { readonly kind: "cancelled" }
+  /** Refused at once: a limit was reached, or the drain has begun. */
   | { readonly kind: "overloaded" };
 
 export interface SubmitOptions {
-  /** The caller has gone. */
+  /** Aborts when the caller is gone. */
   readonly signal?: AbortSignal;
-  /**
-   * On the clock's monotonic time; the caller gives up at this moment. Without it a request waits as long as its batch
-   * is retried.
-   */
-  readonly deadlineMonotonicMs?: number;
+  /** The caller gives up at this moment. Without it a request waits as long as its batch is retried. */
+  readonly deadlineMonotonicMs?: MonotonicMs;
 }
 
 /** `Key`: compared as the keys of a Map are, so objects by identity. */
@@ -39,7 +33,7 @@ export interface RetryBatch<Request, Result, Key = string> {
    * settles it at once, at any stage; a request that has not begun to execute by then never will.
    */
   submit(key: Key, request: Request, options?: SubmitOptions): Promise<SubmitOutcome<Result>>;
-  /** Asks `nextBatchDelayMs` again for an execution of `key` that waits, so that it starts sooner; never later. */
+  /** Asks `nextBatchDelayMs` again for an execution of `key` that is scheduled. It may start sooner, never later. */
   hasten(key: Key): void;
   /** Refuses further requests; resolves when all accepted ones have settled and no execution runs. */
   drain(): Promise<void>;
@@ -48,17 +42,14 @@ export interface RetryBatch<Request, Result, Key = string> {
 export interface RetryBatchOptions<Request, Result, Key = string> {
   readonly clock: Clock;
   /**
-   * Executes a batch: at least one request, at most `batchSizeMax`, newest first, so that those closest to their
-   * timeout come last and lose when there is not enough for all. Called again only after it has settled, per key; so it
-   * must have a time limit of its own. A throw or a rejection is an error of the whole batch.
+   * Executes a batch of at least one request and at most `batchSizeMax`, newest first: those closest to their timeout
+   * come last, and lose when there is not enough for all. For one key it is called again only after it has settled, so
+   * it must have a time limit of its own. A throw or a rejection is an error of the whole batch.
    */
   readonly execute: (key: Key, requests: readonly Request[]) => Promise<ExecuteOutcome<Result>>;
-  /**
-   * Wait before the first batch of an idle key, so that a burst becomes one batch. A key is idle one second after its
-   * last batch.
-   */
+  /** Delay before the first batch of an idle key, so that a burst becomes one batch. A key is idle after one second. */
   readonly coldStartDelayMs: number;
-  /** Most requests of one execution; when more wait, the newest go first and the others follow in the next one. */
+  /** Most requests of one execution; when there are more, the newest go first and the others follow. */
   readonly batchSizeMax: number;
   /** Most unsettled requests of one key; further ones are overloaded. */
   readonly queuedPerKeyMax: number;

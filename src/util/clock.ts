@@ -14,7 +14,7 @@ declare const monotonicMs: unique symbol;
  */
 export type MonotonicMs = number & { readonly [monotonicMs]: true };
 
-/** Before every moment: where nothing has happened yet. */
+/** Before every moment: nothing has happened yet. */
 export const longAgo = Number.NEGATIVE_INFINITY as MonotonicMs;
 
 /** The moment `durationMs` after `moment` (before it when negative). */

@@ -1,8 +1,8 @@
-/** The logging contract that every component receives. The implementation (pino) lives in observability/. */
+/** The logging contract that every component receives. observability/ implements it with pino. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Logger {
-  /** A constant message; everything variable goes into `fields`. An Error goes under the key `err`. */
+  /** A constant message; variables go into `fields`. An Error goes under the key `err`. */
   error(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

@@ -1,6 +1,6 @@
 /**
- * The metrics contract that components receive. The implementation (prom-client) lives in observability/.
- * A metric is created once, in a composition root or a constructor; asking twice for one name returns the same metric.
+ * The metrics contract that components receive. observability/ implements it with prom-client.
+ * A metric is created once, in a composition root or a constructor. Creating it again returns the same metric.
  */
 export type MetricLabels = Readonly<Record<string, string>>;
 
@@ -18,7 +18,7 @@ export interface Metrics {
   counter(name: string, help: string, labelNames?: readonly string[]): Counter;
   gauge(name: string, help: string, labelNames?: readonly string[]): Gauge;
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram;
-  /** Calls `sample` before each scrape, for gauges that are read rather than set. */
+  /** Calls `sample` before each scrape, for gauges that are sampled. */
   onScrape(sample: () => void): void;
 }
 

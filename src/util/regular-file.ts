@@ -1,12 +1,12 @@
 /**
- * Reads small files that people name in the settings, where a wrong name must not hang the process or fill its memory.
+ * Reads small files that settings name. A wrong name must not hang the process or fill its memory.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 
 /**
  * The text of a regular file of at most `bytesMax` bytes; symlinks are followed, because mounted Secrets are symlinks.
- * Throws an Error whose message can follow the file's name: for a folder, a device or a pipe, which may never end, and
- * for a longer file. Otherwise that of the system.
+ * Throws an Error whose message can follow the file's name: for a folder, a device or a pipe (which may never end), and
+ * for a longer file. Other errors are the system's.
  */
 export function readRegularFile(path: string, bytesMax: number): string {
   // Without O_NONBLOCK, opening a pipe waits for its writer.

@@ -1,6 +1,6 @@
 /**
- * A binary heap of things that become due, each at most once; equal due times come out in the order in which they were
- * set.
+ * A binary heap of items that become due, each at most once. Items of the same moment come out in the order in which
+ * they were set.
  */
 
 /** What the heap keeps in each item; only the heap writes it. */

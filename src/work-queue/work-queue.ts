@@ -1,12 +1,12 @@
 /**
- * The work queue: level-triggered and de-duplicating. A key says "look at this object again", so adding it twice before
- * it is looked at means once, and adding it while it is looked at means once more afterwards. A key has at most one
- * moment that it waits for (of `addAfter`, a requeue or a backoff): the earliest asked for. Whoever looks early asks
- * again for the later one if it still matters. `add` does not cancel the wait: once too often is better than once too
- * few.
+ * The work queue: level-triggered and de-duplicating.
+ * - A key that is added twice before it is processed is processed once. One that is added while it is processed is
+ *   processed once more afterwards.
+ * - A key waits for at most one moment (of `addAfter`, a requeue or a backoff): the earliest. A processor that runs early
+ *   asks for the later moment again if it still matters. `add` does not cancel the wait: once too often does no harm.
  *
- * Memory: one entry of about 160 bytes (measured; the key itself comes on top) per key that is queued, waiting, being
- * processed, or failing; a key that succeeded leaves nothing.
+ * Memory: one entry of about 160 bytes (measured, without the key) per key that is queued, waiting, being processed or
+ * failing. A key that succeeded leaves nothing.
  */
 import { assert, assertNever } from "../util/assert.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
@@ -19,7 +19,7 @@ export type Outcome =
    * Success: the backoff is forgotten. With `requeueAfterMs` (0 when negative) the key comes again, as by `addAfter`.
    */
   | { readonly kind: "done"; readonly requeueAfterMs?: number }
-  /** Somebody else wrote first: again soon, without counting as a failure. */
+  /** Another writer was first: again soon, without counting as a failure. */
   | { readonly kind: "conflict" }
   /** Again after the backoff of the key. */
   | { readonly kind: "failed"; readonly error: unknown };

@@ -1,13 +1,13 @@
 /**
- * What an aggregator remembers of its own writes to one PodProtector (design 2.4, 2.5). Lost on a restart, which makes
- * things later, never wrong.
+ * What an aggregator remembers of its own writes to one PodProtector (docs/accounting.md#first-counts,
+ * docs/accounting.md#restores). It is lost on a restart, which makes counts late, never wrong.
  */
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Aggregation } from "../../api/v1alpha1/pod-protector.ts";
 import { type MonotonicMs } from "../../util/clock.ts";
 import { type PodCounts } from "./pod-counts.ts";
 
-/** Counts of ours: none of them is left out. */
+/** Counts of this program: none is left out. */
 export type OwnAggregation = Aggregation & PodCounts;
 
 export class CellMemory {
@@ -18,9 +18,9 @@ export class CellMemory {
   #obsoleteVersion: ResourceVersion | undefined;
 
   /**
-   * The recorded aggregation as it has to be read: when a Go component's write stripped the extensions from exactly the
-   * counts that we wrote, they are put back; when its version belongs to a former worker history, the version is taken
-   * away.
+   * The recorded aggregation as it has to be read:
+   * - When a Go component's write dropped the extensions from exactly the counts that we wrote, they are restored.
+   * - When its version belongs to a former worker history, it is left out.
    */
   effective(recorded: Aggregation | undefined): Aggregation | undefined {
     if (recorded === undefined) return undefined;
@@ -44,8 +44,8 @@ export class CellMemory {
   }
 
   /**
-   * Looks at a state that is certainly newer than our last write (a live GET, or an event above it). When its recorded
-   * version is below what we wrote, the core was restored from an older state, or another aggregator has recounted.
+   * Looks at a state that is certainly newer than our last write (a live GET, or an event above it). Returns true when
+   * its recorded version is below what we wrote and not that of a recount: the core was restored.
    */
   checkRestored(recorded: Aggregation | undefined, nowMs: MonotonicMs): boolean {
     const own = this.#written?.resourceVersion;
@@ -57,7 +57,7 @@ export class CellMemory {
   }
 
   /**
-   * The core was restored: counts are written again only after a settle window and a barrier, and then unconditionally.
+   * The core was restored. Counts are written again only after a settle window and a barrier, and then unconditionally.
    */
   restored(nowMs: MonotonicMs): void {
     this.#restoredSinceMs ??= nowMs;
@@ -67,7 +67,7 @@ export class CellMemory {
     return this.#restoredSinceMs;
   }
 
-  /** The worker's history was reset: versions up to now mean nothing any more, and the next counts are first counts. */
+  /** The worker's history was reset: versions up to now are meaningless, and the next counts are first counts. */
   workerReset(recorded: Aggregation | undefined): void {
     this.#obsoleteVersion = recorded?.resourceVersion;
     this.#written = undefined;
@@ -75,8 +75,8 @@ export class CellMemory {
   }
 
   /**
-   * Since when first counts of this spec have been wanted over this recorded state. Other counts mean that another
-   * aggregator wrote meanwhile, and the snapshot has to be newer than that as well.
+   * Since when first counts of this spec have been wanted over this recorded state. When other counts are recorded,
+   * another aggregator has written meanwhile, and the snapshot has to be newer than that, too.
    */
   firstCountsSince(countedSpec: string, nowMs: MonotonicMs, recorded?: Aggregation): MonotonicMs {
     const state = JSON.stringify([countedSpec, recorded]);
@@ -90,8 +90,8 @@ export class CellMemory {
 }
 
 /**
- * True when `recorded` is `own` without the extension fields. Equal counts at another event time are another
- * aggregator's.
+ * True when `recorded` is `own` without the extension fields. Equal counts with another event time come from another
+ * aggregator.
  */
 function isStrippedFrom(recorded: Aggregation, own: OwnAggregation): boolean {
   return (

@@ -1,10 +1,10 @@
 /**
- * What the aggregator of a cell writes into one PodProtector, and when it must not (design 2.4).
+ * What the aggregator of a cell writes into one PodProtector, and when it must not (docs/accounting.md#counts).
  *
- * - Nobody writes counts from an older snapshot than the recorded one: this stops a deposed leader and a lagging API
- *   server.
- * - First counts (no recorded version, or another countedSpec) need a snapshot that has passed a LIST barrier sent
- *   after that was seen.
+ * - Counts are never written from an older snapshot than the recorded one. This stops a deposed leader and a lagging API
+ *   server (docs/accounting.md#stale-writers).
+ * - First counts (no recorded version, or another countedSpec) need a snapshot that has passed a LIST barrier which was
+ *   sent after that was seen (docs/accounting.md#first-counts).
  * - Version and time alone cause no write; counts, settled buckets and newly countable pods do.
  */
 import { epochMicrosOf, formatMicroTime } from "../../api/micro-time.ts";
@@ -104,7 +104,7 @@ function cellOf(
   const now = formatMicroTime(input.now);
   const seen = input.lastEventTime === undefined ? undefined : formatMicroTime(input.lastEventTime);
   const before = recorded?.lastEventTime;
-  // A recorded time of the future was a mistake of somebody (a clock that was fast); nothing would ever be newer.
+  // A recorded time in the future comes from a clock that was fast. No event would be newer for a long time.
   const isBeforeUsable = before !== undefined && before <= now;
   const covered = isBeforeUsable && (seen === undefined || seen <= before) ? before : seen;
   const recountedAt = isRecount ? now : recorded?.recountedAt;

@@ -1,13 +1,13 @@
 /**
- * A short name for "what was counted" (design 2.4): the PodProtector's UID, the canonical text of the counting selector
- * and minReadySeconds. When it differs from the object's, the counts belong to another question and are treated as not
- * there yet.
+ * A short name for what was counted (docs/accounting.md#counts): the PodProtector's UID, the canonical text of the
+ * counting selector and minReadySeconds. Counts with another one than the object's answer another question, so they are
+ * treated as absent.
  */
 import { hash } from "node:crypto";
 
 /**
- * 48 bits: enough to tell the few specs that one object ever has apart; nobody gains by forging it (status writers are
- * trusted).
+ * 48 bits: enough to tell the few specs of one object apart. Forging it gains nothing, because status writers are
+ * trusted.
  */
 const hexDigits = 12;
 

@@ -1,6 +1,7 @@
 /**
- * By which property a pod is judged and counted. A pod that is terminating or that has finished (Failed, Succeeded)
- * meets no criterion. Source: upstream sections 3.3 and 4.2; Kubernetes' podutil.IsPodAvailable for availability.
+ * The property by which a pod is judged and counted. A pod that is terminating or that has finished (Failed, Succeeded)
+ * meets no criterion. Source: upstream, except for the criterion Initialized (docs/compatibility.md#extensions);
+ * Kubernetes' podutil.IsPodAvailable for availability.
  */
 import { type PodRecord } from "../../api/pod.ts";
 import { type Aggregation } from "../../api/v1alpha1/pod-protector.ts";

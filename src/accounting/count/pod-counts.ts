@@ -1,4 +1,4 @@
-/** Counting the pods of one cell for one PodProtector. */
+/** Counts the pods of one cell for one PodProtector. */
 import { type PodRecord } from "../../api/pod.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { availableFrom } from "./health-criterion.ts";

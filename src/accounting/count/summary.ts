@@ -1,5 +1,6 @@
 /**
- * status.summary: sums over all cells. Source: upstream section 3.6, with the counters of compacted buckets in full.
+ * status.summary: sums over all cells. Source: upstream, with the counters of compacted buckets in full
+ * (docs/compatibility.md#upstream-defects).
  */
 import { epochMicrosOf } from "../../api/micro-time.ts";
 import { type CellStatus, type Summary } from "../../api/v1alpha1/pod-protector.ts";

@@ -1,5 +1,6 @@
 /**
- * The kinds of admission-history buckets and their weight. Every other file asks here instead of looking at the fields.
+ * The kinds of buckets of the admission history, and their weight (docs/accounting.md#what-is-recorded). Other files ask
+ * here instead of looking at the fields.
  */
 import { type ResourceVersion } from "../../api/resource-version.ts";
 import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
@@ -10,17 +11,17 @@ export type BucketKind =
   | { readonly kind: "single"; readonly podUID: string; readonly version: ResourceVersion | undefined }
   /** Several versioned DELETEs; `version` is the highest of them. */
   | { readonly kind: "packed"; readonly digests: PackedDigests; readonly version: ResourceVersion }
-  /** Compacted by a Go component, or malformed: the pods are unknown, only the number is known. */
+  /** Compacted by a Go component, or malformed: only the number of pods is known. */
   | { readonly kind: "anonymous"; readonly counter: number };
 
 /**
- * Classifies a bucket. A bucket that fits no kind is anonymous, so that it keeps its weight until the slowest rule
- * settles it.
+ * Classifies a bucket. One that fits no other kind is anonymous: it keeps its weight until the slowest rule settles it.
+ * Invariant: no bucket, however malformed, weighs less than 1.
  */
 export function bucketKind(bucket: Bucket): BucketKind {
   const { podResourceVersion: version } = bucket;
   const weight = bucketWeight(bucket);
-  // A pod is admitted once: a name with a larger counter says nothing of the other pods.
+  // A pod is admitted once. With a larger counter the other pods are unknown.
   if (bucket.podUID !== undefined && bucket.podUID !== "" && weight === 1)
     return { kind: "single", podUID: bucket.podUID, version };
   if (bucket.podUIDDigests !== undefined && version !== undefined) {
@@ -30,7 +31,7 @@ export function bucketKind(bucket: Bucket): BucketKind {
   return { kind: "anonymous", counter: weight };
 }
 
-/** How many admissions the bucket stands for: its counter, at least 1. */
+/** The number of admissions in the bucket: its counter, at least 1. */
 export function bucketWeight(bucket: Bucket): number {
   return Math.max(1, bucket.counter ?? 1);
 }

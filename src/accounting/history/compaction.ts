@@ -1,9 +1,11 @@
 /**
- * Lossless compaction of a cell's admission history (design 2.2). Status writes cost by the number of buckets more than
- * by bytes, so once a cell has more than compactThreshold buckets, the oldest versioned DELETE buckets are packed into
- * one: the counters are summed, the time span and the highest version are kept, and each pod stays findable by its
- * digest. Buckets without a version (evictions, Go webhooks) and anonymous ones are never packed, because they settle
- * by another rule.
+ * Lossless compaction of a cell's admission history (docs/accounting.md#packing). The cost of a status write depends on
+ * the number of buckets more than on bytes. So once a cell has more than compactThreshold buckets, its oldest buckets
+ * with a version are packed into one.
+ *
+ * Invariants: the weight of the history does not change, each pod stays findable by its digest, and the version of the
+ * packed bucket is not below that of any bucket in it. Buckets without a version (evictions, Go webhooks) and anonymous
+ * ones are never packed, because they settle by another rule.
  */
 import { newerResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
@@ -11,17 +13,17 @@ import { bucketKind } from "./bucket.ts";
 import { digestOfUID, packDigests, type PackedDigests } from "./uid-digest.ts";
 
 /**
- * Share of compactThreshold that stays as single buckets after a packing: packing one bucket per admission would
- * rewrite the packed text each time, and 20 singles beside 2,000 digests were measured as cheap (design 2.2).
+ * Share of compactThreshold that stays as single buckets after a packing. Without it every admission would rewrite the
+ * packed text. 20 single buckets beside 2,000 digests are cheap (docs/decisions/0009-packing.md).
  */
 const singlesKept = 1 / 5;
 
 /**
  * Returns the same list when it has at most `compactThreshold` buckets (values below 1 mean 1) or nothing can be
  * packed.
- * @param takenOut UIDs of pods that this very write takes out of a packed bucket. They stay single for now: packed
- *        again at once, the repeated review would be invisible to the aggregator, and a fence from before it would seem
- *        to prove the deletion dead.
+ * @param takenOut UIDs of pods that this very write takes out of a packed bucket. They stay single for now: if they were
+ *        packed again at once, the aggregator would not see the repeated review, and an older fence would seem to
+ *        prove that the deletion is dead.
  */
 export function compact(
   buckets: readonly Bucket[],

@@ -11,7 +11,7 @@ export interface HistoryConfig {
 }
 
 /**
- * Absent fields take the default; values that make no sense (below 0, threshold below 1) take the nearest that does.
+ * Absent fields take the default. Values out of range (below 0, a threshold below 1) take the nearest valid one.
  */
 export function historyConfigOf(own: AdmissionHistoryConfig | undefined, defaults: HistoryConfig): HistoryConfig {
   return {

@@ -1,7 +1,7 @@
 /**
- * Recording an admission in a cell's buckets (design 2.2): one bucket per pod UID; a repeated review refreshes it; a
- * packed pod is taken out and becomes a single bucket again; a bucket without a version never gains one, and an
- * eviction removes it.
+ * Records an admission in a cell's buckets (docs/accounting.md#what-is-recorded). Invariants:
+ * - A pod UID holds at most one bucket of the cell. A repeated review refreshes it; a packed pod becomes single again.
+ * - The version of a bucket never goes down, and a bucket without a version never gains one. An eviction removes it.
  */
 import { formatMicroTime } from "../../api/micro-time.ts";
 import { type PodRecord } from "../../api/pod.ts";
@@ -14,12 +14,12 @@ import { digestOfUID } from "./uid-digest.ts";
 
 /**
  * Most DELETEs in one cell's history, packed and single: 2,000 digests are 21 kB of status, measured at 50 writes/s
- * (design 2.2).
+ * (docs/accounting.md#packing).
  */
 const deletesPerCellMax = 2000;
 /**
- * Most evictions in one cell's history. They cannot be packed, and 700 single buckets already hold a status to 24
- * writes/s (design 2.2); evictions of a drain come a node at a time, 110 pods by Kubernetes' default.
+ * Most evictions in one cell's history. They cannot be packed, and 700 single buckets already limit a status to 24
+ * writes/s (docs/accounting.md#packing). A drain evicts one node after the other, 110 pods by Kubernetes' default.
  */
 const evictionsPerCellMax = 700;
 
@@ -54,7 +54,7 @@ export function record(buckets: readonly Bucket[], deletion: PodDeletion, contex
   let hasVersion = operation === "delete";
   let version: ResourceVersion | undefined = pod.resourceVersion;
   for (const bucket of buckets) {
-    // Nearly all of them: one that names another pod, or none.
+    // Nearly all buckets name another pod, or none.
     if (bucket.podUID !== pod.uid && bucket.podUIDDigests === undefined) {
       others.push(bucket);
       continue;
@@ -63,13 +63,13 @@ export function record(buckets: readonly Bucket[], deletion: PodDeletion, contex
     if (kind.kind === "single" && kind.podUID === pod.uid) {
       isRepeated = true;
       if (kind.version === undefined) hasVersion = false;
-      // A refresh must show even on a clock that stands still or was set back, because it starts the waits again.
+      // A refresh starts the waits of settlement again, so it must be visible even on a clock that stands still.
       if (bucket.startTime === startTime) startTime = formatMicroTime((context.now + 1) as EpochMicros);
       version = newerResourceVersion(version, kind.version);
     } else if (kind.kind === "packed" && kind.digests.has(digest)) {
       isRepeated = true;
       isTakenOut = true;
-      // Which version this pod was admitted at is no longer known, only that it is not above the bucket's.
+      // The version of this pod's admission is no longer known, only that it is not above the bucket's.
       version = newerResourceVersion(version, kind.version);
       const rest = withoutDigests(bucket, kind.digests, new Set([digest]));
       if (rest !== undefined) others.push(rest);

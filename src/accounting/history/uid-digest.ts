@@ -1,6 +1,7 @@
 /**
- * 64-bit digests of pod UIDs, packed into one base64 text (design 2.2). With 2,000 digests in a cell of a million pods
- * the chance of any collision is 2,000 * 10^6 / 2^64, about 10^-10; a collision could settle one bucket early.
+ * 64-bit digests of pod UIDs, packed into one base64 text (docs/accounting.md#packing). With 2,000 digests in a cell of
+ * a million pods the chance of any collision is 2,000 * 10^6 / 2^64, about 10^-10. A collision could settle one bucket
+ * early.
  */
 import { hash } from "node:crypto";
 
@@ -8,8 +9,7 @@ const digestBytes = 8;
 const digestHexDigits = digestBytes * 2;
 
 /**
- * A packed text that was checked but not taken apart: a batch of reviews asks each of its pods whether it is among
- * 2,000 digests.
+ * A packed text that was validated but not split: a batch of reviews looks up each of its pods among 2,000 digests.
  */
 export interface PackedDigests {
   readonly size: number;
@@ -26,14 +26,14 @@ export function digestOfUID(podUID: string): string {
 /** The digests in a packed text; undefined when it is not base64 of whole digests, or empty. */
 export function unpackDigests(packed: string): PackedDigests | undefined {
   const bytes = Buffer.from(packed, "base64");
-  // Buffer skips what is not base64, so the text is compared with its re-encoding.
+  // Buffer ignores what is not base64, so the text is compared with its re-encoding.
   if (bytes.length === 0 || bytes.length % digestBytes !== 0 || bytes.toString("base64") !== packed) return undefined;
   return {
     size: bytes.length / digestBytes,
     has(digest) {
       const wanted = Buffer.from(digest, "hex");
       let at = bytes.indexOf(wanted);
-      // The same bytes across the border of two digests are no digest.
+      // The same bytes across the boundary of two digests are not a digest.
       while (at >= 0 && at % digestBytes !== 0) at = bytes.indexOf(wanted, at + 1);
       return at >= 0;
     },

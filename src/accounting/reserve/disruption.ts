@@ -1,5 +1,6 @@
 /**
- * What a requested deletion means for one PodProtector that counts the pod (design 2.2): nothing, a record, or quota.
+ * What a requested deletion needs from one PodProtector that counts the pod: nothing, a record, or quota
+ * (docs/accounting.md#what-is-recorded).
  */
 import { epochMicrosOf, type MicroTime } from "../../api/micro-time.ts";
 import { type EpochMicros } from "../../util/clock.ts";
@@ -17,15 +18,15 @@ export interface Disruption extends PodDeletion {
 
 export type Need =
   /**
-   * Not recorded and needs nothing: a DELETE of a pod that only a new version could make count; it would be reviewed
-   * again.
+   * Needs nothing and is not recorded: a DELETE of a pod that could meet its criterion only at a new version, at which
+   * it would be reviewed again.
    */
   | "nothing"
   /** Allowed and recorded if possible: forced, or counted but not protected. */
   | "record-best-effort"
   /**
-   * Needs no quota, but is allowed only with a record: too young, or the eviction of a pod that does not meet its
-   * criterion.
+   * Needs no quota, but is allowed only with a record: a pod that is too young, or the eviction of one that does not
+   * meet its criterion.
    */
   | "record"
   /** Needs quota. */
@@ -33,11 +34,11 @@ export type Need =
 
 /**
  * Decides what the disruption needs.
- * @param countedAt the aggregator's clock when the cell was counted; undefined when a Go aggregator counted, or nobody
- *        yet
+ * @param countedAt the aggregator's clock when the cell was counted; undefined when there are no counts, or those of a
+ *        Go aggregator
  * @param now this process's wall clock
  *
- * A pod is too young only by the data *and* by our clock: one slow or fast clock alone lends no quota.
+ * A pod is too young only if both clocks say so: one slow or fast clock alone gives no quota away.
  */
 export function needOf(
   disruption: Disruption,

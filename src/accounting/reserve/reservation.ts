@@ -1,10 +1,12 @@
 /**
- * Reservation (design 2.5): judges disruptions against one PodProtector and records the admitted ones.
+ * Reservation: judges disruptions against one PodProtector and records the admitted ones
+ * (docs/accounting.md#reservation).
  *
- * The rule. estimated = sum over cells of the counted pods - sum of the weights of all unsettled buckets. A disruption
- * that needs quota is admitted iff the estimate *after the write* is at least minAvailable; a pod that already holds a
- * bucket adds no weight but is judged by the same rule. The caller makes the result true by one compare-and-swap status
- * write; without it nothing is admitted.
+ * estimated = the counted pods of all cells - the weights of all unsettled buckets
+ *
+ * Invariant: a disruption that needs quota is admitted only if the estimate *after the write* is at least minAvailable.
+ * A pod that already holds a bucket adds no weight, but is judged by the same rule. The caller makes the result true by
+ * one compare-and-swap of the status; without it nothing is admitted.
  */
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import {
@@ -29,7 +31,7 @@ export interface ReservationContext {
   readonly countedSpec: string;
   /** Write podName into new buckets of this cell. */
   readonly requiresPodName: (cellID: string) => boolean;
-  /** After a restore of the core: counts of a cell at or below this worker version are not there (design 2.5). */
+  /** After a restore of the core: counts of a cell at or below this worker version are not there (docs/accounting.md#restores). */
   readonly countsLostUpTo: ReadonlyMap<string, ResourceVersion>;
 }
 
@@ -57,7 +59,7 @@ export type Verdict =
       readonly isRecorded: boolean;
       readonly isRepeated: boolean;
     }
-  /** Fewer pods than required even when everything unconfirmed turns out unused. */
+  /** Fewer pods than required, even if all unconfirmed admissions turn out to be unused. */
   | { readonly kind: "rejected"; readonly figures: QuotaFigures }
   /**
    * May be admitted once earlier admissions are confirmed: "unconfirmed" (quota), "lag-limit" (maxConcurrentLag),
@@ -68,22 +70,21 @@ export type Verdict =
       readonly cause: "unconfirmed" | "lag-limit" | "full-buffer";
       readonly figures: QuotaFigures;
     }
-  /** The cell's counts are not there (yet), or answer another spec. */
+  /** The cell has no counts (yet), or those of another spec. */
   | { readonly kind: "counts-pending"; readonly figures: QuotaFigures };
 
 export interface Reservation {
   /** One verdict for each disruption, in the order given. */
   readonly verdicts: readonly Verdict[];
   /**
-   * The status to write; undefined when nothing was recorded. Made when it is first asked for: most reservations only
-   * look at the verdicts.
+   * The status to write; undefined when nothing was recorded. Made when it is first read: most callers only look at the
+   * verdicts.
    */
   readonly status: PodProtectorStatus | undefined;
 }
 
 /**
- * Judges `disruptions` in the order given (the caller puts first who shall win when quota is short). Pure; changes
- * nothing.
+ * Judges `disruptions` in the order given: the first ones win when quota is short. Pure; changes nothing.
  */
 export function reserve(
   protector: PodProtector,
@@ -129,7 +130,7 @@ function statusWith(
 }
 
 /**
- * True when the counts of the cell exist, answer the present spec and are newer than what a core restore made doubtful.
+ * True when the cell has counts, of the present spec, and newer than those that a restore of the core made doubtful.
  */
 export function areCountsThere(
   cell: CellStatus | undefined,

@@ -1,10 +1,10 @@
 /**
- * What is known of the fences of a cell's pods (design 2.3). A fence is a patch that moves a pod to a new version,
- * after which a DELETE that was admitted at an older version can no longer commit: the API server reviews it again.
- * This file only remembers and decides when to send; sending is the aggregator's.
+ * The fences of a cell's pods (docs/accounting.md#fences). A fence is a patch that moves a pod to a new version. A DELETE
+ * that was admitted at an older version can then no longer commit: the API server reviews it again. This file remembers
+ * fences and decides when to send one; src/aggregator/fencer.ts sends it.
  *
- * One entry per pod UID, for all PodProtectors. Repeats of one pod double from the fence delay up to the settle window,
- * so that a deletion that another policy refuses for ever does not become a patch every ten seconds for ever.
+ * One entry per pod UID, for all PodProtectors. The distance between two fences of a pod doubles from the fence delay up
+ * to the settle window: a deletion that another policy refuses forever must not become a patch every ten seconds.
  */
 import { type ResourceVersion } from "../../api/resource-version.ts";
 import { later, longAgo, type MonotonicMs } from "../../util/clock.ts";
@@ -26,8 +26,8 @@ interface Entry {
 }
 
 /**
- * Entries kept at most; each is about 200 bytes. More open buckets than this cannot exist in 50 protectors with full
- * histories; beyond it, further pods settle by the window.
+ * Most entries; each takes about 200 bytes. 50 PodProtectors with full histories have as many buckets. Beyond it, further
+ * pods settle by the window.
  */
 const entriesMax = 100_000;
 
@@ -36,7 +36,7 @@ export class FenceRegistry {
   readonly #repeatMinMs: number;
   readonly #repeatMaxMs: number;
 
-  /** @param settlementFenceDelayMs first wait before a pod is fenced again; @param settleWindowMs longest such wait */
+  /** `settlementFenceDelayMs`: first wait before a pod is fenced again. `settleWindowMs`: longest such wait. */
   constructor(settlementFenceDelayMs: number, settleWindowMs: number) {
     this.#repeatMinMs = settlementFenceDelayMs;
     this.#repeatMaxMs = Math.max(settlementFenceDelayMs, settleWindowMs);
@@ -54,8 +54,8 @@ export class FenceRegistry {
   }
 
   /**
-   * When the pod may be fenced (again): a moment at or before `nowMs` = now; undefined while a patch is in flight or
-   * forbidden.
+   * When the pod may be fenced (again), which may be in the past. Undefined while a patch is in flight, and when fencing
+   * the pod is forbidden.
    */
   nextSendMs(podUID: string): MonotonicMs | undefined {
     const entry = this.#entries.get(podUID);
@@ -89,7 +89,7 @@ export class FenceRegistry {
   }
 
   /**
-   * No usable answer (lost, 5xx, or 404/422: the pod was replaced, which the snapshot will show). It proves nothing.
+   * No valid answer: lost, 5xx, or 404/422 (the pod was replaced, which the snapshot will show). It proves nothing.
    */
   failed(podUID: string): void {
     const entry = this.#entries.get(podUID);
@@ -104,7 +104,7 @@ export class FenceRegistry {
     entry.isForbidden = true;
   }
 
-  /** Forgets pods that were not fenced for `idleMs`; call now and then. A forbidden pod is tried again after that. */
+  /** Forgets pods that were not fenced for `idleMs`, forbidden ones included. To be called from time to time. */
   prune(nowMs: MonotonicMs, idleMs: number): void {
     for (const [podUID, entry] of this.#entries) {
       if (!entry.isInFlight && nowMs - entry.lastUsedMs > idleMs) this.#entries.delete(podUID);

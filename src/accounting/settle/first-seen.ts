@@ -1,11 +1,11 @@
 /**
- * When this aggregator first saw each bucket of one cell of one PodProtector, on its own monotonic clock (design 2.3,
- * "seen").
- *
- * A wait starts again whenever startTime or podResourceVersion of a single bucket changes, when a pod moves between a
- * single and a packed bucket, after a restart, and, for packed and anonymous pods, after a gap in the watch of
- * PodProtectors (a packed pod may have been taken out, admitted again and packed again unseen; an anonymous one may
- * have left and another come in its place).
+ * When this aggregator first saw each bucket of one cell of one PodProtector, on its own monotonic clock
+ * (docs/accounting.md#settlement). A wait starts again:
+ * - when startTime or podResourceVersion of a single bucket changes,
+ * - when a pod moves between a single and a packed bucket,
+ * - after a restart of the process,
+ * - for packed and anonymous pods, after a gap in the watch of PodProtectors. Unseen, a packed pod may have been taken
+ *   out, admitted again and packed again, and an anonymous one may have been replaced by another.
  */
 import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
 import { later, type MonotonicMs } from "../../util/clock.ts";
@@ -31,9 +31,9 @@ interface Sample {
 }
 
 /**
- * Samples of the anonymous number kept at most; beyond it the two oldest become one with the smaller count at the later
- * time, which only makes settlement later. Go webhooks write at most a few times a second and object: 1,024 covers a
- * settle window.
+ * Most samples of the anonymous number. Beyond it the two oldest become one, with the smaller count at the later time,
+ * which only makes settlement later. Go webhooks write an object at most a few times a second, so 1,024 covers a settle
+ * window.
  */
 const samplesMax = 1024;
 
@@ -98,7 +98,7 @@ export class FirstSeen {
     return this.#packed.get(digest) ?? unseen;
   }
 
-  /** Since when the snapshot could be compared with this bucket; the first call says now. */
+  /** Since when the snapshot could be compared with this bucket; the first call sets it to now. */
   comparableSinceMs(seen: Seen, nowMs: MonotonicMs): MonotonicMs {
     if (seen === unseen) return nowMs;
     seen.comparableSinceMs ??= nowMs;
@@ -126,7 +126,10 @@ export class FirstSeen {
     return minimum;
   }
 
-  /** The earliest moment at which a barrier may be sent that settles more than one sent at `barrierSentAtMs` did. */
+  /**
+   * The earliest moment at which a barrier may be sent that settles more than one sent at `barrierSentAtMs` did. There
+   * must be anonymous admissions.
+   */
   anonymousRipeAtMs(settleWindowMs: number, barrierSentAtMs: MonotonicMs): MonotonicMs {
     const next = this.#samples.find((sample) => sample.atMs + settleWindowMs > barrierSentAtMs) ?? this.#samples.at(-1);
     assert(next !== undefined, "there are anonymous admissions");
@@ -154,5 +157,5 @@ export class FirstSeen {
   }
 }
 
-/** A bucket that was never observed has waited for nothing. */
+/** A bucket that was never observed has not waited at all. */
 const unseen: Seen = Object.freeze({ sinceMs: Infinity as MonotonicMs });

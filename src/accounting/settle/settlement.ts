@@ -1,11 +1,13 @@
 /**
- * Settlement (design 2.3): when an admitted deletion stops counting against the quota.
+ * Settlement: when an admitted deletion stops counting against the quota. docs/accounting.md#settlement has the table;
+ * `judgePod` and `settleAnonymous` are its rows.
  *
- * A bucket is dropped only when the deletion has become visible in the counted snapshot, or can no longer commit. Which
- * observation proves that is the table in design 2.3; `settleSingle`, `settlePacked` and `settleAnonymous` are its
- * rows. No clocks of two machines are compared: waits are measured on this aggregator's own monotonic clock from the
- * moment it first saw the bucket, and start again when the bucket changes or the process restarts. Late, never wrong.
- * Every result is valid only against the buckets as read: it must be written with a compare-and-swap.
+ * Invariants:
+ * - A bucket is dropped only when its deletion is visible in the counted snapshot, or can no longer commit.
+ * - No clocks of two machines are compared. Waits are measured on this aggregator's own monotonic clock from the moment
+ *   when it first saw the bucket, and start again when the bucket changes or the process restarts. This makes settlement
+ *   late, never wrong.
+ * - A result is valid only for the buckets as they were read: it must be written with a compare-and-swap.
  */
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
@@ -27,8 +29,8 @@ export interface Snapshot {
   /** Everything up to this version is included. */
   readonly version: ResourceVersion;
   /**
-   * Monotonic time at which the newest LIST barrier that this snapshot has passed was *sent*: everything committed
-   * before that moment is included. -Infinity when none was passed.
+   * When the newest LIST barrier that this snapshot has passed was *sent*: everything committed before that moment is
+   * included. `longAgo` when none was passed.
    */
   readonly barrierSentAtMs: MonotonicMs;
   find(podUID: string): SnapshotPod | undefined;
@@ -40,8 +42,8 @@ export interface SettlementConfig {
   /** How long a pod must stay alive at an admitted version before it is fenced. */
   readonly settlementFenceDelayMs: number;
   /**
-   * How long a bucket without a version must have been seen before a LIST barrier settles it. Longer than any request
-   * lives.
+   * How long a bucket without a version must have been seen before a LIST barrier settles it. Longer than the longest
+   * request.
    */
   readonly settleWindowMs: number;
 }
@@ -55,9 +57,9 @@ export interface Settlement {
   readonly settled: ReadonlyMap<SettleReason, number>;
   /** Pods that should be fenced now. */
   readonly fence: readonly string[];
-  /** A LIST barrier sent after this monotonic moment (which may lie in the future) would let something settle. */
+  /** A LIST barrier sent after this moment (which may be in the future) would let something settle. */
   readonly barrierFromMs: MonotonicMs | undefined;
-  /** Look again at this monotonic moment, because something changes by the passing of time alone. */
+  /** Look again at this moment: something changes with time alone. */
   readonly wakeAtMs: MonotonicMs | undefined;
 }
 
@@ -70,7 +72,7 @@ export interface SettlementInput {
   readonly nowMs: MonotonicMs;
 }
 
-/** Judges every bucket of one cell of one PodProtector. `firstSeen` must have observed exactly these buckets. */
+/** Judges every bucket of one cell of one PodProtector. `firstSeen` must have observed this very list last. */
 export function settle(input: SettlementInput): Settlement {
   assert(input.firstSeen.hasObserved(input.buckets), "the buckets to settle were observed last");
   const kept: Bucket[] = [];
@@ -84,10 +86,10 @@ export function settle(input: SettlementInput): Settlement {
   const note = (wait: Wait): void => {
     if (wait.fence !== undefined) fence.add(wait.fence);
     barrierFromMs = earlierOf(barrierFromMs, wait.barrierFromMs);
-    // A moment that has passed is waited for by something else (a barrier, an event), not by time.
+    // Past wake-ups are dropped: a barrier or an event will wake this cell.
     if (wait.wakeAtMs !== undefined && wait.wakeAtMs > input.nowMs) wakeAtMs = earlierOf(wakeAtMs, wait.wakeAtMs);
   };
-  // Anonymous admissions of a cell are one number, because Go may merge them at any time.
+  // Anonymous admissions of a cell are one number, because a Go component may merge them at any time.
   let anonymousDue = settleAnonymous(input, note);
 
   for (const bucket of input.buckets) {
@@ -154,8 +156,8 @@ function judgePod(
 
   if (pod === undefined) {
     if (reached || barrierPassed) return { kind: "settled", reason: "gone" };
-    // With a version the watch usually gets there by itself; a forged or foreign version never would, so a barrier is
-    // asked for later.
+    // With a version the watch usually gets there by itself. It never reaches a forged or foreign version, so a barrier
+    // is asked for after the fence delay.
     const barrierFromMs = version === undefined ? seen.sinceMs : later(seen.sinceMs, config.settlementFenceDelayMs);
     return { kind: "wait", barrierFromMs, wakeAtMs: barrierFromMs };
   }
@@ -179,7 +181,7 @@ function judgePod(
   }
   const comparedMs = later(input.firstSeen.comparableSinceMs(seen, nowMs), config.settlementFenceDelayMs);
   const nextSendMs = input.fences.nextSendMs(pod.uid);
-  // A fence is on its way; its answer will wake the cell.
+  // A fence is in flight; its answer will wake the cell.
   if (nextSendMs === undefined) return { kind: "wait" };
   const dueMs = laterOf(comparedMs, nextSendMs);
   if (dueMs <= nowMs) return { kind: "wait", fence: pod.uid };
@@ -193,8 +195,7 @@ function judgeByWindow(input: SettlementInput, seen: Seen): PodJudgement {
 }
 
 /**
- * How many anonymous admissions are due: their smallest number during the settle window before a passed barrier, and
- * since.
+ * How many anonymous admissions are due: their smallest number since one settle window before a passed barrier.
  */
 function settleAnonymous(input: SettlementInput, note: (wait: Wait) => void): number {
   const { firstSeen, config, snapshot } = input;

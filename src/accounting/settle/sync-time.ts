@@ -2,11 +2,14 @@
  * How the aggregator knows that an admitted deletion is part of the counts, and how far the watch has come
  * (`lastEventTime`).
  *
- * `observed` is settlement.ts. The others are upstream's way: an admission is forgotten once the time of the newest
- * event passes the time of its bucket. They compare clocks of several machines and know nothing of the pod itself, so
- * they can break the floor: `clock` under any lag of the watch, all of them when a deletion commits after the bucket's
- * time has passed. A relist brings only what has changed meanwhile, as events; nothing is resynced, and bookmarks and
- * barriers move no time.
+ * `observed` is settlement.ts. The others are upstream's algorithms (docs/accounting.md#observed-time): an admission is
+ * forgotten once the time of the newest event is past the time of its bucket. They compare clocks of several machines
+ * and do not look at the pod, so they can break the floor:
+ * - `clock` whenever the watch lags,
+ * - all of them when a deletion commits after the bucket's time has passed.
+ *
+ * A relist delivers only what has changed meanwhile, as events. Nothing is resynced; bookmarks and barriers do not move
+ * the time.
  */
 import {
   annotationTimeReader,
@@ -33,7 +36,7 @@ export interface PodEvent {
 }
 
 /**
- * Each `of…` gives the moment up to which the cell's watch has come, as this algorithm sees it; undefined = nothing
+ * Each `of…` gives the moment up to which the cell's watch has advanced, as this algorithm sees it; undefined = nothing
  * new.
  */
 export interface SyncTime {
@@ -66,7 +69,7 @@ export function createSyncTime(algorithm: SyncTimeAlgorithm): SyncTime {
   }
 }
 
-/** Its time is only for people and for upstream's readers. */
+/** Its time is only informational, for people and upstream's readers. */
 const observed: SyncTime = {
   readEventTime: readManagedFieldsTime,
   ofEvent: ({ type, object }) => (type === "deleted" ? undefined : object.eventTime),
@@ -87,7 +90,7 @@ function byTime(readEventTime: ReadEventTime): SyncTime {
 
 /**
  * Drops each bucket whose last admission is before `lastEventTime`; at the same time it stays, as in upstream. A bucket
- * with a malformed time stays for ever (the CRD admits none).
+ * with a malformed time stays forever (the CRD allows none).
  */
 export function settleByTime(buckets: readonly Bucket[], lastEventTime: EpochMicros | undefined): Settlement {
   const kept: Bucket[] = [];

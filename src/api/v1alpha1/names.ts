@@ -20,7 +20,7 @@ export const sourceLabels = {
 
 export const labels = {
   /**
-   * Extension. Namespace in the core: whether the webhook admits by the last known quota while the core takes no
+   * Extension. Namespace in the core: whether the webhook admits by the last known quota while the core accepts no
    * writes.
    */
   coreUnavailablePolicy: `${prefix}/core-unavailable-policy`,
@@ -33,7 +33,7 @@ export const annotations = {
   released: `${prefix}/released`,
   /** Pod or Eviction: present = deletion is always allowed. */
   forceDelete: `${prefix}/force-delete`,
-  /** Pod or Eviction: the criterion that the deletion is judged by. */
+  /** Pod or Eviction: the criterion by which the deletion is judged. */
   healthCriterion: `${prefix}/health-criterion`,
   /** The dummy pod of update-trigger: RFC 3339 time of the last touch. */
   updateTriggerTime: `${prefix}/update-trigger-time`,

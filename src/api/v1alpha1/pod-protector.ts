@@ -105,7 +105,7 @@ export interface Aggregation {
   readonly countedAt?: MicroTime;
   /** Extension: the last counting that did not look at the recorded version, see accounting/count/cell-memory.ts. */
   readonly recountedAt?: MicroTime;
-  /** Extension: hash of what was counted, see accounting/count/counted-spec.ts. */
+  /** Extension: hash of what was counted, see src/accounting/count/counted-spec.ts. */
   readonly countedSpec?: string;
 }
 
@@ -151,6 +151,6 @@ export interface PodProtector {
   readonly kind: "PodProtector";
   readonly metadata: ObjectMeta;
   readonly spec: PodProtectorSpec;
-  /** Absent until somebody writes it. */
+  /** Absent until it is first written. */
   readonly status?: PodProtectorStatus;
 }

@@ -13,9 +13,10 @@ export const mutationsOfLimits: readonly Mutation[] = [
     name: "write-is-awaited-beyond-the-deadline",
     why: "a deadline that passes during the write ends the review as well",
     file: "retry-batch/key-batch.ts",
-    find: `const waited = this.#waiting.delete(submission);`,
-    replace: `const waited = this.#waiting.delete(submission);
-    if (!waited) return;`,
+    find: `this.#waiting.delete(submission);
+    this.#settle(submission, { kind: "cancelled" });`,
+    replace: `if (!this.#waiting.delete(submission)) return;
+    this.#settle(submission, { kind: "cancelled" });`,
   },
   {
     name: "caller-that-has-gone-is-served",
@@ -36,8 +37,8 @@ export const mutationsOfLimits: readonly Mutation[] = [
     why: "keys of a RetryBatch vanish when idle",
     file: "retry-batch/retry-batch.ts",
     find: `active.delete(key);
-      if (executed)`,
-    replace: `if (executed)`,
+      if (hasExecuted)`,
+    replace: `if (hasExecuted)`,
   },
   {
     name: "history-is-never-packed",

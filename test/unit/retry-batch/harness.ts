@@ -103,5 +103,4 @@ export function recordingObserver() {
 }
 
 export const done = (request: string) => ({ kind: "done", result: `ok ${request}` }) as const;
-export const cancelledInTime = { kind: "cancelled", mayHaveTakenEffect: false } as const;
-export const cancelledLate = { kind: "cancelled", mayHaveTakenEffect: true } as const;
+export const cancelled = { kind: "cancelled" } as const;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cancelledInTime, createHarness, done, recordingObserver } from "./harness.ts";
+import { cancelled, createHarness, done, recordingObserver } from "./harness.ts";
+import { at } from "../../support/moment.ts";
 
 const overloaded = { kind: "overloaded" } as const;
 
@@ -123,10 +124,10 @@ describe("a submission", () => {
     await clock.advance(10);
     const submitted = [
       submit("key", "a", { signal: AbortSignal.abort() }),
-      submit("key", "b", { deadlineMonotonicMs: 10 }),
+      submit("key", "b", { deadlineMonotonicMs: at(10) }),
     ];
     await clock.advance(1000);
-    for (const { outcome } of submitted) assert.deepEqual(outcome, cancelledInTime);
+    for (const { outcome } of submitted) assert.deepEqual(outcome, cancelled);
     assert.equal(executions.length, 0);
   });
 
@@ -228,7 +229,7 @@ describe("the observer", () => {
   it("hears of refused, failed and cancelled submissions, and of the end of a batch that everybody left", async () => {
     const { observer, submits, batches } = recordingObserver();
     const { clock, submit, takeExecution } = createHarness({ observer, queuedPerKeyMax: 1 });
-    submit("key", "a", { deadlineMonotonicMs: 50 });
+    submit("key", "a", { deadlineMonotonicMs: at(50) });
     submit("key", "b");
     await clock.advance(0);
     await takeExecution().end({ kind: "retry", delayMs: 100 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cancelledInTime, cancelledLate, createHarness, done } from "./harness.ts";
+import { cancelled, createHarness, done } from "./harness.ts";
+import { at } from "../../support/moment.ts";
 
 describe("a request whose caller goes", () => {
   it("before the first execution settles at once and is not executed", async () => {
@@ -11,7 +12,7 @@ describe("a request whose caller goes", () => {
     await clock.advance(50);
     gone.abort();
     await clock.advance(0);
-    assert.deepEqual(leaver.outcome, cancelledInTime);
+    assert.deepEqual(leaver.outcome, cancelled);
     await clock.advance(50);
     assert.deepEqual(takeExecution().requests, ["b"]);
   });
@@ -39,7 +40,7 @@ describe("a request whose caller goes", () => {
     const execution = takeExecution();
     gone.abort();
     await clock.advance(0);
-    assert.deepEqual(leaver.outcome, cancelledLate);
+    assert.deepEqual(leaver.outcome, cancelled);
     assert.equal(stayer.outcome, undefined);
     await execution.succeed();
     assert.deepEqual(stayer.outcome, done("b"));
@@ -69,7 +70,7 @@ describe("a request whose caller goes", () => {
     gone.abort();
     assert.equal(clock.pendingTimers, 0);
     await clock.advance(100);
-    assert.deepEqual(leaver.outcome, cancelledInTime);
+    assert.deepEqual(leaver.outcome, cancelled);
     assert.equal(executions.length, 0);
   });
 
@@ -83,7 +84,7 @@ describe("a request whose caller goes", () => {
     submit("key", "c");
     gone.abort();
     await clock.advance(0);
-    assert.deepEqual(leaver.outcome, cancelledInTime);
+    assert.deepEqual(leaver.outcome, cancelled);
     await first.succeed();
     await clock.advance(0);
     assert.deepEqual(takeExecution().requests, ["c"]);
@@ -92,7 +93,7 @@ describe("a request whose caller goes", () => {
   it("after it has its result changes nothing", async () => {
     const { clock, submit, takeExecution } = createHarness();
     const gone = new AbortController();
-    const submitted = submit("key", "a", { signal: gone.signal, deadlineMonotonicMs: 1000 });
+    const submitted = submit("key", "a", { signal: gone.signal, deadlineMonotonicMs: at(1000) });
     await clock.advance(0);
     await takeExecution().succeed();
     assert.equal(clock.pendingTimers, 0);
@@ -106,28 +107,28 @@ describe("a request whose caller goes", () => {
 describe("a deadline", () => {
   it("settles a waiting request at its moment", async () => {
     const { clock, submit, takeExecution } = createHarness({ coldStartDelayMs: 100 });
-    const late = submit("key", "a", { deadlineMonotonicMs: 40 });
-    submit("key", "b", { deadlineMonotonicMs: 5000 });
+    const late = submit("key", "a", { deadlineMonotonicMs: at(40) });
+    submit("key", "b", { deadlineMonotonicMs: at(5000) });
     await clock.advance(100);
-    assert.deepEqual(late.outcome, cancelledInTime);
+    assert.deepEqual(late.outcome, cancelled);
     assert.equal(late.settledMs, 40);
     assert.deepEqual(takeExecution().requests, ["b"]);
   });
 
   it("on the very moment of the execution comes first", async () => {
     const { clock, submit, executions } = createHarness({ coldStartDelayMs: 100 });
-    const late = submit("key", "a", { deadlineMonotonicMs: 100 });
+    const late = submit("key", "a", { deadlineMonotonicMs: at(100) });
     await clock.advance(100);
-    assert.deepEqual(late.outcome, cancelledInTime);
+    assert.deepEqual(late.outcome, cancelled);
     assert.equal(executions.length, 0);
     assert.equal(clock.pendingTimers, 0);
   });
 
   it("that passes during the execution settles the request then, without waiting for a hung execution", async () => {
     const { clock, submit, takeExecution } = createHarness();
-    const late = submit("key", "a", { deadlineMonotonicMs: 1000 });
+    const late = submit("key", "a", { deadlineMonotonicMs: at(1000) });
     await clock.advance(5000);
-    assert.deepEqual(late.outcome, cancelledLate);
+    assert.deepEqual(late.outcome, cancelled);
     assert.equal(late.settledMs, 1000);
     await takeExecution().succeed();
     assert.equal(late.settledCount, 1);
@@ -135,12 +136,12 @@ describe("a deadline", () => {
 
   it("that passes during a retry delay takes the request out of the retry", async () => {
     const { clock, submit, takeExecution } = createHarness();
-    const late = submit("key", "a", { deadlineMonotonicMs: 50 });
+    const late = submit("key", "a", { deadlineMonotonicMs: at(50) });
     submit("key", "b");
     await clock.advance(0);
     await takeExecution().end({ kind: "retry", delayMs: 100 });
     await clock.advance(100);
-    assert.deepEqual(late.outcome, cancelledInTime);
+    assert.deepEqual(late.outcome, cancelled);
     assert.deepEqual(takeExecution().requests, ["b"]);
   });
 });

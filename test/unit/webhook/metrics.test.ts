@@ -74,7 +74,7 @@ test("webhook metrics use upstream's words for the pool", () => {
   const event = { key: "k", durationMs: 5, attempts: 2 };
   retryBatch.onSubmit({ ...event, outcome: { kind: "done", result: 1 } });
   retryBatch.onSubmit({ ...event, outcome: { kind: "failed", error } });
-  retryBatch.onSubmit({ ...event, outcome: { kind: "cancelled", mayHaveTakenEffect: false } });
+  retryBatch.onSubmit({ ...event, outcome: { kind: "cancelled" } });
   retryBatch.onSubmit({ ...event, outcome: { kind: "overloaded" } });
   retryBatch.onExecute({ ...event, size: 3, outcome: { kind: "success", results: [] } });
   retryBatch.onExecute({ ...event, size: 3, outcome: { kind: "retry", delayMs: 1 } });
