@@ -35,7 +35,7 @@ demo: $(SETUP) ## Show a disaster in three clusters with and without Podseidon (
 test: $(SETUP) ## Run the tests (under 2 minutes); TESTS="test/unit/webhook/**/*.test.ts" runs only some
 	$(call test,$(or $(TESTS),$(ALL_TESTS)))
 
-test-long: $(SETUP) ## Run the tests that take too long for make test (2 minutes); .ci/run runs them
+test-long: $(SETUP) ## Run the tests that take too long for make test (1 minute); .ci/run runs them
 	$(call test,$(or $(TESTS),$(LONG_TESTS)))
 
 check: $(SETUP) ## Types, lint, format, import direction, dead code, repository rules; GATES="types …" runs only some

@@ -1,7 +1,7 @@
 /**
  * Reserves a batch of deletions of one PodProtector with one compare-and-swap status write: the executor of the
  * RetryBatch. Without an accepted write nothing that needs a record is admitted. A lost answer is never taken for
- * success: the object is read live and the batch is judged again (docs/webhook.md#batching).
+ * success: the object is read live and the batch is judged again (docs/webhook.md#own-writes-and-turns).
  */
 import { type Verdict } from "../../accounting/reserve/reservation.ts";
 import { type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
