@@ -1,7 +1,7 @@
 /**
- * The moment that an event of a pod proves: the pod was written then, so a watch that delivers the event has advanced at
- * least that far. Each reader trusts other fields; accounting/settle/sync-time.ts says which algorithm uses which. Times
- * are texts (JSON) or Dates (protobuf).
+ * The moment that an event of a pod proves: the pod was written then, so a watch that delivers the event has advanced
+ * at least that far. Each reader trusts other fields; accounting/settle/sync-time.ts says which algorithm uses which.
+ * Times are texts (JSON) or Dates (protobuf).
  */
 import { type EpochMicros, laterOf } from "../util/clock.ts";
 import { asList, asObject, type Json } from "./json.ts";
@@ -33,7 +33,8 @@ export const readStatusTime: ReadEventTime = (metadata, status) => {
 };
 
 /**
- * Only the annotation `key`: RFC 3339 with at most nine fractional digits, cut to microseconds. Other values are ignored.
+ * Only the annotation `key`: RFC 3339 with at most nine fractional digits, cut to microseconds. Other values are
+ * ignored.
  */
 export function annotationTimeReader(key: string): ReadEventTime {
   return (metadata) => parseTime(asObject(metadata["annotations"])?.[key]);

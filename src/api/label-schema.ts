@@ -2,8 +2,8 @@
 import * as v from "valibot";
 
 /**
- * A map of strings, kept as it is. valibot's own record leaves out keys such as "constructor" and "prototype", which are
- * valid label keys: a selector without them would select other pods.
+ * A map of strings, kept as it is. valibot's own record leaves out keys such as "constructor" and "prototype", which
+ * are valid label keys: a selector without them would select other pods.
  */
 export const stringMap = v.custom<Readonly<Record<string, string>>>(
   (value) =>

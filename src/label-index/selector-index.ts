@@ -2,9 +2,9 @@
  * Finds the selectors that match a label set, for a pod's PodProtectors.
  *
  * Each selector is stored in a set trie under words of letters that every matching label set must have. A query finds
- * the words that are subsets of the pod's letters, and then checks the whole selector. So a word is only a filter. It may
- * leave out requirements (negative ones, and those that would make words too many or too long), and the answer stays
- * exact. A selector without positive requirements has the empty word and is checked by every query.
+ * the words that are subsets of the pod's letters, and then checks the whole selector. So a word is only a filter. It
+ * may leave out requirements (negative ones, and those that would make words too many or too long), and the answer
+ * stays exact. A selector without positive requirements has the empty word and is checked by every query.
  */
 import { type Labels } from "../api/pod.ts";
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
@@ -24,8 +24,8 @@ export type SelectorIndex = LabelIndex<LabelSelector, Labels, TrackResult>;
 
 /**
  * Most words per selector. A selector with several In lists has a word for each combination of values: at about 300
- * bytes per new node, 64 words of a few letters take some tens of kilobytes, and longer lists are rare. A list that does
- * not fit is replaced by "key exists".
+ * bytes per new node, 64 words of a few letters take some tens of kilobytes, and longer lists are rare. A list that
+ * does not fit is replaced by "key exists".
  */
 const wordsMax = 64;
 

@@ -1,7 +1,7 @@
 /**
  * A set trie (I. Savnik, "Index Data Structure for Fast Subset and Superset Queries", 2013): stores items under sets of
- * letters and finds all items whose set is a subset of a given one. A set is the ascending word of its letters, so it has
- * one path from the root. A query only walks paths that exist and whose letters it has.
+ * letters and finds all items whose set is a subset of a given one. A set is the ascending word of its letters, so it
+ * has one path from the root. A query only walks paths that exist and whose letters it has.
  */
 import { assert } from "../util/assert.ts";
 import { type Word } from "./alphabet.ts";

@@ -1,6 +1,7 @@
 /**
  * Assertions for programmer errors. They stay on in production: a broken invariant crashes the process, and Kubernetes
- * restarts it. Operating errors (network, invalid input, conflicts) are never asserted: they are values or classified errors.
+ * restarts it. Operating errors (network, invalid input, conflicts) are never asserted: they are values or classified
+ * errors.
  */
 
 /** Throws an AssertionError that carries `message` when `condition` is false. */

@@ -2,8 +2,9 @@
  * The work queue: level-triggered and de-duplicating.
  * - A key that is added twice before it is processed is processed once. One that is added while it is processed is
  *   processed once more afterwards.
- * - A key waits for at most one moment (of `addAfter`, a requeue or a backoff): the earliest. A processor that runs early
- *   asks for the later moment again if it still matters. `add` does not cancel the wait: once too often does no harm.
+ * - A key waits for at most one moment (of `addAfter`, a requeue or a backoff): the earliest. A processor that runs
+ *   early asks for the later moment again if it still matters. `add` does not cancel the wait: once too often does no
+ *   harm.
  *
  * Memory: one entry of about 160 bytes (measured, without the key) per key that is queued, waiting, being processed or
  * failing. A key that succeeded leaves nothing.
@@ -33,8 +34,8 @@ export interface WorkQueueOptions<K> {
   readonly backoffBaseMs: number;
   readonly backoffMaxMs: number;
   /**
-   * A conflict is retried after a random part of this. It ends by itself, since each conflict means that another writer
-   * got on.
+   * A conflict is retried after a random part of this. Conflicts end by themselves: each one means that another writer
+   * succeeded.
    */
   readonly backoffConflictMs: number;
   /**

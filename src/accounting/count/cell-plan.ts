@@ -1,8 +1,8 @@
 /**
  * What the aggregator of a cell writes into one PodProtector, and when it must not (docs/accounting.md#counts).
  *
- * - Counts are never written from an older snapshot than the recorded one. This stops a deposed leader and a lagging API
- *   server (docs/accounting.md#stale-writers).
+ * - Counts are never written from an older snapshot than the recorded one. This stops a deposed leader and a lagging
+ *   API server (docs/accounting.md#stale-writers).
  * - First counts (no recorded version, or another countedSpec) need a snapshot that has passed a LIST barrier which was
  *   sent after that was seen (docs/accounting.md#first-counts).
  * - Version and time alone cause no write; counts, settled buckets and newly countable pods do.

@@ -1,6 +1,6 @@
 /**
- * The kinds of buckets of the admission history, and their weight (docs/accounting.md#what-is-recorded). Other files ask
- * here instead of looking at the fields.
+ * The kinds of buckets of the admission history, and their weight (docs/accounting.md#what-is-recorded). Other files
+ * ask here instead of looking at the fields.
  */
 import { type ResourceVersion } from "../../api/resource-version.ts";
 import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";

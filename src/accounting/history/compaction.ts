@@ -21,8 +21,8 @@ const singlesKept = 1 / 5;
 /**
  * Returns the same list when it has at most `compactThreshold` buckets (values below 1 mean 1) or nothing can be
  * packed.
- * @param takenOut UIDs of pods that this very write takes out of a packed bucket. They stay single for now: if they were
- *        packed again at once, the aggregator would not see the repeated review, and an older fence would seem to
+ * @param takenOut UIDs of pods that this very write takes out of a packed bucket. They stay single for now: if they
+ *        were packed again at once, the aggregator would not see the repeated review, and an older fence would seem to
  *        prove that the deletion is dead.
  */
 export function compact(

@@ -31,7 +31,10 @@ export interface ReservationContext {
   readonly countedSpec: string;
   /** Write podName into new buckets of this cell. */
   readonly requiresPodName: (cellID: string) => boolean;
-  /** After a restore of the core: counts of a cell at or below this worker version are not there (docs/accounting.md#restores). */
+  /**
+   * After a restore of the core: counts of a cell at or below this worker version are not there
+   * (docs/accounting.md#restores).
+   */
   readonly countsLostUpTo: ReadonlyMap<string, ResourceVersion>;
 }
 

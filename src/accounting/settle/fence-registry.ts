@@ -1,10 +1,10 @@
 /**
- * The fences of a cell's pods (docs/accounting.md#fences). A fence is a patch that moves a pod to a new version. A DELETE
- * that was admitted at an older version can then no longer commit: the API server reviews it again. This file remembers
- * fences and decides when to send one; src/aggregator/fencer.ts sends it.
+ * The fences of a cell's pods (docs/accounting.md#fences). A fence is a patch that moves a pod to a new version. A
+ * DELETE that was admitted at an older version can then no longer commit: the API server reviews it again. This file
+ * remembers fences and decides when to send one; src/aggregator/fencer.ts sends it.
  *
- * One entry per pod UID, for all PodProtectors. The distance between two fences of a pod doubles from the fence delay up
- * to the settle window: a deletion that another policy refuses forever must not become a patch every ten seconds.
+ * One entry per pod UID, for all PodProtectors. The distance between two fences of a pod doubles from the fence delay
+ * up to the settle window: a deletion that another policy refuses forever must not become a patch every ten seconds.
  */
 import { type ResourceVersion } from "../../api/resource-version.ts";
 import { later, longAgo, type MonotonicMs } from "../../util/clock.ts";
@@ -26,8 +26,8 @@ interface Entry {
 }
 
 /**
- * Most entries; each takes about 200 bytes. 50 PodProtectors with full histories have as many buckets. Beyond it, further
- * pods settle by the window.
+ * Most entries; each takes about 200 bytes. 50 PodProtectors with full histories have as many buckets. Beyond it,
+ * further pods settle by the window.
  */
 const entriesMax = 100_000;
 
@@ -54,8 +54,8 @@ export class FenceRegistry {
   }
 
   /**
-   * When the pod may be fenced (again), which may be in the past. Undefined while a patch is in flight, and when fencing
-   * the pod is forbidden.
+   * When the pod may be fenced (again), which may be in the past. Undefined while a patch is in flight, and when
+   * fencing the pod is forbidden.
    */
   nextSendMs(podUID: string): MonotonicMs | undefined {
     const entry = this.#entries.get(podUID);

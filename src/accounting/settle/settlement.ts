@@ -5,8 +5,8 @@
  * Invariants:
  * - A bucket is dropped only when its deletion is visible in the counted snapshot, or can no longer commit.
  * - No clocks of two machines are compared. Waits are measured on this aggregator's own monotonic clock from the moment
- *   when it first saw the bucket, and start again when the bucket changes or the process restarts. This makes settlement
- *   late, never wrong.
+ *   when it first saw the bucket, and start again when the bucket changes or the process restarts. This makes
+ *   settlement late, never wrong.
  * - A result is valid only for the buckets as they were read: it must be written with a compare-and-swap.
  */
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
