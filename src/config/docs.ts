@@ -17,17 +17,15 @@ export function flagsPage(): string {
     "",
     "The value of a flag comes from the first of these sources that has one:",
     "",
-    "1. the command line: `--klog-v=4` or `--klog-v 4`. A switch needs no value (`--webhook-dry-run`). A " +
-      "repeated list or map adds to",
-    "   the earlier ones; any other flag may be given only once;",
-    `2. the environment: \`${environmentPrefix}KLOG_V=4\`, the name in upper case with \`_\` for \`-\` and \`.\`. ` +
-      "No other variable is read;",
+    "1. the command line: `--klog-v=4` or `--klog-v 4`. A switch needs no value (`--webhook-dry-run`). A repeated",
+    "   list or map adds to the earlier ones; any other flag may be given only once;",
+    `2. the environment: \`${environmentPrefix}KLOG_V=4\`, the name in upper case with \`_\` for \`-\` and \`.\`.`,
+    "   No other variable is read;",
     "3. the YAML file of `--config`: `klog-v: 4`. Keys are flag names; lists and maps may be YAML lists and maps;",
     "4. the default.",
     "",
-    "Flags of roles that are not selected are refused on the command line. In the environment and the file, " +
-      "which several roles may",
-    "share, they are ignored. Any mistake ends the program with exit code 2 and one line on stderr.",
+    "Flags of roles that are not selected are refused on the command line. In the environment and the file, which",
+    "several roles may share, they are ignored. Any mistake ends the program with exit code 2 and one line on stderr.",
     "",
     "| action | meaning |",
     "|---|---|",

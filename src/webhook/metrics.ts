@@ -1,6 +1,6 @@
 /**
- * The metrics of the webhook: upstream's names and labels, and a few extensions (docs/compatibility.md#metrics). Cell IDs
- * come from URLs that anyone may call, so only a bounded number of them become label values.
+ * The metrics of the webhook: upstream's names and labels, and a few extensions (docs/compatibility.md#metrics). Cell
+ * IDs come from URLs that anyone may call, so only a bounded number of them become label values.
  */
 import { errorLabel } from "../kube/kube-client.ts";
 import { createIndexErrorCounter, createPrunedCounter } from "../kube/pod-protector-metrics.ts";

@@ -176,7 +176,9 @@ function notSynced(core: string): Refused {
     status: "NotSynced",
     code: 503,
     reason: "ServiceUnavailable",
-    message: `PodProtector informer is not synced yet: the PodProtectors of ${core} are still being listed. Try again in a few seconds`,
+    message:
+      `PodProtector informer is not synced yet: the PodProtectors of ${core} are still being listed. ` +
+      "Try again in a few seconds",
     causes: [
       {
         reason: "NotSynced",

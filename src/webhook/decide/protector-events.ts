@@ -22,8 +22,9 @@ export class ProtectorEvents {
     for (const protector of protectors) {
       const cause = causes.find(({ field }) => field === protector.id);
       if (cause === undefined) continue;
-      const what = `${operation === "delete" ? "Deletion" : "Eviction"} of pod ${pod.name} in cell ${JSON.stringify(cellID)} refused`;
-      this.#warn(protector, cause.reason, `${what}: ${cause.message}`);
+      const what = operation === "delete" ? "Deletion" : "Eviction";
+      const where = `pod ${pod.name} in cell ${JSON.stringify(cellID)}`;
+      this.#warn(protector, cause.reason, `${what} of ${where} refused: ${cause.message}`);
     }
   }
 

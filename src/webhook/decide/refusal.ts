@@ -1,7 +1,7 @@
 /**
  * Refusals in words (docs/webhook.md#refusals): which PodProtector, how many pods must stay, are available, are
- * promised and are free, per cell, and what to do. The first sentence is upstream's. 429 without retryAfterSeconds: as a
- * Retry-After header it would make client-go repeat ten times inside the caller
+ * promised and are free, per cell, and what to do. The first sentence is upstream's. 429 without retryAfterSeconds: as
+ * a Retry-After header it would make client-go repeat ten times inside the caller
  * (docs/decisions/0008-no-retry-after.md).
  */
 import { annotations } from "../../api/v1alpha1/names.ts";
@@ -40,7 +40,8 @@ export function refusalOf(refusing: readonly [RefusingProtector, ...RefusingProt
   const [{ id, verdict }] = refusing;
   const causes = refusing.slice(0, causesMax).map(causeOf);
   if (verdict.kind === "unusable") return unusable(id, verdict.reason, causes);
-  const message = `${firstSentence(id, verdict)}: ${explanation(verdict, cellID)}. ${figuresText(verdict.figures)}. ${advice(verdict)}`;
+  const reason = `${firstSentence(id, verdict)}: ${explanation(verdict, cellID)}`;
+  const message = `${reason}. ${figuresText(verdict.figures)}. ${advice(verdict)}`;
   return refusedForNow(statusOf(verdict), message, causes, auditOf(id, verdict.figures));
 }
 
@@ -179,8 +180,8 @@ function quoted(cellID: string): string {
 export function vanished(id: string): Refused {
   return refusedForNow(
     "ProtectorVanished",
-    `PodProtector ${id} was not found when recording the pod deletion, and is temporarily unable to admit pod deletion. ` +
-      "If it was deleted on purpose, try again in a few seconds",
+    `PodProtector ${id} was not found when recording the pod deletion, ` +
+      "and is temporarily unable to admit pod deletion. If it was deleted on purpose, try again in a few seconds",
     [{ reason: "ProtectorVanished", message: "the core cluster answered 404 to the status write", field: id }],
     { "reject-by-podprotector": id },
   );
@@ -191,7 +192,8 @@ export function coreUnavailable(id: string, trouble: string): Refused {
   const why = coreTroubleText(trouble);
   return refusedForNow(
     "CoreUnavailable",
-    `PodProtector ${id} is temporarily unable to admit pod deletion: ${why}, and this webhook replica has used up its share of the last known quota. ` +
+    `PodProtector ${id} is temporarily unable to admit pod deletion: ${why}, ` +
+      "and this webhook replica has used up its share of the last known quota. " +
       "Nothing was deleted; try again when the core cluster is back",
     [{ reason: "CoreUnavailable", message: why, field: id }],
     { "reject-by-podprotector": id },
@@ -213,7 +215,8 @@ export function notInTime(id: string, trouble: string | undefined): Refused {
 export function queueFull(id: string): Refused {
   return refusedForNow(
     "Overloaded",
-    `PodProtector ${id} has too many deletions waiting and is temporarily unable to admit pod deletion. Try again in a few seconds`,
+    `PodProtector ${id} has too many deletions waiting and is temporarily unable to admit pod deletion. ` +
+      "Try again in a few seconds",
     [{ reason: "Overloaded", message: "the queue of this webhook replica is full", field: id }],
     { "reject-by-podprotector": id },
   );

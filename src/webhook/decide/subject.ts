@@ -1,6 +1,6 @@
 /**
- * What a review asks: the deletion of which pod, judged by what. The only reader of an AdmissionRequest; what it returns
- * does not hold the request, because a review may wait for seconds and a large pod takes twenty times its bytes.
+ * What a review asks: the deletion of which pod, judged by what. The only reader of an AdmissionRequest. What it
+ * returns does not hold the request: a review may wait for seconds, and a large pod takes twenty times its bytes.
  *
  * Deletions are read from oldObject alone, because a deletecollection has no request.name. The pod of an eviction is
  * read from its worker cluster with resourceVersion unset, so that it is not a stale copy (docs/kubernetes.md#reviews).

@@ -3,8 +3,8 @@
  * percent-decoded. Every body gets a well-formed answer, whatever it holds; an unexpected error is answered too, and
  * logged.
  *
- * Nearly all reviews are of pods that no PodProtector counts, and what they cost is spent here. So nothing on the way of
- * a review builds web objects: the path is cut here, the body comes from Node's stream, the answer has plain headers.
+ * Nearly all reviews are of pods that no PodProtector counts, and what they cost is spent here. So no review builds web
+ * objects: the path is cut here, the body comes from Node's stream, the answer has plain headers.
  * hono answers what is no review: other methods and other paths (docs/decisions/0016-one-path-for-a-review.md).
  */
 import { type HttpBindings } from "@hono/node-server";
@@ -223,8 +223,8 @@ function json(status: number, body: object): Response {
 }
 
 /**
- * Milliseconds for a decision, from path and query with `?timeout=`. Remembers the last query: one webhook configuration
- * always sends the same.
+ * Milliseconds for a decision, from path and query with `?timeout=`. Remembers the last query: one webhook
+ * configuration always sends the same.
  */
 function createTimeoutReader(): (target: string) => number {
   let last = { query: "", ms: readTimeoutMs(null) };

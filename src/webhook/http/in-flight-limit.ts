@@ -42,6 +42,8 @@ export class InFlightLimit {
 }
 
 function overloaded(): Refused {
-  const message = `this webhook replica is deciding ${reviewsInFlightMax} other reviews already; nothing was decided about this pod. Try again in a few seconds`;
+  const message =
+    `this webhook replica is deciding ${reviewsInFlightMax} other reviews already; ` +
+    "nothing was decided about this pod. Try again in a few seconds";
   return refusedForNow("Overloaded", message, [{ reason: "Overloaded", message: "too many reviews at once" }]);
 }

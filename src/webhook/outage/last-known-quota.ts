@@ -39,13 +39,6 @@ export class LastKnownQuota {
     return this.#deletions.size === 0 ? none : [...this.#deletions.values()];
   }
 
-  /** All that was admitted is recorded, or the PodProtector no longer applies. */
-  clear(): void {
-    this.#deletions.clear();
-    this.#base = undefined;
-    this.#pretended = undefined;
-  }
-
   /** Judges `deletions`, in the order given, by the newest known `status`; remembers what is admitted. */
   admit(status: Status, judge: JudgeByStatus, deletions: readonly Deletion[]): readonly Verdict[] {
     this.#rebase(status, judge);

@@ -36,7 +36,7 @@ export interface Patience {
  * are no slower.
  */
 const batchSizeMax = 500;
-/** At 500 a batch and some 100 ms a write this is 2 s of waiting; a caller that would wait longer is better told at once. */
+/** At 500 a batch and some 100 ms a write this is a wait of 2 s. A caller that would wait longer is told at once. */
 const queuedPerKeyMax = 10_000;
 /** PodProtectors with deletions under way at once; a fleet has about as many workloads in all. */
 const keysMax = 100_000;

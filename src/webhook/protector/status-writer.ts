@@ -261,7 +261,8 @@ export class StatusWriter {
     if (this.#prunedCores.has(core)) return;
     this.#prunedCores.add(core);
     this.#options.logger.warn(
-      "The CRD of the core drops extension fields, so admissions settle as slowly as upstream's; install the CRD of this version",
+      "The CRD of the core drops extension fields, so admissions settle as slowly as upstream's; " +
+        "install the CRD of this version",
       { core: core.name, field: "podResourceVersion" },
     );
   }

@@ -1,15 +1,15 @@
 /**
  * Turns of several replicas that write one PodProtector (docs/decisions/0003-turns-of-writers.md). Writers that do not
- * know of each other conflict: of three that all write as fast as they can, two write in vain, and a retry after a fixed
- * time meets the next ones. But each sees the writes of the others on its watch. So a replica counts how many others
- * wrote between two writes of its own: that many are its peers. When it has seen as many since its last write, it is its
- * turn. That makes a ring without any message, in which no one conflicts and all get the same share.
+ * know of each other conflict: of three that all write as fast as they can, two write in vain, and a retry after a
+ * fixed time meets the next ones. But each sees the writes of the others on its watch. So a replica counts how many
+ * others wrote between two writes of its own: that many are its peers. When it has seen as many since its last write,
+ * it is its turn. That makes a ring without any message, in which no one conflicts and all get the same share.
  *
  * - A peer that has nothing to write is passed over: a replica that is n places behind in the ring waits n slots after
  *   the last write that it saw.
- * - A replica that met a conflict was overtaken by a write that it had not seen yet. It waits for the watch to show that
- *   write, so that it need not ask for it, and tries again at once: a replica that the others do not count among their
- *   peers yet wins soon, and then they do.
+ * - A replica that met a conflict was overtaken by a write that it had not seen yet. It waits for the watch to show
+ *   that write, so that it need not ask for it, and tries again at once: a replica that the others do not count among
+ *   their peers yet wins soon, and then they do.
  * - After a batch of several deletions the object rests for as long as the write took: more join the next batch, and
  *   the others get between. On a real API server that halves the writes of one hot PodProtector and makes its reviews
  *   faster, because what a write costs hardly depends on the batch.
@@ -26,8 +26,8 @@ import { type Clock, later, longAgo, type MonotonicMs } from "../../util/clock.t
 /** With more peers each would wait for a second and longer; beyond that a conflict is cheaper. */
 const peersMax = 8;
 /**
- * Weight of the newest interval between two own writes in the number of peers. Down faster than up: a replica that counts
- * too many lets the others pass, sees them pass, and would never find out.
+ * Weight of the newest interval between two own writes in the number of peers. Down faster than up: a replica that
+ * counts too many lets the others pass, sees them pass, and would never find out.
  */
 const newestWeight = { fewer: 0.5, more: 0.2 } as const;
 /** Peers are a whole number. The others' rare writes, such as a person's, do not make one more. */

@@ -50,7 +50,7 @@ async function pruned(context: CaseContext): Promise<Figures> {
   for (const aggregator of fleet.aggregators) {
     const metrics = await aggregator.metrics();
     assert.ok((metrics.value("extension_fields_pruned_total") ?? 0) > 0);
-    assert.match(aggregator.process.log(), /removes Podseidon's extension fields/);
+    assert.match(aggregator.process.log(), /drops extension fields/);
   }
   const writesBefore = await aggregatorCount(fleet, "aggregator_status_write_total");
   await waitSpins(fleet, 10);

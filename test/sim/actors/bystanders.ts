@@ -1,7 +1,7 @@
 /**
  * What else is in the clusters beside the workload that is checked: PodProtectors with every kind of selector and
- * setting, pods in every phase, deletions and evictions by every criterion. In a namespace of its own, so that what is out of
- * order there breaks no promise.
+ * setting, pods in every phase, deletions and evictions by every criterion. In a namespace of its own, so that what is
+ * out of order there breaks no promise.
  */
 import { annotations, labels } from "../../../src/api/v1alpha1/names.ts";
 import { formatMicroTime } from "../../../src/api/micro-time.ts";

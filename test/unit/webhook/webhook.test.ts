@@ -5,7 +5,9 @@ import { cell, deleteReview, pod, protector } from "./support/objects.ts";
 import { createReplica, settle, world } from "./support/replica.ts";
 
 for (const watches of [true, false]) {
-  test(`several replicas on one core keep the floor exactly when ${watches ? "watches are quick" : "no watch delivers anything"}: 2 x 50 pods, floor 80, 20 admitted`, async () => {
+  const when = watches ? "watches are quick" : "no watch delivers anything";
+  // 2 x 50 pods with a floor of 80.
+  test(`several replicas on one core keep the floor exactly and admit 20 when ${when}`, async () => {
     const { clock, core } = world([protector({ cells: [cell("c1", 50), cell("c2", 50)] })]);
     const replicas = [1, 2].map((seed) => createReplica(clock, core, { seed }));
     core.watches = watches;
@@ -22,7 +24,7 @@ for (const watches of [true, false]) {
   });
 }
 
-test("several replicas on one core admit each deletion once however long the answers take, with answers lost on the way", async () => {
+test("several replicas on one core admit each deletion once, although answers are slow or lost", async () => {
   const { clock, core } = world([protector({ cells: [cell("c1", 50), cell("c2", 50)] })]);
   const replicas = [1, 2, 3].map((seed) => createReplica(clock, core, { seed }));
   let count = 0;
@@ -56,7 +58,7 @@ test("the settings of the webhook write pod names into the buckets of the cells 
   );
 });
 
-test("the settings of the webhook wait the cold-start delay before the first batch of a quiet PodProtector only", async () => {
+test("the settings of the webhook delay the first batch of a quiet PodProtector only (cold start)", async () => {
   const { replica } = world([roomy()], { coldStartDelayMs: 200 });
   const first = await replica.review(deleteReview(pod("p")));
   const second = await replica.review(deleteReview(pod("q")));
@@ -77,7 +79,7 @@ test("the settings of the webhook pack the history at the threshold of the flag"
   );
 });
 
-test("the drain of the webhook finishes what runs and refuses what comes later, so that the API server tells its caller to repeat it", async () => {
+test("the drain of the webhook finishes what runs, and refuses what comes later so that it is repeated", async () => {
   const { clock, core, replica } = world([protector({ cells: [cell("c1", 100)] })]);
   const running = replica.send(deleteReview(pod("p")));
   await clock.advance(1);

@@ -26,14 +26,14 @@ function worldOf(count: number, states: readonly Json[]) {
   return { ...world([protector({ cells: [cell("c1", count)] })], { workers: { kind: "single", client } }), readings };
 }
 
-test("a pod that was not healthy when its eviction was read is looked at once more after the eviction was recorded", async () => {
+test("an evicted pod that was not healthy is read once more after its eviction was recorded", async () => {
   const { core, replica, readings } = worldOf(80, [notReady("5")]);
   assert.equal((await replica.review(evictReview("p"))).allowed, true);
   assert.equal(readings(), 2);
   assert.equal(core.buckets("ns/web").length, 1);
 });
 
-test("a pod that was not healthy when its eviction was read needs quota when it has become healthy meanwhile", async () => {
+test("an evicted pod that was not healthy needs quota when it has become healthy meanwhile", async () => {
   const states = [notReady("5"), ready("6")];
   assert.equal((await worldOf(80, states).replica.review(evictReview("p"))).code, 429);
   const { core, replica } = worldOf(81, states);
@@ -41,20 +41,20 @@ test("a pod that was not healthy when its eviction was read needs quota when it 
   assert.equal(core.buckets("ns/web").length, 1);
 });
 
-test("a pod that was not healthy when its eviction was read is judged again, and looked at again, when it changed and still is not healthy", async () => {
+test("an evicted pod that was not healthy is judged and read again when it changed and is still not", async () => {
   const { replica, readings } = worldOf(80, [notReady("5"), notReady("6"), notReady("6")]);
   assert.equal((await replica.review(evictReview("p"))).allowed, true);
   assert.equal(readings(), 3);
 });
 
-test("a pod that was not healthy when its eviction was read is not evicted when it changes at every look", async () => {
+test("an evicted pod that was not healthy is not admitted when it changes at every read", async () => {
   const states = ["5", "6", "7", "8", "9"].map(notReady);
   const answer = await worldOf(80, states).replica.review(evictReview("p"));
   assert.equal(answer.http, 500);
   assert.match(answer.message, /changed 3 times while it was judged/);
 });
 
-test("a pod that was not healthy when its eviction was read is not looked at again when it was healthy, or when the eviction is forced", async () => {
+test("an evicted pod is not read again when it was healthy, or when the eviction is forced", async () => {
   const healthy = worldOf(90, [ready("5")]);
   assert.equal((await healthy.replica.review(evictReview("p"))).allowed, true);
   assert.equal(healthy.readings(), 1);

@@ -60,7 +60,7 @@ test("the webhook refuses other subjects as upstream does, without a look at the
   }
 });
 
-test("the webhook takes the name and namespace from oldObject, because a deletecollection has no request.name", async () => {
+test("the webhook takes name and namespace of oldObject, because a deletecollection has no request.name", async () => {
   const { core, replica } = world([roomy()]);
   const answer = await replica.review(deleteReview(pod("p"), { name: undefined, namespace: undefined }));
   assert.equal(answer.allowed, true);
@@ -142,7 +142,7 @@ test("the webhook allows force-delete when nothing can be recorded", async () =>
   assert.equal(replica.metrics.count('webhook_record_failure{error="Cancelled"}'), 1);
 });
 
-test("the webhook allows everything with --webhook-dry-run, internal errors included, and says what would have been", async () => {
+test("--webhook-dry-run allows everything, internal errors included, and says what would have been", async () => {
   const { replica } = world([atFloor()], { dryRun: true });
   const rejected = await replica.review(deleteReview(pod("p")));
   assert.equal(rejected.allowed, true);
@@ -199,7 +199,7 @@ test("the webhook is no longer ready when the watch has been silent for minutes,
   assert.equal(replica.webhook.unreadyReasons.get("core")?.(), undefined);
 });
 
-test("the webhook allows a NotReady pod before the PodProtectors are listed, because no PodProtector could need quota for it", async () => {
+test("the webhook allows a NotReady pod before the PodProtectors are listed: none needs quota for it", async () => {
   const { replica } = world([atFloor()], { unsynced: true });
   assert.equal((await replica.review(deleteReview(pod("p", { ready: false })))).allowed, true);
 });

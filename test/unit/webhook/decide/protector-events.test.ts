@@ -70,7 +70,7 @@ test("Events on PodProtectors go to each PodProtector that refuses, and to no ot
   assert.deepEqual(names, ["a", "c"]);
 });
 
-test("refusals become one Event with a count for each PodProtector, and at most 25 writes at once, in a storm of refusals", async () => {
+test("a storm of refusals becomes one counted Event for each PodProtector, at most 25 writes at once", async () => {
   const names = Array.from({ length: 60 }, (_, index) => `w${index}`);
   const objects = names.map((app) =>
     protector({ name: app, selector: { matchLabels: { app } }, cells: [cell("c1", 80)] }),
@@ -97,7 +97,7 @@ test("Events on PodProtectors are not written for what is admitted, forced, only
   assert.deepEqual(requests, []);
 });
 
-test("Events on PodProtectors never change or delay an answer: not when they fail, and not when they hang", async () => {
+test("Events on PodProtectors never change or delay an answer, not even when they fail or hang", async () => {
   const failing = witnessed([full()], () => Promise.reject(new KubeError("forbidden", "no right", { code: 403 })));
   const hanging = witnessed([full()], () => new Promise(() => {}));
   for (const { replica } of [failing, hanging]) {

@@ -46,7 +46,7 @@ test("refusals say what to do when too few replicas are there: wait, scale up, f
   assert.deepEqual([code, reason], [429, "TooManyRequests"]);
 });
 
-test("refusals of an invalid PodProtector say what is wrong with it, and are no 429, because waiting does not help", () => {
+test("refusals of an invalid PodProtector say what is wrong, and are no 429, because waiting does not help", () => {
   const refusal = refusalOf([{ id: "core/ns/web", verdict: { kind: "unusable", reason: "spec.selector: odd" } }], "c1");
   assert.deepEqual([refusal.status, refusal.code, refusal.reason], ["ProtectorUnusable", 503, "ServiceUnavailable"]);
   assert.match(
@@ -125,7 +125,8 @@ const shown: Readonly<Record<string, RefusingVerdict>> = {
   "an invalid object": {
     kind: "unusable",
     reason:
-      'spec.selector.matchExpressions.0.operator: Invalid type: Expected ("In" | "NotIn" | "Exists" | "DoesNotExist") but received "Near"',
+      "spec.selector.matchExpressions.0.operator: Invalid type: " +
+      'Expected ("In" | "NotIn" | "Exists" | "DoesNotExist") but received "Near"',
   },
 };
 for (const [name, verdict] of Object.entries(shown)) {
@@ -138,7 +139,7 @@ for (const [name, verdict] of Object.entries(shown)) {
 /** A control sequence of one character, the reversal of what follows, and a length that fills a screen. */
 const hostile = `\u{9b}31m\u{202e}${"x".repeat(100_000)}`;
 
-test("a refusal shows names of cells without control characters, and not more of them than fits into a message", async () => {
+test("a refusal shows cell names without control characters, and no more of them than fit into a message", async () => {
   const cells = Array.from({ length: 9 }, (_, index) => cell(`${index}${hostile}`, 3));
   const { replica } = world([protector({ minAvailable: 5_000, cells })]);
   for (const cellID of [`0${hostile}`, "9".repeat(10_000)]) {

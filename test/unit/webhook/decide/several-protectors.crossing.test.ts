@@ -17,7 +17,7 @@ const member = (name: string, budgets: readonly string[]) =>
 const weight = (buckets: readonly Json[]) =>
   buckets.reduce((sum, one) => sum + ((one["counter"] as number | undefined) ?? 1), 0);
 
-test("reviews over crossing sets of PodProtectors all end, with every order of the sets, in one replica and in three", async () => {
+test("reviews over crossing sets of PodProtectors all end, in every order, in one replica and in three", async () => {
   const sets = [
     ["a", "b"],
     ["b", "c"],
@@ -37,7 +37,7 @@ test("reviews over crossing sets of PodProtectors all end, with every order of t
   }
 });
 
-test("reviews over crossing sets of PodProtectors never take a budget below its floor, and each admitted deletion is recorded in all of its budgets", async () => {
+test("reviews over crossing sets of PodProtectors keep all floors, and are recorded in all their budgets", async () => {
   const { clock, core } = world([budget("a", 90), budget("b", 85), budget("c", 87)]);
   const replicas = [1, 2].map((seed) => createReplica(clock, core, { seed }));
   const sets = [
@@ -68,7 +68,7 @@ test("reviews over crossing sets of PodProtectors never take a budget below its 
   assert.ok(answers.some(({ allowed }) => allowed));
 });
 
-test("when quota is short, the newest win and those closest to their timeout lose, whatever replica batch they come in", async () => {
+test("when quota is short, the newest win and those closest to their timeout lose, in whatever batch", async () => {
   const { clock, replica } = world([protector({ cells: [cell("c1", 84)] })]);
   // Takes one unit, so that the others wait for the next batch.
   const blocker = replica.send(deleteReview(pod("blocker")));
@@ -138,7 +138,8 @@ async function quietLatencies(isHot: boolean, trouble?: "conflicts" | "dead"): P
 }
 
 for (const trouble of [undefined, "conflicts", "dead"] as const) {
-  test(`one busy PodProtector does not make the others wait${trouble === undefined ? "" : `, whatever its own writes meet (${trouble})`}`, async () => {
+  const whatever = trouble === undefined ? "" : `, whatever its own writes meet (${trouble})`;
+  test(`one busy PodProtector does not make the others wait${whatever}`, async () => {
     const alone = Math.max(...(await quietLatencies(false)));
     const beside = Math.max(...(await quietLatencies(true, trouble)));
     assert.ok(beside <= alone + 1, `${beside} ms beside a hot one, ${alone} ms alone`);

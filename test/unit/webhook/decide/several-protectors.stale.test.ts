@@ -22,26 +22,26 @@ function behind(silentMs: number) {
   return { ...made, methods };
 }
 
-test("before a refusal by a state that may be old, the PodProtector is read live once, and the deletion is judged by that", async () => {
+test("before a refusal by a possibly old state, the PodProtector is read live once and judged by that", async () => {
   const { replica, methods } = behind(5_001);
   assert.equal((await replica.review(deleteReview(pod("p")))).allowed, true);
   assert.deepEqual(methods(), ["GET", "PUT"]);
 });
 
-test("before a refusal by a state that may be old, a broken watch is noticed at once", async () => {
+test("before a refusal by a possibly old state, a broken watch is noticed at once", async () => {
   const { replica, methods } = behind(0);
   replica.informers[0]!.error = "cannot watch podprotectors: connection refused";
   assert.equal((await replica.review(deleteReview(pod("p")))).allowed, true);
   assert.deepEqual(methods(), ["GET", "PUT"]);
 });
 
-test("before a refusal by a state that may be old, nothing is read while the watch delivers", async () => {
+test("before a refusal by a possibly old state, nothing is read while the watch delivers", async () => {
   const { replica, methods } = behind(5_000);
   assert.equal((await replica.review(deleteReview(pod("p")))).code, 429);
   assert.deepEqual(methods(), []);
 });
 
-test("before a refusal by a state that may be old, many reviews cost one GET, and further ones within a second none", async () => {
+test("before a refusal by a possibly old state, many reviews cost one GET, and more within a second none", async () => {
   const { clock, core, replica, methods } = behind(60_000);
   core.update("ns/web", (status) => void (status.cells = [cell("c1", 80)]));
   const answers = Array.from({ length: 200 }, (_, index) => replica.send(deleteReview(pod(`p${index}`))));
@@ -54,7 +54,7 @@ test("before a refusal by a state that may be old, many reviews cost one GET, an
   assert.deepEqual(methods(), ["GET", "GET"]);
 });
 
-test("before a refusal by a state that may be old, a core that does not answer delays the refusal by no more than a second", async () => {
+test("before a refusal by a possibly old state, a core that hangs delays the refusal by a second at most", async () => {
   const { core, replica } = behind(60_000);
   core.script = ({ timeoutMs }) => {
     assert.equal(timeoutMs, 1_000);
@@ -67,7 +67,7 @@ test("before a refusal by a state that may be old, a core that does not answer d
   assert.ok(answer.elapsedMs >= 1_000 && answer.elapsedMs < 1_010, `${answer.elapsedMs}`);
 });
 
-test("before a refusal by a state that may be old, a dry run reads nothing", async () => {
+test("before a refusal by a possibly old state, a dry run reads nothing", async () => {
   const { replica, methods } = behind(60_000);
   assert.equal((await replica.review(deleteReview(pod("p"), { dryRun: true }))).code, 429);
   assert.deepEqual(methods(), []);

@@ -34,7 +34,7 @@ test("the webhook names the first PodProtector that refuses and lists all of the
   );
 });
 
-test("the webhook reserves from one PodProtector after the other in the order of core, namespace and name", async () => {
+test("the webhook reserves from one PodProtector after the other, by core, namespace and name", async () => {
   const clock = createVirtualClock();
   const [one, two] = [new FakeCore(clock), new FakeCore(clock)];
   const order: string[] = [];

@@ -85,7 +85,7 @@ test("routes answer 405 with Allow to every other method", async () => {
   }
 });
 
-test("cells that are not in the list of allowed ones get a 404 that the API server can quote, under one label", async () => {
+test("cells that are not among the allowed ones get a 404 that the API server can quote, under one label", async () => {
   const { contexts, recorded, post } = appThatNotes("", ["c1", "c2"]);
   for (const cellID of ["c1", "c2"]) assert.equal((await post(`/${cellID}`)).status, 200);
   for (let index = 3; index < 1_500; index += 1) assert.equal((await post(`/c${index}`)).status, 404);
@@ -97,7 +97,7 @@ test("cells that are not in the list of allowed ones get a 404 that the API serv
   assert.deepEqual([...recorded.values.keys()], ['webhook_http_error{cell="other",error="CellNotAllowed"}']);
 });
 
-test("an overload is answered at once with a refusal of the review itself, and is over when reviews have ended", async () => {
+test("an overload is answered at once by refusing the review, and is over when reviews have ended", async () => {
   const { ask, hold } = appThatNotes();
   const release = hold();
   const body = JSON.stringify(deleteReview(pod("p"), { uid: "the-uid" }));
@@ -121,7 +121,7 @@ const bindingsOf = (method: string, url: string): HttpBindings => {
   return { incoming: Object.assign(incoming, { method, url, headers: {} }) } as unknown as HttpBindings;
 };
 
-test("a review as a listener hands it over is decided by its path and query, and other requests are answered 404 and 405", async () => {
+test("a review from a listener is decided by its path and query, and other requests get 404 or 405", async () => {
   const { fetch, contexts } = appThatNotes("/v1.0");
   const send = async (method: string, url: string): Promise<number> =>
     (await fetch(new Request(`http://x${url}`, { method }), bindingsOf(method, url))).status;
@@ -225,7 +225,7 @@ test("deadlines are kept to the millisecond when the core does not answer", asyn
   assert.equal(answeredMs, 4_000);
 });
 
-test("deadlines are the API server's timeout less one second, at least half of it, and at most Kubernetes' own limit", async () => {
+test("deadlines are the API server's timeout less 1 s, at least half of it, within Kubernetes' limit", async () => {
   const { contexts, post } = appThatNotes();
   for (const [query, ms] of [
     ["?timeout=10s", 9_000],
@@ -292,7 +292,7 @@ test("the webhook takes a review without kind and apiVersion, as upstream does",
   assert.equal((await small().review({ request })).allowed, true);
 });
 
-test("the webhook answers a body above 7 MiB with 413 and a well-formed refusal, whether it says its length or not", async () => {
+test("the webhook answers a body above 7 MiB with 413 and a well-formed refusal, with or without length", async () => {
   const { fetch } = small().webhook;
   const body = JSON.stringify(deleteReview(pod("p", { annotations: { big: "x".repeat(7 * 1024 * 1024) } })));
   const bytes = new TextEncoder().encode(body);

@@ -43,7 +43,7 @@ test("bodies of reviews that break off are reported, by an error and by a close 
   }
 });
 
-test("bodies of reviews are refused while others hold 256 MiB, and are taken again once those are released", async () => {
+test("bodies of reviews are refused while others hold 256 MiB, and taken again once those are released", async () => {
   const bodies = new ReviewBodies();
   const large = async (): Promise<number | string> => lengthOf(await bodies.read(Readable.from([chunk(7)]), undefined));
   for (let held = 7; held <= 256; held += 7) assert.equal(await large(), 7 * 1024 * 1024);

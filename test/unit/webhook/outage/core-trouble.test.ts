@@ -44,7 +44,7 @@ test("failures are not logged more often because writes go through in between", 
   assert.equal(log.lines.length, 1);
 });
 
-test("trouble lasts from the first failure to the last one, until a write goes through or half a minute passes without any", async () => {
+test("trouble lasts from first to last failure, until a write succeeds or half a minute passes without", async () => {
   const clock = createVirtualClock();
   const trouble = new CoreTrouble("east", clock, new RecordedLog());
   assert.equal(trouble.durationMs, 0);

@@ -18,7 +18,8 @@ async function outage(count: number) {
   return { clock, core, replica };
 }
 
-test("a repeated review of a pod that was admitted on the last known quota raises the version that is recorded later: until then the deletion can commit at it", async () => {
+// Until that version the deletion can commit.
+test("a repeated review of a pod admitted on the last known quota raises the version that is recorded", async () => {
   const { clock, core, replica } = await outage(100);
   assert.equal((await replica.review(deleteReview(pod("p", { resourceVersion: "500" })))).allowed, true);
   assert.equal((await replica.review(deleteReview(pod("p", { resourceVersion: "600" })))).allowed, true);
@@ -30,7 +31,7 @@ test("a repeated review of a pod that was admitted on the last known quota raise
   assert.deepEqual([versions.size, versions.get("uid-first"), versions.get("uid-p")], [2, "500", "600"]);
 });
 
-test("a repeated review of a pod that was admitted on the last known quota is refused when pods failed by themselves meanwhile", async () => {
+test("a repeated review of a pod admitted on the last known quota is refused when pods failed meanwhile", async () => {
   const { core, replica } = await outage(81);
   core.update("ns/web", ({ cells }) => {
     const [only] = cells as [Json];

@@ -60,7 +60,7 @@ test("the policy of a namespace takes precedence over the flag, which holds for 
   );
 });
 
-test("the policy of a namespace is refuse while the labels cannot be read, as without the right to list namespaces", () => {
+test("the policy of a namespace is refuse while its labels cannot be read, as without the right to list them", () => {
   const namespaces = new Map([["core", { get: () => undefined, hasSynced: () => false }]]);
   assert.equal(lastKnownAllowedBy("last-known", namespaces)("core", "a"), false);
   assert.equal(lastKnownAllowedBy("last-known", new Map([["core", undefined]]))("core", "a"), true);

@@ -13,7 +13,7 @@ function view(version: number, cells: readonly Json[] = []): ProtectorView {
 const twoCells = () =>
   view(50, [cell("c1", 100, { resourceVersion: "900" }), cell("c2", 100, { resourceVersion: "70" })]);
 
-test("a live GET below what was known shows a restored core, and loses the counts up to the highest worker version", () => {
+test("a live GET below what was known shows a restored core, and loses counts up to the highest worker version", () => {
   const known = twoCells();
   const state = new NewestState(known);
   assert.equal(state.readLive(view(40, [cell("c1", 100, { resourceVersion: "800" })]), known), true);
@@ -82,7 +82,7 @@ test("another object under the name has lost nothing", () => {
 const before = (workerVersion: string, buckets: readonly Json[] = []) =>
   protector({ cells: [cell("c1", 100, { resourceVersion: workerVersion }, buckets)] });
 
-test("after a restore of the core, nothing is admitted that needs quota, until counts above the highest known worker version arrive", async () => {
+test("after a restore of the core, quota is refused until counts above the known worker version arrive", async () => {
   const { core, replica } = world([before("900")]);
   core.watches = false;
   for (let index = 0; index < 3; index++) await replica.review(deleteReview(pod(`p${index}`)));

@@ -199,7 +199,7 @@ const trusts: readonly Trust[] = [
   { kind: "unknown" },
 ];
 
-test("only a conflict on top of the newest known state makes it overtaken, from whatever trust and by whatever event", () => {
+test("only a conflict on top of the newest known state makes it overtaken, from any trust, by any event", () => {
   for (const conflicts of [0, quickRetries, quickRetries + 1]) {
     for (const trust of trusts) {
       const state: State = { ...firstState(view(10)), trust, conflicts };

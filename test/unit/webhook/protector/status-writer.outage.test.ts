@@ -32,7 +32,7 @@ const uids = (core: FakeCore) => core.buckets("ns/web").map((bucket) => bucket["
 const review = (name: string) => deleteReview(pod(name));
 
 for (const kind of [...unreachable, "tooManyRequests"] as const) {
-  test(`with policy refuse, deletions that need quota are refused before the caller gives up, and nothing is admitted (${kind})`, async () => {
+  test(`policy refuse refuses what needs quota before the caller gives up, and admits nothing (${kind})`, async () => {
     const { core, replica } = world([roomy()]);
     cut(core, kind);
     const answer = await replica.review(review("p"));
@@ -46,7 +46,7 @@ for (const kind of [...unreachable, "tooManyRequests"] as const) {
 }
 
 for (const kind of unreachable) {
-  test(`policy last-known admits no more than the last known quota, and records it when the core is back (${kind})`, async () => {
+  test(`policy last-known admits no more than that quota, and records it when the core is back (${kind})`, async () => {
     const { clock, core, replica } = world([roomy()], lastKnown());
     cut(core, kind);
     const answers = Array.from({ length: 50 }, (_, index) => replica.send(review(`p${index}`)));
@@ -99,7 +99,7 @@ test("policy last-known takes a single failure hours after another for no outage
   assert.equal(replica.metrics.count("webhook_last_known_admission_total"), 0);
 });
 
-test("policy last-known never admits more than the last known quota with as many replicas as the flag says", async () => {
+test("policy last-known never admits more than that quota with as many replicas as the flag says", async () => {
   const { clock, core } = world([roomy()]);
   const replicas = [1, 2, 3].map((seed) => createReplica(clock, core, { seed, ...lastKnown(3) }));
   cut(core);
@@ -113,7 +113,7 @@ test("policy last-known never admits more than the last known quota with as many
   assert.equal(core.buckets("ns/web").length, 18);
 });
 
-test("policy last-known admits nothing in a replica that was started in the midst of the outage: it may have used up its share before", async () => {
+test("policy last-known admits nothing in a replica started during the outage: its share may be used up", async () => {
   const { clock, core } = world([roomy()]);
   cut(core);
   const started = createReplica(clock, core, lastKnown());
@@ -195,7 +195,7 @@ test("policy last-known goes on when nothing has been heard from the core for lo
   }
 });
 
-test("policy last-known forgets what it admitted from a PodProtector that is gone, and stops with the drain", async () => {
+test("policy last-known forgets what it admitted when the PodProtector is gone, and stops with the drain", async () => {
   const { clock, core, replica } = world([roomy()], lastKnown());
   cut(core);
   assert.equal((await replica.review(review("p"))).allowed, true);

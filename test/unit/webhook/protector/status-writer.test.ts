@@ -8,7 +8,7 @@ import { settle, world } from "../support/replica.ts";
 const roomy = () => protector({ cells: [cell("c1", 100)] });
 const uids = (buckets: readonly Json[]) => buckets.map((bucket) => bucket["podUID"]);
 
-test("status writes record a burst of deletions with two writes: the first one alone, the others together", async () => {
+test("status writes record a burst of deletions with two writes: the first alone, the others together", async () => {
   const { clock, core, replica } = world([roomy()]);
   const answers = Array.from({ length: 20 }, (_, index) => replica.send(deleteReview(pod(`p${index}`))));
   const settled = await settle(clock, Promise.all(answers));
@@ -44,7 +44,7 @@ test("status writes keep a repeated review of an admitted pod free of new quota"
   assert.equal((await replica.review(deleteReview(pod("q")))).allowed, false);
 });
 
-test("status writes let the newest win when quota is short, because the oldest are closest to their timeout", async () => {
+test("status writes let the newest win when quota is short: the oldest are closest to their timeout", async () => {
   const { clock, replica } = world([protector({ cells: [cell("c1", 82)] })]);
   const blocker = replica.send(deleteReview(pod("blocker")));
   await clock.advance(1);
@@ -58,7 +58,7 @@ test("status writes let the newest win when quota is short, because the oldest a
   );
 });
 
-test("status writes take the own last write as base while the watch lags, so that a busy PodProtector has no conflicts with itself", async () => {
+test("status writes take the own last write as base while the watch lags, so that they have no conflicts", async () => {
   const { core, replica } = world([roomy()]);
   core.watches = false;
   for (let index = 0; index < 5; index++) {
@@ -69,7 +69,7 @@ test("status writes take the own last write as base while the watch lags, so tha
   assert.ok(core.requests.every(({ method }) => method === "PUT"));
 });
 
-test("status writes read the object live after a conflict, when the watch does not deliver it, and judge again soon", async () => {
+test("status writes read the object live when the watch does not deliver a conflict, then judge again", async () => {
   const { core, replica } = world([roomy()]);
   core.watches = false;
   core.update("ns/web", (status) => void status.cells.push(cell("c2", 0)));
@@ -231,7 +231,7 @@ test("status writes retry what the core answers with 429, not before it asked fo
   assert.ok(answer.elapsedMs >= 3_000 && answer.elapsedMs < 3_100, `${answer.elapsedMs}`);
 });
 
-test("status writes pay the pace only for what may have been stored, so that a lost race does not make an idle object wait for the others", async () => {
+test("status writes pay the pace only for what may be stored: a lost race does not delay an idle object", async () => {
   const ofSize = (name: string, bytes: number): Json =>
     protector({
       name,

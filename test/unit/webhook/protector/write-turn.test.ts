@@ -90,7 +90,7 @@ test("an aggregator is no peer, however often it writes", () => {
   assert.equal(delayMs(), 0);
 });
 
-test("a turn comes after a conflict when the watch shows what was written instead, or after the time of a write", async () => {
+test("a turn comes after a conflict when the watch shows the other write, or after the time of a write", async () => {
   const { clock, turn, last, delayMs } = replica({ peers: 0 });
   turn.conflicted(version(last));
   assert.equal(delayMs(), writeMs);
