@@ -34,8 +34,8 @@ export interface WorkQueueOptions<K> {
   readonly backoffBaseMs: number;
   readonly backoffMaxMs: number;
   /**
-   * A conflict is retried after a random part of this. It ends by itself, since each conflict means that another writer
-   * got on.
+   * A conflict is retried after a random part of this. Conflicts end by themselves: each one means that another writer
+   * succeeded.
    */
   readonly backoffConflictMs: number;
   /**

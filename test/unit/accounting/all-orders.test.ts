@@ -4,7 +4,7 @@
  * between them are run.
  */
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { AggregatedWorld, type FloorAggregator } from "./floor-aggregator.ts";
 import { heal, healedWithinMs } from "./floor-run.ts";

@@ -1,8 +1,9 @@
 /**
  * A tiny world above the pure core: worker cells with versioned pods, reviews (also at stale versions), deletions in
  * flight that commit only at exactly the reviewed version, evictions that commit by name, and one or two aggregators
- * per cell that lag, restart, lose answers and overlap. After each admission it checks the floor of design 2.6; its
- * exceptions are not generated, except own unavailability, which is told apart exactly.
+ * per cell that lag, restart, lose answers and overlap. After each admission it checks the floor of
+ * docs/accounting.md#the-promise; its exceptions are not generated, except own unavailability, which is told apart
+ * exactly.
  */
 import assert from "node:assert/strict";
 import { type PodRecord } from "../../../src/api/pod.ts";

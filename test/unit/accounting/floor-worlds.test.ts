@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { heal, healedWithinMs, run } from "./floor-run.ts";
 import { type Faults } from "./floor-world.ts";
 
-test("no sequence of reviews, lags, conflicts, restarts and lost answers breaks the floor, and all quota comes back", () => {
+test("no sequence of reviews, lags, conflicts, restarts and lost answers breaks the floor or loses quota", () => {
   let quotaAdmissions = 0;
   for (let seed = 1; seed <= 1200; seed += 1) {
     try {

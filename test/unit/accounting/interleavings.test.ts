@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { interleavings } from "./interleavings.ts";
 
 test("every order of the actors' steps comes once, and each actor takes all of its steps", () => {

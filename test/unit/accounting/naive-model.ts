@@ -88,7 +88,7 @@ export interface Situation {
   readonly fenceForbidden: boolean;
 }
 
-/** The table of design 2.3 for entries that name their pod: which row settles it, or undefined. */
+/** The table of docs/accounting.md#settlement for entries that name their pod: which row settles it, or undefined. */
 export function settledBy(one: Situation, settleWindowMs: number): string | undefined {
   const rows: readonly [string, boolean][] = [
     ["terminating", one.pod === "terminating"],

@@ -1,6 +1,6 @@
 /**
- * Small objects for the tests of the core: each function gives a sensible whole, of which a test names only what it is
- * about.
+ * Small objects for the tests of the accounting. Each function makes a valid whole, of which a test names only what it
+ * is about.
  */
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { formatMicroTime, type MicroTime } from "../../../src/api/micro-time.ts";

@@ -3,7 +3,7 @@
  * X, Y, Z counted.
  */
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { type Bucket, type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { CellMemory } from "../../../src/accounting/count/cell-memory.ts";
 import { type CellPlan, planCell } from "../../../src/accounting/count/cell-plan.ts";
@@ -80,7 +80,7 @@ function plan(
   });
 }
 
-test("1: an unseen admission stays although a later event of another pod was seen", () => {
+test("an unseen admission stays although a later event of another pod was seen", () => {
   const object = new Protected([cell(counts(4))]);
   object.review(disruption("x"));
   object.review(disruption("y"));
@@ -92,7 +92,7 @@ test("1: an unseen admission stays although a later event of another pod was see
   );
 });
 
-test("2: more admissions than compactThreshold are all remembered", () => {
+test("more admissions than compactThreshold are all remembered", () => {
   const object = new Protected([cell(counts(20))]);
   const config = { maxConcurrentLag: 0, compactThreshold: 3, aggregationRateMs: 1000 };
   const verdicts = Array.from({ length: 20 }, (_, index) => object.review(disruption(`p${index}`), { config }));
@@ -100,7 +100,7 @@ test("2: more admissions than compactThreshold are all remembered", () => {
   assert.ok(object.buckets.length <= 3);
 });
 
-test("3: a deletion of a pod that is one second too young is recorded, so that the pod cannot lend its availability", () => {
+test("a deletion of a pod that is one second too young is recorded, so that it is not counted twice", () => {
   const object = new Protected([cell(counts(2, { countedAt: timeText(9) }))]);
   assert.equal(object.review(disruption("x", { as: { readySince: at(-19) } })), "admitted");
   // The watch lags; a timer counts X at 30 s.
@@ -108,31 +108,31 @@ test("3: a deletion of a pod that is one second too young is recorded, so that t
   assert.equal(object.review(disruption("y")), "retry");
 });
 
-test("3b: a pod that is old enough by countedAt needs quota even when this webhook finds it young", () => {
+test("a pod that is old enough by countedAt needs quota even when this webhook finds it young", () => {
   const object = new Protected([cell(counts(2, { countedAt: timeText(30) }))]);
   assert.equal(object.review(disruption("w", { as: { readySince: at(0) } })), "rejected");
 });
 
-test("3c: a flapped pod looks young but was counted: its deletion has weight 1", () => {
+test("a flapped pod looks young but was counted: its deletion has weight 1", () => {
   const object = new Protected();
   assert.equal(object.review(disruption("x", { as: { readySince: at(8) } })), "admitted");
   assert.equal(object.review(disruption("y")), "retry");
 });
 
-test("3d: a repeated deletion is refused when pods failed meanwhile", () => {
+test("a repeated deletion is refused when pods failed meanwhile", () => {
   const object = new Protected();
   assert.equal(object.review(disruption("y")), "admitted");
   object.cells = [cell(counts(2), object.buckets)];
   assert.equal(object.review(disruption("y")), "rejected");
 });
 
-test("3e: the eviction of a NotReady pod that is still counted has weight 1", () => {
+test("the eviction of a NotReady pod that is still counted has weight 1", () => {
   const object = new Protected();
   assert.equal(object.review(disruption("x", { operation: "evict", as: notReady })), "admitted");
   assert.equal(object.review(disruption("y")), "retry");
 });
 
-test("4 and 5: deletions of unprotected pods and forced ones have weight 1", () => {
+test("deletions of unprotected pods and forced ones have weight 1", () => {
   for (const reason of [{ isProtected: false }, { isForced: true }]) {
     const object = new Protected();
     assert.equal(object.review(disruption("w", reason)), "admitted");
@@ -140,7 +140,7 @@ test("4 and 5: deletions of unprotected pods and forced ones have weight 1", () 
   }
 });
 
-test("6: a refused second review of a pod leaves its bucket alone", () => {
+test("a refused second review of a pod leaves its bucket alone", () => {
   const object = new Protected();
   object.review(disruption("x"));
   object.cells = [cell(counts(2), object.buckets)];
@@ -151,7 +151,7 @@ test("6: a refused second review of a pod leaves its bucket alone", () => {
   );
 });
 
-test("7: a deletion that is retried at 74 s waits from then on", () => {
+test("a deletion that is retried at 74 s waits from then on", () => {
   const object = new Protected();
   object.review(disruption("x", { operation: "evict" }), { now: at(0) });
   const bench = new Bench().see(object.buckets, 0);
@@ -161,7 +161,7 @@ test("7: a deletion that is retried at 74 s waits from then on", () => {
   assert.equal(bench.settle(150_000, snapshot(alive("x"), 50, 149_000)).settled.size, 1);
 });
 
-test("8: a deletion that hangs in a stalled etcd is not settled by any time or barrier, only by the fence", () => {
+test("a deletion that hangs in a stalled etcd is not settled by any time or barrier, only by the fence", () => {
   const bench = new Bench().see([single("x", 10)], 0);
   for (let nowMs = 0; nowMs < 600_000; nowMs += 7000) {
     assert.equal(bench.settle(nowMs, snapshot(alive("x"), 50, nowMs - 1)).settled.size, 0);
@@ -171,7 +171,7 @@ test("8: a deletion that hangs in a stalled etcd is not settled by any time or b
   assert.equal(bench.settle(600_200, snapshot([livePod("x", 60)], 60)).settled.size, 1);
 });
 
-test("9: first counts wait for a barrier: a new cell, an edited selector, a stripped version", () => {
+test("first counts wait for a barrier: a new cell, an edited selector, a dropped version", () => {
   for (const recorded of [
     undefined,
     cell(counts(3, { countedSpec: "old" })),
@@ -181,19 +181,19 @@ test("9: first counts wait for a barrier: a new cell, an edited selector, a stri
   }
 });
 
-test("10: after the selector was edited the former counts judge nothing", () => {
+test("after the selector was edited the former counts judge nothing", () => {
   const object = new Protected([cell(counts(100, { countedSpec: "app=a" }))]);
   assert.equal(object.review(disruption("b")), "counts-pending");
 });
 
-test("12: the bucket of an eviction outlasts every request while its pod is alive; a successor of the same name is another pod", () => {
+test("the bucket of an eviction outlasts every request of its pod; a successor of the same name is another pod", () => {
   const bench = new Bench().see([{ ...single("old"), podName: "web-0" }], 0);
   assert.equal(bench.settle(70_000, snapshot([livePod("old", 40), livePod("new", 99)], 99, 69_000)).settled.size, 0);
   // Once it is gone, a barrier proves that; what the eviction does to the successor is reported in a column of its own.
   assert.deepEqual([...bench.settle(70_000, snapshot([livePod("new", 99)], 99, 69_000)).settled.keys()], ["gone"]);
 });
 
-test("13, 13b and 25: after a core restore doubtful counts judge nothing until they are written again, which happens even when equal", () => {
+test("after a restore of the core, counts are not used until they are written again, even when equal", () => {
   const memory = new CellMemory();
   memory.wrote(counts(3, { resourceVersion: version(120) }));
   const restored = cell(counts(3, { resourceVersion: version(120) }));
@@ -207,12 +207,12 @@ test("13, 13b and 25: after a core restore doubtful counts judge nothing until t
   assert.equal(after.review(disruption("y"), { countsLostUpTo: lost }), "admitted");
 });
 
-test("15 and 16: a deposed leader and a list from a lagging server write nothing", () => {
+test("a deposed leader and a list from a lagging server write nothing", () => {
   const newer = cell(counts(2, { resourceVersion: version(200) }));
   assert.deepEqual(plan(newer, { version: 199, pods: 3 }), { kind: "behind" });
 });
 
-test("20: a packed pod below the highest version of its bucket does not stay for ever", () => {
+test("a packed pod below the highest version of its bucket does not stay forever", () => {
   const object = new Protected([cell(counts(20))]);
   const config = { maxConcurrentLag: 0, compactThreshold: 1, aggregationRateMs: 1000 };
   object.review(disruption("x", { as: { resourceVersion: version(5) } }), { config });
@@ -225,7 +225,7 @@ test("20: a packed pod below the highest version of its bucket does not stay for
   assert.deepEqual(bench.settle(10_001, snapshot([livePod("x", 89), livePod("y", 91)], 91)).buckets, []);
 });
 
-test("21 and 24: an eviction on a DELETE's bucket, single or packed, takes the version away, so that no version settles it", () => {
+test("an eviction removes the version of a DELETE's bucket, single or packed, so that no version settles it", () => {
   const config = { maxConcurrentLag: 0, compactThreshold: 1, aggregationRateMs: 1000 };
   for (const others of [[], ["p", "q"]]) {
     const object = new Protected([cell(counts(20))]);
@@ -243,7 +243,7 @@ test("21 and 24: an eviction on a DELETE's bucket, single or packed, takes the v
   }
 });
 
-test("22: a Go webhook that strips extensions costs the aggregator that wrote them no barrier", () => {
+test("a Go webhook that drops extensions costs the aggregator that wrote them no barrier", () => {
   const memory = new CellMemory();
   memory.wrote(counts(3));
   const { resourceVersion: _a, countedAt: _b, countedSpec: _c, initializedReplicas: _d, ...byGo } = counts(3);
@@ -251,7 +251,7 @@ test("22: a Go webhook that strips extensions costs the aggregator that wrote th
   assert.equal(plan(cell(byGo), { memory, pods: 2 }).kind, "write");
 });
 
-test("23: a patch without an answer proves nothing, not even with a second one that returns an old version", () => {
+test("a patch without an answer proves nothing, not even with a second one that returns an old version", () => {
   const object = new Protected();
   object.review(disruption("x"));
   const bench = new Bench().see(object.buckets, 0);
@@ -280,7 +280,7 @@ test("a packed pod that is reviewed again in a batch that packs is not settled b
   assert.ok(buckets.some(({ podUID }) => podUID === "x"));
 });
 
-test("L5: a forged or foreign version settles by a barrier when the pod is gone, by a fence when it is alive", () => {
+test("a forged or foreign version settles by a barrier when the pod is gone, by a fence when it is alive", () => {
   const bench = new Bench().see([single("gone", "9".repeat(39)), single("x", "9".repeat(39))], 0);
   const first = bench.settle(11_000, snapshot(alive("x"), 50, 10_500));
   assert.deepEqual([...first.settled], [["gone", 1]]);
@@ -290,7 +290,7 @@ test("L5: a forged or foreign version settles by a barrier when the pod is gone,
   assert.deepEqual([...bench.settle(21_500, snapshot([livePod("x", 51)], 51, 10_500)).settled], [["fenced", 1]]);
 });
 
-test("L7: a deletion that another policy refuses for ever is fenced ever more seldom", () => {
+test("a deletion that another policy refuses forever is fenced more and more rarely", () => {
   const bench = new Bench();
   let podVersion = 10;
   let fences = 0;

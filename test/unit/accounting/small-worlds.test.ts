@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { type Bucket, type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { type Disruption } from "../../../src/accounting/reserve/disruption.ts";
 import { reserve, type Verdict } from "../../../src/accounting/reserve/reservation.ts";

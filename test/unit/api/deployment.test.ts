@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { readDeployment } from "../../../src/api/deployment.ts";
 
 const metadata = { name: "web", namespace: "default", uid: "u", resourceVersion: "7" };

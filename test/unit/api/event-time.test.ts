@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test, { describe } from "node:test";
+import { describe, test } from "node:test";
 import { annotationTimeReader, readManagedFieldsTime, readStatusTime } from "../../../src/api/event-time.ts";
 import { parseTime } from "../../../src/api/micro-time.ts";
 
@@ -11,21 +11,21 @@ for (const [name, read] of [
   ["managed-fields", readManagedFieldsTime],
 ] as const) {
   describe(`the time of ${name}`, () => {
-    test("is the creation or the touch of the update-trigger, whichever is newer", () => {
+    test(`${name} takes the creation or the touch of the update-trigger, whichever is newer`, () => {
       assert.equal(read(created, undefined), parseTime(second(1)));
       const annotations = { "podseidon.kubewharf.io/update-trigger-time": "2026-01-01T00:00:10.5Z" };
       assert.equal(read({ ...created, annotations }, {}), parseTime("2026-01-01T00:00:10.5Z"));
       assert.equal(read({ creationTimestamp: second(11), annotations }, {}), parseTime(second(11)));
     });
 
-    test("is for a deletion the time of the request, not the end of its grace period", () => {
+    test(`${name} takes the time of the request of a deletion, not the end of its grace period`, () => {
       const deleted = { ...created, deletionTimestamp: "2026-01-01T00:01:00Z", deletionGracePeriodSeconds: 30 };
       assert.equal(read(deleted, undefined), parseTime(second(30)));
       const atOnce = { ...deleted, deletionGracePeriodSeconds: 0 };
       assert.equal(read(atOnce, undefined), parseTime("2026-01-01T00:01:00Z"));
     });
 
-    test("is not known from a deletion without a grace period, or from nothing, and nothing makes it throw", () => {
+    test(`${name} knows no time from a deletion without a grace period, or from nothing, and never throws`, () => {
       assert.equal(read({ deletionTimestamp: second(1) }, undefined), undefined);
       assert.equal(read({}, undefined), undefined);
       const odd = { creationTimestamp: 5, annotations: [], managedFields: {}, deletionGracePeriodSeconds: "30" };
@@ -33,7 +33,7 @@ for (const [name, read] of [
       assert.equal(read({ managedFields: [null, "x", {}] }, { conditions: [null, 4, {}] }), undefined);
     });
 
-    test("is the same from texts and from the Dates of protobuf", () => {
+    test(`${name} reads the same from texts and from the Dates of protobuf`, () => {
       const as = (time: (text: string) => unknown): number | undefined =>
         read(
           { creationTimestamp: time(second(1)), managedFields: [{ time: time(second(9)) }] },
@@ -65,7 +65,7 @@ test("status takes the newest transition or probe of any condition and no manage
   assert.equal(readStatusTime(metadata, { conditions: probed }), parseTime(second(12)));
 });
 
-test("annotation takes the annotation alone, RFC 3339 with an optional fraction and a zone", () => {
+test("annotation takes only the annotation, RFC 3339 with an optional fraction and a zone", () => {
   const read = (value: unknown): number | undefined =>
     annotationTimeReader("example.com/written")(
       { ...created, annotations: { "example.com/written": value }, managedFields: [{ time: second(30) }] },

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { asList, asObject } from "../../../src/api/json.ts";
 
 test("only objects are objects, and only lists are lists", () => {

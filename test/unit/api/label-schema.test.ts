@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import * as v from "valibot";
 import { stringMap } from "../../../src/api/label-schema.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { parseTime } from "../../../src/api/micro-time.ts";
 import { readAnnotations, readPodRecord } from "../../../src/api/pod.ts";
 

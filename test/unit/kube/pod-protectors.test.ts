@@ -93,7 +93,7 @@ test("a conflict comes with the live object", async () => {
   assert.equal(swap.kind === "conflict" && swap.error, error);
 });
 
-test("a refusal with 409 of an unchanged object is a failure, or it would be retried at once for ever", async () => {
+test("a refusal with 409 of an unchanged object is a failure, or it would be retried at once forever", async () => {
   const error = new KubeError("conflict", "an admission plug-in says 409");
   const swap = await swapStatusAndCheck(scripted(error, storedProtector(10).protector), base, status, { signal });
   assert.deepEqual(swap, { kind: "failed", error });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, test } from "node:test";
 import { type LabelSelector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { compileSelector, formatSelector, matches } from "../../../src/label-index/canonical-selector.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
@@ -19,13 +19,13 @@ function text(selector: LabelSelector): string {
 
 describe("compiled selector", () => {
   for (const { sentence, selector, matches: matching, rejects } of selectorCases) {
-    it(sentence, () => {
+    test(sentence, () => {
       for (const labels of matching) assert.equal(matches(compiled(selector), labels), true, JSON.stringify(labels));
       for (const labels of rejects) assert.equal(matches(compiled(selector), labels), false, JSON.stringify(labels));
     });
   }
 
-  it("matches as the naive reading does for 20,000 random pairs", () => {
+  test("a compiled selector matches as the naive reading does for 20,000 random pairs", () => {
     const rng = createSeededRng(7);
     let matched = 0;
     for (let round = 0; round < 20_000; round++) {
@@ -48,7 +48,7 @@ describe("compiled selector", () => {
     ['key "app": operator Exists takes no values', { key: "app", operator: "Exists", values: ["x"] }],
     ['key "app": operator DoesNotExist takes no values', { key: "app", operator: "DoesNotExist", values: ["x"] }],
   ] as const) {
-    it(`is refused with the reason ${reason}`, () => {
+    test(`an invalid selector is refused with the reason ${reason}`, () => {
       const selector = { matchExpressions: [exists("tier"), requirement] } as unknown as LabelSelector;
       assert.deepEqual(compileSelector(selector), { ok: false, reason });
     });
@@ -56,7 +56,7 @@ describe("compiled selector", () => {
 });
 
 describe("canonical text", () => {
-  it("reads like kubectl's selector argument", () => {
+  test("the canonical text has the syntax of kubectl's selector argument", () => {
     assert.equal(
       text({
         matchLabels: { tier: "front" },
@@ -66,7 +66,7 @@ describe("canonical text", () => {
     );
   });
 
-  it("shows that nothing or everything matches", () => {
+  test("the canonical text shows that nothing or everything matches", () => {
     assert.equal(text({}), "");
     assert.equal(text({ matchExpressions: [exists("a"), absent("a")] }), "<nothing>");
   });
@@ -107,12 +107,12 @@ describe("canonical text", () => {
     ],
   ];
   for (const [what, one, other] of spellings) {
-    it(`is the same whatever ${what}`, () => {
+    test(`the canonical text is the same whatever ${what}`, () => {
       assert.equal(text(one), text(other));
     });
   }
 
-  it("quotes what would read as something else", () => {
+  test("the canonical text quotes what would read as something else", () => {
     assert.equal(text({ matchLabels: { a: "x,b" } }), 'a in ("x,b")');
     assert.notEqual(text({ matchLabels: { a: "x,y" } }), text({ matchExpressions: [isIn("a", "x", "y")] }));
     assert.notEqual(
@@ -123,7 +123,7 @@ describe("canonical text", () => {
     assert.notEqual(text({ matchExpressions: [exists("<nothing>")] }), "<nothing>");
   });
 
-  it("differs whenever two random selectors differ in some label set", () => {
+  test("the canonical text differs whenever two random selectors differ in some label set", () => {
     const rng = createSeededRng(11);
     const labelSets = Array.from({ length: 300 }, () => randomLabels(rng));
     const meaningByText = new Map<string, string>();

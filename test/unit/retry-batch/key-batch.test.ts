@@ -1,182 +1,178 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, test } from "node:test";
 import { attemptsMax } from "../../../src/retry-batch/key-batch.ts";
 import { createHarness, done } from "./harness.ts";
 
-describe("a batch", () => {
-  it("gathers a burst that arrives in one turn, even without a cold-start delay, newest first", async () => {
-    const { clock, submit, takeExecution } = createHarness();
-    const burst = ["a", "b", "c"].map((request) => submit("key", request));
-    await clock.advance(0);
-    const execution = takeExecution();
-    assert.deepEqual(execution.requests, ["c", "b", "a"]);
-    await execution.succeed();
-    assert.deepEqual(
-      burst.map(({ outcome }) => outcome),
-      [done("a"), done("b"), done("c")],
-    );
-    assert.equal(clock.pendingTimers, 0);
-  });
-
-  it("waits for the cold-start delay and takes in whoever comes meanwhile", async () => {
-    const { clock, submit, executions, takeExecution } = createHarness({ coldStartDelayMs: 100 });
-    submit("key", "a");
-    await clock.advance(60);
-    submit("key", "b");
-    await clock.advance(39);
-    assert.equal(executions.length, 0);
-    await clock.advance(1);
-    assert.deepEqual(takeExecution().requests, ["b", "a"]);
-  });
-
-  it("is not executed while another of its key is, however long that takes; newcomers form the next one", async () => {
-    const { clock, submit, executions, takeExecution } = createHarness();
-    submit("key", "a");
-    await clock.advance(0);
-    const first = takeExecution();
-    const late = [submit("key", "b"), submit("key", "c")];
-    await clock.advance(60_000);
-    assert.equal(executions.length, 0);
-    await first.succeed();
-    await clock.advance(0);
-    const second = takeExecution();
-    assert.deepEqual(second.requests, ["c", "b"]);
-    await second.succeed();
-    assert.deepEqual(
-      late.map(({ outcome }) => outcome),
-      [done("b"), done("c")],
-    );
-  });
-
-  it("does not make another key wait", async () => {
-    const { clock, submit, executions } = createHarness();
-    submit("one", "a");
-    submit("other", "b");
-    await clock.advance(0);
-    assert.deepEqual(
-      executions.map(({ key, requests }) => [key, ...requests]),
-      [
-        ["one", "a"],
-        ["other", "b"],
-      ],
-    );
-  });
-
-  it("takes no cold-start delay after an execution while requests wait", async () => {
-    const { clock, submit, takeExecution } = createHarness({ coldStartDelayMs: 1000 });
-    submit("key", "a");
-    await clock.advance(1000);
-    const first = takeExecution();
-    submit("key", "b");
-    await first.succeed();
-    await clock.advance(0);
-    assert.deepEqual(takeExecution().requests, ["b"]);
-  });
-
-  it("leaves the oldest for the next execution when it would be too large", async () => {
-    const { clock, submit, takeExecution } = createHarness({ batchSizeMax: 2 });
-    for (const request of ["a", "b", "c", "d", "e"]) submit("key", request);
-    const order: (readonly string[])[] = [];
-    for (let round = 0; round < 3; round++) {
-      await clock.advance(0);
-      const execution = takeExecution();
-      order.push(execution.requests);
-      await execution.succeed();
-    }
-    assert.deepEqual(order, [["e", "d"], ["c", "b"], ["a"]]);
-  });
+test("a burst that arrives in one turn is one batch, newest first, even without a cold-start delay", async () => {
+  const { clock, submit, takeExecution } = createHarness();
+  const burst = ["a", "b", "c"].map((request) => submit("key", request));
+  await clock.advance(0);
+  const execution = takeExecution();
+  assert.deepEqual(execution.requests, ["c", "b", "a"]);
+  await execution.succeed();
+  assert.deepEqual(
+    burst.map(({ outcome }) => outcome),
+    [done("a"), done("b"), done("c")],
+  );
+  assert.equal(clock.pendingTimers, 0);
 });
 
-describe("a conflict", () => {
-  it("runs the whole batch again after its delay, with those who joined during the execution and the delay", async () => {
-    const { clock, submit, executions, takeExecution } = createHarness();
-    const all = [submit("key", "a"), submit("key", "b")];
-    await clock.advance(0);
-    const first = takeExecution();
-    all.push(submit("key", "c"));
-    await first.end({ kind: "retry", delayMs: 150 });
-    await clock.advance(100);
-    all.push(submit("key", "d"));
-    await clock.advance(49);
-    assert.equal(executions.length, 0);
-    assert.ok(all.every(({ outcome }) => outcome === undefined));
-    await clock.advance(1);
-    const second = takeExecution();
-    assert.deepEqual(second.requests, ["d", "c", "b", "a"]);
-    await second.succeed();
-    assert.deepEqual(
-      all.map(({ outcome }) => outcome),
-      ["a", "b", "c", "d"].map(done),
-    );
-  });
+test("a batch waits for the cold-start delay and includes requests that arrive meanwhile", async () => {
+  const { clock, submit, executions, takeExecution } = createHarness({ coldStartDelayMs: 100 });
+  submit("key", "a");
+  await clock.advance(60);
+  submit("key", "b");
+  await clock.advance(39);
+  assert.equal(executions.length, 0);
+  await clock.advance(1);
+  assert.deepEqual(takeExecution().requests, ["b", "a"]);
+});
 
-  it("may repeat many times, each time with its own delay", async () => {
-    const { clock, submit, takeExecution } = createHarness();
-    const submitted = submit("key", "a");
-    for (const delayMs of [100, 0, 200]) {
-      await clock.advance(0);
-      await takeExecution().end({ kind: "retry", delayMs });
-      await clock.advance(delayMs);
-    }
-    await takeExecution().succeed();
-    assert.deepEqual(submitted.outcome, done("a"));
-    assert.equal(submitted.settledMs, 300);
-  });
+test("requests that arrive during an execution form the next batch, however long it takes", async () => {
+  const { clock, submit, executions, takeExecution } = createHarness();
+  submit("key", "a");
+  await clock.advance(0);
+  const first = takeExecution();
+  const late = [submit("key", "b"), submit("key", "c")];
+  await clock.advance(60_000);
+  assert.equal(executions.length, 0);
+  await first.succeed();
+  await clock.advance(0);
+  const second = takeExecution();
+  assert.deepEqual(second.requests, ["c", "b"]);
+  await second.succeed();
+  assert.deepEqual(
+    late.map(({ outcome }) => outcome),
+    [done("b"), done("c")],
+  );
+});
 
-  it("keeps the order newest first after somebody in the middle has left", async () => {
-    const { clock, submit, takeExecution } = createHarness();
-    const gone = new AbortController();
-    submit("key", "a");
-    submit("key", "b", { signal: gone.signal });
-    submit("key", "c");
-    await clock.advance(0);
-    const first = takeExecution();
-    submit("key", "d");
-    gone.abort();
-    await first.end({ kind: "retry", delayMs: 10 });
-    await clock.advance(10);
-    assert.deepEqual(takeExecution().requests, ["d", "c", "a"]);
-  });
+test("a batch does not make another key wait", async () => {
+  const { clock, submit, executions } = createHarness();
+  submit("one", "a");
+  submit("other", "b");
+  await clock.advance(0);
+  assert.deepEqual(
+    executions.map(({ key, requests }) => [key, ...requests]),
+    [
+      ["one", "a"],
+      ["other", "b"],
+    ],
+  );
+});
 
-  it("of a full batch lets newcomers go before the oldest", async () => {
-    const { clock, submit, takeExecution } = createHarness({ batchSizeMax: 2 });
-    submit("key", "a");
-    submit("key", "b");
-    await clock.advance(0);
-    const first = takeExecution();
-    submit("key", "c");
-    await first.end({ kind: "retry", delayMs: 10 });
-    await clock.advance(10);
-    const second = takeExecution();
-    assert.deepEqual(second.requests, ["c", "b"]);
-    await second.succeed();
-    await clock.advance(0);
-    assert.deepEqual(takeExecution().requests, ["a"]);
-  });
+test("there is no cold-start delay after an execution while requests wait", async () => {
+  const { clock, submit, takeExecution } = createHarness({ coldStartDelayMs: 1000 });
+  submit("key", "a");
+  await clock.advance(1000);
+  const first = takeExecution();
+  submit("key", "b");
+  await first.succeed();
+  await clock.advance(0);
+  assert.deepEqual(takeExecution().requests, ["b"]);
+});
 
-  it("without end fails a request that has no deadline, and not the newcomer beside it", async () => {
-    const { clock, submit, executions, takeExecution } = createHarness();
-    const old = submit("key", "old");
+test("a batch that would be too large leaves the oldest requests for the next execution", async () => {
+  const { clock, submit, takeExecution } = createHarness({ batchSizeMax: 2 });
+  for (const request of ["a", "b", "c", "d", "e"]) submit("key", request);
+  const order: (readonly string[])[] = [];
+  for (let round = 0; round < 3; round++) {
     await clock.advance(0);
-    for (let attempt = 1; attempt < attemptsMax; attempt++) {
-      await takeExecution().end({ kind: "retry", delayMs: 1 });
-      assert.equal(old.outcome, undefined);
-      await clock.advance(1);
-    }
-    const young = submit("key", "young");
+    const execution = takeExecution();
+    order.push(execution.requests);
+    await execution.succeed();
+  }
+  assert.deepEqual(order, [["e", "d"], ["c", "b"], ["a"]]);
+});
+
+test("after a conflict the batch runs again after its delay, with the requests that have joined since", async () => {
+  const { clock, submit, executions, takeExecution } = createHarness();
+  const all = [submit("key", "a"), submit("key", "b")];
+  await clock.advance(0);
+  const first = takeExecution();
+  all.push(submit("key", "c"));
+  await first.end({ kind: "retry", delayMs: 150 });
+  await clock.advance(100);
+  all.push(submit("key", "d"));
+  await clock.advance(49);
+  assert.equal(executions.length, 0);
+  assert.ok(all.every(({ outcome }) => outcome === undefined));
+  await clock.advance(1);
+  const second = takeExecution();
+  assert.deepEqual(second.requests, ["d", "c", "b", "a"]);
+  await second.succeed();
+  assert.deepEqual(
+    all.map(({ outcome }) => outcome),
+    ["a", "b", "c", "d"].map(done),
+  );
+});
+
+test("a conflict may repeat many times, each time with its own delay", async () => {
+  const { clock, submit, takeExecution } = createHarness();
+  const submitted = submit("key", "a");
+  for (const delayMs of [100, 0, 200]) {
+    await clock.advance(0);
+    await takeExecution().end({ kind: "retry", delayMs });
+    await clock.advance(delayMs);
+  }
+  await takeExecution().succeed();
+  assert.deepEqual(submitted.outcome, done("a"));
+  assert.equal(submitted.settledMs, 300);
+});
+
+test("a retried batch is newest first after a request in the middle has left", async () => {
+  const { clock, submit, takeExecution } = createHarness();
+  const gone = new AbortController();
+  submit("key", "a");
+  submit("key", "b", { signal: gone.signal });
+  submit("key", "c");
+  await clock.advance(0);
+  const first = takeExecution();
+  submit("key", "d");
+  gone.abort();
+  await first.end({ kind: "retry", delayMs: 10 });
+  await clock.advance(10);
+  assert.deepEqual(takeExecution().requests, ["d", "c", "a"]);
+});
+
+test("after a conflict of a full batch, new requests go before the oldest", async () => {
+  const { clock, submit, takeExecution } = createHarness({ batchSizeMax: 2 });
+  submit("key", "a");
+  submit("key", "b");
+  await clock.advance(0);
+  const first = takeExecution();
+  submit("key", "c");
+  await first.end({ kind: "retry", delayMs: 10 });
+  await clock.advance(10);
+  const second = takeExecution();
+  assert.deepEqual(second.requests, ["c", "b"]);
+  await second.succeed();
+  await clock.advance(0);
+  assert.deepEqual(takeExecution().requests, ["a"]);
+});
+
+test("endless conflicts fail a request without a deadline, and not a newer one", async () => {
+  const { clock, submit, executions, takeExecution } = createHarness();
+  const old = submit("key", "old");
+  await clock.advance(0);
+  for (let attempt = 1; attempt < attemptsMax; attempt++) {
     await takeExecution().end({ kind: "retry", delayMs: 1 });
-    assert.equal(old.outcome?.kind, "failed");
+    assert.equal(old.outcome, undefined);
     await clock.advance(1);
-    assert.deepEqual(executions[0]?.requests, ["young"]);
-    await takeExecution().succeed();
-    assert.deepEqual(young.outcome, done("young"));
-  });
+  }
+  const young = submit("key", "young");
+  await takeExecution().end({ kind: "retry", delayMs: 1 });
+  assert.equal(old.outcome?.kind, "failed");
+  await clock.advance(1);
+  assert.deepEqual(executions[0]?.requests, ["young"]);
+  await takeExecution().succeed();
+  assert.deepEqual(young.outcome, done("young"));
 });
 
 describe("a failure", () => {
   const boom = new Error("boom");
 
-  it("settles the whole batch with the error, and the newcomers run on", async () => {
+  test("an error settles the whole batch, and newer requests run", async () => {
     const { clock, submit, takeExecution } = createHarness();
     const batch = [submit("key", "a"), submit("key", "b")];
     await clock.advance(0);
@@ -190,7 +186,7 @@ describe("a failure", () => {
     assert.deepEqual(newcomer.outcome, done("c"));
   });
 
-  it("is what an execution that rejects means", async () => {
+  test("an execution that rejects fails the batch", async () => {
     const { clock, submit, takeExecution } = createHarness();
     const submitted = submit("key", "a");
     await clock.advance(0);
@@ -198,7 +194,7 @@ describe("a failure", () => {
     assert.deepEqual(submitted.outcome, { kind: "failed", error: boom });
   });
 
-  it("is what an execution that throws means", async () => {
+  test("an execution that throws fails the batch", async () => {
     const { clock, submit } = createHarness({
       execute() {
         throw boom;
@@ -209,7 +205,7 @@ describe("a failure", () => {
     assert.deepEqual(submitted.outcome, { kind: "failed", error: boom });
   });
 
-  it("is what a wrong number of results or a wrong delay means, so that nobody waits for ever", async () => {
+  test("a wrong number of results or a wrong delay fails the batch, so that no request waits forever", async () => {
     const { clock, submit, takeExecution } = createHarness();
     for (const wrong of [
       { kind: "success", results: [] },
@@ -224,73 +220,71 @@ describe("a failure", () => {
   });
 });
 
-describe("the pace of a key", () => {
-  it("holds back every execution: the first, the next and the retry", async () => {
-    let paceMs = 30;
-    const asked: string[] = [];
-    const { clock, submit, takeExecution } = createHarness({
-      nextBatchDelayMs(key) {
-        asked.push(key);
-        return paceMs;
-      },
-    });
-    submit("key", "a");
-    await clock.advance(30);
-    const first = takeExecution();
-    assert.equal(first.startedMs, 30);
-    submit("key", "b");
-    paceMs = 200;
-    await first.end({ kind: "retry", delayMs: 100 });
-    await clock.advance(200);
-    const retry = takeExecution();
-    assert.equal(retry.startedMs, 230);
-    submit("key", "c");
-    paceMs = 50;
-    await retry.succeed();
-    await clock.advance(50);
-    assert.equal(takeExecution().startedMs, 280);
-    assert.deepEqual(asked, ["key", "key", "key"]);
+test("the pace delays every execution: the first, the next and the retry", async () => {
+  let paceMs = 30;
+  const asked: string[] = [];
+  const { clock, submit, takeExecution } = createHarness({
+    nextBatchDelayMs(key) {
+      asked.push(key);
+      return paceMs;
+    },
   });
+  submit("key", "a");
+  await clock.advance(30);
+  const first = takeExecution();
+  assert.equal(first.startedMs, 30);
+  submit("key", "b");
+  paceMs = 200;
+  await first.end({ kind: "retry", delayMs: 100 });
+  await clock.advance(200);
+  const retry = takeExecution();
+  assert.equal(retry.startedMs, 230);
+  submit("key", "c");
+  paceMs = 50;
+  await retry.succeed();
+  await clock.advance(50);
+  assert.equal(takeExecution().startedMs, 280);
+  assert.deepEqual(asked, ["key", "key", "key"]);
+});
 
-  it("never shortens the cold-start delay or a retry delay", async () => {
-    const { clock, submit, executions, takeExecution } = createHarness({
-      coldStartDelayMs: 100,
-      nextBatchDelayMs: () => 10,
-    });
-    submit("key", "a");
-    await clock.advance(99);
-    assert.equal(executions.length, 0);
-    await clock.advance(1);
-    await takeExecution().end({ kind: "retry", delayMs: 80 });
-    await clock.advance(79);
-    assert.equal(executions.length, 0);
-    await clock.advance(1);
-    assert.equal(executions.length, 1);
+test("the pace never shortens the cold-start delay or a retry delay", async () => {
+  const { clock, submit, executions, takeExecution } = createHarness({
+    coldStartDelayMs: 100,
+    nextBatchDelayMs: () => 10,
   });
+  submit("key", "a");
+  await clock.advance(99);
+  assert.equal(executions.length, 0);
+  await clock.advance(1);
+  await takeExecution().end({ kind: "retry", delayMs: 80 });
+  await clock.advance(79);
+  assert.equal(executions.length, 0);
+  await clock.advance(1);
+  assert.equal(executions.length, 1);
+});
 
-  it("starts sooner when the pace allows it sooner and it is asked again, but never later", async () => {
-    let paceMs = 100;
-    const { clock, pool, submit, executions, takeExecution } = createHarness({ nextBatchDelayMs: () => paceMs });
-    submit("key", "a");
-    await clock.advance(40);
-    paceMs = 200;
-    pool.hasten("key");
-    paceMs = 20;
-    pool.hasten("other");
-    await clock.advance(20);
-    assert.equal(executions.length, 0);
-    pool.hasten("key");
-    await clock.advance(20);
-    const first = takeExecution();
-    assert.equal(first.startedMs, 80);
-    pool.hasten("key");
-    submit("key", "b");
-    await first.end({ kind: "retry", delayMs: 50 });
-    paceMs = 0;
-    pool.hasten("key");
-    await clock.advance(49);
-    assert.equal(executions.length, 0);
-    await clock.advance(1);
-    assert.deepEqual(takeExecution().requests, ["b", "a"]);
-  });
+test("an execution starts sooner when the pace is asked again and allows it, but never later", async () => {
+  let paceMs = 100;
+  const { clock, pool, submit, executions, takeExecution } = createHarness({ nextBatchDelayMs: () => paceMs });
+  submit("key", "a");
+  await clock.advance(40);
+  paceMs = 200;
+  pool.hasten("key");
+  paceMs = 20;
+  pool.hasten("other");
+  await clock.advance(20);
+  assert.equal(executions.length, 0);
+  pool.hasten("key");
+  await clock.advance(20);
+  const first = takeExecution();
+  assert.equal(first.startedMs, 80);
+  pool.hasten("key");
+  submit("key", "b");
+  await first.end({ kind: "retry", delayMs: 50 });
+  paceMs = 0;
+  pool.hasten("key");
+  await clock.advance(49);
+  assert.equal(executions.length, 0);
+  await clock.advance(1);
+  assert.deepEqual(takeExecution().requests, ["b", "a"]);
 });

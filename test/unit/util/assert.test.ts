@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { assert as assertThat, AssertionError, assertNever } from "../../../src/util/assert.ts";
 
 test("a true condition passes, a false one throws with the message", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { sleep } from "../../../src/util/clock.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { asyncLatencySeconds, exponentialBuckets, functionDurationSeconds } from "../../../src/util/metrics.ts";
 
 test("exponential buckets double from 1", () => {

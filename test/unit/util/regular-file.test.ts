@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { it, type TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { readRegularFile } from "../../../src/util/regular-file.ts";
 
 function temporaryFolder(t: TestContext): string {
@@ -12,7 +12,7 @@ function temporaryFolder(t: TestContext): string {
   return folder;
 }
 
-it("reads a file of up to the limit, also through symlinks as in a mounted Secret", (t) => {
+test("a file of up to the limit is read, also through symlinks as in a mounted Secret", (t) => {
   const folder = temporaryFolder(t);
   const file = path.join(folder, "file");
   const link = path.join(folder, "link");
@@ -25,7 +25,7 @@ it("reads a file of up to the limit, also through symlinks as in a mounted Secre
   assert.equal(readRegularFile(file, 4), "");
 });
 
-it("refuses at once what may never end", (t) => {
+test("a device or a pipe, which may never end, is refused at once", (t) => {
   const fifo = path.join(temporaryFolder(t), "fifo");
   execFileSync("mkfifo", [fifo]);
   for (const file of [fifo, "/dev/zero"]) {
@@ -34,6 +34,6 @@ it("refuses at once what may never end", (t) => {
   assert.throws(() => readRegularFile("/", 100), { message: "it is a directory" });
 });
 
-it("passes on the error of a file that cannot be opened", () => {
+test("the error of a file that cannot be opened is passed on", () => {
   assert.throws(() => readRegularFile("/nowhere/file", 100), { code: "ENOENT", path: "/nowhere/file" });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { createSystemRng, randomHex, uniform } from "../../../src/util/rng.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { createSystemClock } from "../../../src/util/system-clock.ts";
 
 test("the monotonic clock never goes back and the wall clock is in whole microseconds", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test, { describe } from "node:test";
+import { test } from "node:test";
 import { type Aggregation } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { CellMemory, isRecountedSince, type OwnAggregation } from "../../../../src/accounting/count/cell-memory.ts";
 import { counts, timeText, version } from "../samples.ts";
@@ -16,38 +16,36 @@ function wrote(aggregation: OwnAggregation): CellMemory {
   return memory;
 }
 
-describe("a Go component that strips extensions (22)", () => {
-  test("is seen through when the counts are still ours", () => {
-    assert.deepEqual(wrote(own).effective(stripped(own)), own);
-  });
+test("extensions that a Go component dropped are restored when the counts are still ours", () => {
+  assert.deepEqual(wrote(own).effective(stripped(own)), own);
+});
 
-  test("is seen through when Go leaves out zeros", () => {
-    const zero = counts(0, { lastEventTime: timeText(1) });
-    const { readyReplicas: _a, scheduledReplicas: _b, runningReplicas: _c, ...byGo } = stripped(zero);
-    assert.equal(wrote(zero).effective(byGo)?.resourceVersion, "100");
-  });
+test("extensions that a Go component dropped are restored when Go leaves out zeros", () => {
+  const zero = counts(0, { lastEventTime: timeText(1) });
+  const { readyReplicas: _a, scheduledReplicas: _b, runningReplicas: _c, ...byGo } = stripped(zero);
+  assert.equal(wrote(zero).effective(byGo)?.resourceVersion, "100");
+});
 
-  test("is a reset when the counts are other ones, or of another event time", () => {
-    const others = [
-      { ...stripped(own), availableReplicas: 2 },
-      { ...stripped(own), totalReplicas: 4 },
-      { ...stripped(own), readyReplicas: 2 },
-      { ...stripped(own), scheduledReplicas: 2 },
-      { ...stripped(own), runningReplicas: 2 },
-      { ...stripped(own), lastEventTime: timeText(2) },
-    ];
-    for (const other of others) assert.equal(wrote(own).effective(other), other);
-  });
+test("counts without extensions that are not ours, or of another event time, are read as they are", () => {
+  const others = [
+    { ...stripped(own), availableReplicas: 2 },
+    { ...stripped(own), totalReplicas: 4 },
+    { ...stripped(own), readyReplicas: 2 },
+    { ...stripped(own), scheduledReplicas: 2 },
+    { ...stripped(own), runningReplicas: 2 },
+    { ...stripped(own), lastEventTime: timeText(2) },
+  ];
+  for (const other of others) assert.equal(wrote(own).effective(other), other);
+});
 
-  test("is a reset for an aggregator that wrote nothing yet", () => {
-    assert.equal(new CellMemory().effective(stripped(own))?.resourceVersion, undefined);
-  });
+test("counts without extensions are read as they are by an aggregator that has not written yet", () => {
+  assert.equal(new CellMemory().effective(stripped(own))?.resourceVersion, undefined);
+});
 
-  test("does not hide what is recorded with a version", () => {
-    const newer = counts(3, { resourceVersion: version(200) });
-    assert.equal(wrote(own).effective(newer), newer);
-    assert.equal(wrote(own).effective(undefined), undefined);
-  });
+test("counts with a version are read as they are", () => {
+  const newer = counts(3, { resourceVersion: version(200) });
+  assert.equal(wrote(own).effective(newer), newer);
+  assert.equal(wrote(own).effective(undefined), undefined);
 });
 
 test("the wait for first counts goes on while the recorded state is the same, and starts again with another", () => {
@@ -74,7 +72,7 @@ test("a recorded version below our own means that the core was restored, until w
   assert.equal(memory.restoredSinceMs, undefined);
 });
 
-test("after a reset of the worker the recorded version and our own mean nothing, a new one does (14)", () => {
+test("after a reset of the worker the recorded version and our own are ignored, and a new one is not", () => {
   const memory = wrote(own);
   memory.workerReset(own);
   assert.deepEqual(memory.effective(own), stripVersion(own));
@@ -88,7 +86,7 @@ function stripVersion(aggregation: Aggregation): Aggregation {
   return rest;
 }
 
-test("a version below our own is no restore when another aggregator has recounted", () => {
+test("a version below our own is not a restore when another aggregator has recounted", () => {
   const memory = new CellMemory();
   memory.wrote(own);
   const recounted = { ...own, resourceVersion: version(1), recountedAt: timeText(0) };
@@ -96,7 +94,7 @@ test("a version below our own is no restore when another aggregator has recounte
   assert.equal(memory.checkRestored({ ...own, resourceVersion: version(1) }, ms(7)), true);
 });
 
-test("a recount is told by a later mark than the known one, not by other counts", () => {
+test("a recount is recognized by a later mark than the known one, not by other counts", () => {
   const plain = counts(3);
   const first = counts(3, { recountedAt: timeText(10) });
   const second = counts(2, { recountedAt: timeText(20) });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test, { describe } from "node:test";
+import { describe, test } from "node:test";
 import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { CellMemory } from "../../../../src/accounting/count/cell-memory.ts";
 import {
@@ -50,66 +50,58 @@ const seen = (snapshotVersion: number, barrierSentAtMs = -Infinity): CellPlanInp
   barrierSentAtMs: ms(barrierSentAtMs),
 });
 
-describe("a write", () => {
-  test("is not caused by version and time alone", () => {
-    assert.deepEqual(plan({ snapshot: seen(500, 900), lastEventTime: at(49) }), { kind: "unchanged" });
-  });
+test("version and time alone cause no write", () => {
+  assert.deepEqual(plan({ snapshot: seen(500, 900), lastEventTime: at(49) }), { kind: "unchanged" });
+});
 
-  test("is caused by other counts, and carries snapshot, time, spec and the buckets that stay", () => {
-    const buckets = [single("q")];
-    const result = plan({ census: censusOf(["x", "y"]), settlement: nothingSettled(buckets), snapshot: seen(120) });
-    assert.deepEqual(result, {
-      kind: "write",
-      cell: {
-        cellID: "a",
-        aggregation: counts(2, { resourceVersion: version(120), countedAt: timeText(50), lastEventTime: timeText(40) }),
-        admissionHistory: { buckets },
-      },
-    });
-  });
-
-  test("is caused by settled buckets", () => {
-    assert.equal(plan({ settlement: oneSettled }).kind, "write");
-  });
-
-  test("is caused by a pod that became countable after countedAt, at equal totals (3b, 3f)", () => {
-    const countedAt = timeText(45);
-    assert.equal(
-      plan({ cell: cell(counts(3, { countedAt })), census: censusOf(["x", "y", "z"], 15.000001) }).kind,
-      "write",
-    );
-    assert.equal(
-      plan({ cell: cell(counts(3, { countedAt })), census: censusOf(["x", "y", "z"], 15) }).kind,
-      "unchanged",
-    );
-  });
-
-  test("keeps a lastEventTime that is newer than the snapshot's", () => {
-    const result = plan({ cell: cell(counts(3, { lastEventTime: timeText(45) })), settlement: oneSettled });
-    assert.equal(result.kind === "write" && result.cell.aggregation.lastEventTime, timeText(45));
-    const ofTheFuture = cell(counts(3, { lastEventTime: timeText(1e9) }));
-    const repaired = plan({ cell: ofTheFuture, settlement: oneSettled });
-    assert.equal(repaired.kind === "write" && repaired.cell.aggregation.lastEventTime, timeText(40));
-    const without = plan({ settlement: oneSettled, lastEventTime: undefined });
-    assert.equal(without.kind === "write" && "lastEventTime" in without.cell.aggregation, false);
+test("other counts cause a write, with snapshot, time, spec and the buckets that stay", () => {
+  const buckets = [single("q")];
+  const result = plan({ census: censusOf(["x", "y"]), settlement: nothingSettled(buckets), snapshot: seen(120) });
+  assert.deepEqual(result, {
+    kind: "write",
+    cell: {
+      cellID: "a",
+      aggregation: counts(2, { resourceVersion: version(120), countedAt: timeText(50), lastEventTime: timeText(40) }),
+      admissionHistory: { buckets },
+    },
   });
 });
 
-describe("an older snapshot", () => {
-  test("than the recorded one writes nothing, whatever it shows (15, 16)", () => {
-    for (const settlement of [nothingSettled(), oneSettled]) {
-      assert.deepEqual(plan({ snapshot: seen(99, 999), census: censusOf(["x"]), settlement }), { kind: "behind" });
-    }
-    assert.equal(plan({ snapshot: seen(100), census: censusOf(["x"]) }).kind, "write");
-  });
+test("settled buckets cause a write", () => {
+  assert.equal(plan({ settlement: oneSettled }).kind, "write");
+});
 
-  test("is compared as a number", () => {
-    assert.equal(
-      plan({ cell: cell(counts(3, { resourceVersion: version(9) })), snapshot: seen(10), census: censusOf(["x"]) })
-        .kind,
-      "write",
-    );
-  });
+test("a pod that became countable after countedAt causes a write, even at equal totals", () => {
+  const countedAt = timeText(45);
+  assert.equal(
+    plan({ cell: cell(counts(3, { countedAt })), census: censusOf(["x", "y", "z"], 15.000001) }).kind,
+    "write",
+  );
+  assert.equal(plan({ cell: cell(counts(3, { countedAt })), census: censusOf(["x", "y", "z"], 15) }).kind, "unchanged");
+});
+
+test("a write keeps a lastEventTime that is newer than the snapshot's, unless it is in the future", () => {
+  const result = plan({ cell: cell(counts(3, { lastEventTime: timeText(45) })), settlement: oneSettled });
+  assert.equal(result.kind === "write" && result.cell.aggregation.lastEventTime, timeText(45));
+  const ofTheFuture = cell(counts(3, { lastEventTime: timeText(1e9) }));
+  const repaired = plan({ cell: ofTheFuture, settlement: oneSettled });
+  assert.equal(repaired.kind === "write" && repaired.cell.aggregation.lastEventTime, timeText(40));
+  const without = plan({ settlement: oneSettled, lastEventTime: undefined });
+  assert.equal(without.kind === "write" && "lastEventTime" in without.cell.aggregation, false);
+});
+
+test("a snapshot older than the recorded one writes nothing, whatever it shows", () => {
+  for (const settlement of [nothingSettled(), oneSettled]) {
+    assert.deepEqual(plan({ snapshot: seen(99, 999), census: censusOf(["x"]), settlement }), { kind: "behind" });
+  }
+  assert.equal(plan({ snapshot: seen(100), census: censusOf(["x"]) }).kind, "write");
+});
+
+test("versions of snapshots are compared as numbers", () => {
+  assert.equal(
+    plan({ cell: cell(counts(3, { resourceVersion: version(9) })), snapshot: seen(10), census: censusOf(["x"]) }).kind,
+    "write",
+  );
 });
 
 describe("first counts", () => {
@@ -120,7 +112,7 @@ describe("first counts", () => {
     "over a Go aggregator's": cell({ totalReplicas: 3, availableReplicas: 3 }),
   };
   for (const [name, state] of Object.entries(states)) {
-    test(`${name} need a barrier sent after that was seen (9)`, () => {
+    test(`first counts ${name} need a barrier sent after that was seen`, () => {
       const memory = new CellMemory();
       const at1000 = { cell: state, memory, snapshot: seen(100, 1000) };
       assert.deepEqual(plan(at1000), { kind: "barrier", fromMs: ms(1000) });
@@ -129,7 +121,7 @@ describe("first counts", () => {
     });
   }
 
-  test("need a new barrier when another aggregator wrote meanwhile and its version was stripped", () => {
+  test("first counts need a new barrier when another aggregator wrote meanwhile and its version was dropped", () => {
     const memory = new CellMemory();
     assert.equal(plan({ cell: undefined, memory }).kind, "barrier");
     const byOther = cell({ totalReplicas: 2, availableReplicas: 2, lastEventTime: timeText(45) });
@@ -139,18 +131,18 @@ describe("first counts", () => {
     });
   });
 
-  test("of another spec are not written from a snapshot older than the recorded one", () => {
+  test("first counts of another spec are not written from a snapshot older than the recorded one", () => {
     const memory = new CellMemory();
     const former = cell(counts(3, { countedSpec: "former", resourceVersion: version(200) }));
     plan({ cell: former, memory });
     assert.deepEqual(plan({ cell: former, memory, nowMs: ms(2000), snapshot: seen(199, 1500) }), { kind: "behind" });
   });
 
-  test("of a cell without pods and buckets are not written at all", () => {
+  test("first counts of a cell without pods and buckets are not written at all", () => {
     assert.deepEqual(plan({ cell: undefined, census: censusOf([]) }), { kind: "unchanged" });
   });
 
-  test("are written when all there is to do is to drop the last bucket", () => {
+  test("first counts are written when the last bucket is dropped, even without pods", () => {
     const memory = new CellMemory();
     const input = { cell: cell(undefined, [single("q", 5)]), census: censusOf([]), settlement: oneSettled, memory };
     assert.deepEqual(plan(input), { kind: "barrier", fromMs: ms(1000) });
@@ -159,9 +151,9 @@ describe("first counts", () => {
   });
 });
 
-describe("a Go component that strips extensions (22)", () => {
+describe("a Go component that strips extensions", () => {
   const { resourceVersion: _a, countedAt: _b, countedSpec: _c, initializedReplicas: _d, ...byGo } = counts(3);
-  test("costs the aggregator that remembers its write nothing", () => {
+  test("extensions that a Go component dropped cause no write by the aggregator that remembers them", () => {
     const memory = new CellMemory();
     memory.wrote(counts(3));
     assert.equal(plan({ cell: cell(byGo), memory }).kind, "unchanged");
@@ -170,26 +162,24 @@ describe("a Go component that strips extensions (22)", () => {
   });
 });
 
-describe("after a restore of the core", () => {
-  test("counts wait a settle window and a barrier after it, and are then written even when equal (13, 25)", () => {
-    const memory = new CellMemory();
-    memory.wrote(counts(3));
-    memory.restored(ms(1000));
-    for (const [nowMs, barrierSentAtMs] of [
-      [2000, 1500],
-      [75_999, 75_998],
-      [80_000, 75_999],
-    ] as const) {
-      assert.deepEqual(plan({ memory, nowMs: ms(nowMs), snapshot: seen(100, barrierSentAtMs) }), {
-        kind: "barrier",
-        fromMs: ms(76_000),
-      });
-    }
-    assert.equal(plan({ memory, nowMs: ms(80_000), snapshot: seen(100, 76_000) }).kind, "write");
-  });
+test("after a restore of the core, counts wait for a window and a barrier, and are written even when equal", () => {
+  const memory = new CellMemory();
+  memory.wrote(counts(3));
+  memory.restored(ms(1000));
+  for (const [nowMs, barrierSentAtMs] of [
+    [2000, 1500],
+    [75_999, 75_998],
+    [80_000, 75_999],
+  ] as const) {
+    assert.deepEqual(plan({ memory, nowMs: ms(nowMs), snapshot: seen(100, barrierSentAtMs) }), {
+      kind: "barrier",
+      fromMs: ms(76_000),
+    });
+  }
+  assert.equal(plan({ memory, nowMs: ms(80_000), snapshot: seen(100, 76_000) }).kind, "write");
 });
 
-test("a worker whose history was reset writes lower versions after a barrier (14)", () => {
+test("after a reset of the worker's history, lower versions are written after a barrier", () => {
   const memory = new CellMemory();
   memory.wrote(counts(3));
   memory.workerReset(counts(3));
@@ -209,20 +199,20 @@ describe("the mark of a recount", () => {
   const aggregationOf = (result: CellPlan) => (result.kind === "write" ? result.cell.aggregation : undefined);
   const marked = { recountedAt: timeText(7) };
 
-  test("is kept by ordinary writes, and not made by them", () => {
+  test("ordinary writes keep the mark of a recount, and set none", () => {
     const census = censusOf(["x", "y"]);
     assert.equal(aggregationOf(plan({ census }))?.recountedAt, undefined);
     assert.equal(aggregationOf(plan({ census, cell: cell(counts(3, marked)) }))?.recountedAt, timeText(7));
   });
 
-  test("is set by the write after a restore of the core", () => {
+  test("the write after a restore of the core sets the mark of a recount", () => {
     const memory = new CellMemory();
     memory.restored(ms(0));
     const result = plan({ memory, cell: cell(counts(3, marked)), snapshot: seen(100, 75_000), nowMs: ms(76_000) });
     assert.equal(aggregationOf(result)?.recountedAt, timeText(50));
   });
 
-  test("is set by the write after a reset of the worker's history", () => {
+  test("the write after a reset of the worker's history sets the mark of a recount", () => {
     const memory = new CellMemory();
     const recorded = counts(3, { resourceVersion: version(900) });
     memory.workerReset(recorded);

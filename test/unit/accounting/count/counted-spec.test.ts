@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { countedSpec } from "../../../../src/accounting/count/counted-spec.ts";
 
 test("the same question has the same short name, in every process", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { availableFrom, canMeet, countFor, healthCriteria } from "../../../../src/accounting/count/health-criterion.ts";
 import { at, counts, pod } from "../samples.ts";
 

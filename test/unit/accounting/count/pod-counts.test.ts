@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { countPods } from "../../../../src/accounting/count/pod-counts.ts";
 import { at, pod } from "../samples.ts";
 

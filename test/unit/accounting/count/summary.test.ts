@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { summarize } from "../../../../src/accounting/count/summary.ts";
 import { anonymous, cell, counts, packed, single, timeText } from "../samples.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { bucketKind, bucketWeight, totalWeight } from "../../../../src/accounting/history/bucket.ts";
 import { anonymous, packed, single, timeText } from "../samples.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { bucketKind, totalWeight } from "../../../../src/accounting/history/bucket.ts";
 import { compact, withoutDigests } from "../../../../src/accounting/history/compaction.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { historyConfigOf } from "../../../../src/accounting/history/history-config.ts";
 
 const defaults = { maxConcurrentLag: 5, compactThreshold: 100, aggregationRateMs: 1000 };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test, { describe } from "node:test";
+import { describe, test } from "node:test";
 import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { isFull, record } from "../../../../src/accounting/history/record.ts";
 import { anonymous, at, disruption, packed, single, timeText, version } from "../samples.ts";
@@ -19,45 +19,43 @@ test("a DELETE is recorded with UID, time and version, an eviction without versi
   assert.deepEqual(record([], evictionOf("x"), context).buckets, [{ startTime: timeText(10), podUID: "x" }]);
 });
 
-test("the name is written where the cell wants it", () => {
+test("the pod name is recorded for the cells that are configured so", () => {
   const { buckets } = record([], deletionOf("x"), { ...context, requiresPodName: (cellID) => cellID === "a" });
   assert.equal(buckets[0]?.podName, "x");
 });
 
-describe("a repeated review", () => {
-  test("refreshes the start time and raises the version, never lowers it", () => {
-    const raised = record([single("x", 10), single("y", 1)], deletionOf("x", 20), context);
-    assert.deepEqual(raised.buckets, [single("y", 1), { ...single("x", 20), startTime: timeText(10) }]);
-    assert.equal(raised.isRepeated, true);
-    assert.equal(ofX(record([single("x", 30)], deletionOf("x", 20), context).buckets)?.podResourceVersion, "30");
-  });
+test("a repeated review refreshes the start time and raises the version, never lowers it", () => {
+  const raised = record([single("x", 10), single("y", 1)], deletionOf("x", 20), context);
+  assert.deepEqual(raised.buckets, [single("y", 1), { ...single("x", 20), startTime: timeText(10) }]);
+  assert.equal(raised.isRepeated, true);
+  assert.equal(ofX(record([single("x", 30)], deletionOf("x", 20), context).buckets)?.podResourceVersion, "30");
+});
 
-  test("is visible even when the clock stands still", () => {
-    const { buckets } = record([single("x", 20, 10)], deletionOf("x", 20), context);
-    assert.equal(buckets[0]?.startTime, timeText(10.000001));
-  });
+test("a repeated review is visible even when the clock stands still", () => {
+  const { buckets } = record([single("x", 20, 10)], deletionOf("x", 20), context);
+  assert.equal(buckets[0]?.startTime, timeText(10.000001));
+});
 
-  test("never gives a version to a bucket without one", () => {
-    assert.equal(ofX(record([single("x")], deletionOf("x"), context).buckets)?.podResourceVersion, undefined);
-  });
+test("a repeated review never gives a version to a bucket without one", () => {
+  assert.equal(ofX(record([single("x")], deletionOf("x"), context).buckets)?.podResourceVersion, undefined);
+});
 
-  test("that is an eviction takes the version away (21)", () => {
-    assert.deepEqual(record([single("x", 10)], evictionOf("x"), context).buckets, [
-      { startTime: timeText(10), podUID: "x" },
-    ]);
-  });
+test("an eviction of a recorded pod removes the version", () => {
+  assert.deepEqual(record([single("x", 10)], evictionOf("x"), context).buckets, [
+    { startTime: timeText(10), podUID: "x" },
+  ]);
+});
 
-  test("takes a packed pod out, with a version not below its bucket's", () => {
-    const result = record([packed(["x", "y"], 30)], deletionOf("x", 20), context);
-    assert.equal(result.isTakenOut && result.isRepeated, true);
-    assert.deepEqual(result.buckets, [packed(["y"], 30), { ...single("x", 30), startTime: timeText(10) }]);
-    assert.deepEqual(record([packed(["x"], 3)], deletionOf("x", 20), context).buckets.length, 1);
-  });
+test("a repeated review takes a packed pod out, with a version not below its bucket's", () => {
+  const result = record([packed(["x", "y"], 30)], deletionOf("x", 20), context);
+  assert.equal(result.isTakenOut && result.isRepeated, true);
+  assert.deepEqual(result.buckets, [packed(["y"], 30), { ...single("x", 30), startTime: timeText(10) }]);
+  assert.deepEqual(record([packed(["x"], 3)], deletionOf("x", 20), context).buckets.length, 1);
+});
 
-  test("that is an eviction takes a packed pod out without a version (24)", () => {
-    const { buckets } = record([packed(["x", "y"], 30)], evictionOf("x"), context);
-    assert.deepEqual(buckets, [packed(["y"], 30), { startTime: timeText(10), podUID: "x" }]);
-  });
+test("an eviction takes a packed pod out without a version", () => {
+  const { buckets } = record([packed(["x", "y"], 30)], evictionOf("x"), context);
+  assert.deepEqual(buckets, [packed(["y"], 30), { startTime: timeText(10), podUID: "x" }]);
 });
 
 test("what names no pod, or another one, is left alone", () => {
@@ -67,12 +65,12 @@ test("what names no pod, or another one, is left alone", () => {
 
 describe("a full history", () => {
   const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `p${index}`);
-  test("takes 2,000 DELETEs, packed and single together", () => {
+  test("a history holds 2,000 DELETEs, packed and single together", () => {
     assert.equal(isFull([packed(names(1990), 1), ...names(9).map((name) => single(name, 1))], deletionOf("x")), false);
     assert.equal(isFull([packed(names(1990), 1), ...names(10).map((name) => single(name, 1))], deletionOf("x")), true);
   });
 
-  test("takes 700 buckets without a version, counted apart", () => {
+  test("a history holds 700 buckets without a version, counted separately", () => {
     const evictions = names(700).map((name) => single(name));
     assert.equal(isFull(evictions, evictionOf("x")), true);
     assert.equal(isFull(evictions, deletionOf("x")), false);

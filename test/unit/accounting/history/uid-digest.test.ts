@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { digestOfUID, packDigests, unpackDigests } from "../../../../src/accounting/history/uid-digest.ts";
 
 test("a digest is the first 64 bits of the SHA-256", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test, { describe } from "node:test";
+import { test } from "node:test";
 import { type MicroTime } from "../../../../src/api/micro-time.ts";
 import { needOf } from "../../../../src/accounting/reserve/disruption.ts";
 import { healthCriteria } from "../../../../src/accounting/count/health-criterion.ts";
@@ -23,47 +23,43 @@ test("a terminating pod needs nothing, not even a record", () => {
   }
 });
 
-describe("a pod that only a new version could make count", () => {
-  test("is deleted without a record", () => {
-    assert.equal(need({ as: notReady }), "nothing");
-    assert.equal(need({ as: notReady, isForced: true }), "nothing");
-    assert.equal(need({ as: { isTerminal: true } }), "nothing");
-    assert.equal(need({ as: { readySince: undefined } }), "nothing");
-  });
-
-  test("is evicted with a record, because the eviction commits whatever the version (3e)", () => {
-    assert.equal(need({ operation: "evict", as: notReady }), "record");
-    assert.equal(need({ operation: "evict", as: notReady, isForced: true }), "record-best-effort");
-    assert.equal(need({ operation: "evict", as: notReady, isProtected: false }), "record-best-effort");
-  });
+test("a pod that only a new version could make count is deleted without a record", () => {
+  assert.equal(need({ as: notReady }), "nothing");
+  assert.equal(need({ as: notReady, isForced: true }), "nothing");
+  assert.equal(need({ as: { isTerminal: true } }), "nothing");
+  assert.equal(need({ as: { readySince: undefined } }), "nothing");
 });
 
-test("forced and unprotected deletions of live pods are recorded if possible (4, 5)", () => {
+test("a pod that only a new version could make count is evicted with a record: evictions have no version", () => {
+  assert.equal(need({ operation: "evict", as: notReady }), "record");
+  assert.equal(need({ operation: "evict", as: notReady, isForced: true }), "record-best-effort");
+  assert.equal(need({ operation: "evict", as: notReady, isProtected: false }), "record-best-effort");
+});
+
+test("forced and unprotected deletions of live pods are recorded if possible", () => {
   assert.equal(need({ isForced: true }), "record-best-effort");
   assert.equal(need({ isProtected: false }), "record-best-effort");
 });
 
-describe("too young", () => {
-  test("is a pod by the data and by our clock, strictly", () => {
-    assert.equal(need(since(-9.999999)), "record");
-    assert.equal(need(since(-10)), "quota");
-  });
+test("a pod is too young by the data and by our clock, strictly", () => {
+  assert.equal(need(since(-9.999999)), "record");
+  assert.equal(need(since(-10)), "quota");
+});
 
-  test("is not a pod that the counting clock found old enough, or our own", () => {
-    assert.equal(need(since(0), 30, timeText(30)), "quota");
-    assert.equal(need(since(0), 30, timeText(29.999999)), "record");
-    assert.equal(need(since(-15), 30, timeText(1)), "quota");
-  });
+test("a pod that the counting clock or our own finds old enough is not too young", () => {
+  assert.equal(need(since(0), 30, timeText(30)), "quota");
+  assert.equal(need(since(0), 30, timeText(29.999999)), "record");
+  assert.equal(need(since(-15), 30, timeText(1)), "quota");
+});
 
-  test("is a pod by our clock alone when a Go aggregator counted", () => {
-    assert.equal(needOf(disruption("x", since(0)), 30, undefined, now), "record");
-    assert.equal(needOf(disruption("x", since(-15)), 30, undefined, now), "quota");
-  });
+test("a pod is too young by our clock alone when a Go aggregator counted", () => {
+  assert.equal(needOf(disruption("x", since(0)), 30, undefined, now), "record");
+  assert.equal(needOf(disruption("x", since(-15)), 30, undefined, now), "quota");
+});
 
-  test("is no pod by another criterion than Available, nor without minReadySeconds", () => {
-    assert.equal(need({ ...since(19), criterion: "Ready" }), "quota");
-    assert.equal(need(since(1000), 0), "quota");
-  });
+test("no pod is too young by another criterion than Available, or without minReadySeconds", () => {
+  assert.equal(need({ ...since(19), criterion: "Ready" }), "quota");
+  assert.equal(need(since(1000), 0), "quota");
 });
 
 test("a stricter criterion protects pods that are not Ready", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test, { describe } from "node:test";
+import { describe, test } from "node:test";
 import { type Bucket, type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { type Disruption } from "../../../../src/accounting/reserve/disruption.ts";
 import {
@@ -38,108 +38,100 @@ const lag = (maxConcurrentLag: number): Partial<ReservationContext> => ({
   config: { maxConcurrentLag, compactThreshold: 100, aggregationRateMs: 1000 },
 });
 
-describe("the estimate after the write", () => {
-  test("decides: down to minAvailable exactly, the first of a batch win", () => {
-    const result = run({ minAvailable: 1, wishes: ["x", "y", "z"].map((uid) => disruption(uid)) });
-    assert.deepEqual(kinds(result), ["admitted", "admitted", "unconfirmed"]);
-    assert.deepEqual(
-      bucketsOf(result).map(({ podUID }) => podUID),
-      ["x", "y"],
-    );
-    assert.equal(result.status?.summary.estimatedAvailableReplicas, 1);
-  });
+test("deletions are admitted down to exactly minAvailable, the first of a batch", () => {
+  const result = run({ minAvailable: 1, wishes: ["x", "y", "z"].map((uid) => disruption(uid)) });
+  assert.deepEqual(kinds(result), ["admitted", "admitted", "unconfirmed"]);
+  assert.deepEqual(
+    bucketsOf(result).map(({ podUID }) => podUID),
+    ["x", "y"],
+  );
+  assert.equal(result.status?.summary.estimatedAvailableReplicas, 1);
+});
 
-  test("is rejected for good when even without anything unconfirmed there are too few", () => {
-    const result = run({ minAvailable: 3, wishes: [disruption("x")] });
-    assert.deepEqual(result.verdicts, [
-      {
-        kind: "rejected",
-        figures: {
-          criterion: "Available",
-          required: 3,
-          aggregated: 3,
-          unconfirmed: 0,
-          cells: [{ cellID: "a", aggregated: 3, unconfirmed: 0, isCounted: true }],
-        },
+test("a deletion is rejected, not retried, when there are too few pods even without unconfirmed admissions", () => {
+  const result = run({ minAvailable: 3, wishes: [disruption("x")] });
+  assert.deepEqual(result.verdicts, [
+    {
+      kind: "rejected",
+      figures: {
+        criterion: "Available",
+        required: 3,
+        aggregated: 3,
+        unconfirmed: 0,
+        cells: [{ cellID: "a", aggregated: 3, unconfirmed: 0, isCounted: true }],
       },
-    ]);
-    assert.equal(result.status, undefined);
-  });
-
-  test("sums the counts and the buckets of all cells", () => {
-    const cells = [cell(counts(1), [single("q")], "a"), cell(counts(3), [packed(["r"], 5)], "b")];
-    assert.deepEqual(kinds(run({ minAvailable: 1, cells, wishes: [disruption("x", { cellID: "b" })] })), ["admitted"]);
-    assert.deepEqual(kinds(run({ minAvailable: 2, cells, wishes: [disruption("x", { cellID: "b" })] })), [
-      "unconfirmed",
-    ]);
-  });
-
-  test("compares the count of the deletion's own criterion", () => {
-    const cells = [cell(counts(1, { readyReplicas: 3 }))];
-    assert.deepEqual(kinds(run({ cells, wishes: [disruption("x"), disruption("x", { criterion: "Ready" })] })), [
-      "rejected",
-      "admitted",
-    ]);
-  });
+    },
+  ]);
+  assert.equal(result.status, undefined);
 });
 
-describe("a repeated review", () => {
-  test("adds no weight but is judged by the same rule (3d)", () => {
-    const cells = (available: number): CellStatus[] => [cell(counts(available), [single("x", 10)])];
-    const again = run({ cells: cells(3), wishes: [disruption("x")] });
-    assert.deepEqual([kinds(again), bucketsOf(again).length], [["admitted"], 1]);
-    assert.deepEqual(kinds(run({ cells: cells(2), wishes: [disruption("x")] })), ["rejected"]);
-    const crowded = [cell(counts(3), [single("x", 10), single("y", 10)])];
-    assert.deepEqual(kinds(run({ cells: crowded, wishes: [disruption("x")] })), ["unconfirmed"]);
-  });
-
-  test("is admitted when the history is full or the lag limit is reached", () => {
-    const names = Array.from({ length: 2000 }, (_, index) => `p${index}`);
-    const cells = [cell(counts(9000), [packed(names, 5)])];
-    const result = run({ cells, wishes: [disruption("p7"), disruption("new")], context: lag(2000) });
-    assert.deepEqual(kinds(result), ["admitted", "full-buffer"]);
-    assert.deepEqual(
-      kinds(run({ cells, wishes: [disruption("p7"), disruption("new", { isForced: true })], context: lag(2000) })),
-      ["admitted", "admitted"],
-    );
-  });
-
-  test("of a packed pod leaves it single in this write, however small the threshold", () => {
-    const cells = [cell(counts(50), [packed(["x", "y"], 10)])];
-    const config = { maxConcurrentLag: 0, compactThreshold: 1, aggregationRateMs: 1000 };
-    const wishes = ["x", "a", "b", "c"].map((uid) => disruption(uid, { as: { resourceVersion: version(12) } }));
-    const buckets = bucketsOf(run({ cells, wishes, context: { config } }));
-    assert.deepEqual(
-      buckets.map(({ podUID, counter }) => podUID ?? counter),
-      [4, "x"],
-    );
-    // The next write may pack it: the aggregator has seen it single in between.
-    const next = bucketsOf(run({ cells: [cell(counts(50), buckets)], wishes: [disruption("d")], context: { config } }));
-    assert.deepEqual(
-      next.map(({ counter }) => counter),
-      [6],
-    );
-  });
+test("the estimate sums the counts and the buckets of all cells", () => {
+  const cells = [cell(counts(1), [single("q")], "a"), cell(counts(3), [packed(["r"], 5)], "b")];
+  assert.deepEqual(kinds(run({ minAvailable: 1, cells, wishes: [disruption("x", { cellID: "b" })] })), ["admitted"]);
+  assert.deepEqual(kinds(run({ minAvailable: 2, cells, wishes: [disruption("x", { cellID: "b" })] })), ["unconfirmed"]);
 });
 
-describe("maxConcurrentLag", () => {
-  test("is used up inside a batch", () => {
-    const cells = [cell(counts(10))];
-    const wishes = ["x", "y", "z"].map((uid) => disruption(uid));
-    assert.deepEqual(kinds(run({ cells, wishes, context: lag(2) })), ["admitted", "admitted", "lag-limit"]);
-    assert.deepEqual(kinds(run({ cells, wishes, context: lag(0) })), ["admitted", "admitted", "admitted"]);
-  });
+test("the estimate uses the count of the deletion's own criterion", () => {
+  const cells = [cell(counts(1, { readyReplicas: 3 }))];
+  assert.deepEqual(kinds(run({ cells, wishes: [disruption("x"), disruption("x", { criterion: "Ready" })] })), [
+    "rejected",
+    "admitted",
+  ]);
+});
 
-  test("less than nothing left means retry as well", () => {
-    const cells = [cell(counts(10), [packed(["a", "b", "c"], 5)])];
-    assert.deepEqual(kinds(run({ cells, wishes: [disruption("x")], context: lag(2) })), ["lag-limit"]);
-  });
+test("a repeated review adds no weight but is judged by the same rule", () => {
+  const cells = (available: number): CellStatus[] => [cell(counts(available), [single("x", 10)])];
+  const again = run({ cells: cells(3), wishes: [disruption("x")] });
+  assert.deepEqual([kinds(again), bucketsOf(again).length], [["admitted"], 1]);
+  assert.deepEqual(kinds(run({ cells: cells(2), wishes: [disruption("x")] })), ["rejected"]);
+  const crowded = [cell(counts(3), [single("x", 10), single("y", 10)])];
+  assert.deepEqual(kinds(run({ cells: crowded, wishes: [disruption("x")] })), ["unconfirmed"]);
+});
 
-  test("does not hold what needs no quota", () => {
-    const cells = [cell(counts(10), [single("q")])];
-    const wishes = [disruption("x", { as: notReady }), disruption("y", { as: { readySince: at(9) } })];
-    assert.deepEqual(kinds(run({ cells, wishes, context: lag(1) })), ["admitted", "admitted"]);
-  });
+test("a repeated review is admitted when the history is full or the lag limit is reached", () => {
+  const names = Array.from({ length: 2000 }, (_, index) => `p${index}`);
+  const cells = [cell(counts(9000), [packed(names, 5)])];
+  const result = run({ cells, wishes: [disruption("p7"), disruption("new")], context: lag(2000) });
+  assert.deepEqual(kinds(result), ["admitted", "full-buffer"]);
+  assert.deepEqual(
+    kinds(run({ cells, wishes: [disruption("p7"), disruption("new", { isForced: true })], context: lag(2000) })),
+    ["admitted", "admitted"],
+  );
+});
+
+test("a repeated review of a packed pod leaves it single in this write, however small the threshold", () => {
+  const cells = [cell(counts(50), [packed(["x", "y"], 10)])];
+  const config = { maxConcurrentLag: 0, compactThreshold: 1, aggregationRateMs: 1000 };
+  const wishes = ["x", "a", "b", "c"].map((uid) => disruption(uid, { as: { resourceVersion: version(12) } }));
+  const buckets = bucketsOf(run({ cells, wishes, context: { config } }));
+  assert.deepEqual(
+    buckets.map(({ podUID, counter }) => podUID ?? counter),
+    [4, "x"],
+  );
+  // The next write may pack it: the aggregator has seen it single in between.
+  const next = bucketsOf(run({ cells: [cell(counts(50), buckets)], wishes: [disruption("d")], context: { config } }));
+  assert.deepEqual(
+    next.map(({ counter }) => counter),
+    [6],
+  );
+});
+
+test("maxConcurrentLag is used up within a batch", () => {
+  const cells = [cell(counts(10))];
+  const wishes = ["x", "y", "z"].map((uid) => disruption(uid));
+  assert.deepEqual(kinds(run({ cells, wishes, context: lag(2) })), ["admitted", "admitted", "lag-limit"]);
+  assert.deepEqual(kinds(run({ cells, wishes, context: lag(0) })), ["admitted", "admitted", "admitted"]);
+});
+
+test("maxConcurrentLag that is already exceeded means retry", () => {
+  const cells = [cell(counts(10), [packed(["a", "b", "c"], 5)])];
+  assert.deepEqual(kinds(run({ cells, wishes: [disruption("x")], context: lag(2) })), ["lag-limit"]);
+});
+
+test("maxConcurrentLag does not limit what needs no quota", () => {
+  const cells = [cell(counts(10), [single("q")])];
+  const wishes = [disruption("x", { as: notReady }), disruption("y", { as: { readySince: at(9) } })];
+  assert.deepEqual(kinds(run({ cells, wishes, context: lag(1) })), ["admitted", "admitted"]);
 });
 
 describe("counts that are not there", () => {
@@ -152,7 +144,7 @@ describe("counts that are not there", () => {
     "no version after a core restore": [[cell({ totalReplicas: 9, availableReplicas: 9 })], { countsLostUpTo: lost }],
   };
   for (const [name, [cells, changes]] of Object.entries(states)) {
-    test(`${name}: quota and evictions are refused, forced, unprotected and NotReady deletions are not`, () => {
+    test(`${name}: quota and evictions are refused; forced, unprotected and NotReady deletions are not`, () => {
       const wishes = [
         disruption("x"),
         disruption("x", { operation: "evict", as: notReady }),
@@ -165,7 +157,7 @@ describe("counts that are not there", () => {
     });
   }
 
-  test("a version above what the restore made doubtful is there again", () => {
+  test("counts with a version above what a restore made doubtful are valid again", () => {
     assert.equal(
       areCountsThere(cell(counts(9, { resourceVersion: version(101) })), { countedSpec: "spec", countsLostUpTo: lost }),
       true,
@@ -176,55 +168,53 @@ describe("counts that are not there", () => {
     );
   });
 
-  test("the counts of a Go aggregator are there, and so are ours after the CRD pruned them (L6)", () => {
+  test("the counts of a Go aggregator are valid, and so are ours after the CRD pruned them", () => {
     const cells = [cell({ totalReplicas: 3, availableReplicas: 3 })];
     assert.deepEqual(kinds(run({ cells, wishes: [disruption("x")] })), ["admitted"]);
   });
 
-  test("another cell's missing counts count as 0, its buckets in full", () => {
+  test("without counts of another cell its pods are 0 and its buckets count in full", () => {
     const other = cell(counts(50, { countedSpec: "former" }), [single("q")], "b");
     assert.deepEqual(kinds(run({ cells: [cell(counts(4)), other], wishes: [disruption("x")] })), ["admitted"]);
     assert.deepEqual(kinds(run({ cells: [cell(counts(3)), other], wishes: [disruption("x")] })), ["unconfirmed"]);
   });
 });
 
-describe("the status to write", () => {
-  test("gains a cell for pods of a cell that nobody has counted", () => {
-    const result = run({ cells: [], wishes: [disruption("x", { isForced: true, cellID: "new" })] });
-    assert.deepEqual(result.status?.cells, [
-      { cellID: "new", admissionHistory: { buckets: [{ ...single("x", 10), startTime: timeText(10) }] } },
-    ]);
-  });
-
-  test("keeps what it does not know, and other cells as they are", () => {
-    const strange = { ...cell(counts(3)), admissionHistory: { buckets: [], later: 1 }, tomorrow: true };
-    const other = cell(counts(3), [], "b");
-    const object = {
-      ...protector(1, [strange, other]),
-      status: { cells: [strange, other], summary: protector(1, []).status!.summary, conditions: [] },
-    };
-    const result = reserve(object, [disruption("x")], context());
-    assert.partialDeepStrictEqual(result.status, {
-      conditions: [],
-      cells: [{ tomorrow: true, admissionHistory: { later: 1 } }],
-    });
-    assert.equal(result.status?.cells[1], other);
-  });
-
-  test("is none when nothing was recorded", () => {
-    assert.equal(run({ wishes: [disruption("x", { as: notReady })] }).status, undefined);
-    assert.equal(run({ wishes: [] }).status, undefined);
-  });
-
-  test("leaves the object that was read untouched", () => {
-    const object = protector(1, [cell(counts(3), [single("x", 1)])]);
-    const before = structuredClone(object);
-    reserve(object, [disruption("x"), disruption("y")], context());
-    assert.deepEqual(object, before);
-  });
+test("the status gets a cell for pods of a cell without counts", () => {
+  const result = run({ cells: [], wishes: [disruption("x", { isForced: true, cellID: "new" })] });
+  assert.deepEqual(result.status?.cells, [
+    { cellID: "new", admissionHistory: { buckets: [{ ...single("x", 10), startTime: timeText(10) }] } },
+  ]);
 });
 
-test("what needs no quota is admitted below the floor and lowers the estimate for the next (3)", () => {
+test("the status keeps unknown fields, and other cells as they are", () => {
+  const strange = { ...cell(counts(3)), admissionHistory: { buckets: [], later: 1 }, tomorrow: true };
+  const other = cell(counts(3), [], "b");
+  const object = {
+    ...protector(1, [strange, other]),
+    status: { cells: [strange, other], summary: protector(1, []).status!.summary, conditions: [] },
+  };
+  const result = reserve(object, [disruption("x")], context());
+  assert.partialDeepStrictEqual(result.status, {
+    conditions: [],
+    cells: [{ tomorrow: true, admissionHistory: { later: 1 } }],
+  });
+  assert.equal(result.status?.cells[1], other);
+});
+
+test("there is no status to write when nothing was recorded", () => {
+  assert.equal(run({ wishes: [disruption("x", { as: notReady })] }).status, undefined);
+  assert.equal(run({ wishes: [] }).status, undefined);
+});
+
+test("the object that was read is not changed", () => {
+  const object = protector(1, [cell(counts(3), [single("x", 1)])]);
+  const before = structuredClone(object);
+  reserve(object, [disruption("x"), disruption("y")], context());
+  assert.deepEqual(object, before);
+});
+
+test("what needs no quota is admitted below the floor and lowers the estimate for the next", () => {
   const wishes = [
     disruption("x", { as: { readySince: at(5) } }),
     disruption("y"),
@@ -235,7 +225,7 @@ test("what needs no quota is admitted below the floor and lowers the estimate fo
   assert.equal(bucketsOf(result).length, 2);
 });
 
-test("a counter beyond all measure refuses, and its neighbours still work", () => {
+test("a huge counter refuses deletions, and its neighbours still work", () => {
   const cells = [
     cell(counts(9), [
       { startTime: timeText(0), counter: 1e308 },

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 import { FenceRegistry } from "../../../../src/accounting/settle/fence-registry.ts";
 import { version } from "../samples.ts";
 import { at as ms } from "../../../support/moment.ts";
@@ -12,7 +12,7 @@ test("a pod that was never fenced may be fenced at once", () => {
   assert.equal(registry().fenceOf("x"), undefined);
 });
 
-test("repeats double from the first wait up to the longest (L7)", () => {
+test("repeats double from the first wait up to the longest", () => {
   const fences = registry();
   const waits: number[] = [];
   let nowMs = 1000;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test, { describe } from "node:test";
+import { test } from "node:test";
 import { FirstSeen } from "../../../../src/accounting/settle/first-seen.ts";
 import { digestOfUID } from "../../../../src/accounting/history/uid-digest.ts";
 import { anonymous, packed, single } from "../samples.ts";
@@ -45,7 +45,7 @@ test("an unseen exchange of anonymous admissions settles nothing early", () => {
   assert.equal(firstSeen.anonymousMinimumSince(ms(5000)), 0);
 });
 
-test("what was never observed has waited for nothing, and stays so", () => {
+test("what was never observed has not waited, and that does not change", () => {
   const firstSeen = new FirstSeen();
   assert.equal(firstSeen.single("x").sinceMs, Infinity);
   assert.equal(firstSeen.comparableSinceMs(firstSeen.single("x"), ms(7)), 7);
@@ -74,49 +74,46 @@ test("a restart of the waits makes everything as if first seen now", () => {
   assert.equal(firstSeen.single("x").sinceMs, 50);
 });
 
-describe("the number of anonymous admissions", () => {
-  test("its minimum counts from a moment until now, and is 0 before it was known", () => {
-    const firstSeen = watching([10, [anonymous(5)]], [20, [anonymous(9)]], [30, [anonymous(7)]]);
-    assert.equal(firstSeen.anonymousMinimumSince(ms(9)), 0);
-    // Two of the five have left: the oldest go first.
-    assert.equal(firstSeen.anonymousMinimumSince(ms(10)), 3);
-    assert.equal(firstSeen.anonymousMinimumSince(ms(20)), 7);
-    assert.equal(firstSeen.anonymousCount(), 7);
-  });
+test("the minimum of anonymous admissions is since a moment, and 0 from before it was known", () => {
+  const firstSeen = watching([10, [anonymous(5)]], [20, [anonymous(9)]], [30, [anonymous(7)]]);
+  assert.equal(firstSeen.anonymousMinimumSince(ms(9)), 0);
+  // Two of the five have left: the oldest go first.
+  assert.equal(firstSeen.anonymousMinimumSince(ms(10)), 3);
+  assert.equal(firstSeen.anonymousMinimumSince(ms(20)), 7);
+  assert.equal(firstSeen.anonymousCount(), 7);
+});
 
-  test("constant traffic that never leaves it unchanged does not hold the oldest for ever (L3)", () => {
-    const firstSeen = new FirstSeen();
-    let count = 0;
-    for (let nowMs = 0; nowMs <= 200_000; nowMs += 1000) {
-      count += 1;
-      firstSeen.observe([anonymous(count)], ms(nowMs), true);
-      const due = firstSeen.anonymousMinimumSince(ms(nowMs - 75_000));
-      if (due > 0) {
-        count -= due;
-        firstSeen.observe(count === 0 ? [] : [anonymous(count)], ms(nowMs), true);
-      }
-      assert.ok(count <= 76, `${count} at ${nowMs}`);
+test("constant traffic of anonymous admissions does not hold the oldest forever", () => {
+  const firstSeen = new FirstSeen();
+  let count = 0;
+  for (let nowMs = 0; nowMs <= 200_000; nowMs += 1000) {
+    count += 1;
+    firstSeen.observe([anonymous(count)], ms(nowMs), true);
+    const due = firstSeen.anonymousMinimumSince(ms(nowMs - 75_000));
+    if (due > 0) {
+      count -= due;
+      firstSeen.observe(count === 0 ? [] : [anonymous(count)], ms(nowMs), true);
     }
-  });
+    assert.ok(count <= 76, `${count} at ${nowMs}`);
+  }
+});
 
-  test("it says when a barrier would settle more than the last one did", () => {
-    const firstSeen = watching([10, [anonymous(5)]], [40, [anonymous(9)]]);
-    assert.equal(firstSeen.anonymousRipeAtMs(100, longAgo), 110);
-    assert.equal(firstSeen.anonymousRipeAtMs(100, ms(110)), 140);
-  });
+test("the next useful barrier for anonymous admissions settles more than the last one did", () => {
+  const firstSeen = watching([10, [anonymous(5)]], [40, [anonymous(9)]]);
+  assert.equal(firstSeen.anonymousRipeAtMs(100, longAgo), 110);
+  assert.equal(firstSeen.anonymousRipeAtMs(100, ms(110)), 140);
+});
 
-  test("beyond 1,024 changes the oldest are merged to the later time: later, never earlier", () => {
-    const firstSeen = new FirstSeen();
-    for (let nowMs = 0; nowMs < 3000; nowMs += 1) firstSeen.observe([anonymous(nowMs + 1)], ms(nowMs), true);
-    assert.equal(firstSeen.anonymousMinimumSince(ms(100)), 0);
-    assert.equal(firstSeen.anonymousMinimumSince(ms(2500)), 2501 - 0);
-    for (let fromMs = 0; fromMs < 3000; fromMs += 7)
-      assert.ok(firstSeen.anonymousMinimumSince(ms(fromMs)) <= fromMs + 1);
-  });
+test("beyond 1,024 changes of the anonymous number the oldest two are merged to the later time", () => {
+  const firstSeen = new FirstSeen();
+  for (let nowMs = 0; nowMs < 3000; nowMs += 1) firstSeen.observe([anonymous(nowMs + 1)], ms(nowMs), true);
+  assert.equal(firstSeen.anonymousMinimumSince(ms(100)), 0);
+  assert.equal(firstSeen.anonymousMinimumSince(ms(2500)), 2501 - 0);
+  for (let fromMs = 0; fromMs < 3000; fromMs += 7) assert.ok(firstSeen.anonymousMinimumSince(ms(fromMs)) <= fromMs + 1);
+});
 
-  test("nothing is left of it when the last has gone", () => {
-    const firstSeen = watching([10, [anonymous(5)]], [20, []], [30, [anonymous(2)]]);
-    assert.equal(firstSeen.anonymousSinceMs(), 30);
-    assert.equal(watching([10, [anonymous(5)]], [20, []]).anonymousSinceMs(), undefined);
-  });
+test("nothing is remembered of anonymous admissions when the last one is gone", () => {
+  const firstSeen = watching([10, [anonymous(5)]], [20, []], [30, [anonymous(2)]]);
+  assert.equal(firstSeen.anonymousSinceMs(), 30);
+  assert.equal(watching([10, [anonymous(5)]], [20, []]).anonymousSinceMs(), undefined);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { decodePodProtector, withTypeMeta } from "../../../../src/api/v1alpha1/decode.ts";
 import { type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
 
@@ -115,37 +115,35 @@ test("odd buckets are taken: the accounting gives them a safe meaning", () => {
   assert.equal(decodePodProtector(statusWith({ admissionHistory: { buckets } })).ok, true);
 });
 
-describe("an invalid object", () => {
-  test("an invalid object is refused with the name of the field", () => {
-    assert.match(
-      reasonOf(object({ spec: { minAvailable: "1", minReadySeconds: 0, selector: {} } })),
-      /^spec\.minAvailable: /,
-    );
-    assert.match(
-      reasonOf(object({ spec: { minAvailable: 1.5, minReadySeconds: 0, selector: {} } })),
-      /^spec\.minAvailable: /,
-    );
-    assert.match(reasonOf(statusWith({ admissionHistory: { buckets: [{ startTime: 5 }] } })), /startTime: /);
-    assert.match(reasonOf(statusWith({ aggregation: { totalReplicas: -1, availableReplicas: 0 } })), /totalReplicas: /);
-    const operator = { matchExpressions: [{ key: "k", operator: "Near" }] };
-    assert.match(reasonOf(object({ spec: { minAvailable: 1, minReadySeconds: 0, selector: operator } })), /operator: /);
-  });
+test("an invalid object is refused with the name of the field", () => {
+  assert.match(
+    reasonOf(object({ spec: { minAvailable: "1", minReadySeconds: 0, selector: {} } })),
+    /^spec\.minAvailable: /,
+  );
+  assert.match(
+    reasonOf(object({ spec: { minAvailable: 1.5, minReadySeconds: 0, selector: {} } })),
+    /^spec\.minAvailable: /,
+  );
+  assert.match(reasonOf(statusWith({ admissionHistory: { buckets: [{ startTime: 5 }] } })), /startTime: /);
+  assert.match(reasonOf(statusWith({ aggregation: { totalReplicas: -1, availableReplicas: 0 } })), /totalReplicas: /);
+  const operator = { matchExpressions: [{ key: "k", operator: "Near" }] };
+  assert.match(reasonOf(object({ spec: { minAvailable: 1, minReadySeconds: 0, selector: operator } })), /operator: /);
+});
 
-  test("nothing makes the decoder throw", () => {
-    for (const raw of [
-      null,
-      undefined,
-      1,
-      "x",
-      [],
-      {},
-      object({ metadata: null }),
-      object({ kind: "Pod" }),
-      object({ status: 5 }),
-    ]) {
-      assert.equal(decodePodProtector(raw).ok, false, JSON.stringify(raw));
-    }
-  });
+test("nothing makes the decoder throw", () => {
+  for (const raw of [
+    null,
+    undefined,
+    1,
+    "x",
+    [],
+    {},
+    object({ metadata: null }),
+    object({ kind: "Pod" }),
+    object({ status: 5 }),
+  ]) {
+    assert.equal(decodePodProtector(raw).ok, false, JSON.stringify(raw));
+  }
 });
 
 test("items of a list get the type that they do not carry; what is no object stays", () => {
