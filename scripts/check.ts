@@ -19,8 +19,6 @@ interface Gate {
   readonly checks: string;
   /** Returns the problems that it finds, one text each. */
   readonly run: (repository: Repository) => string[];
-  /** Not part of `make check` yet: runs when it is named. */
-  readonly isByNameOnly?: true;
 }
 
 /** The slowest tool takes a few seconds; the limit only ends one that hangs. */
@@ -51,9 +49,9 @@ const gates: readonly Gate[] = [
   { name: "imports", checks: "import direction, homes of libraries", run: checkImports },
   { name: "circles", checks: "no circle of imports, types included", run: checkCircles },
   { name: "dead-code", checks: "knip: no unused file, export or package", run: tool("knip", "--no-progress") },
-  { name: "members", checks: "no member that only tests use", run: checkMembers, isByNameOnly: true },
-  { name: "width", checks: "lines of at most 120 columns", run: checkWidth, isByNameOnly: true },
-  { name: "references", checks: "no reference to what does not exist", run: checkReferences, isByNameOnly: true },
+  { name: "members", checks: "no member that only tests use", run: checkMembers },
+  { name: "width", checks: "lines of at most 120 columns", run: checkWidth },
+  { name: "references", checks: "no reference to what does not exist", run: checkReferences },
   { name: "apis", checks: "homes of the clock, randomness, the environment, output", run: checkApis },
   { name: "tests", checks: "a test for each source, none switched off", run: checkTests },
   { name: "files", checks: "names, length, unfinished work, machine names", run: checkFiles },
@@ -71,9 +69,7 @@ function problemsOf(gate: Gate, repository: Repository): string[] {
 
 /** Runs the named gates (without names, all) and prints a line for each; returns the names of those that failed. */
 function check(repository: Repository, names: readonly string[]): string[] {
-  const chosen = gates.filter(({ name, isByNameOnly }) =>
-    names.length === 0 ? isByNameOnly !== true : names.includes(name),
-  );
+  const chosen = gates.filter(({ name }) => names.length === 0 || names.includes(name));
   const failed: string[] = [];
   for (const gate of chosen) {
     const startMs = performance.now();

@@ -21,8 +21,6 @@ export interface ServerOptions {
 }
 
 export interface ServerComponent extends Component {
-  /** The open listeners, HTTP before HTTPS; empty before the start and after the stop. */
-  listeners(): readonly Listener[];
   /** From now on every response closes its connection; see Listener. */
   disableKeepAlive(): void;
 }
@@ -31,10 +29,10 @@ export function createServer(options: ServerOptions): ServerComponent {
   const { name, config, fetch, clientAuth, connectionsMax, clock, logger } = options;
   const auth = clientAuth && { clientAuth };
   const common = { name, fetch, connectionsMax, clock, logger, readHeaderTimeoutMs: config.readHeaderTimeoutMs };
+  /** The open ones; empty before the start and after the stop. */
   const listeners: Listener[] = [];
   return {
     name,
-    listeners: () => [...listeners],
     async start() {
       if (config.http.enable) listeners.push(await listen({ ...common, ...config.http }));
       const { certFile, keyFile } = config.https;
