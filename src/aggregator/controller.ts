@@ -9,6 +9,7 @@
 import { type ObjectKey, partsOf } from "../api/object-key.ts";
 import { type PodRecord } from "../api/pod.ts";
 import { compareResourceVersions, type ResourceVersion } from "../api/resource-version.ts";
+import { RecountMarks } from "../accounting/count/recount-mark.ts";
 import { FenceRegistry } from "../accounting/settle/fence-registry.ts";
 import { historyConfigOf } from "../accounting/history/history-config.ts";
 import { type SyncTime } from "../accounting/settle/sync-time.ts";
@@ -72,6 +73,7 @@ export class Aggregator {
   readonly #fences: FenceRegistry;
   readonly #fencer: Fencer;
   readonly #writer: CellWriter;
+  readonly #marks: RecountMarks;
   readonly #podProtectorLabelSelector: CompiledSelector;
   readonly #states = new Map<ObjectKey, ProtectorState>();
   readonly #waiting = new Waiting();
@@ -87,6 +89,11 @@ export class Aggregator {
     this.#podProtectorLabelSelector = compiled.selector;
     this.#fencesPrunedAtMs = deps.clock.monotonicMs();
     this.#writer = new CellWriter(deps);
+    this.#marks = new RecountMarks({
+      now: () => deps.clock.epochMicros(),
+      onRefused: (recountedAt) =>
+        deps.logger.error("Recount mark is more than a day ahead of this clock, ignoring it", { recountedAt }),
+    });
     this.#fences = new FenceRegistry(config.settlementFenceDelayMs, config.settleWindowMs);
     this.#fencer = new Fencer({
       client: deps.worker,
@@ -279,7 +286,7 @@ export class Aggregator {
     const nowMs = this.#deps.clock.monotonicMs();
     const state = this.#states.get(key);
     if (state?.uid !== uid) {
-      this.#states.set(key, new ProtectorState(event.object, selectorText, this.#config.cellID, nowMs));
+      this.#states.set(key, new ProtectorState(event.object, selectorText, this.#config.cellID, this.#marks, nowMs));
     } else {
       const wentBack =
         event.type === "modified" &&

@@ -12,6 +12,7 @@ import { compareResourceVersions, type ResourceVersion } from "../api/resource-v
 import { type CellStatus } from "../api/v1alpha1/pod-protector.ts";
 import { FirstSeen } from "../accounting/settle/first-seen.ts";
 import { CellMemory, type OwnAggregation } from "../accounting/count/cell-memory.ts";
+import { type RecountMarks } from "../accounting/count/recount-mark.ts";
 import { countedSpec } from "../accounting/count/counted-spec.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { assertNever } from "../util/assert.ts";
@@ -22,7 +23,7 @@ type FirstCountsEvent = "watched" | "relisted" | "readLive" | "workerReset";
 
 export class ProtectorState {
   readonly firstSeen = new FirstSeen();
-  readonly memory = new CellMemory();
+  readonly memory: CellMemory;
   readonly key: ObjectKey;
   readonly uid: string;
   readonly #cellID: string;
@@ -34,7 +35,14 @@ export class ProtectorState {
   #behind: { readonly recorded: string | undefined; readonly sinceMs: MonotonicMs } | undefined;
 
   /** @param selectorText canonical text of the counting selector; undefined = invalid, so that nothing is counted */
-  constructor(first: StoredProtector, selectorText: string | undefined, cellID: string, nowMs: MonotonicMs) {
+  constructor(
+    first: StoredProtector,
+    selectorText: string | undefined,
+    cellID: string,
+    marks: RecountMarks,
+    nowMs: MonotonicMs,
+  ) {
+    this.memory = new CellMemory(marks);
     this.key = first.key;
     this.uid = first.uid;
     this.#cellID = cellID;

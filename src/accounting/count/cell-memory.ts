@@ -2,20 +2,29 @@
  * What an aggregator remembers of its own writes to one PodProtector (docs/accounting.md#first-counts,
  * docs/accounting.md#restores). It is lost on a restart, which makes counts late, never wrong.
  */
+import { type MicroTime } from "../../api/micro-time.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Aggregation } from "../../api/v1alpha1/pod-protector.ts";
 import { type MonotonicMs } from "../../util/clock.ts";
 import { type PodCounts } from "./pod-counts.ts";
+import { type RecountMarks } from "./recount-mark.ts";
 
 /** Counts of this program: none is left out. */
 export type OwnAggregation = Aggregation & PodCounts;
 
 export class CellMemory {
+  readonly #marks: RecountMarks;
   #written: OwnAggregation | undefined;
   #firstCounts: { readonly state: string; readonly sinceMs: MonotonicMs } | undefined;
   #restoredSinceMs: MonotonicMs | undefined;
   /** A recorded version of a worker history that no longer exists. */
   #obsoleteVersion: ResourceVersion | undefined;
+  /** Of our last write that carried one. A reset of the worker does not end it. */
+  #lastMark: MicroTime | undefined;
+
+  constructor(marks: RecountMarks) {
+    this.#marks = marks;
+  }
 
   /**
    * The recorded aggregation as it has to be read:
@@ -38,6 +47,7 @@ export class CellMemory {
   /** Our write was accepted. */
   wrote(aggregation: OwnAggregation): void {
     this.#written = aggregation;
+    this.#lastMark = aggregation.recountedAt ?? this.#lastMark;
     this.#firstCounts = undefined;
     this.#restoredSinceMs = undefined;
     this.#obsoleteVersion = undefined;
@@ -51,9 +61,14 @@ export class CellMemory {
     const own = this.#written?.resourceVersion;
     const theirs = recorded?.resourceVersion;
     if (own === undefined || theirs === undefined || compareResourceVersions(theirs, own) >= 0) return false;
-    if (isRecountedSince(this.#written, recorded)) return false;
+    if (this.#marks.isRecountedSince(this.#written, recorded)) return false;
     this.restored(nowMs);
     return true;
+  }
+
+  /** The mark of a recount over this recorded state: later than its mark, and than our own last one. */
+  nextMark(recorded: Aggregation | undefined): MicroTime {
+    return this.#marks.next([recorded?.recountedAt, this.#lastMark]);
   }
 
   /**
@@ -102,19 +117,4 @@ function isStrippedFrom(recorded: Aggregation, own: OwnAggregation): boolean {
     (recorded.runningReplicas ?? 0) === own.runningReplicas &&
     recorded.lastEventTime === own.lastEventTime
   );
-}
-
-/**
- * Whether `aggregation` comes from a recount that `known` did not come from
- * (docs/decisions/0004-recount-mark.md). After a restore of the core, or a reset of a worker's history, counts are
- * written whatever version is recorded. Such a recount carries a mark (`recountedAt`), which tells it from a state that
- * a backup brought back. Later writes keep the mark.
- *
- * Recounts of one cell are minutes apart and nearly always by one aggregator, so their times order them. One that a
- * clock puts before the last is overlooked, which is late but safe.
- */
-export function isRecountedSince(known: Aggregation | undefined, aggregation: Aggregation | undefined): boolean {
-  const mark = aggregation?.recountedAt;
-  const knownMark = known?.recountedAt;
-  return mark !== undefined && (knownMark === undefined || mark > knownMark);
 }

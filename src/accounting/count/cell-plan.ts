@@ -107,7 +107,7 @@ function cellOf(
   // A recorded time in the future comes from a clock that was fast. No event would be newer for a long time.
   const isBeforeUsable = before !== undefined && before <= now;
   const covered = isBeforeUsable && (seen === undefined || seen <= before) ? before : seen;
-  const recountedAt = isRecount ? now : recorded?.recountedAt;
+  const recountedAt = isRecount ? input.memory.nextMark(recorded) : recorded?.recountedAt;
   return {
     ...input.cell,
     cellID: input.cellID,

@@ -103,7 +103,7 @@ export interface Aggregation {
   readonly resourceVersion?: ResourceVersion;
   /** Extension: the aggregator's clock at counting. */
   readonly countedAt?: MicroTime;
-  /** Extension: the last counting that did not look at the recorded version, see accounting/count/cell-memory.ts. */
+  /** Extension: mark of the last counting that did not look at the recorded version (docs/accounting.md#restores). */
   readonly recountedAt?: MicroTime;
   /** Extension: hash of what was counted, see src/accounting/count/counted-spec.ts. */
   readonly countedSpec?: string;

@@ -1,4 +1,5 @@
 /** One core cluster, as far as all its PodProtectors share it: its watch, the pace of its writes, its trouble. */
+import { RecountMarks } from "../../accounting/count/recount-mark.ts";
 import { type Informer } from "../../kube/informer.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { type Clock } from "../../util/clock.ts";
@@ -38,6 +39,8 @@ export class Core {
   readonly clock: Clock;
   readonly pace: CorePace;
   readonly trouble: CoreTrouble;
+  /** Reads the marks of recounts of its PodProtectors. */
+  readonly marks: RecountMarks;
   /** Of the live reads that only make sure of refusals. */
   readonly readLimit = new ReadLimit();
   /** The core has taken a write of a PodProtector, from anyone, since this process listed them. */
@@ -53,6 +56,11 @@ export class Core {
     this.replicas = options.replicas;
     this.clock = clock;
     this.pace = new CorePace(clock);
+    this.marks = new RecountMarks({
+      now: () => clock.epochMicros(),
+      onRefused: (recountedAt) =>
+        logger.error("Recount mark is more than a day ahead of this clock, ignoring it", { core: name, recountedAt }),
+    });
     this.trouble = new CoreTrouble(name, clock, logger);
     this.#isUnreadyWhenSilent = options.isUnreadyWhenSilent;
   }

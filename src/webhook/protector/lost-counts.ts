@@ -2,9 +2,9 @@
  * Which counts of one PodProtector a restore of its core has lost (docs/accounting.md#restores). The core was restored
  * when a live GET shows a lower version than was known, or when a newer state has counts of a lower worker version,
  * even if the object was written since. Counts at or below the highest worker version seen are then "not there", until
- * newer ones arrive, or a recount (accounting/count/cell-memory.ts).
+ * newer ones arrive, or a recount (accounting/count/recount-mark.ts).
  */
-import { isRecountedSince } from "../../accounting/count/cell-memory.ts";
+import { type RecountMarks } from "../../accounting/count/recount-mark.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Aggregation } from "../../api/v1alpha1/pod-protector.ts";
 import { type ProtectorView } from "./protector-view.ts";
@@ -17,8 +17,13 @@ interface KnownCounts {
 const nothingLost: ReadonlyMap<string, ResourceVersion> = new Map();
 
 export class LostCounts {
+  readonly #marks: RecountMarks;
   /** By cell: counts at or below that worker version are not there. */
   readonly #lost = new Map<string, KnownCounts>();
+
+  constructor(marks: RecountMarks) {
+    this.#marks = marks;
+  }
 
   /** By cell, the worker version up to which counts are not there. */
   versions(): ReadonlyMap<string, ResourceVersion> {
@@ -37,9 +42,9 @@ export class LostCounts {
     const known = countsOf(before);
     for (const [cellID, counts] of countsOf(view)) {
       const lost = this.#lost.get(cellID);
-      if (lost !== undefined && isLaterCount(lost, counts)) this.#lost.delete(cellID);
+      if (lost !== undefined && this.#isLaterCount(lost, counts)) this.#lost.delete(cellID);
       const previous = known.get(cellID);
-      if (previous !== undefined && previous.version !== counts.version && !isLaterCount(previous, counts))
+      if (previous !== undefined && previous.version !== counts.version && !this.#isLaterCount(previous, counts))
         this.#lose(cellID, previous);
     }
   }
@@ -52,16 +57,16 @@ export class LostCounts {
   /** Remembers the later one of what is known to be lost. */
   #lose(cellID: string, counts: KnownCounts): void {
     const lost = this.#lost.get(cellID);
-    if (lost === undefined || isLaterCount(lost, counts)) this.#lost.set(cellID, counts);
+    if (lost === undefined || this.#isLaterCount(lost, counts)) this.#lost.set(cellID, counts);
   }
-}
 
-/** Whether `counts` were written knowing of `known`, or without need to. */
-function isLaterCount(known: KnownCounts, counts: KnownCounts): boolean {
-  return (
-    compareResourceVersions(counts.version, known.version) > 0 ||
-    isRecountedSince(known.aggregation, counts.aggregation)
-  );
+  /** Whether `counts` were written knowing of `known`, or without need to. */
+  #isLaterCount(known: KnownCounts, counts: KnownCounts): boolean {
+    return (
+      compareResourceVersions(counts.version, known.version) > 0 ||
+      this.#marks.isRecountedSince(known.aggregation, counts.aggregation)
+    );
+  }
 }
 
 /** By cell; without those that a Go aggregator counted. */

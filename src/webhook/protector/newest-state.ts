@@ -15,6 +15,7 @@
  *
  * Which counts a restore of the core has lost is kept beside it, in lost-counts.ts.
  */
+import { type RecountMarks } from "../../accounting/count/recount-mark.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { assertNever } from "../../util/assert.ts";
 import { longAgo, type MonotonicMs } from "../../util/clock.ts";
@@ -149,13 +150,14 @@ const suspectIntervalMs = 1_000;
 /** The machine of one object, with the counts that a restore has lost. */
 export class NewestState {
   #state: State;
-  readonly #lost = new LostCounts();
+  readonly #lost: LostCounts;
   /** The last suspicion. */
   #suspectedAt: MonotonicMs = longAgo;
 
   /** `view`: what the watch shows first. */
-  constructor(view: ProtectorView) {
+  constructor(view: ProtectorView, marks: RecountMarks) {
     this.#state = firstState(view);
+    this.#lost = new LostCounts(marks);
   }
 
   get view(): ProtectorView {

@@ -87,7 +87,7 @@ export class Protector {
   watched(view: ProtectorView): void {
     this.#unusable = undefined;
     if (this.#state?.view.uid !== view.uid) {
-      this.#state = new NewestState(view);
+      this.#state = new NewestState(view, this.core.marks);
       return;
     }
     const before = this.#state.view;

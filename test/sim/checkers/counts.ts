@@ -87,7 +87,7 @@ export class CountsChecker {
     const standing = this.#standing;
     if (JSON.stringify(old) === JSON.stringify(counts) || counts.resourceVersion === undefined) return;
     const [from, to] = [Number(old?.resourceVersion ?? 0), Number(counts.resourceVersion)];
-    if (to < from && counts.recountedAt === old?.recountedAt && counts.countedSpec === old?.countedSpec) {
+    if (to < from && !isLaterMark(counts.recountedAt, old?.recountedAt) && counts.countedSpec === old?.countedSpec) {
       kernel.fail(`${this.#name}: the counts of ${cellID} go back from snapshot ${from} to ${to}`);
     }
     if (standing.editedAtMs === kernel.nowMs) return;
@@ -150,4 +150,8 @@ export class CountsChecker {
       initializedReplicas: held.filter(({ isInitialized }) => isInitialized).length,
     };
   }
+}
+
+function isLaterMark(mark: Aggregation["recountedAt"], before: Aggregation["recountedAt"]): boolean {
+  return mark !== undefined && (before === undefined || mark > before);
 }

@@ -50,6 +50,14 @@ export const mutationsOfCounts: readonly Mutation[] = [
     only: ["flapping-pods"],
   },
   {
+    name: "recounts-are-timed",
+    why: "the mark of a recount is later than the marks before it, whatever the clock says",
+    file: "accounting/count/recount-mark.ts",
+    find: `if (mark !== undefined) next = Math.max(next, epochMicrosOf(mark) + 1) as EpochMicros;`,
+    replace: ``,
+    scenario: "33-recount-marks",
+  },
+  {
     name: "min-ready-seconds-ignored",
     why: "a pod counts as available when it has been Ready for minReadySeconds",
     file: "accounting/count/pod-counts.ts",

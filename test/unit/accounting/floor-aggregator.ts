@@ -17,7 +17,7 @@ import { type EpochMicros } from "../../../src/util/clock.ts";
 import { type Rng } from "../../../src/util/rng.ts";
 import { at as ms } from "../../support/moment.ts";
 import { FloorWorld, type WorldOptions } from "./floor-world.ts";
-import { settlementConfig, version } from "./samples.ts";
+import { marks, settlementConfig, version } from "./samples.ts";
 
 interface Patch {
   readonly uid: string;
@@ -30,7 +30,7 @@ export class FloorAggregator {
   readonly #world: FloorWorld;
   readonly cellID: string;
   #firstSeen = new FirstSeen();
-  #memory = new CellMemory();
+  #memory = new CellMemory(marks);
   #fences = new FenceRegistry(settlementConfig.settlementFenceDelayMs, settlementConfig.settleWindowMs);
   #pods = new Map<string, PodRecord>();
   #appliedEvents = 0;
@@ -53,7 +53,7 @@ export class FloorAggregator {
   restart(): void {
     const events = this.#events().length;
     this.#firstSeen = new FirstSeen();
-    this.#memory = new CellMemory();
+    this.#memory = new CellMemory(marks);
     this.#fences = new FenceRegistry(settlementConfig.settlementFenceDelayMs, settlementConfig.settleWindowMs);
     this.#pods = new Map();
     this.#appliedEvents = 0;

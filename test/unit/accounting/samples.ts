@@ -12,6 +12,7 @@ import {
   type PodProtector,
 } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { type OwnAggregation } from "../../../src/accounting/count/cell-memory.ts";
+import { RecountMarks } from "../../../src/accounting/count/recount-mark.ts";
 import { FirstSeen } from "../../../src/accounting/settle/first-seen.ts";
 import { type Disruption } from "../../../src/accounting/reserve/disruption.ts";
 import { FenceRegistry } from "../../../src/accounting/settle/fence-registry.ts";
@@ -49,6 +50,9 @@ export function pod(uid: string, changes: Partial<PodRecord> = {}): PodRecord {
     ...changes,
   };
 }
+
+/** Reads marks by a clock that stands at 50 seconds. */
+export const marks = new RecountMarks({ now: () => at(50), onRefused: () => {} });
 
 export const notReady = { isReady: false, readySince: undefined } as const;
 

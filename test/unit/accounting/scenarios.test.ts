@@ -19,6 +19,7 @@ import {
   counts,
   disruption,
   livePod,
+  marks,
   notReady,
   pod,
   protector,
@@ -73,7 +74,7 @@ function plan(
       barrierFromMs: undefined,
       wakeAtMs: undefined,
     },
-    memory: changes.memory ?? new CellMemory(),
+    memory: changes.memory ?? new CellMemory(marks),
     settleWindowMs: 75_000,
     nowMs: ms(changes.now ?? 1000),
     now: at(50),
@@ -194,7 +195,7 @@ test("the bucket of an eviction outlasts every request of its pod; a successor o
 });
 
 test("after a restore of the core, counts are not used until they are written again, even when equal", () => {
-  const memory = new CellMemory();
+  const memory = new CellMemory(marks);
   memory.wrote(counts(3, { resourceVersion: version(120) }));
   const restored = cell(counts(3, { resourceVersion: version(120) }));
   memory.restored(ms(1000));
@@ -244,7 +245,7 @@ test("an eviction removes the version of a DELETE's bucket, single or packed, so
 });
 
 test("a Go webhook that drops extensions costs the aggregator that wrote them no barrier", () => {
-  const memory = new CellMemory();
+  const memory = new CellMemory(marks);
   memory.wrote(counts(3));
   const { resourceVersion: _a, countedAt: _b, countedSpec: _c, initializedReplicas: _d, ...byGo } = counts(3);
   assert.equal(plan(cell(byGo), { memory }).kind, "unchanged");

@@ -7,6 +7,7 @@ import { KubeError, type KubeRequest } from "../../../src/kube/kube-client.ts";
 import { createCountingMetrics } from "../kube/counting-metrics.ts";
 import { createScriptedKubeClient } from "../kube/scripted-kube-client.ts";
 import { createRecordingLogger } from "../observability/recording-logger.ts";
+import { marks } from "../accounting/samples.ts";
 import { at } from "../../support/moment.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { counts, storedProtector } from "./protectors.ts";
@@ -25,7 +26,7 @@ function bench(answer: (request: KubeRequest) => unknown) {
   const logger = createRecordingLogger();
   const counting = createCountingMetrics();
   const writer = new CellWriter({ core, clock, logger, metrics: createAggregatorMetrics(counting) });
-  const state = new ProtectorState(storedProtector(10), "selector", "cell-1", at(0));
+  const state = new ProtectorState(storedProtector(10), "selector", "cell-1", marks, at(0));
   return { core, clock, logger, metrics: counting, writer, state };
 }
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Aggregation } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { CellMemory, isRecountedSince, type OwnAggregation } from "../../../../src/accounting/count/cell-memory.ts";
-import { counts, timeText, version } from "../samples.ts";
+import { CellMemory, type OwnAggregation } from "../../../../src/accounting/count/cell-memory.ts";
+import { counts, marks, timeText, version } from "../samples.ts";
 import { at as ms } from "../../../support/moment.ts";
 
 const own = counts(3, { lastEventTime: timeText(1) });
@@ -11,7 +11,7 @@ function stripped(aggregation: Aggregation): Aggregation {
   return rest;
 }
 function wrote(aggregation: OwnAggregation): CellMemory {
-  const memory = new CellMemory();
+  const memory = new CellMemory(marks);
   memory.wrote(aggregation);
   return memory;
 }
@@ -39,7 +39,7 @@ test("counts without extensions that are not ours, or of another event time, are
 });
 
 test("counts without extensions are read as they are by an aggregator that has not written yet", () => {
-  assert.equal(new CellMemory().effective(stripped(own))?.resourceVersion, undefined);
+  assert.equal(new CellMemory(marks).effective(stripped(own))?.resourceVersion, undefined);
 });
 
 test("counts with a version are read as they are", () => {
@@ -49,7 +49,7 @@ test("counts with a version are read as they are", () => {
 });
 
 test("the wait for first counts goes on while the recorded state is the same, and starts again with another", () => {
-  const memory = new CellMemory();
+  const memory = new CellMemory(marks);
   assert.equal(memory.firstCountsSince("spec", ms(1)), 1);
   assert.equal(memory.firstCountsSince("spec", ms(5)), 1);
   assert.equal(memory.firstCountsSince("other", ms(6)), 6);
@@ -87,23 +87,19 @@ function stripVersion(aggregation: Aggregation): Aggregation {
 }
 
 test("a version below our own is not a restore when another aggregator has recounted", () => {
-  const memory = new CellMemory();
+  const memory = new CellMemory(marks);
   memory.wrote(own);
   const recounted = { ...own, resourceVersion: version(1), recountedAt: timeText(0) };
   assert.equal(memory.checkRestored(recounted, ms(7)), false);
   assert.equal(memory.checkRestored({ ...own, resourceVersion: version(1) }, ms(7)), true);
 });
 
-test("a recount is recognized by a later mark than the known one, not by other counts", () => {
-  const plain = counts(3);
-  const first = counts(3, { recountedAt: timeText(10) });
-  const second = counts(2, { recountedAt: timeText(20) });
-  assert.equal(isRecountedSince(plain, counts(2)), false);
-  assert.equal(isRecountedSince(undefined, plain), false);
-  assert.equal(isRecountedSince(plain, first), true);
-  assert.equal(isRecountedSince(first, first), false);
-  assert.equal(isRecountedSince(first, second), true);
-  assert.equal(isRecountedSince(second, first), false, "a backup brought back the state after an earlier recount");
-  assert.equal(isRecountedSince(first, plain), false);
-  assert.equal(isRecountedSince(first, undefined), false);
+test("the mark of a recount is later than the recorded one and than our own last, also after a reset", () => {
+  const memory = new CellMemory(marks);
+  assert.equal(memory.nextMark(undefined), timeText(50));
+  assert.equal(memory.nextMark(counts(3, { recountedAt: timeText(60) })), timeText(60.000001));
+  memory.wrote(counts(3, { recountedAt: timeText(70) }));
+  memory.wrote(own);
+  memory.workerReset(own);
+  assert.equal(memory.nextMark(counts(3, { recountedAt: timeText(60) })), timeText(70.000001));
 });

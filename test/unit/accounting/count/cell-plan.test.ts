@@ -10,7 +10,7 @@ import {
 } from "../../../../src/accounting/count/cell-plan.ts";
 import { countPods } from "../../../../src/accounting/count/pod-counts.ts";
 import { type Settlement } from "../../../../src/accounting/settle/settlement.ts";
-import { at, cell, counts, pod, single, timeText, version } from "../samples.ts";
+import { at, cell, counts, marks, pod, single, timeText, version } from "../samples.ts";
 import { at as ms } from "../../../support/moment.ts";
 import { longAgo } from "../../../../src/util/clock.ts";
 
@@ -38,7 +38,7 @@ function plan(changes: Partial<CellPlanInput>): CellPlan {
     snapshot: { version: version(100), barrierSentAtMs: longAgo },
     lastEventTime: at(40),
     settlement: nothingSettled(),
-    memory: new CellMemory(),
+    memory: new CellMemory(marks),
     settleWindowMs: 75_000,
     nowMs: ms(1000),
     now: at(50),
@@ -113,7 +113,7 @@ describe("first counts", () => {
   };
   for (const [name, state] of Object.entries(states)) {
     test(`first counts ${name} need a barrier sent after that was seen`, () => {
-      const memory = new CellMemory();
+      const memory = new CellMemory(marks);
       const at1000 = { cell: state, memory, snapshot: seen(100, 1000) };
       assert.deepEqual(plan(at1000), { kind: "barrier", fromMs: ms(1000) });
       assert.deepEqual(plan({ ...at1000, nowMs: ms(2000) }), { kind: "barrier", fromMs: ms(1000) });
@@ -122,7 +122,7 @@ describe("first counts", () => {
   }
 
   test("first counts need a new barrier when another aggregator wrote meanwhile and its version was dropped", () => {
-    const memory = new CellMemory();
+    const memory = new CellMemory(marks);
     assert.equal(plan({ cell: undefined, memory }).kind, "barrier");
     const byOther = cell({ totalReplicas: 2, availableReplicas: 2, lastEventTime: timeText(45) });
     assert.deepEqual(plan({ cell: byOther, memory, nowMs: ms(5000), snapshot: seen(100, 4000) }), {
@@ -132,7 +132,7 @@ describe("first counts", () => {
   });
 
   test("first counts of another spec are not written from a snapshot older than the recorded one", () => {
-    const memory = new CellMemory();
+    const memory = new CellMemory(marks);
     const former = cell(counts(3, { countedSpec: "former", resourceVersion: version(200) }));
     plan({ cell: former, memory });
     assert.deepEqual(plan({ cell: former, memory, nowMs: ms(2000), snapshot: seen(199, 1500) }), { kind: "behind" });
@@ -143,7 +143,7 @@ describe("first counts", () => {
   });
 
   test("first counts are written when the last bucket is dropped, even without pods", () => {
-    const memory = new CellMemory();
+    const memory = new CellMemory(marks);
     const input = { cell: cell(undefined, [single("q", 5)]), census: censusOf([]), settlement: oneSettled, memory };
     assert.deepEqual(plan(input), { kind: "barrier", fromMs: ms(1000) });
     const result = plan({ ...input, snapshot: seen(100, 1001) });
@@ -154,7 +154,7 @@ describe("first counts", () => {
 describe("a Go component that strips extensions", () => {
   const { resourceVersion: _a, countedAt: _b, countedSpec: _c, initializedReplicas: _d, ...byGo } = counts(3);
   test("extensions that a Go component dropped cause no write by the aggregator that remembers them", () => {
-    const memory = new CellMemory();
+    const memory = new CellMemory(marks);
     memory.wrote(counts(3));
     assert.equal(plan({ cell: cell(byGo), memory }).kind, "unchanged");
     assert.equal(plan({ cell: cell(byGo), memory, settlement: oneSettled }).kind, "write");
@@ -163,7 +163,7 @@ describe("a Go component that strips extensions", () => {
 });
 
 test("after a restore of the core, counts wait for a window and a barrier, and are written even when equal", () => {
-  const memory = new CellMemory();
+  const memory = new CellMemory(marks);
   memory.wrote(counts(3));
   memory.restored(ms(1000));
   for (const [nowMs, barrierSentAtMs] of [
@@ -180,7 +180,7 @@ test("after a restore of the core, counts wait for a window and a barrier, and a
 });
 
 test("after a reset of the worker's history, lower versions are written after a barrier", () => {
-  const memory = new CellMemory();
+  const memory = new CellMemory(marks);
   memory.wrote(counts(3));
   memory.workerReset(counts(3));
   assert.equal(plan({ memory, snapshot: seen(5) }).kind, "barrier");
@@ -206,14 +206,14 @@ describe("the mark of a recount", () => {
   });
 
   test("the write after a restore of the core sets the mark of a recount", () => {
-    const memory = new CellMemory();
+    const memory = new CellMemory(marks);
     memory.restored(ms(0));
     const result = plan({ memory, cell: cell(counts(3, marked)), snapshot: seen(100, 75_000), nowMs: ms(76_000) });
     assert.equal(aggregationOf(result)?.recountedAt, timeText(50));
   });
 
   test("the write after a reset of the worker's history sets the mark of a recount", () => {
-    const memory = new CellMemory();
+    const memory = new CellMemory(marks);
     const recorded = counts(3, { resourceVersion: version(900) });
     memory.workerReset(recorded);
     const input = { memory, cell: cell(recorded), nowMs: ms(1000) };

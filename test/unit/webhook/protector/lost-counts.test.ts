@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NewestState } from "../../../../src/webhook/protector/newest-state.ts";
+import { marks } from "../../accounting/samples.ts";
 import { type ProtectorView } from "../../../../src/webhook/protector/protector-view.ts";
 import { cell, deleteReview, type Json, pod, protector } from "../support/objects.ts";
 import { world } from "../support/replica.ts";
@@ -15,7 +16,7 @@ const twoCells = () =>
 
 test("a live GET below what was known shows a restored core, and loses counts up to the highest worker version", () => {
   const known = twoCells();
-  const state = new NewestState(known);
+  const state = new NewestState(known, marks);
   assert.equal(state.readLive(view(40, [cell("c1", 100, { resourceVersion: "800" })]), known), true);
   assert.equal(state.view.resourceVersion, "40");
   assert.deepEqual(
@@ -29,7 +30,7 @@ test("a live GET below what was known shows a restored core, and loses counts up
 
 test("newer counts of a cell lift its block", () => {
   const known = twoCells();
-  const state = new NewestState(known);
+  const state = new NewestState(known, marks);
   state.readLive(view(40), known);
   state.watched(view(41, [cell("c1", 100, { resourceVersion: "900" })]));
   assert.equal(state.countsLostUpTo().size, 2);
@@ -39,7 +40,7 @@ test("newer counts of a cell lift its block", () => {
 
 test("a recount lifts the block, although the versions of a restored worker begin below", () => {
   const known = view(50, [cell("c1", 100, { resourceVersion: "900" })]);
-  const state = new NewestState(known);
+  const state = new NewestState(known, marks);
   state.readLive(view(40, [cell("c1", 100, { resourceVersion: "300" })]), known);
   state.watched(view(41, [cell("c1", 99, { resourceVersion: "301" })]));
   assert.equal(state.countsLostUpTo().size, 1);
@@ -48,7 +49,7 @@ test("a recount lifts the block, although the versions of a restored worker begi
 });
 
 test("counts of a lower worker version show a restored core, although the object was written since", () => {
-  const state = new NewestState(view(50, [cell("c1", 2, { resourceVersion: "600" })]));
+  const state = new NewestState(view(50, [cell("c1", 2, { resourceVersion: "600" })]), marks);
   state.watched(view(1051, [cell("c1", 3, { resourceVersion: "500" })]));
   assert.deepEqual([...state.countsLostUpTo()], [["c1", "600"]]);
   assert.equal(state.view.resourceVersion, "1051");
@@ -56,7 +57,7 @@ test("counts of a lower worker version show a restored core, although the object
 
 test("lower counts that the aggregator marked as a recount are taken", () => {
   const mark = (second: number): Json => ({ recountedAt: `2026-01-01T00:00:0${second}.000000Z` });
-  const state = new NewestState(view(50, [cell("c1", 2, { resourceVersion: "600", ...mark(1) })]));
+  const state = new NewestState(view(50, [cell("c1", 2, { resourceVersion: "600", ...mark(1) })]), marks);
   state.watched(view(51, [cell("c1", 3, { resourceVersion: "500", ...mark(2) })]));
   assert.equal(state.countsLostUpTo().size, 0);
   // A backup from before the second recount.
@@ -65,14 +66,14 @@ test("lower counts that the aggregator marked as a recount are taken", () => {
 });
 
 test("a watch that goes backwards loses no counts", () => {
-  const state = new NewestState(view(50, [cell("c1", 100)]));
+  const state = new NewestState(view(50, [cell("c1", 100)]), marks);
   state.watched(view(40));
   assert.equal(state.countsLostUpTo().size, 0);
 });
 
 test("another object under the name has lost nothing", () => {
   const known = view(50, [cell("c1", 100)]);
-  const state = new NewestState(known);
+  const state = new NewestState(known, marks);
   state.readLive(view(40), known);
   assert.equal(state.countsLostUpTo().size, 1);
   state.readLive(protectorView({ uid: "uid-2" }, 60), state.view);

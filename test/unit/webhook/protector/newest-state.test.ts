@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { marks } from "../../accounting/samples.ts";
 import { type MonotonicMs } from "../../../../src/util/clock.ts";
 import {
   firstState,
@@ -22,7 +23,7 @@ const at = (ms: number): MonotonicMs => ms as MonotonicMs;
 
 /** A state that the watch has delivered as version 10. */
 function stateOf(version = 10): NewestState {
-  return new NewestState(view(version));
+  return new NewestState(view(version), marks);
 }
 
 test("the newest state is whichever is newer, the watch or the own write", () => {
@@ -52,7 +53,7 @@ test("a live GET always counts, and ends the doubt", () => {
 
 test("what the watch delivered while an older live GET was under way is kept", () => {
   const known = view(10);
-  const state = new NewestState(known);
+  const state = new NewestState(known, marks);
   state.watched(view(20));
   assert.equal(state.readLive(view(15), known), false);
   assert.equal(state.view.resourceVersion, "20");
@@ -60,7 +61,7 @@ test("what the watch delivered while an older live GET was under way is kept", (
 
 test("a live GET of another UID is another object, however old its version", () => {
   const known = view(50);
-  const state = new NewestState(known);
+  const state = new NewestState(known, marks);
   assert.equal(state.readLive(view(40, "uid-2"), known), false);
   assert.equal(state.view.uid, "uid-2");
 });
@@ -73,7 +74,7 @@ test("a watch that goes backwards only raises doubt, because a relist may come f
 });
 
 test("an own write of an object that was replaced under its name changes nothing", () => {
-  const state = new NewestState(view(60, "uid-2"));
+  const state = new NewestState(view(60, "uid-2"), marks);
   state.wrote(view(70, "uid-1"));
   assert.equal(state.view.uid, "uid-2");
 });
@@ -131,7 +132,7 @@ test("a state is certainly old after a conflict, until the watch delivers a newe
 
 test("a state is not old when the watch was faster than the conflict", () => {
   const base = view(10);
-  const state = new NewestState(base);
+  const state = new NewestState(base, marks);
   state.watched(view(11));
   state.conflicted(base);
   assert.equal(state.isOvertaken, false);
@@ -140,7 +141,7 @@ test("a state is not old when the watch was faster than the conflict", () => {
 
 test("a state that was suspected is not overtaken for certain when the watch was faster than the conflict", () => {
   const base = view(10);
-  const state = new NewestState(base);
+  const state = new NewestState(base, marks);
   state.suspect(at(1_000), new ReadLimit());
   state.watched(view(11));
   state.conflicted(base);
