@@ -20,7 +20,7 @@ export interface CellWriterOptions {
   readonly core: KubeClient;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: Pick<AggregatorMetrics, "statusWrites" | "settled" | "pruned">;
+  readonly metrics: Pick<AggregatorMetrics, "statusWrites" | "settled" | "fences" | "pruned">;
 }
 
 /**
@@ -74,6 +74,7 @@ export class CellWriter {
       case "written":
         state.wrote(outcome.stored, cell.aggregation, clock.monotonicMs());
         for (const [reason, weight] of settled) metrics.settled.inc({ reason }, weight);
+        if (settled.has("gave-up")) metrics.fences.inc({ result: "gave-up" }, settled.get("gave-up"));
         if (isPruned(outcome.stored, cell.cellID)) this.#pruned(state);
         return { kind: "done" };
       case "conflict":

@@ -132,6 +132,14 @@ export class Aggregator {
     });
   }
 
+  /**
+   * The update-trigger's touch, sent at `sentAtMs`, was carried out, so the worker takes writes
+   * (docs/accounting.md#fences).
+   */
+  touched(sentAtMs: MonotonicMs): void {
+    this.#fences.wrote(sentAtMs, this.#deps.clock.monotonicMs());
+  }
+
   /** Call right before the pod informer runs, with the PodProtectors synced. */
   podsStarting(): void {
     this.#cell.podsStarting();

@@ -9,7 +9,7 @@ import { annotations } from "../api/v1alpha1/names.ts";
 import { type FenceRegistry } from "../accounting/settle/fence-registry.ts";
 import { isKubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
 import { pods } from "../kube/resources.ts";
-import { type Clock, sleep } from "../util/clock.ts";
+import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Counter } from "../util/metrics.ts";
 import { randomHex, type Rng } from "../util/rng.ts";
@@ -28,7 +28,7 @@ export interface FencerOptions {
   readonly clock: Clock;
   readonly rng: Rng;
   readonly logger: Logger;
-  /** Labelled by result: sent, forbidden, replaced, stripped, failed. */
+  /** Labelled by result: sent, forbidden, replaced, stripped, failed (cell-writer.ts adds gave-up). */
   readonly fences: Counter;
   /** The patch of the pod was answered, failed or was refused. */
   readonly onAnswered: (podUID: string) => void;
@@ -93,10 +93,11 @@ export class Fencer {
       });
       const fenced = readFenced(answer);
       if (fenced === undefined) {
-        registry.failed(pod.uid);
+        registry.failed(pod.uid, sentAtMs, "unanswered");
         fences.inc({ result: "failed" });
       } else if (fenced.value === value) {
         registry.answered(pod.uid, sentAtMs, fenced.version);
+        registry.wrote(sentAtMs, clock.monotonicMs());
         fences.inc({ result: "sent" });
       } else {
         registry.refused(pod.uid);
@@ -104,20 +105,39 @@ export class Fencer {
         logger.verbose(2, "The fence annotation was stripped, using the settle window", { pod: pod.key });
       }
     } catch (error) {
-      if (isKubeError(error, "forbidden")) {
-        registry.refused(pod.uid);
-        fences.inc({ result: "forbidden" });
-        logger.verbose(2, "Fencing pods is forbidden, using the settle window", { pod: pod.key, err: error });
-        return;
-      }
-      // "invalid": the pod was replaced, which the snapshot will show, or a policy refuses the patch, and would again.
-      if (isKubeError(error, "invalid")) registry.refused(pod.uid);
-      else registry.failed(pod.uid);
-      const replaced = isKubeError(error, "notFound", "invalid", "conflict");
-      fences.inc({ result: replaced ? "replaced" : "failed" });
-      if (!replaced && !signal.aborted) logger.warn("Cannot fence a pod", { pod: pod.key, err: error });
+      this.#failed(pod, sentAtMs, error, signal);
     }
   }
+
+  #failed(pod: PodRecord, sentAtMs: MonotonicMs, error: unknown, signal: AbortSignal): void {
+    const { registry, logger, fences } = this.#options;
+    if (isKubeError(error, "forbidden")) {
+      registry.refused(pod.uid);
+      fences.inc({ result: "forbidden" });
+      logger.verbose(2, "Fencing pods is forbidden, using the settle window", { pod: pod.key, err: error });
+      return;
+    }
+    // "invalid": the pod was replaced, which the snapshot will show, or a policy refuses the patch, and would again.
+    if (isKubeError(error, "invalid")) registry.refused(pod.uid);
+    else if (signal.aborted) registry.aborted(pod.uid);
+    else registry.failed(pod.uid, sentAtMs, isRefusal(error) ? "refused" : "unanswered");
+    const replaced = isKubeError(error, "notFound", "invalid", "conflict");
+    fences.inc({ result: replaced ? "replaced" : "failed" });
+    if (!replaced && !signal.aborted) logger.warn("Cannot fence a pod", { pod: pod.key, err: error });
+  }
+}
+
+/** As the API server says it of a webhook that denied a request, and of one that it could not call. */
+const namesWebhook = /admission webhook "|failed calling webhook "/;
+
+/**
+ * Whether the answer is about the patch, and not about the health of the cluster. 429 says that a server sheds load
+ * (unless a webhook said it), which a stall brings about.
+ */
+function isRefusal(error: unknown): boolean {
+  if (!isKubeError(error) || error.code === undefined) return false;
+  if (namesWebhook.test(error.status?.message ?? "")) return true;
+  return error.code >= 400 && error.code < 500 && error.code !== 429;
 }
 
 /** The version of the pod that the patch returned, and the value of the fence in it. */

@@ -75,12 +75,14 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
     ),
     settled: metrics.counter(
       "aggregator_settled_total",
-      "Admitted deletions that were settled, by reason: terminating, gone, newer-version, fenced, window, event-time",
+      "Admitted deletions that were settled, by reason: terminating, gone, newer-version, fenced, window, " +
+        "gave-up, event-time",
       ["reason"],
     ),
     fences: metrics.counter(
       "aggregator_fence_total",
-      "Fence patches of pods, by result: sent, forbidden, replaced, stripped, failed",
+      "Fence patches of pods, by result: sent, forbidden, replaced, stripped, failed; gave-up counts admissions that " +
+        "were settled by the window because all patches failed",
       ["result"],
     ),
     historyResets: metrics.counter(

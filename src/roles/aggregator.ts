@@ -34,7 +34,13 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   const podInformer = createPodInformer(runtime, worker, namespace, decode, logger);
   const trigger =
     runtime.config.updateTrigger.runBy === "aggregator"
-      ? new UpdateTrigger(runtime.config.updateTrigger, { worker, clock, logger, metrics })
+      ? new UpdateTrigger(runtime.config.updateTrigger, {
+          worker,
+          clock,
+          logger,
+          metrics,
+          onTouched: (sentAtMs) => aggregator.touched(sentAtMs),
+        })
       : undefined;
   const aggregator = new Aggregator(
     { ...config, history: runtime.config.history, syncTime },

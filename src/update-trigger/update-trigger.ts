@@ -22,6 +22,8 @@ export interface UpdateTriggerDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** A touch that was sent at that moment was carried out. */
+  readonly onTouched?: (sentAtMs: MonotonicMs) => void;
 }
 
 /** Least time between two requested touches: many barriers must not become as many writes. */
@@ -70,8 +72,10 @@ export class UpdateTrigger {
   }
 
   async #spin(signal: AbortSignal): Promise<void> {
+    const sentAtMs = this.#deps.clock.monotonicMs();
     try {
-      if (!(await this.#update(signal))) await this.#create(signal);
+      if (await this.#update(signal)) this.#deps.onTouched?.(sentAtMs);
+      else await this.#create(signal);
       this.#lastWarnedMs = longAgo;
     } catch (error) {
       if (!signal.aborted) this.#warn(error);

@@ -15,6 +15,24 @@ export interface Fence {
   readonly version: ResourceVersion;
 }
 
+/**
+ * Why a patch made no fence:
+ * - "refused": it was answered, and the answer is about the patch: 404, 409 and other 4xx, or a 5xx that names an
+ *   admission webhook.
+ * - "unanswered": no valid answer, or a 5xx or 429 that may come from a cluster in trouble.
+ */
+export type FenceFailure = "refused" | "unanswered";
+
+/** The patches of a pod have failed without a break. */
+export interface FailingFence {
+  /** When the first of them was sent. */
+  readonly sinceMs: MonotonicMs;
+  /** When the first was sent of those since which each was refused; undefined = the last was not. */
+  readonly refusedSinceMs: MonotonicMs | undefined;
+  /** When the last of them was sent. */
+  readonly lastSentAtMs: MonotonicMs;
+}
+
 interface Entry {
   lastUsedMs: MonotonicMs;
   /** Not sent again before this moment. */
@@ -23,6 +41,13 @@ interface Entry {
   isInFlight: boolean;
   isForbidden: boolean;
   fence: Fence | undefined;
+  failing: FailingFence | undefined;
+}
+
+/** A write of ours to the worker that succeeded. */
+interface OwnWrite {
+  readonly sentAtMs: MonotonicMs;
+  readonly answeredAtMs: MonotonicMs;
 }
 
 /**
@@ -30,16 +55,23 @@ interface Entry {
  * further pods settle by the window.
  */
 const entriesMax = 100_000;
+/** Remembered own writes, spaced over the settle window; those of the last two windows and more. */
+const writesMax = 32;
+const writesPerWindow = 10;
 
 export class FenceRegistry {
   readonly #entries = new Map<string, Entry>();
   readonly #repeatMinMs: number;
   readonly #repeatMaxMs: number;
+  readonly #writeSpacingMs: number;
+  /** The newest one, and older ones that are a spacing apart. */
+  readonly #writes: OwnWrite[] = [];
 
   /** `settlementFenceDelayMs`: first wait before a pod is fenced again. `settleWindowMs`: longest such wait. */
   constructor(settlementFenceDelayMs: number, settleWindowMs: number) {
     this.#repeatMinMs = settlementFenceDelayMs;
     this.#repeatMaxMs = Math.max(settlementFenceDelayMs, settleWindowMs);
+    this.#writeSpacingMs = settleWindowMs / writesPerWindow;
   }
 
   /** True when this pod cannot be fenced (403, or the registry is full), so that its buckets use the settle window. */
@@ -63,7 +95,29 @@ export class FenceRegistry {
     return entry.isInFlight || entry.isForbidden ? undefined : entry.notBeforeMs;
   }
 
-  /** Marks a patch as being sent now. Call exactly one of `answered`, `failed`, `refused` afterwards. */
+  /** The patches of this pod that have failed since the last one that was answered. */
+  failingOf(podUID: string): FailingFence | undefined {
+    return this.#entries.get(podUID)?.failing;
+  }
+
+  /**
+   * When a write of ours to the worker was answered that was sent after `fromMs`: the first one that is remembered, so
+   * up to a tenth of a settle window late. Undefined when there was none.
+   */
+  ownWriteAfter(fromMs: MonotonicMs): MonotonicMs | undefined {
+    return this.#writes.find(({ sentAtMs }) => sentAtMs > fromMs)?.answeredAtMs;
+  }
+
+  /** Any write of ours to the worker, sent at `sentAtMs`, was carried out and answered now. */
+  wrote(sentAtMs: MonotonicMs, nowMs: MonotonicMs): void {
+    const [before, last] = this.#writes.slice(-2);
+    if (before !== undefined && last !== undefined && last.sentAtMs - before.sentAtMs < this.#writeSpacingMs)
+      this.#writes.pop();
+    this.#writes.push({ sentAtMs, answeredAtMs: nowMs });
+    if (this.#writes.length > writesMax) this.#writes.shift();
+  }
+
+  /** Marks a patch as being sent now. Call exactly one of `answered`, `failed`, `refused`, `aborted` then. */
   sending(podUID: string, nowMs: MonotonicMs): void {
     const entry = this.#entries.get(podUID) ?? {
       lastUsedMs: nowMs,
@@ -72,6 +126,7 @@ export class FenceRegistry {
       isInFlight: false,
       isForbidden: false,
       fence: undefined,
+      failing: undefined,
     };
     entry.isInFlight = true;
     entry.lastUsedMs = nowMs;
@@ -85,18 +140,31 @@ export class FenceRegistry {
     const entry = this.#entries.get(podUID);
     if (entry === undefined) return;
     entry.isInFlight = false;
+    entry.failing = undefined;
     if (entry.fence === undefined || entry.fence.sentAtMs < sentAtMs) entry.fence = { sentAtMs, version };
   }
 
-  /**
-   * No valid answer: lost, 5xx, or 404/422 (the pod was replaced, which the snapshot will show). It proves nothing.
-   */
-  failed(podUID: string): void {
+  /** The patch that was sent at `sentAtMs` made no fence, which proves nothing. It is tried again. */
+  failed(podUID: string, sentAtMs: MonotonicMs, failure: FenceFailure): void {
+    const entry = this.#entries.get(podUID);
+    if (entry === undefined) return;
+    entry.isInFlight = false;
+    const { sinceMs, refusedSinceMs } = entry.failing ?? { sinceMs: sentAtMs, refusedSinceMs: undefined };
+    const isRefused = failure === "refused";
+    entry.failing = {
+      sinceMs,
+      refusedSinceMs: isRefused ? (refusedSinceMs ?? sentAtMs) : undefined,
+      lastSentAtMs: sentAtMs,
+    };
+  }
+
+  /** The patch was given up before it was answered, because the leadership has ended. */
+  aborted(podUID: string): void {
     const entry = this.#entries.get(podUID);
     if (entry !== undefined) entry.isInFlight = false;
   }
 
-  /** 403: we may not fence this pod. */
+  /** We may not fence this pod (403), or its fence can have no effect. */
   refused(podUID: string): void {
     const entry = this.#entries.get(podUID);
     if (entry === undefined) return;

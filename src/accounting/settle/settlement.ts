@@ -48,7 +48,7 @@ export interface SettlementConfig {
   readonly settleWindowMs: number;
 }
 
-export type SettleReason = "terminating" | "gone" | "newer-version" | "fenced" | "window" | "event-time";
+export type SettleReason = "terminating" | "gone" | "newer-version" | "fenced" | "window" | "gave-up" | "event-time";
 
 export interface Settlement {
   /** The buckets that stay, in their order; the same list when nothing settled. */
@@ -174,6 +174,8 @@ function judgePod(
     return { kind: "settled", reason: "fenced" };
   }
   if (input.fences.isForbidden(pod.uid)) return judgeByWindow(input, seen);
+  const failing = judgeFailingFence(input, seen, pod);
+  if (failing.kind === "settled") return failing;
 
   if (!reached && !barrierPassed) {
     const barrierFromMs = later(seen.sinceMs, config.settlementFenceDelayMs);
@@ -182,10 +184,31 @@ function judgePod(
   const comparedMs = later(input.firstSeen.comparableSinceMs(seen, nowMs), config.settlementFenceDelayMs);
   const nextSendMs = input.fences.nextSendMs(pod.uid);
   // A fence is in flight; its answer will wake the cell.
-  if (nextSendMs === undefined) return { kind: "wait" };
+  if (nextSendMs === undefined) return failing;
   const dueMs = laterOf(comparedMs, nextSendMs);
-  if (dueMs <= nowMs) return { kind: "wait", fence: pod.uid };
-  return { kind: "wait", wakeAtMs: dueMs };
+  if (dueMs <= nowMs) return { ...failing, fence: pod.uid };
+  return { ...failing, wakeAtMs: Math.min(dueMs, failing.wakeAtMs ?? dueMs) as MonotonicMs };
+}
+
+/**
+ * A pod whose fences have failed for a settle window is judged by the window, so that no bucket waits for ever.
+ * - Refused each time: something else than the cluster's health is in the way.
+ * - Otherwise the patches may hang in the same stall as the deletion, and no time proves that it is over. A write of
+ *   ours that was sent after the window began, and was carried out, does; the barrier is sent after that.
+ */
+function judgeFailingFence(input: SettlementInput, seen: Seen, pod: SnapshotPod): PodJudgement {
+  const { fences, config, snapshot, nowMs } = input;
+  const failing = fences.failingOf(pod.uid);
+  // A fence that failed before the bucket was seen tells nothing of its deletion.
+  if (failing === undefined || failing.lastSentAtMs <= seen.sinceMs) return { kind: "wait" };
+  const windowAfter = (sinceMs: MonotonicMs) => later(laterOf(sinceMs, seen.sinceMs), config.settleWindowMs);
+  const refusedFromMs = failing.refusedSinceMs === undefined ? undefined : windowAfter(failing.refusedSinceMs);
+  const wroteAtMs = fences.ownWriteAfter(laterOf(failing.sinceMs, seen.sinceMs));
+  const provenFromMs = wroteAtMs === undefined ? undefined : laterOf(windowAfter(failing.sinceMs), wroteAtMs);
+  const fromMs = earlierOf(refusedFromMs, provenFromMs);
+  if (fromMs === undefined) return { kind: "wait" };
+  if (snapshot.barrierSentAtMs > fromMs) return { kind: "settled", reason: "gave-up" };
+  return { kind: "wait", barrierFromMs: fromMs, ...(fromMs > nowMs && { wakeAtMs: fromMs }) };
 }
 
 function judgeByWindow(input: SettlementInput, seen: Seen): PodJudgement {

@@ -6,11 +6,15 @@ import { type Labels, readPodRecord, type PodRecord } from "../../../src/api/pod
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { assert } from "../../../src/util/assert.ts";
 import { type JsonObject, asObject, asString } from "../../double/engine/object.ts";
+import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { type Change } from "../../double/engine/store.ts";
 import { type SimApiServer } from "../clusters/api-server.ts";
 import { epochMs } from "../kernel/node.ts";
 import { type Kernel } from "../kernel/kernel.ts";
+
+/** With each of an aggregator's writes to a worker, one of them changes. */
+const ownAnnotations = [annotations.fence, annotations.updateTriggerTime];
 
 /** Versions of a pod kept: enough for the longest lag of a snapshot. */
 const versionsMax = 64;
@@ -89,6 +93,8 @@ export class Ledger {
   readonly #changes = new Map<string, { readonly atMs: number; readonly revision: number }[]>();
   /** By cell: the histories that restores have ended, oldest first. */
   readonly #former = new Map<string, FormerHistory[]>();
+  /** By cell: when an aggregator's last write to the worker was committed, a fence or a touch. */
+  readonly #wroteAtMs = new Map<string, number>();
   #operations = 0;
   #podsSeen = 0;
 
@@ -229,7 +235,14 @@ export class Ledger {
     return this.#changes.get(cell)?.findLast((change) => change.atMs <= atMs)?.revision ?? 0;
   }
 
+  /** Whether an aggregator has written to the worker since. */
+  hasWrittenSince(cell: string, atMs: number): boolean {
+    return (this.#wroteAtMs.get(cell) ?? Number.NEGATIVE_INFINITY) > atMs;
+  }
+
   #onPod(cell: string, change: Change): void {
+    if (ownAnnotations.some((name) => annotationOf(change.object, name) !== annotationOf(change.previous, name)))
+      this.#wroteAtMs.set(cell, this.kernel.nowMs);
     this.#changes.get(cell)?.push({ atMs: this.kernel.nowMs, revision: change.revision });
     const { object } = change;
     const { uid, name } = object.metadata;
@@ -284,4 +297,8 @@ export class Ledger {
     assert(record !== undefined, "the double's pods can be read");
     return { revision: Number(object.metadata.resourceVersion), atMs: this.kernel.nowMs, record };
   }
+}
+
+function annotationOf(object: Change["previous"], name: string): string | undefined {
+  return asString(asObject(object?.metadata.annotations)[name]);
 }

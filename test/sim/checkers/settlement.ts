@@ -21,6 +21,8 @@ interface Settled {
   readonly pod: TruePod;
   readonly revision: number;
   readonly recordedMs: number | undefined;
+  /** By row 7 of the table. */
+  readonly isByWindow: boolean;
 }
 
 export class SettlementChecker {
@@ -55,17 +57,24 @@ export class SettlementChecker {
     if (former.some((history) => this.#isVersionOf(history, entry, recordedMs))) return;
     if (former.some((history) => ledger.mayBeUnnoticed(history) && this.#isSettledIn(history, entry, revision))) return;
     const record = ledger.at(pod, revision);
-    this.#checkDead(entry, { pod, revision, recordedMs });
+    const ageMs = kernel.nowMs - (recordedMs ?? Number.NEGATIVE_INFINITY);
+    // A fence moves the pod above the version that it was admitted at, but not always above that of later companions in
+    // a packed bucket.
+    const version = (entry.isPacked ? recorded?.version : undefined) ?? entry.version;
+    const isUntouched =
+      record?.isTerminating === false && version !== undefined && Number(record.resourceVersion) <= Number(version);
+    // Its fences have failed for a settle window, although its aggregator could write to the worker.
+    const isGivenUp =
+      isUntouched &&
+      ageMs >= this.#windowMs &&
+      recordedMs !== undefined &&
+      ledger.hasWrittenSince(pod.cell, recordedMs);
+    const isByWindow = entry.version === undefined || isGivenUp;
+    this.#checkDead(entry, { pod, revision, recordedMs, isByWindow });
     if (record === undefined && pod.goneAt !== undefined && pod.goneAt <= revision) return;
     if (record?.isTerminating === true) return;
-    if (record !== undefined && entry.version !== undefined) {
-      // A fence moves the pod above the version that it was admitted at, but not always above that of later companions
-      // in a packed bucket.
-      const version = (entry.isPacked ? recorded?.version : undefined) ?? entry.version;
-      if (Number(record.resourceVersion) > Number(version)) return;
-    }
-    const ageMs = kernel.nowMs - (recordedMs ?? Number.NEGATIVE_INFINITY);
-    if (entry.version === undefined && ageMs >= this.#windowMs) return;
+    if (record !== undefined && version !== undefined && !isUntouched) return;
+    if (isByWindow && ageMs >= this.#windowMs) return;
     const state = record === undefined ? "not there yet" : `alive at ${record.resourceVersion}`;
     kernel.fail(
       `${this.#name}: the admission of ${pod.name} (version ${entry.version}, ${Math.round(ageMs)} ms ` +
@@ -113,7 +122,7 @@ export class SettlementChecker {
    * A settled admission can no longer commit, or has committed in the snapshot; an eviction may after the settle
    * window.
    */
-  #checkDead(entry: HistoryEntry, { pod, revision, recordedMs }: Settled): void {
+  #checkDead(entry: HistoryEntry, { pod, revision, recordedMs, isByWindow }: Settled): void {
     const ledger = this.#ledger;
     const { kernel } = ledger;
     const standing = this.#standing;
@@ -122,14 +131,14 @@ export class SettlementChecker {
     const record = ledger.at(pod, revision);
     // The barrier was made after the window, or, for a pod that is absent, after the record.
     const covered = ledger.revisionAt(pod.cell, record === undefined ? recordedMs : windowEndMs);
-    if (entry.version === undefined && record?.isTerminating !== true && revision < covered) {
+    if (isByWindow && record?.isTerminating !== true && revision < covered) {
       kernel.fail(
         `${this.#name}: the admission of ${pod.name} is settled by snapshot ${revision}, which lacks ` +
           `what was committed up to ${covered}`,
       );
     }
     if (!standing.meets(pod) || !standing.hasJudged(ledger.doomOf(pod))) return;
-    if (entry.version === undefined && kernel.nowMs >= windowEndMs) return;
+    if (isByWindow && kernel.nowMs >= windowEndMs) return;
     kernel.fail(
       `${this.#name}: the admission of ${pod.name} (version ${entry.version}) is settled, but it may still happen`,
     );

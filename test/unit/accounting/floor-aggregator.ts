@@ -121,7 +121,8 @@ export class FloorAggregator {
       return;
     }
     this.#patches = this.#patches.filter((other) => other !== patch);
-    if (patch.answer === undefined || (!isHealed && this.#world.chance(0.3))) this.#fences.failed(patch.uid);
+    if (patch.answer === undefined || (!isHealed && this.#world.chance(0.3)))
+      this.#fences.failed(patch.uid, ms(patch.sentAtMs), "unanswered");
     else this.#fences.answered(patch.uid, ms(patch.sentAtMs), patch.answer);
   }
 

@@ -257,7 +257,7 @@ test("a patch without an answer proves nothing, not even with a second one that 
   object.review(disruption("x"));
   const bench = new Bench().see(object.buckets, 0);
   bench.fences.sending("x", ms(10_000));
-  bench.fences.failed("x");
+  bench.fences.failed("x", ms(10_000), "unanswered");
   // It had moved the pod to 11, where the deletion was reviewed again.
   object.review(disruption("x", { as: { resourceVersion: version(11) } }));
   bench.see(object.buckets, 12_000);

@@ -41,6 +41,14 @@ test("an accepted write becomes the newest state and counts what it settled", as
   assert.deepEqual(logger.entries, []);
 });
 
+test("admissions whose fences were given up are counted among the fences as well", async () => {
+  const stored = storedProtector(11, { aggregation: { ...counts("100"), countedSpec: "spec" } });
+  const { writer, state, metrics } = bench(() => stored.protector);
+  await writer.write(state, cell, new Map([["gave-up", 3]]), signal);
+  assert.equal(metrics.value("aggregator_settled_total", { reason: "gave-up" }), 3);
+  assert.equal(metrics.value("aggregator_fence_total", { result: "gave-up" }), 3);
+});
+
 test("after a conflict the live object is the newest state, and nothing has settled", async () => {
   const live = storedProtector(12);
   const { writer, state, metrics } = bench(({ method }) =>

@@ -4,6 +4,7 @@ import { type PodRecord, readPodRecord } from "../../../src/api/pod.ts";
 import { Fencer } from "../../../src/aggregator/fencer.ts";
 import { FenceRegistry } from "../../../src/accounting/settle/fence-registry.ts";
 import { KubeError, type KubeErrorKind } from "../../../src/kube/kube-client.ts";
+import { longAgo } from "../../../src/util/clock.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
 import { createCountingMetrics } from "../kube/counting-metrics.ts";
 import { createScriptedKubeClient } from "../kube/scripted-kube-client.ts";
@@ -111,6 +112,60 @@ test("every answer ends the flight of a fence: lost, replaced, forbidden and non
     assert.deepEqual(answered, ["uid-a"], kind);
     if (!forbidden) assert.equal(registry.nextSendMs("uid-a"), 10_000, kind);
   }
+});
+
+test("an answer about the patch is a refusal; what a cluster in trouble says is not", async () => {
+  const denied = 'admission webhook "fences.example.com" denied the request: not now';
+  const broken = 'Internal error occurred: failed calling webhook "fences.example.com": connection refused';
+  const cases: readonly [KubeError, boolean][] = [
+    [new KubeError("unauthorized", "", { code: 401 }), true],
+    [new KubeError("notFound", "", { code: 404 }), true],
+    [new KubeError("conflict", "", { code: 409 }), true],
+    [new KubeError("serverError", "", { code: 500, status: { message: broken } }), true],
+    [new KubeError("serverError", "", { code: 503, status: { message: denied } }), true],
+    [new KubeError("tooManyRequests", "", { code: 429, status: { message: denied } }), true],
+    [new KubeError("tooManyRequests", "", { code: 429 }), false],
+    [new KubeError("serverError", "", { code: 500, status: { message: "etcdserver: request timed out" } }), false],
+    [new KubeError("serverError", broken, { code: 502 }), false],
+    [new KubeError("timeout", broken), false],
+    [new KubeError("network", "reset"), false],
+  ];
+  for (const [error, isRefused] of cases) {
+    const { clock, client, registry, fencer, leadership } = bench();
+    client.onRequest = () => {
+      throw error;
+    };
+    fencer.request(podNamed("a"), leadership.signal);
+    await clock.advance(100);
+    const failing = { sinceMs: 0, refusedSinceMs: isRefused ? 0 : undefined, lastSentAtMs: 0 };
+    assert.deepEqual(registry.failingOf("uid-a"), failing, `${error.code} ${error.status?.message}`);
+  }
+});
+
+test("a fence that was answered is a write of ours, for the fences of other pods", async () => {
+  const { clock, client, registry, fencer, leadership } = bench();
+  const answer = client.onRequest;
+  client.onRequest = async (request) => {
+    await new Promise<void>((resolve) => void clock.setTimer(300, resolve));
+    return answer(request);
+  };
+  await clock.advance(1000);
+  fencer.request(podNamed("a"), leadership.signal);
+  await clock.advance(1000);
+  assert.equal(registry.ownWriteAfter(longAgo), 1300);
+  assert.equal(registry.failingOf("uid-a"), undefined);
+});
+
+test("a fence that ends with the leadership has not failed", async () => {
+  const { clock, client, registry, fencer, leadership } = bench();
+  client.onRequest = () => {
+    leadership.abort();
+    throw new KubeError("aborted", "aborted");
+  };
+  fencer.request(podNamed("a"), leadership.signal);
+  await clock.advance(100);
+  assert.equal(registry.failingOf("uid-a"), undefined);
+  assert.equal(registry.nextSendMs("uid-a"), 10_000);
 });
 
 test("a patch whose annotation is stripped moves nothing and proves nothing, and the pod uses the window", async () => {

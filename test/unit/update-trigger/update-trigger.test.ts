@@ -25,7 +25,17 @@ function bench(overrides: Partial<UpdateTriggerSettings> = {}) {
   const metrics = createCountingMetrics();
   const warnings: (LogFields | undefined)[] = [];
   const logger = { ...silentLogger, warn: (_: string, fields?: LogFields) => void warnings.push(fields) };
-  const trigger = new UpdateTrigger({ ...config, ...overrides }, { worker: client, clock, logger, metrics });
+  const touched: number[] = [];
+  const trigger = new UpdateTrigger(
+    { ...config, ...overrides },
+    {
+      worker: client,
+      clock,
+      logger,
+      metrics,
+      onTouched: (touchedAtMs) => void touched.push(touchedAtMs),
+    },
+  );
   const life = new AbortController();
   const sentAtMs: number[] = [];
   client.onRequest = () => {
@@ -34,7 +44,7 @@ function bench(overrides: Partial<UpdateTriggerSettings> = {}) {
   };
   const spins = (event: string, error: string): number =>
     metrics.value("aggregator_update_trigger_spin", { event, error });
-  return { clock, client, trigger, life, sentAtMs, spins, warnings, running: () => trigger.run(life.signal) };
+  return { clock, client, trigger, life, sentAtMs, touched, spins, warnings, running: () => trigger.run(life.signal) };
 }
 
 test("the pod is touched at once and then in each period, with the time of the touch", async () => {
@@ -182,4 +192,26 @@ test("a touch that is asked for after the end of a term does nothing", async () 
   await clock.advance(20_000);
   assert.deepEqual(sentAtMs, [0]);
   assert.equal(clock.pendingTimers, 0);
+});
+
+test("a touch that was carried out is told by when it was sent; a failed one, and a creation, are not", async () => {
+  const { clock, client, life, touched, running } = bench();
+  const answers = [
+    () => new KubeError("timeout", "late"),
+    () => new KubeError("notFound", "no"),
+    async () => {
+      await new Promise<void>((resolve) => void clock.setTimer(300, resolve));
+      return {};
+    },
+  ];
+  client.onRequest = async ({ method }) => {
+    const answer = method === "POST" ? {} : await answers.shift()?.();
+    if (answer instanceof Error) throw answer;
+    return answer ?? {};
+  };
+  const done = running();
+  await clock.advance(25_000);
+  assert.deepEqual(touched, [20_000]);
+  life.abort();
+  await done;
 });

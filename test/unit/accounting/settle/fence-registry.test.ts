@@ -30,12 +30,12 @@ test("repeats double from the first wait up to the longest", () => {
 test("only an answer makes a fence; a failure proves nothing and keeps an earlier one", () => {
   const fences = registry();
   fences.sending("x", ms(1));
-  fences.failed("x");
+  fences.failed("x", ms(1), "unanswered");
   assert.equal(fences.fenceOf("x"), undefined);
   fences.sending("x", ms(2));
   fences.answered("x", ms(2), version(20));
   fences.sending("x", ms(3));
-  fences.failed("x");
+  fences.failed("x", ms(1), "unanswered");
   assert.deepEqual(fences.fenceOf("x"), { sentAtMs: 2, version: "20" });
 });
 
@@ -73,7 +73,7 @@ test("pods that were not fenced for long are forgotten, except while a patch is 
 test("answers for pods that nobody knows are ignored", () => {
   const fences = registry();
   fences.answered("x", ms(1), version(1));
-  fences.failed("x");
+  fences.failed("x", ms(1), "unanswered");
   fences.refused("x");
   assert.equal(fences.size, 0);
 });
@@ -82,4 +82,42 @@ test("a full registry sends further pods to the window", () => {
   const fences = registry();
   for (let count = 0; count < 100_000; count += 1) fences.sending(`p${count}`, ms(0));
   assert.deepEqual([fences.isForbidden("one more"), fences.isForbidden("p7")], [true, false]);
+});
+
+test("failures are a run from the first patch on, and an answer ends it", () => {
+  const fences = registry();
+  const fail = (sentAtMs: number, failure: "refused" | "unanswered") => {
+    fences.sending("x", ms(sentAtMs));
+    fences.failed("x", ms(sentAtMs), failure);
+    return fences.failingOf("x");
+  };
+  assert.equal(fences.failingOf("x"), undefined);
+  assert.deepEqual(fail(10, "refused"), { sinceMs: 10, refusedSinceMs: 10, lastSentAtMs: 10 });
+  assert.deepEqual(fail(20, "refused"), { sinceMs: 10, refusedSinceMs: 10, lastSentAtMs: 20 });
+  assert.deepEqual(fail(30, "unanswered"), { sinceMs: 10, refusedSinceMs: undefined, lastSentAtMs: 30 });
+  assert.deepEqual(fail(40, "refused"), { sinceMs: 10, refusedSinceMs: 40, lastSentAtMs: 40 });
+  fences.sending("x", ms(50));
+  fences.aborted("x");
+  assert.deepEqual(fences.failingOf("x"), { sinceMs: 10, refusedSinceMs: 40, lastSentAtMs: 40 });
+  fences.sending("x", ms(60));
+  fences.answered("x", ms(60), version(7));
+  assert.equal(fences.failingOf("x"), undefined);
+});
+
+test("an own write is found by when it was sent, and known by when it was answered", () => {
+  const fences = registry();
+  assert.equal(fences.ownWriteAfter(ms(0)), undefined);
+  fences.wrote(ms(100), ms(150));
+  assert.equal(fences.ownWriteAfter(ms(99)), 150);
+  assert.equal(fences.ownWriteAfter(ms(100)), undefined);
+});
+
+test("of own writes every second the newest is known, and for any older moment one a tenth of a window later", () => {
+  const fences = registry();
+  for (let second = 0; second < 1000; second += 1) fences.wrote(ms(second * 1000), ms(second * 1000 + 5));
+  assert.equal(fences.ownWriteAfter(ms(998_999)), 999_005);
+  for (const agoMs of [0, 5_000, 30_000, 75_000, 150_000]) {
+    const wroteAtMs = fences.ownWriteAfter(ms(998_500 - agoMs)) ?? Infinity;
+    assert.ok(wroteAtMs <= 998_500 - agoMs + 8_000, `${agoMs} ms ago: ${wroteAtMs}`);
+  }
 });

@@ -142,7 +142,7 @@ test("a pod is not fenced again while a patch is in flight, or before the repeat
   assert.deepEqual(bench.settle(10_000, alive).fence, ["x"]);
   bench.fences.sending("x", ms(10_000));
   assert.deepEqual(bench.settle(60_000, alive).fence, []);
-  bench.fences.failed("x");
+  bench.fences.failed("x", ms(10_000), "unanswered");
   const waiting = bench.settle(19_999, alive);
   assert.deepEqual([waiting.fence, waiting.wakeAtMs], [[], 20_000]);
   assert.deepEqual(bench.settle(20_000, alive).fence, ["x"]);
@@ -187,6 +187,68 @@ describe("the settle window", () => {
     const waiting = bench.settle(74_000, snapshot(pods, 10, 73_000));
     assert.deepEqual([waiting.fence, waiting.barrierFromMs, waiting.settled.size], [[], 75_000, 0]);
     assert.deepEqual(reasons(bench, 76_000, snapshot(pods, 10, 75_000)), { window: 2 });
+  });
+});
+
+describe("a fence that fails for ever", () => {
+  const alive = (barrierSentAtMs: number) => snapshot([livePod("x", 10)], 10, barrierSentAtMs);
+  function failing(failure: "refused" | "unanswered", sentAtMs: readonly number[] = [10_000, 20_000, 40_000, 80_000]) {
+    const bench = new Bench().see([single("x", 10)], 0);
+    bench.settle(0, alive(1));
+    for (const sent of sentAtMs) {
+      bench.fences.sending("x", ms(sent));
+      bench.fences.failed("x", ms(sent), failure);
+    }
+    return bench;
+  }
+
+  test("is given up a settle window after the first patch when every patch was refused, by a barrier", () => {
+    const waiting = failing("refused").settle(80_000, alive(79_000));
+    assert.deepEqual([waiting.barrierFromMs, waiting.wakeAtMs, waiting.settled.size], [85_000, 85_000, 0]);
+    assert.deepEqual(reasons(failing("refused"), 90_000, alive(85_000)), {});
+    assert.deepEqual(reasons(failing("refused"), 90_000, alive(85_001)), { "gave-up": 1 });
+  });
+
+  test("is not given up without an answer: the patches may hang in the same stall as the deletion", () => {
+    const bench = failing("unanswered");
+    const waiting = bench.settle(10 ** 6, alive(10 ** 6));
+    assert.deepEqual([waiting.settled.size, waiting.barrierFromMs, waiting.fence], [0, undefined, ["x"]]);
+  });
+
+  test("is given up when another write of ours, sent after the first patch, was carried out before the barrier", () => {
+    const bench = failing("unanswered");
+    bench.fences.wrote(ms(10_000), ms(10_001));
+    assert.deepEqual(reasons(bench, 90_000, alive(90_000)), {}, "it was sent before the window began");
+    bench.fences.wrote(ms(100_000), ms(101_000));
+    const waiting = bench.settle(101_000, alive(90_000));
+    assert.deepEqual([waiting.settled.size, waiting.barrierFromMs], [0, 101_000]);
+    assert.deepEqual(reasons(bench, 102_000, alive(101_000)), {});
+    assert.deepEqual(reasons(bench, 103_000, alive(101_001)), { "gave-up": 1 });
+  });
+
+  test("waits from the last time that it was not refused, unless another write of ours was carried out", () => {
+    const bench = failing("unanswered", [10_000, 20_000]);
+    bench.fences.sending("x", ms(40_000));
+    bench.fences.failed("x", ms(40_000), "refused");
+    assert.equal(bench.settle(60_000, alive(59_000)).barrierFromMs, 115_000);
+    bench.fences.wrote(ms(50_000), ms(50_001));
+    assert.equal(bench.settle(60_000, alive(59_000)).barrierFromMs, 85_000);
+  });
+
+  test("starts its window again when the bucket is refreshed, and counts only patches sent after that", () => {
+    const bench = failing("refused", [10_000, 20_000]).see([single("x", 10, 5)], 70_000);
+    assert.equal(bench.settle(80_000, alive(79_000)).barrierFromMs, undefined);
+    bench.fences.sending("x", ms(81_000));
+    bench.fences.failed("x", ms(81_000), "refused");
+    assert.equal(bench.settle(82_000, alive(79_000)).barrierFromMs, 145_000);
+    assert.deepEqual(reasons(bench, 150_000, alive(145_001)), { "gave-up": 1 });
+  });
+
+  test("is still tried again, and settles as fenced when a patch is answered after all", () => {
+    const bench = failing("refused", [10_000, 20_000]);
+    assert.deepEqual(bench.settle(50_000, alive(1)).fence, ["x"]);
+    bench.fence("x", 50_000, 10);
+    assert.deepEqual(reasons(bench, 51_000, alive(1)), { fenced: 1 });
   });
 });
 
