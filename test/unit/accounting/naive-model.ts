@@ -54,7 +54,7 @@ export function decide(
     { pod: wish.pod, cell: wish.cell, version: versionAfter(wish, own) },
   ];
   const allow = { answer: "allowed, recorded" as const, entries: after };
-  if (wish.forced || !wish.protected) return allow;
+  if (wish.forced || !wish.protected || minAvailable <= 0) return allow;
 
   const needsQuota = wish.health === "ready";
   const there = cells.some((cell) => cell.name === wish.cell && cell.countsThere);
