@@ -1,4 +1,5 @@
 /** Flags of the aggregator and of the update-trigger, which may run inside it. */
+import { cellIDRule } from "../../api/cell-id.ts";
 import { cellIDProblem } from "../address.ts";
 import { map } from "../collection-types.ts";
 import { flag, inGroup, prefixed } from "../flag.ts";
@@ -18,7 +19,7 @@ export const aggregatorFlags = {
     prefixed("aggregator-", {
       "cell-id": flag(
         text("CELL", {
-          allowed: "1 to 253 characters other than spaces, slashes and , = ? # %",
+          allowed: cellIDRule,
           problemOf: cellIDProblem,
         }),
         "default",
