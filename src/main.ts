@@ -6,7 +6,14 @@
  * (EX_SOFTWARE); 130 and 143 = a second signal.
  */
 import packageJson from "../package.json" with { type: "json" };
-import { changedSettings, loadConfig, type Config, type Effective, type Role } from "./config/index.ts";
+import {
+  changedSettings,
+  ignoredSettings,
+  loadConfig,
+  type Config,
+  type Effective,
+  type Role,
+} from "./config/index.ts";
 import { runProcess, StartError, type Component } from "./lifecycle/index.ts";
 import type * as observability from "./observability/index.ts";
 // `import type` leaves nothing behind; an inline `type` would still load the module, and the Kubernetes client with it.
@@ -77,6 +84,8 @@ async function run(config: Config, effective: Effective, crash: CrashHandler): P
   });
   crash.logger = logger;
   logger.info("Starting", { version, roles: [...config.roles], settings: changedSettings(effective) });
+  const ignored = ignoredSettings(effective, config.roles);
+  if (Object.keys(ignored).length > 0) logger.warn("Flags of upstream are set that have no effect here", { ignored });
   try {
     const { components, health } = await compose(config, logger, observability);
     const onSignal = (listener: (signal: "SIGTERM" | "SIGINT") => void): void => {

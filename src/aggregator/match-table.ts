@@ -3,6 +3,7 @@
  * costs what it changes, not the number of pods. A change of labels touches the protectors of the old and the new
  * labels.
  */
+import { countingSelector } from "../accounting/count/counting-selector.ts";
 import { type ObjectKey } from "../api/object-key.ts";
 import { type PodRecord } from "../api/pod.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
@@ -39,7 +40,7 @@ export class MatchTable {
     protector: PodProtector,
   ): { ok: true; selectorText: string } | { ok: false; reason: string } {
     const { namespace } = protector.metadata;
-    const selector = protector.spec.aggregationSelector ?? protector.spec.selector;
+    const selector = countingSelector(protector.spec);
     const source = JSON.stringify(selector);
     const tracked = this.#matches.get(key);
     if (tracked?.source === source) return { ok: true, selectorText: tracked.selectorText };

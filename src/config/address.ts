@@ -3,6 +3,7 @@
  * returns undefined, or what is wrong in words that follow the quoted value.
  */
 import { isIP } from "node:net";
+import { isCellID } from "../api/cell-id.ts";
 
 /** An IP address, a host name, or "" for all addresses. Brackets belong in URLs only. */
 export function bindAddressProblem(text: string): string | undefined {
@@ -25,9 +26,8 @@ export function pathPrefixProblem(text: string): string | undefined {
   return text === "" || /^(\/[A-Za-z0-9._~-]+)+$/.test(text) ? undefined : "is not a path such as /podseidon";
 }
 
-/** A cell ID is one segment of the webhook's path and a label of metrics. */
 export function cellIDProblem(text: string): string | undefined {
-  return /^[^\s/,=?#%\u0000-\u001f\u007f]{1,253}$/.test(text) ? undefined : "is not a cell ID";
+  return isCellID(text) ? undefined : "is not a cell ID";
 }
 
 /** A common name or a subject alternative name, as it stands in a client certificate. */

@@ -5,7 +5,7 @@
  */
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { flagNames, flags, isFlagName, type FlagName } from "./flag-table.ts";
-import { Problem, unknownName } from "./problem.ts";
+import { invalidValue, Problem, unknownName } from "./problem.ts";
 import { quote, type FlagInput } from "./value-type.ts";
 
 /** What the program can do instead of running the roles. */
@@ -91,14 +91,29 @@ function combineAll(given: ReadonlyMap<FlagName | "print-config", readonly strin
   let action: Arguments["action"] = "run";
   const inputs = new Map<FlagName, FlagInput>();
   for (const [name, values] of given) {
-    const isRepeatable = name !== "print-config" && ["list", "map"].includes(flags[name].type.shape);
-    if (values.length > 1 && !isRepeatable)
-      return new Problem(`flag --${name} may be given only once, but is given ${values.length} times`);
-    const value = values.length === 1 ? (values[0] ?? "") : values.filter((text) => text !== "").join(",");
-    if (name !== "print-config") inputs.set(name, value);
-    else if (value === "true") action = name;
-    else if (value !== "false")
-      return new Problem(`flag --${name}: ${quote(value)} is invalid; allowed: true or false`);
+    const last = values.at(-1) ?? "";
+    if (name === "print-config") {
+      const invalid = values.find((value) => value !== "true" && value !== "false");
+      if (invalid !== undefined)
+        return new Problem(`flag --${name}: ${quote(invalid)} is invalid; allowed: true or false`);
+      if (last === "true") action = name;
+    } else if (["list", "map"].includes(flags[name].type.shape)) {
+      inputs.set(name, values.length === 1 ? last : values.filter((value) => value !== "").join(","));
+    } else {
+      const problem = overriddenProblem(name, values.slice(0, -1));
+      if (problem !== undefined) return problem;
+      inputs.set(name, last);
+    }
   }
   return { action, inputs };
+}
+
+/** The last value of a repeated flag counts, as with Go's pflag; like there, every value has to be valid. */
+function overriddenProblem(name: FlagName, overridden: readonly string[]): Problem | undefined {
+  const { type } = flags[name];
+  for (const value of overridden) {
+    const parsed = type.parse(value);
+    if (!parsed.ok) return invalidValue(`flag --${name}`, value, type, parsed);
+  }
+  return undefined;
 }

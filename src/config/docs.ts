@@ -9,7 +9,11 @@ import { defaultText } from "./help.ts";
 
 /** The whole page; a test fails when the file in docs/ differs. */
 export function flagsPage(): string {
-  const groups = Map.groupBy(flagNames, (name) => flags[name].group);
+  const isIgnored = (name: FlagName): boolean => flags[name].ignored !== undefined;
+  const groups = Map.groupBy(
+    flagNames.filter((name) => !isIgnored(name)),
+    (name) => flags[name].group,
+  );
   return [
     "# Flags",
     "",
@@ -18,7 +22,7 @@ export function flagsPage(): string {
     "The value of a flag comes from the first of these sources that has one:",
     "",
     "1. the command line: `--klog-v=4` or `--klog-v 4`. A switch needs no value (`--webhook-dry-run`). A repeated",
-    "   list or map adds to the earlier ones; any other flag may be given only once;",
+    "   list or map adds to the earlier ones; of any other repeated flag the last value counts;",
     `2. the environment: \`${environmentPrefix}KLOG_V=4\`, the name in upper case with \`_\` for \`-\` and \`.\`.`,
     "   No other variable is read;",
     "3. the YAML file of `--config`: `klog-v: 4`. Keys are flag names; lists and maps may be YAML lists and maps;",
@@ -32,28 +36,31 @@ export function flagsPage(): string {
     ...Object.entries(actions).map(([name, help]) => `| \`--${name}\` | ${help} |`),
     ...Array.from(groups, ([group, names]) => section(group, names)),
     "",
+    "## Without effect",
+    "",
+    "Flags of upstream that mean nothing here. They are accepted, so that its arguments start, and their values are",
+    "checked. A warning at start names those that are set.",
+    "",
+    ...table(flagNames.filter(isIgnored)),
+    "",
   ].join("\n");
 }
 
 function section(group: FlagGroup, names: readonly FlagName[]): string {
-  const users = group.roles.length === roles.length ? "all roles" : group.roles.join(", ");
-  return [
-    "",
-    `## ${group.title}`,
-    "",
-    `Used by: ${users}.`,
-    "",
-    "| flag | type | default | meaning |",
-    "|---|---|---|---|",
-    ...names.map(row),
-  ].join("\n");
+  const users = group.roles.length === roles.length ? "all" : group.roles.join(", ");
+  return ["", `## ${group.title}`, "", `Roles: ${users}.`, "", ...table(names)].join("\n");
+}
+
+function table(names: readonly FlagName[]): string[] {
+  return ["| flag | type | default | meaning |", "|---|---|---|---|", ...names.map(row)];
 }
 
 function row(name: FlagName): string {
-  const { type, help } = flags[name];
+  const { type, help, ignored } = flags[name];
   const byDefault = defaultText(name);
   const shown = byDefault === undefined ? "" : `\`${byDefault}\``;
-  return `| \`--${name}\` | ${type.kind} | ${shown} | ${help} Allowed: ${type.allowed}. |`;
+  const meaning = ignored === undefined ? help : `${ignored} Upstream: ${help}`;
+  return `| \`--${name}\` | ${type.kind} | ${shown} | ${meaning} Allowed: ${type.allowed}. |`;
 }
 
 if (import.meta.main) writeFileSync(path.join(import.meta.dirname, "../../docs/flags.md"), flagsPage());

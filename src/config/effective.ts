@@ -14,7 +14,7 @@ export type Effective = ReadonlyMap<FlagName, Setting>;
 
 /**
  * A YAML file that --config reads back, except for masked passwords: one line per flag of the selected roles, with its
- * origin as a comment.
+ * origin as a comment. Flags without effect are left out unless they are set.
  */
 export function printConfig(effective: Effective, selected: ReadonlySet<Role>): string {
   const lines: string[] = [];
@@ -23,7 +23,8 @@ export function printConfig(effective: Effective, selected: ReadonlySet<Role>): 
     const setting = effective.get(name);
     // A file cannot name another file.
     if (setting === undefined || name === "config" || !isUsedBy(name, selected)) continue;
-    const { group } = flags[name];
+    const { group, ignored } = flags[name];
+    if (ignored !== undefined && !isGiven(setting)) continue;
     if (group.title !== title) {
       lines.push(title === "" ? `# ${group.title}` : `\n# ${group.title}`);
       title = group.title;
@@ -35,11 +36,23 @@ export function printConfig(effective: Effective, selected: ReadonlySet<Role>): 
 
 /** The settings that do not come from the defaults, as flag -> text, with passwords masked. */
 export function changedSettings(effective: Effective): Readonly<Record<string, string>> {
-  const changed = effective.entries().filter(([, setting]) => setting.origin !== "default");
+  const changed = effective.entries().filter(([, setting]) => isGiven(setting));
   return Object.fromEntries(
     changed.map(([name, setting]) => [name, inputText(masked(name, flags[name].type.format(setting.value)))]),
   );
 }
+
+/** The flags of the selected roles that are set and have no effect here, as flag -> reason. */
+export function ignoredSettings(effective: Effective, selected: ReadonlySet<Role>): Readonly<Record<string, string>> {
+  const reasons: Record<string, string> = {};
+  for (const [name, setting] of effective) {
+    const { ignored } = flags[name];
+    if (ignored !== undefined && isGiven(setting) && isUsedBy(name, selected)) reasons[name] = ignored;
+  }
+  return reasons;
+}
+
+const isGiven = (setting: Setting): boolean => setting.origin !== "default";
 
 function masked(name: FlagName, input: FlagInput): FlagInput {
   if (flags[name].mayHoldPassword !== true) return input;

@@ -5,10 +5,17 @@
 import { type Flag, type Role, type ValuesOf } from "./flag.ts";
 import { aggregatorFlags } from "./flags/aggregator.ts";
 import { generatorFlags } from "./flags/generator.ts";
+import { ignoredFlags } from "./flags/ignored.ts";
 import { sharedFlags } from "./flags/shared.ts";
 import { webhookFlags } from "./flags/webhook.ts";
 
-export const flagTable = { ...sharedFlags, ...webhookFlags, ...aggregatorFlags, ...generatorFlags };
+export const flagTable = {
+  ...sharedFlags,
+  ...webhookFlags,
+  ...aggregatorFlags,
+  ...generatorFlags,
+  ...ignoredFlags,
+};
 
 export type FlagName = keyof typeof flagTable;
 export type FlagValues = ValuesOf<typeof flagTable>;
@@ -22,7 +29,7 @@ export function isFlagName(name: string): name is FlagName {
   return Object.hasOwn(flagTable, name);
 }
 
-/** Whether one of the selected roles uses the flag. */
+/** Whether one of the selected roles takes the flag. */
 export function isUsedBy(name: FlagName, selected: ReadonlySet<Role>): boolean {
   return flags[name].group.roles.some((role) => selected.has(role));
 }

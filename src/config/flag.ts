@@ -18,12 +18,17 @@ export interface FlagSpec<T> {
   readonly mayHoldPassword?: boolean;
   /** Few installations ever set it: --help lists it at the end. */
   readonly isRare?: boolean;
+  /**
+   * Why the flag, one of upstream's, has no effect here: a sentence. Its values are checked, and a warning at start
+   * names it if it is set.
+   */
+  readonly ignored?: string;
 }
 
 /** A heading of the help and the documentation. */
 export interface FlagGroup {
   readonly title: string;
-  /** The roles that use these flags. */
+  /** The roles that take these flags. */
   readonly roles: readonly Role[];
 }
 
@@ -50,6 +55,15 @@ export function inGroup<S extends Specs>(
 ): { readonly [K in keyof S]: S[K] & { readonly group: FlagGroup } } {
   const entries = Object.entries(specs).map(([name, spec]) => [name, { ...spec, group }]);
   return Object.fromEntries(entries) as { readonly [K in keyof S]: S[K] & { readonly group: FlagGroup } };
+}
+
+/** Marks flags that are accepted because upstream has them, and ignored. */
+export function withoutEffect<S extends Specs>(
+  reason: string,
+  specs: S,
+): { readonly [K in keyof S]: S[K] & { readonly ignored: string } } {
+  const entries = Object.entries(specs).map(([name, spec]) => [name, { ...spec, ignored: reason }]);
+  return Object.fromEntries(entries) as { readonly [K in keyof S]: S[K] & { readonly ignored: string } };
 }
 
 /** Describes one flag; infers its value type. */

@@ -14,11 +14,16 @@ export interface HelpSection {
   readonly body: string;
 }
 
-/** Every flag once: those that people use by component, the rarely needed ones at the end. */
+/** Every flag once: those that people use by component; then the rarely needed ones, and those without effect. */
 export function flagSections(): HelpSection[] {
+  const own = flagNames.filter((name) => flags[name].ignored === undefined);
   const groups = Map.groupBy(
-    flagNames.filter((name) => flags[name].isRare !== true),
+    own.filter((name) => flags[name].isRare !== true),
     (name) => flags[name].group,
+  );
+  const reasons = Map.groupBy(
+    flagNames.filter((name) => flags[name].ignored !== undefined),
+    (name) => flags[name].ignored ?? "",
   );
   return [
     { title: "Actions", body: linesOf(Object.entries(actions).map(([name, help]) => entry(`--${name}`, help))) },
@@ -38,7 +43,15 @@ export function flagSections(): HelpSection[] {
     })),
     {
       title: "Rarely needed flags",
-      body: linesOf(flagNames.filter((name) => flags[name].isRare === true).map(flagEntry)),
+      body: linesOf(own.filter((name) => flags[name].isRare === true).map(flagEntry)),
+    },
+    {
+      title: "Flags of upstream without effect, accepted so that its arguments start",
+      body: linesOf(
+        Array.from(reasons, ([reason, names]) =>
+          linesOf([...names.map((name) => `  ${heading(name)}`), ...wrap(reason, indent)]),
+        ),
+      ),
     },
   ];
 }
@@ -52,15 +65,20 @@ export function defaultText(name: FlagName): string | undefined {
 
 const linesOf = (entries: readonly string[]): string => entries.join("\n");
 
-function flagEntry(name: FlagName): string {
-  const { type, help } = flags[name];
-  const value = type.shape === "switch" ? "[=BOOL]" : `=${type.placeholder}`;
-  const byDefault = defaultText(name);
-  return entry(`--${name}${value}`, byDefault === undefined ? help : `${help} (default ${byDefault})`);
+/** The flag and what its value is. */
+function heading(name: FlagName): string {
+  const { type } = flags[name];
+  return `--${name}${type.shape === "switch" ? "[=BOOL]" : `=${type.placeholder}`}`;
 }
 
-function entry(heading: string, text: string): string {
-  return [`  ${heading}`, ...wrap(text, indent)].join("\n");
+function flagEntry(name: FlagName): string {
+  const { help } = flags[name];
+  const byDefault = defaultText(name);
+  return entry(heading(name), byDefault === undefined ? help : `${help} (default ${byDefault})`);
+}
+
+function entry(title: string, text: string): string {
+  return [`  ${title}`, ...wrap(text, indent)].join("\n");
 }
 
 /** Breaks at spaces. */

@@ -5,6 +5,6 @@
  * reads the environment or a configuration file.
  */
 export { type ClusterConfig, type Config, type WorkerClientProvider } from "./config.ts";
-export { changedSettings, type Effective } from "./effective.ts";
+export { changedSettings, ignoredSettings, type Effective } from "./effective.ts";
 export { type Role } from "./flag.ts";
 export { loadConfig, type Loaded } from "./load-config.ts";

@@ -11,7 +11,7 @@ import { environmentName, readEnvironment } from "./environment.ts";
 import { readConfigFile, type ReadFile } from "./file.ts";
 import { type Role } from "./flag.ts";
 import { flagNames, flags, isUsedBy, type FlagName, type FlagValues } from "./flag-table.ts";
-import { Problem } from "./problem.ts";
+import { invalidValue, Problem } from "./problem.ts";
 import { quote, type FlagInput } from "./value-type.ts";
 
 export interface LoadInput {
@@ -87,10 +87,7 @@ function resolve(sources: readonly Source[]): Map<FlagName, Setting> | Problem {
     for (const [name, input] of source.inputs) {
       const { type } = flags[name];
       const parsed = type.parse(input);
-      if (!parsed.ok) {
-        const hint = parsed.suggestion === undefined ? "" : `; did you mean ${parsed.suggestion}?`;
-        return new Problem(`${source.place(name)}: ${quote(input)} ${parsed.problem}; allowed: ${type.allowed}${hint}`);
-      }
+      if (!parsed.ok) return invalidValue(source.place(name), input, type, parsed);
       settings.set(name, { value: parsed.value, origin: source.origin(name) });
     }
   }

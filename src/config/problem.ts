@@ -1,7 +1,7 @@
 /** An invalid configuration, as a value: one line for the user that names what is wrong and what is allowed. */
 import { maskPasswords } from "./address.ts";
 import { nearest } from "./nearest.ts";
-import { quote } from "./value-type.ts";
+import { quote, type FlagInput, type Rejected, type ValueType } from "./value-type.ts";
 
 export class Problem {
   /** One line without control characters and without passwords. */
@@ -10,6 +10,12 @@ export class Problem {
   constructor(message: string) {
     this.message = maskPasswords(message);
   }
+}
+
+/** `flag --webhook-port: "http" is not a whole number …; allowed: …`. `place` says where the value was given. */
+export function invalidValue(place: string, input: FlagInput, type: ValueType<unknown>, rejected: Rejected): Problem {
+  const hint = rejected.suggestion === undefined ? "" : `; did you mean ${rejected.suggestion}?`;
+  return new Problem(`${place}: ${quote(input)} ${rejected.problem}; allowed: ${type.allowed}${hint}`);
 }
 
 /** `unknown flag --webhok-port; did you mean --webhook-port?`. `spelled` writes a candidate as the user would. */

@@ -6,20 +6,23 @@
 /** What a source holds: a string, or from a YAML file also a list or a map of strings. */
 export type FlagInput = string | readonly string[] | Readonly<Record<string, string>>;
 
-export type Parsed<T> =
-  | { readonly ok: true; readonly value: T }
-  /**
-   * `problem` follows the quoted value in a message: `is not a whole number`. `suggestion` is the nearest allowed
-   * value.
-   */
-  | { readonly ok: false; readonly problem: string; readonly suggestion?: string | undefined };
+/**
+ * `problem` follows the quoted value in a message: `is not a whole number`. `suggestion` is the nearest allowed value.
+ */
+export interface Rejected {
+  readonly ok: false;
+  readonly problem: string;
+  readonly suggestion?: string | undefined;
+}
+
+export type Parsed<T> = { readonly ok: true; readonly value: T } | Rejected;
 
 export interface ValueType<T> {
   /** One word for the documentation: "duration". */
   readonly kind: string;
   /**
-   * A "scalar" may be given only once. A repeated "list" or "map" adds to the earlier ones. A "switch" needs no value;
-   * without one it is true.
+   * What a repeated flag means: of a "scalar" the last value counts; a "list" or "map" adds to the earlier ones. A
+   * "switch" is a scalar that needs no value; without one it is true.
    */
   readonly shape: "scalar" | "switch" | "list" | "map";
   /** Stands after the "=" in the help: "DURATION". */

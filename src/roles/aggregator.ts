@@ -15,6 +15,7 @@ import { type Logger } from "../util/logger.ts";
 import { UpdateTrigger } from "../update-trigger/update-trigger.ts";
 import { sleep } from "../util/clock.ts";
 import { createBackground } from "./background.ts";
+import { warnOfCellNames } from "./cell-warnings.ts";
 import { createElector } from "./elector.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
@@ -23,6 +24,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   const { clock, rng, metrics, health } = runtime;
   const config = runtime.config.aggregator;
   const logger = runtime.logger.with({ role: "aggregator", cell: config.cellID });
+  warnOfCellNames([config.cellID], logger);
   const core = await runtime.clients.core();
   const worker = await runtime.clients.worker();
   const { namespace } = runtime.config.worker;

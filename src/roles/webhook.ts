@@ -5,7 +5,7 @@
  * 2. The batches finish.
  * 3. The watches end.
  */
-import { type WorkerClientProvider } from "../config/index.ts";
+import { type Config, type WorkerClientProvider } from "../config/index.ts";
 import { labels } from "../api/v1alpha1/names.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
@@ -18,6 +18,7 @@ import { sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import * as webhook from "../webhook/index.ts";
 import { createBackground } from "./background.ts";
+import { warnOfCellNames, warnOfEveryCell } from "./cell-warnings.ts";
 import { type Runtime } from "./runtime.ts";
 
 /** An API server has at most 200 mutating requests in flight by default, each on its own connection: enough for 25. */
@@ -32,6 +33,8 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   const { clock, health } = runtime;
   const config = runtime.config.webhook;
   const logger = runtime.logger.with({ role: "webhook" });
+  warnOfEveryCell(runtime.config, logger);
+  warnOfCellNames(namedCells(config), logger);
   // --podprotector-source-provider=core-only: one core. Everything below works for several.
   const clients = [{ name: "core", client: await runtime.clients.core() }];
   const cores = clients.map(({ name, client }) => ({
@@ -95,6 +98,12 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
       },
     },
   ];
+}
+
+/** The cells that the flags name. */
+function namedCells({ allowedCells, requiresPodName, workerClientProvider: provider }: Config["webhook"]): string[] {
+  const clusters = provider.kind === "map" ? provider.clusters.keys() : [];
+  return [...allowedCells, ...requiresPodName.byCellFilter, ...clusters];
 }
 
 function createRejectionReport({ metrics }: Runtime, logger: Logger): (rejection: ClientRejection) => void {

@@ -6,7 +6,7 @@ import { cell, type Json, protector } from "../unit/webhook/support/objects.ts";
 import { type Draws } from "../support/draws.ts";
 import { mutated } from "./mutate.ts";
 
-export const cellIDs: readonly string[] = ["c1", "c2", "c3", "zelle-ä"];
+export const cellIDs: readonly string[] = ["c1", "c2", "c3", "Zelle_1.a"];
 /** Here are steady PodProtectors only. */
 export const calmNamespace = "calm";
 /** One that every episode has there. */

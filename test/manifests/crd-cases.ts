@@ -102,6 +102,8 @@ const bucketStatus = (bucket: object): unknown => ({
   summary,
 });
 
+const cellStatus = (cellID: string): unknown => ({ cells: [{ cellID }], summary });
+
 export const crdCases: readonly CrdCase[] = [
   { name: "an empty selector", object: object({ ...plainSpec, selector: {} }), refusedBy: undefined },
   {
@@ -121,6 +123,22 @@ export const crdCases: readonly CrdCase[] = [
   },
   { name: "the status of Go components", object: object(plainSpec, goStatus), refusedBy: undefined },
   { name: "a status with all extension fields", object: object(plainSpec, extendedStatus), refusedBy: undefined },
+
+  {
+    name: "the longest name of a cell, UID and name of a pod",
+    object: object(plainSpec, {
+      cells: [
+        {
+          cellID: "c".repeat(63),
+          admissionHistory: {
+            buckets: [{ startTime: time, podName: "p".repeat(253), podUID: "u".repeat(128) }],
+          },
+        },
+      ],
+      summary,
+    }),
+    refusedBy: undefined,
+  },
 
   { name: "no spec", object: object(undefined), refusedBy: "schema" },
   { name: "no minReadySeconds", object: object({ minAvailable: 1, selector: {} }), refusedBy: "schema" },
@@ -145,6 +163,21 @@ export const crdCases: readonly CrdCase[] = [
     refusedBy: "schema",
   },
   { name: "a bucket without startTime", object: object(plainSpec, bucketStatus({ podUID: "a" })), refusedBy: "schema" },
+  {
+    name: "a name of a cell that is too long",
+    object: object(plainSpec, cellStatus("c".repeat(64))),
+    refusedBy: "schema",
+  },
+  {
+    name: "a UID that is too long",
+    object: object(plainSpec, bucketStatus({ startTime: time, podUID: "u".repeat(129) })),
+    refusedBy: "schema",
+  },
+  {
+    name: "a name of a pod that is too long",
+    object: object(plainSpec, bucketStatus({ startTime: time, podName: "p".repeat(254) })),
+    refusedBy: "schema",
+  },
   {
     name: "a bucket with a negative counter",
     object: object(plainSpec, bucketStatus({ startTime: time, counter: -1 })),

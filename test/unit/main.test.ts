@@ -7,6 +7,8 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { test, type TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { chartArguments } from "./config/upstream-arguments.ts";
+import { createPem, temporaryFolder, writePem } from "./server/certificates.ts";
 
 const main = path.join(import.meta.dirname, "../../src/main.ts");
 /** Far above what a start takes on a busy machine; a process that hangs must not hang the tests. */
@@ -170,6 +172,33 @@ test("all roles in one process run without an API server, are not ready, and sto
   child.kill("SIGTERM");
   const { code, stderr } = await ended;
   assert.equal(code, 0, stderr);
+});
+
+test("the arguments of upstream's chart start each role unchanged, with one warning", async (t) => {
+  const folder = temporaryFolder(t);
+  const files = writePem(folder, await createPem("localhost"));
+  // Instead of what a pod would find: the API server and the mounted files. The chart does not set these ports.
+  const here = (argument: string): string =>
+    argument
+      .replace(/(-kube-master=)$/, "$1http://127.0.0.1:1")
+      .replace("/mnt/webhook-tls-bundle/cert", files.certFile)
+      .replace("/mnt/webhook-tls-bundle/key", files.keyFile);
+  for (const [role, argv] of Object.entries(chartArguments)) {
+    const { child, ended, logged } = start(t, argv.map(here), {
+      PODSEIDON_FLAG_ROLE: role,
+      PODSEIDON_FLAG_HEALTHZ_PORT: "0",
+      PODSEIDON_FLAG_PROMETHEUS_HTTP_PORT: "0",
+      PODSEIDON_FLAG_WEBHOOK_HTTPS_PORT: "0",
+    });
+    await logged("Startup complete");
+    child.kill("SIGTERM");
+    const { code, stderr } = await ended;
+    assert.equal(code, 0, stderr);
+    const warnings = stderr.split("\n").filter((line) => line.includes("Flags of upstream are set"));
+    assert.equal(warnings.length, 1, role);
+    const { ignored } = JSON.parse(warnings[0] ?? "") as { ignored: Record<string, string> };
+    assert.match(ignored["pprof-enable"] ?? "", /^Profiles are not served/, role);
+  }
 });
 
 const lonelyWebhook = ["--role=webhook", "--core-kube-master=http://127.0.0.1:1", "--webhook-port=0", ...freePorts];

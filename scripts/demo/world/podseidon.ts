@@ -46,6 +46,7 @@ function commandLines(
     "--webhook-port=0",
     "--webhook-worker-client-provider=map",
     `--webhook-worker-client-provider.map-configs=${configs}`,
+    `--webhook-allowed-cells=${cells.map(({ name }) => name).join(",")}`,
   ];
   const last = cells.at(-1)!;
   return [

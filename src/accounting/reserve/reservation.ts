@@ -7,6 +7,8 @@
  * Invariant: a disruption that needs quota is admitted only if the estimate *after the write* is at least minAvailable.
  * A pod that already holds a bucket adds no weight, but is judged by the same rule. The caller makes the result true by
  * one compare-and-swap of the status; without it nothing is admitted.
+ *
+ * Invariant: a record never adds a cell, so that a mistyped or forged cell name leaves nothing in a status.
  */
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import {
@@ -55,12 +57,14 @@ export interface QuotaFigures {
 }
 
 export type Verdict =
-  /** Allowed. `isRecorded` is false when nothing was to be written, or a best-effort record did not fit. */
+  /** Allowed. `isRecorded` is false when nothing was to be written, or a best-effort record was left out. */
   | {
       readonly kind: "admitted";
       readonly need: "nothing" | "record" | "quota";
       readonly isRecorded: boolean;
       readonly isRepeated: boolean;
+      /** Why a best-effort record was left out: the history is full, or nobody counts the cell. */
+      readonly leftOut?: "full-buffer" | "unknown-cell";
     }
   /** Fewer pods than required, even if all unconfirmed admissions turn out to be unused. */
   | { readonly kind: "rejected"; readonly figures: QuotaFigures }
@@ -171,13 +175,18 @@ function judge(
   const { isRepeated } = recorded;
   const full = !isRepeated && isFull(buckets, disruption);
 
+  // A record never adds a cell: in one that nobody counts, nobody would settle it.
+  const isUnknownCell = cell?.aggregation === undefined;
+
   if (need === "record-best-effort") {
-    const verdict = { kind: "admitted", need: "record", isRecorded: !full, isRepeated } as const;
-    return full ? { verdict } : { verdict, recorded };
+    const verdict = { kind: "admitted", need: "record", isRecorded: true, isRepeated } as const;
+    if (isUnknownCell) return { verdict: { ...verdict, isRecorded: false, leftOut: "unknown-cell" } };
+    if (full) return { verdict: { ...verdict, isRecorded: false, leftOut: "full-buffer" } };
+    return { verdict, recorded };
   }
 
   const figures = figuresOf(protector, cells, disruption.criterion, context);
-  if (!countsThere && (need === "quota" || disruption.operation === "evict")) {
+  if (isUnknownCell || (!countsThere && (need === "quota" || disruption.operation === "evict"))) {
     return { verdict: { kind: "counts-pending", figures } };
   }
   if (full) return { verdict: { kind: "retry", cause: "full-buffer", figures } };
@@ -222,8 +231,8 @@ function figuresOf(
   };
 }
 
+/** Changes a cell that is there. */
 function withHistory(cells: readonly CellStatus[], cellID: string, buckets: readonly Bucket[]): readonly CellStatus[] {
-  if (!cells.some((cell) => cell.cellID === cellID)) return [...cells, { cellID, admissionHistory: { buckets } }];
   return cells.map((cell) =>
     cell.cellID === cellID ? { ...cell, admissionHistory: { ...cell.admissionHistory, buckets } } : cell,
   );

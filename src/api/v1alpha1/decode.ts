@@ -105,23 +105,23 @@ export function decodePodProtector(raw: unknown): DecodeResult {
  */
 function parseCell({ aggregation: counts, admissionHistory }: v.InferOutput<typeof cell>): void {
   if (counts !== undefined) {
-    dropMalformed(counts, "resourceVersion", parseResourceVersion(counts.resourceVersion));
+    if (!isVersion(counts.resourceVersion)) delete counts.resourceVersion;
     for (const name of ["lastEventTime", "countedAt", "recountedAt"] as const) {
-      const text = counts[name];
-      if (text !== undefined) dropMalformed(counts, name, readMicroTime(text));
+      const time = counts[name] === undefined ? undefined : readMicroTime(counts[name]);
+      if (time === undefined) delete counts[name];
+      else counts[name] = time;
     }
   }
-  for (const one of admissionHistory?.buckets ?? []) {
-    one.startTime = readMicroTime(one.startTime) ?? "";
-    if (one.endTime !== undefined) one.endTime = readMicroTime(one.endTime) ?? "";
-    if (one.podResourceVersion !== undefined)
-      dropMalformed(one, "podResourceVersion", parseResourceVersion(one.podResourceVersion));
+  for (const bucket of admissionHistory?.buckets ?? []) {
+    bucket.startTime = readMicroTime(bucket.startTime) ?? "";
+    if (bucket.endTime !== undefined) bucket.endTime = readMicroTime(bucket.endTime) ?? "";
+    if (bucket.podResourceVersion !== undefined && !isVersion(bucket.podResourceVersion))
+      delete bucket.podResourceVersion;
   }
 }
 
-function dropMalformed<K extends string>(object: { [name in K]?: unknown }, name: K, parsed: string | undefined): void {
-  if (parsed === undefined) delete object[name];
-  else object[name] = parsed;
+function isVersion(text: string | undefined): boolean {
+  return parseResourceVersion(text) !== undefined;
 }
 
 /** Adds the apiVersion and kind that the items of a list do not carry. */

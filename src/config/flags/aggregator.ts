@@ -1,9 +1,10 @@
 /** Flags of the aggregator and of the update-trigger, which may run inside it. */
+import { cellIDRule } from "../../api/cell-id.ts";
 import { cellIDProblem } from "../address.ts";
 import { map } from "../collection-types.ts";
 import { flag, inGroup, prefixed } from "../flag.ts";
 import { labelKeyProblem, labelValueProblem } from "../kubernetes-names.ts";
-import { bool, choice, durationMs, float, labelSelector, text } from "../scalar-types.ts";
+import { bool, choice, durationMs, float, int, labelSelector, text } from "../scalar-types.ts";
 import { electorFlags, namespaceText, objectName, queueFlags } from "./control.ts";
 
 const jitter = float({ min: 0, max: 100 });
@@ -18,7 +19,7 @@ export const aggregatorFlags = {
     prefixed("aggregator-", {
       "cell-id": flag(
         text("CELL", {
-          allowed: "1 to 253 characters other than spaces, slashes and , = ? # %",
+          allowed: cellIDRule,
           problemOf: cellIDProblem,
         }),
         "default",
@@ -29,6 +30,12 @@ export const aggregatorFlags = {
         labelSelector(),
         {},
         "Pods that belong to the cell; empty selects all. Evaluated by the API server.",
+      ),
+      "pod-informer-shards": flag(
+        { ...int({ min: 1, max: 1 }), allowed: "only 1: pods are watched by one informer" },
+        1,
+        "Number of informers that share the pods of the cell; upstream needs a modified API server for more than one.",
+        { isRare: true },
       ),
       "rate-jitter-low": flag(
         jitter,

@@ -1,7 +1,7 @@
 /** The flags of every process: roles, configuration file, clusters, health, metrics, logs, admission history. */
 import { choices } from "../collection-types.ts";
 import { flag, inGroup, prefixed, roles, type Role } from "../flag.ts";
-import { bool, durationMs, int, int32Max, text } from "../scalar-types.ts";
+import { bool, choice, durationMs, int, int32Max, text } from "../scalar-types.ts";
 import { kubeFlags } from "./kube.ts";
 import { serverFlags } from "./server.ts";
 
@@ -23,7 +23,15 @@ export const sharedFlags = {
   ),
   ...inGroup(
     { title: "Core cluster", roles: ["generator", "aggregator", "webhook"] },
-    prefixed("core-kube-", kubeFlags),
+    {
+      ...prefixed("core-kube-", kubeFlags),
+      "podprotector-source-provider": flag(
+        choice("PROVIDER", ["core-only"]),
+        "core-only",
+        "Where PodProtectors are read and written: in the core cluster, as upstream's only provider does.",
+        { isRare: true },
+      ),
+    },
   ),
   ...inGroup({ title: "Worker cluster", roles: ["aggregator", "update-trigger"] }, prefixed("worker-kube-", kubeFlags)),
   ...inGroup(
@@ -55,7 +63,8 @@ export const sharedFlags = {
     },
   ),
   ...inGroup(
-    { title: "Admission history", roles: ["webhook", "aggregator"] },
+    // Upstream's chart passes these to the generator as well, which keeps no history.
+    { title: "Admission history", roles: ["generator", "aggregator", "webhook"] },
     prefixed("default-admission-history-config-", {
       "max-concurrent-lag": flag(
         int({ min: 0, max: int32Max }),

@@ -151,7 +151,10 @@ function advice(verdict: QuotaVerdict): string {
     case "retry":
       return `Try again in a few seconds: ${settling}`;
     case "counts-pending":
-      return "Try again in a few seconds; if this persists, check that the aggregator of the cell is running";
+      return (
+        "Try again in a few seconds; if this persists, check that the aggregator of the cell is running, " +
+        "and that the URL of the webhook ends with its --aggregator-cell-id"
+      );
     default:
       return assertNever(verdict);
   }

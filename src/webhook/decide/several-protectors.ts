@@ -241,14 +241,18 @@ function admitted(opinions: readonly Opinion[]): Decision {
   return allowed("AdmittedAll", audit);
 }
 
+/** Why a best-effort record is left out, as words for the metric. */
+const leftOutLabels = { "full-buffer": "FullBuffer", "unknown-cell": "UnknownCell" } as const;
+type LeftOutLabel = (typeof leftOutLabels)[keyof typeof leftOutLabels];
+
 /** Whether a record can be written, as far as the newest known state tells; else why not, as a word for the metric. */
-function recordOutlook(protector: Protector, deletion: Deletion): "nothing" | "write" | "Unusable" | "FullBuffer" {
+function recordOutlook(protector: Protector, deletion: Deletion): "nothing" | "write" | "Unusable" | LeftOutLabel {
   if (protector.unusable !== undefined) return "Unusable";
   if (protector.view === undefined) return "nothing";
   const verdict = verdictOn(protector, deletion);
   if (verdict.kind !== "admitted") return "write";
   if (verdict.need === "nothing") return "nothing";
-  return verdict.isRecorded || protector.isDoubtful ? "write" : "FullBuffer";
+  return verdict.leftOut === undefined || protector.isDoubtful ? "write" : leftOutLabels[verdict.leftOut];
 }
 
 /** Why a record was not written, as a word for the metric. */
@@ -260,9 +264,8 @@ function recordFailure(outcome: SubmitOutcome<ReservationResult>): string | unde
       if (outcome.result.kind === "unusable") return "Unusable";
       if (outcome.result.kind === "core-unavailable") return "CoreUnavailable";
       const { verdict } = outcome.result;
-      return verdict.kind === "admitted" && (verdict.isRecorded || verdict.need === "nothing")
-        ? undefined
-        : "FullBuffer";
+      if (verdict.kind !== "admitted") return "FullBuffer";
+      return verdict.leftOut === undefined ? undefined : leftOutLabels[verdict.leftOut];
     }
     case "failed":
       return errorLabel(outcome.error);

@@ -130,6 +130,8 @@ function deletionOf({ oldObject: raw, dryRun }: AdmissionRequest, { healthCriter
       isForced(own),
     );
   }
+  const excess = excessOf(pod);
+  if (excess !== undefined) return failed("OldObjectJsonError", `oldObject is not a Pod: ${excess}`, isForced(own));
   return {
     kind: "deletion",
     operation: "delete",
@@ -138,6 +140,20 @@ function deletionOf({ oldObject: raw, dryRun }: AdmissionRequest, { healthCriter
     isEvaluateOnly: dryRun === true,
     isForced: isForced(own),
   };
+}
+
+/** Kubernetes gives out UIDs of 36 characters. The CRD accepts no longer ones than this in a status. */
+const uidLengthMax = 128;
+const nameLengthMax = 253;
+const namespaceLengthMax = 63;
+
+/** What of the pod is longer than Kubernetes has it, so that it must not get into a status; undefined = nothing. */
+function excessOf({ uid, name, namespace }: PodRecord): string | undefined {
+  if (uid.length > uidLengthMax) return `its uid has more than ${uidLengthMax} characters`;
+  if (name.length > nameLengthMax) return `its name has more than ${nameLengthMax} characters`;
+  return namespace.length > namespaceLengthMax
+    ? `its namespace has more than ${namespaceLengthMax} characters`
+    : undefined;
 }
 
 /** An Eviction, without the request that it came in. */

@@ -22,11 +22,12 @@ import { otherCells, type WebhookMetrics } from "../metrics.ts";
 import { answer, failedCallStatus, malformedAnswer, readRequest } from "./admission-review.ts";
 import { InFlightLimit } from "./in-flight-limit.ts";
 import { bodyBytesMax, ReviewBodies, type ReviewBody } from "./review-body.ts";
+import { ServedCells } from "./served-cells.ts";
 
 export interface AppOptions {
   /** "" or begins with "/" and does not end with it. */
   readonly pathPrefix: string;
-  /** The cells that are served; empty = all. */
+  /** The cells that are served, by valid names; empty = all. */
   readonly allowedCells: ReadonlySet<string>;
   /** --webhook-dry-run: nothing is refused, not for load either. */
   readonly dryRun: boolean;
@@ -83,11 +84,13 @@ function cellOf(target: string, pathPrefix: string): string | undefined {
 class ReviewRoute {
   readonly #options: AppOptions;
   readonly #bodies = new ReviewBodies();
+  readonly #cells: ServedCells;
   readonly #limit: InFlightLimit;
   readonly #timeoutMs = createTimeoutReader();
 
   constructor(options: AppOptions) {
     this.#options = options;
+    this.#cells = new ServedCells(options.allowedCells);
     const limit = new InFlightLimit(options.dryRun);
     this.#limit = limit;
     options.metrics.readReviewsInFlight(() => limit.inFlight);
@@ -117,12 +120,12 @@ class ReviewRoute {
     target: string,
     incoming: IncomingMessage | undefined,
   ): Promise<Response> {
-    const { allowedCells, clock, metrics } = this.#options;
+    const { clock, metrics } = this.#options;
     const arrived = clock.monotonicMs();
-    if (allowedCells.size > 0 && !allowedCells.has(cellID)) {
-      metrics.httpError(otherCells, "CellNotAllowed");
-      const message = `the cell ${JSON.stringify(cellID)} is not served by this webhook (--webhook-allowed-cells)`;
-      return json(404, failedCallStatus(404, message));
+    const unserved = this.#cells.refusal(cellID);
+    if (unserved !== undefined) {
+      metrics.httpError(otherCells, unserved.tag);
+      return json(404, failedCallStatus(404, unserved.message));
     }
     const body = await readBody(request, incoming, this.#bodies);
     if (!body.ok) {

@@ -10,6 +10,7 @@ import { parseResourceVersion, type ResourceVersion } from "../../api/resource-v
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type PodProtector, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { countedSpec } from "../../accounting/count/counted-spec.ts";
+import { countingSelector } from "../../accounting/count/counting-selector.ts";
 import { type HistoryConfig, historyConfigOf } from "../../accounting/history/history-config.ts";
 import { reserve, type Reservation } from "../../accounting/reserve/reservation.ts";
 import { type Stored } from "../../kube/informer.ts";
@@ -86,7 +87,7 @@ export function viewOf(stored: StoredProtector, previous: ProtectorView | undefi
   const { selector, aggregationSelector, minReadySeconds } = stored.protector.spec;
   const protecting = compileSelector(selector);
   if (!protecting.ok) return { ok: false, reason: `spec.selector: ${protecting.reason}` };
-  const counting = compileSelector(aggregationSelector ?? selector);
+  const counting = compileSelector(countingSelector(stored.protector.spec));
   if (!counting.ok) return { ok: false, reason: `spec.aggregationSelector: ${counting.reason}` };
   const spec: CompiledSpec = {
     counting: counting.selector,

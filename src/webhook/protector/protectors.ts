@@ -7,6 +7,7 @@
  * An invalid object (an unknown operator, a malformed status) is named in the log, a metric and an Event, and stays in
  * force as unusable-protector.ts says. It never affects the others.
  */
+import { countingSelector } from "../../accounting/count/counting-selector.ts";
 import { type ObjectKey, objectKey, partsOf } from "../../api/object-key.ts";
 import { type Labels } from "../../api/pod.ts";
 import { type LabelSelector } from "../../api/v1alpha1/pod-protector.ts";
@@ -81,9 +82,8 @@ export class Protectors {
     const protector = known ?? this.#add(key);
     if (protector.unusable !== undefined) this.#options.onUnusable(protector, undefined);
     protector.watched(read.view);
-    const { aggregationSelector, selector } = read.view.protector.spec;
     if (read.view.isReleased) this.#untrack(key);
-    else this.#track(key, aggregationSelector ?? selector);
+    else this.#track(key, countingSelector(read.view.protector.spec));
   }
 
   #reject(protector: Protector, unusable: { uid: string; reason: string }, selector: LabelSelector): void {

@@ -246,6 +246,9 @@ export class AccountingChecker {
       const { compactThreshold: threshold = this.#options.compactThreshold } = object.spec.admissionHistoryConfig ?? {};
       checkHistorySize(kernel, { name: this.#name, before: old, cell, threshold });
     }
+    // Nobody would settle it.
+    if (isAdmission && old?.aggregation === undefined)
+      kernel.fail(`${this.#name}: an admission is recorded in ${cell.cellID}, which nobody has counted`);
     let standing: number | undefined;
     let standingAsCounted = 0;
     for (const entry of after.values()) {

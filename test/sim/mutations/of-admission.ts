@@ -50,6 +50,14 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     scenario: "13b-core-restored-same-counts",
   },
   {
+    name: "records-need-no-counts",
+    why: "in a cell that nobody has counted nothing is recorded, because nobody would settle it",
+    file: "accounting/reserve/reservation.ts",
+    find: `const isUnknownCell = cell?.aggregation === undefined;`,
+    replace: `const isUnknownCell = false;`,
+    scenario: "32-ghost-cell",
+  },
+  {
     name: "wrong-cell",
     why: "an admission is recorded in the cell of its pod",
     file: "accounting/reserve/reservation.ts",

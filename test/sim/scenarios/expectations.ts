@@ -35,6 +35,8 @@ const measures: Readonly<Record<string, Measure>> = {
   left: (stage) => web(stage).trueAvailable(),
   /** Pods that the status says are available. */
   available: (stage) => web(stage).object?.status?.summary.aggregatedAvailableReplicas ?? "none",
+  /** Cells in the status. */
+  cells: (stage) => web(stage).object?.status?.cells.length ?? 0,
   /** Weight of the unsettled admissions. */
   buckets: (stage) => web(stage).weight,
   /** What holds the admission of a pod: versioned, versionless, packed, none. */

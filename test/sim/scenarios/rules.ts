@@ -38,6 +38,16 @@ export const rules: readonly Mutation[] = [
     replace: `if (bestEffort) return "nothing";`,
   },
   {
+    name: "records-add-cells",
+    why: "a record changes only a cell that is there (with records-need-no-counts)",
+    file: "accounting/reserve/reservation.ts",
+    find: `  return cells.map((cell) =>\n    cell.cellID === cellID ? {`,
+    replace:
+      `  if (!cells.some((cell) => cell.cellID === cellID))\n` +
+      `    return [...cells, { cellID, admissionHistory: { buckets } }];\n` +
+      `  return cells.map((cell) =>\n    cell.cellID === cellID ? {`,
+  },
+  {
     name: "refused-review-releases",
     why: "a webhook takes no record back (with release-takes-the-bucket)",
     file: "webhook/decide/several-protectors.ts",

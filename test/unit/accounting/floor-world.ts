@@ -63,6 +63,8 @@ interface WorldPod {
   isGone: boolean;
   /** Whether it was healthy when its deletion committed. */
   healthyAtEnd: boolean | undefined;
+  /** Its last admission was forced and left no record, because nobody had counted its cell. */
+  isLeftOut: boolean;
 }
 
 interface InFlight {
@@ -135,6 +137,7 @@ export class FloorWorld {
       versions: [],
       isGone: false,
       healthyAtEnd: undefined,
+      isLeftOut: false,
     };
     this.pods.push(pod);
     this.change(pod, {});
@@ -169,12 +172,18 @@ export class FloorWorld {
 
   /** Pods that are available and not admitted for deletion. */
   untouched(): number {
-    return this.livePods().filter((pod) => this.isHealthy(pod.record) && !this.isAdmitted(pod)).length;
+    return this.pods.filter((pod) => this.#isUntouched(pod)).length;
+  }
+
+  #isUntouched(pod: WorldPod): boolean {
+    const isLive = !pod.isGone && !pod.record.isTerminating;
+    return isLive && this.isHealthy(pod.record) && !this.isAdmitted(pod);
   }
 
   /**
-   * Pods of the recorded snapshots that have failed by themselves since, and are still not healthy or were not when
-   * they went.
+   * Pods of the recorded snapshots that nothing stands for: those that have failed by themselves since, and are still
+   * not healthy or were not when they went, and those of forced deletions that could not be recorded
+   * (docs/accounting.md#what-is-left-open).
    */
   ownUnavailability(): number {
     return this.pods.filter((pod) => {
@@ -183,6 +192,7 @@ export class FloorWorld {
       if (counted === undefined || counting === undefined) return false;
       const before = pod.versions.findLast((record) => Number(record.resourceVersion) <= counting.version);
       if (before === undefined || !this.isHealthy(before, counting.now)) return false;
+      if (pod.isLeftOut) return !this.#isUntouched(pod);
       const hasFailed = pod.versions.some(
         (record) => Number(record.resourceVersion) > counting.version && record.readySince !== before.readySince,
       );
@@ -217,6 +227,7 @@ export class FloorWorld {
       if (verdict.kind !== "admitted" && !isFree) continue;
       if (verdict.kind === "admitted") {
         if (verdict.isRecorded && !verdict.isRepeated) added += 1;
+        if (verdict.isRecorded || verdict.leftOut !== undefined) one.pod.isLeftOut = !verdict.isRecorded;
         if (faults.quotaOnlyIsRecorded === true && verdict.need === "record") status = undefined;
       }
       if (!one.isForced && (isFree || (verdict.kind === "admitted" && verdict.need === "quota"))) takesQuota = true;

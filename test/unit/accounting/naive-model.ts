@@ -15,7 +15,8 @@ export interface Entry {
 export interface NaiveCell {
   readonly name: string;
   readonly available: number;
-  readonly countsThere: boolean;
+  /** Of the present spec, of another one, or never made. */
+  readonly counts: "there" | "former" | "none";
 }
 
 export interface Wish {
@@ -54,15 +55,16 @@ export function decide(
     { pod: wish.pod, cell: wish.cell, version: versionAfter(wish, own) },
   ];
   const allow = { answer: "allowed, recorded" as const, entries: after };
-  if (wish.forced || !wish.protected || minAvailable <= 0) return allow;
+  const made = cells.find((cell) => cell.name === wish.cell)?.counts ?? "none";
+  if (wish.forced || !wish.protected || minAvailable <= 0)
+    return made === "none" ? refuse("allowed, not recorded") : allow;
 
   const needsQuota = wish.health === "ready";
-  const there = cells.some((cell) => cell.name === wish.cell && cell.countsThere);
-  if (!there && (needsQuota || wish.eviction)) return refuse("counts-pending");
+  if (made === "none" || (made === "former" && (needsQuota || wish.eviction))) return refuse("counts-pending");
   if (!needsQuota) return allow;
 
   let counted = 0;
-  for (const cell of cells) if (cell.countsThere) counted += cell.available;
+  for (const cell of cells) if (cell.counts === "there") counted += cell.available;
   if (counted - after.length >= minAvailable && (own !== undefined || maxLag === 0 || entries.length < maxLag))
     return allow;
   if (counted - 1 < minAvailable) return refuse("rejected");

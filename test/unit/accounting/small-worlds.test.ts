@@ -59,13 +59,17 @@ function* cellsOf(): Generator<readonly NaiveCell[]> {
   for (let a = 0; a <= 4; a += 1) {
     for (let b = 0; a + b <= 4; b += 1) {
       for (const [countsA, countsB] of [
-        [true, true],
-        [true, false],
-        [false, true],
+        ["there", "there"],
+        ["there", "former"],
+        ["former", "there"],
+        ["none", "there"],
+        ["there", "none"],
       ] as const) {
+        // How many pods nobody has counted makes no difference.
+        if ((countsA === "none" && a > 0) || (countsB === "none" && b > 0)) continue;
         yield [
-          { name: "a", available: a, countsThere: countsA },
-          { name: "b", available: b, countsThere: countsB },
+          { name: "a", available: a, counts: countsA },
+          { name: "b", available: b, counts: countsB },
         ];
       }
     }
@@ -180,9 +184,9 @@ test("reservation agrees with the naive model in all small worlds", () => {
   const naiveWorlds = [...cellsOf()];
   const worlds = [...histories()].flatMap((chosen) => naiveWorlds.map((naiveCells) => ({ chosen, naiveCells })));
   for (const { chosen, naiveCells } of worlds) {
-    const cells = naiveCells.map(({ name, available, countsThere }) =>
+    const cells = naiveCells.map(({ name, available, counts: made }) =>
       cell(
-        counts(available, countsThere ? {} : { countedSpec: "former" }),
+        made === "none" ? undefined : counts(available, made === "there" ? {} : { countedSpec: "former" }),
         chosen.filter((one) => one.cell === name).map((one) => one.bucket),
         name,
       ),

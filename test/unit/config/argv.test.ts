@@ -62,12 +62,23 @@ test("a flag whose name begins with that of another flag is never mistaken for i
   assert(pairs >= 20, "the table has flags with a dot below another flag");
 });
 
-test("a repeated list or map adds up; any other flag may be given only once", () => {
+test("a repeated list or map adds up; of any other repeated flag the last value counts", () => {
   assert.deepEqual(inputs("--core-kube-impersonate-groups=a", "--core-kube-impersonate-groups", "b,c"), {
     "core-kube-impersonate-groups": "a,b,c",
   });
-  assert.match(problem("--klog-v=1", "--klog-v=1"), /--klog-v may be given only once, but is given 2 times/);
-  assert.match(problem("--webhook-dry-run", "--webhook-dry-run"), /--webhook-dry-run may be given only once/);
+  assert.deepEqual(inputs("--klog-v=1", "--healthz-port=1", "--klog-v", "2", "--klog-v=3"), {
+    "klog-v": "3",
+    "healthz-port": "1",
+  });
+  assert.deepEqual(inputs("--webhook-dry-run", "--webhook-dry-run=false"), { "webhook-dry-run": "false" });
+  assert.deepEqual(inputs("--core-kube-config=a", "--core-kube-config="), { "core-kube-config": "" });
+});
+
+test("a value that a later one overrides must be valid too", () => {
+  assert.equal(
+    problem("--webhook-port=http", "--webhook-port=1"),
+    'flag --webhook-port: "http" is not a whole number in decimal notation; allowed: a whole number from 0 to 65535',
+  );
 });
 
 test("other spellings of a flag are unknown, not silently the same", () => {
@@ -131,7 +142,9 @@ test("print-config is a switch", () => {
   assert.equal(action("--print-config"), "print-config");
   assert.equal(action("--print-config=false"), "run");
   assert.match(action("--print-config=yes"), /allowed: true or false/);
-  assert.match(action("--print-config", "--print-config"), /may be given only once/);
+  assert.equal(action("--print-config", "--print-config=false"), "run");
+  assert.equal(action("--print-config=false", "--print-config"), "print-config");
+  assert.match(action("--print-config=yes", "--print-config"), /"yes" is invalid; allowed: true or false/);
 });
 
 test("an absurd number of arguments is refused", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changedSettings } from "../../../src/config/index.ts";
+import { changedSettings, ignoredSettings } from "../../../src/config/index.ts";
 import { load, loadGood } from "./load.ts";
 
 const argv = ["--role=webhook", "--webhook-port=1", "--core-kube-master=https://me:secret@core:6443"];
@@ -74,4 +74,26 @@ test("the printed settings can be loaded and have the same meaning", () => {
   assert(loaded.kind === "printConfig");
   const again = loadGood(["--config=/p.yaml"], { files: { "/p.yaml": loaded.text } });
   assert.deepEqual(again, loadGood(all));
+});
+
+test("a flag without effect is printed, and named with the reason, only if it is set and the role takes it", () => {
+  const given = ["--role=webhook", "--pprof-port=1", "--klog-log-dir="];
+  const world = { env: { PODSEIDON_FLAG_KLOG_VMODULE: "", PODSEIDON_FLAG_GENERATOR_MONITOR_ENABLE: "true" } };
+  const printed = load(["--print-config", ...given], world);
+  assert(printed.kind === "printConfig");
+  assert.deepEqual(
+    printed.text.split("\n").filter((line) => /^(pprof|klog|generator)-/.test(line)),
+    [
+      "klog-v: 0  # default",
+      "pprof-port: 1  # flag",
+      'klog-vmodule: ""  # env PODSEIDON_FLAG_KLOG_VMODULE',
+      'klog-log-dir: ""  # flag',
+    ],
+  );
+  const loaded = load(given, world);
+  assert(loaded.kind === "config");
+  const ignored = ignoredSettings(loaded.effective, loaded.config.roles);
+  assert.deepEqual(Object.keys(ignored).toSorted(), ["klog-log-dir", "klog-vmodule", "pprof-port"]);
+  assert.match(ignored["pprof-port"] ?? "", /^Profiles are not served/);
+  assert("generator-monitor-enable" in ignoredSettings(loaded.effective, new Set(["generator"])));
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { flag, inGroup, prefixed, unprefixed } from "../../../src/config/flag.ts";
+import { flag, inGroup, prefixed, unprefixed, withoutEffect } from "../../../src/config/flag.ts";
 import { bool } from "../../../src/config/scalar-types.ts";
 
 test("a prefix is put before each name, and unprefixed removes it", () => {
@@ -15,4 +15,10 @@ test("a group is written into each of its flags", () => {
   const grouped = inGroup(group, { a: flag(bool(), true, "Help.", { mayHoldPassword: true }) });
   assert.equal(grouped.a.group, group);
   assert.equal(grouped.a.mayHoldPassword, true);
+});
+
+test("a reason marks each of the flags that have no effect", () => {
+  const ignored = withoutEffect("Reason.", { a: flag(bool(), true, "Help.") });
+  assert.equal(ignored.a.ignored, "Reason.");
+  assert.equal(ignored.a.help, "Help.");
 });

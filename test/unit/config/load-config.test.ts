@@ -32,7 +32,7 @@ const badInputs: readonly BadInput[] = [
   },
   // unknown names
   { argv: "--role=webhook --webhook-prot=1", says: ["unknown flag --webhook-prot", "did you mean --webhook-port?"] },
-  { argv: "--role=webhook --pprof-enable", says: ["unknown flag --pprof-enable"] },
+  { argv: "--role=webhook --pprof-enabled", says: ["unknown flag --pprof-enabled", "did you mean --pprof-enable?"] },
   { argv: "--role=webhook -v", says: ["unknown flag -v"] },
   { argv: "--role=webhook --klogV=1", says: ["unknown flag --klogV", "did you mean --klog-v?"] },
   {
@@ -48,7 +48,8 @@ const badInputs: readonly BadInput[] = [
   { argv: "webhook", says: ['unexpected argument "webhook"', "begin with --"] },
   { argv: "--role=webhook -- --klog-v=1", says: ['unexpected argument "--klog-v=1"'] },
   { argv: "--role=webhook --webhook-dry-run false", says: ['unexpected argument "false"', "--FLAG=false"] },
-  { argv: "--role=webhook --klog-v=1 --klog-v=2", says: ["--klog-v", "only once"] },
+  { argv: "--role=webhook --klog-v=x --klog-v=2", says: ["--klog-v", '"x"', "a whole number from 0"] },
+  { argv: "--role=aggregator --generator-monitor-enable", says: ["--generator-monitor-enable", "role generator"] },
   { argv: "--role=webhook --webhook-port", says: ["--webhook-port needs a value", "a whole number from 0 to 65535"] },
   { argv: "--role=webhook --webhook-port --klog-v=1", says: ["--webhook-port needs a value"] },
   // values

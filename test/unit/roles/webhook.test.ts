@@ -137,6 +137,11 @@ test(
   },
 );
 
+test("a webhook warns of cells at its start", async () => {
+  const { log } = await createRole(["--webhook-allowed-cells=Tokyo,osaka"]);
+  assert.deepEqual(log.lines[0]?.fields, { cells: ["Tokyo"] });
+});
+
 test("clients without a certificate get a 401; each is counted, and logged once", async (t) => {
   const folder = temporaryFolder(t);
   const { certFile, keyFile } = writePem(folder, await createPem("webhook"));

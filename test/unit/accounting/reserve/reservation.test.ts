@@ -180,11 +180,62 @@ describe("counts that are not there", () => {
   });
 });
 
-test("the status gets a cell for pods of a cell without counts", () => {
-  const result = run({ cells: [], wishes: [disruption("x", { isForced: true, cellID: "new" })] });
-  assert.deepEqual(result.status?.cells, [
-    { cellID: "new", admissionHistory: { buckets: [{ ...single("x", 10), startTime: timeText(10) }] } },
-  ]);
+describe("a cell that nobody counts", () => {
+  const states: Readonly<Record<string, readonly CellStatus[]>> = {
+    "not in the status": [],
+    "beside a counted one": [cell(counts(3), [], "b")],
+    "left by another webhook": [cell(undefined, [single("q"), single("x", 5)])],
+  };
+  for (const [name, cells] of Object.entries(states)) {
+    test(`${name}: forced and unprotected deletions are allowed, and leave no record`, () => {
+      for (const operation of ["delete", "evict"] as const) {
+        const wishes = [
+          disruption("x", { operation, isForced: true }),
+          disruption("y", { operation, isProtected: false }),
+          disruption("x", { operation, isForced: true, isProtected: false }),
+        ];
+        const result = run({ cells, wishes });
+        for (const verdict of result.verdicts) {
+          assert.partialDeepStrictEqual(verdict, { kind: "admitted", isRecorded: false, leftOut: "unknown-cell" });
+        }
+        assert.equal(result.status, undefined);
+      }
+    });
+
+    test(`${name}: what needs a record is refused, a pod that is too young as well`, () => {
+      const young = { readySince: at(5) };
+      const wishes = [
+        disruption("x"),
+        disruption("x", { operation: "evict" }),
+        disruption("x", { operation: "evict", as: notReady }),
+        disruption("x", { as: young }),
+        disruption("x", { operation: "evict", as: young }),
+      ];
+      const result = run({ cells, wishes });
+      assert.deepEqual(
+        kinds(result),
+        wishes.map(() => "counts-pending"),
+      );
+      assert.equal(result.status, undefined);
+    });
+  }
+});
+
+test("counts of another spec are no reason to leave out a record: the cell has an aggregator", () => {
+  const cells = [cell(counts(3, { countedSpec: "former" }))];
+  const wishes = [disruption("x", { isForced: true }), disruption("y", { as: { readySince: at(5) } })];
+  const result = run({ cells, wishes });
+  assert.deepEqual(kinds(result), ["admitted", "admitted"]);
+  assert.equal(bucketsOf(result).length, 2);
+});
+
+test("a best-effort record that a full history leaves out says so", () => {
+  const names = Array.from({ length: 2000 }, (_, index) => `p${index}`);
+  const result = run({
+    cells: [cell(counts(9000), [packed(names, 5)])],
+    wishes: [disruption("n", { isForced: true })],
+  });
+  assert.partialDeepStrictEqual(result.verdicts, [{ kind: "admitted", isRecorded: false, leftOut: "full-buffer" }]);
 });
 
 test("the status keeps unknown fields, and other cells as they are", () => {

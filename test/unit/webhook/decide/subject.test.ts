@@ -63,6 +63,23 @@ test("a review without the object that it needs fails with upstream's words", as
   }
 });
 
+test("a pod with a longer UID or name than Kubernetes has is refused, and neither is quoted", async () => {
+  for (const [uidLength, nameLength, namespaceLength, problem] of [
+    [128, 253, 63, undefined],
+    [129, 1, 1, "its uid has more than 128 characters"],
+    [1, 254, 1, "its name has more than 253 characters"],
+    [1, 1, 64, "its namespace has more than 63 characters"],
+    [900_000, 1, 1, "its uid has more than 128 characters"],
+  ] as const) {
+    const parts = { uid: "u".repeat(uidLength), namespace: "n".repeat(namespaceLength) };
+    const subject = await subjectOf(deleteReview(pod("p".repeat(nameLength), parts)));
+    assert.equal(subject.kind, problem === undefined ? "deletion" : "error");
+    if (subject.kind !== "error") continue;
+    assert.equal(subject.tag, "OldObjectJsonError");
+    assert.equal(subject.message, `oldObject is not a Pod: ${problem}`);
+  }
+});
+
 test("the kind of failure of the worker cluster is named", async () => {
   for (const kind of ["forbidden", "timeout", "network", "serverError"] satisfies KubeErrorKind[]) {
     const subject = await subjectOf(evictReview("p"), () => {

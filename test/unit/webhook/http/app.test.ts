@@ -59,8 +59,7 @@ test("routes take the cell from one percent-decoded path segment after the prefi
   const { contexts, post } = appThatNotes("/hook");
   for (const [path, cellID] of [
     ["/hook/c1", "c1"],
-    ["/hook/a%2Fb", "a/b"],
-    ["/hook/zelle-%C3%A4", "zelle-ä"],
+    ["/hook/Eu%2Dwest%2E1", "Eu-west.1"],
   ] as const) {
     assert.equal((await post(path)).status, 200, path);
     assert.equal(contexts.at(-1)?.cellID, cellID);
@@ -89,12 +88,26 @@ test("cells that are not among the allowed ones get a 404 that the API server ca
   const { contexts, recorded, post } = appThatNotes("", ["c1", "c2"]);
   for (const cellID of ["c1", "c2"]) assert.equal((await post(`/${cellID}`)).status, 200);
   for (let index = 3; index < 1_500; index += 1) assert.equal((await post(`/c${index}`)).status, 404);
-  const response = await post("/evil%0Acell");
+  const response = await post("/other-cell");
   const { kind, code, reason, message } = (await response.json()) as Json;
   assert.deepEqual({ kind, code, reason }, { kind: "Status", code: 404, reason: "NotFound" });
-  assert.equal(message, 'the cell "evil\\ncell" is not served by this webhook (--webhook-allowed-cells)');
+  assert.equal(message, 'the cell "other-cell" is not served by this webhook (--webhook-allowed-cells)');
   assert.equal(contexts.length, 2);
   assert.deepEqual([...recorded.values.keys()], ['webhook_http_error{cell="other",error="CellNotAllowed"}']);
+});
+
+test("what cannot be a cell gets a 404 that the API server can quote, and no label of its own", async () => {
+  const { contexts, recorded, post } = appThatNotes();
+  const segments = ["evil%0Acell", "%00", "%1b[31m", "a%2Fb", "zelle-%C3%A4", "%ff", "-a", "c".repeat(64)];
+  for (const segment of segments) {
+    const response = await post(`/${segment}?timeout=1s`);
+    assert.equal(response.status, 404, segment);
+    const { kind, code, reason, message } = (await response.json()) as Json;
+    assert.deepEqual({ kind, code, reason }, { kind: "Status", code: 404, reason: "NotFound" });
+    assert.match(String(message), /^the last part of the URL is not a cell: 1 to 63 letters, digits and /);
+  }
+  assert.equal(contexts.length, 0);
+  assert.deepEqual([...recorded.values.keys()], ['webhook_http_error{cell="other",error="InvalidCell"}']);
 });
 
 test("an overload is answered at once by refusing the review, and is over when reviews have ended", async () => {
@@ -130,7 +143,7 @@ test("a review from a listener is decided by its path and query, and other reque
     ["/v1.0/c-1.x?timeout=30s", "c-1.x", 29_000],
     ["/v1.0/c1?timeout=1m30s", "c1", 29_000],
     ["/v1.0/c1?timeout=2s&x=y", "c1", 1_000],
-    ["/v1.0/a%2Fb?timeout=5s", "a/b", 4_000],
+    ["/v1.0/a%2Eb?timeout=5s", "a.b", 4_000],
     ["/v1.0/c1", "c1", 9_000],
   ] as const) {
     assert.equal(await send("POST", url), 200, url);
