@@ -9,28 +9,20 @@ export interface BundleFacts {
 }
 
 /**
- * Indexes of libraries of which the product uses a few exports. esbuild does not tree-shake CommonJS, or modules that
- * `import()` reaches, so everything would stay. If a new version needs more of an index, the build fails: no matching
+ * Parts of libraries that the product does not use. esbuild does not tree-shake CommonJS, or modules that `import()`
+ * reaches, so everything would stay. If a new version needs more of an index, the build fails: no matching
  * export.
  * - client-node: KubeConfig, which only users with an `auth-provider` need, takes two functions. The index also exports
  *   700 models and all API classes: 3 MB, and 40 ms of every start. Declaring the modules free of side effects instead
  *   leaves 0.4 MB of models in the bundle.
- * - undici: besides its agents, the index loads WebSocket, caches, interceptors and mocks: 0.2 MB. client-node takes
- *   `fetch`.
+ * - undici: its index loads mocks of the network, a cache in SQLite and EventSource.
  */
 const narrowIndexes: readonly { readonly filter: RegExp; readonly exports: readonly string[] }[] = [
   {
     filter: /@kubernetes.client-node.dist.gen.index\.js$/,
     exports: ['{ createConfiguration } from "./configuration.js"', '{ ServerConfiguration } from "./servers.js"'],
   },
-  {
-    filter: /node_modules.undici.index\.js$/,
-    exports: [
-      '{ default as Agent } from "./lib/dispatcher/agent.js"',
-      '{ default as ProxyAgent } from "./lib/dispatcher/proxy-agent.js"',
-      '{ fetch } from "./lib/web/fetch/index.js"',
-    ],
-  },
+  { filter: /node_modules.undici.lib.(?:mock|cache.sqlite|web.eventsource)[a-z/\\-]*\.js$/, exports: [] },
 ];
 
 const narrowLibraries: esbuild.Plugin = {
