@@ -112,8 +112,8 @@ function warnOfUnseenTouches({ aggregator, updateTrigger }: Config, logger: Logg
   const { labels } = updateTrigger.dummyPod;
   if (updateTrigger.runBy !== "aggregator" || !cell.ok || matches(cell.selector, labels)) return;
   logger.warn(
-    "--aggregator-pod-label-selector does not select the update-trigger pod, so touches do not move this cell's watch. " +
-      "Set --update-trigger-dummy-pod-labels, and a --update-trigger-dummy-pod-name of its own for each cell",
+    "--aggregator-pod-label-selector does not select the update-trigger pod, so touches do not move this cell's " +
+      "watch. Set --update-trigger-dummy-pod-labels, and a --update-trigger-dummy-pod-name of its own for each cell",
     { selector: formatSelector(cell.selector), labels },
   );
 }

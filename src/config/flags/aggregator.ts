@@ -88,8 +88,8 @@ export const aggregatorFlags = {
       enable: flag(
         bool(),
         true,
-        "Run the update-trigger, which touches a dummy pod, inside the aggregator. Without it a quiet cell may take a " +
-          "minute to settle admissions and to count after an edit. Implied by the role update-trigger.",
+        "Run the update-trigger, which touches a dummy pod, inside the aggregator. Without it a quiet cell may take " +
+          "a minute to settle admissions and to count after an edit. Implied by the role update-trigger.",
       ),
       "update-frequency": flag(durationMs({ min: "positive" }), 1_000, "Time between touches."),
       "dummy-pod-name": flag(objectName, "podseidon-update-trigger", "Name of the dummy pod."),

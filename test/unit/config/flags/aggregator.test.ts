@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { aggregatorFlags } from "../../../../src/config/flags/aggregator.ts";
 import { defaults } from "./defaults.ts";
 
-test("the aggregator's defaults are upstream's, except for observed settlement and the update-trigger, which is on", () => {
+test("the aggregator's defaults are upstream's, but it settles by observing and runs the update-trigger", () => {
   const found = defaults(aggregatorFlags);
   const expected = {
     "aggregator-cell-id": "default",
