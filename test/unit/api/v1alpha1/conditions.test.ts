@@ -78,10 +78,7 @@ test("every type and reason of the source stands in the table of docs/conditions
     [...union.matchAll(/"(\w+)"/g)].map(([, reason]) => reason),
   ]);
   const rows = [...readFileSync("docs/conditions.md", "utf8").matchAll(/^\| `(\w+)` \|[^|]*\|([^|]*)\|/gm)];
-  const inDocs = rows.map(([, type, cell = ""]) => [
-    type,
-    [...cell.matchAll(/`(\w+)`/g)].map(([, reason]) => reason),
-  ]);
+  const inDocs = rows.map(([, type, cell = ""]) => [type, [...cell.matchAll(/`(\w+)`/g)].map(([, reason]) => reason)]);
   assert.equal(inCode.length, 8);
   assert.deepEqual(inDocs, inCode);
 });
