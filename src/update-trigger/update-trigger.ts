@@ -103,8 +103,8 @@ export class UpdateTrigger {
     this.#isForbidden = true;
     this.#deps.logger.warn(
       "May not touch the update-trigger pod, going on without. In a quiet cell, settling admissions and counting " +
-        "after an edit may take a minute, and deletions are refused meanwhile. Grant create and patch on this pod, or set " +
-        "--update-trigger-enable=false",
+        "after an edit may take a minute, and deletions are refused meanwhile. Grant create and patch on this pod, " +
+        "or set --update-trigger-enable=false",
       { pod: this.#key, err },
     );
   }
