@@ -18,6 +18,7 @@ import { sleep } from "../util/clock.ts";
 import { createBackground } from "./background.ts";
 import { warnOfCellNames } from "./cell-warnings.ts";
 import { createElector } from "./elector.ts";
+import { createHeartbeat, createProtectorWatch } from "./heartbeat.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
 
@@ -27,6 +28,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   const logger = runtime.logger.with({ role: "aggregator", cell: config.cellID });
   warnOfCellNames([config.cellID], logger);
   const core = await runtime.clients.core();
+  const coreHeartbeat = await runtime.clients.coreHeartbeat();
   const worker = await runtime.clients.worker();
   const { namespace } = runtime.config.worker;
 
@@ -43,7 +45,10 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
           clock,
           logger,
           metrics,
-          onTouched: (sentAtMs) => aggregator.touched(sentAtMs),
+          onTouched(sentAtMs) {
+            aggregator.touched(sentAtMs);
+            heartbeat.touched(sentAtMs);
+          },
         })
       : undefined;
   const aggregator = new Aggregator(
@@ -61,6 +66,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
       metrics: aggregatorMetrics,
     },
   );
+  const protectorWatch = createProtectorWatch(runtime, coreHeartbeat, protectors, logger);
   metrics.onScrape(() => {
     aggregatorMetrics.setSizes(aggregator.sizes());
     if (podInformer.hasSynced()) aggregatorMetrics.snapshotAge.set({}, podInformer.stalenessMs() / 1000);
@@ -75,13 +81,22 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     client: worker,
     logger,
   });
+  const heartbeat = createHeartbeat(runtime, {
+    client: coreHeartbeat,
+    aggregator,
+    protectorWatch,
+    identity: elector.identity,
+    logger,
+  });
   const lead = async (leadership: AbortSignal): Promise<void> => {
-    await Promise.all([aggregator.lead(leadership), trigger?.run(leadership)]);
+    protectorWatch.start(leadership);
+    await Promise.all([aggregator.lead(leadership), trigger?.run(leadership), heartbeat.run(leadership)]);
   };
   return [
     createBackground("aggregator-worker", async (signal) => {
       const protectorsSynced = whenSynced(protectors, signal);
       const podsSynced = whenSynced(podInformer, signal);
+      protectorWatch.starting();
       const watchingProtectors = protectors.run(signal);
       // Pods are listed after PodProtectors: the first list of pods is then a barrier for everything that was seen of
       // the PodProtectors.

@@ -3,9 +3,11 @@
  *
  *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [minready=30] [selector=K=V] [counting=K=V] [compact=N]
  *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [no-protector] [crd=upstream]
+ *   [silent-after=3m]
  *
  * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
- * "update-trigger" leaves that flag at its default; without the word it is off, so that cells are quiet.
+ * "update-trigger" leaves that flag at its default; without the word it is off, so that cells are quiet. Without
+ * "silent-after" there is no heartbeat for days: its barriers would do what other rules are there for.
  */
 import { type JsonObject, upstreamPodProtectorCrd } from "../../double/index.ts";
 import { namespace } from "../world.ts";
@@ -21,6 +23,7 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
   const cells = args.list("cells");
   const stage = new Stage({
     algorithm,
+    silentAfter: args.setting("silent-after") ?? "240h",
     plan: {
       cells: cells.length === 0 ? ["a"] : cells,
       minReadySeconds,
