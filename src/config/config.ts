@@ -350,7 +350,7 @@ function updateTriggerConfig(values: FlagValues, roles: ReadonlySet<Role>): Upda
     updateFrequencyMs: own["update-frequency"],
     dummyPod: {
       name: pod.name,
-      namespace: pod.namespace,
+      namespace: pod.namespace || values["worker-kube-target-namespace"] || "default",
       labels: pod.labels,
       annotations: pod.annotations,
       image: pod.image,

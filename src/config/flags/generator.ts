@@ -13,8 +13,8 @@ export const generatorFlags = inGroup(
         choice("RULE", ["at-least-one", "up", "down"]),
         "at-least-one",
         "How a maxUnavailable percentage above zero becomes the number of pods that may go: at-least-one rounds " +
-          "down, but never to 0; up rounds as PodDisruptionBudgets and upstream do; down rounds as Deployments do, so that " +
-          "the default 25% lets no pod of one to three replicas go, and no drain of their node ends.",
+          "down, but never to 0; up rounds as PodDisruptionBudgets and upstream do; down rounds as Deployments do, " +
+          "so that the default 25% lets no pod of one to three replicas go, and no drain of their node ends.",
       ),
       "single-replica": flag(
         choice("POLICY", ["drainable", "protected"]),
