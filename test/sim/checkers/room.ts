@@ -25,6 +25,8 @@ const keptMs = 10_000;
 /** Beside the pods, which are called by their digests. */
 const floorShare = "the floor";
 const lagShare = "the lag limit";
+/** More than there are pods. */
+const unlimited = 1_000_000;
 
 export class Room {
   readonly #standing: Standing;
@@ -74,11 +76,13 @@ function sharesOf(standing: Standing, options: RoomOptions): Map<string, number>
   const { ledger, maxConcurrentLag } = options;
   const { object } = standing;
   if (object === undefined) return new Map();
-  const shares = new Map([[floorShare, -object.spec.minAvailable]]);
+  const { minAvailable } = object.spec;
+  const shares = new Map([[floorShare, minAvailable <= 0 ? unlimited : -minAvailable]]);
   for (const pod of ledger.pods.values()) if (standing.meets(pod)) shares.set(pod.digest, 1);
   for (const entry of (object.status?.cells ?? []).flatMap(entriesOf))
     if (isOpen(entry, options)) shares.set(entry.digest, (shares.get(entry.digest) ?? 0) - 1);
-  if (maxConcurrentLag > 0 && weightOf(object) >= maxConcurrentLag) shares.set(lagShare, Number.NEGATIVE_INFINITY);
+  if (minAvailable > 0 && maxConcurrentLag > 0 && weightOf(object) >= maxConcurrentLag)
+    shares.set(lagShare, -2 * unlimited);
   return shares;
 }
 

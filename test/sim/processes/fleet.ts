@@ -61,7 +61,7 @@ function aggregatorFlags({ plan, algorithm }: FleetOptions, cell: string): reado
     ...(algorithm === "annotation"
       ? [`--aggregator-informer-synctime-algorithm.annotation-key=${stampAnnotation}`]
       : []),
-    `--update-trigger-enable=${plan.updateTrigger}`,
+    ...(plan.updateTrigger ? [] : ["--update-trigger-enable=false"]),
     `--aggregator-podprotector-label-selector=${uncountedLabel}!=yes`,
     compactThresholdFlag(plan),
   ];
