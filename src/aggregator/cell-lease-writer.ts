@@ -129,7 +129,8 @@ export class CellLeaseWriter {
 
   #decoded(answer: unknown): CellLease {
     const lease = readCellLease(answer);
-    if (lease === undefined) throw new KubeError("malformed", `Lease ${this.#name}: the answer is not the cell's Lease`);
+    if (lease === undefined)
+      throw new KubeError("malformed", `Lease ${this.#name}: the answer is not the cell's Lease`);
     return lease;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps a watch provably fresh (docs/aggregator.md#heartbeat): asks for LIST barriers all the time, and lists again when
- * one is not passed. Events and bookmarks prove nothing: a watch that is 20 minutes late delivers them, too.
+ * Keeps a watch provably fresh (docs/aggregator.md#heartbeat): asks for LIST barriers all the time, and lists again
+ * when one is not passed. Events and bookmarks prove nothing: a watch that is 20 minutes late delivers them, too.
  */
 import { type SilenceTimes } from "../accounting/silence/silence-times.ts";
 import { later, longAgo, type MonotonicMs } from "../util/clock.ts";

@@ -2,8 +2,8 @@
  * When the leading aggregator beats for its cell in one core (docs/aggregator.md#heartbeat). A beat vouches for the
  * counts of the cell, so it is sent only while these are proven to be fresh:
  * - the snapshot of pods and the watch of PodProtectors have each passed a LIST barrier that was sent lately;
- * - every PodProtector has been counted since the term began, or since a gap between beats; those that were not in time,
- *   and those whose write is overdue, are named in the beat.
+ * - every PodProtector has been counted since the term began, or since a gap between beats; those that were not in
+ *   time, and those whose write is overdue, are named in the beat.
  */
 import { type CellLease } from "../api/cell-lease.ts";
 import { digestOfUID, packDigests } from "../accounting/history/uid-digest.ts";

@@ -6,7 +6,7 @@
  * - cell-watch.ts: how far the snapshot of the cell has come. cell-pods.ts: its pods. pod-decoder.ts: what is kept of a
  *   pod. match-table.ts: which pods a PodProtector counts.
  * - barrier.ts: LIST barriers. fencer.ts: fences.
- * - heartbeat.ts: when the cell beats. freshness.ts: what proves that a watch is fresh. protector-watch.ts: the watch of
+ * - heartbeat.ts: when the cell beats. freshness.ts: what proves that a watch is fresh. protector-watch.ts: that of
  *   PodProtectors. backlog.ts: what is not counted. cell-lease-writer.ts: the write. heartbeat-metrics.ts
  * The rules themselves are in accounting/ (settle/settlement.ts, count/cell-plan.ts).
  */

@@ -1,7 +1,7 @@
 /**
- * How far the watch of PodProtectors has come, proven by LIST barriers as for pods (cell-watch.ts). A barrier below what
- * the watch had delivered before it was sent means that the core was restored from a backup: the PodProtectors are
- * listed again, and then each of them is read live (docs/accounting.md#restores).
+ * How far the watch of PodProtectors has come, proven by LIST barriers as for pods (cell-watch.ts). A barrier below
+ * what the watch had delivered before it was sent means that the core was restored from a backup: the PodProtectors
+ * are listed again, and then each of them is read live (docs/accounting.md#restores).
  */
 import { type ResourceVersion } from "../api/resource-version.ts";
 import { type Informer } from "../kube/informer.ts";

@@ -2,19 +2,19 @@
  * Puts the aggregator of one cell together: caches, leader election, the update-trigger that runs under the same lease.
  */
 import { type PodRecord } from "../api/pod.ts";
-import { Aggregator, createAggregatorMetrics, createPodDecoder } from "../aggregator/index.ts";
+import { Aggregator, createAggregatorMetrics, createPodDecoder, type ProtectorWatch } from "../aggregator/index.ts";
 import { createSyncTime, type SyncTime, type SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { type Informer, type Decode } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { createInformer, listBarrier } from "../kube/watch/index.ts";
-import { pods } from "../kube/resources.ts";
+import { pods, type StoredProtector } from "../kube/resources.ts";
 import { type Config } from "../config/config.ts";
 import { compileSelector, formatSelector, matches } from "../label-index/index.ts";
 import { type Component } from "../lifecycle/component.ts";
 import { type Logger } from "../util/logger.ts";
 import { UpdateTrigger } from "../update-trigger/update-trigger.ts";
-import { sleep } from "../util/clock.ts";
+import { type Clock, sleep } from "../util/clock.ts";
 import { createBackground } from "./background.ts";
 import { warnOfCellNames } from "./cell-warnings.ts";
 import { createElector } from "./elector.ts";
@@ -93,23 +93,39 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     await Promise.all([aggregator.lead(leadership), trigger?.run(leadership), heartbeat.run(leadership)]);
   };
   return [
-    createBackground("aggregator-worker", async (signal) => {
-      const protectorsSynced = whenSynced(protectors, signal);
-      const podsSynced = whenSynced(podInformer, signal);
-      protectorWatch.starting();
-      const watchingProtectors = protectors.run(signal);
-      // Pods are listed after PodProtectors: the first list of pods is then a barrier for everything that was seen of
-      // the PodProtectors.
-      await protectorsSynced;
-      // One millisecond makes "sent after" true on a clock that does not advance between two calls.
-      await sleep(clock, 1, signal);
-      aggregator.podsStarting();
-      const watchingPods = podInformer.run(signal);
-      await podsSynced;
-      if (!signal.aborted) await runElected(elector, signal, lead);
-      await Promise.all([watchingProtectors, watchingPods]);
-    }),
+    createBackground("aggregator-worker", (signal) =>
+      runCaches({ protectors, protectorWatch, podInformer, aggregator, clock }, signal, () =>
+        runElected(elector, signal, lead),
+      ),
+    ),
   ];
+}
+
+interface Caches {
+  readonly protectors: Informer<StoredProtector>;
+  readonly protectorWatch: ProtectorWatch;
+  readonly podInformer: Informer<PodRecord>;
+  readonly aggregator: Aggregator;
+  readonly clock: Clock;
+}
+
+/** Fills the caches, and does the work when they are synced. */
+async function runCaches(caches: Caches, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  const { protectors, protectorWatch, podInformer, aggregator, clock } = caches;
+  const protectorsSynced = whenSynced(protectors, signal);
+  const podsSynced = whenSynced(podInformer, signal);
+  protectorWatch.starting();
+  const watchingProtectors = protectors.run(signal);
+  // Pods are listed after PodProtectors: the first list of pods is then a barrier for everything that was seen of the
+  // PodProtectors.
+  await protectorsSynced;
+  // One millisecond makes "sent after" true on a clock that does not advance between two calls.
+  await sleep(clock, 1, signal);
+  aggregator.podsStarting();
+  const watchingPods = podInformer.run(signal);
+  await podsSynced;
+  if (!signal.aborted) await work();
+  await Promise.all([watchingProtectors, watchingPods]);
 }
 
 function chooseSyncTime(algorithm: SyncTimeAlgorithm, logger: Logger): SyncTime {

@@ -46,7 +46,8 @@ const heartbeatRate = { qps: 5, burst: 10 };
 
 /** Creates clients on first use. As a component, it closes them after everything else has stopped. */
 export function createClients(
-  runtime: Omit<Runtime, "clients" | "health" | "createServer" | "productVersion"> & Pick<KubeClientDeps, "dispatchers" | "environment">,
+  runtime: Omit<Runtime, "clients" | "health" | "createServer" | "productVersion"> &
+    Pick<KubeClientDeps, "dispatchers" | "environment">,
 ): Clients & Component {
   const clients = new Map<string, { readonly config: ClusterConfig; readonly client: Promise<KubeClient> }>();
   const connect: Clients["connect"] = (cluster, config) => {

@@ -112,7 +112,7 @@ test("an answer that is not the cell's Lease is malformed, and other errors pass
     client.onRequest = () => new KubeError("forbidden", "no");
     await assert.rejects(writer.read(signal), (error) => isKubeError(error, "forbidden"));
     const odd = new CellLeaseWriter({
-      client: { ...client, cluster: "core", request: async () => ({}), stream: assert.fail, close: async () => {} },
+      client: createScriptedKubeClient(() => ({})),
       namespace: "default",
       cellID,
       identity: "me",

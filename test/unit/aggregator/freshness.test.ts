@@ -41,7 +41,7 @@ test("a watch is proven by a barrier that was sent lately, not by one that was p
   assert.equal(fresh.isProven(at(100_001), 90_000), false);
 });
 
-test("a barrier that is not passed within 65 s and a random part of ten more makes it list again, once a minute", () => {
+test("a barrier that is not passed within 65 to 75 s makes it list again, at most once a minute", () => {
   const { watch, fresh } = freshness();
   watch.barrierWaitsSinceMs = at(0);
   const relistedAtMs: number[] = [];

@@ -72,7 +72,7 @@ test("a list that somebody needs now is asked for without a pause", () => {
   assert.deepEqual(relists, [{ isPaced: true }]);
 });
 
-test("a barrier below the watch means a restored core: everything is listed again, and that list is a barrier", async () => {
+test("a barrier below the watch means a restored core: all are listed again, which is a barrier", async () => {
   const bench = started();
   const { clock, watch, handler, relists } = bench;
   handler.onProgress?.(version(20));
