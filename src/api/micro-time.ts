@@ -61,6 +61,11 @@ export function formatMicroTime(time: EpochMicros): MicroTime {
   return `${seconds}.${String(micros).padStart(6, "0")}Z` as MicroTime;
 }
 
+/** As Kubernetes writes a metav1.Time, cut to seconds. `time` must lie in the years 0 to 9999. */
+export function formatWholeSeconds(time: EpochMicros): string {
+  return `${formatMicroTime(time).slice(0, 19)}Z`;
+}
+
 export function epochMicrosOf(time: MicroTime): EpochMicros {
   const micros = parseTime(time);
   assert(micros !== undefined, "a MicroTime is a time");

@@ -2,7 +2,7 @@
  * Writes Kubernetes Events (core/v1) about objects. Best effort: nothing waits for them, and what does not fit is
  * counted and dropped. Events of one object and reason are one Event with a count.
  */
-import { formatMicroTime } from "../api/micro-time.ts";
+import { formatWholeSeconds } from "../api/micro-time.ts";
 import { type Clock, type EpochMicros, type MonotonicMs } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Counter, type Metrics } from "../util/metrics.ts";
@@ -165,7 +165,7 @@ class Recorder implements EventRecorder {
     const { client, component } = this.#options;
     const { regarding, name, count, message } = series;
     const namespace = regarding.namespace ?? "default";
-    const changing = { count, message, lastTimestamp: wholeSeconds(series.lastTime) };
+    const changing = { count, message, lastTimestamp: formatWholeSeconds(series.lastTime) };
     if (series.isCreated) {
       await client.request({
         method: "PATCH",
@@ -188,16 +188,11 @@ class Recorder implements EventRecorder {
         type: series.type,
         reason: series.reason,
         source: { component },
-        firstTimestamp: wholeSeconds(series.firstTime),
+        firstTimestamp: formatWholeSeconds(series.firstTime),
         ...changing,
       },
       timeoutMs,
       signal,
     });
   }
-}
-
-/** metav1.Time, which core/v1 Events use. */
-function wholeSeconds(time: EpochMicros): string {
-  return `${formatMicroTime(time).slice(0, 19)}Z`;
 }

@@ -39,7 +39,7 @@ export async function startCore(assets: KubeAssets, processes: ProcessSet, direc
 const collection = `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors`;
 export const protectorPath = (name: string): string => `${collection}/${name}`;
 
-/** Creates PodProtectors that select app=<name>, need no pod, and have `available` pods in the cell c1. */
+/** Creates PodProtectors that select app=<name>, keep one pod, and have `available` more in the cell c1. */
 export async function createProtectors(
   admin: AdminClient,
   names: readonly string[],
@@ -49,10 +49,10 @@ export async function createProtectors(
   const rest = [...names];
   const create = async (): Promise<void> => {
     for (let name = rest.pop(); name !== undefined; name = rest.pop()) {
-      const object = protector({ name, minAvailable: 0, selector: { matchLabels: { app: name } } });
+      const object = protector({ name, minAvailable: 1, selector: { matchLabels: { app: name } } });
       const { uid: _, ...metadata } = object["metadata"] as Json;
       const created = await admin.create<ProtectorObject>(collection, { ...object, metadata });
-      const status = { ...(object["status"] as Json), cells: [cell("c1", available)] };
+      const status = { ...(object["status"] as Json), cells: [cell("c1", available + 1)] };
       await admin.ask("PUT", `${protectorPath(name)}/status`, { body: { ...created, status } });
       if (rest.length > 0 && rest.length % 2_000 === 0) say(`${rest.length} PodProtectors are still to be created`);
     }

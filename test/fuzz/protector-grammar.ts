@@ -29,7 +29,7 @@ export function steadyProtector(draw: Draws, namespace: string, name: string): J
   return protector({
     namespace,
     name,
-    minAvailable: Math.max(0, counted - draw.below(25)),
+    minAvailable: Math.max(1, counted - draw.below(25)),
     cells,
     ...(draw.chance(0.2) && {
       selector: { matchExpressions: [{ key: "app", operator: "In", values: ["web", "web", "api"] }] },

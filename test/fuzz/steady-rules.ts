@@ -121,7 +121,8 @@ export class SteadyRules {
     // What the same write records without quota does not count against it.
     const estimate = best - weightOf(cellsAfter) + (growth - added.length);
     const { minAvailable } = protector.spec;
-    if (estimate < minAvailable) this.#problem(key, `a write leaves ${estimate}, required are ${minAvailable}`);
+    if (hasFloor(protector) && estimate < minAvailable)
+      this.#problem(key, `a write leaves ${estimate}, required are ${minAvailable}`);
   }
 
   answered(
@@ -144,9 +145,11 @@ export class SteadyRules {
   }
 
   #allNeeded(pod: SurePod, needs: ReadonlyMap<string, string>): void {
-    for (const [key, { metadata, spec }] of this.#protectors) {
+    for (const [key, protector] of this.#protectors) {
+      const { metadata, spec } = protector;
       if (metadata.namespace !== pod.namespace || !naiveMatches(spec.selector, pod.labels)) continue;
-      if (needs.get(key) !== "quota") this.#problem(key, `${pod.uid} is allowed without its quota`);
+      const wanted = hasFloor(protector) ? "quota" : "best-effort";
+      if (needs.get(key) !== wanted) this.#problem(key, `${pod.uid} is allowed without its quota`);
     }
   }
 
@@ -166,6 +169,7 @@ export class SteadyRules {
     const key = audit["reject-by-podprotector"]?.replace("core/", "") ?? "";
     const protector = this.#protectors.get(key);
     if (protector === undefined) return;
+    if (!hasFloor(protector)) return this.#problem(key, "it refuses without a floor");
     if (reason === "UnusablePodProtector") return this.#problem(key, "it is said to be unusable");
     if (audit["criterion"] === undefined) return;
     const { cells } = protector.status;
@@ -190,6 +194,11 @@ export class SteadyRules {
   #problem(key: string, problem: string): void {
     this.problems.push(`${key}: ${problem}`);
   }
+}
+
+/** Without one, everything is admitted, and recorded if possible. */
+function hasFloor({ spec }: Protector): boolean {
+  return spec.minAvailable > 0;
 }
 
 function cellsOf(object: Json): readonly Cell[] {

@@ -3,6 +3,7 @@
  * (docs/accounting.md#what-is-recorded).
  */
 import { epochMicrosOf, type MicroTime } from "../../api/micro-time.ts";
+import { type PodProtectorSpec } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type PodDeletion } from "../history/record.ts";
 import { availableFrom, canMeet, type HealthCriterion } from "../count/health-criterion.ts";
@@ -18,11 +19,11 @@ export interface Disruption extends PodDeletion {
 
 export type Need =
   /**
-   * Needs nothing and is not recorded: a DELETE of a pod that could meet its criterion only at a new version, at which
-   * it would be reviewed again.
+   * Needs nothing and is not recorded: a pod that is terminating or has finished, and a DELETE of a pod that could meet
+   * its criterion only at a new version, at which it would be reviewed again.
    */
   | "nothing"
-  /** Allowed and recorded if possible: forced, or counted but not protected. */
+  /** Allowed and recorded if possible: forced, counted but not protected, or judged by no floor. */
   | "record-best-effort"
   /**
    * Needs no quota, but is allowed only with a record: a pod that is too young, or the eviction of one that does not
@@ -31,6 +32,11 @@ export type Need =
   | "record"
   /** Needs quota. */
   | "quota";
+
+/** Whether there is anything to keep. A PodProtector without a floor refuses nothing. */
+export function hasFloor(minAvailable: number): boolean {
+  return minAvailable > 0;
+}
 
 /**
  * Decides what the disruption needs.
@@ -42,13 +48,13 @@ export type Need =
  */
 export function needOf(
   disruption: Disruption,
-  minReadySeconds: number,
+  { minAvailable, minReadySeconds }: Pick<PodProtectorSpec, "minAvailable" | "minReadySeconds">,
   countedAt: MicroTime | undefined,
   now: EpochMicros,
 ): Need {
   const { pod, criterion, operation } = disruption;
-  if (pod.isTerminating) return "nothing";
-  const bestEffort = disruption.isForced || !disruption.isProtected;
+  if (pod.isTerminating || pod.isTerminal) return "nothing";
+  const bestEffort = disruption.isForced || !disruption.isProtected || !hasFloor(minAvailable);
   if (!canMeet(criterion, pod, minReadySeconds)) {
     if (operation === "delete") return "nothing";
     return bestEffort ? "record-best-effort" : "record";

@@ -167,7 +167,7 @@ function judge(
   const cell = cells.find((one) => one.cellID === disruption.cellID);
   const countsThere = areCountsThere(cell, context);
   const countedAt = countsThere ? cell?.aggregation?.countedAt : undefined;
-  const need = needOf(disruption, protector.spec.minReadySeconds, countedAt, context.now);
+  const need = needOf(disruption, protector.spec, countedAt, context.now);
   if (need === "nothing") return { verdict: { kind: "admitted", need, isRecorded: false, isRepeated: false } };
 
   const buckets = cell?.admissionHistory?.buckets ?? [];

@@ -3,6 +3,7 @@
  * - Unknown fields are kept, so that a status written back loses nothing that a newer version put there.
  * - Times of the status get Kubernetes' own form, to the microsecond. One that is malformed becomes `MalformedTime` in
  *   a bucket, and absent elsewhere. Malformed versions of the status are absent.
+ * - Malformed conditions are absent.
  * - Counters are taken as they are; accounting/history/bucket.ts gives odd ones a safe meaning.
  */
 import * as v from "valibot";
@@ -42,6 +43,13 @@ const cell = v.looseObject({
   aggregation: v.optional(aggregation),
   admissionHistory: v.optional(v.looseObject({ buckets: v.optional(v.array(bucket)) })),
 });
+const condition = v.looseObject({
+  type: v.string(),
+  status: v.picklist(["True", "False", "Unknown"]),
+  reason: v.string(),
+  message: v.string(),
+  lastTransitionTime: v.string(),
+});
 const status = v.looseObject({
   // Go writes null for a nil slice.
   cells: v.pipe(
@@ -53,6 +61,8 @@ const status = v.looseObject({
     aggregatedAvailableReplicas: v.number(),
     estimatedAvailableReplicas: v.number(),
   }),
+  // For people only: a malformed list is left out, and the object stays valid.
+  conditions: v.fallback(v.optional(v.array(condition)), undefined),
 });
 const podProtector = v.looseObject({
   apiVersion: v.literal(apiVersion),

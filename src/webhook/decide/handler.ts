@@ -3,7 +3,7 @@
  *
  * | condition                                                             | answer                    |
  * | neither the deletion nor the eviction of a pod, pod not found         | refused                   |
- * | pod terminating                                                       | allowed                   |
+ * | pod terminating, Failed or Succeeded                                  | allowed                   |
  * | DELETE of a pod that does not meet its criterion (it would be reviewed again) | allowed           |
  * | PodProtectors of a core not listed yet                                | refused (503)             |
  * | no PodProtector counts the pod                                        | allowed, nothing written  |
@@ -96,7 +96,8 @@ export class Handler {
   #mayHaveChanged(subject: Subject): subject is DeletionSubject {
     if (subject.kind !== "deletion" || subject.operation !== "evict" || subject.isEvaluateOnly) return false;
     if (this.#isAllowedAnyway(subject)) return false;
-    return !subject.pod.isTerminating && !canMeet(subject.criterion, subject.pod, 0);
+    const { pod, criterion } = subject;
+    return !pod.isTerminating && !pod.isTerminal && !canMeet(criterion, pod, 0);
   }
 
   async #judge(subject: Subject, { user }: Review, context: ReviewContext): Promise<Decision> {
@@ -104,6 +105,8 @@ export class Handler {
     if (subject.kind === "error") return { kind: "error", tag: subject.tag, message: subject.message };
     const { pod, operation, criterion, isEvaluateOnly } = subject;
     if (pod.isTerminating) return allowed("AlreadyTerminating");
+    // It never recovers.
+    if (pod.isTerminal) return allowed("AlreadyUnready");
     // With 0 seconds: what no PodProtector can judge otherwise, whatever its minReadySeconds.
     if (operation === "delete" && !canMeet(criterion, pod, 0)) return allowed("AlreadyUnready");
     const isAllowedAnyway = this.#isAllowedAnyway(subject);

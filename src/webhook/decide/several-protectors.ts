@@ -4,6 +4,7 @@
  * When a later one refuses after all (another replica was faster), the earlier records stay: another review may rely on
  * them already; they settle like every record that was not used.
  */
+import { hasFloor } from "../../accounting/reserve/disruption.ts";
 import { type Verdict } from "../../accounting/reserve/reservation.ts";
 import { errorLabel } from "../../kube/kube-client.ts";
 import { type SubmitOutcome } from "../../retry-batch/index.ts";
@@ -47,6 +48,8 @@ type Opinion = { readonly protector: Protector } & (
   | { readonly says: "ask"; readonly need: "record" | "quota" | "nothing" }
   /** Forced, or counted but not protected: admitted, and recorded if possible. */
   | { readonly says: "note"; readonly need: "best-effort" | "quota" | "nothing" }
+  /** It has no floor: admitted, and recorded if possible. Only a newer state may refuse, which has one. */
+  | { readonly says: "offer"; readonly need: "best-effort" }
 );
 
 /** "judge": a doubtful state is judged by. "ask": it is read first, so that only a write tells. */
@@ -87,9 +90,12 @@ export class SeveralProtectors {
       this.#handled(deletion, caller, startMs, decision?.kind === "refused");
       if (decision !== undefined) return decision;
     }
-    const besides = opinions.filter(({ says }) => says === "note").map(({ protector }) => protector);
-    await this.record(besides, deletion, caller);
-    return admitted(opinions);
+    const protectorsThat = (word: Opinion["says"]): readonly Protector[] =>
+      opinions.filter(({ says }) => says === word).map(({ protector }) => protector);
+    const offered = protectorsThat("offer").map((protector) => this.#offer(protector, deletion, caller));
+    await this.record(protectorsThat("note"), deletion, caller);
+    const raised = (await Promise.all(offered)).find((decision) => decision !== undefined);
+    return raised ?? admitted(opinions);
   }
 
   /**
@@ -107,6 +113,22 @@ export class SeveralProtectors {
         if (failure !== undefined) metrics.recordFailed(failure);
       }),
     );
+  }
+
+  /**
+   * Records a deletion that a PodProtector without a floor admits, if possible. Undefined, unless a newer state than
+   * the known one has a floor, or is invalid.
+   */
+  async #offer(protector: Protector, deletion: Deletion, caller: Caller): Promise<Decision | undefined> {
+    const { metrics, reservations } = this.#options;
+    const outcome = await reservations.reserve(protector, deletion, caller);
+    if (outcome.kind === "done" && (outcome.result.kind === "judged" || outcome.result.kind === "unusable")) {
+      const refusal = afterReservation(protector.id, outcome.result, deletion);
+      if (refusal !== undefined) return refusal;
+    }
+    const failure = recordFailure(outcome);
+    if (failure !== undefined) metrics.recordFailed(failure);
+    return undefined;
   }
 
   #handled({ cellID, pod, operation }: Deletion, { user }: Caller, startMs: number, isRejected: boolean): void {
@@ -157,6 +179,8 @@ function opinionOf(protector: Protector, deletion: Deletion, doubts: Doubts): Op
   const verdict = verdictOn(protector, deletion);
   const need = verdict.kind === "admitted" ? verdict.need : "quota";
   if (isNoted) return { protector, says: "note", need: need === "record" ? "best-effort" : need };
+  if (view !== undefined && !hasFloor(view.protector.spec.minAvailable))
+    return need === "nothing" ? { protector, says: "admit", need } : { protector, says: "offer", need: "best-effort" };
   if (doubts === "ask" && protector.isDoubtful) return { protector, says: "ask", need };
   if (verdict.kind !== "admitted") return { protector, says: "refuse", verdict };
   return need === "nothing" ? { protector, says: "admit", need } : { protector, says: "ask", need };

@@ -100,7 +100,8 @@ export class ReviewChecker implements ReviewObserver {
     const before = operation === "delete" ? old : pod.versions.findLast(({ atMs }) => atMs < arrivedMs)?.record;
     if (before === undefined) return;
     for (const [protector, checker] of checkers) {
-      if (checker.object === undefined || unknown.has(protector)) continue;
+      // Without a floor, records are best effort.
+      if (checker.object === undefined || checker.object.spec.minAvailable <= 0 || unknown.has(protector)) continue;
       if (![before, record].every((one) => checker.concerns(one))) continue;
       const { minReadySeconds } = checker.object.spec;
       const needsQuota = [before, record].every((one) => {

@@ -28,7 +28,7 @@ export class Standing {
   spec = "";
   /** What the counts say of their snapshot, read once for all pods. */
   readonly #named = new WeakMap<Aggregation, { readonly revision: number; readonly countedAt: number | undefined }>();
-  /** When the selectors changed last. */
+  /** When the selectors changed last, or there was a floor where there had been none. */
   editedAtMs = Number.NEGATIVE_INFINITY;
   /** Version of the object since its selectors are what they are. */
   editedRevision = Number.POSITIVE_INFINITY;
@@ -140,5 +140,5 @@ export class Standing {
 
 /** What decides which pods are protected and counted. */
 function judgedBy({ spec }: PodProtector): string {
-  return JSON.stringify([spec.selector, spec.aggregationSelector, spec.minReadySeconds]);
+  return JSON.stringify([spec.selector, spec.aggregationSelector, spec.minReadySeconds, spec.minAvailable > 0]);
 }

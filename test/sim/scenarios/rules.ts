@@ -10,6 +10,13 @@ export const rules: readonly Mutation[] = [
     replace: `(countedAt === undefined || from > epochMicrosOf(countedAt)))\n      return "nothing";`,
   },
   {
+    name: "nothing-to-keep-is-a-floor",
+    why: "a PodProtector without a floor refuses nothing",
+    file: "accounting/reserve/disruption.ts",
+    find: `return minAvailable > 0;`,
+    replace: `return minAvailable >= 0;`,
+  },
+  {
     name: "evicted-pod-is-read-once",
     why: "the pod of an eviction is read again after the record, when it needed no quota",
     file: "webhook/decide/handler.ts",

@@ -56,7 +56,8 @@ export function decide(
   ];
   const allow = { answer: "allowed, recorded" as const, entries: after };
   const made = cells.find((cell) => cell.name === wish.cell)?.counts ?? "none";
-  if (wish.forced || !wish.protected) return made === "none" ? refuse("allowed, not recorded") : allow;
+  if (wish.forced || !wish.protected || minAvailable <= 0)
+    return made === "none" ? refuse("allowed, not recorded") : allow;
 
   const needsQuota = wish.health === "ready";
   if (made === "none" || (made === "former" && (needsQuota || wish.eviction))) return refuse("counts-pending");

@@ -10,7 +10,7 @@ const need = (
   changes: Parameters<typeof disruption>[1],
   minReadySeconds = 30,
   countedAt: MicroTime | undefined = timeText(15),
-): string => needOf(disruption("x", changes), minReadySeconds, countedAt, now);
+): string => needOf(disruption("x", changes), { minAvailable: 2, minReadySeconds }, countedAt, now);
 const since = (seconds: number): { as: { readySince: typeof now } } => ({ as: { readySince: at(seconds) } });
 
 test("a pod that meets its criterion needs quota, for DELETE and eviction", () => {
@@ -20,6 +20,26 @@ test("a pod that meets its criterion needs quota, for DELETE and eviction", () =
 test("a terminating pod needs nothing, not even a record", () => {
   for (const operation of ["delete", "evict"] as const) {
     assert.equal(need({ operation, isForced: true, as: { isTerminating: true } }), "nothing");
+  }
+});
+
+test("a pod that has finished needs nothing, not even a record: it cannot recover", () => {
+  for (const operation of ["delete", "evict"] as const) {
+    for (const isForced of [true, false])
+      assert.equal(need({ operation, isForced, as: { ...notReady, isTerminal: true } }), "nothing");
+  }
+});
+
+test("without a floor, what would need a record or quota is recorded if possible; what needs nothing is not", () => {
+  for (const minAvailable of [0, -1]) {
+    const spec = { minAvailable, minReadySeconds: 30 };
+    const needed = (changes: Parameters<typeof disruption>[1]) =>
+      needOf(disruption("x", changes), spec, timeText(15), now);
+    assert.equal(needed({}), "record-best-effort");
+    assert.equal(needed({ operation: "evict" }), "record-best-effort");
+    assert.equal(needed({ operation: "evict", as: notReady }), "record-best-effort");
+    assert.equal(needed(since(19)), "record-best-effort");
+    assert.equal(needed({ as: notReady }), "nothing");
   }
 });
 
@@ -53,8 +73,9 @@ test("a pod that the counting clock or our own finds old enough is not too young
 });
 
 test("a pod is too young by our clock alone when a Go aggregator counted", () => {
-  assert.equal(needOf(disruption("x", since(0)), 30, undefined, now), "record");
-  assert.equal(needOf(disruption("x", since(-15)), 30, undefined, now), "quota");
+  const spec = { minAvailable: 2, minReadySeconds: 30 };
+  assert.equal(needOf(disruption("x", since(0)), spec, undefined, now), "record");
+  assert.equal(needOf(disruption("x", since(-15)), spec, undefined, now), "quota");
 });
 
 test("no pod is too young by another criterion than Available, or without minReadySeconds", () => {

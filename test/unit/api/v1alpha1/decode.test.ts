@@ -151,3 +151,15 @@ test("items of a list get the type that they do not carry; what is no object sta
   assert.deepEqual(withTypeMeta(item), object());
   assert.equal(withTypeMeta(null), null);
 });
+
+test("conditions are kept as they are, and a malformed list is absent instead of making the object invalid", () => {
+  const condition = { type: "AtFloor", status: "True", reason: "R", message: "", lastTransitionTime: time, later: 1 };
+  const conditionsOf = (conditions: unknown): unknown => {
+    const result = decodePodProtector(object({ status: { cells: [], summary, conditions } }));
+    assert.ok(result.ok);
+    return result.protector.status?.conditions;
+  };
+  assert.deepEqual(conditionsOf([condition]), [condition]);
+  assert.equal(conditionsOf(null), undefined);
+  assert.equal(conditionsOf([{ ...condition, status: "Perhaps" }]), undefined);
+});

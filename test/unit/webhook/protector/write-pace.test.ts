@@ -71,7 +71,7 @@ test("more deletions gather in the next write of a large object", async () => {
     startTime: "2026-01-01T00:00:00.000000Z",
     podUID: `00000000-0000-0000-0000-${String(index).padStart(12, "0")}`,
   }));
-  const { clock, core, replica } = world([protector({ minAvailable: 0, cells: [cell("c1", 2000, {}, buckets)] })]);
+  const { clock, core, replica } = world([protector({ minAvailable: 1, cells: [cell("c1", 2000, {}, buckets)] })]);
   core.latencyMs = 0;
   const answers = [];
   for (let index = 0; index < 30; index++) {

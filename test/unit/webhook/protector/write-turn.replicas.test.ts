@@ -15,7 +15,7 @@ for (const replicasCount of [2, 3, 4]) {
   test(`${replicasCount} replicas write one PodProtector in turns: few conflicts, equal shares`, async () => {
     const clock = createVirtualClock();
     const core = new FakeCore(clock);
-    core.put(protector({ minAvailable: 0, cells: [cell("c1", 100_000)] }));
+    core.put(protector({ minAvailable: 1, cells: [cell("c1", 100_000)] }));
     const replicas = Array.from({ length: replicasCount }, (_, index) => createReplica(clock, core, { seed: index }));
     const admitted = replicas.map(() => 0);
     let pods = 0;

@@ -1,0 +1,108 @@
+/**
+ * The conditions of a PodProtector: the whole list of their types and reasons (docs/conditions.md has it in words, with
+ * who writes which), and how a writer merges its own into those of others.
+ *
+ * A condition is written when it first becomes true and is False after it has ended, so that `kubectl wait` works and
+ * people see when it ended. One that was never true is absent: nothing is written about an object in good order.
+ */
+import { type EpochMicros } from "../../util/clock.ts";
+import { formatWholeSeconds } from "../micro-time.ts";
+import { type Condition } from "./pod-protector.ts";
+
+/**
+ * The reasons of each condition while it is true. Where several processes write one type (the aggregators of several
+ * cells), they derive it from the object alone, or they would overwrite each other without end.
+ *
+ * There is no condition Unprotectable: a workload that lacks its PodProtector has no object to carry one. It gets an
+ * Event of that reason, and counts in generator_unprotectable_sources (docs/conditions.md#unprotectable).
+ */
+interface Reasons {
+  /** Aggregator: exactly as many pods as must stay would be left by the promised deletions. */
+  readonly AtFloor: "NothingFree";
+  /** Aggregator: fewer would be left. */
+  readonly BelowFloor: "TooFewAvailable";
+  /** Aggregator: a cell has no counts that answer the spec. */
+  readonly CountsPending: "NotCounted";
+  /** Generator: the floor is out of reach without a cell that has fallen silent. */
+  readonly CellSilent: "NoHeartbeat";
+  /** Generator: the source has vanished without being deleted. */
+  readonly Dangling: "SourceVanished";
+  /** Generator: the source asks for a lower floor or for release, and too many others do so at once. */
+  readonly ChangeHeld: "MassChange";
+  /** Generator: all replicas of the source must stay. */
+  readonly Undrainable: "MaxUnavailableZero" | "RoundedDownToZero" | "SingleReplica";
+  /** Generator: none has to. */
+  readonly Unprotected: "SingleReplica" | "MaxUnavailableCoversReplicas" | "Recreate";
+}
+
+export type ConditionType = keyof Reasons;
+
+/** Why a condition is true. The message has no ages and no times: each new text is a write. */
+export interface Holding<T extends ConditionType> {
+  readonly reason: Reasons[T];
+  readonly message: string;
+}
+
+/** What a writer has found about the types that it names: why they are true, or false. Others are not touched. */
+export type FoundConditions = { readonly [T in ConditionType]?: Holding<T> | false };
+
+/** The reason of each condition after it has ended. */
+const endedReasons: Readonly<Record<ConditionType, string>> = {
+  AtFloor: "SomeFree",
+  BelowFloor: "EnoughAvailable",
+  CountsPending: "Counted",
+  CellSilent: "CellsReport",
+  Dangling: "SourcePresent",
+  ChangeHeld: "NothingHeld",
+  Undrainable: "SomeMayGo",
+  Unprotected: "SomeMustStay",
+};
+
+const conditionTypes = Object.keys(endedReasons) as readonly ConditionType[];
+
+/** Enough for a few sentences with a few names. Conditions travel with each status write. */
+const messageLengthMax = 1_024;
+
+/**
+ * `existing` with what was found. Returns `existing` itself when that changes nothing. Keeps the conditions of others,
+ * unknown types included, and the time of the last transition while a status stays the same.
+ */
+export function withConditions(
+  existing: readonly Condition[] | undefined,
+  found: FoundConditions,
+  now: EpochMicros,
+): readonly Condition[] | undefined {
+  const merged: Condition[] = [...(existing ?? [])];
+  let hasChanged = false;
+  for (const type of conditionTypes) {
+    const holding = found[type];
+    if (holding === undefined) continue;
+    const index = merged.findIndex((condition) => condition.type === type);
+    const before = merged[index];
+    if (before === undefined ? holding === false : isAsFound(before, holding)) continue;
+    const status = holding === false ? "False" : "True";
+    const after = {
+      ...before,
+      type,
+      status,
+      reason: holding === false ? endedReasons[type] : holding.reason,
+      message: holding === false ? "" : messageOf(holding),
+      lastTransitionTime: before?.status === status ? before.lastTransitionTime : formatWholeSeconds(now),
+    } as const;
+    if (before === undefined) merged.push(after);
+    else merged[index] = after;
+    hasChanged = true;
+  }
+  return hasChanged ? merged : existing;
+}
+
+function isAsFound(condition: Condition, holding: Holding<ConditionType> | false): boolean {
+  // The reason of an end is not compared: a release that has another word for it would rewrite every object.
+  if (holding === false) return condition.status === "False";
+  const { status, reason, message } = condition;
+  return status === "True" && reason === holding.reason && message === messageOf(holding);
+}
+
+function messageOf({ message }: Holding<ConditionType>): string {
+  return message.length > messageLengthMax ? `${message.slice(0, messageLengthMax - 1)}…` : message;
+}

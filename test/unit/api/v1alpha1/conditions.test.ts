@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { parseTime } from "../../../../src/api/micro-time.ts";
+import { withConditions } from "../../../../src/api/v1alpha1/conditions.ts";
+import { type Condition } from "../../../../src/api/v1alpha1/pod-protector.ts";
+import { type EpochMicros } from "../../../../src/util/clock.ts";
+
+const now = parseTime("2026-01-02T03:04:05.678901Z") as EpochMicros;
+const earlier = "2026-01-01T00:00:00Z";
+const silent: Condition = {
+  type: "CellSilent",
+  status: "True",
+  reason: "NoHeartbeat",
+  message: "Cell b is silent",
+  lastTransitionTime: earlier,
+};
+const foreign = { ...silent, type: "example.com/Audited", observedGeneration: 3 };
+const vanished = { reason: "SourceVanished", message: "Deployment web is gone" } as const;
+
+test("a condition that becomes true is added with the time of the transition in whole seconds", () => {
+  assert.deepEqual(withConditions([foreign], { Dangling: vanished }, now), [
+    foreign,
+    { type: "Dangling", status: "True", ...vanished, lastTransitionTime: "2026-01-02T03:04:05Z" },
+  ]);
+});
+
+test("a condition that was never true is not written as false", () => {
+  assert.equal(withConditions(undefined, { Dangling: false, Undrainable: false }, now), undefined);
+  const existing = [foreign];
+  assert.equal(withConditions(existing, { Dangling: false }, now), existing);
+});
+
+test("the same list comes back when nothing changes, so that the caller need not write", () => {
+  const existing = [foreign, silent];
+  assert.equal(
+    withConditions(existing, { CellSilent: { reason: "NoHeartbeat", message: silent.message } }, now),
+    existing,
+  );
+  assert.equal(withConditions(existing, {}, now), existing);
+});
+
+test("a condition that ends is kept as false, with a reason and the time of its end", () => {
+  assert.deepEqual(withConditions([silent, foreign], { CellSilent: false }, now), [
+    { ...silent, status: "False", reason: "CellsReport", message: "", lastTransitionTime: "2026-01-02T03:04:05Z" },
+    foreign,
+  ]);
+});
+
+test("a condition that has ended stays as it is, whatever reason another release gave for the end", () => {
+  const existing: Condition[] = [{ ...silent, status: "False", reason: "AllCellsBeat" }];
+  assert.equal(withConditions(existing, { CellSilent: false }, now), existing);
+});
+
+test("another message or reason of a true condition keeps the time of its transition", () => {
+  const found = { CellSilent: { reason: "NoHeartbeat", message: "Cells b and c are silent" } } as const;
+  assert.deepEqual(withConditions([silent], found, now), [{ ...silent, message: "Cells b and c are silent" }]);
+});
+
+test("a condition that comes back is true again with a new time", () => {
+  const ended: Condition = { ...silent, status: "False", reason: "CellsReport", message: "" };
+  const found = { CellSilent: { reason: "NoHeartbeat", message: silent.message } } as const;
+  assert.deepEqual(withConditions([ended], found, now), [{ ...silent, lastTransitionTime: "2026-01-02T03:04:05Z" }]);
+});
+
+test("a message longer than 1,024 characters is cut, and is the same when it is found again", () => {
+  const found = { CellSilent: { reason: "NoHeartbeat", message: "x".repeat(2000) } } as const;
+  const once = withConditions(undefined, found, now);
+  assert.equal(once?.[0]?.message.length, 1024);
+  assert.equal(withConditions(once, found, now), once);
+});
+
+test("every type and reason of the source stands in the table of docs/conditions.md", () => {
+  const source = readFileSync("src/api/v1alpha1/conditions.ts", "utf8");
+  const reasons = /interface Reasons \{([^}]*)\}/.exec(source)?.[1] ?? "";
+  const inCode = [...reasons.matchAll(/readonly (\w+): ([^;]+);/g)].map(([, type, union = ""]) => [
+    type,
+    [...union.matchAll(/"(\w+)"/g)].map(([, reason]) => reason),
+  ]);
+  const rows = [...readFileSync("docs/conditions.md", "utf8").matchAll(/^\| `(\w+)` \|[^|]*\|([^|]*)\|/gm)];
+  const inDocs = rows.map(([, type, cell = ""]) => [type, [...cell.matchAll(/`(\w+)`/g)].map(([, reason]) => reason)]);
+  assert.equal(inCode.length, 8);
+  assert.deepEqual(inDocs, inCode);
+});
