@@ -66,8 +66,8 @@ export interface CellLease {
 type Raw = Readonly<Record<string, unknown>> | undefined;
 
 /**
- * Reads a Lease from a list or an answer. Undefined when it is no heartbeat: without the label, or with a name that does
- * not belong to its cell (a person may have copied one). A wrong value of an annotation counts as absent.
+ * Reads a Lease from a list or an answer. Undefined when it is no heartbeat: without the label, or with a name that
+ * does not belong to its cell (a person may have copied one). A wrong value of an annotation counts as absent.
  */
 export function readCellLease(value: unknown): CellLease | undefined {
   const { metadata, spec } = recordOf(value) ?? {};
@@ -79,7 +79,8 @@ export function readCellLease(value: unknown): CellLease | undefined {
   const kind = textOf(labels, cellLeaseLabels.heartbeat);
   const cellID = textOf(labels, cellLeaseLabels.cell);
   if (kind === "observer" ? name !== observerLeaseName : kind !== "cell") return undefined;
-  if (kind === "cell" && (cellID === undefined || !isCellID(cellID) || cellLeaseName(cellID) !== name)) return undefined;
+  if (kind === "cell" && (cellID === undefined || !isCellID(cellID) || cellLeaseName(cellID) !== name))
+    return undefined;
   const annotations = recordOf(meta?.["annotations"]);
   const fields = recordOf(spec);
   const time = (key: string): MicroTime | undefined => readMicroTime(textOf(annotations, key) ?? "");

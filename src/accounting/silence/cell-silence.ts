@@ -209,7 +209,12 @@ export class CellSilence {
     this.#marker = { beat, hasBeaten: !isFirst && (this.#marker?.hasBeaten === true || beat !== this.#marker?.beat) };
   }
 
-  #seeLease(cellID: string, lease: CellLease, { answeredAt }: LeaseList, previousSentAt: MonotonicMs | undefined): void {
+  #seeLease(
+    cellID: string,
+    lease: CellLease,
+    { answeredAt }: LeaseList,
+    previousSentAt: MonotonicMs | undefined,
+  ): void {
     const cell = this.#cells.get(cellID);
     if (cell === undefined) {
       this.#cells.set(cellID, {

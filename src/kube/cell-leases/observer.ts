@@ -3,18 +3,13 @@
  * is late looks like cells that are silent.
  */
 import { cellLeaseLabels, readCellLease, type CellLease } from "../../api/cell-lease.ts";
-import {
-  type CellChange,
-  CellSilence,
-  type CellState,
-  type ObservedCell,
-} from "../../accounting/silence/cell-silence.ts";
+import { type CellChange, CellSilence, type CellState } from "../../accounting/silence/cell-silence.ts";
 import { silenceTimes, type SilenceTimes } from "../../accounting/silence/silence-times.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type Clock, type MonotonicMs, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
-import { errorLabel, isKubeError, KubeError, type KubeClient } from "../kube-client.ts";
+import { errorLabel, isKubeError, type KubeClient, type KubeError } from "../kube-client.ts";
 import { leases as leaseResource } from "../resources.ts";
 import { listAll } from "../watch/index.ts";
 import { createCellMetrics, type CellMetrics } from "./cell-metrics.ts";
@@ -35,8 +30,8 @@ export interface CellLeasesOptions {
 }
 
 /**
- * A Lease whose list of objects is full has 60 kB, so a page of client-go's 500 could have 30 MB. Pages of the usual size
- * hold the Leases of nearly all fleets at once.
+ * A Lease whose list of objects is full has 60 kB, so a page of client-go's 500 could have 30 MB. One of 100 holds the
+ * Leases of nearly all fleets at once.
  */
 const pageSize = 100;
 /** More than the cells that are told apart (accounting/silence/cell-silence.ts). */
@@ -180,4 +175,3 @@ export class CellLeases {
     return { core, leaseNamespace };
   }
 }
-

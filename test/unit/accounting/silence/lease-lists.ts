@@ -7,7 +7,7 @@ import { silenceTimes } from "../../../../src/accounting/silence/silence-times.t
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { at } from "../../../support/moment.ts";
 
-export const minutes3 = 180_000;
+const minutes3 = 180_000;
 
 /** A Lease of cell `cellID` (of the generator when undefined) with this beat. */
 export function lease(cellID: string | undefined, beat: string, changes: Partial<CellLease> = {}): CellLease {
@@ -67,7 +67,7 @@ export class LeaseLists {
   }
 }
 
-export function textOf(state: CellState): string {
+function textOf(state: CellState): string {
   switch (state.kind) {
     case "beating":
       return "beating";

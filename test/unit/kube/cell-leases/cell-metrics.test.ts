@@ -34,7 +34,10 @@ test("a cell that is forgotten is in no state", () => {
 test("at most 1,000 cells have series of their own", () => {
   const counting = createCountingMetrics();
   const metrics = createCellMetrics(counting, labels);
-  metrics.show(Array.from({ length: 1_001 }, (_, index) => cell(`c${index}`)), at(3_000));
+  metrics.show(
+    Array.from({ length: 1_001 }, (_, index) => cell(`c${index}`)),
+    at(3_000),
+  );
   assert.equal(counting.value("cell_state", { ...labels, cell: "c999", state: "beating" }), 1);
   assert.equal(counting.value("cell_state", { ...labels, cell: "c1000", state: "beating" }), 0);
 });

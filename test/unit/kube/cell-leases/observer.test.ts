@@ -30,7 +30,8 @@ function rig({ silentPolicy = "zero" }: { silentPolicy?: "zero" | "keep" } = {})
   const metrics = createCountingMetrics();
   const log: string[] = [];
   const write = (level: string) => (message: string, fields?: LogFields) => {
-    log.push(`${level} ${message} ${String(fields?.["cell"] ?? "")}`.trim());
+    const cell = fields?.["cell"];
+    log.push(typeof cell === "string" ? `${level} ${message} ${cell}` : `${level} ${message}`);
   };
   const logger: Logger = { ...silentLogger, error: write("E"), warn: write("W"), info: write("I") };
   const world: { leases: unknown[]; failure: KubeErrorKind | undefined } = { leases: [], failure: undefined };
@@ -172,10 +173,7 @@ test("the reason why a replica waits names the last failure", async () => {
   const { clock, cells, world } = rig();
   world.failure = "timeout";
   await clock.advance(0);
-  assert.equal(
-    cells.undecidedReason(),
-    "it is not known yet which cells of core are silent: scripted timeout",
-  );
+  assert.equal(cells.undecidedReason(), "it is not known yet which cells of core are silent: scripted timeout");
 });
 
 test("what is no heartbeat is no cell, and a vanished cell is shown as nothing when it is forgotten", async () => {
