@@ -25,6 +25,7 @@ const extensions = new Set([
   "countedAt",
   "recountedAt",
   "countedSpec",
+  "countedMinReadySeconds",
   "initializedReplicas",
   "podResourceVersion",
   "podUIDDigests",

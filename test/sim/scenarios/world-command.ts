@@ -71,10 +71,11 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
   const selector = args.label("selector");
   const counting = args.label("counting");
   const min = args.setting("min");
+  const minReady = args.setting("minready");
   const isNew = engine.find(world.protectors, namespace, name) === undefined;
   const spec: JsonObject = {
     ...(min !== undefined && { minAvailable: Number(min) }),
-    minReadySeconds,
+    ...((isNew || minReady !== undefined) && { minReadySeconds: Number(minReady ?? minReadySeconds) }),
     ...(selector !== undefined && { selector: { matchLabels: { app: null, ...selector } } }),
     ...(counting !== undefined && { aggregationSelector: { matchLabels: counting } }),
   };
