@@ -64,6 +64,7 @@ export interface Deployment extends Manifest {
       readonly metadata: { readonly labels: Readonly<Record<string, string>> };
       readonly spec: {
         readonly serviceAccountName: string;
+        readonly priorityClassName?: string;
         readonly securityContext: SecurityContext;
         readonly topologySpreadConstraints: readonly object[];
         readonly containers: readonly [Container];

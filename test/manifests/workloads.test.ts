@@ -132,6 +132,20 @@ test("generator and aggregator have two replicas that elect a leader, the webhoo
   }
 });
 
+interface ResourceQuota extends Manifest {
+  readonly spec: { readonly scopeSelector: { readonly matchExpressions: readonly { readonly values: string[] }[] } };
+}
+
+test("each Deployment has a system priority class, and its namespace a quota that covers it", () => {
+  for (const folder of overlays.map((name) => `overlays/${name}`)) {
+    const quota = onlyOne<ResourceQuota>(render(folder), "ResourceQuota", "podseidon-critical-pods");
+    for (const { metadata, spec } of deploymentsIn(folder)) {
+      assert.equal(metadata.namespace, quota.metadata.namespace);
+      assert.deepEqual(quota.spec.scopeSelector.matchExpressions[0]?.values, [spec.template.spec.priorityClassName]);
+    }
+  }
+});
+
 interface WebhookConfiguration extends Manifest {
   readonly webhooks: readonly [
     {

@@ -275,7 +275,7 @@ export class World {
             ...(options.algorithm === "annotation"
               ? [`--aggregator-informer-synctime-algorithm.annotation-key=${stampAnnotation}`]
               : []),
-            `--update-trigger-enable=${plan.updateTrigger}`,
+            ...(plan.updateTrigger ? [] : ["--update-trigger-enable=false"]),
             `--aggregator-podprotector-label-selector=${uncountedLabel}!=yes`,
             history,
           ]),
