@@ -25,7 +25,7 @@ export interface SilenceTimes {
   readonly observeMs: number;
   /** 45 s. A longer hole between two LISTs of an observer starts all silence at zero: the observer was away. */
   readonly contactMs: number;
-  /** 30 s. An observer that starts: an unmarked Lease without change for this long is judged by the generator's. */
+  /** 30 s. An observer that starts judges an unmarked Lease without change for this long by that of the generator. */
   readonly startMs: number;
   /** 90 s. The same where no generator marks Leases. */
   readonly startAloneMs: number;

@@ -5,6 +5,7 @@ import { CellLeaseWriter } from "../../../src/aggregator/cell-lease-writer.ts";
 import { isKubeError, KubeError } from "../../../src/kube/kube-client.ts";
 import { builtInResources as types } from "../../double/engine/resources.ts";
 import { EngineClient } from "../../support/engine-client.ts";
+import { createScriptedKubeClient } from "../kube/scripted-kube-client.ts";
 import { cellID, type Rig, withRig } from "./rig.ts";
 
 const signal = new AbortController().signal;
@@ -111,8 +112,10 @@ test("an answer that is not the cell's Lease is malformed, and other errors pass
     const { writer, client } = writerOf(rig);
     client.onRequest = () => new KubeError("forbidden", "no");
     await assert.rejects(writer.read(signal), (error) => isKubeError(error, "forbidden"));
+    const scripted = createScriptedKubeClient();
+    scripted.onRequest = () => ({});
     const odd = new CellLeaseWriter({
-      client: createScriptedKubeClient(() => ({})),
+      client: scripted,
       namespace: "default",
       cellID,
       identity: "me",
