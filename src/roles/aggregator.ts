@@ -14,11 +14,11 @@ import { compileSelector, formatSelector, matches } from "../label-index/index.t
 import { type Component } from "../lifecycle/component.ts";
 import { type Logger } from "../util/logger.ts";
 import { UpdateTrigger } from "../update-trigger/update-trigger.ts";
-import { type Clock, sleep } from "../util/clock.ts";
+import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
 import { createBackground } from "./background.ts";
 import { warnOfCellNames } from "./cell-warnings.ts";
 import { createElector } from "./elector.ts";
-import { createHeartbeat, createProtectorWatch } from "./heartbeat.ts";
+import { createHeartbeat } from "./heartbeat.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
 
@@ -38,19 +38,10 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   const decode = createPodDecoder(config.syncTimeAlgorithm, syncTime, aggregatorMetrics);
   const podInformer = createPodInformer(runtime, worker, namespace, decode, logger);
   warnOfUnseenTouches(runtime.config, logger);
-  const trigger =
-    runtime.config.updateTrigger.runBy === "aggregator"
-      ? new UpdateTrigger(runtime.config.updateTrigger, {
-          worker,
-          clock,
-          logger,
-          metrics,
-          onTouched(sentAtMs) {
-            aggregator.touched(sentAtMs);
-            heartbeat.touched(sentAtMs);
-          },
-        })
-      : undefined;
+  const trigger = createTrigger(runtime, worker, logger, (sentAtMs) => {
+    aggregator.touched(sentAtMs);
+    heartbeat.touched(sentAtMs);
+  });
   const aggregator = new Aggregator(
     { ...config, history: runtime.config.history, syncTime },
     {
@@ -66,7 +57,6 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
       metrics: aggregatorMetrics,
     },
   );
-  const protectorWatch = createProtectorWatch(runtime, coreHeartbeat, protectors, logger);
   metrics.onScrape(() => {
     aggregatorMetrics.setSizes(aggregator.sizes());
     if (podInformer.hasSynced()) aggregatorMetrics.snapshotAge.set({}, podInformer.stalenessMs() / 1000);
@@ -81,13 +71,9 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     client: worker,
     logger,
   });
-  const heartbeat = createHeartbeat(runtime, {
-    client: coreHeartbeat,
-    aggregator,
-    protectorWatch,
-    identity: elector.identity,
-    logger,
-  });
+  const { identity } = elector;
+  const beating = { client: coreHeartbeat, aggregator, protectors, identity, logger };
+  const { heartbeat, protectorWatch } = createHeartbeat(runtime, beating);
   const lead = async (leadership: AbortSignal): Promise<void> => {
     protectorWatch.start(leadership);
     await Promise.all([aggregator.lead(leadership), trigger?.run(leadership), heartbeat.run(leadership)]);
@@ -126,6 +112,17 @@ async function runCaches(caches: Caches, signal: AbortSignal, work: () => Promis
   await podsSynced;
   if (!signal.aborted) await work();
   await Promise.all([watchingProtectors, watchingPods]);
+}
+
+/** Undefined when another process runs it, or nobody. */
+function createTrigger(
+  { clock, metrics, config }: Runtime,
+  worker: KubeClient,
+  logger: Logger,
+  onTouched: (sentAtMs: MonotonicMs) => void,
+): UpdateTrigger | undefined {
+  if (config.updateTrigger.runBy !== "aggregator") return undefined;
+  return new UpdateTrigger(config.updateTrigger, { worker, clock, logger, metrics, onTouched });
 }
 
 function chooseSyncTime(algorithm: SyncTimeAlgorithm, logger: Logger): SyncTime {

@@ -17,39 +17,34 @@ import { type Runtime } from "./runtime.ts";
 /** A beat is of no use when the next one is overdue. */
 const beatsPerTimeout = 2;
 
-/** `client`: the core's client for heartbeats. */
-export function createProtectorWatch(
-  { clock, config, metrics }: Runtime,
-  client: KubeClient,
-  protectors: Informer<StoredProtector>,
-  logger: Logger,
-): ProtectorWatch {
-  return new ProtectorWatch({
-    protectors,
-    listBarrier: (signal) => listBarrier(client, podProtectors, config.core.namespace, { signal }),
-    clock,
-    logger,
-    historyResets: createHeartbeatMetrics(metrics).coreResets,
-  });
-}
-
 export interface HeartbeatParts {
   /** The core's client for heartbeats. */
   readonly client: KubeClient;
   readonly aggregator: Aggregator;
-  readonly protectorWatch: ProtectorWatch;
+  readonly protectors: Informer<StoredProtector>;
   /** Of the leader election. */
   readonly identity: string;
   readonly logger: Logger;
 }
 
-export function createHeartbeat(runtime: Runtime, parts: HeartbeatParts): Heartbeat {
+/** Call before the informer of PodProtectors runs. */
+export function createHeartbeat(
+  runtime: Runtime,
+  parts: HeartbeatParts,
+): { readonly heartbeat: Heartbeat; readonly protectorWatch: ProtectorWatch } {
   const { config, clock, rng, productVersion } = runtime;
-  const { client, aggregator, protectorWatch, identity, logger } = parts;
+  const { client, aggregator, protectors, identity, logger } = parts;
   const { leaseNamespace, silentAfterMs } = config.cells;
   const times = silenceTimes(silentAfterMs);
   const metrics = createHeartbeatMetrics(runtime.metrics);
   const core = "core";
+  const protectorWatch = new ProtectorWatch({
+    protectors,
+    listBarrier: (signal) => listBarrier(client, podProtectors, config.core.namespace, { signal }),
+    clock,
+    logger,
+    historyResets: metrics.coreResets,
+  });
   const heartbeat = new Heartbeat({
     core,
     times,
@@ -72,5 +67,5 @@ export function createHeartbeat(runtime: Runtime, parts: HeartbeatParts): Heartb
     metrics,
   });
   runtime.metrics.onScrape(() => metrics.setAge(core, heartbeat.ageMs()));
-  return heartbeat;
+  return { heartbeat, protectorWatch };
 }
