@@ -36,7 +36,10 @@ import { ProtectorLifecycle } from "./protector-lifecycle.ts";
 import { removeCells } from "./remove-cells.ts";
 
 /** The settings that the generator needs, under the names that they have in the Config. */
-export type GeneratorSettings = Pick<Config["generator"], "deploymentPlugin" | "queue">;
+export type GeneratorSettings = Pick<
+  Config["generator"],
+  "deploymentPlugin" | "queue" | "percentRounding" | "singleReplica"
+>;
 
 export interface GeneratorDependencies {
   readonly core: KubeClient;
@@ -186,7 +189,7 @@ export class Generator {
   #wantedFor(source: DeploymentRecord): WantedProtector | undefined {
     if (source.isTerminating && !(this.#config.deploymentPlugin.protectNonZero && (source.facts.replicas ?? 1) > 0))
       return undefined;
-    return matches(this.#protectionSelector, source.labels) ? planForDeployment(source.facts) : undefined;
+    return matches(this.#protectionSelector, source.labels) ? planForDeployment(source.facts, this.#config) : undefined;
   }
 
   #reportDangling(stored: StoredProtector): void {
