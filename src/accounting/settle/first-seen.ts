@@ -18,13 +18,17 @@ export interface Seen {
   sinceMs: MonotonicMs;
   /** Since when the snapshot has been at or above the bucket's version; set by `comparableSinceMs`. */
   comparableSinceMs?: MonotonicMs;
-  /** The pod held a bucket before, and was reviewed again. */
+  /**
+   * Of a single bucket: whether the pod was reviewed again while it held one. Absent for a packed pod: a repeated
+   * review takes it out of the pack.
+   */
   readonly isRefreshed?: boolean;
 }
 
 interface SingleSeen extends Seen {
   readonly startTime: string;
   readonly version: string | undefined;
+  readonly isRefreshed: boolean;
 }
 
 /** The number of anonymous admissions from this moment to the next sample. */
@@ -94,7 +98,7 @@ export class FirstSeen {
   restart(nowMs: MonotonicMs): void {
     for (const [podUID, seen] of this.#singles) {
       const { startTime, version, isRefreshed } = seen;
-      this.#singles.set(podUID, { sinceMs: nowMs, startTime, version, ...(isRefreshed === true && { isRefreshed }) });
+      this.#singles.set(podUID, { sinceMs: nowMs, startTime, version, isRefreshed });
     }
     for (const digest of this.#packed.keys()) this.#packed.set(digest, { sinceMs: nowMs });
     const count = this.anonymousCount();

@@ -202,7 +202,8 @@ function fenceDueMs({ fences, firstSeen, config, nowMs }: SettlementInput, seen:
   if (usualMs === undefined || earlyMs === undefined) return undefined;
   const delayMs = config.settlementFenceDelayMs;
   const dueMs = laterOf(usualMs, later(firstSeen.comparableSinceMs(seen, nowMs), delayMs));
-  if (seen.isRefreshed !== true && !fences.wasSentBefore(pod.uid, seen.sinceMs)) return dueMs;
+  const isTriedAgain = seen.isRefreshed === false ? fences.wasSentBefore(pod.uid, seen.sinceMs) : seen.isRefreshed;
+  if (isTriedAgain !== true) return dueMs;
   return earlierOf(dueMs, laterOf(earlyMs, later(seen.sinceMs, Math.min(earlyFenceDelayMs, delayMs))));
 }
 

@@ -109,7 +109,7 @@ export const mutationsOfSettlement: readonly Mutation[] = [
     name: "no-early-fences",
     why: "a pod that is reviewed again while it holds its bucket is fenced a second later, not when the tries end",
     file: "accounting/settle/settlement.ts",
-    find: `if (seen.isRefreshed !== true && !fences.wasSentBefore(pod.uid, seen.sinceMs)) return dueMs;`,
+    find: `if (isTriedAgain !== true) return dueMs;`,
     replace: `return dueMs;`,
     scenario: "36-refused-again-and-again",
   },
