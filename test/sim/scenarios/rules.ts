@@ -179,15 +179,15 @@ export const rules: readonly Mutation[] = [
   {
     name: "absent-spec-is-refused",
     why: "without countedSpec counts are used as upstream uses them",
-    file: "accounting/reserve/reservation.ts",
-    find: `if (aggregation.countedSpec !== undefined && aggregation`,
-    replace: `if (aggregation`,
+    file: "accounting/count/counted-spec.ts",
+    find: `if (answered === undefined || answered`,
+    replace: `if (answered`,
   },
   {
     name: "fences-do-not-double",
     why: "repeated fences of a pod double their distance up to the settle window",
     file: "accounting/settle/fence-registry.ts",
-    find: `entry.repeatMs = Math.min(entry.repeatMs * 2, this.#repeatMaxMs);`,
-    replace: ``,
+    find: `entry.sends += 1;`,
+    replace: `entry.sends = 1;`,
   },
 ];
