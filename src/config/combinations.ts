@@ -180,7 +180,7 @@ const triggerIsWatched: Rule = (values) => {
   const watched = values["worker-kube-target-namespace"];
   const namespace = values["update-trigger-dummy-pod-namespace"];
   const isRunning = updateTriggerRunBy(new Set(values.role), values["update-trigger-enable"]) === "aggregator";
-  if (!isRunning || watched === "" || watched === namespace) return undefined;
+  if (!isRunning || watched === "" || namespace === "" || watched === namespace) return undefined;
   return `--update-trigger-dummy-pod-namespace (${namespace}) must equal --worker-kube-target-namespace (${watched})`;
 };
 

@@ -150,6 +150,10 @@ export interface UpdateTriggerConfig {
 export interface GeneratorConfig {
   readonly queue: QueueConfig;
   readonly elector: ElectorConfig;
+  /** How a maxUnavailable percentage above zero becomes a number of pods. */
+  readonly percentRounding: "at-least-one" | "up" | "down";
+  /** Whether the only replica of a Deployment must stay where the percentage alone would let it go. */
+  readonly singleReplica: "drainable" | "protected";
   readonly deploymentPlugin: {
     /** Deployments that do not match get no PodProtector. */
     readonly protectionSelector: LabelSelector;
@@ -202,6 +206,8 @@ export function buildConfig(values: FlagValues): Config {
     generator: {
       queue: queueConfig(unprefixed(values, "generator-worker-")),
       elector: electorConfig(unprefixed(values, "generator-leader-elector-")),
+      percentRounding: values["generator-percent-rounding"],
+      singleReplica: values["generator-single-replica"],
       deploymentPlugin: {
         protectionSelector: values["deployment-plugin-protection-selector"],
         protectNonZero: values["deployment-plugin-protect-non-zero"],
@@ -344,7 +350,7 @@ function updateTriggerConfig(values: FlagValues, roles: ReadonlySet<Role>): Upda
     updateFrequencyMs: own["update-frequency"],
     dummyPod: {
       name: pod.name,
-      namespace: pod.namespace,
+      namespace: pod.namespace || values["worker-kube-target-namespace"] || "default",
       labels: pod.labels,
       annotations: pod.annotations,
       image: pod.image,

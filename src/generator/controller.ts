@@ -34,7 +34,10 @@ import { PacedQueue, type Work } from "./paced-queue.ts";
 import { ProtectorLifecycle } from "./protector-lifecycle.ts";
 
 /** The settings that the generator needs, under the names that they have in the Config. */
-export type GeneratorSettings = Pick<Config["generator"], "deploymentPlugin" | "queue">;
+export type GeneratorSettings = Pick<
+  Config["generator"],
+  "deploymentPlugin" | "queue" | "percentRounding" | "singleReplica"
+>;
 
 export interface GeneratorDependencies {
   readonly core: KubeClient;
@@ -167,7 +170,7 @@ export class Generator {
   #wantedFor(source: DeploymentRecord): WantedProtector | undefined {
     if (source.isTerminating && !(this.#config.deploymentPlugin.protectNonZero && (source.facts.replicas ?? 1) > 0))
       return undefined;
-    return matches(this.#protectionSelector, source.labels) ? planForDeployment(source.facts) : undefined;
+    return matches(this.#protectionSelector, source.labels) ? planForDeployment(source.facts, this.#config) : undefined;
   }
 
   #reportDangling(stored: StoredProtector): void {

@@ -1,14 +1,9 @@
-/**
- * Which PodProtector a Deployment wants (docs/generator.md#floors, docs/generator.md#names). Pure.
- *
- * minAvailable is what a rolling update of the Deployment leaves available: replicas minus maxUnavailable, rounded as
- * Kubernetes does (deployment util, ResolveFenceposts). Percentages of maxUnavailable round down and those of maxSurge
- * up; if both come to 0, one pod may be unavailable. Recreate removes all pods by intent, so its floor is 0.
- */
+/** Which PodProtector a Deployment wants, and under which name (docs/generator.md#names). Pure. */
 import { hash } from "node:crypto";
-import { type DeploymentFacts, type IntOrPercent } from "../api/deployment.ts";
+import { type DeploymentFacts } from "../api/deployment.ts";
 import { apiVersion, finalizer, sourceLabels } from "../api/v1alpha1/names.ts";
 import { type OwnerReference, type PodProtector, type PodProtectorSpec } from "../api/v1alpha1/pod-protector.ts";
+import { floorOf, type FloorRule } from "./floor.ts";
 
 /** What the generator keeps in force. Fields of the spec that people may tune are not in it. */
 export interface WantedProtector {
@@ -20,8 +15,6 @@ export interface WantedProtector {
   readonly spec: Pick<PodProtectorSpec, "minAvailable" | "minReadySeconds" | "selector">;
 }
 
-/** Kubernetes' default of both fields. */
-const defaultShare = "25%";
 /** Longest label value and longest object name that Kubernetes accepts. */
 const labelValueLengthMax = 63;
 const objectNameLengthMax = 253;
@@ -29,7 +22,7 @@ const namePrefix = "deployment-";
 /** Hexadecimal digits of the hash: a million shortened names are all different with a probability above 0.998. */
 const digestLength = 12;
 
-export function planForDeployment(deployment: DeploymentFacts): WantedProtector {
+export function planForDeployment(deployment: DeploymentFacts, rule: FloorRule): WantedProtector {
   return {
     name: protectorNameOf(deployment.name),
     namespace: deployment.namespace,
@@ -43,7 +36,7 @@ export function planForDeployment(deployment: DeploymentFacts): WantedProtector 
       controller: true,
     },
     spec: {
-      minAvailable: minAvailableOf(deployment),
+      minAvailable: floorOf(deployment, rule).minAvailable,
       minReadySeconds: Math.max(0, deployment.minReadySeconds),
       selector: deployment.selector,
     },
@@ -90,25 +83,6 @@ export function deploymentNameOf(protector: PodProtector): string | undefined {
   return [owner?.name, labels[sourceLabels.name], derived].find(
     (candidate) => candidate !== undefined && isGeneratedFor(protector, candidate),
   );
-}
-
-export function minAvailableOf(deployment: DeploymentFacts): number {
-  const replicas = Math.max(0, deployment.replicas ?? 1);
-  if (deployment.strategy === "Recreate") return 0;
-  const unavailable = resolve(deployment.maxUnavailable ?? defaultShare, replicas, Math.floor);
-  const surge = resolve(deployment.maxSurge ?? defaultShare, replicas, Math.ceil);
-  return Math.max(0, replicas - (unavailable === 0 && surge === 0 ? 1 : unavailable));
-}
-
-/**
- * A value that is neither a number nor a percentage counts as 0: the API server does not accept it, and 0 protects
- * most.
- */
-function resolve(value: IntOrPercent, replicas: number, round: (value: number) => number): number {
-  if (typeof value === "number") return Math.max(0, value);
-  const percent = /^(\d{1,9})%$/.exec(value)?.[1];
-  // Multiplied before divided: 0.29 * 100 is 28.999999999999996.
-  return percent === undefined ? 0 : round((Number(percent) * replicas) / 100);
 }
 
 /** The text if it fits, else a stable and unique shortening: its beginning and a hash of the whole. */

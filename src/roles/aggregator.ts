@@ -9,7 +9,8 @@ import { type KubeClient } from "../kube/kube-client.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { createInformer, listBarrier } from "../kube/watch/index.ts";
 import { pods } from "../kube/resources.ts";
-import { compileSelector, formatSelector } from "../label-index/index.ts";
+import { type Config } from "../config/config.ts";
+import { compileSelector, formatSelector, matches } from "../label-index/index.ts";
 import { type Component } from "../lifecycle/component.ts";
 import { type Logger } from "../util/logger.ts";
 import { UpdateTrigger } from "../update-trigger/update-trigger.ts";
@@ -34,6 +35,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   const aggregatorMetrics = createAggregatorMetrics(metrics);
   const decode = createPodDecoder(config.syncTimeAlgorithm, syncTime, aggregatorMetrics);
   const podInformer = createPodInformer(runtime, worker, namespace, decode, logger);
+  warnOfUnseenTouches(runtime.config, logger);
   const trigger =
     runtime.config.updateTrigger.runBy === "aggregator"
       ? new UpdateTrigger(runtime.config.updateTrigger, {
@@ -102,6 +104,18 @@ function chooseSyncTime(algorithm: SyncTimeAlgorithm, logger: Logger): SyncTime 
     });
   }
   return createSyncTime(algorithm);
+}
+
+/** Touches of a pod that the cell's watch does not show move nothing. */
+function warnOfUnseenTouches({ aggregator, updateTrigger }: Config, logger: Logger): void {
+  const cell = compileSelector(aggregator.podLabelSelector);
+  const { labels } = updateTrigger.dummyPod;
+  if (updateTrigger.runBy !== "aggregator" || !cell.ok || matches(cell.selector, labels)) return;
+  logger.warn(
+    "--aggregator-pod-label-selector does not select the update-trigger pod, so touches do not move this cell's " +
+      "watch. Set --update-trigger-dummy-pod-labels, and a --update-trigger-dummy-pod-name of its own for each cell",
+    { selector: formatSelector(cell.selector), labels },
+  );
 }
 
 function createPodInformer(

@@ -3,6 +3,7 @@ import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
 import { CellController, createCellMetrics, createGeneratorMetrics, Generator } from "../generator/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
+import { patchOrUpdate } from "../kube/patch-or-update.ts";
 import { createInformer } from "../kube/watch/index.ts";
 import { deployments } from "../kube/resources.ts";
 import { type Component } from "../lifecycle/component.ts";
@@ -15,7 +16,8 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const { clock, rng, metrics, health } = runtime;
   const config = runtime.config.generator;
   const logger = runtime.logger.with({ role: "generator" });
-  const core = await runtime.clients.core();
+  // Upstream's account may update, but not patch.
+  const core = patchOrUpdate(await runtime.clients.core(), { logger, metrics });
 
   const protectors = createProtectorInformer(runtime, core, logger);
   const sources = createInformer<DeploymentRecord>({

@@ -3,7 +3,8 @@
  * (docs/aggregator.md#update-trigger). Each touch is a pod event. So barriers are passed, and PodProtectors that wait
  * for the next event are aggregated, within the update frequency.
  *
- * A pod that was deleted is created again.
+ * A pod that was deleted is created again. Several processes may touch the same pod: a touch depends on nothing that
+ * another one wrote.
  */
 import { formatMicroTime } from "../api/micro-time.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
@@ -28,6 +29,11 @@ export interface UpdateTriggerDependencies {
 
 /** Least time between two requested touches: many barriers must not become as many writes. */
 const touchSpacingMs = 200;
+/**
+ * Least time between two touches while the API server forbids them. The right may be granted at any time; until then a
+ * refusal every second would only fill its audit log.
+ */
+const forbiddenSpacingMs = 60_000;
 /** Least time between two warnings about failures in a row: touches may come every second, and all fail alike. */
 const warningSpacingMs = 60_000;
 
@@ -41,6 +47,8 @@ export class UpdateTrigger {
   #lastTouchedMs: MonotonicMs = longAgo;
   /** Since the last success. */
   #lastWarnedMs: MonotonicMs = longAgo;
+  /** The last touch was answered with 403. */
+  #isForbidden = false;
 
   constructor(config: UpdateTriggerSettings, deps: UpdateTriggerDependencies) {
     this.#config = config;
@@ -52,15 +60,19 @@ export class UpdateTrigger {
     );
   }
 
-  /** Requests a touch as soon as the spacing allows, instead of at the next period. Does nothing while not running. */
+  /**
+   * Requests a touch as soon as the spacing allows, instead of at the next period. Does nothing while not running, or
+   * while touches are forbidden.
+   */
   touch(): void {
+    if (this.#isForbidden) return;
     if (this.#wake === undefined) this.#isWanted = true;
     else this.#wake();
   }
 
   /**
    * Touches at once and then every `updateFrequencyMs`, until the signal aborts. Errors are counted, logged and
-   * retried.
+   * retried; without the right to touch, once a minute.
    */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -77,9 +89,24 @@ export class UpdateTrigger {
       if (await this.#update(signal)) this.#deps.onTouched?.(sentAtMs);
       else await this.#create(signal);
       this.#lastWarnedMs = longAgo;
+      this.#isForbidden = false;
     } catch (error) {
-      if (!signal.aborted) this.#warn(error);
+      if (signal.aborted) return;
+      if (isKubeError(error, "forbidden")) this.#forbidden(error);
+      else this.#warn(error);
     }
+  }
+
+  /** Said once: upstream's rights lack this one, and everything goes on as upstream does without the trigger. */
+  #forbidden(err: unknown): void {
+    if (this.#isForbidden) return;
+    this.#isForbidden = true;
+    this.#deps.logger.warn(
+      "May not touch the update-trigger pod, going on without. In a quiet cell, settling admissions and counting " +
+        "after an edit may take a minute, and deletions are refused meanwhile. Grant create and patch on this pod, " +
+        "or set --update-trigger-enable=false",
+      { pod: this.#key, err },
+    );
   }
 
   #warn(err: unknown): void {
@@ -169,8 +196,10 @@ export class UpdateTrigger {
       const wakeIn = (delayMs: number): void => {
         timer = clock.setTimer(Math.max(0, delayMs), done);
       };
-      const dueMs = later(clock.monotonicMs(), this.#config.updateFrequencyMs);
-      wakeIn(this.#config.updateFrequencyMs);
+      const { updateFrequencyMs } = this.#config;
+      const periodMs = this.#isForbidden ? Math.max(updateFrequencyMs, forbiddenSpacingMs) : updateFrequencyMs;
+      const dueMs = later(clock.monotonicMs(), periodMs);
+      wakeIn(periodMs);
       this.#wake = () => {
         this.#wake = undefined;
         timer.cancel();

@@ -286,7 +286,6 @@ function aggregatorArgs(worker: Worker, options: FleetOptions, namespace: string
     `--aggregator-cell-id=${cell}`,
     "--aggregator-leader-elector-namespace=default",
     `--aggregator-leader-elector-name=${aggregatorLease(namespace)}`,
-    "--update-trigger-enable",
     "--update-trigger-dummy-pod-namespace=default",
     ...(options.aggregatorArgs ?? []),
   ];

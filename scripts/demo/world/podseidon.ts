@@ -61,7 +61,7 @@ function commandLines(
         `--worker-kube-master=${url}`,
         `--aggregator-cell-id=${name}`,
         // The last cell has its update-trigger in a process of its own.
-        ...(name === last.name ? [] : ["--update-trigger-enable"]),
+        ...(name === last.name ? ["--update-trigger-enable=false"] : []),
       ],
     ]),
     [`update-trigger-${last.name}`, ["--role=update-trigger", `--worker-kube-master=${last.url}`]],

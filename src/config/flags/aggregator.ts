@@ -3,10 +3,14 @@ import { cellIDRule } from "../../api/cell-id.ts";
 import { cellIDProblem } from "../address.ts";
 import { map } from "../collection-types.ts";
 import { flag, inGroup, prefixed } from "../flag.ts";
-import { labelKeyProblem, labelValueProblem } from "../kubernetes-names.ts";
+import { labelKeyProblem, labelValueProblem, namespaceProblem } from "../kubernetes-names.ts";
 import { bool, choice, durationMs, float, int, labelSelector, text } from "../scalar-types.ts";
-import { electorFlags, namespaceText, objectName, queueFlags } from "./control.ts";
+import { electorFlags, objectName, queueFlags } from "./control.ts";
 
+const optionalNamespace = text("NAMESPACE", {
+  allowed: "a namespace name, or empty",
+  problemOf: (value) => (value === "" ? undefined : namespaceProblem(value)),
+});
 const jitter = float({ min: 0, max: 100 });
 const image = text("IMAGE", {
   allowed: "an image name without spaces",
@@ -83,12 +87,17 @@ export const aggregatorFlags = {
     prefixed("update-trigger-", {
       enable: flag(
         bool(),
-        false,
-        "Run the update-trigger, which touches a dummy pod, inside the aggregator. Implied by the role update-trigger.",
+        true,
+        "Run the update-trigger, which touches a dummy pod, inside the aggregator. Without it a quiet cell may take " +
+          "a minute to settle admissions and to count after an edit. Implied by the role update-trigger.",
       ),
       "update-frequency": flag(durationMs({ min: "positive" }), 1_000, "Time between touches."),
       "dummy-pod-name": flag(objectName, "podseidon-update-trigger", "Name of the dummy pod."),
-      "dummy-pod-namespace": flag(namespaceText, "default", "Namespace of the dummy pod."),
+      "dummy-pod-namespace": flag(
+        optionalNamespace,
+        "",
+        "Namespace of the dummy pod. Empty is --worker-kube-target-namespace, or default when that is empty too.",
+      ),
       "dummy-pod-labels": flag(
         map("KEY=VALUE,...", { keyProblem: labelKeyProblem, valueProblem: labelValueProblem }),
         {},

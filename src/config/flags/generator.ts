@@ -1,6 +1,6 @@
 /** Flags of the generator. */
 import { flag, inGroup, prefixed } from "../flag.ts";
-import { bool, labelSelector } from "../scalar-types.ts";
+import { bool, choice, labelSelector } from "../scalar-types.ts";
 import { electorFlags, queueFlags } from "./control.ts";
 
 export const generatorFlags = inGroup(
@@ -9,6 +9,20 @@ export const generatorFlags = inGroup(
     ...prefixed("generator-", {
       ...queueFlags,
       ...prefixed("leader-elector-", electorFlags("podseidon-generator", "core")),
+      "percent-rounding": flag(
+        choice("RULE", ["at-least-one", "up", "down"]),
+        "at-least-one",
+        "How a maxUnavailable percentage above zero becomes the number of pods that may go: at-least-one rounds " +
+          "down, but never to 0; up rounds as PodDisruptionBudgets and upstream do; down rounds as Deployments do, " +
+          "so that the default 25% lets no pod of one to three replicas go, and no drain of their node ends.",
+      ),
+      "single-replica": flag(
+        choice("POLICY", ["drainable", "protected"]),
+        "drainable",
+        "Deployments with one replica whose maxUnavailable is a percentage: drainable leaves it to the rounding, " +
+          "which by default gives a floor of 0, so one replica is not protected unless you say protected. " +
+          "Then no drain can take it.",
+      ),
     }),
     ...prefixed("deployment-plugin-", {
       "protection-selector": flag(labelSelector(), {}, "Deployments to protect; empty selects all."),

@@ -3,6 +3,13 @@ import { type Mutation } from "../mutations/mutation.ts";
 
 export const rules: readonly Mutation[] = [
   {
+    name: "quiet-cells-are-not-touched",
+    why: "the update-trigger runs inside the aggregator by default",
+    file: "config/flags/aggregator.ts",
+    find: `        true,\n        "Run the update-trigger`,
+    replace: `        false,\n        "Run the update-trigger`,
+  },
+  {
     name: "young-pods-are-not-recorded",
     why: "a deletion that needs no quota because its pod is young is recorded with weight 1",
     file: "accounting/reserve/disruption.ts",

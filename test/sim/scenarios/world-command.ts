@@ -5,6 +5,7 @@
  *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator] [no-protector] [crd=upstream]
  *
  * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
+ * "update-trigger" leaves that flag at its default; without the word it is off, so that cells are quiet.
  */
 import { type JsonObject, upstreamPodProtectorCrd } from "../../double/index.ts";
 import { namespace } from "../world.ts";
@@ -67,15 +68,15 @@ function isCounted({ world, pods }: Stage): boolean {
 /** Creates a PodProtector, or edits the settings that are named. */
 export async function setProtector(stage: Stage, args: Arguments, name: string): Promise<void> {
   const { world } = stage;
-  const { minReadySeconds } = world.plan;
   const { engine } = world.core.server;
   const selector = args.label("selector");
   const counting = args.label("counting");
   const min = args.setting("min");
   const isNew = engine.find(world.protectors, namespace, name) === undefined;
+  const minReady = args.setting("minready") ?? (isNew ? String(world.plan.minReadySeconds) : undefined);
   const spec: JsonObject = {
     ...(min !== undefined && { minAvailable: Number(min) }),
-    minReadySeconds,
+    ...(minReady !== undefined && { minReadySeconds: Number(minReady) }),
     ...(selector !== undefined && { selector: { matchLabels: { app: null, ...selector } } }),
     ...(counting !== undefined && { aggregationSelector: { matchLabels: counting } }),
   };

@@ -119,8 +119,12 @@ export class Rig {
 
   /** Edits the selector, as a person does. */
   async select(name: string, selector: PodProtectorSpec["selector"]): Promise<void> {
+    await this.editSpec(name, { selector });
+  }
+
+  async editSpec(name: string, edit: Partial<PodProtectorSpec>): Promise<void> {
     const { spec, ...rest } = this.protector(name);
-    const body = JSON.parse(JSON.stringify({ ...rest, spec: { ...spec, selector } })) as unknown;
+    const body = JSON.parse(JSON.stringify({ ...rest, spec: { ...spec, ...edit } })) as unknown;
     await this.coreEngine.update(this.protectorType, "default", name, body);
   }
 

@@ -85,7 +85,7 @@ const impossible: readonly [string, RegExp][] = [
     /--worker-kube-impersonate-groups requires --worker-kube-impersonate-username/,
   ],
   [
-    "--role=aggregator --update-trigger-enable --worker-kube-target-namespace=a",
+    "--role=aggregator --worker-kube-target-namespace=a --update-trigger-dummy-pod-namespace=default",
     /dummy-pod-namespace \(default\) must equal --worker-kube-target-namespace \(a\)/,
   ],
 ];
@@ -108,7 +108,9 @@ test("the same values are accepted where nothing conflicts", () => {
       "--webhook-https-key-file=k --webhook-client-ca-file=ca --webhook-client-allowed-names=a,b",
     "--role=webhook --webhook-drain-delay=45s",
     "--role=aggregator --aggregator-rate-jitter-low=1 --aggregator-settle-window=10s",
-    "--role=aggregator --update-trigger-enable --worker-kube-target-namespace=a --update-trigger-dummy-pod-namespace=a",
+    "--role=aggregator --worker-kube-target-namespace=a --update-trigger-dummy-pod-namespace=a",
+    "--role=aggregator --worker-kube-target-namespace=a --update-trigger-dummy-pod-namespace=b " +
+      "--update-trigger-enable=false",
     "--role=generator,webhook --core-kube-impersonate-uid=1 --core-kube-impersonate-username=u",
   ];
   for (const argv of possible) loadGood(argv.split(" "));

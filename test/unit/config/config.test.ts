@@ -118,6 +118,14 @@ test("the webhook refuses while the core is unavailable, unless last-known is se
   });
 });
 
+test("the dummy pod is where the aggregator watches, unless it is told another namespace", () => {
+  const namespaceOf = (...argv: string[]) => loadGood(["--role=aggregator", ...argv]).updateTrigger.dummyPod.namespace;
+  assert.equal(namespaceOf(), "default");
+  assert.equal(namespaceOf("--worker-kube-target-namespace=a"), "a");
+  assert.equal(namespaceOf("--update-trigger-dummy-pod-namespace=b"), "b");
+  assert.equal(namespaceOf("--worker-kube-target-namespace=a", "--update-trigger-dummy-pod-namespace=a"), "a");
+});
+
 test("one process runs at most one update-trigger", () => {
   const runBy = (roles: readonly Role[], isEnabled: boolean) => updateTriggerRunBy(new Set(roles), isEnabled);
   assert.equal(runBy(["update-trigger"], false), "update-trigger");

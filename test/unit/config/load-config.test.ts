@@ -91,7 +91,7 @@ const badInputs: readonly BadInput[] = [
   },
   { argv: "--role=aggregator --aggregator-cell-id=a/b", says: ["--aggregator-cell-id", '"a/b"'] },
   {
-    argv: "--role=aggregator --update-trigger-dummy-pod-namespace=",
+    argv: "--role=aggregator --update-trigger-dummy-pod-namespace=A",
     says: ["--update-trigger-dummy-pod-namespace", "namespace name"],
   },
   {

@@ -80,7 +80,7 @@ test("defaults are upstream's, except for those that docs/compatibility.md#chang
   const changed = [
     "aggregator-informer-synctime-algorithm",
     "default-admission-history-config-aggregation-rate",
-    "update-trigger-dummy-pod-namespace",
+    "update-trigger-enable",
     // klog shows a line that is not set as ":0", and does not read it.
     "klog-log-backtrace-at",
   ];

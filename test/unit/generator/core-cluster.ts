@@ -24,6 +24,8 @@ export type Core = Awaited<ReturnType<typeof createCore>>;
 export type GeneratorProcess = ReturnType<Core["startGenerator"]>;
 
 const config: GeneratorSettings = {
+  percentRounding: "at-least-one",
+  singleReplica: "drainable",
   deploymentPlugin: { protectionSelector: {}, protectNonZero: false },
   queue: { concurrency: 2, backoffBaseMs: 100, backoffMaxMs: 60_000, backoffConflictMs: 10 },
 };

@@ -6,7 +6,6 @@ import { type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import {
   deploymentNameOf,
   isGeneratedFor,
-  minAvailableOf,
   planForDeployment,
   protectorNameOf,
   protectorTypeMeta,
@@ -25,79 +24,10 @@ const facts = (changes: Partial<DeploymentFacts>): DeploymentFacts => ({
   maxSurge: undefined,
   ...changes,
 });
-
-test("minAvailable leaves out 25% by default, rounded down as Kubernetes does", () => {
-  const expected: Readonly<Record<number, number>> = {
-    0: 0,
-    1: 1,
-    2: 2,
-    3: 3,
-    4: 3,
-    5: 4,
-    7: 6,
-    8: 6,
-    10: 8,
-    100: 75,
-  };
-  for (const [replicas, floor] of Object.entries(expected)) {
-    assert.equal(minAvailableOf(facts({ replicas: Number(replicas) })), floor, `${replicas} replicas`);
-  }
-});
-
-test("minAvailable follows the numbers and percentages of the Deployment", () => {
-  assert.equal(minAvailableOf(facts({ maxUnavailable: 3 })), 7);
-  assert.equal(minAvailableOf(facts({ maxUnavailable: "30%" })), 7);
-  assert.equal(minAvailableOf(facts({ maxUnavailable: "100%" })), 0);
-  assert.equal(minAvailableOf(facts({ maxUnavailable: "29%", replicas: 100 })), 71);
-  assert.equal(minAvailableOf(facts({ maxUnavailable: 20 })), 0);
-});
-
-test("one pod may be unavailable when maxUnavailable and maxSurge both come to 0", () => {
-  assert.equal(minAvailableOf(facts({ maxUnavailable: 0, maxSurge: 0 })), 9);
-  assert.equal(minAvailableOf(facts({ maxUnavailable: "1%", maxSurge: 0 })), 9);
-  assert.equal(minAvailableOf(facts({ maxUnavailable: 0, maxSurge: "1%" })), 10);
-});
-
-test("minAvailable is rounded as by Kubernetes' ResolveFenceposts, for all small Deployments", () => {
-  for (let replicas = 0; replicas <= 40; replicas++) {
-    for (let unavailable = 0; unavailable <= 100; unavailable++) {
-      for (const surge of [0, 1, 25, 100]) {
-        // In integers, without any fraction to round.
-        const down = (unavailable * replicas - ((unavailable * replicas) % 100)) / 100;
-        const surges = surge * replicas > 0;
-        const expected = Math.max(0, replicas - (down === 0 && !surges ? 1 : down));
-        const given = facts({ replicas, maxUnavailable: `${unavailable}%`, maxSurge: `${surge}%` });
-        assert.equal(minAvailableOf(given), expected, `${replicas}, ${unavailable} %, ${surge} %`);
-      }
-    }
-  }
-});
-
-test("without surge at least one pod may be unavailable, even the only one", () => {
-  for (const [replicas, floor] of [
-    [0, 0],
-    [1, 0],
-    [3, 2],
-    [4, 3],
-    [7, 6],
-    [8, 6],
-  ] as const)
-    assert.equal(minAvailableOf(facts({ replicas, maxUnavailable: "25%", maxSurge: 0 })), floor);
-});
-
-test("minAvailable is that of one replica by default, and 0 for the strategy Recreate", () => {
-  assert.equal(minAvailableOf(facts({ replicas: undefined })), 1);
-  assert.equal(minAvailableOf(facts({ strategy: "Recreate" })), 0);
-  assert.equal(minAvailableOf(facts({ replicas: -5 })), 0);
-});
-
-test("minAvailable is all replicas if maxUnavailable is invalid", () => {
-  for (const maxUnavailable of ["", "abc", "25", "-1%", "2.5%"])
-    assert.equal(minAvailableOf(facts({ maxUnavailable })), 10);
-});
+const rule = { percentRounding: "at-least-one", singleReplica: "drainable" } as const;
 
 test("the PodProtector is named after its Deployment and leads back to it", () => {
-  const wanted = planForDeployment(facts({ minReadySeconds: -1 }));
+  const wanted = planForDeployment(facts({ minReadySeconds: -1 }), rule);
   assert.partialDeepStrictEqual(wanted, {
     name: "deployment-web",
     namespace: "default",
@@ -133,7 +63,7 @@ function protector(metadata: Partial<PodProtector["metadata"]>): PodProtector {
 
 test("a protector is generated for a Deployment when it has the derived name and the labels or the finalizer", () => {
   const labels = sourceLabelsOf("web");
-  const owner = planForDeployment(facts({})).ownerReference;
+  const owner = planForDeployment(facts({}), rule).ownerReference;
   const edited = { ...labels, "podseidon.kubewharf.io/source-name": "else" };
   const cases: readonly (readonly [metadata: Partial<PodProtector["metadata"]>, expected: string | undefined])[] = [
     [{ labels, finalizers: [finalizer], ownerReferences: [owner] }, "web"],
@@ -154,7 +84,7 @@ test("a protector is generated for a Deployment when it has the derived name and
 
 test("the owner reference leads to the source where name and label were shortened, and nothing else does", () => {
   const name = "w".repeat(253);
-  const { ownerReference, labels, ...plan } = planForDeployment(facts({ name }));
+  const { ownerReference, labels, ...plan } = planForDeployment(facts({ name }), rule);
   const owned = protector({ name: plan.name, labels, finalizers: [finalizer], ownerReferences: [ownerReference] });
   assert.equal(deploymentNameOf(owned), name);
   const orphaned = protector({ ...owned.metadata, ownerReferences: [] });

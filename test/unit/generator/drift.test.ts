@@ -83,7 +83,7 @@ test("replicas, minReadySeconds and the strategy of the Deployment reach the pro
     );
   };
   await expect({ replicas: 20 }, 15, 0);
-  await expect({ replicas: 1, minReadySeconds: 30 }, 1, 30);
+  await expect({ replicas: 1, minReadySeconds: 30 }, 0, 30);
   await expect({ replicas: 20, strategy: { rollingUpdate: { maxUnavailable: 7 } } }, 13, 30);
   await expect({ strategy: { type: "Recreate", rollingUpdate: null }, minReadySeconds: 0 }, 0, 0);
   await generator.stop();

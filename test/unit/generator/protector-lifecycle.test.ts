@@ -14,6 +14,7 @@ import { createCore, hasFinalizer, isInForce, labelsFor } from "./core-cluster.t
 import { EngineClient } from "../../support/engine-client.ts";
 
 const { signal } = new AbortController();
+const rule = { percentRounding: "at-least-one", singleReplica: "drainable" } as const;
 const touched = { metadata: { annotations: { touched: "yes" } } };
 const sourcePath = "/apis/apps/v1/namespaces/default/deployments/web";
 const protectorPath = "/apis/podseidon.kubewharf.io/v1alpha1/namespaces/default/podprotectors/deployment-web";
@@ -38,7 +39,7 @@ async function bench(finalizers: readonly string[] = []) {
     assert.ok(stored !== undefined);
     return stored;
   };
-  const wanted = async () => planForDeployment((await readSource()).facts);
+  const wanted = async () => planForDeployment((await readSource()).facts, rule);
   return {
     core,
     client,

@@ -114,7 +114,7 @@ async function runHistory(seed: number): Promise<void> {
     assert.equal(isInForce(protector) && hasFinalizer(protector), isSelected, `seed ${seed}: protector`);
     if (isSelected) {
       assert.equal(protector?.metadata.ownerReferences?.[0]?.uid, deployment.metadata.uid, `seed ${seed}: owner`);
-      assert.equal(protector?.spec?.["minAvailable"], { 1: 1, 4: 3, 10: 8, 40: 30 }[replicas], `seed ${seed}`);
+      assert.equal(protector?.spec?.["minAvailable"], { 1: 0, 4: 3, 10: 8, 40: 30 }[replicas], `seed ${seed}`);
     }
   }
   assert.ok(protector === undefined || isInForce(protector), `seed ${seed}: no released protector is left`);

@@ -7,6 +7,7 @@ import { cellID, withRig } from "../aggregator/rig.ts";
 import { createEngineRuntime, startAll, stopAll } from "./engine-runtime.ts";
 
 const argv = ["--role=aggregator", `--aggregator-cell-id=${cellID}`];
+const quiet = "--update-trigger-enable=false";
 const isReady = { isVerbose: false, excluded: [] } as const;
 const lease = /leases/;
 
@@ -14,7 +15,7 @@ test("takes the Lease in the worker cluster, counts its cell's pods into the cor
   withRig(async (rig) => {
     await rig.protect("web");
     await rig.pod("a");
-    const runtime = createEngineRuntime(rig, argv);
+    const runtime = createEngineRuntime(rig, [...argv, quiet]);
     const components = await createAggregator(runtime);
     assert.equal(runtime.health.answerAll(isReady).status, 500);
     assert.deepEqual([...runtime.core.log, ...runtime.worker.log], [], "nothing before the start");
@@ -80,11 +81,11 @@ test("the first list of pods is made after the PodProtectors are known", () =>
     await stopAll(rig, components);
   }));
 
-test("runs the update-trigger under its own Lease when the flag says so", () =>
+test("runs the update-trigger under its own Lease unless the flag switches it off", () =>
   withRig(async (rig) => {
     for (const [flags, touched] of [
-      [[], false],
-      [["--update-trigger-enable"], true],
+      [[quiet], false],
+      [[], true],
     ] as const) {
       const runtime = createEngineRuntime(rig, [...argv, ...flags]);
       const components = await createAggregator(runtime);
@@ -92,6 +93,65 @@ test("runs the update-trigger under its own Lease when the flag says so", () =>
       await rig.clock.advance(3000);
       assert.equal(runtime.worker.count(/^PATCH .*podseidon-update-trigger$/) > 0, touched);
       await stopAll(rig, components);
+    }
+  }));
+
+for (const [what, edit] of [
+  ["minReadySeconds", { minReadySeconds: 1 }],
+  ["aggregationSelector", { aggregationSelector: { matchLabels: { app: "web", tier: "front" } } }],
+] as const) {
+  test(`with default flags an edit of ${what} in a quiet cell is counted within 3 s`, () =>
+    withRig(async (rig) => {
+      await rig.protect("web");
+      await rig.pod("a", { labels: { app: "web", tier: "front" } });
+      const components = await createAggregator(createEngineRuntime(rig, argv));
+      await startAll(components);
+      await rig.clock.advance(60_000);
+      const before = rig.cell("web")?.aggregation;
+      await rig.editSpec("web", edit);
+      await rig.clock.advance(3000);
+      const after = rig.cell("web")?.aggregation;
+      assert.equal(after?.availableReplicas, 1);
+      assert.notEqual(after.countedSpec, before?.countedSpec);
+      await stopAll(rig, components);
+    }));
+}
+
+test("without the right to touch a pod it goes on as without the update-trigger, and says so once", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    const runtime = createEngineRuntime(rig, argv);
+    runtime.worker.onRequest = ({ method, path }) =>
+      (method === "PATCH" || method === "POST") && path.includes("/pods")
+        ? new KubeError("forbidden", "upstream's rights")
+        : undefined;
+    const warned: string[] = [];
+    const logger: Logger = { ...silentLogger, warn: (message) => void warned.push(message), with: () => logger };
+    const components = await createAggregator({ ...runtime, logger });
+    await startAll(components);
+    await rig.clock.advance(3000);
+    assert.equal(rig.available("web"), 1);
+    await rig.pod("b");
+    await rig.clock.advance(100_000);
+    assert.equal(rig.available("web"), 2);
+    assert.equal(runtime.metrics.value("aggregator_update_trigger_spin", { event: "update", error: "forbidden" }), 2);
+    assert.equal(warned.filter((message) => /May not touch/.test(message)).length, 1);
+    await stopAll(rig, components);
+  }));
+
+test("warns when its own selector of pods hides the update-trigger's pod", () =>
+  withRig(async (rig) => {
+    for (const [flags, expected] of [
+      [[], 1],
+      [["--update-trigger-dummy-pod-labels=cell=one"], 0],
+      [[quiet], 0],
+    ] as const) {
+      const warned: string[] = [];
+      const logger: Logger = { ...silentLogger, warn: (message) => void warned.push(message), with: () => logger };
+      const runtime = createEngineRuntime(rig, [...argv, "--aggregator-pod-label-selector=cell=one", ...flags]);
+      await createAggregator({ ...runtime, logger });
+      assert.equal(warned.filter((message) => /does not select the update-trigger pod/.test(message)).length, expected);
     }
   }));
 
@@ -151,7 +211,7 @@ test("requests JSON when it has to read an annotation of pods, and counts pods t
       [[`${algorithmFlag}=managed-fields`], true, 0],
       [[`${algorithmFlag}=annotation`, `${algorithmFlag}.annotation-key=a`], false, 1],
     ] as const) {
-      const runtime = createEngineRuntime(rig, [...argv, ...flags]);
+      const runtime = createEngineRuntime(rig, [...argv, quiet, ...flags]);
       const wishes = new Set<boolean | undefined>();
       runtime.worker.onRequest = ({ preferProtobuf, query }) => {
         if (query?.["watch"] === true) wishes.add(preferProtobuf);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createUpdateTrigger } from "../../../src/roles/update-trigger.ts";
-import { withRig } from "../aggregator/rig.ts";
+import { createAggregator } from "../../../src/roles/aggregator.ts";
+import { cellID, withRig } from "../aggregator/rig.ts";
 import { builtInResources as types } from "../../double/engine/resources.ts";
 import { createEngineRuntime, startAll, stopAll } from "./engine-runtime.ts";
 
@@ -44,5 +45,25 @@ test("the flags decide about the pod", () =>
     });
     assert.equal(spec?.["schedulerName"], "nobody");
     assert.match(JSON.stringify(spec?.["containers"]), /"image":"pause"/);
+    await stopAll(rig, components);
+  }));
+
+test("beside an aggregator that touches too, both go on touching one pod without an error", () =>
+  withRig(async (rig) => {
+    const alone = createEngineRuntime(rig, ["--role=update-trigger"], 1);
+    const inside = createEngineRuntime(rig, ["--role=aggregator", `--aggregator-cell-id=${cellID}`], 2);
+    await rig.protect("web");
+    await rig.pod("a");
+    const components = [...(await createUpdateTrigger(alone)), ...(await createAggregator(inside))];
+    await startAll(components);
+    await rig.clock.advance(10_000);
+    for (const { metrics } of [alone, inside]) {
+      assert.ok(metrics.value("aggregator_update_trigger_spin", { event: "update", error: "nil" }) >= 5);
+      for (const event of ["update", "create"]) {
+        const spins = (error: string) => metrics.value("aggregator_update_trigger_spin", { event, error });
+        assert.equal(spins("conflict") + spins("alreadyExists") + spins("notFound"), 0);
+      }
+    }
+    assert.equal(rig.available("web"), 1);
     await stopAll(rig, components);
   }));

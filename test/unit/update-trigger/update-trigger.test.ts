@@ -103,11 +103,11 @@ test("a pod that somebody else creates first is no error", async () => {
 test("a failure is counted, logged and retried in the next period", async () => {
   const { clock, client, life, running, spins, warnings } = bench();
   client.onRequest = () => {
-    throw new KubeError("forbidden", "no");
+    throw new KubeError("timeout", "no");
   };
   const done = running();
   await clock.advance(10_000);
-  assert.equal(spins("update", "forbidden"), 2);
+  assert.equal(spins("update", "timeout"), 2);
   assert.equal(warnings.length, 1);
   assert.equal(warnings[0]?.["pod"], "default/dummy");
   life.abort();
@@ -118,12 +118,12 @@ test("failures in a row are logged once a minute, and the first after a success 
   const { clock, client, life, running, spins, warnings } = bench({ updateFrequencyMs: 1000 });
   let isBroken = true;
   client.onRequest = () => {
-    if (isBroken) throw new KubeError("forbidden", "no");
+    if (isBroken) throw new KubeError("timeout", "no");
     return {};
   };
   const done = running();
   await clock.advance(150_500);
-  assert.equal(spins("update", "forbidden"), 151);
+  assert.equal(spins("update", "timeout"), 151);
   assert.equal(warnings.length, 3);
   isBroken = false;
   await clock.advance(1000);
@@ -133,6 +133,34 @@ test("failures in a row are logged once a minute, and the first after a success 
   life.abort();
   await done;
 });
+
+for (const [method, event] of [
+  ["PATCH", "update"],
+  ["POST", "create"],
+] as const) {
+  test(`without the right to ${event} the pod, that is said once, and tried again once a minute`, async () => {
+    const { clock, client, trigger, life, sentAtMs, running, spins, warnings } = bench({ updateFrequencyMs: 1000 });
+    let isAllowed = false;
+    client.onRequest = (request) => {
+      if (!isAllowed && request.method === method) throw new KubeError("forbidden", "no");
+      if (!isAllowed) throw new KubeError("notFound", "no");
+      sentAtMs.push(clock.monotonicMs());
+      return {};
+    };
+    const done = running();
+    for (let second = 0; second < 150; second++) {
+      await clock.advance(1000);
+      trigger.touch();
+    }
+    assert.equal(spins(event, "forbidden"), 3);
+    assert.equal(warnings.length, 1);
+    isAllowed = true;
+    await clock.advance(32_000);
+    assert.deepEqual(sentAtMs, [180_000, 181_000, 182_000], "granted: every second again");
+    life.abort();
+    await done;
+  });
+}
 
 test("a touch that is asked for comes at once, but not within 200 ms of another", async () => {
   const { clock, trigger, life, sentAtMs, running } = bench();

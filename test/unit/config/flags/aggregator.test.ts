@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { aggregatorFlags } from "../../../../src/config/flags/aggregator.ts";
 import { defaults } from "./defaults.ts";
 
-test("the aggregator's defaults are upstream's, except for observed settlement and a usable namespace", () => {
+test("the aggregator's defaults are upstream's, but it settles by observing and runs the update-trigger", () => {
   const found = defaults(aggregatorFlags);
   const expected = {
     "aggregator-cell-id": "default",
@@ -16,10 +16,10 @@ test("the aggregator's defaults are upstream's, except for observed settlement a
     "aggregator-settlement-fence-delay": 10_000,
     "aggregator-settle-window": 75_000,
     "aggregator-leader-elector-name": "podseidon-aggregator",
-    "update-trigger-enable": false,
+    "update-trigger-enable": true,
     "update-trigger-update-frequency": 1_000,
     "update-trigger-dummy-pod-name": "podseidon-update-trigger",
-    "update-trigger-dummy-pod-namespace": "default",
+    "update-trigger-dummy-pod-namespace": "",
     "update-trigger-dummy-pod-labels": {},
     "update-trigger-dummy-pod-annotations": {},
     "update-trigger-dummy-pod-image": ":",
