@@ -24,6 +24,7 @@ export interface StageOptions {
     | "aggregatorsPerCell"
     | "offersWatchList"
     | "updateTrigger"
+    | "hasGenerator"
     | "compactThreshold"
   >;
 }
@@ -78,7 +79,6 @@ export class Stage {
       ...plan,
       podsPerCell: 0,
       minAvailable: 0,
-      hasGenerator: false,
       hasSecondProtector: false,
       hasRichSelectors: false,
       evictedPods: "map",
