@@ -6,6 +6,7 @@ import { type Backup } from "../../double/engine/store.ts";
 import { type RestRequest } from "../../double/rest/rest.ts";
 import { type SimApiServer } from "../clusters/api-server.ts";
 import { type ServerFault } from "../clusters/conditions.ts";
+import { type AccountingChecker } from "../checkers/accounting.ts";
 import { type Plan } from "../plan.ts";
 import { type SimProcess } from "../processes/process.ts";
 import { namespace, World } from "../world.ts";
@@ -23,6 +24,7 @@ export interface StageOptions {
     | "offersWatchList"
     | "updateTrigger"
     | "compactThreshold"
+    | "hasGenerator"
   >;
 }
 
@@ -76,7 +78,6 @@ export class Stage {
       ...plan,
       podsPerCell: 0,
       minAvailable: 0,
-      hasGenerator: false,
       hasSecondProtector: false,
       hasRichSelectors: false,
       evictedPods: "map",
@@ -119,6 +120,12 @@ export class Stage {
     await kernel.run(kernel.nowMs + patienceMs, () => isDone);
     if (!isDone) throw new Error(kernel.failure?.message ?? "this should take moments, but does not end");
     return await tracked;
+  }
+
+  /** Of the PodProtector that the scenario is about; undefined while it does not exist. */
+  get checker(): AccountingChecker | undefined {
+    const { checkers, plan } = this.world;
+    return checkers.get(plan.hasGenerator ? "deployment-web" : "web");
   }
 
   async advance(ms: number): Promise<void> {
