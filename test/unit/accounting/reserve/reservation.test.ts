@@ -57,6 +57,7 @@ test("a deletion is rejected, not retried, when there are too few pods even with
         criterion: "Available",
         required: 3,
         aggregated: 3,
+        total: 3,
         unconfirmed: 0,
         cells: [{ cellID: "a", aggregated: 3, unconfirmed: 0, isCounted: true }],
       },
