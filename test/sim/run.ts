@@ -26,6 +26,8 @@ const healingMsMax = 30_000 + 30_000 + 2 * settleWindowMs + 60_000;
 const restMs = settleWindowMs + 75_000;
 /** New pods become ready, and are counted. */
 const refillMs = 30_000;
+/** Long enough for a few pods to be replaced. */
+const calmMs = 20_000;
 /**
  * An aggregator that was shown an old list takes the core for restored, and counts again after the settle window and a
  * bookmark (docs/accounting.md#restores).
@@ -93,6 +95,13 @@ async function runPhases(world: World): Promise<number> {
   const chaos = new Chaos(world, { workloads, deleters, owner });
   chaos.begin();
   const endMs = kernel.nowMs + plan.chaosMs;
+  await deleteUntil(world, deleters, endMs);
+  await during(world, chaos.heal());
+  return await healed(world, deleters, workloads);
+}
+
+/** People and controllers delete pods, as often as the plan has it. */
+async function deleteUntil({ kernel, plan }: World, deleters: Deleters, endMs: number): Promise<void> {
   const rng = kernel.rng("pace of deletions");
   const next = (): void => {
     if (kernel.nowMs >= endMs) return;
@@ -101,8 +110,6 @@ async function runPhases(world: World): Promise<number> {
   };
   kernel.schedule(uniform(rng, 0, 1000), next);
   await kernel.run(endMs);
-  await during(world, chaos.heal());
-  return await healed(world, deleters, workloads);
 }
 
 /**
@@ -119,6 +126,7 @@ async function healed(world: World, deleters: Deleters, workloads: ReadonlyMap<s
   await rested(world);
   for (const workload of workloads.values()) await during(world, workload.fill());
   await kernel.run(kernel.nowMs + refillMs);
+  await deleteInCalm(world, deleters);
   await tryOnce(world, deleters);
   return healedMs;
 }
@@ -131,6 +139,14 @@ async function rested(world: World): Promise<void> {
   const left = world.leftovers();
   if (kernel.failure === undefined && left.length > 0)
     kernel.fail(`left behind ${restMs} ms after everything was settled: ${left.join("; ")}`);
+}
+
+/** Everything is well, and deletions go on: none is refused without need (checkers/refusals.ts). */
+async function deleteInCalm(world: World, deleters: Deleters): Promise<void> {
+  const { kernel, calm } = world;
+  calm.restored();
+  await deleteUntil(world, deleters, kernel.nowMs + calmMs);
+  await kernel.run(kernel.nowMs + calmMs / 2, () => deleters.running === 0);
 }
 
 /** With room above every floor, a deletion must go through in a few tries. */

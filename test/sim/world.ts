@@ -5,21 +5,25 @@
 import { assert } from "../../src/util/assert.ts";
 import { readProtector } from "../../src/kube/resources.ts";
 import { type JsonObject, asObject, type KubeObject } from "../double/engine/object.ts";
-import { type ResourceType } from "../double/engine/resources.ts";
+import { builtInResources, type ResourceType } from "../double/engine/resources.ts";
 import { AccountingChecker, type Breach } from "./checkers/accounting.ts";
 import { checkBounds, leftovers } from "./checkers/bounds.ts";
+import { Calm } from "./checkers/calm.ts";
 import { Ledger } from "./checkers/ledger.ts";
+import { RefusalChecker } from "./checkers/refusals.ts";
 import { ReviewChecker } from "./checkers/reviews.ts";
 import { SimApiServer } from "./clusters/api-server.ts";
 import { ServerConditions } from "./clusters/conditions.ts";
 import { type Edit } from "./clusters/deliveries.ts";
+import { policyName, policyOf, webhookConfiguration } from "./clusters/webhook-configurations.ts";
 import { Kernel } from "./kernel/kernel.ts";
 import { type ClockSettings, SimNode } from "./kernel/node.ts";
-import { type WireServers } from "./network/dispatcher.ts";
+import { type WireServer } from "./network/dispatcher.ts";
 import { Network } from "./network/network.ts";
-import { createReviewRoute, type ReviewWeather, webhookName } from "./network/reviews.ts";
+import { createReviewRoute, type ReviewWeather } from "./network/reviews.ts";
 import { type FaultClass, type Plan } from "./plan.ts";
-import { SimProcess } from "./processes/process.ts";
+import { createFleet, type FleetOptions, stampAnnotation } from "./processes/fleet.ts";
+import { type SimProcess } from "./processes/process.ts";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -44,20 +48,13 @@ export interface WorldTotals {
 }
 
 export const namespace = "default";
-/** The API server waits at most that long for the webhook, so that an admission has time for a few conflicts. */
-const webhookTimeoutSeconds = 10;
 export const settleWindowMs = 75_000;
-/** Whose PodProtectors say "yes" there has no aggregator. */
-export const uncountedLabel = "uncounted";
 /** Where people work whose objects are out of order, and whom no checker watches over. */
 export const sideNamespace = "side";
 /** With them floors break, as the documentation says. */
 const inexact: readonly FaultClass[] = ["last-known-quota", "webhook-dry-runs"];
 /** With them there is work in the side namespace that may never end. */
 const sideClasses: readonly FaultClass[] = ["bystanders", "odd-deployments", "hostile-protectors", "go-components"];
-/** What a patched API server writes, for the algorithm "annotation". */
-const stampAnnotation = "example.com/written-at";
-const policyName = "bystanders.example.com";
 
 export interface Cell {
   readonly name: string;
@@ -77,6 +74,8 @@ export class World {
   readonly aggregators: SimProcess[] = [];
   readonly generators: SimProcess[] = [];
   readonly checkers = new Map<string, AccountingChecker>();
+  readonly calm: Calm;
+  readonly refusals: RefusalChecker;
   readonly reviews: ReviewChecker;
   readonly totals: WorldTotals = {
     deletions: 0,
@@ -103,10 +102,25 @@ export class World {
       resetRate: 0,
     });
     this.ledger = new Ledger(this.kernel);
+    this.calm = new Calm(options.plan);
+    this.refusals = new RefusalChecker({
+      kernel: this.kernel,
+      checkers: this.checkers,
+      hasUpdateTrigger: options.plan.updateTrigger,
+      isCalm: () => this.calm.is && this.#isExact,
+    });
     this.reviews = new ReviewChecker(this);
     this.core = this.#createCluster("core", undefined);
     this.cells = this.plan.cells.map((name) => ({ name, ...this.#createCluster(`worker-${name}`, name) }));
-    this.#createProcesses();
+    const fleet = createFleet({
+      plan: this.plan,
+      algorithm: options.algorithm ?? "observed",
+      argv: options.argv ?? [],
+      machine: (name) => this.#machine(name),
+    });
+    this.webhooks.push(...fleet.webhooks);
+    this.aggregators.push(...fleet.aggregators);
+    this.generators.push(...fleet.generators);
   }
 
   /** Everything runs; pods and PodProtectors are not there yet. */
@@ -115,6 +129,7 @@ export class World {
     for (const { name, server } of this.cells) {
       await server.bootstrap();
       this.ledger.follow(name, server);
+      server.engine.onChange(builtInResources.pods, () => this.refusals.changed());
     }
     this.core.server.engine.onChange(this.protectors, ({ type, object }) => {
       this.#protectorsSeen.add(`${object.metadata.namespace}/${object.metadata.name}`);
@@ -122,6 +137,7 @@ export class World {
       // Bystanders are not checked: their objects are out of order on purpose.
       if (object.metadata.namespace !== namespace) return;
       this.#checkerOf(object.metadata.name).committed(type === "DELETED" ? undefined : protectorOf(object));
+      this.refusals.changed();
       this.kernel.note(
         `core protector ${object.metadata.name} ${type} ${object.metadata.resourceVersion} ${summaryOf(object)}`,
       );
@@ -142,6 +158,7 @@ export class World {
 
   /** A fault or an act of somebody, for the totals. */
   count(what: string): void {
+    this.calm.struck(what);
     this.totals.faults.set(what, (this.totals.faults.get(what) ?? 0) + 1);
   }
 
@@ -178,15 +195,21 @@ export class World {
     }
   }
 
+  get #isExact(): boolean {
+    const { algorithm = "observed", plan } = this.options;
+    return algorithm === "observed" && !inexact.some((name) => plan.faults.has(name));
+  }
+
   #checkerOf(name: string): AccountingChecker {
     let checker = this.checkers.get(name);
     if (checker === undefined) {
       checker = new AccountingChecker(name, {
         kernel: this.kernel,
         ledger: this.ledger,
-        isExact:
-          (this.options.algorithm ?? "observed") === "observed" && !inexact.some((name) => this.plan.faults.has(name)),
+        isExact: this.#isExact,
         settleWindowMs,
+        hasUpdateTrigger: this.plan.updateTrigger,
+        maxConcurrentLag: this.plan.maxConcurrentLag,
         criterion: this.plan.criterion,
         // Somebody who changes flags goes up to 20 (chaos.ts).
         compactThreshold: Math.max(this.plan.compactThreshold, this.plan.faults.has("settings") ? 20 : 0),
@@ -240,81 +263,16 @@ export class World {
     return { ...review, response: { uid, allowed, status: { code: code ?? 403, message: "this is not wanted here" } } };
   }
 
-  #createProcesses(): void {
-    const { plan, options } = this;
-    const servers: WireServers = new Map([
-      ["http://core", this.core.server],
-      ...this.cells.map(({ name, server }) => [`http://worker-${name}`, server] as const),
-    ]);
-    const create = (role: SimProcess["options"]["role"], name: string, argv: readonly string[]): SimProcess =>
-      new SimProcess({
-        name,
-        role,
-        argv: ["--core-kube-master=http://core", ...argv, ...(options.argv ?? [])],
-        clock: this.#drawClock(name),
-        kernel: this.kernel,
-        network: this.network,
-        servers,
-      });
-    const history = `--default-admission-history-config-compact-threshold=${plan.compactThreshold}`;
-    const lag = `--default-admission-history-config-max-concurrent-lag=${plan.maxConcurrentLag}`;
-    const generatorFlags = [
-      "--deployment-plugin-protection-selector=unprotected!=yes",
-      "--deployment-plugin-protect-non-zero=true",
-    ];
-    if (plan.hasGenerator)
-      for (const number of [1, 2]) this.generators.push(create("generator", `generator-${number}`, generatorFlags));
-    for (const { name } of this.cells) {
-      for (let number = 1; number <= plan.aggregatorsPerCell; number += 1) {
-        this.aggregators.push(
-          create("aggregator", `aggregator-${name}-${number}`, [
-            `--worker-kube-master=http://worker-${name}`,
-            `--aggregator-cell-id=${name}`,
-            `--aggregator-leader-elector-enable=true`,
-            `--aggregator-informer-synctime-algorithm=${options.algorithm ?? "observed"}`,
-            ...(options.algorithm === "annotation"
-              ? [`--aggregator-informer-synctime-algorithm.annotation-key=${stampAnnotation}`]
-              : []),
-            ...(plan.updateTrigger ? [] : ["--update-trigger-enable=false"]),
-            `--aggregator-podprotector-label-selector=${uncountedLabel}!=yes`,
-            history,
-          ]),
-        );
-      }
-    }
-    const workers = this.#queueFlags();
-    const policy = [
-      ...(plan.faults.has("last-known-quota") ? ["--webhook-core-unavailable-policy=last-known"] : []),
-      `--webhook-core-unavailable-replicas=${plan.webhooks}`,
-    ];
-    for (let number = 1; number <= plan.webhooks; number += 1) {
-      this.webhooks.push(
-        create("webhook", `webhook-${number}`, [
-          ...workers,
-          ...policy,
-          ...(plan.recordsPodNames
-            ? ["--webhook-requires-pod-name=by-cell", "--webhook-requires-pod-name.by-cell-filter=a"]
-            : []),
-          history,
-          lag,
-        ]),
-      );
-    }
-  }
-
-  /** Where the webhook reads the pods of evictions. */
-  #queueFlags(): readonly string[] {
-    const provider = `--webhook-worker-client-provider=${this.plan.evictedPods}`;
-    if (this.plan.evictedPods === "none") return [provider];
-    if (this.plan.evictedPods === "single")
-      return [provider, `--webhook-worker-client-provider.single-kube-master=http://worker-${this.cells[0]?.name}`];
-    const masters = this.cells.map(({ name }) => `${name}=http://worker-${name}`).join(",");
-    const configs = this.cells.map(({ name }) => `${name}=`).join(",");
-    return [
-      provider,
-      `--webhook-worker-client-provider.map-configs=${configs}`,
-      `--webhook-worker-client-provider.map-masters=${masters}`,
-    ];
+  /** Where a process runs, and whom it can reach. */
+  #machine(name: string): ReturnType<FleetOptions["machine"]> {
+    const { kernel, network, core, cells } = this;
+    const workers = cells.map((cell) => [`http://worker-${cell.name}`, cell.server] as const);
+    return {
+      clock: this.#drawClock(name),
+      kernel,
+      network,
+      servers: new Map<string, WireServer>([["http://core", core.server], ...workers]),
+    };
   }
 
   #drawClock(name: string): ClockSettings {
@@ -334,45 +292,4 @@ export function protectorOf(object: KubeObject): NonNullable<AccountingChecker["
 function summaryOf(object: KubeObject): string {
   const summary = asObject(object.status?.["summary"]);
   return `${String(summary["aggregatedAvailableReplicas"])}/${String(summary["estimatedAvailableReplicas"])}`;
-}
-
-/** Somebody's policy for updates of these resources. */
-function policyOf(resources: readonly string[]): JsonObject {
-  const rule = { apiGroups: ["*"], apiVersions: ["*"], scope: "Namespaced", operations: ["UPDATE"], resources };
-  return {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingWebhookConfiguration",
-    metadata: { name: policyName },
-    webhooks: [
-      {
-        name: policyName,
-        clientConfig: { url: `https://${policyName}` },
-        admissionReviewVersions: ["v1"],
-        sideEffects: "None",
-        failurePolicy: "Fail",
-        rules: [rule],
-      },
-    ],
-  };
-}
-
-function webhookConfiguration(cell: string): JsonObject {
-  const pods = { apiGroups: [""], apiVersions: ["v1"], scope: "Namespaced" };
-  return {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingWebhookConfiguration",
-    metadata: { name: "podseidon" },
-    webhooks: [webhookName, "policies.example.com"].map((name) => ({
-      name,
-      clientConfig: { url: `https://webhook/${cell}` },
-      admissionReviewVersions: ["v1"],
-      sideEffects: "NoneOnDryRun",
-      failurePolicy: "Fail",
-      timeoutSeconds: webhookTimeoutSeconds,
-      rules: [
-        { ...pods, operations: ["DELETE"], resources: ["pods"] },
-        { ...pods, operations: ["CREATE"], resources: ["pods/eviction"] },
-      ],
-    })),
-  };
 }

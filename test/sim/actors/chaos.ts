@@ -91,6 +91,7 @@ export class Chaos {
       for (const { server } of [core, ...cells]) server.conditions.pageSizeMax = 1 + Math.floor(this.#rng.next() * 4);
     }
     if (plan.severity("late-cells") > 0) this.#startLastCellLate();
+    this.#world.calm.begin();
     this.#probe();
     for (const [name, period] of Object.entries(periodMs) as [FaultClass, number][]) {
       const severity = plan.severity(name);

@@ -5,7 +5,6 @@
 import { parseTime } from "../../../src/api/micro-time.ts";
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { type CellStatus, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { totalWeight } from "../../../src/accounting/history/bucket.ts";
 import { type HealthCriterion } from "../../../src/accounting/count/health-criterion.ts";
 import { summarize } from "../../../src/accounting/count/summary.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
@@ -16,6 +15,7 @@ import { CountsChecker } from "./counts.ts";
 import { cellOf, entriesOf } from "./history.ts";
 import { checkHistorySize } from "./history-size.ts";
 import { type Ledger } from "./ledger.ts";
+import { Room, weightOf } from "./room.ts";
 import { SettlementChecker } from "./settlement.ts";
 import { Standing } from "./standing.ts";
 
@@ -27,6 +27,9 @@ export interface AccountingOptions {
   readonly settleWindowMs: number;
   /** By which all deletions are judged that are not a bystander's. */
   readonly criterion: HealthCriterion;
+  readonly hasUpdateTrigger: boolean;
+  /** Of the webhooks; 0 = no limit. */
+  readonly maxConcurrentLag: number;
   /** The greatest one that a webhook may have been started with. */
   readonly compactThreshold: number;
   readonly onBreach: (breach: Breach) => void;
@@ -62,7 +65,8 @@ interface Recorded {
 /** Follows one PodProtector from its creation to its deletion. */
 export class AccountingChecker {
   readonly #options: AccountingOptions;
-  readonly #name: string;
+  readonly name: string;
+  readonly room: Room;
   readonly #standing: Standing;
   readonly #settlement: SettlementChecker;
   readonly #counts: CountsChecker;
@@ -76,9 +80,10 @@ export class AccountingChecker {
   #coreRestoredAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(name: string, options: AccountingOptions) {
-    this.#name = name;
+    this.name = name;
     this.#options = options;
     this.#standing = new Standing(name, options.ledger, options.criterion);
+    this.room = new Room(this.#standing, options);
     this.#settlement = new SettlementChecker(name, this.#standing, options);
     this.#counts = new CountsChecker(name, this.#standing, options.ledger);
   }
@@ -141,12 +146,12 @@ export class AccountingChecker {
     if (recorded === undefined || recorded.atMs < arrivedMs) {
       // A restore of the core may have taken the record away before it was answered.
       if (Math.max(this.#standing.editedAtMs, this.#coreRestoredAtMs) < arrivedMs && isExact)
-        kernel.fail(`${this.#name}: ${uid} was admitted without a record`);
+        kernel.fail(`${this.name}: ${uid} was admitted without a record`);
       return;
     }
     const packedSinceMs = this.#packedSinceMs.get(digestOfUID(uid)) ?? kernel.nowMs;
-    if (packedSinceMs < arrivedMs && isExact) kernel.fail(`${this.#name}: ${uid} was admitted again and stays packed`);
-    if (!recorded.isCounted && isExact) kernel.fail(`${this.#name}: ${uid} was admitted by counts of another spec`);
+    if (packedSinceMs < arrivedMs && isExact) kernel.fail(`${this.name}: ${uid} was admitted again and stays packed`);
+    if (!recorded.isCounted && isExact) kernel.fail(`${this.name}: ${uid} was admitted by counts of another spec`);
     this.#checkFloor(uid, recorded);
   }
 
@@ -159,15 +164,15 @@ export class AccountingChecker {
     if (standing >= minAvailable) return;
     const asCounted = this.#standing.count(this.object, nobody, this.#counts.countedBefore(this.object));
     if (ledger.hasRestored() && Math.max(standingAsCounted, asCounted) >= minAvailable) {
-      onRestoreBreach({ protector: this.#name, standing, minAvailable });
-      kernel.note(`FLOOR after a restore ${this.#name} ${standing} of ${minAvailable}`);
+      onRestoreBreach({ protector: this.name, standing, minAvailable });
+      kernel.note(`FLOOR after a restore ${this.name} ${standing} of ${minAvailable}`);
       return;
     }
-    onBreach({ protector: this.#name, standing, minAvailable });
-    kernel.note(`FLOOR ${this.#name} ${standing} of ${minAvailable}`);
+    onBreach({ protector: this.name, standing, minAvailable });
+    kernel.note(`FLOOR ${this.name} ${standing} of ${minAvailable}`);
     if (isExact)
       kernel.fail(
-        `floor broken: ${standing} of ${minAvailable} pods of ${this.#name} are left by the admission of ${uid}`,
+        `floor broken: ${standing} of ${minAvailable} pods of ${this.name} are left by the admission of ${uid}`,
       );
   }
 
@@ -218,11 +223,11 @@ export class AccountingChecker {
     const { maxLatencyMillis: _latency, ...summary } = status.summary;
     const { maxLatencyMillis: _other, ...wanted } = summarize(status.cells);
     if (JSON.stringify(summary, Object.keys(summary).sort()) !== JSON.stringify(wanted, Object.keys(wanted).sort())) {
-      kernel.fail(`${this.#name}: the summary ${JSON.stringify(summary)} is not ${JSON.stringify(wanted)}`);
+      kernel.fail(`${this.name}: the summary ${JSON.stringify(summary)} is not ${JSON.stringify(wanted)}`);
     }
     for (const cell of status.cells) {
       const digests = entriesOf(cell).map(({ digest }) => digest);
-      if (new Set(digests).size < digests.length) kernel.fail(`${this.#name}: a pod has two buckets in ${cell.cellID}`);
+      if (new Set(digests).size < digests.length) kernel.fail(`${this.name}: a pod has two buckets in ${cell.cellID}`);
     }
   }
 
@@ -244,11 +249,11 @@ export class AccountingChecker {
     });
     if (isAdmission && isExact) {
       const { compactThreshold: threshold = this.#options.compactThreshold } = object.spec.admissionHistoryConfig ?? {};
-      checkHistorySize(kernel, { name: this.#name, before: old, cell, threshold });
+      checkHistorySize(kernel, { name: this.name, before: old, cell, threshold });
     }
     // Nobody would settle it.
     if (isAdmission && old?.aggregation === undefined)
-      kernel.fail(`${this.#name}: an admission is recorded in ${cell.cellID}, which nobody has counted`);
+      kernel.fail(`${this.name}: an admission is recorded in ${cell.cellID}, which nobody has counted`);
     let standing: number | undefined;
     let standingAsCounted = 0;
     for (const entry of after.values()) {
@@ -267,7 +272,7 @@ export class AccountingChecker {
       const earlier = known !== undefined && entry.isPacked ? this.#recorded.get(entry.digest) : undefined;
       if (earlier !== undefined && Number(entry.version) < Number(earlier.version ?? Infinity))
         kernel.fail(
-          `${this.#name}: a packed bucket is of version ${entry.version}, but has a pod of ${earlier.version}`,
+          `${this.name}: a packed bucket is of version ${entry.version}, but has a pod of ${earlier.version}`,
         );
       // Counts of another spec say nothing of a pod's age.
       const isCounted = this.#counts.areThere(old?.aggregation);
@@ -295,8 +300,4 @@ export class AccountingChecker {
 
 function openOf(object: PodProtector): ReadonlySet<string> {
   return new Set((object.status?.cells ?? []).flatMap(entriesOf).map(({ digest }) => digest));
-}
-
-function weightOf(object: PodProtector | undefined): number {
-  return (object?.status?.cells ?? []).reduce((sum, cell) => sum + totalWeight(cell.admissionHistory?.buckets), 0);
 }

@@ -11,9 +11,11 @@ import { type Arrival, type ReviewObserver } from "../network/reviews.ts";
 import { type Edit } from "../clusters/deliveries.ts";
 import { type Kernel } from "../kernel/kernel.ts";
 import { type SimNode } from "../kernel/node.ts";
+import { type Plan } from "../plan.ts";
 import { type SimProcess } from "../processes/process.ts";
 import { type AccountingChecker } from "./accounting.ts";
 import { type Ledger } from "./ledger.ts";
+import { type RefusalChecker } from "./refusals.ts";
 import { checkAnswered, checkUnanswered } from "./review-times.ts";
 
 /** A webhook whose clock is that much behind may still call a pod young (docs/accounting.md#what-is-left-open). */
@@ -31,6 +33,8 @@ interface Reviewed {
   /** Whether a replica had been told of an edit in the core by then. */
   knew(replica: string, edit: Edit, atMs: number): boolean;
   readonly totals: { admitted: number; refused: number };
+  readonly refusals: RefusalChecker;
+  readonly plan: Plan;
 }
 
 export class ReviewChecker implements ReviewObserver {
@@ -83,11 +87,15 @@ export class ReviewChecker implements ReviewObserver {
     kernel.note(`${replica} ${operation} ${cell}/${name} ${isAllowed ? "allowed" : `refused${status}`}`);
     if (answer["uid"] !== request["uid"]) kernel.fail(`${replica} answers another review than it was asked`);
     if (isAllowed && request["dryRun"] === true && old !== undefined) this.#checkDryRun(cell, old, arrivedMs);
-    if (!isAllowed || request["dryRun"] === true) {
-      totals.refused += isAllowed ? 0 : 1;
-      return;
-    }
     const pod = operation === "delete" ? ledger.pods.get(old?.uid ?? "") : ledger.present(cell, name);
+    if (!isAllowed) {
+      totals.refused += 1;
+      const present = pod?.cell === cell && pod.goneAt === undefined ? pod.versions.at(-1)?.record : undefined;
+      // Else not every replica can find the pod of an eviction.
+      const canBeFound = operation === "delete" || this.#world.plan.evictedPods === "map";
+      if (present?.isTerminating === false && canBeFound) this.#world.refusals.refused(replica, present, status);
+    }
+    if (!isAllowed || request["dryRun"] === true) return;
     if (pod === undefined || pod.cell !== cell) return;
     const isForced = isForcedReview(request);
     const isKnown = ({ edit }: AccountingChecker): boolean => this.#world.knew(replica, edit, arrivedMs);

@@ -2,6 +2,7 @@
 import { type Mutation } from "./mutation.ts";
 import { mutationsOfAdmission } from "./of-admission.ts";
 import { mutationsOfCounts } from "./of-counts.ts";
+import { mutationsOfDelays } from "./of-delays.ts";
 import { mutationsOfLimits } from "./of-limits.ts";
 import { mutationsOfSettlement } from "./of-settlement.ts";
 
@@ -10,4 +11,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOfSettlement,
   ...mutationsOfCounts,
   ...mutationsOfLimits,
+  ...mutationsOfDelays,
 ];

@@ -6,13 +6,17 @@ import { tryMutation } from "./check.ts";
 import { mutate } from "./mutation.ts";
 
 /**
- * The first needs one seed; a few more, so that a change of what worlds draw does not matter. The other one is caught
- * in its scenario.
+ * The first two need one or two seeds; a few more, so that a change of what worlds draw does not matter. The other one
+ * is caught in its scenario.
  */
 const seedsMax = 5;
 /** Ends a process that hangs; it needs seconds. */
 const limitMs = 600_000;
-const fast = { "wrong-cell": "checker", "barrier-is-as-old-as-its-answer": "scenario" } as const;
+const fast = {
+  "wrong-cell": "checker",
+  "terminating-pod-holds-its-quota": "checker",
+  "barrier-is-as-old-as-its-answer": "scenario",
+} as const;
 
 test("every mutation has a name of its own", () => {
   assert.equal(new Set(mutations.map(({ name }) => name)).size, mutations.length);

@@ -1,0 +1,55 @@
+/**
+ * Whether nothing has gone wrong in a world since it began, or since everything was mended. What people and controllers
+ * do all day is no fault, however much of it there is.
+ */
+import { type FaultClass, type Plan } from "../plan.ts";
+
+/** They harm nobody whose objects are in order. */
+const everydayLife: ReadonlySet<string> = new Set<FaultClass>([
+  "flapping-pods",
+  "relabelled-pods",
+  "edits",
+  "erasures",
+  "disasters",
+  "evictions",
+  "other-refusals",
+  "bystanders",
+  "odd-deployments",
+  "hostile-protectors",
+  "go-components",
+  "forbidden-fences",
+  "core-policies",
+  "odd-reviews",
+  "namespace-labels",
+]);
+/** They do not strike, but last from the beginning to the end. */
+const lasting: readonly FaultClass[] = ["latency", "resets", "lost-responses", "slow-reviews", "late-cells"];
+
+export class Calm {
+  readonly #plan: Plan;
+  #isDisturbed = false;
+
+  constructor(plan: Plan) {
+    this.#plan = plan;
+  }
+
+  /** Clocks stay wrong when all else has been mended, and pods that have just become ready are young by them. */
+  get is(): boolean {
+    return !this.#isDisturbed && !this.#plan.faults.has("clocks");
+  }
+
+  /** The faults of the plan begin. */
+  begin(): void {
+    if (lasting.some((name) => this.#plan.severity(name) > 0)) this.#isDisturbed = true;
+  }
+
+  /** A fault strikes, or somebody acts. */
+  struck(what: string): void {
+    if (!everydayLife.has(what)) this.#isDisturbed = true;
+  }
+
+  /** All is well again, and whoever had to notice has done so. */
+  restored(): void {
+    this.#isDisturbed = false;
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Nothing is refused without need: while all is well, and there has been room under every floor that concerns the pod
+ * for a while, its deletion is admitted. What is well, and what room is, is judged by the truth.
+ */
+import { type PodRecord } from "../../../src/api/pod.ts";
+import { type Kernel } from "../kernel/kernel.ts";
+import { type AccountingChecker } from "./accounting.ts";
+
+/** Counts, and settled admissions, are written about a second after they could be. */
+const roomForMs = 3_000;
+/** Somebody else's admission, by which the refusal was judged, may be under way to the core. */
+const graceMs = 1_000;
+/** After an edit of what is counted, each cell is counted anew when its snapshot has passed a barrier. */
+const recountedMs = { withTrigger: roomForMs, withoutTrigger: 75_000 };
+
+export interface RefusalOptions {
+  readonly kernel: Kernel;
+  readonly checkers: ReadonlyMap<string, AccountingChecker>;
+  readonly hasUpdateTrigger: boolean;
+  /** Nothing has gone wrong since the world began, or since everything was mended. */
+  readonly isCalm: () => boolean;
+}
+
+export class RefusalChecker {
+  readonly #options: RefusalOptions;
+  #calmSinceMs: number | undefined;
+
+  constructor(options: RefusalOptions) {
+    this.#options = options;
+  }
+
+  /** A pod or a PodProtector is another one than before. */
+  changed(): void {
+    const { kernel, checkers, isCalm } = this.#options;
+    if (!isCalm()) {
+      if (this.#calmSinceMs !== undefined) for (const { room } of checkers.values()) room.forget();
+      this.#calmSinceMs = undefined;
+      return;
+    }
+    this.#calmSinceMs ??= kernel.nowMs;
+    for (const { room } of checkers.values()) room.observe();
+  }
+
+  /** A replica has refused the deletion of the pod, as it is now. */
+  refused(replica: string, pod: PodRecord, message: string): void {
+    const { kernel, checkers } = this.#options;
+    const concerned = [...checkers.values()].filter((checker) => checker.concerns(pod));
+    const sinceMs = kernel.nowMs - roomForMs;
+    if (concerned.length === 0 || !this.#isWellSince(sinceMs, concerned)) return;
+    kernel.schedule(graceMs, () => {
+      if (!this.#isWellSince(sinceMs, concerned)) return;
+      const rooms = concerned.map(({ room, name }) => ({ name, free: room.since(sinceMs) }));
+      if (rooms.some(({ free }) => free <= 0)) return;
+      const text = rooms.map(({ name, free }) => `${free} of ${name}`).join(" and ");
+      kernel.fail(`${replica} refused ${pod.name} although there was room for ${text}: ${message}`);
+    });
+  }
+
+  /** All was well, and the webhooks could know what is counted. */
+  #isWellSince(sinceMs: number, concerned: readonly AccountingChecker[]): boolean {
+    const { kernel, hasUpdateTrigger, isCalm } = this.#options;
+    if (!isCalm() || this.#calmSinceMs === undefined || this.#calmSinceMs > sinceMs) return false;
+    const { withTrigger, withoutTrigger } = recountedMs;
+    const recountsMs = hasUpdateTrigger ? withTrigger : withoutTrigger;
+    return concerned.every(({ edit }) => kernel.nowMs - edit.sinceMs >= recountsMs + graceMs);
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * How much may be deleted by the truth: pods that meet the criterion, less the admissions that may still be used, less
+ * the floor. A webhook knows each of these a little later than it is true, so that what was gained lately does not
+ * count yet, and what was lost counts at once. Whatever is uncertain counts as taken.
+ */
+import { type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
+import { totalWeight } from "../../../src/accounting/history/bucket.ts";
+import { entriesOf, type HistoryEntry } from "./history.ts";
+import { type Ledger } from "./ledger.ts";
+import { type Standing } from "./standing.ts";
+
+export interface RoomOptions {
+  readonly ledger: Ledger;
+  /** Without it only the bookmark of a minute shows that an evicted pod has gone for certain. */
+  readonly hasUpdateTrigger: boolean;
+  /** Of the webhooks; 0 = no limit. */
+  readonly maxConcurrentLag: number;
+}
+
+/** What adds to the room or takes from it, as it has been lately; oldest first. */
+type Share = { readonly atMs: number; readonly value: number }[];
+
+/** Longer than anybody asks for. */
+const keptMs = 10_000;
+/** Beside the pods, which are called by their digests. */
+const floorShare = "the floor";
+const lagShare = "the lag limit";
+/** More than there are pods. */
+const unlimited = 1_000_000;
+
+export class Room {
+  readonly #standing: Standing;
+  readonly #options: RoomOptions;
+  readonly #shares = new Map<string, Share>();
+
+  constructor(standing: Standing, options: RoomOptions) {
+    this.#standing = standing;
+    this.#options = options;
+  }
+
+  /** Takes notice of the truth as it is now. */
+  observe(): void {
+    const now = sharesOf(this.#standing, this.#options);
+    for (const name of this.#shares.keys()) if (!now.has(name)) now.set(name, 0);
+    for (const [name, value] of now) this.#note(name, value);
+  }
+
+  /** What is remembered is no longer true. */
+  forget(): void {
+    this.#shares.clear();
+  }
+
+  /** Deletions for which there has been room since then, whatever of it had been seen; 0 or less = none. */
+  since(sinceMs: number): number {
+    return this.#shares.values().reduce((sum, share) => sum + lowest(share, sinceMs), 0);
+  }
+
+  #note(name: string, value: number): void {
+    const { nowMs } = this.#options.ledger.kernel;
+    const share = this.#shares.get(name) ?? [];
+    if (share.length === 0) this.#shares.set(name, share);
+    if (share.at(-1)?.value !== value) share.push({ atMs: nowMs, value });
+    while ((share[1]?.atMs ?? nowMs) < nowMs - keptMs) share.shift();
+    if (value === 0 && share.length === 1 && (share[0]?.atMs ?? nowMs) < nowMs - keptMs) this.#shares.delete(name);
+  }
+}
+
+/** What was not there before has added nothing. */
+function lowest(share: Share, sinceMs: number): number {
+  const first = share.findLastIndex(({ atMs }) => atMs <= sinceMs);
+  const values = share.slice(Math.max(0, first)).map(({ value }) => value);
+  return Math.min(...values, ...(first === -1 ? [0] : []));
+}
+
+function sharesOf(standing: Standing, options: RoomOptions): Map<string, number> {
+  const { ledger, maxConcurrentLag } = options;
+  const { object } = standing;
+  if (object === undefined) return new Map();
+  const { minAvailable } = object.spec;
+  const shares = new Map([[floorShare, minAvailable <= 0 ? unlimited : -minAvailable]]);
+  for (const pod of ledger.pods.values()) if (standing.meets(pod)) shares.set(pod.digest, 1);
+  for (const entry of (object.status?.cells ?? []).flatMap(entriesOf))
+    if (isOpen(entry, options)) shares.set(entry.digest, (shares.get(entry.digest) ?? 0) - 1);
+  if (minAvailable > 0 && maxConcurrentLag > 0 && weightOf(object) >= maxConcurrentLag)
+    shares.set(lagShare, -2 * unlimited);
+  return shares;
+}
+
+/** Unsettled admissions. */
+export function weightOf(object: PodProtector | undefined): number {
+  return (object?.status?.cells ?? []).reduce((sum, cell) => sum + totalWeight(cell.admissionHistory?.buckets), 0);
+}
+
+/** The admission may still be used, or nothing that an aggregator can have seen by now says otherwise. */
+function isOpen(entry: HistoryEntry, { ledger, hasUpdateTrigger }: RoomOptions): boolean {
+  const pod = ledger.byDigest.get(entry.digest);
+  if (pod === undefined) return true;
+  if (pod.goneAt !== undefined) return entry.version === undefined && !hasUpdateTrigger;
+  const record = pod.versions.at(-1)?.record;
+  if (record?.isTerminating === true) return false;
+  return entry.version === undefined || Number(record?.resourceVersion) <= Number(entry.version);
+}

@@ -1,0 +1,100 @@
+/** The processes of the product in a world, and the flags that they start with. */
+import { type Plan } from "../plan.ts";
+import { type ProcessOptions, SimProcess } from "./process.ts";
+
+/** Whose PodProtectors say "yes" there has no aggregator. */
+export const uncountedLabel = "uncounted";
+/** What a patched API server writes, for the algorithm "annotation". */
+export const stampAnnotation = "example.com/written-at";
+
+export interface FleetOptions {
+  readonly plan: Plan;
+  /** How aggregators settle. */
+  readonly algorithm: string;
+  /** More flags, for all. */
+  readonly argv: readonly string[];
+  /** The machine of a process. */
+  readonly machine: (name: string) => Omit<ProcessOptions, "name" | "role" | "argv">;
+}
+
+export interface Fleet {
+  readonly webhooks: readonly SimProcess[];
+  readonly aggregators: readonly SimProcess[];
+  readonly generators: readonly SimProcess[];
+}
+
+/** None of them runs yet. */
+export function createFleet(options: FleetOptions): Fleet {
+  const { plan } = options;
+  const create = (role: ProcessOptions["role"], name: string, argv: readonly string[]): SimProcess =>
+    new SimProcess({
+      ...options.machine(name),
+      name,
+      role,
+      argv: ["--core-kube-master=http://core", ...argv, ...options.argv],
+    });
+  const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
+  return {
+    generators: numbers(plan.hasGenerator ? 2 : 0).map((number) =>
+      create("generator", `generator-${number}`, generatorFlags),
+    ),
+    aggregators: plan.cells.flatMap((cell) =>
+      numbers(plan.aggregatorsPerCell).map((number) =>
+        create("aggregator", `aggregator-${cell}-${number}`, aggregatorFlags(options, cell)),
+      ),
+    ),
+    webhooks: numbers(plan.webhooks).map((number) => create("webhook", `webhook-${number}`, webhookFlags(plan))),
+  };
+}
+
+const generatorFlags = [
+  "--deployment-plugin-protection-selector=unprotected!=yes",
+  "--deployment-plugin-protect-non-zero=true",
+];
+
+function aggregatorFlags({ plan, algorithm }: FleetOptions, cell: string): readonly string[] {
+  return [
+    `--worker-kube-master=http://worker-${cell}`,
+    `--aggregator-cell-id=${cell}`,
+    `--aggregator-leader-elector-enable=true`,
+    `--aggregator-informer-synctime-algorithm=${algorithm}`,
+    ...(algorithm === "annotation"
+      ? [`--aggregator-informer-synctime-algorithm.annotation-key=${stampAnnotation}`]
+      : []),
+    ...(plan.updateTrigger ? [] : ["--update-trigger-enable=false"]),
+    `--aggregator-podprotector-label-selector=${uncountedLabel}!=yes`,
+    compactThresholdFlag(plan),
+  ];
+}
+
+function webhookFlags(plan: Plan): readonly string[] {
+  return [
+    ...evictedPodsFlags(plan),
+    ...(plan.faults.has("last-known-quota") ? ["--webhook-core-unavailable-policy=last-known"] : []),
+    `--webhook-core-unavailable-replicas=${plan.webhooks}`,
+    ...(plan.recordsPodNames
+      ? ["--webhook-requires-pod-name=by-cell", "--webhook-requires-pod-name.by-cell-filter=a"]
+      : []),
+    compactThresholdFlag(plan),
+    `--default-admission-history-config-max-concurrent-lag=${plan.maxConcurrentLag}`,
+  ];
+}
+
+function compactThresholdFlag({ compactThreshold }: Plan): string {
+  return `--default-admission-history-config-compact-threshold=${compactThreshold}`;
+}
+
+/** Where the webhook reads the pods of evictions. */
+function evictedPodsFlags({ evictedPods, cells }: Plan): readonly string[] {
+  const provider = `--webhook-worker-client-provider=${evictedPods}`;
+  if (evictedPods === "none") return [provider];
+  if (evictedPods === "single")
+    return [provider, `--webhook-worker-client-provider.single-kube-master=http://worker-${cells[0]}`];
+  const masters = cells.map((name) => `${name}=http://worker-${name}`).join(",");
+  const configs = cells.map((name) => `${name}=`).join(",");
+  return [
+    provider,
+    `--webhook-worker-client-provider.map-configs=${configs}`,
+    `--webhook-worker-client-provider.map-masters=${masters}`,
+  ];
+}
