@@ -59,12 +59,14 @@ export async function reconcileProtector(
   const buckets = state.cell()?.admissionHistory?.buckets ?? [];
   const { firstSeen, memory } = state;
   const settlement = config.syncTime.settle({ buckets, firstSeen, snapshot, fences, config, nowMs }, lastEventTime);
-  const census = countPods(cell.pods, state.newest.protector.spec.minReadySeconds, now);
+  const { minReadySeconds } = state.newest.protector.spec;
+  const census = countPods(cell.pods, minReadySeconds, now);
   const plan = planCell({
     cellID: config.cellID,
     cell: state.cell(),
     census,
     countedSpec,
+    minReadySeconds,
     snapshot,
     lastEventTime,
     settlement,

@@ -10,7 +10,7 @@ export class AvailableWatch {
   readonly #watches: readonly PodWatch[];
   #minimum = Infinity;
 
-  constructor(context: CaseContext, fleet: Fleet, labelSelector: string) {
+  constructor(context: CaseContext, fleet: Pick<Fleet, "workers" | "namespace">, labelSelector: string) {
     this.#watches = fleet.workers.map(
       ({ cell, cluster }) =>
         new PodWatch({

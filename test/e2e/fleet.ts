@@ -23,6 +23,8 @@ const workerNames: readonly string[] = ["worker-1", "worker-2"];
 /** API servers learn of a configuration through a watch, usually within a second. */
 const interceptLimitMs = 30_000;
 
+export type Role = "webhook" | "aggregator" | "generator";
+
 export interface FleetOptions {
   /** Default "core". */
   readonly core?: string;
@@ -43,10 +45,12 @@ export interface FleetOptions {
   readonly generator?: boolean;
   readonly aggregatorArgs?: readonly string[];
   readonly webhookArgs?: readonly string[];
+  /** Of every role. */
+  readonly commonArgs?: readonly string[];
   /** The user of the workers that aggregators run as; default admin. */
   readonly workerUser?: string;
-  /** The kubeconfig that the roles have for a cluster, instead of admin's; where no proxy is asked for. */
-  readonly kubeconfig?: (cluster: Cluster) => string;
+  /** The kubeconfig that a role has for a cluster, instead of admin's; where no proxy is asked for. */
+  readonly kubeconfig?: (cluster: Cluster, role: Role) => string;
   /** Default: the CRD of the manifests. */
   readonly crd?: string;
 }
@@ -190,11 +194,14 @@ type Tls = Awaited<ReturnType<typeof webhookTls>>;
 async function startEachAlone(context: CaseContext, fleet: Fleet, options: FleetOptions, tls: Tls): Promise<void> {
   const { core, workers, namespace, coreProxy } = fleet;
   const { directory, processes } = context;
-  const coreArg = `--core-kube-config=${kubeconfigOf(core, options)}`;
   const replicas = options.webhookReplicas ?? 2;
   const webhooks = Array.from({ length: replicas }, (_, index) => {
     const proxied = coreProxy !== undefined && index === replicas - 1;
-    const args = [proxied ? `--core-kube-config=${core.kubeconfigPath("admin", proxyUrl(coreProxy))}` : coreArg];
+    const common = commonArgs(fleet, options, "webhook");
+    // The last one of a flag wins.
+    const args = proxied
+      ? [...common, `--core-kube-config=${core.kubeconfigPath("admin", proxyUrl(coreProxy))}`]
+      : common;
     const name = `webhook-${index + 1}`;
     return startPodseidon({
       processes,
@@ -207,7 +214,7 @@ async function startEachAlone(context: CaseContext, fleet: Fleet, options: Fleet
   });
   const aggregators = workers.map((worker) => {
     const name = `aggregator-${worker.cell}`;
-    const args = [coreArg, ...aggregatorArgs(worker, options, namespace)];
+    const args = [...commonArgs(fleet, options, "aggregator"), ...aggregatorArgs(worker, options, namespace)];
     return startPodseidon({ processes, directory, name, role: "aggregator", args });
   });
   const generator =
@@ -218,7 +225,7 @@ async function startEachAlone(context: CaseContext, fleet: Fleet, options: Fleet
           directory,
           name: "generator",
           role: "generator",
-          args: [coreArg, ...generatorArgs(namespace)],
+          args: [...commonArgs(fleet, options, "generator"), ...generatorArgs(namespace)],
         });
   fleet.webhooks = await Promise.all(webhooks);
   fleet.aggregators = await Promise.all(aggregators);
@@ -226,7 +233,7 @@ async function startEachAlone(context: CaseContext, fleet: Fleet, options: Fleet
 }
 
 async function startAllInOne(context: CaseContext, fleet: Fleet, options: FleetOptions, tls: Tls): Promise<void> {
-  const { core, workers, namespace } = fleet;
+  const { workers, namespace } = fleet;
   const [worker] = workers;
   if (worker === undefined || workers.length > 1) throw new Error("one process has one aggregator, so one worker");
   const one = await startPodseidon({
@@ -235,7 +242,7 @@ async function startAllInOne(context: CaseContext, fleet: Fleet, options: FleetO
     name: "podseidon",
     role: "webhook,aggregator,generator,update-trigger",
     args: [
-      `--core-kube-config=${kubeconfigOf(core, options)}`,
+      ...commonArgs(fleet, options, "aggregator"),
       ...webhookArgs(workers, options),
       ...aggregatorArgs(worker, options, namespace),
       ...generatorArgs(namespace),
@@ -257,12 +264,16 @@ function proxyUrl({ port }: LaggingProxy): string {
   return `https://127.0.0.1:${port}`;
 }
 
-function kubeconfigOf(cluster: Cluster, { kubeconfig }: FleetOptions): string {
-  return kubeconfig?.(cluster) ?? cluster.kubeconfigPath("admin");
+function kubeconfigOf(cluster: Cluster, { kubeconfig }: FleetOptions, role: Role): string {
+  return kubeconfig?.(cluster, role) ?? cluster.kubeconfigPath("admin");
+}
+
+function commonArgs({ core }: Fleet, options: FleetOptions, role: Role): readonly string[] {
+  return [`--core-kube-config=${kubeconfigOf(core, options, role)}`, ...(options.commonArgs ?? [])];
 }
 
 function webhookArgs(workers: readonly Worker[], options: FleetOptions): readonly string[] {
-  const configs = workers.map(({ cell, cluster }) => `${cell}=${kubeconfigOf(cluster, options)}`).join(",");
+  const configs = workers.map(({ cell, cluster }) => `${cell}=${kubeconfigOf(cluster, options, "webhook")}`).join(",");
   return [
     "--webhook-worker-client-provider=map",
     `--webhook-worker-client-provider.map-configs=${configs}`,
@@ -282,7 +293,7 @@ function aggregatorArgs(worker: Worker, options: FleetOptions, namespace: string
   const user = options.workerUser ?? "admin";
   const url = proxy === undefined ? cluster.url : proxyUrl(proxy);
   return [
-    `--worker-kube-config=${options.kubeconfig?.(cluster) ?? cluster.kubeconfigPath(user, url)}`,
+    `--worker-kube-config=${options.kubeconfig?.(cluster, "aggregator") ?? cluster.kubeconfigPath(user, url)}`,
     `--aggregator-cell-id=${cell}`,
     "--aggregator-leader-elector-namespace=default",
     `--aggregator-leader-elector-name=${aggregatorLease(namespace)}`,

@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts";
 import { deploymentCases } from "./cases/deployments.ts";
+import { drainCases } from "./cases/drain.ts";
 import { evictionCases } from "./cases/evictions.ts";
 import { fencingCases } from "./cases/fencing.ts";
 import { floorCases } from "./cases/floor.ts";
@@ -39,6 +40,7 @@ const cases: readonly E2eCase[] = [
   ...harnessCases,
   ...floorCases,
   ...deploymentCases,
+  ...drainCases,
   ...evictionCases,
   ...fencingCases,
   ...manifestCases,

@@ -123,6 +123,12 @@ export class PodseidonProcess {
   startAgain(): Promise<PodseidonProcess> {
     return startPodseidon({ ...this.#options, ports: this.ports });
   }
+
+  /** One more process with the same arguments, beside this one, on ports of its own. */
+  startAnother(name: string, readyLimitMs = defaultReadyLimitMs): Promise<PodseidonProcess> {
+    const { ports: _, ...options } = this.#options;
+    return startPodseidon({ ...options, name, readyLimitMs });
+  }
 }
 
 /** What runs a role: the built file, or the sources. */

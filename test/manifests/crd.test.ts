@@ -69,6 +69,7 @@ const statusFields: Fields<PodProtectorStatus> = {
       countedAt: "leaf",
       recountedAt: "leaf",
       countedSpec: "leaf",
+      countedMinReadySeconds: "leaf",
     },
     admissionHistory: {
       buckets: {

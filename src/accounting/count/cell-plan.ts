@@ -21,6 +21,8 @@ export interface CellPlanInput {
   readonly cell: CellStatus | undefined;
   readonly census: PodCensus;
   readonly countedSpec: string;
+  /** By which `census` was made. */
+  readonly minReadySeconds: number;
   readonly snapshot: Pick<Snapshot, "version" | "barrierSentAtMs">;
   /** The newest moment certainly covered by the snapshot. */
   readonly lastEventTime: EpochMicros | undefined;
@@ -117,6 +119,7 @@ function cellOf(
       resourceVersion: input.snapshot.version,
       countedAt: now,
       countedSpec: input.countedSpec,
+      countedMinReadySeconds: input.minReadySeconds,
       ...(recountedAt === undefined ? {} : { recountedAt }),
     },
     admissionHistory: input.settlement.buckets.length === 0 ? {} : { buckets: input.settlement.buckets },

@@ -10,7 +10,6 @@
  *
  * Invariant: a record never adds a cell, so that a mistyped or forged cell name leaves nothing in a status.
  */
-import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import {
   type Bucket,
   type CellStatus,
@@ -18,44 +17,18 @@ import {
   type PodProtectorStatus,
 } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
-import { totalWeight } from "../history/bucket.ts";
 import { compact } from "../history/compaction.ts";
 import { type Disruption, needOf } from "./disruption.ts";
-import { countFor, type HealthCriterion } from "../count/health-criterion.ts";
+import { awaitedCells, type CountsContext, countsState, figuresOf, type QuotaFigures } from "./quota-figures.ts";
 import { type HistoryConfig } from "../history/history-config.ts";
 import { isFull, record, type Recorded } from "../history/record.ts";
 import { summarize } from "../count/summary.ts";
 
-export interface ReservationContext {
+export interface ReservationContext extends CountsContext {
   readonly now: EpochMicros;
   readonly config: HistoryConfig;
-  /** accounting/count/counted-spec.ts of the protector as it is now. */
-  readonly countedSpec: string;
   /** Write podName into new buckets of this cell. */
   readonly requiresPodName: (cellID: string) => boolean;
-  /**
-   * After a restore of the core: counts of a cell at or below this worker version are not there
-   * (docs/accounting.md#restores).
-   */
-  readonly countsLostUpTo: ReadonlyMap<string, ResourceVersion>;
-}
-
-/** The figures of a decision, for messages and audit annotations. */
-export interface QuotaFigures {
-  readonly criterion: HealthCriterion;
-  readonly required: number;
-  /** Counted pods that meet the criterion, summed over the cells whose counts are there. */
-  readonly aggregated: number;
-  /** Counted pods in whatever state; undefined while the counts of a cell are not there. */
-  readonly total: number | undefined;
-  /** Weights of all unsettled buckets before this disruption. */
-  readonly unconfirmed: number;
-  readonly cells: readonly {
-    readonly cellID: string;
-    readonly aggregated: number;
-    readonly unconfirmed: number;
-    readonly isCounted: boolean;
-  }[];
 }
 
 export type Verdict =
@@ -79,8 +52,11 @@ export type Verdict =
       readonly cause: "unconfirmed" | "lag-limit" | "full-buffer";
       readonly figures: QuotaFigures;
     }
-  /** The cell has no counts (yet), or those of another spec. */
-  | { readonly kind: "counts-pending"; readonly figures: QuotaFigures };
+  /**
+   * May be admitted once these cells are counted: the cell of the pod, or others whose counts are not in force while
+   * their last numbers would do.
+   */
+  | { readonly kind: "counts-pending"; readonly awaited: readonly string[]; readonly figures: QuotaFigures };
 
 export interface Reservation {
   /** One verdict for each disruption, in the order given. */
@@ -138,22 +114,6 @@ function statusWith(
   return { ...protector.status, cells, summary: summarize(cells) };
 }
 
-/**
- * True when the cell has counts, of the present spec, and newer than those that a restore of the core made doubtful.
- */
-export function areCountsThere(
-  cell: CellStatus | undefined,
-  context: Pick<ReservationContext, "countedSpec" | "countsLostUpTo">,
-): boolean {
-  const aggregation = cell?.aggregation;
-  if (cell === undefined || aggregation === undefined) return false;
-  if (aggregation.countedSpec !== undefined && aggregation.countedSpec !== context.countedSpec) return false;
-  const lostUpTo = context.countsLostUpTo.get(cell.cellID);
-  if (lostUpTo === undefined) return true;
-  const { resourceVersion: version } = aggregation;
-  return version !== undefined && compareResourceVersions(version, lostUpTo) > 0;
-}
-
 interface Judgement {
   readonly verdict: Verdict;
   /** What to write into the disruption's cell; undefined when nothing is recorded. */
@@ -167,7 +127,7 @@ function judge(
   context: ReservationContext,
 ): Judgement {
   const cell = cells.find((one) => one.cellID === disruption.cellID);
-  const countsThere = areCountsThere(cell, context);
+  const countsThere = countsState(cell, context) === "in-force";
   const countedAt = countsThere ? cell?.aggregation?.countedAt : undefined;
   const need = needOf(disruption, protector.spec, countedAt, context.now);
   if (need === "nothing") return { verdict: { kind: "admitted", need, isRecorded: false, isRepeated: false } };
@@ -189,7 +149,7 @@ function judge(
 
   const figures = figuresOf(protector, cells, disruption.criterion, context);
   if (isUnknownCell || (!countsThere && (need === "quota" || disruption.operation === "evict"))) {
-    return { verdict: { kind: "counts-pending", figures } };
+    return { verdict: { kind: "counts-pending", awaited: [disruption.cellID], figures } };
   }
   if (full) return { verdict: { kind: "retry", cause: "full-buffer", figures } };
   if (need === "quota") {
@@ -201,41 +161,21 @@ function judge(
 
 function refusalOf(figures: QuotaFigures, weight: 0 | 1, config: HistoryConfig): Verdict | undefined {
   const { aggregated, unconfirmed, required } = figures;
-  if (aggregated - 1 < required) return { kind: "rejected", figures };
+  if (aggregated - 1 < required) return pendingOf(figures, required + 1 - aggregated) ?? { kind: "rejected", figures };
   if (weight === 1 && config.maxConcurrentLag > 0 && config.maxConcurrentLag - unconfirmed <= 0) {
     return { kind: "retry", cause: "lag-limit", figures };
   }
-  if (aggregated - unconfirmed - weight < required) return { kind: "retry", cause: "unconfirmed", figures };
+  if (aggregated - unconfirmed - weight < required) {
+    const lacking = required + weight + unconfirmed - aggregated;
+    return pendingOf(figures, lacking) ?? { kind: "retry", cause: "unconfirmed", figures };
+  }
   return undefined;
 }
 
-function figuresOf(
-  protector: PodProtector,
-  cells: readonly CellStatus[],
-  criterion: HealthCriterion,
-  context: ReservationContext,
-): QuotaFigures {
-  const perCell = cells.map((cell) => {
-    const isCounted = areCountsThere(cell, context);
-    return {
-      cellID: cell.cellID,
-      aggregated: isCounted && cell.aggregation !== undefined ? countFor(criterion, cell.aggregation) : 0,
-      unconfirmed: totalWeight(cell.admissionHistory?.buckets),
-      isCounted,
-    };
-  });
-  return {
-    criterion,
-    required: protector.spec.minAvailable,
-    aggregated: perCell.reduce((sum, cell) => sum + cell.aggregated, 0),
-    total: perCell.every(({ isCounted }) => isCounted) ? totalOf(cells) : undefined,
-    unconfirmed: perCell.reduce((sum, cell) => sum + cell.unconfirmed, 0),
-    cells: perCell,
-  };
-}
-
-function totalOf(cells: readonly CellStatus[]): number {
-  return cells.reduce((sum, { aggregation }) => sum + (aggregation?.totalReplicas ?? 0), 0);
+/** To more pods than are counted, a person must know which cells could have them. */
+function pendingOf(figures: QuotaFigures, lacking: number): Verdict | undefined {
+  const awaited = awaitedCells(figures, lacking);
+  return awaited.length === 0 ? undefined : { kind: "counts-pending", awaited, figures };
 }
 
 /** Changes a cell that is there. */

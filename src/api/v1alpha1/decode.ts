@@ -37,6 +37,7 @@ const aggregation = v.looseObject({
   countedAt: v.optional(v.string()),
   recountedAt: v.optional(v.string()),
   countedSpec: v.optional(v.string()),
+  countedMinReadySeconds: v.optional(v.number()),
 });
 const cell = v.looseObject({
   cellID: v.string(),

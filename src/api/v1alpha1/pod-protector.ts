@@ -107,6 +107,8 @@ export interface Aggregation {
   readonly recountedAt?: MicroTime;
   /** Extension: hash of what was counted, see src/accounting/count/counted-spec.ts. */
   readonly countedSpec?: string;
+  /** Extension: minReadySeconds that was counted by. */
+  readonly countedMinReadySeconds?: number;
 }
 
 export interface CellStatus {

@@ -4,7 +4,8 @@
  * a Retry-After header it would make client-go repeat ten times inside the caller
  * (docs/decisions/0008-no-retry-after.md).
  */
-import { type QuotaFigures, type Verdict } from "../../accounting/reserve/reservation.ts";
+import { type CellFigures, type QuotaFigures } from "../../accounting/reserve/quota-figures.ts";
+import { type Verdict } from "../../accounting/reserve/reservation.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type Audit, type Cause, type Refused, refusedForNow, type RequestStatus } from "./decision.ts";
 import { type FloorOwner } from "./floor-owner.ts";
@@ -49,7 +50,8 @@ export function refusalOf(refusing: readonly [RefusingProtector, ...RefusingProt
 
 function causeOf({ id, verdict }: RefusingProtector): Cause {
   if (verdict.kind === "unusable") return { reason: "UnusablePodProtector", message: verdict.reason, field: id };
-  return { reason: causeReason(verdict), message: figuresText(verdict.figures), field: id };
+  const awaited = verdict.kind === "counts-pending" ? `No counts of ${namesOf(verdict.awaited)}. ` : "";
+  return { reason: causeReason(verdict), message: `${awaited}${figuresText(verdict.figures)}`, field: id };
 }
 
 /** Waiting does not help, so it is no 429. */
@@ -105,7 +107,10 @@ function firstSentence(id: string, verdict: QuotaVerdict): string {
     case "retry":
       return `PodProtector ${id} has full admission buffer and is temporarily unable to admit pod deletion`;
     case "counts-pending":
-      return `PodProtector ${id} has no counts of this cell and is temporarily unable to admit pod deletion`;
+      return (
+        `PodProtector ${id} has no counts of ${namesOf(verdict.awaited)} ` +
+        "and is temporarily unable to admit pod deletion"
+      );
     default:
       return assertNever(verdict);
   }
@@ -122,7 +127,9 @@ function explanation(verdict: QuotaVerdict, cellID: string): string {
     case "rejected":
       return `without this pod fewer than the ${required} that must stay would be left`;
     case "counts-pending":
-      return `the aggregator of cell ${cell} has not counted the pods that the PodProtector selects now`;
+      return verdict.awaited.includes(cellID)
+        ? `the aggregator of cell ${cell} has not counted the pods that the PodProtector selects now`
+        : "there may be enough replicas, but these aggregators have not counted what the PodProtector selects now";
     case "retry":
       switch (verdict.cause) {
         case "unconfirmed":
@@ -147,7 +154,7 @@ function advice(verdict: QuotaVerdict, owner: FloorOwner | undefined): string {
       return `Try again in a few seconds: ${settling}`;
     case "counts-pending":
       return (
-        "Try again in a few seconds; if this persists, check that the aggregator of the cell is running, " +
+        "Try again in a few seconds; if this persists, check that the aggregator of each such cell is running, " +
         "and that the URL of the webhook ends with its --aggregator-cell-id"
       );
     default:
@@ -177,8 +184,7 @@ function floorAdvice(owner: FloorOwner | undefined): string {
 function figuresText(figures: QuotaFigures): string {
   const { required, aggregated, unconfirmed, cells } = figures;
   const perCell = cells.slice(0, cellsMax).map((cell) => {
-    const counted = cell.isCounted ? String(cell.aggregated) : "not counted";
-    return `${quoted(cell.cellID)} ${counted}${cell.unconfirmed > 0 ? ` - ${cell.unconfirmed}` : ""}`;
+    return `${quoted(cell.cellID)} ${countText(cell)}${cell.unconfirmed > 0 ? ` - ${cell.unconfirmed}` : ""}`;
   });
   if (cells.length > cellsMax) perCell.push(`${cells.length - cellsMax} more cells`);
   const free = Math.max(0, aggregated - unconfirmed - required);
@@ -186,6 +192,28 @@ function figuresText(figures: QuotaFigures): string {
     `Must stay ${required}, available ${aggregated}, promised ${unconfirmed}, free ${free}` +
     `; by cell: ${perCell.length === 0 ? "none" : perCell.join(", ")}`
   );
+}
+
+function countText({ counts, aggregated, last }: CellFigures): string {
+  switch (counts) {
+    case "in-force":
+      return String(aggregated);
+    case "none":
+      return "not counted";
+    case "other-spec":
+      return `not counted (${last} by an earlier spec)`;
+    case "lost":
+      return `not counted (${last} before a restore)`;
+    default:
+      return assertNever(counts);
+  }
+}
+
+function namesOf(cellIDs: readonly string[]): string {
+  const names = cellIDs.slice(0, cellsMax).map(quoted).join(", ");
+  if (cellIDs.length === 1) return `cell ${names}`;
+  const more = cellIDs.length - cellsMax;
+  return `cells ${names}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 /** The name of the cell comes from outside: from the writer of a status, the caller of a URL. */

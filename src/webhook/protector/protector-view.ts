@@ -9,7 +9,7 @@ import { type Labels } from "../../api/pod.ts";
 import { parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type PodProtector, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
-import { countedSpec } from "../../accounting/count/counted-spec.ts";
+import { CountedSpec } from "../../accounting/count/counted-spec.ts";
 import { countingSelector } from "../../accounting/count/counting-selector.ts";
 import { type HistoryConfig, historyConfigOf } from "../../accounting/history/history-config.ts";
 import { reserve, type Reservation } from "../../accounting/reserve/reservation.ts";
@@ -32,7 +32,7 @@ interface CompiledSpec {
   /** Which of the counted pods are protected; undefined = all. */
   readonly protecting: CompiledSelector | undefined;
   /** What counts must answer to be this object's. */
-  readonly countedSpec: string;
+  readonly countedSpec: CountedSpec;
 }
 
 export type ReadView =
@@ -92,7 +92,7 @@ export function viewOf(stored: StoredProtector, previous: ProtectorView | undefi
   const spec: CompiledSpec = {
     counting: counting.selector,
     protecting: aggregationSelector === undefined ? undefined : protecting.selector,
-    countedSpec: countedSpec(stored.uid, formatSelector(counting.selector), minReadySeconds),
+    countedSpec: new CountedSpec(stored.uid, formatSelector(counting.selector), minReadySeconds),
   };
   return { ok: true, view: { ...stored, spec, isReleased } };
 }

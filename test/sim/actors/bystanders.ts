@@ -26,6 +26,7 @@ const extensions = new Set([
   "countedAt",
   "recountedAt",
   "countedSpec",
+  "countedMinReadySeconds",
   "initializedReplicas",
   "podResourceVersion",
   "podUIDDigests",

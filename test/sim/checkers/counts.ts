@@ -26,8 +26,12 @@ export class CountsChecker {
 
   /** Webhooks judge by them: a Go webhook strips what they have counted. */
   areThere(aggregation: Aggregation | undefined): boolean {
-    const spec = aggregation?.countedSpec;
-    return aggregation !== undefined && (spec === undefined || spec === this.#standing.spec);
+    if (aggregation === undefined) return false;
+    const { countedSpec, countedMinReadySeconds: longer = -1 } = aggregation;
+    const standing = this.#standing;
+    if (countedSpec === undefined || countedSpec === standing.spec) return true;
+    // Whoever was Ready for longer is counted: fewer than there are.
+    return longer > (standing.object?.spec.minReadySeconds ?? Infinity) && countedSpec === standing.specBy(longer);
   }
 
   isUsable(aggregation: Aggregation | undefined): boolean {

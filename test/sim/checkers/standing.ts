@@ -24,7 +24,9 @@ export class Standing {
   object: PodProtector | undefined;
   #selector: CompiledSelector | undefined;
   #counting: CompiledSelector | undefined;
-  /** What counts must say they have counted; others are not used. */
+  /** What counts say that were made by this minReadySeconds and by the present selectors. */
+  specBy: (minReadySeconds: number) => string = () => "";
+  /** What counts must say they have counted; else they are used as a lower bound, or not at all. */
   spec = "";
   /** What the counts say of their snapshot, read once for all pods. */
   readonly #named = new WeakMap<Aggregation, { readonly revision: number; readonly countedAt: number | undefined }>();
@@ -48,7 +50,8 @@ export class Standing {
     const [own, counting] = [compileSelector(selector), compileSelector(aggregationSelector)];
     assert.ok(own.ok && counting.ok);
     const { uid } = object.metadata;
-    this.spec = countedSpec(uid, formatSelector(counting.selector), object.spec.minReadySeconds);
+    this.specBy = (minReadySeconds) => countedSpec(uid, formatSelector(counting.selector), minReadySeconds);
+    this.spec = this.specBy(object.spec.minReadySeconds);
     this.#selector = own.selector;
     this.#counting = counting.selector;
   }

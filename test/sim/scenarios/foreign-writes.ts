@@ -30,6 +30,7 @@ function stripped({
   resourceVersion: _a,
   countedAt: _b,
   countedSpec: _c,
+  countedMinReadySeconds: _f,
   recountedAt: _d,
   initializedReplicas: _e,
   ...rest

@@ -186,9 +186,9 @@ export const rules: readonly Mutation[] = [
   {
     name: "absent-spec-is-refused",
     why: "without countedSpec counts are used as upstream uses them",
-    file: "accounting/reserve/reservation.ts",
-    find: `if (aggregation.countedSpec !== undefined && aggregation`,
-    replace: `if (aggregation`,
+    file: "accounting/count/counted-spec.ts",
+    find: `if (answered === undefined || answered`,
+    replace: `if (answered`,
   },
   {
     name: "fences-do-not-double",

@@ -158,6 +158,7 @@ export class FloorAggregator {
       cell: readCell,
       census: countPods(this.#pods.values(), minReadySeconds, world.now),
       countedSpec: "spec",
+      minReadySeconds,
       snapshot,
       lastEventTime: this.#lastEventTime,
       settlement,

@@ -288,6 +288,7 @@ export class FloorWorld {
         resourceVersion: _a,
         countedAt: _b,
         countedSpec: _c,
+        countedMinReadySeconds: _e,
         initializedReplicas: _d,
         ...rest
       } = cell.aggregation;

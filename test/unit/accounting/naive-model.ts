@@ -67,9 +67,11 @@ export function decide(
   for (const cell of cells) if (cell.counts === "there") counted += cell.available;
   if (counted - after.length >= minAvailable && (own !== undefined || maxLag === 0 || entries.length < maxLag))
     return allow;
-  if (counted - 1 < minAvailable) return refuse("rejected");
+  let last = counted;
+  for (const cell of cells) if (cell.counts === "former") last += cell.available;
+  if (counted - 1 < minAvailable) return refuse(last - 1 < minAvailable ? "rejected" : "counts-pending");
   if (own === undefined && maxLag !== 0 && entries.length >= maxLag) return refuse("lag-limit");
-  return refuse("unconfirmed");
+  return refuse(last - after.length < minAvailable ? "unconfirmed" : "counts-pending");
 }
 
 /** A bucket without a version never gains one; an eviction removes it; a repeat raises it. */

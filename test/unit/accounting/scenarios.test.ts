@@ -65,6 +65,7 @@ function plan(
     cell: recorded,
     census: countPods(uids, 30, at(50)),
     countedSpec: "spec",
+    minReadySeconds: 30,
     snapshot: { version: version(changes.version ?? 100), barrierSentAtMs: ms(changes.barrier ?? -Infinity) },
     lastEventTime: undefined,
     settlement: changes.settlement ?? {

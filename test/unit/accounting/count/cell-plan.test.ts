@@ -35,6 +35,7 @@ function plan(changes: Partial<CellPlanInput>): CellPlan {
     cell: cell(counts(3)),
     census: censusOf(["x", "y", "z"]),
     countedSpec: "spec",
+    minReadySeconds: 30,
     snapshot: { version: version(100), barrierSentAtMs: longAgo },
     lastEventTime: at(40),
     settlement: nothingSettled(),
@@ -61,7 +62,12 @@ test("other counts cause a write, with snapshot, time, spec and the buckets that
     kind: "write",
     cell: {
       cellID: "a",
-      aggregation: counts(2, { resourceVersion: version(120), countedAt: timeText(50), lastEventTime: timeText(40) }),
+      aggregation: counts(2, {
+        resourceVersion: version(120),
+        countedAt: timeText(50),
+        lastEventTime: timeText(40),
+        countedMinReadySeconds: 30,
+      }),
       admissionHistory: { buckets },
     },
   });

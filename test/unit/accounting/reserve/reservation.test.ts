@@ -2,12 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Bucket, type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { type Disruption } from "../../../../src/accounting/reserve/disruption.ts";
-import {
-  areCountsThere,
-  reserve,
-  type Reservation,
-  type ReservationContext,
-} from "../../../../src/accounting/reserve/reservation.ts";
+import { reserve, type Reservation, type ReservationContext } from "../../../../src/accounting/reserve/reservation.ts";
 import {
   at,
   cell,
@@ -59,7 +54,7 @@ test("a deletion is rejected, not retried, when there are too few pods even with
         aggregated: 3,
         total: 3,
         unconfirmed: 0,
-        cells: [{ cellID: "a", aggregated: 3, unconfirmed: 0, isCounted: true }],
+        cells: [{ cellID: "a", counts: "in-force", aggregated: 3, last: 3, unconfirmed: 0 }],
       },
     },
   ]);
@@ -158,17 +153,6 @@ describe("counts that are not there", () => {
     });
   }
 
-  test("counts with a version above what a restore made doubtful are valid again", () => {
-    assert.equal(
-      areCountsThere(cell(counts(9, { resourceVersion: version(101) })), { countedSpec: "spec", countsLostUpTo: lost }),
-      true,
-    );
-    assert.equal(
-      areCountsThere(cell(counts(9, { resourceVersion: version(99) })), { countedSpec: "spec", countsLostUpTo: lost }),
-      false,
-    );
-  });
-
   test("the counts of a Go aggregator are valid, and so are ours after the CRD pruned them", () => {
     const cells = [cell({ totalReplicas: 3, availableReplicas: 3 })];
     assert.deepEqual(kinds(run({ cells, wishes: [disruption("x")] })), ["admitted"]);
@@ -177,7 +161,23 @@ describe("counts that are not there", () => {
   test("without counts of another cell its pods are 0 and its buckets count in full", () => {
     const other = cell(counts(50, { countedSpec: "former" }), [single("q")], "b");
     assert.deepEqual(kinds(run({ cells: [cell(counts(4)), other], wishes: [disruption("x")] })), ["admitted"]);
-    assert.deepEqual(kinds(run({ cells: [cell(counts(3)), other], wishes: [disruption("x")] })), ["unconfirmed"]);
+    const few = cell(counts(1, { countedSpec: "former" }), [single("q"), single("r")], "b");
+    assert.deepEqual(kinds(run({ cells: [cell(counts(3)), few], wishes: [disruption("x")] })), ["unconfirmed"]);
+  });
+
+  test("when the last numbers of other cells would do, their counts are waited for", () => {
+    const former = (available: number, cellID: string) =>
+      cell(counts(available, { countedSpec: "former" }), [], cellID);
+    const verdictOf = (cells: readonly CellStatus[], changes: Partial<ReservationContext> = {}) =>
+      run({ minAvailable: 4, cells, wishes: [disruption("x")], context: changes }).verdicts[0];
+    const pending = { kind: "counts-pending", awaited: ["b", "c"] };
+    assert.partialDeepStrictEqual(verdictOf([cell(counts(1)), former(3, "b"), former(1, "c")]), pending);
+    assert.partialDeepStrictEqual(verdictOf([cell(counts(5), [single("q")]), former(3, "b"), former(1, "c")]), pending);
+    assert.equal(verdictOf([cell(counts(1)), former(3, "b")])?.kind, "rejected");
+    assert.equal(verdictOf([cell(counts(1)), cell(undefined, [], "b")])?.kind, "rejected");
+    const restored = { countsLostUpTo: new Map([["b", version(100)]]) };
+    const lostCells = [cell(counts(3)), cell(counts(9), [], "b")];
+    assert.partialDeepStrictEqual(verdictOf(lostCells, restored), { kind: "counts-pending", awaited: ["b"] });
   });
 });
 

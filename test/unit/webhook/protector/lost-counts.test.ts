@@ -91,7 +91,7 @@ test("after a restore of the core, quota is refused until counts above the known
 
   const refused = await replica.review(deleteReview(pod("q")));
   assert.equal(refused.code, 429);
-  assert.match(refused.message, /has no counts of this cell/);
+  assert.match(refused.message, /has no counts of cell "c1"/);
   assert.ok(replica.log.lines.some(({ message }) => message.includes("was the core restored?")));
   const forced = pod("f", { annotations: { "podseidon.kubewharf.io/force-delete": "" } });
   assert.equal((await replica.review(deleteReview(forced))).allowed, true);

@@ -1,0 +1,106 @@
+/**
+ * The figures that a deletion is judged by: what each cell has counted, and how much of it is promised
+ * (docs/accounting.md#reservation). A cell whose counts are not in force contributes no pods; what it has promised
+ * counts in full.
+ */
+import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
+import { type CellStatus, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { type CountedSpec } from "../count/counted-spec.ts";
+import { countFor, type HealthCriterion } from "../count/health-criterion.ts";
+import { totalWeight } from "../history/bucket.ts";
+
+/** Why the counts of a cell are, or are not, added up. */
+export type CountsState =
+  | "in-force"
+  /** Nobody has counted the cell. */
+  | "none"
+  /** They answer another spec: the PodProtector was edited, and its aggregator has not counted since. */
+  | "other-spec"
+  /** A restore of the core made them doubtful. */
+  | "lost";
+
+export interface CellFigures {
+  readonly cellID: string;
+  readonly counts: CountsState;
+  /** Counted pods that meet the criterion; 0 unless the counts are in force. */
+  readonly aggregated: number;
+  /** What was counted last, in force or not. */
+  readonly last: number;
+  /** Weights of the cell's unsettled buckets. */
+  readonly unconfirmed: number;
+}
+
+/** The figures of a decision, for messages and audit annotations. */
+export interface QuotaFigures {
+  readonly criterion: HealthCriterion;
+  readonly required: number;
+  /** Counted pods that meet the criterion, summed over the cells whose counts are in force. */
+  readonly aggregated: number;
+  /** Counted pods in whatever state; undefined while the counts of a cell are not in force. */
+  readonly total: number | undefined;
+  /** Weights of all unsettled buckets before this disruption. */
+  readonly unconfirmed: number;
+  readonly cells: readonly CellFigures[];
+}
+
+/** What tells which counts are in force. */
+export interface CountsContext {
+  /** Of the protector as it is now. */
+  readonly countedSpec: Pick<CountedSpec, "isAnsweredBy">;
+  /**
+   * After a restore of the core: counts of a cell at or below this worker version are lost
+   * (docs/accounting.md#restores).
+   */
+  readonly countsLostUpTo: ReadonlyMap<string, ResourceVersion>;
+}
+
+export function countsState(cell: CellStatus | undefined, { countedSpec, countsLostUpTo }: CountsContext): CountsState {
+  const aggregation = cell?.aggregation;
+  if (cell === undefined || aggregation === undefined) return "none";
+  if (!countedSpec.isAnsweredBy(aggregation)) return "other-spec";
+  const lostUpTo = countsLostUpTo.get(cell.cellID);
+  if (lostUpTo === undefined) return "in-force";
+  const { resourceVersion: version } = aggregation;
+  return version !== undefined && compareResourceVersions(version, lostUpTo) > 0 ? "in-force" : "lost";
+}
+
+export function figuresOf(
+  protector: PodProtector,
+  cells: readonly CellStatus[],
+  criterion: HealthCriterion,
+  context: CountsContext,
+): QuotaFigures {
+  const perCell = cells.map((cell): CellFigures => {
+    const counts = countsState(cell, context);
+    const last = cell.aggregation === undefined ? 0 : countFor(criterion, cell.aggregation);
+    return {
+      cellID: cell.cellID,
+      counts,
+      aggregated: counts === "in-force" ? last : 0,
+      last,
+      unconfirmed: totalWeight(cell.admissionHistory?.buckets),
+    };
+  });
+  return {
+    criterion,
+    required: protector.spec.minAvailable,
+    aggregated: perCell.reduce((sum, cell) => sum + cell.aggregated, 0),
+    total: perCell.every(({ counts }) => counts === "in-force") ? totalOf(cells) : undefined,
+    unconfirmed: perCell.reduce((sum, cell) => sum + cell.unconfirmed, 0),
+    cells: perCell,
+  };
+}
+
+function totalOf(cells: readonly CellStatus[]): number {
+  return cells.reduce((sum, { aggregation }) => sum + (aggregation?.totalReplicas ?? 0), 0);
+}
+
+/**
+ * The cells to wait for when `lacking` pods are missing in the sum: those that have to count again, if their last
+ * numbers would do. Empty = they would not.
+ */
+export function awaitedCells({ cells }: QuotaFigures, lacking: number): readonly string[] {
+  const outdated = cells.filter(({ counts, last }) => (counts === "other-spec" || counts === "lost") && last > 0);
+  const sum = outdated.reduce((total, { last }) => total + last, 0);
+  return sum < lacking ? [] : outdated.map(({ cellID }) => cellID);
+}

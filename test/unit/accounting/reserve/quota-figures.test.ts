@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { awaitedCells, countsState, figuresOf } from "../../../../src/accounting/reserve/quota-figures.ts";
+import { anonymous, cell, context, counts, protector, single, version } from "../samples.ts";
+
+const restored = context({ countsLostUpTo: new Map([["a", version(100)]]) });
+
+test("counts are in force, absent, of another spec, or lost by a restore of the core", () => {
+  assert.equal(countsState(cell(counts(9)), context()), "in-force");
+  assert.equal(countsState(undefined, context()), "none");
+  assert.equal(countsState(cell(undefined, [single("q")]), context()), "none");
+  assert.equal(countsState(cell(counts(9, { countedSpec: "former" })), context()), "other-spec");
+  assert.equal(countsState(cell(counts(9)), restored), "lost");
+  assert.equal(countsState(cell({ totalReplicas: 9, availableReplicas: 9 }), restored), "lost");
+});
+
+test("counts with a version above what a restore made doubtful are in force again", () => {
+  assert.equal(countsState(cell(counts(9, { resourceVersion: version(101) })), restored), "in-force");
+  assert.equal(countsState(cell(counts(9, { resourceVersion: version(99) })), restored), "lost");
+  assert.equal(countsState(cell(counts(9), [], "b"), restored), "in-force");
+});
+
+const cells = [
+  cell(counts(4, { readyReplicas: 5 }), [single("q")], "a"),
+  cell(counts(3, { countedSpec: "former" }), [anonymous(2)], "b"),
+  cell(counts(2, { countedSpec: "former" }), [], "c"),
+  cell(counts(0, { countedSpec: "former" }), [], "d"),
+  cell(undefined, [single("r")], "e"),
+];
+
+test("only counts in force are added up, and all that is promised", () => {
+  const figures = figuresOf(protector(3, cells), cells, "Available", context());
+  assert.deepEqual([figures.required, figures.aggregated, figures.unconfirmed], [3, 4, 4]);
+  assert.deepEqual(
+    figures.cells.map(({ cellID, counts: state, aggregated, last, unconfirmed }) =>
+      [cellID, state, aggregated, last, unconfirmed].join(" "),
+    ),
+    ["a in-force 4 4 1", "b other-spec 0 3 2", "c other-spec 0 2 0", "d other-spec 0 0 0", "e none 0 0 1"],
+  );
+  assert.equal(figuresOf(protector(3, cells), cells, "Ready", context()).aggregated, 5);
+});
+
+test("cells are waited for when their last numbers would do, all that have any", () => {
+  const figures = figuresOf(protector(3, cells), cells, "Available", context());
+  assert.deepEqual(awaitedCells(figures, 5), ["b", "c"]);
+  assert.deepEqual(awaitedCells(figures, 1), ["b", "c"]);
+  assert.deepEqual(awaitedCells(figures, 6), []);
+});
