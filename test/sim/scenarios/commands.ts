@@ -7,12 +7,12 @@
  *   evict X [hold|dropped] -> the same   hold = the commit hangs in a stalled etcd; dropped = another policy refuses
  *   delete|evict X asked -> asked        the answer is not awaited; answer X -> the same, later
  *   release X [hold|dropped] -> committed|over|refused|held
- *   retry X every=5s|on-change for=60s [evict] [dropped]
+ *   retry X every=5s|on-change for=60s [evict] [dropped] [asked: not awaited]
  *   budget N                             a PodDisruptionBudget that allows N disruptions
  *   protector NAME [min=2] [minready=30] [selector=K=V] [counting=K=V]
  *                                        creates or edits one; erase NAME
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
- *   forge UID version=N                  a bucket for a pod that does not exist
+ *   forge UID version=N [cell=C]         a bucket for a pod that does not exist; C may be a cell that does not either
  *   advance 76s
  *   lag SERVER 5s; backup|drop-watches SERVER
  *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order

@@ -62,6 +62,13 @@ export const rules: readonly Mutation[] = [
       `  return cells.map((cell) =>\n    cell.cellID === cellID ? {`,
   },
   {
+    name: "ghosts-stay",
+    why: "a cell that nobody counts is removed when it has stood unchanged for a settle window",
+    file: "generator/ghost-cells.ts",
+    find: `later(seen.sinceMs, ghostWindowMs) <= nowMs`,
+    replace: `nowMs === Infinity`,
+  },
+  {
     name: "refused-review-releases",
     why: "a webhook takes no record back (with release-takes-the-bucket)",
     file: "webhook/decide/several-protectors.ts",
@@ -194,7 +201,7 @@ export const rules: readonly Mutation[] = [
     name: "fences-do-not-double",
     why: "repeated fences of a pod double their distance up to the settle window",
     file: "accounting/settle/fence-registry.ts",
-    find: `entry.repeatMs = Math.min(entry.repeatMs * 2, this.#repeatMaxMs);`,
-    replace: ``,
+    find: `entry.sends += 1;`,
+    replace: `entry.sends = 1;`,
   },
 ];

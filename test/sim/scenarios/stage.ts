@@ -23,9 +23,11 @@ export interface StageOptions {
     | "aggregatorsPerCell"
     | "offersWatchList"
     | "updateTrigger"
-    | "compactThreshold"
     | "hasGenerator"
+    | "compactThreshold"
   >;
+  /** The PodProtector that the scenario is about. */
+  readonly protector: string;
 }
 
 /** A request that is to go wrong. */
@@ -64,6 +66,7 @@ interface Held {
 export class Stage {
   readonly world: World;
   readonly pods: ReadonlyMap<string, Pods>;
+  readonly #protector: string;
   readonly #faults = new Map<SimApiServer, PlannedFault[]>();
   /** Answers that nobody waits for yet, by pod. */
   readonly #asked = new Map<string, Promise<string>>();
@@ -73,7 +76,8 @@ export class Stage {
   readonly #backups = new Map<string, Backup>();
   readonly counters = new Map<Counted, number>();
 
-  constructor({ algorithm, plan }: StageOptions) {
+  constructor({ algorithm, plan, protector }: StageOptions) {
+    this.#protector = protector;
     const noChance: Plan = {
       ...plan,
       podsPerCell: 0,
@@ -124,8 +128,7 @@ export class Stage {
 
   /** Of the PodProtector that the scenario is about; undefined while it does not exist. */
   get checker(): AccountingChecker | undefined {
-    const { checkers, plan } = this.world;
-    return checkers.get(plan.hasGenerator ? "deployment-web" : "web");
+    return this.world.checkers.get(this.#protector);
   }
 
   async advance(ms: number): Promise<void> {

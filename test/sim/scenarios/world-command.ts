@@ -2,7 +2,8 @@
  * How a scenario begins:
  *
  *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [minready=30] [selector=K=V] [counting=K=V] [compact=N]
- *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [no-protector|deployment] [crd=upstream]
+ *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator] [no-protector|deployment]
+ *   [crd=upstream]
  *
  * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
  * With "deployment" and without min, the generator makes one for a Deployment "web" of as many replicas as there are
@@ -21,6 +22,7 @@ const startUpMs = 100_000;
 export async function worldOf(args: Arguments, algorithm: string): Promise<Stage> {
   const minReadySeconds = args.number("minready", 0);
   const cells = args.list("cells");
+  const isGenerated = args.flag("deployment");
   const stage = new Stage({
     algorithm,
     plan: {
@@ -30,9 +32,10 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
       aggregatorsPerCell: args.number("aggregators", 1),
       offersWatchList: !args.flag("without-watchlist"),
       updateTrigger: args.flag("update-trigger"),
+      hasGenerator: args.flag("generator") || isGenerated,
       compactThreshold: args.number("compact", 100),
-      hasGenerator: args.flag("deployment"),
     },
+    protector: isGenerated ? "deployment-web" : "web",
   });
   const { world } = stage;
   await stage.during(world.start());
@@ -46,7 +49,7 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
     for (const pods of stage.pods.values()) for (const name of names) await stage.during(pods.create(name, app, true));
   }
   if (!args.flag("no-protector")) {
-    if (world.plan.hasGenerator) await createDeployment(stage, webPods.length * stage.pods.size);
+    if (isGenerated) await createDeployment(stage, webPods.length * stage.pods.size);
     else await setProtector(stage, args, "web");
     await world.kernel.run(world.kernel.nowMs + minReadySeconds * 1_000 + startUpMs, () => isCounted(stage));
     if (!isCounted(stage)) throw args.error("the counts are not there when everything is well");
