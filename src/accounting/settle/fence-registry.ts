@@ -3,8 +3,9 @@
  * DELETE that was admitted at an older version can then no longer commit: the API server reviews it again. This file
  * remembers fences and decides when to send one; src/aggregator/fencer.ts sends it.
  *
- * One entry per pod UID, for all PodProtectors. The distance between two fences of a pod doubles from the fence delay
- * up to the settle window: a deletion that another policy refuses forever must not become a patch every ten seconds.
+ * One entry per pod UID, for all PodProtectors. The distance between two fences of a pod doubles with each, up to the
+ * settle window, however they are paced: a deletion that another policy refuses for ever must not become a patch every
+ * ten seconds, and one that takes long must get through between two of them.
  */
 import { type ResourceVersion } from "../../api/resource-version.ts";
 import { later, longAgo, type MonotonicMs } from "../../util/clock.ts";
@@ -33,11 +34,16 @@ export interface FailingFence {
   readonly lastSentAtMs: MonotonicMs;
 }
 
+/**
+ * - "usual": the pod stays alive at an admitted version; the first distance is the fence delay.
+ * - "early": its deletion is admitted again and again; the first distance is 2 s.
+ */
+export type FencePace = "usual" | "early";
+
 interface Entry {
-  lastUsedMs: MonotonicMs;
-  /** Not sent again before this moment. */
-  notBeforeMs: MonotonicMs;
-  repeatMs: number;
+  lastSentMs: MonotonicMs;
+  /** How often it was sent. */
+  sends: number;
   isInFlight: boolean;
   isForbidden: boolean;
   fence: Fence | undefined;
@@ -55,22 +61,24 @@ interface OwnWrite {
  * further pods settle by the window.
  */
 const entriesMax = 100_000;
+/** A deletion that another webhook holds up for less than this gets through after the first early fence. */
+const earlyDistanceMs = 2_000;
 /** Remembered own writes, spaced over the settle window; those of the last two windows and more. */
 const writesMax = 32;
 const writesPerWindow = 10;
 
 export class FenceRegistry {
   readonly #entries = new Map<string, Entry>();
-  readonly #repeatMinMs: number;
-  readonly #repeatMaxMs: number;
+  readonly #firstDistanceMs: number;
+  readonly #distanceMaxMs: number;
   readonly #writeSpacingMs: number;
   /** The newest one, and older ones that are a spacing apart. */
   readonly #writes: OwnWrite[] = [];
 
   /** `settlementFenceDelayMs`: first wait before a pod is fenced again. `settleWindowMs`: longest such wait. */
   constructor(settlementFenceDelayMs: number, settleWindowMs: number) {
-    this.#repeatMinMs = settlementFenceDelayMs;
-    this.#repeatMaxMs = Math.max(settlementFenceDelayMs, settleWindowMs);
+    this.#firstDistanceMs = settlementFenceDelayMs;
+    this.#distanceMaxMs = Math.max(settlementFenceDelayMs, settleWindowMs);
     this.#writeSpacingMs = settleWindowMs / writesPerWindow;
   }
 
@@ -89,10 +97,18 @@ export class FenceRegistry {
    * When the pod may be fenced (again), which may be in the past. Undefined while a patch is in flight, and when
    * fencing the pod is forbidden.
    */
-  nextSendMs(podUID: string): MonotonicMs | undefined {
+  nextSendMs(podUID: string, pace: FencePace): MonotonicMs | undefined {
     const entry = this.#entries.get(podUID);
     if (entry === undefined) return longAgo;
-    return entry.isInFlight || entry.isForbidden ? undefined : entry.notBeforeMs;
+    if (entry.isInFlight || entry.isForbidden) return undefined;
+    const firstMs = pace === "early" ? Math.min(earlyDistanceMs, this.#firstDistanceMs) : this.#firstDistanceMs;
+    return later(entry.lastSentMs, Math.min(firstMs * 2 ** Math.min(entry.sends - 1, 30), this.#distanceMaxMs));
+  }
+
+  /** Whether a fence of this pod was sent by that moment, and none since. Forgotten ones do not count. */
+  wasSentBefore(podUID: string, atMs: MonotonicMs): boolean {
+    const entry = this.#entries.get(podUID);
+    return entry !== undefined && entry.lastSentMs <= atMs;
   }
 
   /** The patches of this pod that have failed since the last one that was answered. */
@@ -120,18 +136,16 @@ export class FenceRegistry {
   /** Marks a patch as being sent now. Call exactly one of `answered`, `failed`, `refused`, `aborted` then. */
   sending(podUID: string, nowMs: MonotonicMs): void {
     const entry = this.#entries.get(podUID) ?? {
-      lastUsedMs: nowMs,
-      notBeforeMs: nowMs,
-      repeatMs: this.#repeatMinMs,
+      lastSentMs: nowMs,
+      sends: 0,
       isInFlight: false,
       isForbidden: false,
       fence: undefined,
       failing: undefined,
     };
     entry.isInFlight = true;
-    entry.lastUsedMs = nowMs;
-    entry.notBeforeMs = later(nowMs, entry.repeatMs);
-    entry.repeatMs = Math.min(entry.repeatMs * 2, this.#repeatMaxMs);
+    entry.lastSentMs = nowMs;
+    entry.sends += 1;
     this.#entries.set(podUID, entry);
   }
 
@@ -175,7 +189,7 @@ export class FenceRegistry {
   /** Forgets pods that were not fenced for `idleMs`, forbidden ones included. To be called from time to time. */
   prune(nowMs: MonotonicMs, idleMs: number): void {
     for (const [podUID, entry] of this.#entries) {
-      if (!entry.isInFlight && nowMs - entry.lastUsedMs > idleMs) this.#entries.delete(podUID);
+      if (!entry.isInFlight && nowMs - entry.lastSentMs > idleMs) this.#entries.delete(podUID);
     }
   }
 

@@ -11,17 +11,24 @@ import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
 import { later, type MonotonicMs } from "../../util/clock.ts";
 import { assert } from "../../util/assert.ts";
 import { bucketKind } from "../history/bucket.ts";
+import { digestOfUID } from "../history/uid-digest.ts";
 
 export interface Seen {
   /** First seen in its present form. */
   sinceMs: MonotonicMs;
   /** Since when the snapshot has been at or above the bucket's version; set by `comparableSinceMs`. */
   comparableSinceMs?: MonotonicMs;
+  /**
+   * Of a single bucket: whether the pod was reviewed again while it held one. Absent for a packed pod: a repeated
+   * review takes it out of the pack.
+   */
+  readonly isRefreshed?: boolean;
 }
 
 interface SingleSeen extends Seen {
   readonly startTime: string;
   readonly version: string | undefined;
+  readonly isRefreshed: boolean;
 }
 
 /** The number of anonymous admissions from this moment to the next sample. */
@@ -58,7 +65,14 @@ export class FirstSeen {
         const unchanged = before?.startTime === bucket.startTime && before.version === kind.version;
         singles.set(
           kind.podUID,
-          unchanged ? before : { sinceMs: nowMs, startTime: bucket.startTime, version: kind.version },
+          unchanged
+            ? before
+            : {
+                sinceMs: nowMs,
+                startTime: bucket.startTime,
+                version: kind.version,
+                isRefreshed: before !== undefined || this.#isPacked(kind.podUID),
+              },
         );
       } else if (kind.kind === "packed") {
         for (const digest of kind.digests.list()) {
@@ -83,7 +97,8 @@ export class FirstSeen {
   /** Starts all waits again (the worker's history was reset). */
   restart(nowMs: MonotonicMs): void {
     for (const [podUID, seen] of this.#singles) {
-      this.#singles.set(podUID, { sinceMs: nowMs, startTime: seen.startTime, version: seen.version });
+      const { startTime, version, isRefreshed } = seen;
+      this.#singles.set(podUID, { sinceMs: nowMs, startTime, version, isRefreshed });
     }
     for (const digest of this.#packed.keys()) this.#packed.set(digest, { sinceMs: nowMs });
     const count = this.anonymousCount();
@@ -134,6 +149,11 @@ export class FirstSeen {
     const next = this.#samples.find((sample) => sample.atMs + settleWindowMs > barrierSentAtMs) ?? this.#samples.at(-1);
     assert(next !== undefined, "there are anonymous admissions");
     return later(next.atMs, settleWindowMs);
+  }
+
+  /** Only a repeated review takes a pod out of a packed bucket. */
+  #isPacked(podUID: string): boolean {
+    return this.#packed.size > 0 && this.#packed.has(digestOfUID(podUID));
   }
 
   #observeAnonymous(count: number, nowMs: MonotonicMs): void {

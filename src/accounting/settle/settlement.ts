@@ -135,6 +135,9 @@ export function settle(input: SettlementInput): Settlement {
   return { buckets: settled.size === 0 ? input.buckets : kept, settled, fence: [...fence], barrierFromMs, wakeAtMs };
 }
 
+/** Longer than the API server takes for a deletion that nothing holds up. */
+const earlyFenceDelayMs = 1_000;
+
 interface Wait {
   readonly kind: "wait";
   readonly fence?: string;
@@ -181,13 +184,27 @@ function judgePod(
     const barrierFromMs = later(seen.sinceMs, config.settlementFenceDelayMs);
     return { kind: "wait", barrierFromMs, wakeAtMs: barrierFromMs };
   }
-  const comparedMs = later(input.firstSeen.comparableSinceMs(seen, nowMs), config.settlementFenceDelayMs);
-  const nextSendMs = input.fences.nextSendMs(pod.uid);
+  const dueMs = fenceDueMs(input, seen, pod);
   // A fence is in flight; its answer will wake the cell.
-  if (nextSendMs === undefined) return failing;
-  const dueMs = laterOf(comparedMs, nextSendMs);
+  if (dueMs === undefined) return failing;
   if (dueMs <= nowMs) return { ...failing, fence: pod.uid };
   return { ...failing, wakeAtMs: Math.min(dueMs, failing.wakeAtMs ?? dueMs) as MonotonicMs };
+}
+
+/**
+ * When a pod that is alive at an admitted version is fenced (again). A pod that was reviewed again while it held its
+ * bucket, or that was fenced before it got this bucket, is most likely one whose deletion somebody else refuses each
+ * time. It is fenced early, so that its quota is free between two tries.
+ */
+function fenceDueMs({ fences, firstSeen, config, nowMs }: SettlementInput, seen: Seen, pod: SnapshotPod) {
+  const usualMs = fences.nextSendMs(pod.uid, "usual");
+  const earlyMs = fences.nextSendMs(pod.uid, "early");
+  if (usualMs === undefined || earlyMs === undefined) return undefined;
+  const delayMs = config.settlementFenceDelayMs;
+  const dueMs = laterOf(usualMs, later(firstSeen.comparableSinceMs(seen, nowMs), delayMs));
+  const isTriedAgain = seen.isRefreshed === false ? fences.wasSentBefore(pod.uid, seen.sinceMs) : seen.isRefreshed;
+  if (isTriedAgain !== true) return dueMs;
+  return earlierOf(dueMs, laterOf(earlyMs, later(seen.sinceMs, Math.min(earlyFenceDelayMs, delayMs))));
 }
 
 /**

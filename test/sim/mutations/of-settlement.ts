@@ -106,6 +106,14 @@ export const mutationsOfSettlement: readonly Mutation[] = [
     scenario: "34-fences-that-stall",
   },
   {
+    name: "no-early-fences",
+    why: "a pod that is reviewed again while it holds its bucket is fenced a second later, not when the tries end",
+    file: "accounting/settle/settlement.ts",
+    find: `if (isTriedAgain !== true) return dueMs;`,
+    replace: `return dueMs;`,
+    scenario: "36-refused-again-and-again",
+  },
+  {
     name: "fence-is-as-old-as-its-answer",
     why: "what counts is when the patch was sent, not when it was answered",
     file: "aggregator/fencer.ts",

@@ -7,7 +7,7 @@
  *   evict X [hold|dropped] -> the same   hold = the commit hangs in a stalled etcd; dropped = another policy refuses
  *   delete|evict X asked -> asked        the answer is not awaited; answer X -> the same, later
  *   release X [hold|dropped] -> committed|over|refused|held
- *   retry X every=5s|on-change for=60s [evict] [dropped]
+ *   retry X every=5s|on-change for=60s [evict] [dropped] [asked: not awaited]
  *   budget N                             a PodDisruptionBudget that allows N disruptions
  *   protector NAME [min=2] [minready=30] [selector=K=V] [counting=K=V]
  *                                        creates or edits one; erase NAME

@@ -40,12 +40,23 @@ export const answering: Run = async (stage, args) => await stage.answer(stage.po
 
 export const releasing: Run = async (stage, args) => await stage.release(stage.podOf(args).id, fateOf(args));
 
-/** Time passes meanwhile. */
+/** Time passes meanwhile, unless nobody waits for the end. */
 export const retrying: Run = async (stage, args) => {
   const pod = stage.podOf(args);
   const { kernel } = stage.world;
   const isEviction = args.flag("evict");
   const fate = fateOf(args);
+  if (args.flag("asked")) {
+    const periodMs = args.duration(args.setting("every") ?? "");
+    const untilMs = kernel.nowMs + args.duration(args.setting("for") ?? "");
+    const again = (): void => {
+      if (kernel.nowMs >= untilMs) return;
+      void (isEviction ? evict(stage, pod.id, fate, false) : remove(stage, pod.id, fate, false));
+      kernel.schedule(periodMs, again);
+    };
+    again();
+    return;
+  }
   const isOnChange = args.flag("on-change");
   const everyMs = isOnChange ? 100 : args.duration(args.setting("every") ?? "");
   const endMs = kernel.nowMs + args.duration(args.setting("for") ?? "");

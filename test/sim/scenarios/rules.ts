@@ -187,7 +187,7 @@ export const rules: readonly Mutation[] = [
     name: "fences-do-not-double",
     why: "repeated fences of a pod double their distance up to the settle window",
     file: "accounting/settle/fence-registry.ts",
-    find: `entry.repeatMs = Math.min(entry.repeatMs * 2, this.#repeatMaxMs);`,
-    replace: ``,
+    find: `entry.sends += 1;`,
+    replace: `entry.sends = 1;`,
   },
 ];

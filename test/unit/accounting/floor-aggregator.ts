@@ -101,7 +101,7 @@ export class FloorAggregator {
   sendFence(): void {
     const uid = this.#world.pick(this.#wantsFence);
     const { nowMs } = this.#world;
-    if (uid === undefined || this.#fences.nextSendMs(uid) === undefined) return;
+    if (uid === undefined || this.#fences.nextSendMs(uid, "usual") === undefined) return;
     this.#fences.sending(uid, ms(nowMs));
     if (this.#world.options.faults.fencesWithoutPatch === true) this.#fences.answered(uid, ms(nowMs), version(1));
     // A pod that may not be fenced settles by the window, which is sound only for requests that do not outlive it.

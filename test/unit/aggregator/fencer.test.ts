@@ -110,7 +110,7 @@ test("every answer ends the flight of a fence: lost, replaced, forbidden and non
     assert.equal(registry.fenceOf("uid-a"), undefined, kind);
     assert.equal(registry.isForbidden("uid-a"), forbidden, kind);
     assert.deepEqual(answered, ["uid-a"], kind);
-    if (!forbidden) assert.equal(registry.nextSendMs("uid-a"), 10_000, kind);
+    if (!forbidden) assert.equal(registry.nextSendMs("uid-a", "usual"), 10_000, kind);
   }
 });
 
@@ -165,7 +165,7 @@ test("a fence that ends with the leadership has not failed", async () => {
   fencer.request(podNamed("a"), leadership.signal);
   await clock.advance(100);
   assert.equal(registry.failingOf("uid-a"), undefined);
-  assert.equal(registry.nextSendMs("uid-a"), 10_000);
+  assert.equal(registry.nextSendMs("uid-a", "usual"), 10_000);
 });
 
 test("a patch whose annotation is stripped moves nothing and proves nothing, and the pod uses the window", async () => {

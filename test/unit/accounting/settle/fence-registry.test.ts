@@ -7,7 +7,7 @@ import { at as ms } from "../../../support/moment.ts";
 const registry = (): FenceRegistry => new FenceRegistry(10_000, 75_000);
 
 test("a pod that was never fenced may be fenced at once", () => {
-  assert.equal(registry().nextSendMs("x"), -Infinity);
+  assert.equal(registry().nextSendMs("x", "usual"), -Infinity);
   assert.equal(registry().isForbidden("x"), false);
   assert.equal(registry().fenceOf("x"), undefined);
 });
@@ -18,13 +18,43 @@ test("repeats double from the first wait up to the longest", () => {
   let nowMs = 1000;
   for (let count = 0; count < 6; count += 1) {
     fences.sending("x", ms(nowMs));
-    assert.equal(fences.nextSendMs("x"), undefined);
+    assert.equal(fences.nextSendMs("x", "usual"), undefined);
     fences.answered("x", ms(nowMs), version(count + 5));
-    const next = fences.nextSendMs("x") ?? 0;
+    const next = fences.nextSendMs("x", "usual") ?? 0;
     waits.push(next - nowMs);
     nowMs = next;
   }
   assert.deepEqual(waits, [10_000, 20_000, 40_000, 75_000, 75_000, 75_000]);
+});
+
+test("early repeats double from 2 s, by the same count", () => {
+  const fences = registry();
+  assert.equal(fences.nextSendMs("x", "early"), -Infinity);
+  const waits: number[] = [];
+  for (let count = 0; count < 8; count += 1) {
+    fences.sending("x", ms(1000));
+    assert.equal(fences.nextSendMs("x", "early"), undefined, "while a patch is in flight");
+    fences.answered("x", ms(1000), version(5));
+    waits.push((fences.nextSendMs("x", "early") ?? 0) - 1000);
+  }
+  assert.deepEqual(waits, [2000, 4000, 8000, 16_000, 32_000, 64_000, 75_000, 75_000]);
+  assert.equal(fences.nextSendMs("x", "usual"), 76_000);
+});
+
+test("early repeats are never later than the usual ones", () => {
+  const fences = new FenceRegistry(500, 75_000);
+  fences.sending("x", ms(1000));
+  fences.failed("x", ms(1000), "unanswered");
+  assert.equal(fences.nextSendMs("x", "early"), 1500);
+});
+
+test("a fence was sent before a moment when none was sent since", () => {
+  const fences = registry();
+  assert.equal(fences.wasSentBefore("x", ms(9)), false);
+  fences.sending("x", ms(5));
+  assert.deepEqual([fences.wasSentBefore("x", ms(4)), fences.wasSentBefore("x", ms(5))], [false, true]);
+  fences.sending("x", ms(8));
+  assert.deepEqual([fences.wasSentBefore("x", ms(7)), fences.wasSentBefore("x", ms(9))], [false, true]);
 });
 
 test("only an answer makes a fence; a failure proves nothing and keeps an earlier one", () => {
@@ -52,7 +82,7 @@ test("a refused pod is forbidden, others are not", () => {
   fences.sending("x", ms(1));
   fences.refused("x");
   assert.deepEqual(
-    [fences.isForbidden("x"), fences.nextSendMs("x"), fences.isForbidden("y")],
+    [fences.isForbidden("x"), fences.nextSendMs("x", "usual"), fences.isForbidden("y")],
     [true, undefined, false],
   );
 });
@@ -65,7 +95,7 @@ test("pods that were not fenced for long are forgotten, except while a patch is 
   fences.prune(ms(1000), 999);
   assert.equal(fences.size, 2);
   assert.deepEqual(
-    [fences.nextSendMs("idle"), fences.nextSendMs("in-flight"), fences.isForbidden("recent")],
+    [fences.nextSendMs("idle", "usual"), fences.nextSendMs("in-flight", "usual"), fences.isForbidden("recent")],
     [-Infinity, undefined, true],
   );
 });

@@ -6,9 +6,9 @@ import { anonymous, packed, single } from "../samples.ts";
 import { at as ms } from "../../../support/moment.ts";
 import { longAgo } from "../../../../src/util/clock.ts";
 
-function watching(
-  ...history: readonly (readonly [nowMs: number, buckets: Parameters<FirstSeen["observe"]>[0], continuous?: boolean])[]
-): FirstSeen {
+type History = (readonly [nowMs: number, buckets: Parameters<FirstSeen["observe"]>[0], continuous?: boolean])[];
+
+function watching(...history: History): FirstSeen {
   const firstSeen = new FirstSeen();
   for (const [nowMs, buckets, continuous] of history) firstSeen.observe(buckets, ms(nowMs), continuous ?? true);
   return firstSeen;
@@ -20,6 +20,19 @@ test("a single bucket is seen since it has its start time and version", () => {
   assert.equal(watching([1, [single("x", 10)]], [5, [single("x", 10, 3)]]).single("x").sinceMs, 5);
   assert.equal(watching([1, [single("x", 10)]], [5, [single("x")]]).single("x").sinceMs, 5);
   assert.equal(watching([1, [single("x", 10)]], [5, []], [9, [single("x", 10)]]).single("x").sinceMs, 9);
+});
+
+test("a single bucket is refreshed when the pod held another one before, single or packed", () => {
+  const isRefreshed = (...seen: History): boolean => watching(...seen).single("x").isRefreshed ?? false;
+  assert.equal(isRefreshed([1, [single("x", 10)]], [5, [single("x", 10)]]), false);
+  assert.equal(isRefreshed([1, [single("x", 10)]], [5, [single("x", 10, 3)]]), true);
+  assert.equal(isRefreshed([1, [single("x", 10)]], [5, [single("x", 10, 3)]], [9, [single("x", 10, 3)]]), true);
+  assert.equal(isRefreshed([1, [single("x", 10)]], [5, []], [9, [single("x", 10)]]), false);
+  assert.equal(isRefreshed([1, [packed(["x", "y"], 10)]], [5, [single("x", 10), packed(["y"], 10)]]), true);
+  assert.equal(isRefreshed([1, [packed(["y"], 10)]], [5, [single("x", 10), packed(["y"], 10)]]), false);
+  const restarted = watching([1, [single("x", 10)]], [5, [single("x", 10, 3)]]);
+  restarted.restart(ms(7));
+  assert.deepEqual([restarted.single("x").isRefreshed, restarted.single("x").sinceMs], [true, 7]);
 });
 
 test("a packed pod is seen since it moved into a packed bucket, also when the bucket takes in others", () => {

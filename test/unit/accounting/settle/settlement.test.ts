@@ -190,6 +190,44 @@ describe("the settle window", () => {
   });
 });
 
+test("a pod that is reviewed again is fenced 1 s after that, and then 2, 4, 8 ... s after its last fence", () => {
+  const bench = new Bench().see([single("x", 10)], 0);
+  const alive = snapshot([livePod("x", 10)], 10);
+  assert.deepEqual(bench.settle(5000, alive).fence, [], "it was reviewed once");
+  let startTime = 1;
+  let refreshedAtMs = 5000;
+  const fencedAfterMs: number[] = [];
+  let lastFencedAtMs = refreshedAtMs;
+  for (let count = 0; count < 5; count += 1) {
+    bench.see([single("x", 10, startTime++)], refreshedAtMs);
+    const { wakeAtMs = 0, fence } = bench.settle(refreshedAtMs, alive);
+    assert.deepEqual(fence, []);
+    assert.deepEqual(bench.settle(wakeAtMs - 1, alive).fence, []);
+    assert.deepEqual(bench.settle(wakeAtMs, alive).fence, ["x"]);
+    fencedAfterMs.push(wakeAtMs - lastFencedAtMs);
+    lastFencedAtMs = wakeAtMs;
+    bench.fences.sending("x", ms(wakeAtMs));
+    bench.fences.failed("x", ms(wakeAtMs), "refused");
+    refreshedAtMs = wakeAtMs;
+  }
+  assert.deepEqual(fencedAfterMs, [1000, 2000, 4000, 8000, 16_000]);
+});
+
+test("a pod that gets a bucket again after it was fenced is fenced early", () => {
+  const bench = new Bench().see([single("x", 10)], 0);
+  bench.fence("x", 10_000, 20);
+  bench.see([], 11_000);
+  bench.see([single("x", 20)], 15_000);
+  assert.deepEqual(bench.settle(15_999, snapshot([livePod("x", 20)], 20)).fence, []);
+  assert.deepEqual(bench.settle(16_000, snapshot([livePod("x", 20)], 20)).fence, ["x"]);
+});
+
+test("a snapshot below the version of a refreshed bucket does not fence early", () => {
+  const bench = new Bench().see([single("x", 10)], 0).see([single("x", 30)], 1000);
+  const behind = bench.settle(9000, snapshot([livePod("x", 10)], 20));
+  assert.deepEqual(behind.fence, []);
+});
+
 describe("a fence that fails for ever", () => {
   const alive = (barrierSentAtMs: number) => snapshot([livePod("x", 10)], 10, barrierSentAtMs);
   function failing(failure: "refused" | "unanswered", sentAtMs: readonly number[] = [10_000, 20_000, 40_000, 80_000]) {
