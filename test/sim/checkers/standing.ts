@@ -45,10 +45,11 @@ export class Standing {
   edited(object: PodProtector, before: PodProtector | undefined): void {
     const { selector, aggregationSelector = selector } = object.spec;
     if (before?.metadata.uid === object.metadata.uid && judgedBy(before) === judgedBy(object)) return;
+    const [own, counting] = [compileSelector(selector), compileSelector(aggregationSelector)];
+    // The last valid selectors stay in force.
+    if (!own.ok || !counting.ok) return assert.ok(this.#counting, "it was valid before");
     this.editedAtMs = this.#ledger.kernel.nowMs;
     this.editedRevision = Number(object.metadata.resourceVersion);
-    const [own, counting] = [compileSelector(selector), compileSelector(aggregationSelector)];
-    assert.ok(own.ok && counting.ok);
     const { uid } = object.metadata;
     this.specBy = (minReadySeconds) => countedSpec(uid, formatSelector(counting.selector), minReadySeconds);
     this.spec = this.specBy(object.spec.minReadySeconds);
