@@ -22,6 +22,8 @@ export class Standing {
   readonly criterion: HealthCriterion;
   /** As it is now; undefined = there is none. */
   object: PodProtector | undefined;
+  /** Whether its selectors can be understood as they are now. */
+  isValid = true;
   #selector: CompiledSelector | undefined;
   #counting: CompiledSelector | undefined;
   /** What counts say that were made by this minReadySeconds and by the present selectors. */
@@ -47,6 +49,7 @@ export class Standing {
     if (before?.metadata.uid === object.metadata.uid && judgedBy(before) === judgedBy(object)) return;
     const [own, counting] = [compileSelector(selector), compileSelector(aggregationSelector)];
     // The last valid selectors stay in force.
+    this.isValid = own.ok && counting.ok;
     if (!own.ok || !counting.ok) return assert.ok(this.#counting, "it was valid before");
     this.editedAtMs = this.#ledger.kernel.nowMs;
     this.editedRevision = Number(object.metadata.resourceVersion);

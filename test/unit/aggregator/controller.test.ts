@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { withRig } from "./rig.ts";
 
@@ -154,7 +155,7 @@ test("a selector that turns invalid leaves the last valid one in force: counts a
     await rig.start();
     await rig.clock.advance(70_000);
     const spec = rig.cell("web")?.aggregation?.countedSpec;
-    await rig.addBucket("web", { podUID: "gone", podResourceVersion: "1" });
+    await rig.addBucket("web", { podUID: "gone", podResourceVersion: "1" as ResourceVersion });
     await rig.select("web", broken);
     await rig.clock.advance(2000);
     assert.deepEqual(rig.buckets("web"), []);

@@ -72,7 +72,7 @@ test("pods of other namespaces are never matched", () => {
   assert.deepEqual(table.podChanged(pod("a", { app: "web" }, "other"), undefined), []);
 });
 
-test("a selector that is invalid from the start is returned with its reason, and counts nothing until it is fixed", () => {
+test("a selector that is invalid from the start is returned with its reason, and counts nothing until fixed", () => {
   const table = new MatchTable();
   table.podChanged(pod("a", { app: "web" }), undefined);
   const result = table.trackProtector(webKey, protector(broken));
