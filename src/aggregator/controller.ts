@@ -135,10 +135,15 @@ export class Aggregator {
       rng,
       ...this.#config.queue,
       process: async (key, queueSignal) => {
+        let counted: Counted = "open";
         this.backlog.began(key, clock.monotonicMs());
-        const [outcome, counted] = await this.#process(key, queueSignal);
-        this.backlog.ended(key, counted);
-        return outcome;
+        try {
+          const [outcome, how] = await this.#process(key, queueSignal);
+          counted = how;
+          return outcome;
+        } finally {
+          this.backlog.ended(key, counted);
+        }
       },
       observer: {
         onReconcile: (durationMs, outcome, key) => {
