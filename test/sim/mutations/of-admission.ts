@@ -82,6 +82,14 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     scenario: "32-ghost-cell",
   },
   {
+    name: "a-status-of-any-size",
+    why: "no admission adds to a status above one MiB",
+    file: "accounting/history/status-room.ts",
+    find: `return bytes > statusBytesMax || buckets > statusBucketsMax;`,
+    replace: `return bytes > Infinity || buckets > statusBucketsMax;`,
+    scenario: "37-object-of-a-megabyte",
+  },
+  {
     name: "wrong-cell",
     why: "an admission is recorded in the cell of its pod",
     file: "accounting/reserve/reservation.ts",

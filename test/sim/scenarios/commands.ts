@@ -12,7 +12,7 @@
  *   protector NAME [min=2] [minready=30] [selector=K=V] [counting=K=V]
  *                                        creates or edits one; erase NAME
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
- *   forge UID version=N                  a bucket for a pod that does not exist
+ *   forge UID version=N [digits=N]       a bucket for a pod that does not exist, with so long a text of digests
  *   advance 76s
  *   lag SERVER 5s; backup|drop-watches SERVER
  *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order
