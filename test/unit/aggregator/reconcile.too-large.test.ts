@@ -1,4 +1,4 @@
-/** An object as large as etcd takes (docs/accounting.md#what-is-recorded). Webhooks leave room; other writers may not. */
+/** An object as large as etcd takes (docs/accounting.md#what-is-recorded). Webhooks leave room; others may not. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
