@@ -4,8 +4,7 @@
  * vanishes leaves its PodProtector dangling: that is the disaster that the product exists for
  * (docs/generator.md#lifecycle).
  *
- * The caches are always warm; only the leader's queues run. Deployments and the removal of cells have a queue each,
- * with the same settings.
+ * The caches are always warm; only the leader's queue runs. Cells are the business of cell-controller.ts.
  */
 import { type DeploymentRecord } from "../api/deployment.ts";
 import { type ObjectKey, objectKey, partsOf } from "../api/object-key.ts";
@@ -33,7 +32,6 @@ import { driftPatch } from "./drift.ts";
 import { type GeneratorAction, type GeneratorMetrics, type GeneratorSizes } from "./metrics.ts";
 import { PacedQueue, type Work } from "./paced-queue.ts";
 import { ProtectorLifecycle } from "./protector-lifecycle.ts";
-import { removeCells } from "./remove-cells.ts";
 
 /** The settings that the generator needs, under the names that they have in the Config. */
 export type GeneratorSettings = Pick<
@@ -61,8 +59,6 @@ export class Generator {
   readonly #lifecycle: ProtectorLifecycle;
   /** Deployments, each with its PodProtector. */
   readonly #sources: PacedQueue;
-  /** PodProtectors from which cells are to be removed. */
-  readonly #cellRemovals: PacedQueue;
   readonly #protectionSelector: CompiledSelector;
   /** Protectors reported as dangling by this process, so that each is reported once. */
   readonly #dangling = new Set<ObjectKey>();
@@ -79,16 +75,13 @@ export class Generator {
       onAction: (action, object) => this.#acted(action, object),
     });
     const { clock, rng, logger } = deps;
-    const common = { config: config.queue, clock, rng, onReconcile: this.#observe.bind(this) };
     this.#sources = new PacedQueue({
-      ...common,
+      config: config.queue,
+      clock,
+      rng,
+      onReconcile: this.#observe.bind(this),
       due: (key) => this.#dueReconciliation(key),
       onFailed: (deployment, err) => logger.error("Cannot reconcile a Deployment, retrying", { deployment, err }),
-    });
-    this.#cellRemovals = new PacedQueue({
-      ...common,
-      due: (key) => this.#dueRemoval(key),
-      onFailed: (podProtector, err) => logger.error("Cannot remove cells, retrying", { podProtector, err }),
     });
     deps.deployments.subscribe({ onEvent: (event) => this.#sources.add(event.object.key) });
     deps.protectors.subscribe({ onEvent: (event) => this.#protectorEvent(event) });
@@ -96,10 +89,7 @@ export class Generator {
 
   /** For gauges; a standby queues nothing. */
   sizes(): GeneratorSizes {
-    return {
-      queue: this.#sources.size + this.#cellRemovals.size,
-      paced: this.#sources.paced + this.#cellRemovals.paced,
-    };
+    return { queue: this.#sources.size, paced: this.#sources.paced };
   }
 
   /**
@@ -108,14 +98,12 @@ export class Generator {
    */
   async lead(signal: AbortSignal): Promise<void> {
     const { deployments, protectors } = this.#deps;
-    const stored = [...protectors.values()];
     const sources = [...deployments.values()].map(({ key }) => key);
-    for (const { protector } of stored) {
+    for (const { protector } of protectors.values()) {
       const source = sourceKeyOf(protector);
       if (source !== undefined) sources.push(source);
     }
-    const removals = stored.filter(({ protector }) => asksForRemoval(protector)).map(({ key }) => key);
-    await Promise.all([this.#sources.run(sources, signal), this.#cellRemovals.run(removals, signal)]);
+    await this.#sources.run(sources, signal);
   }
 
   #observe(durationMs: number, outcome: Outcome): void {
@@ -128,18 +116,11 @@ export class Generator {
     if (event.type === "modified") this.#addSourceOf(event.previous.protector);
     this.#addSourceOf(protector);
     if (event.type === "deleted") this.#dangling.delete(key);
-    else if (asksForRemoval(protector)) this.#cellRemovals.add(key);
   }
 
   #addSourceOf(protector: PodProtector): void {
     const key = sourceKeyOf(protector);
     if (key !== undefined) this.#sources.add(key);
-  }
-
-  /** The cells that a person wants to be removed; undefined when the protector is gone. */
-  #dueRemoval(key: ObjectKey): Work | undefined {
-    const stored = this.#deps.protectors.get(key);
-    return stored === undefined ? undefined : (signal) => removeCells(this.#deps.core, stored, signal);
   }
 
   #dueReconciliation(key: ObjectKey): Work | undefined {
@@ -221,10 +202,6 @@ export class Generator {
 function sourceKeyOf(protector: PodProtector): ObjectKey | undefined {
   const name = deploymentNameOf(protector);
   return name === undefined ? undefined : objectKey(protector.metadata.namespace, name);
-}
-
-function asksForRemoval({ metadata }: PodProtector): boolean {
-  return metadata.annotations?.[annotations.removeCellOnce] !== undefined;
 }
 
 /** Whether nothing is left to be done for its end: only finalizers of others keep it. */

@@ -3,8 +3,10 @@
  * - controller.ts: events in, what each Deployment wants, dangling PodProtectors.
  * - deployment-plan.ts: the PodProtector that a Deployment wants. drift.ts: what differs from it.
  * - protector-lifecycle.ts: create, sync, release.
- * - remove-cells.ts: the annotation remove-cell-once.
+ * - cell-controller.ts: which cells leave which PodProtectors. remove-cells.ts: how. ghost-cells.ts: what a ghost is.
  * - paced-queue.ts: the work queues. pacer.ts: how often one object is worked on.
  */
 export { Generator, type GeneratorSettings } from "./controller.ts";
+export { CellController } from "./cell-controller.ts";
+export { createCellMetrics } from "./cell-metrics.ts";
 export { createGeneratorMetrics } from "./metrics.ts";

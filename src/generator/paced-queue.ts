@@ -14,12 +14,17 @@ import { Pacer } from "./pacer.ts";
 /** Rejects with a KubeError. */
 export type Work = (signal: AbortSignal) => Promise<void>;
 
+/** Nothing is to be done yet: look again after that. */
+export interface Later {
+  readonly waitMs: number;
+}
+
 export interface PacedQueueOptions {
   readonly config: Config["generator"]["queue"];
   readonly clock: Clock;
   readonly rng: Rng;
   /** What is to be done about an object; undefined when nothing is, as far as the caches know. */
-  readonly due: (key: ObjectKey) => Work | undefined;
+  readonly due: (key: ObjectKey) => Work | Later | undefined;
   /** After each look at an object. */
   readonly onReconcile: (durationMs: number, outcome: Outcome) => void;
   /** Work has failed, other than by a conflict, and will be retried. */
@@ -69,6 +74,7 @@ export class PacedQueue {
     const { clock, due, onFailed } = this.#options;
     const work = due(key);
     if (work === undefined) return { kind: "done" };
+    if (typeof work !== "function") return { kind: "done", requeueAfterMs: work.waitMs };
     const waitMs = this.#pacer.take(key, clock.monotonicMs());
     if (waitMs > 0) return { kind: "done", requeueAfterMs: waitMs };
     try {

@@ -1,41 +1,50 @@
 /**
- * remove-cell-once (docs/generator.md#remove-cells): a person names cells that no longer exist (comma list in an
- * annotation), and the generator removes them from the status, once. This works on hand-made and dangling protectors
- * too.
+ * Takes cells out of the status of one PodProtector: those that the annotation remove-cell-once names
+ * (docs/generator.md#remove-cells), and those that the caller does not want any more. Works on hand-made and dangling
+ * protectors too.
  */
 import { annotations } from "../api/v1alpha1/names.ts";
+import { type CellStatus } from "../api/v1alpha1/pod-protector.ts";
 import { summarize } from "../accounting/count/summary.ts";
 import { isKubeError, KubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
 import { presentOrThrow, readProtectorLive, swapStatusAndCheck } from "../kube/pod-protectors.ts";
 import { podProtectors, type StoredProtector } from "../kube/resources.ts";
 import { assertNever } from "../util/assert.ts";
 
-/** Removes the named cells and then the annotation. Unknown names are ignored. Rejects with a KubeError. */
+/**
+ * Removes the cells that `isUnwanted` says, of the object as it is now, and those of the annotation, which goes then.
+ * Unknown names are ignored. Returns the cells that were removed. Rejects with a KubeError.
+ */
 export async function removeCells(
   core: KubeClient,
   { protector }: StoredProtector,
+  isUnwanted: (live: StoredProtector, cell: CellStatus) => boolean,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly CellStatus[]> {
   // Not from the cache: one that lags behind the writers of the status would only meet conflicts.
   const live = presentOrThrow(await readProtectorLive(core, protector.metadata, { signal }));
-  if (live === undefined) return;
+  if (live === undefined) return [];
   const list = live.protector.metadata.annotations?.[annotations.removeCellOnce];
-  if (list === undefined) return;
-  const written = await withoutCells(core, live, new Set(list.split(",").map((cell) => cell.trim())), signal);
-  if (written !== undefined) await removeAnnotation(core, written, signal);
+  const named = new Set(list?.split(",").map((cell) => cell.trim()));
+  const removed = (live.protector.status?.cells ?? []).filter(
+    (cell) => named.has(cell.cellID) || isUnwanted(live, cell),
+  );
+  const written = await withoutCells(core, live, removed, signal);
+  if (written === undefined) return [];
+  if (list !== undefined) await removeAnnotation(core, written, signal);
+  return removed;
 }
 
 /** The object as stored after the removal; undefined when it is gone. */
 async function withoutCells(
   core: KubeClient,
   stored: StoredProtector,
-  unwanted: ReadonlySet<string>,
+  removed: readonly CellStatus[],
   signal: AbortSignal,
 ): Promise<StoredProtector | undefined> {
+  if (removed.length === 0) return stored;
   const { status } = stored.protector;
-  const cells = status?.cells ?? [];
-  const kept = cells.filter((cell) => !unwanted.has(cell.cellID));
-  if (kept.length === cells.length) return stored;
+  const kept = (status?.cells ?? []).filter((cell) => !removed.includes(cell));
   const swap = await swapStatusAndCheck(core, stored, { ...status, cells: kept, summary: summarize(kept) }, { signal });
   switch (swap.kind) {
     case "written":

@@ -1,6 +1,6 @@
 /** Puts the generator of one core together: caches, leader election in the core, the controller. */
 import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
-import { createGeneratorMetrics, Generator } from "../generator/index.ts";
+import { CellController, createCellMetrics, createGeneratorMetrics, Generator } from "../generator/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
@@ -43,7 +43,21 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     logger,
     metrics: generatorMetrics,
   });
-  metrics.onScrape(() => generatorMetrics.setSizes(generator.sizes()));
+  const cellMetrics = createCellMetrics(metrics);
+  const cells = new CellController(config.queue, {
+    core,
+    protectors,
+    events,
+    clock,
+    rng,
+    logger,
+    metrics: cellMetrics,
+  });
+  metrics.onScrape(() => {
+    const [sources, removals] = [generator.sizes(), cells.sizes()];
+    generatorMetrics.setSizes({ queue: sources.queue + removals.queue, paced: sources.paced + removals.paced });
+    cellMetrics.setSizes(removals);
+  });
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   health.register("generator-worker/deployment/informer-sync", syncCheck("Deployments", sources));
 
@@ -59,7 +73,10 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       const synced = Promise.all([whenSynced(protectors, signal), whenSynced(sources, signal)]);
       const watching = Promise.all([protectors.run(signal), sources.run(signal)]);
       await synced;
-      if (!signal.aborted) await runElected(elector, signal, (leadership) => generator.lead(leadership));
+      const lead = async (leadership: AbortSignal): Promise<void> => {
+        await Promise.all([generator.lead(leadership), cells.lead(leadership)]);
+      };
+      if (!signal.aborted) await runElected(elector, signal, lead);
       await watching;
       events.close();
     }),

@@ -90,6 +90,7 @@ async function runPhases(world: World): Promise<number> {
   await kernel.run(kernel.nowMs + startUpMs, () => isCounted(world));
   if (kernel.failure === undefined && !isCounted(world))
     kernel.fail("the counts are not there when everything is well");
+  world.calm.allIsWell();
 
   const deleters = new Deleters(world, workloads);
   const chaos = new Chaos(world, { workloads, deleters, owner });
@@ -144,7 +145,7 @@ async function rested(world: World): Promise<void> {
 /** Everything is well, and deletions go on: none is refused without need (checkers/refusals.ts). */
 async function deleteInCalm(world: World, deleters: Deleters): Promise<void> {
   const { kernel, calm } = world;
-  calm.restored();
+  calm.allIsWell();
   await deleteUntil(world, deleters, kernel.nowMs + calmMs);
   await kernel.run(kernel.nowMs + calmMs / 2, () => deleters.running === 0);
 }

@@ -251,8 +251,8 @@ export class AccountingChecker {
       const { compactThreshold: threshold = this.#options.compactThreshold } = object.spec.admissionHistoryConfig ?? {};
       checkHistorySize(kernel, { name: this.name, before: old, cell, threshold });
     }
-    // Nobody would settle it.
-    if (isAdmission && old?.aggregation === undefined)
+    // Nobody would settle it. What is forged in a cell that does not exist is no webhook's doing.
+    if (isAdmission && old?.aggregation === undefined && [...ledger.cells()].includes(cell.cellID))
       kernel.fail(`${this.name}: an admission is recorded in ${cell.cellID}, which nobody has counted`);
     let standing: number | undefined;
     let standingAsCounted = 0;

@@ -154,4 +154,12 @@ export const mutationsOfCounts: readonly Mutation[] = [
     replace: `if (objects.has(key) && objects.get(key)?.uid !== previous.uid) yield {`,
     only: ["broken-watches"],
   },
+  {
+    name: "counted-cells-are-ghosts",
+    why: "the generator removes only cells that nobody has counted",
+    file: "generator/ghost-cells.ts",
+    find: `return cell.aggregation === undefined && bucketsOf(cell).length > 0;`,
+    replace: `return bucketsOf(cell).length > 0;`,
+    scenario: "35-ghost-removed",
+  },
 ];

@@ -60,7 +60,7 @@ export const goWrite: Run = async (stage, args) => {
   );
 };
 
-/** forge UID version=N [digits=N] */
+/** forge UID version=N [digits=N] [cell=C]: into the first cell, or into one that may not be there yet. */
 export const forge: Run = async (stage, args) => {
   const podUID = args.word("the UID");
   const podResourceVersion = args.setting("version") ?? "";
@@ -72,11 +72,14 @@ export const forge: Run = async (stage, args) => {
     podResourceVersion,
     ...(digits > 0 && { podUIDDigests: "A".repeat(digits) }),
   } as Bucket;
-  await writeStatus(stage, (cells) =>
-    cells.map((cell, index) =>
-      index > 0
-        ? cell
-        : { ...cell, admissionHistory: { buckets: [...(cell.admissionHistory?.buckets ?? []), bucket] } },
-    ),
-  );
+  const chosen = args.setting("cell");
+  await writeStatus(stage, (cells) => {
+    const cellID = chosen ?? cells[0]?.cellID ?? "";
+    const present = cells.some((cell) => cell.cellID === cellID) ? cells : [...cells, { cellID }];
+    return present.map((cell) =>
+      cell.cellID === cellID
+        ? { ...cell, admissionHistory: { buckets: [...(cell.admissionHistory?.buckets ?? []), bucket] } }
+        : cell,
+    );
+  });
 };

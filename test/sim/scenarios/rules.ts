@@ -55,6 +55,13 @@ export const rules: readonly Mutation[] = [
       `  return cells.map((cell) =>\n    cell.cellID === cellID ? {`,
   },
   {
+    name: "ghosts-stay",
+    why: "a cell that nobody counts is removed when it has stood unchanged for a settle window",
+    file: "generator/ghost-cells.ts",
+    find: `later(seen.sinceMs, ghostWindowMs) <= nowMs`,
+    replace: `nowMs === Infinity`,
+  },
+  {
     name: "refused-review-releases",
     why: "a webhook takes no record back (with release-takes-the-bucket)",
     file: "webhook/decide/several-protectors.ts",

@@ -22,6 +22,7 @@ export interface StageOptions {
     | "aggregatorsPerCell"
     | "offersWatchList"
     | "updateTrigger"
+    | "hasGenerator"
     | "compactThreshold"
   >;
 }
@@ -76,7 +77,6 @@ export class Stage {
       ...plan,
       podsPerCell: 0,
       minAvailable: 0,
-      hasGenerator: false,
       hasSecondProtector: false,
       hasRichSelectors: false,
       evictedPods: "map",

@@ -2,7 +2,7 @@
  * How a scenario begins:
  *
  *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [minready=30] [selector=K=V] [counting=K=V] [compact=N]
- *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [no-protector] [crd=upstream]
+ *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator] [no-protector] [crd=upstream]
  *
  * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
  * "update-trigger" leaves that flag at its default; without the word it is off, so that cells are quiet.
@@ -28,6 +28,7 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
       aggregatorsPerCell: args.number("aggregators", 1),
       offersWatchList: !args.flag("without-watchlist"),
       updateTrigger: args.flag("update-trigger"),
+      hasGenerator: args.flag("generator"),
       compactThreshold: args.number("compact", 100),
     },
   });

@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { type DeploymentRecord, readDeployment } from "../../../src/api/deployment.ts";
 import { annotations, finalizer, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
-import { createGeneratorMetrics, Generator, type GeneratorSettings } from "../../../src/generator/index.ts";
+import {
+  CellController,
+  createCellMetrics,
+  createGeneratorMetrics,
+  Generator,
+  type GeneratorSettings,
+} from "../../../src/generator/index.ts";
 import { createEventRecorder } from "../../../src/kube/event-recorder.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { deployments, podProtectors, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
@@ -73,6 +79,16 @@ export async function createCore() {
           metrics: createGeneratorMetrics(metrics),
         },
       );
+      const cellMetrics = createCellMetrics(metrics);
+      const cells = new CellController(config.queue, {
+        core: client,
+        protectors,
+        events,
+        clock,
+        rng,
+        logger,
+        metrics: cellMetrics,
+      });
       const life = new AbortController();
       const running = [protectors.run(life.signal), sources.run(life.signal)];
       let leadership = new AbortController();
@@ -80,7 +96,7 @@ export async function createCore() {
         await clock.advance(0);
         assert.ok(protectors.hasSynced() && sources.hasSynced(), "the caches are synced");
         leadership = new AbortController();
-        running.push(generator.lead(leadership.signal));
+        running.push(generator.lead(leadership.signal), cells.lead(leadership.signal));
       };
       return {
         client,
@@ -101,6 +117,9 @@ export async function createCore() {
             namespace,
             action,
           }),
+        metrics,
+        /** Sizes as a scrape would see them. */
+        cellSizes: () => cells.sizes(),
         errors: () => logger.entries.filter(({ level }) => level === "error"),
         /** The process ends at once, in the middle of whatever it does. */
         kill() {
