@@ -10,6 +10,13 @@ export const rules: readonly Mutation[] = [
     replace: `        false,\n        "Run the update-trigger`,
   },
   {
+    name: "percentages-round-down",
+    why: "a maxUnavailable percentage above zero lets at least one pod go",
+    file: "generator/floor.ts",
+    find: `return Math.max(1, Math.floor(share));`,
+    replace: `return Math.floor(share);`,
+  },
+  {
     name: "young-pods-are-not-recorded",
     why: "a deletion that needs no quota because its pod is young is recorded with weight 1",
     file: "accounting/reserve/disruption.ts",
