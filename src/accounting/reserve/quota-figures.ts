@@ -39,6 +39,8 @@ export interface QuotaFigures {
   readonly required: number;
   /** Counted pods that meet the criterion, summed over the cells whose counts are in force. */
   readonly aggregated: number;
+  /** Counted pods in whatever state; undefined while a cell is silent, or its counts are not in force. */
+  readonly total: number | undefined;
   /** Weights of all unsettled buckets before this disruption, without those of silent cells. */
   readonly unconfirmed: number;
   readonly cells: readonly CellFigures[];
@@ -93,9 +95,16 @@ export function figuresOf(
     criterion,
     required: protector.spec.minAvailable,
     aggregated: perCell.reduce((sum, cell) => sum + cell.aggregated, 0),
+    total: perCell.every(({ counts, silentForMs }) => counts === "in-force" && silentForMs === undefined)
+      ? totalOf(cells)
+      : undefined,
     unconfirmed: perCell.reduce((sum, cell) => sum + (cell.silentForMs === undefined ? cell.unconfirmed : 0), 0),
     cells: perCell,
   };
+}
+
+function totalOf(cells: readonly CellStatus[]): number {
+  return cells.reduce((sum, { aggregation }) => sum + (aggregation?.totalReplicas ?? 0), 0);
 }
 
 /**

@@ -22,6 +22,8 @@ export class Standing {
   readonly criterion: HealthCriterion;
   /** As it is now; undefined = there is none. */
   object: PodProtector | undefined;
+  /** Whether its selectors can be understood as they are now. */
+  isValid = true;
   #selector: CompiledSelector | undefined;
   #counting: CompiledSelector | undefined;
   /** What counts say that were made by this minReadySeconds and by the present selectors. */
@@ -45,10 +47,12 @@ export class Standing {
   edited(object: PodProtector, before: PodProtector | undefined): void {
     const { selector, aggregationSelector = selector } = object.spec;
     if (before?.metadata.uid === object.metadata.uid && judgedBy(before) === judgedBy(object)) return;
+    const [own, counting] = [compileSelector(selector), compileSelector(aggregationSelector)];
+    // The last valid selectors stay in force.
+    this.isValid = own.ok && counting.ok;
+    if (!own.ok || !counting.ok) return assert.ok(this.#counting, "it was valid before");
     this.editedAtMs = this.#ledger.kernel.nowMs;
     this.editedRevision = Number(object.metadata.resourceVersion);
-    const [own, counting] = [compileSelector(selector), compileSelector(aggregationSelector)];
-    assert.ok(own.ok && counting.ok);
     const { uid } = object.metadata;
     this.specBy = (minReadySeconds) => countedSpec(uid, formatSelector(counting.selector), minReadySeconds);
     this.spec = this.specBy(object.spec.minReadySeconds);

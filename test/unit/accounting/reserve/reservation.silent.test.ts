@@ -51,6 +51,7 @@ test("a deletion that needs quota is refused in a silent cell, however many pods
     criterion: "Available",
     required: 2,
     aggregated: 50,
+    total: undefined,
     unconfirmed: 0,
     cells: [
       { cellID: "a", counts: "in-force", silentForMs: 240_000, aggregated: 0, last: 2, unconfirmed: 0 },

@@ -31,6 +31,7 @@ test("at most three silent cells are named", () => {
     criterion: "Available",
     required: 2,
     aggregated: 2,
+    total: undefined,
     unconfirmed: 0,
     cells: ids.map(silent),
   };
