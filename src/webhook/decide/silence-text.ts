@@ -37,8 +37,8 @@ export function silenceAdvice(cellID: string): string {
   // A name that is none comes from the writer of a status; it has no Lease.
   const lease = isCellID(cellID) ? `its Lease ${cellLeaseName(cellID)} in the core cluster` : "its Lease";
   return (
-    `Check the aggregator of cell ${quoted(cellID)}: whether it runs, and reaches its API server and the core cluster. ` +
-    `For planned maintenance the annotation ${cellLeaseAnnotations.keepUntil} on ${lease} ` +
+    `Check the aggregator of cell ${quoted(cellID)}: whether it runs, and reaches its API server and the core ` +
+    `cluster. For planned maintenance the annotation ${cellLeaseAnnotations.keepUntil} on ${lease} ` +
     "keeps the last counts in force until the time that it names"
   );
 }

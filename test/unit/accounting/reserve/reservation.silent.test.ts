@@ -96,7 +96,7 @@ test("a cell without counts, or with those of another spec, is silent first and 
   assert.deepEqual(verdict.missed, ["a"]);
 });
 
-test("a refusal names the silent cells with whose last counts there would be room, less what they have promised", () => {
+test("a refusal names silent cells with whose last counts, less what they promised, there would be room", () => {
   const missedOf = (available: number, promised: number): readonly string[] | undefined => {
     const cells = [cell(counts(available), promised === 0 ? [] : [anonymous(promised)], "a"), cell(counts(2), [], "b")];
     const [verdict] = run({ cells, wishes: [disruption("x", { cellID: "b" })] }).verdicts;

@@ -24,7 +24,7 @@ function causeOf(body: unknown): Cause | undefined {
   return response.status.details.causes[0];
 }
 
-test("the pods of the other cells are refused at the floor, and the refusal names the silent cell and its age", async () => {
+test("the pods of other cells are refused at the floor, and told which cell is silent, and for how long", async () => {
   const { clock, core, replica } = lostCell();
   await clock.advance(240_000);
   const answer = await replica.review(deleteReview(pod("p")), { cellID: "c1" });
