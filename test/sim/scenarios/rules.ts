@@ -3,6 +3,13 @@ import { type Mutation } from "../mutations/mutation.ts";
 
 export const rules: readonly Mutation[] = [
   {
+    name: "invalid-selectors-stop-the-counts",
+    why: "when a selector turns invalid, the aggregator counts by the last valid one",
+    file: "aggregator/match-table.ts",
+    find: `selectorText: tracked?.selectorText };`,
+    replace: `selectorText: undefined };`,
+  },
+  {
     name: "quiet-cells-are-not-touched",
     why: "the update-trigger runs inside the aggregator by default",
     file: "config/flags/aggregator.ts",

@@ -95,6 +95,8 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
   const selector = args.label("selector");
   const counting = args.label("counting");
   const min = args.setting("min");
+  const isBroken = args.flag("broken");
+  const isMended = args.flag("mended");
   const isNew = engine.find(world.protectors, namespace, name) === undefined;
   const minReady = args.setting("minready") ?? (isNew ? String(world.plan.minReadySeconds) : undefined);
   const spec: JsonObject = {
@@ -102,6 +104,8 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
     ...(minReady !== undefined && { minReadySeconds: Number(minReady) }),
     ...(selector !== undefined && { selector: { matchLabels: { app: null, ...selector } } }),
     ...(counting !== undefined && { aggregationSelector: { matchLabels: counting } }),
+    ...(isBroken && { aggregationSelector: { matchExpressions: [{ key: "app", operator: "In", values: [] }] } }),
+    ...(isMended && { aggregationSelector: null }),
   };
   if (!isNew) {
     const patch = { contentType: "application/merge-patch+json", body: { spec } };
