@@ -5,6 +5,7 @@ import { Deleters } from "./actors/deleters.ts";
 import { ProtectorOwner } from "./actors/protectors.ts";
 import { Workload } from "./actors/workload.ts";
 import { type AccountingChecker } from "./checkers/accounting.ts";
+import { type Exclusion, type ExclusionUse } from "./checkers/exclusions.ts";
 import { drawPlan, type FaultClass, type Plan } from "./plan.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import { settleWindowMs, World, type WorldTotals } from "./world.ts";
@@ -54,6 +55,8 @@ export interface RunResult {
   readonly totals: WorldTotals;
   readonly virtualMs: number;
   readonly healedMs: number;
+  /** What was excluded from the promise (checkers/exclusions.ts). */
+  readonly exclusions: ReadonlyMap<Exclusion, ExclusionUse>;
   /** Quota held by admissions, in pod-seconds. */
   readonly heldPodSeconds: number;
   readonly digest: string;
@@ -74,6 +77,7 @@ export async function runWorld(options: RunOptions): Promise<RunResult> {
     totals: world.totals,
     virtualMs: kernel.nowMs,
     healedMs,
+    exclusions: world.ledger.exclusions.uses,
     heldPodSeconds: [...world.checkers.values()].reduce((sum, { heldPodMs }) => sum + heldPodMs / 1000, 0),
     recent: kernel.recent(),
     digest: kernel.digest(),
