@@ -26,7 +26,7 @@ export interface CellFigures {
   readonly aggregated: number;
   /** What was counted last, in force or not. */
   readonly last: number;
-  /** Weights of the cell's unsettled buckets. */
+  /** Weights of the cell's unsettled buckets, and pods that are held without one. */
   readonly unconfirmed: number;
 }
 
@@ -38,7 +38,7 @@ export interface QuotaFigures {
   readonly aggregated: number;
   /** Counted pods in whatever state; undefined while the counts of a cell are not in force. */
   readonly total: number | undefined;
-  /** Weights of all unsettled buckets before this disruption. */
+  /** The sum of those of the cells, before this disruption. */
   readonly unconfirmed: number;
   readonly cells: readonly CellFigures[];
 }
@@ -54,6 +54,12 @@ export interface CountsContext {
   readonly countsLostUpTo: ReadonlyMap<string, ResourceVersion>;
 }
 
+/**
+ * By cell, UIDs of pods whose admissions have vanished from the history, and are subtracted all the same
+ * (docs/accounting.md#reservation).
+ */
+export type HeldPods = ReadonlyMap<string, ReadonlySet<string>>;
+
 export function countsState(cell: CellStatus | undefined, { countedSpec, countsLostUpTo }: CountsContext): CountsState {
   const aggregation = cell?.aggregation;
   if (cell === undefined || aggregation === undefined) return "none";
@@ -68,7 +74,7 @@ export function figuresOf(
   protector: PodProtector,
   cells: readonly CellStatus[],
   criterion: HealthCriterion,
-  context: CountsContext,
+  context: CountsContext & { readonly held: HeldPods },
 ): QuotaFigures {
   const perCell = cells.map((cell): CellFigures => {
     const counts = countsState(cell, context);
@@ -78,7 +84,7 @@ export function figuresOf(
       counts,
       aggregated: counts === "in-force" ? last : 0,
       last,
-      unconfirmed: totalWeight(cell.admissionHistory?.buckets),
+      unconfirmed: totalWeight(cell.admissionHistory?.buckets) + (context.held.get(cell.cellID)?.size ?? 0),
     };
   });
   return {

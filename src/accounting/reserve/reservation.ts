@@ -19,7 +19,14 @@ import {
 import { type EpochMicros } from "../../util/clock.ts";
 import { compact } from "../history/compaction.ts";
 import { type Disruption, needOf } from "./disruption.ts";
-import { awaitedCells, type CountsContext, countsState, figuresOf, type QuotaFigures } from "./quota-figures.ts";
+import {
+  awaitedCells,
+  type CountsContext,
+  countsState,
+  figuresOf,
+  type HeldPods,
+  type QuotaFigures,
+} from "./quota-figures.ts";
 import { type HistoryConfig } from "../history/history-config.ts";
 import { isFull, record, type Recorded } from "../history/record.ts";
 import { type Fill, filledBy, isOverfull } from "../history/status-room.ts";
@@ -27,6 +34,8 @@ import { summarize } from "../count/summary.ts";
 
 export interface ReservationContext extends CountsContext {
   readonly now: EpochMicros;
+  /** Goes on being subtracted although no bucket holds it. */
+  readonly held: HeldPods;
   readonly config: HistoryConfig;
   /** What the protector's status holds. */
   readonly fill: Fill;
@@ -83,14 +92,15 @@ export function reserve(
   context: ReservationContext,
 ): Reservation {
   let cells = protector.status?.cells ?? [];
-  let { fill } = context;
+  let { fill, held } = context;
   const changed = new Set<string>();
   const takenOut = new Set<string>();
   const verdicts = disruptions.map((disruption): Verdict => {
-    const { verdict, recorded } = judge(protector, cells, disruption, { ...context, fill });
+    const { verdict, recorded } = judge(protector, cells, disruption, { ...context, fill, held });
     if (recorded !== undefined) {
       cells = withHistory(cells, disruption.cellID, recorded.buckets);
       fill = fillWith(fill, recorded);
+      held = withoutPod(held, disruption);
       changed.add(disruption.cellID);
       if (recorded.isTakenOut) takenOut.add(disruption.pod.uid);
     }
@@ -155,7 +165,9 @@ function judge(
     return { verdict, recorded };
   }
 
-  const figures = figuresOf(protector, cells, disruption.criterion, context);
+  // This pod would have a bucket again.
+  const held = withoutPod(context.held, disruption);
+  const figures = figuresOf(protector, cells, disruption.criterion, { ...context, held });
   if (isUnknownCell || (!countsThere && (need === "quota" || disruption.operation === "evict"))) {
     return { verdict: { kind: "counts-pending", awaited: [disruption.cellID], figures } };
   }
@@ -199,6 +211,12 @@ function refusalOf(figures: QuotaFigures, weight: 0 | 1, config: HistoryConfig):
 function pendingOf(figures: QuotaFigures, lacking: number): Verdict | undefined {
   const awaited = awaitedCells(figures, lacking);
   return awaited.length === 0 ? undefined : { kind: "counts-pending", awaited, figures };
+}
+
+function withoutPod(held: HeldPods, { cellID, pod }: Disruption): HeldPods {
+  const ofCell = held.get(cellID);
+  if (ofCell === undefined || !ofCell.has(pod.uid)) return held;
+  return new Map([...held, [cellID, new Set([...ofCell].filter((uid) => uid !== pod.uid))]]);
 }
 
 /** Changes a cell that is there. */

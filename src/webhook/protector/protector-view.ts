@@ -13,6 +13,7 @@ import { CountedSpec } from "../../accounting/count/counted-spec.ts";
 import { countingSelector } from "../../accounting/count/counting-selector.ts";
 import { type HistoryConfig, historyConfigOf } from "../../accounting/history/history-config.ts";
 import { type Fill, fillOf } from "../../accounting/history/status-room.ts";
+import { type HeldPods } from "../../accounting/reserve/quota-figures.ts";
 import { reserve, type Reservation } from "../../accounting/reserve/reservation.ts";
 import { type Stored } from "../../kube/informer.ts";
 import { readProtector, type StoredProtector } from "../../kube/resources.ts";
@@ -118,12 +119,22 @@ export interface Rule {
   readonly history: HistoryConfig;
   /** Write pod names into the buckets of this cell. */
   readonly requiresPodName: (cellID: string) => boolean;
+  /** How long an own admission is held that a Go aggregator drops; 0 = not at all (legacy-hold.ts). */
+  readonly legacyCellHoldMs: number;
 }
 
-/** Judges `deletions` in the order given; all must be counted by `view`. `countsLostUpTo`: as of lost-counts.ts. */
+/** What the replica remembers besides the newest state. */
+export interface Remembered {
+  /** As of lost-counts.ts. */
+  readonly countsLostUpTo: ReadonlyMap<string, ResourceVersion>;
+  /** As of legacy-hold.ts. */
+  readonly held: HeldPods;
+}
+
+/** Judges `deletions` in the order given; all must be counted by `view`. */
 export function judge(
   view: ProtectorView,
-  countsLostUpTo: ReadonlyMap<string, ResourceVersion>,
+  { countsLostUpTo, held }: Remembered,
   deletions: readonly Deletion[],
   { clock, history, requiresPodName }: Rule,
 ): Reservation {
@@ -137,6 +148,7 @@ export function judge(
       countedSpec: view.spec.countedSpec,
       requiresPodName,
       countsLostUpTo,
+      held,
     },
   );
 }

@@ -90,6 +90,14 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     scenario: "41-object-of-a-megabyte",
   },
   {
+    name: "legacy-cells-are-not-held",
+    why: "an own admission that a Go aggregator forgets too soon goes on being subtracted",
+    file: "webhook/protector/legacy-hold.ts",
+    find: `else admission.hasVanished = true;`,
+    replace: `else this.#admissions.delete(id);`,
+    scenario: "42-go-aggregator-forgets",
+  },
+  {
     name: "wrong-cell",
     why: "an admission is recorded in the cell of its pod",
     file: "accounting/reserve/reservation.ts",

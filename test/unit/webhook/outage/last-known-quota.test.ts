@@ -9,7 +9,7 @@ import { cell, type Json } from "../support/objects.ts";
 import { settings } from "../support/replica.ts";
 import { deletionOf, protectorView } from "../support/views.ts";
 
-const rule = { clock: createVirtualClock(), history: settings.history, requiresPodName: settings.requiresPodName };
+const rule = { ...settings, clock: createVirtualClock() };
 
 function view(count: number, version = 10, buckets: readonly Json[] = []): ProtectorView {
   return protectorView({ cells: [cell("c1", count, {}, buckets)] }, version);
@@ -20,7 +20,7 @@ const deletions = (count: number, prefix = "p") =>
 
 function verdictsOf(quota: LastKnownQuota, state: ProtectorView, asked: readonly Deletion[]): readonly Verdict[] {
   const judgeByStatus: Parameters<LastKnownQuota["admit"]>[1] = (status, some) =>
-    judge(withStatus(state, status), new Map(), some, rule);
+    judge(withStatus(state, status), { countsLostUpTo: new Map(), held: new Map() }, some, rule);
   return quota.admit(state.protector.status, judgeByStatus, asked);
 }
 

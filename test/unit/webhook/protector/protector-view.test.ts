@@ -96,13 +96,14 @@ const ruleWith = (maxConcurrentLag: number) => ({
   clock: createVirtualClock(),
   history: { maxConcurrentLag, compactThreshold: 100, aggregationRateMs: 1000 },
   requiresPodName: () => true,
+  legacyCellHoldMs: 0,
 });
-const nothingLost = new Map();
+const nothingElse = { countsLostUpTo: new Map(), held: new Map() };
 
 test("the rule takes the flags where the PodProtector sets nothing, and its own settings before them", () => {
   const deletions = ["p", "q"].map((name) => deletionOf(name));
   const kinds = (parts: ProtectorParts): string[] =>
-    judge(protectorView(parts), nothingLost, deletions, ruleWith(1)).verdicts.map(({ kind }) => kind);
+    judge(protectorView(parts), nothingElse, deletions, ruleWith(1)).verdicts.map(({ kind }) => kind);
   assert.deepEqual(kinds({ cells: [cell("c1", 100)] }), ["admitted", "retry"]);
   const own = { cells: [cell("c1", 100)], admissionHistoryConfig: { maxConcurrentLag: 2 } };
   assert.deepEqual(kinds(own), ["admitted", "admitted"]);
@@ -115,7 +116,7 @@ test("the rule knows which of the counted pods are protected", () => {
     aggregationSelector: { matchLabels: { app: "web" } },
   });
   const deletions = [deletionOf("p", { app: "web", tier: "front" }), deletionOf("q", { app: "web" })];
-  const { verdicts } = judge(counted, nothingLost, deletions, ruleWith(0));
+  const { verdicts } = judge(counted, nothingElse, deletions, ruleWith(0));
   assert.deepEqual(
     verdicts.map(({ kind }) => kind),
     ["rejected", "admitted"],
@@ -123,7 +124,7 @@ test("the rule knows which of the counted pods are protected", () => {
 });
 
 test("records are stamped with the wall clock", () => {
-  const { status } = judge(protectorView({ cells: [cell("c1", 100)] }), nothingLost, [deletionOf("p")], ruleWith(0));
+  const { status } = judge(protectorView({ cells: [cell("c1", 100)] }), nothingElse, [deletionOf("p")], ruleWith(0));
   const [bucket] = status?.cells[0]?.admissionHistory?.buckets ?? [];
   assert.equal(bucket?.startTime, "2026-01-01T00:00:00.000000Z");
   assert.equal(bucket?.podName, "p");
