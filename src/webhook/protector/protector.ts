@@ -13,7 +13,7 @@ import { LastKnownQuota } from "../outage/last-known-quota.ts";
 import { type Core } from "./core.ts";
 import { LegacyHold } from "./legacy-hold.ts";
 import { NewestState } from "./newest-state.ts";
-import { judge, type ProtectorView, type Remembered, withStatus } from "./protector-view.ts";
+import { type CountsInForce, judge, type ProtectorView, withStatus } from "./protector-view.ts";
 import { idlePace } from "./write-pace.ts";
 import { WriteTurn } from "./write-turn.ts";
 
@@ -25,7 +25,7 @@ export interface Unusable {
 }
 
 const nothing: readonly never[] = [];
-const noneHeld: Remembered["held"] = new Map();
+const noneHeld: CountsInForce["held"] = new Map();
 
 export class Protector {
   readonly core: Core;
@@ -82,12 +82,16 @@ export class Protector {
   judge(deletions: readonly Deletion[]): Reservation {
     const state = this.#state;
     assert(state !== undefined, "a PodProtector without a state was judged");
-    return judge(state.view, this.#remembered(state), deletions, this.core.rule);
+    return judge(state.view, this.#countsInForce(state), deletions, this.core.rule);
   }
 
-  #remembered(state: NewestState): Remembered {
-    const held = this.#legacyHold?.held(this.core.clock.monotonicMs()) ?? noneHeld;
-    return { countsLostUpTo: state.countsLostUpTo(), held };
+  #countsInForce(state: NewestState): CountsInForce {
+    const { uid } = state.view;
+    return {
+      countsLostUpTo: state.countsLostUpTo(),
+      silentForMs: (cellID) => this.core.silentForMs(cellID, uid),
+      held: this.#legacyHold?.held(this.core.clock.monotonicMs()) ?? noneHeld,
+    };
   }
 
   // What the watch says.
@@ -209,11 +213,11 @@ export class Protector {
     const state = this.#state;
     assert(state !== undefined, "a PodProtector without a state was judged");
     const { view } = state;
-    const remembered = this.#remembered(state);
+    const countsInForce = this.#countsInForce(state);
     this.#lastKnown ??= new LastKnownQuota(this.core.replicas);
     return this.#lastKnown.admit(
       view.protector.status,
-      (status, asked) => judge(withStatus(view, status), remembered, asked, this.core.rule),
+      (status, asked) => judge(withStatus(view, status), countsInForce, asked, this.core.rule),
       deletions,
     );
   }

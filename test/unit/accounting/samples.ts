@@ -130,6 +130,7 @@ export function context(changes: Partial<ReservationContext> = {}): ReservationC
     countedSpec: { isAnsweredBy: ({ countedSpec: answered }) => answered === undefined || answered === "spec" },
     requiresPodName: () => false,
     countsLostUpTo: new Map(),
+    silentForMs: () => undefined,
     ...changes,
   };
 }

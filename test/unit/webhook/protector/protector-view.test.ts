@@ -13,7 +13,7 @@ import {
 } from "../../../../src/webhook/protector/protector-view.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { cell, type Json, protector, type ProtectorParts } from "../support/objects.ts";
-import { deletionOf, protectorView, viewOf } from "../support/views.ts";
+import { allInForce, deletionOf, protectorView, viewOf } from "../support/views.ts";
 
 function raw(parts: ProtectorParts = {}, metadata: Json = {}): Json {
   const object = protector(parts);
@@ -98,12 +98,11 @@ const ruleWith = (maxConcurrentLag: number) => ({
   requiresPodName: () => true,
   legacyCellHoldMs: 0,
 });
-const nothingElse = { countsLostUpTo: new Map(), held: new Map() };
 
 test("the rule takes the flags where the PodProtector sets nothing, and its own settings before them", () => {
   const deletions = ["p", "q"].map((name) => deletionOf(name));
   const kinds = (parts: ProtectorParts): string[] =>
-    judge(protectorView(parts), nothingElse, deletions, ruleWith(1)).verdicts.map(({ kind }) => kind);
+    judge(protectorView(parts), allInForce, deletions, ruleWith(1)).verdicts.map(({ kind }) => kind);
   assert.deepEqual(kinds({ cells: [cell("c1", 100)] }), ["admitted", "retry"]);
   const own = { cells: [cell("c1", 100)], admissionHistoryConfig: { maxConcurrentLag: 2 } };
   assert.deepEqual(kinds(own), ["admitted", "admitted"]);
@@ -116,7 +115,7 @@ test("the rule knows which of the counted pods are protected", () => {
     aggregationSelector: { matchLabels: { app: "web" } },
   });
   const deletions = [deletionOf("p", { app: "web", tier: "front" }), deletionOf("q", { app: "web" })];
-  const { verdicts } = judge(counted, nothingElse, deletions, ruleWith(0));
+  const { verdicts } = judge(counted, allInForce, deletions, ruleWith(0));
   assert.deepEqual(
     verdicts.map(({ kind }) => kind),
     ["rejected", "admitted"],
@@ -124,7 +123,7 @@ test("the rule knows which of the counted pods are protected", () => {
 });
 
 test("records are stamped with the wall clock", () => {
-  const { status } = judge(protectorView({ cells: [cell("c1", 100)] }), nothingElse, [deletionOf("p")], ruleWith(0));
+  const { status } = judge(protectorView({ cells: [cell("c1", 100)] }), allInForce, [deletionOf("p")], ruleWith(0));
   const [bucket] = status?.cells[0]?.admissionHistory?.buckets ?? [];
   assert.equal(bucket?.startTime, "2026-01-01T00:00:00.000000Z");
   assert.equal(bucket?.podName, "p");
