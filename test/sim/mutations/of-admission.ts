@@ -30,8 +30,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "quota-taken-once-for-a-batch",
     why: "each deletion of a batch is judged after those before it",
     file: "accounting/reserve/reservation.ts",
-    find: `figuresOf(protector, cells, disruption.criterion, context);`,
-    replace: `figuresOf(protector, protector.status?.cells ?? [], disruption.criterion, context);`,
+    find: `figuresOf(protector, cells, disruption.criterion, { ...context, held });`,
+    replace: `figuresOf(protector, protector.status?.cells ?? [], disruption.criterion, { ...context, held });`,
   },
   {
     name: "counts-of-another-spec",
