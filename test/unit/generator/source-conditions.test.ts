@@ -106,7 +106,7 @@ test("many objects are written at most five a second", async () => {
   await generator.stop();
 });
 
-test("without the right, or with a CRD that drops conditions, that is said once, and tried again in an hour", async () => {
+test("a missing right, or a CRD that drops conditions, is said once, and they are tried again in an hour", async () => {
   for (const isForbidden of [true, false]) {
     const { core, generator } = await start();
     if (!isForbidden) await core.engine.installCrd(upstreamPodProtectorCrd());
