@@ -7,7 +7,7 @@ import { type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { totalWeight } from "../../../src/accounting/history/bucket.ts";
 import { entriesOf, type HistoryEntry } from "./history.ts";
 import { type Ledger } from "./ledger.ts";
-import { type Standing } from "./standing.ts";
+import { allCells, type InCells, type Standing } from "./standing.ts";
 
 export interface RoomOptions {
   readonly ledger: Ledger;
@@ -15,6 +15,8 @@ export interface RoomOptions {
   readonly hasUpdateTrigger: boolean;
   /** Of the webhooks; 0 = no limit. */
   readonly maxConcurrentLag: number;
+  /** Cells that will never come back. */
+  readonly lostCells: ReadonlySet<string>;
 }
 
 /** What adds to the room or takes from it, as it has been lately; oldest first. */
@@ -73,13 +75,15 @@ function lowest(share: Share, sinceMs: number): number {
 }
 
 function sharesOf(standing: Standing, options: RoomOptions): Map<string, number> {
-  const { ledger, maxConcurrentLag } = options;
+  const { ledger, maxConcurrentLag, lostCells } = options;
   const { object } = standing;
   if (object === undefined) return new Map();
   const { minAvailable } = object.spec;
   const shares = new Map([[floorShare, minAvailable <= 0 ? unlimited : -minAvailable]]);
-  for (const pod of ledger.pods.values()) if (standing.meets(pod)) shares.set(pod.digest, 1);
-  for (const entry of (object.status?.cells ?? []).flatMap(entriesOf))
+  for (const pod of ledger.pods.values())
+    if (!lostCells.has(pod.cell) && standing.meets(pod)) shares.set(pod.digest, 1);
+  const cells = (object.status?.cells ?? []).filter(({ cellID }) => !lostCells.has(cellID));
+  for (const entry of cells.flatMap(entriesOf))
     if (isOpen(entry, options)) shares.set(entry.digest, (shares.get(entry.digest) ?? 0) - 1);
   if (minAvailable > 0 && maxConcurrentLag > 0 && weightOf(object) >= maxConcurrentLag)
     shares.set(lagShare, -2 * unlimited);
@@ -87,8 +91,9 @@ function sharesOf(standing: Standing, options: RoomOptions): Map<string, number>
 }
 
 /** Unsettled admissions. */
-export function weightOf(object: PodProtector | undefined): number {
-  return (object?.status?.cells ?? []).reduce((sum, cell) => sum + totalWeight(cell.admissionHistory?.buckets), 0);
+export function weightOf(object: PodProtector | undefined, cells: InCells = allCells): number {
+  const meant = (object?.status?.cells ?? []).filter(({ cellID }) => cells(cellID));
+  return meant.reduce((sum, cell) => sum + totalWeight(cell.admissionHistory?.buckets), 0);
 }
 
 /** The admission may still be used, or nothing that an aggregator can have seen by now says otherwise. */
