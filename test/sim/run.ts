@@ -163,7 +163,7 @@ async function tryOnce(world: World, deleters: Deleters): Promise<void> {
   const { kernel, checkers } = world;
   const protectors = [...checkers.values()].filter(({ object }) => object !== undefined);
   const hasRoom = protectors.every(
-    (checker) => checker.trueHealthy(isThere(world)) > (checker.object?.spec.minAvailable ?? 0),
+    (checker) => checker.trueHealthy(isThere(world)) + checker.lostQuota() > (checker.object?.spec.minAvailable ?? 0),
   );
   if (!hasRoom || kernel.failure !== undefined) return;
   const before = world.totals.admitted;
