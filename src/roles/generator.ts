@@ -56,6 +56,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   metrics.onScrape(() => {
     const [sources, removals] = [generator.sizes(), cells.sizes()];
     generatorMetrics.setSizes({ queue: sources.queue + removals.queue, paced: sources.paced + removals.paced });
+    generatorMetrics.setSources(generator.sources());
     cellMetrics.setSizes(removals);
   });
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
