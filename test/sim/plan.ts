@@ -164,14 +164,13 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
     criterion: rng.next() < 0.8 ? "Available" : (healthCriteria[integer(rng, 0, 3)] ?? "Available"),
   };
   for (const name of newest) drawSeverity(name);
-  const loss = faults.has("losses") ? lossFor({ ...plan, loss: losses[integer(rng, 0, losses.length - 1)] }) : "none";
+  const loss = faults.has("losses") ? lossFor(plan, losses[integer(rng, 0, losses.length - 1)]) : "none";
   const rates = { ...plan.rates, oddAnswer: scaled("odd-answers", 0.02), refusal: scaled("odd-answers", 0.01) };
   return { ...plan, ...late, loss, rates };
 }
 
 /** "none" where nothing would be left, or where docs/accounting.md#fences demands nothing. */
-function lossFor(plan: Pick<Plan, "cells" | "webhooks" | "updateTrigger"> & { readonly loss?: Loss | undefined }): Loss {
-  const { loss = "none" } = plan;
+function lossFor(plan: Pick<Plan, "cells" | "webhooks" | "updateTrigger">, loss: Loss = "none"): Loss {
   const isSpared = {
     none: false,
     cell: plan.cells.length === 1,
