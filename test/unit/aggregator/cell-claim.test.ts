@@ -23,7 +23,7 @@ test("a cell without a Lease is ours, and so is one that our cluster holds", () 
   assert.equal(claim.observed(lease("me", 2), "ours", at(2)).kind, "ours");
 });
 
-test("a cell that another cluster holds is taken over when its Lease was silent for three minutes of our own time", () => {
+test("a cell that another cluster holds is taken over when its Lease was silent for three minutes", () => {
   const claim = claimOf();
   for (let ms = 0; ms < 180_000; ms += 15_000)
     assert.equal(claim.observed(lease("other", 1), "new", at(ms)).kind, "held", `${ms}`);
