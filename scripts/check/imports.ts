@@ -24,12 +24,12 @@ const layers: readonly Layer[] = [
 
 /** From the bottom to the top: the folders in a folder of a layer. Files beside them are free, but see circles.ts. */
 const orders: Readonly<Record<string, readonly string[]>> = {
-  accounting: ["history", "settle", "count", "reserve"],
+  accounting: ["history", "silence", "settle", "count", "reserve"],
   webhook: ["outage", "protector", "decide", "http"],
 };
 
 /** Folders that are imported, also from beside them, only through their index.ts. */
-const doors = ["kube/transport", "kube/watch", "kube/leader-election", "kube/protobuf"];
+const doors = ["kube/transport", "kube/watch", "kube/leader-election", "kube/protobuf", "kube/cell-leases"];
 
 /** Where a library may be imported, as prefixes below src/. The product may use no library that is not here. */
 const libraryHomes: Readonly<Record<string, readonly string[]>> = {

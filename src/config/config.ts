@@ -162,6 +162,14 @@ export interface GeneratorConfig {
   };
 }
 
+/** Cells that fall silent (docs/accounting.md#silent-cells). */
+export interface CellsConfig {
+  /** Of the Leases, in the core cluster. */
+  readonly leaseNamespace: string;
+  readonly silentAfterMs: number;
+  readonly silentPolicy: "zero" | "keep";
+}
+
 export interface Config {
   /** At least one. */
   readonly roles: ReadonlySet<Role>;
@@ -173,6 +181,7 @@ export interface Config {
   readonly log: { readonly verbosity: number };
   /** A PodProtector may override each of these. */
   readonly history: HistoryConfig;
+  readonly cells: CellsConfig;
   readonly webhook: WebhookConfig;
   readonly aggregator: AggregatorConfig;
   readonly updateTrigger: UpdateTriggerConfig;
@@ -199,6 +208,11 @@ export function buildConfig(values: FlagValues): Config {
       maxConcurrentLag: history["max-concurrent-lag"],
       compactThreshold: history["compact-threshold"],
       aggregationRateMs: history["aggregation-rate"],
+    },
+    cells: {
+      leaseNamespace: values["cell-lease-namespace"],
+      silentAfterMs: values["silent-cell-after"],
+      silentPolicy: values["silent-cell-policy"],
     },
     webhook: webhookConfig(values),
     aggregator: aggregatorConfig(values),

@@ -4,6 +4,7 @@
  */
 import { type Flag, type Role, type ValuesOf } from "./flag.ts";
 import { aggregatorFlags } from "./flags/aggregator.ts";
+import { cellFlags } from "./flags/cells.ts";
 import { generatorFlags } from "./flags/generator.ts";
 import { ignoredFlags } from "./flags/ignored.ts";
 import { sharedFlags } from "./flags/shared.ts";
@@ -11,6 +12,7 @@ import { webhookFlags } from "./flags/webhook.ts";
 
 export const flagTable = {
   ...sharedFlags,
+  ...cellFlags,
   ...webhookFlags,
   ...aggregatorFlags,
   ...generatorFlags,

@@ -8,7 +8,8 @@
  *   resources.ts (the resources that several roles use), pod-protectors.ts (reads and writes of PodProtectors),
  *   event-recorder.ts (Kubernetes Events), patch-or-update.ts (a client of an account that may not patch).
  * - Its sub-folders are imported only through their index.ts, also by each other: transport/ (requests over HTTP,
- *   credentials), watch/ (lists, watches, barriers), leader-election/ (Leases), protobuf/ (what a pod informer reads).
+ *   credentials), watch/ (lists, watches, barriers), leader-election/ (Leases), cell-leases/ (which cells are silent),
+ *   protobuf/ (what a pod informer reads).
  */
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;

@@ -11,6 +11,7 @@ export const podProtectors: Resource = { group: apiGroup, version: "v1alpha1", r
 export const pods: Resource = { group: "", version: "v1", resource: "pods" };
 export const namespaces: Resource = { group: "", version: "v1", resource: "namespaces" };
 
+export const leases: Resource = { group: "coordination.k8s.io", version: "v1", resource: "leases" };
 export const deployments: Resource = { group: "apps", version: "v1", resource: "deployments" };
 
 export interface StoredProtector extends Stored {

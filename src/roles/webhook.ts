@@ -7,6 +7,7 @@
  */
 import { type Config, type WorkerClientProvider } from "../config/index.ts";
 import { labels } from "../api/v1alpha1/names.ts";
+import { CellLeases } from "../kube/cell-leases/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
@@ -43,6 +44,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     informer: createWatchedInformer(runtime, client, logger),
     namespaces: createNamespaceInformer(runtime, client, logger),
     events: createEventRecorder({ ...runtime, logger, client, component: "podseidon-webhook" }),
+    cells: new CellLeases({ ...runtime, ...runtime.config.cells, core: name, client, role: "webhook", logger }),
   }));
   const { fetch, unreadyReasons, ...handler } = webhook.createWebhook({
     ...runtime,
@@ -66,11 +68,12 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   });
 
   // Upstream's name ends with the name of the source, which is empty for the only one.
-  const informers = cores.map(({ name, informer, namespaces: labelled, events }, index) => {
+  const informers = cores.map(({ name, informer, namespaces: labelled, events, cells }, index) => {
     const component = `podprotector-indexed-informer-${index === 0 ? "" : name}`;
     health.register(`${component}/informers-synced`, () => unreadyReasons.get(name)?.());
+    health.register(`${component}/silent-cells-decided`, () => cells.undecidedReason());
     return createBackground(component, async (signal) => {
-      await Promise.all([informer.run(signal), labelled?.run(signal)]);
+      await Promise.all([informer.run(signal), labelled?.run(signal), cells.run(signal)]);
       events.close();
     });
   });

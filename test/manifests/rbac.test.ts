@@ -18,6 +18,7 @@ const clusterRights = {
     "podseidon-webhook @ *: get,list,watch podprotectors.podseidon.kubewharf.io",
     "podseidon-webhook @ *: list,watch namespaces",
     "podseidon-webhook @ *: update podprotectors/status.podseidon.kubewharf.io",
+    "podseidon-webhook @ podseidon-system: list leases.coordination.k8s.io",
   ],
   worker: [
     "podseidon-aggregator @ *: list,watch pods",

@@ -3,7 +3,7 @@ import { flag } from "../flag.ts";
 import { namespaceProblem, objectNameProblem } from "../kubernetes-names.ts";
 import { bool, durationMs, int, text } from "../scalar-types.ts";
 
-const namespaceText = text("NAMESPACE", { allowed: "a namespace name", problemOf: namespaceProblem });
+export const namespaceText = text("NAMESPACE", { allowed: "a namespace name", problemOf: namespaceProblem });
 export const objectName = text("NAME", {
   allowed: "a lowercase object name such as my-pod",
   problemOf: objectNameProblem,

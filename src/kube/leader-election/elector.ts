@@ -13,12 +13,12 @@ import { type Rng } from "../../util/rng.ts";
 import type { ElectorConfig } from "../../config/config.ts";
 import { electionProblem } from "../../config/election-rule.ts";
 import { isKubeError, resourcePath, type KubeClient } from "../kube-client.ts";
+import { leases } from "../resources.ts";
 import { createElectorMetrics, type ElectorMetrics } from "./elector-metrics.ts";
 import {
   decodeLease,
   encodeLease,
   heldBy,
-  leaseResource,
   released,
   sameRecord,
   type LeaseRecord,
@@ -189,7 +189,7 @@ export class Elector {
     const { namespace, name } = this.config;
     return this.#client.request({
       method,
-      path: resourcePath(leaseResource, method === "POST" ? { namespace } : { namespace, name }),
+      path: resourcePath(leases, method === "POST" ? { namespace } : { namespace, name }),
       ...(body !== undefined && { body }),
       timeoutMs: Math.max(0, endAtMs - this.clock.monotonicMs()),
       ...(signal !== undefined && { signal }),

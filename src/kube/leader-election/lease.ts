@@ -3,8 +3,6 @@ import { formatMicroTime } from "../../api/micro-time.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { KubeError } from "../kube-client.ts";
 
-export const leaseResource = { group: "coordination.k8s.io", version: "v1", resource: "leases" } as const;
-
 /**
  * What of the spec belongs to the election. Times are MicroTime texts, kept as they are: they are never compared with a
  * clock.

@@ -14,9 +14,17 @@ export interface ListScope {
 }
 
 /** client-go's page: a few MiB of pods, so neither side holds much at once. */
-const pageSize = 500;
+const pageSizeDefault = 500;
 /** Five million objects: more than etcd holds. A server that always says "continue" must not cause an endless loop. */
-const pagesMax = 10_000;
+const pagesMaxDefault = 10_000;
+
+export interface ListOptions extends Pick<KubeRequest, "signal" | "timeoutMs"> {
+  readonly onPage?: () => void;
+  /** Objects of a page; default 500. */
+  readonly pageSize?: number;
+  /** A list with more pages ends as "malformed"; default 10,000. */
+  readonly pagesMax?: number;
+}
 
 /**
  * Lists page by page and calls `onItem` with each raw object. Resolves to the version of the list, which is that of its
@@ -27,9 +35,10 @@ export async function listAll(
   client: KubeClient,
   scope: ListScope,
   onItem: (raw: unknown) => void,
-  options: { readonly signal?: AbortSignal; readonly onPage?: () => void } = {},
+  options: ListOptions = {},
 ): Promise<ResourceVersion> {
   const path = resourcePath(scope.resource, { namespace: scope.namespace });
+  const { pageSize = pageSizeDefault, pagesMax = pagesMaxDefault, signal, timeoutMs } = options;
   let continueToken: string | undefined;
   let version: ResourceVersion | undefined;
   for (let page = 0; page < pagesMax; page++) {
@@ -43,7 +52,8 @@ export async function listAll(
         continue: continueToken,
       },
       ...(scope.preferProtobuf !== undefined && { preferProtobuf: scope.preferProtobuf }),
-      ...(options.signal !== undefined && { signal: options.signal }),
+      ...(signal !== undefined && { signal }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
     });
     const list = decodeList(body, path);
     options.onPage?.();

@@ -1,0 +1,48 @@
+/**
+ * The times of silent cells (docs/accounting.md#silent-cells). All scale with --silent-cell-after, so that a test with
+ * 18 s proves the same rules as the default of three minutes.
+ */
+
+/** All in milliseconds. The comments name the values for the default of 3 minutes. */
+export interface SilenceTimes {
+  /** 3 m. Without a beat for this long a cell is silent. */
+  readonly silentAfterMs: number;
+  /** 10 s. Between two beats: 18 may be lost. */
+  readonly beatMs: number;
+  /** 20 s. Between two LIST barriers that prove a watch to be fresh. */
+  readonly barrierMs: number;
+  /** 30 s. Oldest barrier that the pods must have passed, where a touch moves their watch at once. */
+  readonly freshTouchedMs: number;
+  /** 90 s. The same without a touch, and for PodProtectors: a quiet watch gets a bookmark once a minute. */
+  readonly freshMs: number;
+  /** 65 s. A barrier that is not passed by then makes the reflector list again. */
+  readonly relistMs: number;
+  /** 60 s. Longest wait of the first beat of a term for PodProtectors that are not counted yet. */
+  readonly firstBeatMs: number;
+  /** 15 s. Between two LISTs of an observer. */
+  readonly observeMs: number;
+  /** 45 s. A longer hole between two LISTs of an observer starts all silence at zero: the observer was away. */
+  readonly contactMs: number;
+  /** 30 s. An observer that starts judges an unmarked Lease without change for this long by that of the generator. */
+  readonly startMs: number;
+  /** 90 s. The same where no generator marks Leases. */
+  readonly startAloneMs: number;
+}
+
+export function silenceTimes(silentAfterMs: number): SilenceTimes {
+  const minutes3 = 180_000;
+  const scaled = (defaultMs: number): number => (defaultMs * silentAfterMs) / minutes3;
+  return {
+    silentAfterMs,
+    beatMs: scaled(10_000),
+    barrierMs: scaled(20_000),
+    freshTouchedMs: scaled(30_000),
+    freshMs: scaled(90_000),
+    relistMs: scaled(65_000),
+    firstBeatMs: scaled(60_000),
+    observeMs: scaled(15_000),
+    contactMs: scaled(45_000),
+    startMs: scaled(30_000),
+    startAloneMs: scaled(90_000),
+  };
+}

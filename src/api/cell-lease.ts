@@ -1,0 +1,111 @@
+/**
+ * The heartbeat of a cell: one Lease per cell in each core, renewed by the aggregator that leads the cell
+ * (docs/accounting.md#silent-cells). Beside it stands one Lease of the generator, which marks silent cells.
+ */
+import { hash } from "node:crypto";
+import { isCellID } from "./cell-id.ts";
+import { type MicroTime, readMicroTime } from "./micro-time.ts";
+
+const prefix = "podseidon.kubewharf.io";
+
+/** Labels of the Leases. Every one of them has `heartbeat`, so that one LIST returns them all. */
+export const cellLeaseLabels = {
+  /** "cell", or "observer" for the Lease of the generator. */
+  heartbeat: `${prefix}/heartbeat`,
+  /** The cell's name. */
+  cell: `${prefix}/cell`,
+} as const;
+
+export const cellLeaseAnnotations = {
+  /** Of the program that renews the Lease. */
+  productVersion: `${prefix}/product-version`,
+  /** UID of the namespace kube-system of the worker cluster: tells two clusters under one cell name apart. */
+  clusterUID: `${prefix}/cluster-uid`,
+  /** By the aggregator: base64 of 64-bit digests of the UIDs of PodProtectors that it could not count or write. */
+  behind: `${prefix}/behind`,
+  /** By the generator, MicroTime: nothing was heard from the cell since. The next beat clears it. */
+  silentSince: `${prefix}/silent-since`,
+  /** By a person, RFC 3339: until then the cell's counts stay in force even if it is silent. */
+  keepUntil: `${prefix}/keep-until`,
+  /** By a person: UID of the kube-system namespace of the cluster that may take the cell over at once. */
+  adopt: `${prefix}/adopt`,
+  /** By a person, "true": the cell is retired; the generator removes it from every PodProtector, and then the Lease. */
+  forget: `${prefix}/forget`,
+} as const;
+
+/** Lease of the generator that marks silent cells; in the same namespace as those of the cells. */
+export const observerLeaseName = "podseidon-cell-observer";
+
+/** `cell-` and 16 hexadecimal digits of the SHA-256 of the cell: names of Leases are lower case, those of cells not. */
+export function cellLeaseName(cellID: string): string {
+  return `cell-${hash("sha256", cellID, "hex").slice(0, 16)}`;
+}
+
+export interface CellLease {
+  readonly name: string;
+  readonly uid: string;
+  /** For preconditions of writes. */
+  readonly resourceVersion: string;
+  /** Undefined on the Lease of the generator. */
+  readonly cellID: string | undefined;
+  /**
+   * Changes with each beat, and with nothing else: holderIdentity, renewTime and leaseTransitions. Compared for
+   * equality only.
+   */
+  readonly beat: string;
+  readonly holderIdentity: string;
+  readonly productVersion: string | undefined;
+  readonly clusterUID: string | undefined;
+  readonly behind: string | undefined;
+  readonly silentSince: MicroTime | undefined;
+  readonly keepUntil: MicroTime | undefined;
+  readonly adopt: string | undefined;
+  readonly isForgotten: boolean;
+}
+
+type Raw = Readonly<Record<string, unknown>> | undefined;
+
+/**
+ * Reads a Lease from a list or an answer. Undefined when it is no heartbeat: without the label, or with a name that
+ * does not belong to its cell (a person may have copied one). A wrong value of an annotation counts as absent.
+ */
+export function readCellLease(value: unknown): CellLease | undefined {
+  const { metadata, spec } = recordOf(value) ?? {};
+  const meta = recordOf(metadata);
+  const name = textOf(meta, "name");
+  const resourceVersion = textOf(meta, "resourceVersion");
+  if (name === undefined || resourceVersion === undefined) return undefined;
+  const labels = recordOf(meta?.["labels"]);
+  const kind = textOf(labels, cellLeaseLabels.heartbeat);
+  const cellID = textOf(labels, cellLeaseLabels.cell);
+  if (kind === "observer" ? name !== observerLeaseName : kind !== "cell") return undefined;
+  if (kind === "cell" && (cellID === undefined || !isCellID(cellID) || cellLeaseName(cellID) !== name))
+    return undefined;
+  const annotations = recordOf(meta?.["annotations"]);
+  const fields = recordOf(spec);
+  const time = (key: string): MicroTime | undefined => readMicroTime(textOf(annotations, key) ?? "");
+  return {
+    name,
+    uid: textOf(meta, "uid") ?? "",
+    resourceVersion,
+    cellID: kind === "cell" ? cellID : undefined,
+    beat: JSON.stringify([fields?.["holderIdentity"], fields?.["renewTime"], fields?.["leaseTransitions"]]),
+    holderIdentity: textOf(fields, "holderIdentity") ?? "",
+    productVersion: textOf(annotations, cellLeaseAnnotations.productVersion),
+    clusterUID: textOf(annotations, cellLeaseAnnotations.clusterUID),
+    behind: textOf(annotations, cellLeaseAnnotations.behind),
+    silentSince: time(cellLeaseAnnotations.silentSince),
+    keepUntil: time(cellLeaseAnnotations.keepUntil),
+    adopt: textOf(annotations, cellLeaseAnnotations.adopt),
+    isForgotten: textOf(annotations, cellLeaseAnnotations.forget) === "true",
+  };
+}
+
+function recordOf(value: unknown): Raw {
+  return typeof value === "object" && value !== null ? (value as Raw) : undefined;
+}
+
+function textOf(record: Raw, key: string): string | undefined {
+  const value = record?.[key];
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,177 @@
+/**
+ * Observes which cells of one core are silent: lists their Leases live, again and again. No watch, because a watch that
+ * is late looks like cells that are silent.
+ */
+import { cellLeaseLabels, readCellLease, type CellLease } from "../../api/cell-lease.ts";
+import { type CellChange, CellSilence, type CellState } from "../../accounting/silence/cell-silence.ts";
+import { silenceTimes, type SilenceTimes } from "../../accounting/silence/silence-times.ts";
+import { assertNever } from "../../util/assert.ts";
+import { type Clock, type MonotonicMs, sleep } from "../../util/clock.ts";
+import { type Logger } from "../../util/logger.ts";
+import { type Metrics } from "../../util/metrics.ts";
+import { errorLabel, isKubeError, type KubeClient, type KubeError } from "../kube-client.ts";
+import { leases as leaseResource } from "../resources.ts";
+import { listAll } from "../watch/index.ts";
+import { createCellMetrics, type CellMetrics } from "./cell-metrics.ts";
+
+export interface CellLeasesOptions {
+  /** Name of the core, for logs and metrics. */
+  readonly core: string;
+  readonly client: KubeClient;
+  /** "webhook" or "generator", for metrics: each role of a process observes for itself. */
+  readonly role: string;
+  /** Of the Leases. */
+  readonly leaseNamespace: string;
+  readonly silentAfterMs: number;
+  readonly silentPolicy: "zero" | "keep";
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * A Lease whose list of objects is full has 60 kB, so a page of client-go's 500 could have 30 MB. One of 100 holds the
+ * Leases of nearly all fleets at once.
+ */
+const pageSize = 100;
+/** More than the cells that are told apart (accounting/silence/cell-silence.ts). */
+const pagesMax = 20;
+
+/** While it is not decided who is silent a replica waits for it, and after a failure a hole threatens. */
+const hurriedSteps = 3;
+
+export class CellLeases {
+  readonly #options: CellLeasesOptions;
+  readonly #times: SilenceTimes;
+  readonly #silence: CellSilence;
+  readonly #metrics: CellMetrics;
+  /** The last failure, and when the first one of its row was, while they last. */
+  #failure: { readonly error: KubeError; readonly since: MonotonicMs; readonly isLogged: boolean } | undefined;
+
+  constructor(options: CellLeasesOptions) {
+    const { core, role, clock, silentAfterMs, silentPolicy } = options;
+    this.#options = options;
+    this.#times = silenceTimes(silentAfterMs);
+    this.#silence = new CellSilence(this.#times, silentPolicy, clock.monotonicMs());
+    this.#metrics = createCellMetrics(options.metrics, { core, observer: role });
+    options.metrics.onScrape(() => this.#metrics.show(this.#silence.cells(), clock.monotonicMs()));
+  }
+
+  /** The state of a cell for the PodProtector with this UID, as of the last LIST. */
+  stateOf(cellID: string, protectorUID: string): CellState {
+    return this.#silence.stateOf(cellID, protectorUID);
+  }
+
+  /** Counts of the cell were written by an aggregator that has no heartbeats. */
+  countedByOther(cellID: string): void {
+    this.#silence.countedByOther(cellID, this.#options.clock.monotonicMs());
+  }
+
+  /** For readiness: why it is not known yet which cells are silent; undefined = it is. */
+  undecidedReason(): string | undefined {
+    if (this.#silence.isDecided(this.#options.clock.monotonicMs())) return undefined;
+    const why = this.#failure === undefined ? "" : `: ${this.#failure.error.message}`;
+    return `it is not known yet which cells of ${this.#options.core} are silent${why}`;
+  }
+
+  /** Lists until the signal aborts; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      const startedAt = clock.monotonicMs();
+      await this.#observe(signal);
+      const isHurried = this.#failure !== undefined || this.undecidedReason() !== undefined;
+      const intervalMs = isHurried ? this.#times.observeMs / hurriedSteps : this.#times.observeMs;
+      // A LIST that took longer than that is followed by another after a pause, so that a slow core is not kept busy.
+      const pauseMs = Math.max(startedAt + intervalMs - clock.monotonicMs(), intervalMs / hurriedSteps);
+      await sleep(clock, pauseMs, signal);
+    }
+  }
+
+  async #observe(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const sentAt = clock.monotonicMs();
+    let leases: CellLease[];
+    try {
+      leases = await this.#list(signal);
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      if (!signal.aborted) this.#failed(error, clock.monotonicMs());
+      return;
+    }
+    if (this.#failure?.isLogged === true) {
+      this.#options.logger.info("Heartbeats of cells can be listed again", this.#place());
+    }
+    this.#failure = undefined;
+    this.#metrics.listed("ok");
+    const list = { sentAt, answeredAt: clock.monotonicMs(), now: clock.epochMicros(), leases };
+    for (const change of this.#silence.listed(list)) this.#report(change);
+  }
+
+  async #list(signal: AbortSignal): Promise<CellLease[]> {
+    const { client, leaseNamespace } = this.#options;
+    const found: CellLease[] = [];
+    await listAll(
+      client,
+      { resource: leaseResource, namespace: leaseNamespace, labelSelector: cellLeaseLabels.heartbeat },
+      (raw) => {
+        const lease = readCellLease(raw);
+        if (lease !== undefined) found.push(lease);
+      },
+      // A LIST that hangs is followed by another before there is a hole.
+      { signal, timeoutMs: this.#times.observeMs, pageSize, pagesMax },
+    );
+    return found;
+  }
+
+  #failed(error: KubeError, at: MonotonicMs): void {
+    const { logger } = this.#options;
+    const since = this.#failure?.since ?? at;
+    const isForbidden = error.kind === "forbidden";
+    if (isForbidden) this.#silence.denied(at);
+    this.#metrics.listed(errorLabel(error));
+    // One line for a row of failures, and none for one that leaves no hole.
+    const wasLogged = this.#failure?.isLogged === true;
+    const isLogged = wasLogged || isForbidden || at - since >= this.#times.contactMs;
+    this.#failure = { error, since, isLogged };
+    if (wasLogged || !isLogged) return;
+    logger.warn(
+      isForbidden
+        ? "Not allowed to list the heartbeats of cells, so cells that fall silent keep their last counts"
+        : "Cannot list the heartbeats of cells, so no cell that falls silent is noticed",
+      { ...this.#place(), err: error },
+    );
+  }
+
+  #report({ cellID, before, after }: CellChange): void {
+    const { logger } = this.#options;
+    const fields = { ...this.#place(), cell: cellID };
+    switch (after.kind) {
+      case "silent": {
+        const unheardMs = this.#options.clock.monotonicMs() - after.since;
+        logger.error("Cell is silent: its pods count for nothing, and deletions in it are refused", {
+          ...fields,
+          unheardSeconds: Math.round(unheardMs / 1000),
+        });
+        return;
+      }
+      case "keep":
+        logger.warn("Nothing is heard from the cell, but its last counts stay in force", {
+          ...fields,
+          reason: after.reason,
+        });
+        return;
+      case "beating":
+        // A cell that is new, or was there when this process started, is no news.
+        if (before !== undefined) logger.info("Cell is heard again", fields);
+        return;
+      default:
+        assertNever(after);
+    }
+  }
+
+  #place(): { readonly core: string; readonly leaseNamespace: string } {
+    const { core, leaseNamespace } = this.#options;
+    return { core, leaseNamespace };
+  }
+}

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { cellLeaseLabels, cellLeaseName, observerLeaseName } from "../../../../src/api/cell-lease.ts";
+import { CellLeases } from "../../../../src/kube/cell-leases/index.ts";
+import { KubeError, type KubeErrorKind } from "../../../../src/kube/kube-client.ts";
+import { type LogFields, type Logger, silentLogger } from "../../../../src/util/logger.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { createCountingMetrics } from "../counting-metrics.ts";
+import { createScriptedKubeClient } from "../scripted-kube-client.ts";
+
+function rawLease(cellID: string | undefined, beat: number): unknown {
+  const isCell = cellID !== undefined;
+  return {
+    metadata: {
+      name: isCell ? cellLeaseName(cellID) : observerLeaseName,
+      uid: "uid",
+      resourceVersion: "5",
+      labels: {
+        [cellLeaseLabels.heartbeat]: isCell ? "cell" : "observer",
+        ...(isCell && { [cellLeaseLabels.cell]: cellID }),
+      },
+    },
+    spec: { holderIdentity: "x", renewTime: `2026-01-01T00:00:${String(beat % 60).padStart(2, "0")}.000000Z` },
+  };
+}
+
+function rig({ silentPolicy = "zero" }: { silentPolicy?: "zero" | "keep" } = {}) {
+  const clock = createVirtualClock();
+  const client = createScriptedKubeClient();
+  const metrics = createCountingMetrics();
+  const log: string[] = [];
+  const write = (level: string) => (message: string, fields?: LogFields) => {
+    const cell = fields?.["cell"];
+    log.push(typeof cell === "string" ? `${level} ${message} ${cell}` : `${level} ${message}`);
+  };
+  const logger: Logger = { ...silentLogger, error: write("E"), warn: write("W"), info: write("I") };
+  const world: { leases: unknown[]; failure: KubeErrorKind | undefined } = { leases: [], failure: undefined };
+  client.onRequest = () => {
+    if (world.failure !== undefined) throw new KubeError(world.failure, `scripted ${world.failure}`);
+    return { metadata: { resourceVersion: "10" }, items: world.leases };
+  };
+  const cells = new CellLeases({
+    core: "core",
+    client,
+    role: "webhook",
+    leaseNamespace: "heartbeats",
+    silentAfterMs: 180_000,
+    silentPolicy,
+    clock,
+    logger,
+    metrics,
+  });
+  const stop = new AbortController();
+  // After what the test does first.
+  const running = Promise.resolve().then(() => cells.run(stop.signal));
+  const value = (name: string, labels: Record<string, string> = {}): number => {
+    metrics.scrape();
+    return metrics.value(name, { core: "core", observer: "webhook", ...labels });
+  };
+  return { clock, client, cells, world, log, value, stop, running };
+}
+
+test("the Leases with the label are listed live, in pages, every 15 s", async () => {
+  const { clock, client, stop, running } = rig();
+  await clock.advance(60_000);
+  assert.equal(client.requests.length, 5);
+  const { signal: _, ...request } = client.requests[0]!;
+  assert.deepEqual(request, {
+    method: "GET",
+    path: "/apis/coordination.k8s.io/v1/namespaces/heartbeats/leases",
+    query: {
+      labelSelector: "podseidon.kubewharf.io/heartbeat",
+      fieldSelector: undefined,
+      limit: 100,
+      continue: undefined,
+    },
+    timeoutMs: 15_000,
+  });
+  stop.abort();
+  await running;
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test("a replica is told at once that nobody is silent where there are no Leases", async () => {
+  const { clock, cells } = rig();
+  assert.match(cells.undecidedReason() ?? "", /^it is not known yet which cells of core are silent$/);
+  await clock.advance(0);
+  assert.equal(cells.undecidedReason(), undefined);
+});
+
+test("until it is decided who is silent, Leases are listed three times as often", async () => {
+  const { clock, cells, client, world } = rig();
+  world.leases = [rawLease("a", 1)];
+  await clock.advance(4_000);
+  assert.equal(cells.undecidedReason(), "it is not known yet which cells of core are silent");
+  world.leases = [rawLease("a", 2)];
+  await clock.advance(1_000);
+  assert.equal(cells.undecidedReason(), undefined);
+  assert.equal(client.requests.length, 2);
+  await clock.advance(14_000);
+  assert.equal(client.requests.length, 2);
+});
+
+test("a cell that falls silent and comes back is told in the log and shown in the metrics", async () => {
+  const { clock, cells, world, log, value } = rig();
+  world.leases = [rawLease("a", 1), rawLease(undefined, 1)];
+  await clock.advance(0);
+  world.leases = [rawLease("a", 2), rawLease(undefined, 2)];
+  await clock.advance(10_000);
+  assert.equal(cells.stateOf("a", "uid").kind, "beating");
+  assert.equal(value("cell_state", { cell: "a", state: "beating" }), 1);
+  await clock.advance(200_000);
+  assert.equal(cells.stateOf("a", "uid").kind, "silent");
+  assert.deepEqual(log, ["E Cell is silent: its pods count for nothing, and deletions in it are refused a"]);
+  assert.equal(value("cell_state", { cell: "a", state: "silent" }), 1);
+  assert.equal(value("cell_state", { cell: "a", state: "beating" }), 0);
+  assert.equal(value("cell_beat_age_seconds", { cell: "a" }), 205);
+  world.leases = [rawLease("a", 3)];
+  await clock.advance(15_000);
+  assert.equal(cells.stateOf("a", "uid").kind, "beating");
+  assert.equal(log[1], "I Cell is heard again a");
+});
+
+test("counts of an aggregator without heartbeats keep a cell, loudly", async () => {
+  const { clock, cells, world, log } = rig();
+  world.leases = [rawLease("a", 1)];
+  await clock.advance(1_000);
+  cells.countedByOther("a");
+  await clock.advance(95_000);
+  assert.deepEqual(cells.stateOf("a", "uid"), { kind: "keep", reason: "other-counter" });
+  assert.deepEqual(log, ["W Nothing is heard from the cell, but its last counts stay in force a"]);
+});
+
+test("without the right to list everything is as upstream has it, with one line in the log", async () => {
+  const { clock, cells, world, log, value } = rig();
+  world.failure = "forbidden";
+  await clock.advance(60_000);
+  assert.deepEqual(cells.stateOf("a", "uid"), { kind: "keep", reason: "forbidden" });
+  assert.equal(cells.undecidedReason(), undefined);
+  assert.deepEqual(log, [
+    "W Not allowed to list the heartbeats of cells, so cells that fall silent keep their last counts",
+  ]);
+  assert.equal(value("cell_lease_list_total", { result: "forbidden" }), 13);
+  world.failure = undefined;
+  await clock.advance(5_000);
+  assert.equal(log[1], "I Heartbeats of cells can be listed again");
+  assert.equal(value("cell_lease_list_total", { result: "ok" }), 1);
+});
+
+test("a core that is away for five minutes silences nobody, and is told once", async () => {
+  const { clock, cells, world, log } = rig();
+  world.leases = [rawLease("a", 1), rawLease("b", 1)];
+  await clock.advance(0);
+  world.leases = [rawLease("a", 2), rawLease("b", 2)];
+  await clock.advance(100_000);
+  world.failure = "network";
+  await clock.advance(300_000);
+  world.failure = undefined;
+  await clock.advance(60_000);
+  assert.equal(cells.stateOf("a", "uid").kind, "beating");
+  assert.equal(cells.stateOf("b", "uid").kind, "beating");
+  assert.deepEqual(log, [
+    "W Cannot list the heartbeats of cells, so no cell that falls silent is noticed",
+    "I Heartbeats of cells can be listed again",
+  ]);
+  world.leases = [rawLease("a", 3), rawLease("b", 2)];
+  await clock.advance(135_000);
+  assert.equal(cells.stateOf("a", "uid").kind, "beating");
+  assert.equal(cells.stateOf("b", "uid").kind, "silent", "three minutes after the return");
+});
+
+test("the reason why a replica waits names the last failure", async () => {
+  const { clock, cells, world } = rig();
+  world.failure = "timeout";
+  await clock.advance(0);
+  assert.equal(cells.undecidedReason(), "it is not known yet which cells of core are silent: scripted timeout");
+});
+
+test("what is no heartbeat is no cell, and a vanished cell is shown as nothing when it is forgotten", async () => {
+  const { clock, cells, world, value } = rig();
+  world.leases = [{ metadata: { name: "other" } }, rawLease("a", 1)];
+  await clock.advance(0);
+  assert.equal(value("cell_state", { cell: "a", state: "beating" }), 1);
+  world.leases = [];
+  await clock.advance(200_000);
+  assert.deepEqual(cells.stateOf("a", "uid"), { kind: "keep", reason: "lease-vanished" });
+  assert.equal(value("cell_state", { cell: "a", state: "keep" }), 1);
+});
+
+test("more Leases than 20 pages are a failure", async () => {
+  const { clock, client, value } = rig();
+  client.onRequest = () => ({ metadata: { resourceVersion: "10", continue: "more" }, items: [] });
+  await clock.advance(0);
+  assert.equal(client.requests.length, 20);
+  assert.equal(value("cell_lease_list_total", { result: "malformed" }), 1);
+});
