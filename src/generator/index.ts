@@ -3,10 +3,12 @@
  * - controller.ts: events in, what each Deployment wants, dangling PodProtectors.
  * - deployment-plan.ts: the PodProtector that a Deployment wants. drift.ts: what differs from it.
  * - protector-lifecycle.ts: create, sync, release.
- * - cell-controller.ts: which cells leave which PodProtectors. remove-cells.ts: how. ghost-cells.ts: what a ghost is.
+ * - cell-controller.ts: what is done about cells, and when.
+ * - cell-removals.ts: which cells leave which PodProtectors. remove-cells.ts: how. ghost-cells.ts: what a ghost is.
+ * - silent-cell-marks.ts: marks on the Leases of silent cells. silent-cell-conditions.ts: conditions for people.
+ * - cell-retirement.ts: when a cell may be retired. retire-cells.ts: how. cell-lease-writes.ts: writes about Leases.
  * - paced-queue.ts: the work queues. pacer.ts: how often one object is worked on.
  */
 export { Generator, type GeneratorSettings } from "./controller.ts";
 export { CellController } from "./cell-controller.ts";
-export { createCellMetrics } from "./cell-metrics.ts";
 export { createGeneratorMetrics } from "./metrics.ts";

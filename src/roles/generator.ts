@@ -1,6 +1,6 @@
 /** Puts the generator of one core together: caches, leader election in the core, the controller. */
 import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
-import { CellController, createCellMetrics, createGeneratorMetrics, Generator } from "../generator/index.ts";
+import { CellController, createGeneratorMetrics, Generator } from "../generator/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
@@ -43,21 +43,6 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     logger,
     metrics: generatorMetrics,
   });
-  const cellMetrics = createCellMetrics(metrics);
-  const cells = new CellController(config.queue, {
-    core,
-    protectors,
-    events,
-    clock,
-    rng,
-    logger,
-    metrics: cellMetrics,
-  });
-  metrics.onScrape(() => {
-    const [sources, removals] = [generator.sizes(), cells.sizes()];
-    generatorMetrics.setSizes({ queue: sources.queue + removals.queue, paced: sources.paced + removals.paced });
-    cellMetrics.setSizes(removals);
-  });
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   health.register("generator-worker/deployment/informer-sync", syncCheck("Deployments", sources));
 
@@ -68,10 +53,17 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     client: core,
     logger,
   });
+  const { identity } = elector;
+  const settings = { cells: runtime.config.cells, queue: config.queue };
+  const cells = new CellController(settings, { core, protectors, events, identity, clock, rng, logger, metrics });
+  metrics.onScrape(() => {
+    const [ofSources, ofCells] = [generator.sizes(), cells.sizes()];
+    generatorMetrics.setSizes({ queue: ofSources.queue + ofCells.queue, paced: ofSources.paced + ofCells.paced });
+  });
   return [
     createBackground("generator-worker", async (signal) => {
       const synced = Promise.all([whenSynced(protectors, signal), whenSynced(sources, signal)]);
-      const watching = Promise.all([protectors.run(signal), sources.run(signal)]);
+      const watching = Promise.all([protectors.run(signal), sources.run(signal), cells.observe(signal)]);
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
         await Promise.all([generator.lead(leadership), cells.lead(leadership)]);

@@ -3,7 +3,12 @@
  * is late looks like cells that are silent.
  */
 import { cellLeaseLabels, readCellLease, type CellLease } from "../../api/cell-lease.ts";
-import { type CellChange, CellSilence, type CellState } from "../../accounting/silence/cell-silence.ts";
+import {
+  type CellChange,
+  CellSilence,
+  type CellState,
+  type ObservedCell,
+} from "../../accounting/silence/cell-silence.ts";
 import { silenceTimes, type SilenceTimes } from "../../accounting/silence/silence-times.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type Clock, type MonotonicMs, sleep } from "../../util/clock.ts";
@@ -27,6 +32,8 @@ export interface CellLeasesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** After each LIST that succeeded. Synchronous. */
+  readonly onListed?: (cells: readonly ObservedCell[]) => void;
 }
 
 /**
@@ -45,6 +52,8 @@ export class CellLeases {
   readonly #times: SilenceTimes;
   readonly #silence: CellSilence;
   readonly #metrics: CellMetrics;
+  /** Cells that the last LIST has shown; undefined when it failed. Without the right to list there are none. */
+  #leased: ReadonlySet<string> | undefined;
   /** The last failure, and when the first one of its row was, while they last. */
   #failure: { readonly error: KubeError; readonly since: MonotonicMs; readonly isLogged: boolean } | undefined;
 
@@ -60,6 +69,11 @@ export class CellLeases {
   /** The state of a cell for the PodProtector with this UID, as of the last LIST. */
   stateOf(cellID: string, protectorUID: string): CellState {
     return this.#silence.stateOf(cellID, protectorUID);
+  }
+
+  /** Cells that have a Lease; undefined = not known for now. Without the right to list them there are none. */
+  leased(): ReadonlySet<string> | undefined {
+    return this.#leased;
   }
 
   /** Counts of the cell were written by an aggregator that has no heartbeats. */
@@ -106,6 +120,8 @@ export class CellLeases {
     this.#metrics.listed("ok");
     const list = { sentAt, answeredAt: clock.monotonicMs(), now: clock.epochMicros(), leases };
     for (const change of this.#silence.listed(list)) this.#report(change);
+    this.#leased = new Set(leases.flatMap(({ cellID }) => cellID ?? []));
+    this.#options.onListed?.([...this.#silence.cells()]);
   }
 
   async #list(signal: AbortSignal): Promise<CellLease[]> {
@@ -128,6 +144,7 @@ export class CellLeases {
     const { logger } = this.#options;
     const since = this.#failure?.since ?? at;
     const isForbidden = error.kind === "forbidden";
+    this.#leased = isForbidden ? new Set() : undefined;
     if (isForbidden) this.#silence.denied(at);
     this.#metrics.listed(errorLabel(error));
     // One line for a row of failures, and none for one that leaves no hole.
