@@ -290,9 +290,11 @@ export class Aggregator {
       this.#waiting.forget(key);
       return;
     }
+    const state = this.#states.get(key);
+    // Another object of the same name.
+    if (state?.uid !== uid) this.#matchTable.untrackProtector(key);
     const selectorText = this.#track(event);
     const nowMs = this.#deps.clock.monotonicMs();
-    const state = this.#states.get(key);
     if (state?.uid !== uid) {
       this.#states.set(key, new ProtectorState(event.object, selectorText, this.#config.cellID, this.#marks, nowMs));
     } else {
@@ -308,7 +310,7 @@ export class Aggregator {
     this.#enqueue(key);
   }
 
-  /** Tracks which pods are counted. Returns the canonical text of the counting selector; undefined = invalid. */
+  /** Tracks which pods are counted, and returns the canonical text of the selector that is in force, if any. */
   #track(event: Exclude<InformerEvent<StoredProtector>, { type: "deleted" }>): string | undefined {
     const { key, protector } = event.object;
     const tracked = this.#matchTable.trackProtector(key, protector);
@@ -317,11 +319,11 @@ export class Aggregator {
     this.#deps.metrics.indexErrors.inc({ namespace, error: "Selector" });
     // Not at each status write by others.
     if (event.type === "added" || event.previous.protector.metadata.generation !== generation)
-      this.#deps.logger.error("PodProtector has an invalid selector, not counting it", {
+      this.#deps.logger.error("PodProtector has an invalid selector, counting by the last valid one, if any", {
         podProtector: key,
         reason: tracked.reason,
       });
-    return undefined;
+    return tracked.selectorText;
   }
 
   /** The watch of PodProtectors was listed again. */

@@ -24,6 +24,11 @@ interface Match {
   readonly podKeys: Set<ObjectKey>;
 }
 
+type Tracked =
+  | { readonly ok: true; readonly selectorText: string }
+  /** `reason`: why the selector is invalid. */
+  | { readonly ok: false; readonly reason: string; readonly selectorText: string | undefined };
+
 /** The names in both indexes are keys: of protectors in the first, of pods in the second. */
 export class MatchTable {
   readonly #selectors = createNamespacedIndex(createSelectorIndex);
@@ -32,23 +37,17 @@ export class MatchTable {
   readonly #protectorsOfPod = new Map<ObjectKey, readonly ObjectKey[]>();
 
   /**
-   * Tracks the protector. Returns the canonical text of its counting selector, or why it is invalid; then the protector
-   * counts no pods, and what it counted before stays out.
+   * Tracks the protector. Returns the canonical text of its counting selector. An invalid one changes nothing: the last
+   * valid one, if there was any, stays in force (`selectorText`), as it does in webhooks.
    */
-  trackProtector(
-    key: ObjectKey,
-    protector: PodProtector,
-  ): { ok: true; selectorText: string } | { ok: false; reason: string } {
+  trackProtector(key: ObjectKey, protector: PodProtector): Tracked {
     const { namespace } = protector.metadata;
     const selector = countingSelector(protector.spec);
     const source = JSON.stringify(selector);
     const tracked = this.#matches.get(key);
     if (tracked?.source === source) return { ok: true, selectorText: tracked.selectorText };
     const compiled = compileSelector(selector);
-    if (!compiled.ok) {
-      this.untrackProtector(key);
-      return compiled;
-    }
+    if (!compiled.ok) return { ...compiled, selectorText: tracked?.selectorText };
     const selectorText = formatSelector(compiled.selector);
     this.untrackProtector(key);
     this.#selectors.track(namespace, key, selector);

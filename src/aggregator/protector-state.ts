@@ -34,7 +34,7 @@ export class ProtectorState {
   #wasUncounted = false;
   #behind: { readonly recorded: string | undefined; readonly sinceMs: MonotonicMs } | undefined;
 
-  /** @param selectorText canonical text of the counting selector; undefined = invalid, so that nothing is counted */
+  /** @param selectorText canonical text of the last valid counting selector; undefined = none, nothing is counted */
   constructor(
     first: StoredProtector,
     selectorText: string | undefined,
@@ -60,13 +60,13 @@ export class ProtectorState {
     return this.#newest.protector.status?.cells.find((cell) => cell.cellID === this.#cellID);
   }
 
-  /** What has to be counted now (docs/accounting.md#first-counts); undefined when the selector is invalid. */
+  /** What has to be counted now (docs/accounting.md#first-counts); undefined when no selector was ever valid. */
   countedSpec(): string | undefined {
     if (this.#selectorText === undefined) return undefined;
     return countedSpec(this.uid, this.#selectorText, this.#newest.protector.spec.minReadySeconds);
   }
 
-  /** False when the counting selector is invalid. */
+  /** False when no counting selector was ever valid. */
   get isCountable(): boolean {
     return this.#selectorText !== undefined;
   }

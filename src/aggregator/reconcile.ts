@@ -43,7 +43,7 @@ export interface Pass {
   readonly isObsolete: boolean;
 }
 
-/** Resolves to what to wait for next. The selector of `state` must be valid. Never rejects for operating errors. */
+/** Resolves to what to wait for next. `state` must be countable. Never rejects for operating errors. */
 export async function reconcileProtector(
   state: ProtectorState,
   cell: CellView,

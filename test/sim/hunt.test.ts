@@ -13,10 +13,12 @@ test("the last line sums worlds, deletions, violations, strikes by fault and wor
     refused: 3,
     restoreBreaches: 6,
     virtualMs: 7_200_000,
+    exclusions: new Map([["forced", { times: 2, longestMs: 3_000 }]]),
     strikes: new Map([["crashes", 4]]),
   });
   totals.add({
     ...lostOutcome({ seed: 2, only: ["crashes", "edits"] }, "floor broken"),
+    exclusions: new Map([["forced", { times: 1, longestMs: 4_000 }]]),
     strikes: new Map([
       ["crashes", 1],
       ["edits", 2],
@@ -38,6 +40,7 @@ test("the last line sums worlds, deletions, violations, strikes by fault and wor
     },
   );
   const worldsWith = told["worldsWithFaultClass"] as Record<string, number>;
+  assert.deepEqual(told["exclusions"], { forced: [3, 4] });
   assert.deepEqual([worldsWith["crashes"], worldsWith["edits"], worldsWith["latency"]], [2, 1, 0]);
 });
 

@@ -1,5 +1,6 @@
 /** `make sim`: runs random worlds on all cores until the time is up; says what it found, and how to run it again. */
 import { spawnSync } from "node:child_process";
+import { type Exclusion, type ExclusionUse } from "./checkers/exclusions.ts";
 import { type FaultClass, faultClasses, onDemand } from "./plan.ts";
 import { type Settings } from "./settings.ts";
 import { type RunPool } from "./workers/run-pool.ts";
@@ -22,6 +23,7 @@ export class HuntTotals {
   #restoreBreaches = 0;
   violations = 0;
   readonly #strikes = new Map<string, number>();
+  readonly #exclusions = new Map<Exclusion, ExclusionUse>();
   readonly #worldsWith = new Map<FaultClass, number>();
 
   add(outcome: RunOutcome): void {
@@ -33,6 +35,11 @@ export class HuntTotals {
     this.#restoreBreaches += outcome.restoreBreaches;
     if (outcome.finding !== undefined) this.violations += 1;
     for (const [name, strikes] of outcome.strikes) this.#strikes.set(name, (this.#strikes.get(name) ?? 0) + strikes);
+    for (const [name, { times, longestMs }] of outcome.exclusions) {
+      const before = this.#exclusions.get(name) ?? { times: 0, longestMs: 0 };
+      const longest = Math.max(before.longestMs, longestMs);
+      this.#exclusions.set(name, { times: before.times + times, longestMs: longest });
+    }
     for (const name of outcome.faultClasses) this.#worldsWith.set(name, (this.#worldsWith.get(name) ?? 0) + 1);
   }
 
@@ -57,7 +64,11 @@ export class HuntTotals {
       violations: this.violations,
       // Floors whose pods the restore of a worker took away; no violations, but not fine either.
       restoreBreaches: this.#restoreBreaches,
-      faults: sorted(this.#strikes),
+      // By name: how often something was excluded from the promise, and after how many seconds at most.
+      exclusions: sorted(
+        [...this.#exclusions].map(([name, { times, longestMs }]) => [name, [times, rounded(longestMs / secondMs)]]),
+      ),
+      faults: sorted([...this.#strikes]),
       worldsWithFaultClass: Object.fromEntries(
         [...faultClasses, ...onDemand].map((name) => [name, this.#worldsWith.get(name) ?? 0]),
       ),
@@ -73,8 +84,8 @@ function rounded(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-function sorted(map: ReadonlyMap<string, number>): Record<string, number> {
-  return Object.fromEntries([...map].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+function sorted<T>(entries: readonly (readonly [string, T])[]): Record<string, T> {
+  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Returns the exit code: 1 when something was found. */

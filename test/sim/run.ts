@@ -5,6 +5,7 @@ import { Deleters } from "./actors/deleters.ts";
 import { ProtectorOwner } from "./actors/protectors.ts";
 import { Workload } from "./actors/workload.ts";
 import { type AccountingChecker } from "./checkers/accounting.ts";
+import { type Exclusion, type ExclusionUse } from "./checkers/exclusions.ts";
 import { drawPlan, type FaultClass, type Plan } from "./plan.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import { settleWindowMs, World, type WorldTotals } from "./world.ts";
@@ -54,6 +55,8 @@ export interface RunResult {
   readonly totals: WorldTotals;
   readonly virtualMs: number;
   readonly healedMs: number;
+  /** What was excluded from the promise (checkers/exclusions.ts). */
+  readonly exclusions: ReadonlyMap<Exclusion, ExclusionUse>;
   /** Quota held by admissions, in pod-seconds. */
   readonly heldPodSeconds: number;
   readonly digest: string;
@@ -74,6 +77,7 @@ export async function runWorld(options: RunOptions): Promise<RunResult> {
     totals: world.totals,
     virtualMs: kernel.nowMs,
     healedMs,
+    exclusions: world.ledger.exclusions.uses,
     heldPodSeconds: [...world.checkers.values()].reduce((sum, { heldPodMs }) => sum + heldPodMs / 1000, 0),
     recent: kernel.recent(),
     digest: kernel.digest(),
@@ -90,6 +94,7 @@ async function runPhases(world: World): Promise<number> {
   await kernel.run(kernel.nowMs + startUpMs, () => isCounted(world));
   if (kernel.failure === undefined && !isCounted(world))
     kernel.fail("the counts are not there when everything is well");
+  world.calm.allIsWell();
 
   const deleters = new Deleters(world, workloads);
   const chaos = new Chaos(world, { workloads, deleters, owner });
@@ -144,7 +149,7 @@ async function rested(world: World): Promise<void> {
 /** Everything is well, and deletions go on: none is refused without need (checkers/refusals.ts). */
 async function deleteInCalm(world: World, deleters: Deleters): Promise<void> {
   const { kernel, calm } = world;
-  calm.restored();
+  calm.allIsWell();
   await deleteUntil(world, deleters, kernel.nowMs + calmMs);
   await kernel.run(kernel.nowMs + calmMs / 2, () => deleters.running === 0);
 }

@@ -36,6 +36,8 @@ export interface QuotaFigures {
   readonly required: number;
   /** Counted pods that meet the criterion, summed over the cells whose counts are in force. */
   readonly aggregated: number;
+  /** Counted pods in whatever state; undefined while the counts of a cell are not in force. */
+  readonly total: number | undefined;
   /** Weights of all unsettled buckets before this disruption. */
   readonly unconfirmed: number;
   readonly cells: readonly CellFigures[];
@@ -83,9 +85,14 @@ export function figuresOf(
     criterion,
     required: protector.spec.minAvailable,
     aggregated: perCell.reduce((sum, cell) => sum + cell.aggregated, 0),
+    total: perCell.every(({ counts }) => counts === "in-force") ? totalOf(cells) : undefined,
     unconfirmed: perCell.reduce((sum, cell) => sum + cell.unconfirmed, 0),
     cells: perCell,
   };
+}
+
+function totalOf(cells: readonly CellStatus[]): number {
+  return cells.reduce((sum, { aggregation }) => sum + (aggregation?.totalReplicas ?? 0), 0);
 }
 
 /**

@@ -66,6 +66,8 @@ class Reflector<T extends Stored> implements Informer<T> {
   /** When news of the objects last came. */
   #newsAtMs: MonotonicMs = longAgo;
   #lastError: string | undefined;
+  /** The last attempt was answered with 403, and a line says so. */
+  #isForbidden = false;
 
   constructor(options: InformerOptions<T>) {
     const { client, clock, rng, name } = options;
@@ -293,6 +295,7 @@ class Reflector<T extends Stored> implements Informer<T> {
    */
   #answered(): void {
     this.#lastError = undefined;
+    this.#isForbidden = false;
   }
 
   /** The store is as new as what the server just sent. */
@@ -313,11 +316,13 @@ class Reflector<T extends Stored> implements Informer<T> {
     }
     const { error } = ending;
     this.#lastError = `cannot ${verb} ${name}: ${error.message}`;
-    logger.warn("Failed to list or watch, retrying", {
-      informer: name,
-      verb,
-      kind: error.kind,
-      err: error,
-    });
+    const fields = { informer: name, verb, kind: error.kind, err: error };
+    // A right that an account was not given may be missing for ever, and is not worth a line a minute.
+    if (this.#isForbidden && error.kind === "forbidden") {
+      logger.verbose(2, "Still not allowed to list or watch, retrying", fields);
+      return;
+    }
+    this.#isForbidden = error.kind === "forbidden";
+    logger.warn("Failed to list or watch, retrying", fields);
   }
 }

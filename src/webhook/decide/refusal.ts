@@ -4,11 +4,11 @@
  * a Retry-After header it would make client-go repeat ten times inside the caller
  * (docs/decisions/0008-no-retry-after.md).
  */
-import { annotations } from "../../api/v1alpha1/names.ts";
 import { type CellFigures, type QuotaFigures } from "../../accounting/reserve/quota-figures.ts";
 import { type Verdict } from "../../accounting/reserve/reservation.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type Audit, type Cause, type Refused, refusedForNow, type RequestStatus } from "./decision.ts";
+import { type FloorOwner } from "./floor-owner.ts";
 import { printable } from "../protector/unusable-protector.ts";
 
 export type RefusingVerdict =
@@ -21,6 +21,8 @@ type QuotaVerdict = Exclude<Verdict, { readonly kind: "admitted" }>;
 export interface RefusingProtector {
   readonly id: string;
   readonly verdict: RefusingVerdict;
+  /** Undefined = it is hand-made. */
+  readonly owner: FloorOwner | undefined;
 }
 
 /**
@@ -38,11 +40,11 @@ const causesMax = 8;
 
 /** `refusing`: at least one; the first one gives the message, all of them the causes. `cellID`: the cell of the pod. */
 export function refusalOf(refusing: readonly [RefusingProtector, ...RefusingProtector[]], cellID: string): Refused {
-  const [{ id, verdict }] = refusing;
+  const [{ id, verdict, owner }] = refusing;
   const causes = refusing.slice(0, causesMax).map(causeOf);
   if (verdict.kind === "unusable") return unusable(id, verdict.reason, causes);
   const reason = `${firstSentence(id, verdict)}: ${explanation(verdict, cellID)}`;
-  const message = `${reason}. ${figuresText(verdict.figures)}. ${advice(verdict)}`;
+  const message = `${reason}. ${figuresText(verdict.figures)}. ${advice(verdict, owner)}`;
   return refusedForNow(statusOf(verdict), message, causes, auditOf(id, verdict.figures));
 }
 
@@ -59,15 +61,11 @@ function unusable(id: string, reason: string, causes: readonly Cause[]): Refused
     status: "ProtectorUnusable",
     code: 503,
     reason: "ServiceUnavailable",
-    message:
-      `PodProtector ${id} is invalid, so pod deletions are denied: ${reason}. ` +
-      `Fix or delete the PodProtector; ${forceAdvice}`,
+    message: `PodProtector ${id} is invalid, so pod deletions are denied: ${reason}. Fix or delete the PodProtector`,
     causes,
     audit: { "reject-by-podprotector": id },
   };
 }
-
-const forceAdvice = `the annotation ${annotations.forceDelete} on the pod allows this deletion anyway`;
 
 /** The numbers of a decision as audit annotations. */
 function auditOf(id: string, figures: QuotaFigures): Audit {
@@ -148,13 +146,10 @@ function explanation(verdict: QuotaVerdict, cellID: string): string {
   }
 }
 
-function advice(verdict: QuotaVerdict): string {
+function advice(verdict: QuotaVerdict, owner: FloorOwner | undefined): string {
   switch (verdict.kind) {
     case "rejected":
-      return (
-        `Wait until more replicas are ${nounOf(verdict)}, scale the workload up, or lower its minAvailable; ` +
-        forceAdvice
-      );
+      return `${outlook(verdict.figures, owner)}. ${floorAdvice(owner)}`;
     case "retry":
       return `Try again in a few seconds: ${settling}`;
     case "counts-pending":
@@ -165,6 +160,25 @@ function advice(verdict: QuotaVerdict): string {
     default:
       return assertNever(verdict);
   }
+}
+
+/** What has to happen first, as far as that is known. */
+function outlook({ required, total, criterion }: QuotaFigures, owner: FloorOwner | undefined): string {
+  const noun = criterion.toLowerCase();
+  if (owner?.isUndrainable === true)
+    return `All replicas must stay, so outside rolling updates no deletion of an ${noun} one can ever be admitted`;
+  if (total === undefined || total > required) return `Wait until more than ${required} replicas are ${noun}`;
+  // True also for the moment in which a replacement is not counted yet.
+  const short = `Only ${total} ${total === 1 ? "replica is" : "replicas are"} there in all`;
+  return `${short}: while there are no more than ${required}, no deletion of an ${noun} one can ever be admitted`;
+}
+
+/** Where a person may change the floor. The annotation that forces a deletion is for docs/refusals.md to tell. */
+function floorAdvice(owner: FloorOwner | undefined): string {
+  if (owner === undefined) return "Or scale the workload up, or lower spec.minAvailable of the PodProtector";
+  const { name, fields, hasVanished } = owner;
+  if (hasVanished) return `The floor was set by ${name}, which vanished without being deleted: create it again`;
+  return `The floor is set by ${fields} of ${name}; edits of the PodProtector are undone`;
 }
 
 function figuresText(figures: QuotaFigures): string {

@@ -17,6 +17,7 @@ import { isProtected } from "../protector/protector-view.ts";
 import { type Patience, type Reservations } from "../protector/reservations.ts";
 import { type ReservationResult } from "../protector/status-writer.ts";
 import { allowed, type Audit, type Decision } from "./decision.ts";
+import { floorOwnerOf } from "./floor-owner.ts";
 import {
   coreUnavailable,
   notInTime,
@@ -123,7 +124,7 @@ export class SeveralProtectors {
     const { metrics, reservations } = this.#options;
     const outcome = await reservations.reserve(protector, deletion, caller);
     if (outcome.kind === "done" && (outcome.result.kind === "judged" || outcome.result.kind === "unusable")) {
-      const refusal = afterReservation(protector.id, outcome.result, deletion);
+      const refusal = afterReservation(protector, outcome.result, deletion);
       if (refusal !== undefined) return refusal;
     }
     const failure = recordFailure(outcome);
@@ -148,7 +149,7 @@ export class SeveralProtectors {
     const { id, core } = protector;
     switch (outcome.kind) {
       case "done":
-        return afterReservation(id, outcome.result, deletion);
+        return afterReservation(protector, outcome.result, deletion);
       case "failed":
         return {
           kind: "error",
@@ -204,26 +205,32 @@ function reconsidered(opinion: Opinion): Opinion {
 }
 
 function refusalBy(opinions: readonly Opinion[], deletion: Deletion): Decision | undefined {
-  const refusing = opinions.flatMap((opinion): RefusingProtector[] =>
-    opinion.says === "refuse" ? [{ id: opinion.protector.id, verdict: opinion.verdict }] : [],
+  const refusals = opinions.flatMap((opinion): RefusingProtector[] =>
+    opinion.says === "refuse" ? [refusing(opinion.protector, opinion.verdict)] : [],
   );
-  const [first, ...others] = refusing;
+  const [first, ...others] = refusals;
   return first === undefined ? undefined : refusalOf([first, ...others], deletion.cellID);
 }
 
-function afterReservation(id: string, result: ReservationResult, { cellID }: Deletion): Decision | undefined {
+function refusing(protector: Protector, verdict: RefusingVerdict): RefusingProtector {
+  const object = protector.view?.protector;
+  return { id: protector.id, verdict, owner: object === undefined ? undefined : floorOwnerOf(object) };
+}
+
+function afterReservation(protector: Protector, result: ReservationResult, { cellID }: Deletion): Decision | undefined {
+  const { id } = protector;
   switch (result.kind) {
     case "not-in-force":
       return undefined;
     case "vanished":
       return vanished(id);
     case "unusable":
-      return refusalOf([{ id, verdict: result }], cellID);
+      return refusalOf([refusing(protector, result)], cellID);
     case "core-unavailable":
       return coreUnavailable(id, result.trouble);
     case "judged": {
       const { verdict } = result;
-      return verdict.kind === "admitted" ? undefined : refusalOf([{ id, verdict }], cellID);
+      return verdict.kind === "admitted" ? undefined : refusalOf([refusing(protector, verdict)], cellID);
     }
     default:
       return assertNever(result);

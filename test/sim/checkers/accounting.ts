@@ -134,6 +134,11 @@ export class AccountingChecker {
       if (aggregation !== undefined) this.#counts.noteSource(aggregation, cellID, true);
   }
 
+  /** Whether its selectors can be understood as they are now. */
+  get isValid(): boolean {
+    return this.#standing.isValid;
+  }
+
   /** The PodProtector protects such a pod. */
   concerns(record: PodRecord): boolean {
     return this.#standing.concerns(record);

@@ -1,6 +1,7 @@
 /**
- * Whether nothing has gone wrong in a world since it began, or since everything was mended. What people and controllers
- * do all day is no fault, however much of it there is.
+ * Whether nothing has gone wrong in a world since it was told to be well: when it had begun, and when everything was
+ * mended. What people and controllers do all day is no fault, however much of it there is. Scenarios, whose faults are
+ * scripted, never say that all is well.
  */
 import { type FaultClass, type Plan } from "../plan.ts";
 
@@ -27,7 +28,7 @@ const lasting: readonly FaultClass[] = ["latency", "resets", "lost-responses", "
 
 export class Calm {
   readonly #plan: Plan;
-  #isDisturbed = false;
+  #isDisturbed = true;
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -48,8 +49,8 @@ export class Calm {
     if (!everydayLife.has(what)) this.#isDisturbed = true;
   }
 
-  /** All is well again, and whoever had to notice has done so. */
-  restored(): void {
+  /** All is well, and whoever had to notice has done so. */
+  allIsWell(): void {
     this.#isDisturbed = false;
   }
 }

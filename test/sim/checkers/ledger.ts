@@ -10,6 +10,7 @@ import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { type Change } from "../../double/engine/store.ts";
 import { type SimApiServer } from "../clusters/api-server.ts";
+import { Exclusions } from "./exclusions.ts";
 import { epochMs } from "../kernel/node.ts";
 import { type Kernel } from "../kernel/kernel.ts";
 
@@ -84,6 +85,7 @@ const noticedWithinMs = 150_000 + 30_000;
 
 export class Ledger {
   readonly kernel: Kernel;
+  readonly exclusions: Exclusions;
   /** By UID. */
   readonly pods = new Map<string, TruePod>();
   /** By digest of the UID. */
@@ -100,6 +102,7 @@ export class Ledger {
 
   constructor(kernel: Kernel) {
     this.kernel = kernel;
+    this.exclusions = new Exclusions(kernel);
   }
 
   /** Follows the pods of a cell from now on. */

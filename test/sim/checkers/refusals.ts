@@ -62,6 +62,7 @@ export class RefusalChecker {
     if (!isCalm() || this.#calmSinceMs === undefined || this.#calmSinceMs > sinceMs) return false;
     const { withTrigger, withoutTrigger } = recountedMs;
     const recountsMs = hasUpdateTrigger ? withTrigger : withoutTrigger;
-    return concerned.every(({ edit }) => kernel.nowMs - edit.sinceMs >= recountsMs + graceMs);
+    // An invalid one admits nothing.
+    return concerned.every(({ edit, isValid }) => isValid && kernel.nowMs - edit.sinceMs >= recountsMs + graceMs);
   }
 }

@@ -98,7 +98,8 @@ export class ReviewChecker implements ReviewObserver {
     if (!isAllowed || request["dryRun"] === true) return;
     if (pod === undefined || pod.cell !== cell) return;
     const isForced = isForcedReview(request);
-    const isKnown = ({ edit }: AccountingChecker): boolean => this.#world.knew(replica, edit, arrivedMs);
+    const isKnown = ({ edit }: AccountingChecker): boolean =>
+      this.#world.knew(replica, edit, arrivedMs) || !ledger.exclusions.excuses("slow to be told", edit.sinceMs);
     const unknown = new Set([...checkers].flatMap(([name, checker]) => (isKnown(checker) ? [] : [name])));
     ledger.admitted(cell, request, pod.uid, { isForced, unknown });
     const record = operation === "delete" ? old : pod.versions.at(-1)?.record;
@@ -116,7 +117,7 @@ export class ReviewChecker implements ReviewObserver {
         if (checker.criterion !== "Available") return canMeet(checker.criterion, one, 0);
         const from = availableFrom(one, minReadySeconds);
         if (from === undefined) return false;
-        return this.#isOld(from, minReadySeconds, arrivedMs) || checker.wasOldByData(pod.uid, from);
+        return checker.wasOldByData(pod.uid, from) || this.#isOld(from, minReadySeconds, arrivedMs);
       });
       if (!needsQuota) continue;
       checker.answered(pod.uid, arrivedMs);
@@ -133,10 +134,12 @@ export class ReviewChecker implements ReviewObserver {
     }
   }
 
-  /** By any webhook's clock. */
+  /** By any webhook's clock, or for so long that no clock makes it young. */
   #isOld(from: EpochMicros, minReadySeconds: number, arrivedMs: number): boolean {
-    const slackMs = minReadySeconds === 0 ? 0 : youthSlackMs + this.#slowestWebhookMs();
-    return from <= this.#world.ledger.microsAt(arrivedMs) - slackMs * 1000;
+    const { ledger } = this.#world;
+    const ageMs = (ledger.microsAt(arrivedMs) - from) / 1000;
+    if (minReadySeconds === 0 || ageMs >= youthSlackMs + this.#slowestWebhookMs()) return true;
+    return ageMs >= youthSlackMs && !ledger.exclusions.excuses("slow clock", arrivedMs - ageMs);
   }
 
   #slowestWebhookMs(): number {

@@ -94,7 +94,7 @@ export class SettlementChecker {
       // It has settled in a history that is over, and the pod is back.
       if (ledger.formerOf(cellID).some(({ endedAtMs }) => endedAtMs >= doom.atMs)) continue;
       if (doom.labels !== pod.versions.at(-1)?.record.labels) continue;
-      if (kernel.nowMs - doom.atMs >= this.#windowMs) continue;
+      if (kernel.nowMs - doom.atMs >= this.#windowMs && ledger.exclusions.excuses("late commit", doom.atMs)) continue;
       kernel.fail(`${this.#name}: ${pod.name} is counted, admitted for deletion, and in no history`);
     }
   }
@@ -138,7 +138,7 @@ export class SettlementChecker {
       );
     }
     if (!standing.meets(pod) || !standing.hasJudged(ledger.doomOf(pod))) return;
-    if (isByWindow && kernel.nowMs >= windowEndMs) return;
+    if (isByWindow && kernel.nowMs >= windowEndMs && ledger.exclusions.excuses("late commit", recordedMs)) return;
     kernel.fail(
       `${this.#name}: the admission of ${pod.name} (version ${entry.version}) is settled, but it may still happen`,
     );

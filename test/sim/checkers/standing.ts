@@ -9,7 +9,14 @@ import { type Aggregation, type PodProtector } from "../../../src/api/v1alpha1/p
 import { countedSpec } from "../../../src/accounting/count/counted-spec.ts";
 import { availableFrom, canMeet, type HealthCriterion } from "../../../src/accounting/count/health-criterion.ts";
 import { compileSelector, formatSelector, matches, type CompiledSelector } from "../../../src/label-index/index.ts";
+import { type Exclusion } from "./exclusions.ts";
 import { type Admission, type Ledger, type TruePod } from "./ledger.ts";
+
+/** Why a pod that does not stand is not missed, and since when. */
+interface Excuse {
+  readonly name: Exclusion;
+  readonly sinceMs: number;
+}
 
 export class Standing {
   readonly #name: string;
@@ -22,6 +29,8 @@ export class Standing {
   readonly criterion: HealthCriterion;
   /** As it is now; undefined = there is none. */
   object: PodProtector | undefined;
+  /** Whether its selectors can be understood as they are now. */
+  isValid = true;
   #selector: CompiledSelector | undefined;
   #counting: CompiledSelector | undefined;
   /** What counts say that were made by this minReadySeconds and by the present selectors. */
@@ -45,10 +54,12 @@ export class Standing {
   edited(object: PodProtector, before: PodProtector | undefined): void {
     const { selector, aggregationSelector = selector } = object.spec;
     if (before?.metadata.uid === object.metadata.uid && judgedBy(before) === judgedBy(object)) return;
+    const [own, counting] = [compileSelector(selector), compileSelector(aggregationSelector)];
+    // The last valid selectors stay in force.
+    this.isValid = own.ok && counting.ok;
+    if (!own.ok || !counting.ok) return assert.ok(this.#counting, "it was valid before");
     this.editedAtMs = this.#ledger.kernel.nowMs;
     this.editedRevision = Number(object.metadata.resourceVersion);
-    const [own, counting] = [compileSelector(selector), compileSelector(aggregationSelector)];
-    assert.ok(own.ok && counting.ok);
     const { uid } = object.metadata;
     this.specBy = (minReadySeconds) => countedSpec(uid, formatSelector(counting.selector), minReadySeconds);
     this.spec = this.specBy(object.spec.minReadySeconds);
@@ -76,6 +87,7 @@ export class Standing {
     const ledger = this.#ledger;
     const counts = new Map((object.status?.cells ?? []).map((cell) => [cell.cellID, cell.aggregation]));
     let standing = 0;
+    const excuses: Excuse[] = [];
     for (const pod of ledger.pods.values()) {
       const aggregation = counts.get(pod.cell);
       const isCounted = former.has(pod.uid) || (aggregation !== undefined && this.isCounted(pod, aggregation));
@@ -83,32 +95,65 @@ export class Standing {
       const isHealthy = isLive && this.meets(pod);
       if (!isCounted && !isHealthy) continue;
       if (open.has(pod.digest) && !ledger.isForced(pod)) continue;
-      if (isLive) {
-        if (!isHealthy || !this.hasJudged(ledger.doomOf(pod))) standing += 1;
-      } else if (this.#isExcused(pod)) standing += 1;
+      const doom = isHealthy ? ledger.doomOf(pod) : undefined;
+      if (isHealthy && doom === undefined) {
+        standing += 1;
+        continue;
+      }
+      const excuse = doom === undefined ? this.#excuseOf(pod, isLive) : this.#excuseOfAdmission(doom, doom.atMs);
+      if (excuse !== undefined) excuses.push(excuse);
     }
     for (const [uid, pod] of former)
       if (!ledger.pods.has(uid) && !open.has(pod.digest) && !this.hasJudged(pod.end)) standing += 1;
-    return standing;
+    return standing + this.#excused(excuses, object.spec.minAvailable - standing);
   }
 
-  /** The pod is still counted and is gone, but not by an admission of this PodProtector. */
-  #isExcused({ lastLive, end, endedAtMs }: TruePod): boolean {
+  /** How many of them are within their limits. They are needed when without them the floor would be broken. */
+  #excused(excuses: readonly Excuse[], missing: number): number {
+    const { exclusions } = this.#ledger;
+    return excuses.filter(({ name, sinceMs }) =>
+      missing > 0 ? exclusions.excuses(name, sinceMs) : exclusions.isAllowed(name, sinceMs),
+    ).length;
+  }
+
+  /** Why a pod that is counted, and does not meet the criterion or is gone, is not missed. */
+  #excuseOf(pod: TruePod, isLive: boolean): Excuse | undefined {
+    const { lastLive, end, endedAtMs } = pod;
+    const byItself: Excuse = { name: "own unavailability", sinceMs: this.#unmetSinceMs(pod) };
+    if (isLive) return byItself;
     // Gone before anybody counted for the present selectors: it must not be counted at all.
-    if (endedAtMs !== undefined && endedAtMs < this.editedAtMs) return false;
-    return (
-      lastLive === undefined || !this.#meets(this.criterion, lastLive, this.#ledger.nowMicros) || !this.hasJudged(end)
-    );
+    if (endedAtMs !== undefined && endedAtMs < this.editedAtMs) return undefined;
+    if (lastLive === undefined || !this.#meets(this.criterion, lastLive, this.#ledger.nowMicros)) return byItself;
+    return end === undefined ? byItself : this.#excuseOfAdmission(end, endedAtMs ?? end.atMs);
+  }
+
+  /** Undefined = this PodProtector has judged it. */
+  #excuseOfAdmission(admission: Admission, sinceMs: number): Excuse | undefined {
+    const name = this.#unjudged(admission);
+    if (name === undefined) return undefined;
+    return { name, sinceMs: name === "before an edit" ? this.editedAtMs : sinceMs };
+  }
+
+  /** Since when the pod has not met the criterion, as far as its versions are remembered. */
+  #unmetSinceMs({ versions }: TruePod): number {
+    const { nowMicros, kernel } = this.#ledger;
+    const met = versions.findLastIndex(({ record }) => this.#meets(this.criterion, record, nowMicros));
+    return versions[met + 1]?.atMs ?? kernel.nowMs;
   }
 
   /**
    * True for an admission that this PodProtector has judged: not forced, and not from before its replica knew of it.
    */
   hasJudged(admission: Admission | undefined): boolean {
-    if (admission === undefined || admission.isForced || admission.unknown.has(this.#name)) return false;
-    // Counted but not protected: nobody has judged.
-    if (this.#selector === undefined || !matches(this.#selector, admission.labels)) return false;
-    return admission.atMs > this.editedAtMs;
+    return admission !== undefined && this.#unjudged(admission) === undefined;
+  }
+
+  /** Why it has not; undefined = it has. */
+  #unjudged(admission: Admission): Exclusion | undefined {
+    if (admission.isForced) return "forced";
+    if (admission.unknown.has(this.#name)) return "not told";
+    if (this.#selector === undefined || !matches(this.#selector, admission.labels)) return "not protected";
+    return admission.atMs > this.editedAtMs ? undefined : "before an edit";
   }
 
   /** The pod is there, selected for counting, and meets the criterion now. */

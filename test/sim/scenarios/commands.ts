@@ -10,7 +10,8 @@
  *   retry X every=5s|on-change for=60s [evict] [dropped] [asked: not awaited]
  *   budget N                             a PodDisruptionBudget that allows N disruptions
  *   protector NAME [min=2] [minready=30] [selector=K=V] [counting=K=V]
- *                                        creates or edits one; erase NAME
+ *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
+ *                                        [mended]: it has none
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
  *   forge UID version=N [cell=C]         a bucket for a pod that does not exist; C may be a cell that does not either
  *   advance 76s

@@ -7,8 +7,7 @@ import { type Counted, type Run, type Stage } from "./stage.ts";
 
 type Measure = (stage: Stage, args: Arguments) => number | string;
 
-function web({ world }: Stage): AccountingChecker {
-  const checker = world.checkers.get("web");
+function web({ checker }: Stage): AccountingChecker {
   if (checker === undefined) throw new Error("there is no PodProtector web");
   return checker;
 }

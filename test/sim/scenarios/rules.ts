@@ -3,11 +3,25 @@ import { type Mutation } from "../mutations/mutation.ts";
 
 export const rules: readonly Mutation[] = [
   {
+    name: "invalid-selectors-stop-the-counts",
+    why: "when a selector turns invalid, the aggregator counts by the last valid one",
+    file: "aggregator/match-table.ts",
+    find: `selectorText: tracked?.selectorText };`,
+    replace: `selectorText: undefined };`,
+  },
+  {
     name: "quiet-cells-are-not-touched",
     why: "the update-trigger runs inside the aggregator by default",
     file: "config/flags/aggregator.ts",
     find: `        true,\n        "Run the update-trigger`,
     replace: `        false,\n        "Run the update-trigger`,
+  },
+  {
+    name: "percentages-round-down",
+    why: "a maxUnavailable percentage above zero lets at least one pod go",
+    file: "generator/floor.ts",
+    find: `return Math.max(1, Math.floor(share));`,
+    replace: `return Math.floor(share);`,
   },
   {
     name: "young-pods-are-not-recorded",

@@ -6,6 +6,7 @@ import { type Backup } from "../../double/engine/store.ts";
 import { type RestRequest } from "../../double/rest/rest.ts";
 import { type SimApiServer } from "../clusters/api-server.ts";
 import { type ServerFault } from "../clusters/conditions.ts";
+import { type AccountingChecker } from "../checkers/accounting.ts";
 import { type Plan } from "../plan.ts";
 import { type SimProcess } from "../processes/process.ts";
 import { namespace, World } from "../world.ts";
@@ -25,6 +26,8 @@ export interface StageOptions {
     | "hasGenerator"
     | "compactThreshold"
   >;
+  /** The PodProtector that the scenario is about. */
+  readonly protector: string;
 }
 
 /** A request that is to go wrong. */
@@ -63,6 +66,7 @@ interface Held {
 export class Stage {
   readonly world: World;
   readonly pods: ReadonlyMap<string, Pods>;
+  readonly #protector: string;
   readonly #faults = new Map<SimApiServer, PlannedFault[]>();
   /** Answers that nobody waits for yet, by pod. */
   readonly #asked = new Map<string, Promise<string>>();
@@ -72,7 +76,8 @@ export class Stage {
   readonly #backups = new Map<string, Backup>();
   readonly counters = new Map<Counted, number>();
 
-  constructor({ algorithm, plan }: StageOptions) {
+  constructor({ algorithm, plan, protector }: StageOptions) {
+    this.#protector = protector;
     const noChance: Plan = {
       ...plan,
       podsPerCell: 0,
@@ -119,6 +124,11 @@ export class Stage {
     await kernel.run(kernel.nowMs + patienceMs, () => isDone);
     if (!isDone) throw new Error(kernel.failure?.message ?? "this should take moments, but does not end");
     return await tracked;
+  }
+
+  /** Of the PodProtector that the scenario is about; undefined while it does not exist. */
+  get checker(): AccountingChecker | undefined {
+    return this.world.checkers.get(this.#protector);
   }
 
   async advance(ms: number): Promise<void> {

@@ -2,12 +2,15 @@
  * How a scenario begins:
  *
  *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [minready=30] [selector=K=V] [counting=K=V] [compact=N]
- *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator] [no-protector] [crd=upstream]
+ *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator] [no-protector|deployment]
+ *   [crd=upstream]
  *
  * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
+ * With "deployment" and without min, the generator makes one for a Deployment "web" of as many replicas as there are
+ * pods, with Kubernetes' own default of maxUnavailable.
  * "update-trigger" leaves that flag at its default; without the word it is off, so that cells are quiet.
  */
-import { type JsonObject, upstreamPodProtectorCrd } from "../../double/index.ts";
+import { builtInResources, type JsonObject, upstreamPodProtectorCrd } from "../../double/index.ts";
 import { namespace } from "../world.ts";
 import { type Arguments } from "./arguments.ts";
 import { Stage } from "./stage.ts";
@@ -19,6 +22,7 @@ const startUpMs = 100_000;
 export async function worldOf(args: Arguments, algorithm: string): Promise<Stage> {
   const minReadySeconds = args.number("minready", 0);
   const cells = args.list("cells");
+  const isGenerated = args.flag("deployment");
   const stage = new Stage({
     algorithm,
     plan: {
@@ -28,22 +32,25 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
       aggregatorsPerCell: args.number("aggregators", 1),
       offersWatchList: !args.flag("without-watchlist"),
       updateTrigger: args.flag("update-trigger"),
-      hasGenerator: args.flag("generator"),
+      hasGenerator: args.flag("generator") || isGenerated,
       compactThreshold: args.number("compact", 100),
     },
+    protector: isGenerated ? "deployment-web" : "web",
   });
   const { world } = stage;
   await stage.during(world.start());
   if (args.setting("crd") === "upstream")
     await stage.during(world.core.server.engine.installCrd(upstreamPodProtectorCrd()));
+  const webPods = args.list("pods");
   for (const [app, names] of [
-    ["web", args.list("pods")],
+    ["web", webPods],
     ["other", args.list("others")],
   ] as const) {
     for (const pods of stage.pods.values()) for (const name of names) await stage.during(pods.create(name, app, true));
   }
   if (!args.flag("no-protector")) {
-    await setProtector(stage, args, "web");
+    if (isGenerated) await createDeployment(stage, webPods.length * stage.pods.size);
+    else await setProtector(stage, args, "web");
     await world.kernel.run(world.kernel.nowMs + minReadySeconds * 1_000 + startUpMs, () => isCounted(stage));
     if (!isCounted(stage)) throw args.error("the counts are not there when everything is well");
   }
@@ -53,8 +60,24 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
   return stage;
 }
 
-function isCounted({ world, pods }: Stage): boolean {
-  const checker = world.checkers.get("web");
+async function createDeployment(stage: Stage, replicas: number): Promise<void> {
+  const labels = { app: "web" };
+  await stage.during(
+    stage.world.core.server.engine.create(builtInResources.deployments, namespace, {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "web" },
+      spec: {
+        replicas,
+        minReadySeconds: stage.world.plan.minReadySeconds,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "web:1" }] } },
+      },
+    }),
+  );
+}
+
+function isCounted({ world, pods, checker }: Stage): boolean {
   const status = checker?.object?.status;
   if (checker === undefined || status?.cells.length !== pods.size) return false;
   const available = checker.trueAvailable();
@@ -72,6 +95,8 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
   const selector = args.label("selector");
   const counting = args.label("counting");
   const min = args.setting("min");
+  const isBroken = args.flag("broken");
+  const isMended = args.flag("mended");
   const isNew = engine.find(world.protectors, namespace, name) === undefined;
   const minReady = args.setting("minready") ?? (isNew ? String(world.plan.minReadySeconds) : undefined);
   const spec: JsonObject = {
@@ -79,6 +104,8 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
     ...(minReady !== undefined && { minReadySeconds: Number(minReady) }),
     ...(selector !== undefined && { selector: { matchLabels: { app: null, ...selector } } }),
     ...(counting !== undefined && { aggregationSelector: { matchLabels: counting } }),
+    ...(isBroken && { aggregationSelector: { matchExpressions: [{ key: "app", operator: "In", values: [] }] } }),
+    ...(isMended && { aggregationSelector: null }),
   };
   if (!isNew) {
     const patch = { contentType: "application/merge-patch+json", body: { spec } };

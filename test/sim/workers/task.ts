@@ -1,6 +1,7 @@
 /** One run as a task for a worker: what goes in and what comes out can both be sent between threads. */
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { runWorld } from "../run.ts";
+import { type Exclusion, type ExclusionUse } from "../checkers/exclusions.ts";
 import { drawPlan, type FaultClass, type Plan } from "../plan.ts";
 import { type World } from "../world.ts";
 
@@ -29,6 +30,8 @@ export interface RunOutcome {
   readonly worstDepth: number;
   /** Broken floors that the restore of a worker excuses (docs/accounting.md, "What is left open"). */
   readonly restoreBreaches: number;
+  /** What was excluded from the promise, how often and how long at most. */
+  readonly exclusions: ReadonlyMap<Exclusion, ExclusionUse>;
   readonly heldPodSeconds: number;
   readonly virtualMs: number;
   /** The classes that were switched on. */
@@ -59,6 +62,7 @@ export async function runTask(task: RunTask, onWorld: (world: World) => void = (
     breaches: breaches.length,
     restoreBreaches: restoreBreaches.length,
     worstDepth: Math.max(0, ...breaches.map(({ minAvailable, standing }) => minAvailable - standing)),
+    exclusions: result.exclusions,
     heldPodSeconds: result.heldPodSeconds,
     virtualMs: result.virtualMs,
     faultClasses: [...planOf(task).faults],
@@ -79,6 +83,7 @@ export function lostOutcome(task: RunTask, finding: string): RunOutcome {
     breaches: 0,
     restoreBreaches: 0,
     worstDepth: 0,
+    exclusions: new Map(),
     heldPodSeconds: 0,
     virtualMs: 0,
     faultClasses: [...planOf(task).faults],

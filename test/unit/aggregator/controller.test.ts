@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { withRig } from "./rig.ts";
 
@@ -144,6 +145,36 @@ test("an invalid selector is reported when it appears, not at each status write 
     await rig.select("web", broken);
     await rig.clock.advance(1000);
     assert.equal(reports(), 2);
+  }));
+
+test("a selector that turns invalid leaves the last valid one in force: counts and settling go on", () =>
+  withRig(async (rig) => {
+    const broken = { matchExpressions: [{ key: "app", operator: "In", values: [] }] } as const;
+    await rig.protect("web");
+    await rig.pod("a");
+    await rig.start();
+    await rig.clock.advance(70_000);
+    const spec = rig.cell("web")?.aggregation?.countedSpec;
+    await rig.addBucket("web", { podUID: "gone", podResourceVersion: "1" as ResourceVersion });
+    await rig.select("web", broken);
+    await rig.clock.advance(2000);
+    assert.deepEqual(rig.buckets("web"), []);
+    await rig.pod("b");
+    await rig.clock.advance(2000);
+    assert.equal(rig.available("web"), 2);
+    assert.equal(rig.cell("web")?.aggregation?.countedSpec, spec);
+  }));
+
+test("an object that takes the name of another with an invalid selector does not inherit a valid one", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    await rig.start();
+    await rig.clock.advance(70_000);
+    await rig.coreEngine.delete(rig.protectorType, "default", "web");
+    await rig.protect("web", { selector: { matchExpressions: [{ key: "app", operator: "In", values: [] }] } });
+    await rig.clock.advance(70_000);
+    assert.equal(rig.protector("web").status, undefined);
   }));
 
 test("only PodProtectors that the label selector picks are written", () =>

@@ -72,16 +72,27 @@ test("pods of other namespaces are never matched", () => {
   assert.deepEqual(table.podChanged(pod("a", { app: "web" }, "other"), undefined), []);
 });
 
-test("an invalid selector is returned with its reason, and counts nothing until it is fixed", () => {
+test("a selector that is invalid from the start is returned with its reason, and counts nothing until fixed", () => {
   const table = new MatchTable();
   table.podChanged(pod("a", { app: "web" }), undefined);
-  table.trackProtector(webKey, protector(web));
   const result = table.trackProtector(webKey, protector(broken));
-  assert.equal(result.ok, false);
+  assert.deepEqual([result.ok, result.selectorText], [false, undefined]);
   assert.deepEqual(podKeys(table, webKey), []);
   assert.deepEqual(table.podChanged(pod("b", { app: "web" }), undefined), []);
   table.trackProtector(webKey, protector(web));
   assert.deepEqual(podKeys(table, webKey), ["default/a", "default/b"]);
+});
+
+test("when a selector turns invalid, the last valid one goes on to count, until another one is valid", () => {
+  const table = new MatchTable();
+  table.podChanged(pod("a", { app: "web" }), undefined);
+  table.trackProtector(webKey, protector(web));
+  const result = table.trackProtector(webKey, protector(broken));
+  assert.deepEqual([result.ok, result.selectorText], [false, "app in (web)"]);
+  assert.deepEqual(table.podChanged(pod("b", { app: "web" }), undefined), [webKey]);
+  assert.deepEqual(podKeys(table, webKey), ["default/a", "default/b"]);
+  table.trackProtector(webKey, protector({ matchLabels: { app: "api" } }));
+  assert.deepEqual(podKeys(table, webKey), []);
 });
 
 test("an event of a protector that leaves its selector as it is changes nothing", () => {
@@ -133,7 +144,7 @@ test("whatever happens in whatever order, the table holds what a computation fro
       } else if (roll < 0.9) {
         const selector = pick(selectors);
         table.trackProtector(key, protector(selector, undefined, namespace));
-        protectors.set(key, { namespace, selector });
+        if (selector !== broken || !protectors.has(key)) protectors.set(key, { namespace, selector });
       } else {
         table.untrackProtector(key);
         protectors.delete(key);

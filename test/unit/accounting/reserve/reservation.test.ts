@@ -52,6 +52,7 @@ test("a deletion is rejected, not retried, when there are too few pods even with
         criterion: "Available",
         required: 3,
         aggregated: 3,
+        total: 3,
         unconfirmed: 0,
         cells: [{ cellID: "a", counts: "in-force", aggregated: 3, last: 3, unconfirmed: 0 }],
       },

@@ -5,9 +5,9 @@ import { parseResourceVersion, type ResourceVersion } from "../../../../src/api/
 import { type InformerEvent, type Stored } from "../../../../src/kube/informer.ts";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { createInformer } from "../../../../src/kube/watch/index.ts";
-import { silentLogger } from "../../../../src/util/logger.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
 import { createVirtualClock, drainMicrotasks, type VirtualClock } from "../../../support/virtual-clock.ts";
+import { createRecordingLogger } from "../../observability/recording-logger.ts";
 import { createCountingMetrics } from "../counting-metrics.ts";
 import { createScriptedKubeClient, type ScriptedKubeClient } from "../scripted-kube-client.ts";
 
@@ -75,6 +75,7 @@ export function start(
   };
   prepare?.(client, clock);
   const metrics = createCountingMetrics();
+  const logger = createRecordingLogger();
   const informer = createInformer<Thing>({
     client,
     resource: { group: "test.io", version: "v1", resource: "things" },
@@ -82,7 +83,7 @@ export function start(
     decode,
     clock,
     rng: createSeededRng(1),
-    logger: silentLogger,
+    logger,
     metrics,
     name: "things",
   });
@@ -104,7 +105,7 @@ export function start(
   const passBackoff = (): Promise<void> => clock.advance(31_000);
   const relists = (reason: string): number =>
     metrics.value("kube_informer_relists_total", { cluster: "test", informer: "things", reason });
-  return { clock, client, server, metrics, informer, log, takeLog, stop, running, passBackoff, relists };
+  return { clock, client, server, metrics, logger, informer, log, takeLog, stop, running, passBackoff, relists };
 }
 
 /** Like `start`, with `things` listed by a WatchList at version 10. */

@@ -263,3 +263,24 @@ test("a failed first list is tried again with growing pauses, and never counts a
   assert.ok(gaps[0]! <= 800, `the first pause is ${gaps[0]} ms`);
   assert.ok(gaps.every((gap) => gap <= 30_000));
 });
+
+test("a missing right to list is said once, and once more when it was there in between", async (t) => {
+  let isAllowed = false;
+  const check = (): void => {
+    if (!isAllowed) throw new KubeError("forbidden", "403 Forbidden: no", { code: 403 });
+  };
+  const { client, clock, logger, passBackoff } = start(t, (scripted) => {
+    scripted.onStream = check;
+    scripted.onRequest = check;
+  });
+  const warnings = (): number => logger.entries.filter(({ level }) => level === "warn").length;
+  await clock.advance(600_000);
+  assert.equal(warnings(), 1);
+  isAllowed = true;
+  await passBackoff();
+  client.stream0().send(bookmark(10, true));
+  isAllowed = false;
+  client.stream0().fail("forbidden");
+  await clock.advance(600_000);
+  assert.equal(warnings(), 2);
+});

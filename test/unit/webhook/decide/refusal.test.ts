@@ -5,12 +5,14 @@ import { test } from "node:test";
 import { type QuotaFigures } from "../../../../src/accounting/reserve/quota-figures.ts";
 import { cell, deleteReview, pod, protector } from "../support/objects.ts";
 import { world } from "../support/replica.ts";
+import { type FloorOwner } from "../../../../src/webhook/decide/floor-owner.ts";
 import { refusalOf, type RefusingVerdict } from "../../../../src/webhook/decide/refusal.ts";
 
 const figures: QuotaFigures = {
   criterion: "Available",
   required: 80,
   aggregated: 100,
+  total: undefined,
   unconfirmed: 20,
   cells: [
     { cellID: "c1", counts: "in-force", aggregated: 50, last: 50, unconfirmed: 20 },
@@ -20,7 +22,14 @@ const figures: QuotaFigures = {
     { cellID: "c5", counts: "lost", aggregated: 0, last: 6, unconfirmed: 0 },
   ],
 };
-const refuse = (verdict: RefusingVerdict) => refusalOf([{ id: "core/ns/web", verdict }], "c1");
+const refuse = (verdict: RefusingVerdict, owner?: FloorOwner) =>
+  refusalOf([{ id: "core/ns/web", verdict, owner }], "c1");
+const owner: FloorOwner = {
+  name: "Deployment default/web",
+  fields: "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable",
+  hasVanished: false,
+  isUndrainable: false,
+};
 
 test("refusals give the numbers, per cell, and mark a cell without counts", () => {
   const { message, causes } = refuse({ kind: "retry", cause: "unconfirmed", figures });
@@ -40,18 +49,62 @@ test("refusals say when quota comes back", () => {
   assert.match(message, /one that is not carried out settles after about 15 s \(evictions: 2 min\)$/);
 });
 
-test("refusals say what to do when too few replicas are there: wait, scale up, force", () => {
+test("refusals say what to do when too few replicas are there: wait, scale up, or lower a floor made by hand", () => {
   const { message, code, reason } = refuse({ kind: "rejected", figures });
-  assert.match(message, /Wait until more replicas are available, scale the workload up, or lower its minAvailable; /);
-  assert.match(
-    message,
-    /the annotation podseidon\.kubewharf\.io\/force-delete on the pod allows this deletion anyway$/,
-  );
+  const advice =
+    "Wait until more than 80 replicas are available. " +
+    "Or scale the workload up, or lower spec.minAvailable of the PodProtector";
+  assert.ok(message.endsWith(advice), message);
   assert.deepEqual([code, reason], [429, "TooManyRequests"]);
 });
 
+test("refusals by a generated PodProtector name the owner and its fields, and never advise to edit it", () => {
+  const { message } = refuse({ kind: "rejected", figures }, owner);
+  const advice =
+    "Wait until more than 80 replicas are available. The floor is set by " +
+    "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable of Deployment default/web; " +
+    "edits of the PodProtector are undone";
+  assert.ok(message.endsWith(advice), message);
+  assert.ok(!message.includes("minAvailable"), message);
+});
+
+test("refusals say that nothing can ever be admitted where all replicas must stay", () => {
+  const advice = (total: number | undefined, by?: FloorOwner): string =>
+    refuse({ kind: "rejected", figures: { ...figures, total } }, by).message;
+  assert.match(advice(81), /\. Wait until more than 80 replicas are available\./);
+  assert.match(
+    advice(80),
+    /\. Only 80 replicas are there in all: while there are no more than 80, no deletion of an available one can ever/,
+  );
+  assert.match(advice(1), /\. Only 1 replica is there in all: while there are no more than 80, /);
+  const never =
+    "All replicas must stay, so outside rolling updates no deletion of an available one can ever be admitted";
+  assert.ok(advice(undefined, { ...owner, isUndrainable: true }).includes(never));
+  assert.doesNotMatch(advice(undefined), /ever/);
+});
+
+test("refusals by a PodProtector whose owner vanished say so, since there is no owner to change", () => {
+  const { message } = refuse({ kind: "rejected", figures }, { ...owner, hasVanished: true });
+  assert.match(
+    message,
+    /The floor was set by Deployment default\/web, which vanished without being deleted: create it again$/,
+  );
+});
+
+test("no refusal teaches the annotation that forces a deletion: whoever may patch pods may use it", () => {
+  for (const by of [undefined, owner]) {
+    for (const verdict of [
+      { kind: "rejected", figures },
+      { kind: "retry", cause: "unconfirmed", figures },
+      { kind: "counts-pending", awaited: ["c1"], figures },
+      { kind: "unusable", reason: "odd" },
+    ] as const)
+      assert.doesNotMatch(refuse(verdict, by).message, /force/);
+  }
+});
+
 test("refusals of an invalid PodProtector say what is wrong, and are no 429, because waiting does not help", () => {
-  const refusal = refusalOf([{ id: "core/ns/web", verdict: { kind: "unusable", reason: "spec.selector: odd" } }], "c1");
+  const refusal = refuse({ kind: "unusable", reason: "spec.selector: odd" });
   assert.deepEqual([refusal.status, refusal.code, refusal.reason], ["ProtectorUnusable", 503, "ServiceUnavailable"]);
   assert.match(
     refusal.message,
@@ -96,7 +149,8 @@ test("refusals stay readable with many cells and many PodProtectors", () => {
     last: 1,
     unconfirmed: 0,
   }));
-  const one = { id: "core/ns/web", verdict: { kind: "rejected", figures: { ...figures, cells } } } as const;
+  const verdict = { kind: "rejected", figures: { ...figures, cells } } as const;
+  const one = { id: "core/ns/web", verdict, owner };
   const { message, causes } = refusalOf([one, ...Array.from({ length: 50 }, () => one)], "c1");
   assert.match(message, /492 more cells/);
   assert.ok(message.length < 1000, `${message.length}`);
@@ -134,6 +188,7 @@ const figuresOf = (required: number, unconfirmed: number): QuotaFigures => ({
   criterion: "Available",
   required,
   aggregated: 6,
+  total: 8,
   unconfirmed,
   cells: cells(unconfirmed),
 });
@@ -161,7 +216,7 @@ const shown: Readonly<Record<string, RefusingVerdict>> = {
 };
 for (const [name, verdict] of Object.entries(shown)) {
   test(`docs/refusals.md shows the message as it is: ${name}`, () => {
-    const { message } = refusalOf([{ id: "core/default/deployment-web", verdict }], "tokyo");
+    const { message } = refusalOf([{ id: "core/default/deployment-web", verdict, owner }], "tokyo");
     assert.ok(docs.includes(message), message);
   });
 }

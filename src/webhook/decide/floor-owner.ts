@@ -1,0 +1,48 @@
+/**
+ * Whose fields set the floor of a PodProtector, so that a refusal can say what to change and where
+ * (docs/refusals.md#too-few-replicas). A generated PodProtector is never to be edited: the generator undoes that.
+ */
+import { asList, fieldsOf } from "../../api/json.ts";
+import { type ConditionType } from "../../api/v1alpha1/conditions.ts";
+import { finalizer, sourceLabels } from "../../api/v1alpha1/names.ts";
+import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { printable } from "../protector/unusable-protector.ts";
+
+export interface FloorOwner {
+  /** "Deployment default/web". */
+  readonly name: string;
+  /** The fields that set the floor, for a sentence. */
+  readonly fields: string;
+  /** By the generator's word, it is gone although nobody deleted it. */
+  readonly hasVanished: boolean;
+  /** By the generator's word, the floor is as high as the number of replicas. */
+  readonly isUndrainable: boolean;
+}
+
+const fieldsOfKind: Readonly<Partial<Record<string, string>>> = {
+  Deployment: "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable",
+};
+
+/** Undefined for a hand-made PodProtector, which sets its floor itself. */
+export function floorOwnerOf({ metadata, status }: PodProtector): FloorOwner | undefined {
+  const { namespace, labels = {}, finalizers = [] } = metadata;
+  const kind = labels[sourceLabels.kind];
+  if (kind === undefined || !finalizers.includes(finalizer)) return undefined;
+  const name = wholeNameOf(metadata.ownerReferences, kind) ?? labels[sourceLabels.name] ?? "";
+  const holds = (type: ConditionType): boolean =>
+    status?.conditions?.some((condition) => condition.type === type && condition.status === "True") === true;
+  return {
+    name: printable(`${kind} ${namespace}/${name}`),
+    fields: fieldsOfKind[kind] ?? "its spec",
+    hasVanished: holds("Dangling"),
+    isUndrainable: holds("Undrainable"),
+  };
+}
+
+/** The label may hold a shortened name. `ownerReferences` is not checked when an object is read. */
+function wholeNameOf(ownerReferences: unknown, kind: string): string | undefined {
+  const owner = asList(ownerReferences)
+    .map(fieldsOf)
+    .find((one) => one["kind"] === kind);
+  return typeof owner?.["name"] === "string" ? owner["name"] : undefined;
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Condition, type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
+import { planForDeployment, protectorTypeMeta } from "../../../../src/generator/deployment-plan.ts";
+import { floorOwnerOf } from "../../../../src/webhook/decide/floor-owner.ts";
+import { cell, deleteReview, pod, protector } from "../support/objects.ts";
+import { world } from "../support/replica.ts";
+
+/** The PodProtector that the generator makes for a Deployment of that name. */
+function generated(name: string, metadata: object = {}, conditions: readonly Condition[] = []): PodProtector {
+  const facts = {
+    name,
+    namespace: "shop",
+    uid: "d-1",
+    replicas: 2,
+    minReadySeconds: 0,
+    selector: {},
+    strategy: "RollingUpdate",
+    maxUnavailable: undefined,
+    maxSurge: undefined,
+  } as const;
+  const rule = { percentRounding: "at-least-one", singleReplica: "drainable" } as const;
+  const { ownerReference, finalizer, labels, ...plan } = planForDeployment(facts, rule);
+  const owned = { labels, finalizers: [finalizer], ownerReferences: [ownerReference] };
+  const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
+  return {
+    ...protectorTypeMeta,
+    metadata: { name: plan.name, namespace: "shop", uid: "p-1", resourceVersion: "1", ...owned, ...metadata },
+    spec: plan.spec,
+    status: { cells: [], summary, conditions },
+  };
+}
+
+function condition(type: string, status: Condition["status"]): Condition {
+  return { type, status, reason: "R", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" };
+}
+
+test("the owner of a generated PodProtector is its Deployment, with the fields that set the floor", () => {
+  assert.deepEqual(floorOwnerOf(generated("web")), {
+    name: "Deployment shop/web",
+    fields: "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable",
+    hasVanished: false,
+    isUndrainable: false,
+  });
+});
+
+test("a name too long for a label is taken from the owner reference", () => {
+  const name = "w".repeat(200);
+  assert.equal(floorOwnerOf(generated(name))?.name, `Deployment shop/${name}`);
+  assert.match(floorOwnerOf(generated("web", { ownerReferences: undefined }))?.name ?? "", /^Deployment shop\/web$/);
+});
+
+test("a hand-made PodProtector has no owner, nor has one with the finalizer or the labels alone", () => {
+  assert.equal(floorOwnerOf(generated("web", { labels: undefined, finalizers: undefined })), undefined);
+  assert.equal(floorOwnerOf(generated("web", { labels: {} })), undefined);
+  assert.equal(floorOwnerOf(generated("web", { finalizers: ["other.example/x"] })), undefined);
+});
+
+test("what the generator has found about the owner is read from the conditions that are true", () => {
+  const owner = (...conditions: Condition[]) => floorOwnerOf(generated("web", {}, conditions));
+  assert.equal(owner(condition("Dangling", "True"))?.hasVanished, true);
+  assert.equal(owner(condition("Dangling", "False"))?.hasVanished, false);
+  assert.equal(owner(condition("Dangling", "False"), condition("Undrainable", "True"))?.isUndrainable, true);
+});
+
+test("odd owner references and control characters in labels are no trouble", () => {
+  for (const ownerReferences of [null, "x", 7, [null, 7, { kind: "Deployment" }, { kind: "Deployment", name: 7 }]])
+    assert.equal(floorOwnerOf(generated("web", { ownerReferences }))?.name, "Deployment shop/web");
+  const labels = { "podseidon.kubewharf.io/source-kind": "Dep\u{9b}31mloyment" };
+  assert.equal(floorOwnerOf(generated("web", { labels, ownerReferences: [] }))?.name, "Dep?31mloyment shop/");
+});
+
+test("a review that a generated PodProtector refuses is told the owner, before and after a reservation", async () => {
+  const { metadata } = generated("web", { namespace: "ns" });
+  const object = protector({ minAvailable: 3, cells: [cell("c1", 3)] });
+  const { replica } = world([{ ...object, metadata: { ...(object["metadata"] as object), ...ownMarks(metadata) } }]);
+  const answer = await replica.review(deleteReview(pod("p")));
+  assert.match(JSON.stringify(answer.body), /The floor is set by .* of Deployment ns\/web; edits of the PodProtector/);
+});
+
+function ownMarks({ labels, finalizers, ownerReferences }: PodProtector["metadata"]): object {
+  return { labels, finalizers, ownerReferences };
+}
