@@ -3,7 +3,8 @@
  * them. It removes cells from PodProtectors (cell-removals.ts), marks silent cells (silent-cell-marks.ts), says which
  * floors are out of reach without them (silent-cell-conditions.ts), and retires cells (retire-cells.ts).
  *
- * Every process observes, so that a new leader knows at once which cells are silent. Only the leader writes and reports.
+ * Every process observes, so that a new leader knows at once which cells are silent. Only the leader writes and
+ * reports.
  */
 import { type Aggregation, type CellStatus } from "../api/v1alpha1/pod-protector.ts";
 import { type ObservedCell } from "../accounting/silence/cell-silence.ts";
@@ -171,7 +172,7 @@ export class CellController {
   }
 }
 
-/** By the fields that every aggregator writes: others are stripped from all cells by the next write of a Go component. */
+/** By fields that every aggregator writes: a Go component strips the others of all cells with each of its writes. */
 function isSameCount(before: Aggregation | undefined, after: Aggregation): boolean {
   return (
     before?.lastEventTime === after.lastEventTime &&

@@ -47,12 +47,14 @@ const pagesMax = 20;
 /** While it is not decided who is silent a replica waits for it, and after a failure a hole threatens. */
 const hurriedSteps = 3;
 
+const noCells: ReadonlySet<string> = new Set();
+
 export class CellLeases {
   readonly #options: CellLeasesOptions;
   readonly #times: SilenceTimes;
   readonly #silence: CellSilence;
   readonly #metrics: CellMetrics;
-  /** Cells that the last LIST has shown; undefined when it failed. Without the right to list there are none. */
+  /** Cells that the last LIST has shown; undefined when it failed. */
   #leased: ReadonlySet<string> | undefined;
   /** The last failure, and when the first one of its row was, while they last. */
   #failure: { readonly error: KubeError; readonly since: MonotonicMs; readonly isLogged: boolean } | undefined;
@@ -73,7 +75,7 @@ export class CellLeases {
 
   /** Cells that have a Lease; undefined = not known for now. Without the right to list them there are none. */
   leased(): ReadonlySet<string> | undefined {
-    return this.#leased;
+    return this.#silence.isDenied() ? noCells : this.#leased;
   }
 
   /** Counts of the cell were written by an aggregator that has no heartbeats. */
@@ -144,7 +146,7 @@ export class CellLeases {
     const { logger } = this.#options;
     const since = this.#failure?.since ?? at;
     const isForbidden = error.kind === "forbidden";
-    this.#leased = isForbidden ? new Set() : undefined;
+    this.#leased = undefined;
     if (isForbidden) this.#silence.denied(at);
     this.#metrics.listed(errorLabel(error));
     // One line for a row of failures, and none for one that leaves no hole.

@@ -36,7 +36,7 @@ test("a cell without counts that has a Lease is no ghost, and becomes one when i
   await generator.stop();
 });
 
-test("while the Leases cannot be listed no ghost is removed; without the right to list them they count as absent", async () => {
+test("no ghost is removed while no Lease can be listed; without the right to it they count as absent", async () => {
   const core = await createCore();
   await core.createProtector("mine");
   await core.writeCells("mine", ghosts);

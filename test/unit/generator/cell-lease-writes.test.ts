@@ -59,7 +59,7 @@ test("a write fails when the Lease has changed since it was read, or was made an
   assert.equal(await writes.remove(before, signal), "changed");
 });
 
-test("the observer's Lease is created when it is missing, and each renewal differs, on a standing clock too", async () => {
+test("the observer's Lease is created when it is missing, and each renewal differs on a standing clock", async () => {
   const { cells, writes } = await bench();
   const seen = new Set<unknown>();
   for (let count = 0; count < 3; count += 1) {

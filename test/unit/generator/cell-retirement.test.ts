@@ -51,7 +51,7 @@ test("a cell that is silent already is retired at once, also when its counts are
   }
 });
 
-test("a cell that is not known to be silent is retired when nobody has counted it for as long as makes it silent", () => {
+test("a cell that is not silent yet is retired when nobody has counted it for as long as makes it silent", () => {
   const retirement = new CellRetirement(times);
   assert.equal(rounds(retirement, 0, 165), "waiting");
   assert.ok(!retirement.isRetiring("a"));

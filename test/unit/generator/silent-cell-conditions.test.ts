@@ -27,7 +27,7 @@ function condition(core: Core, name: string): JsonObject | undefined {
   return conditions.find(({ type }) => type === "CellSilent");
 }
 
-test("the condition is on PodProtectors whose floor is out of reach without the silent cell, and ends with it", async () => {
+test("a floor that is out of reach without the silent cell has the condition while it is silent", async () => {
   const { core, cells, generator } = await start();
   // The floor of all is 3.
   await core.createProtector("short");
@@ -110,7 +110,7 @@ test("a failed write is counted and tried again with the next LIST", async () =>
   await generator.stop();
 });
 
-test("only cells that are silent for this very PodProtector are left out, and a floor of 0 is never out of reach", () => {
+test("only cells that are silent for this PodProtector are left out, and a floor of 0 is in reach", () => {
   const read = (minAvailable: number) => {
     const protector = readProtector({
       metadata: { namespace: "default", name: "web", uid: "u", resourceVersion: "1" },

@@ -59,7 +59,7 @@ test("a mark never meets a Lease that has beaten since it was read", async () =>
   await generator.stop();
 });
 
-test("policy keep and keep-until do not keep a silent cell from being marked: other observers may have zero", async () => {
+test("a silent cell is marked under the policy keep and keep-until too: other observers may have zero", async () => {
   const { cells, generator } = await start({ silentPolicy: "keep" });
   await cells.annotate("b", "keepUntil", "2099-01-01T00:00:00Z");
   cells.stop("a");
@@ -70,7 +70,7 @@ test("policy keep and keep-until do not keep a silent cell from being marked: ot
   await generator.stop();
 });
 
-test("the Lease of the generator beats after each LIST of the leader, under its identity, and never of a standby", async () => {
+test("the Lease of the generator beats after each LIST of the leader, and never of a standby", async () => {
   const { core, cells, generator } = await start();
   await cells.advance(20_000);
   const first = renewTime(cells);
@@ -109,7 +109,7 @@ test("a process that starts in an outage marks only what it has watched for the 
   await generator.stop();
 });
 
-test("while a mark cannot be written the generator's Lease does not beat, so nobody believes in its absence", async () => {
+test("while a mark cannot be written the generator's Lease does not beat", async () => {
   const { cells, generator } = await start();
   await cells.advance(20_000);
   const forbidden = new KubeError("forbidden", "no", { code: 403 });
