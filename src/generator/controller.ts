@@ -13,11 +13,12 @@ import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { type Config } from "../config/config.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
-import { errorLabel, type KubeClient } from "../kube/kube-client.ts";
+import { errorLabel, isKubeError, type KubeClient, KubeError, type KubeErrorKind } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { assert } from "../util/assert.ts";
 import { type Clock } from "../util/clock.ts";
+import { messageOf } from "../util/error-message.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng } from "../util/rng.ts";
 import { type Outcome } from "../work-queue/index.ts";
@@ -29,9 +30,11 @@ import {
   type WantedProtector,
 } from "./deployment-plan.ts";
 import { driftPatch } from "./drift.ts";
+import { floorOf } from "./floor.ts";
 import { type GeneratorAction, type GeneratorMetrics, type GeneratorSizes } from "./metrics.ts";
 import { PacedQueue, type Work } from "./paced-queue.ts";
 import { ProtectorLifecycle } from "./protector-lifecycle.ts";
+import { type SourceCounts, SourceStates } from "./source-states.ts";
 
 /** The settings that the generator needs, under the names that they have in the Config. */
 export type GeneratorSettings = Pick<
@@ -50,6 +53,14 @@ export interface GeneratorDependencies {
   readonly metrics: GeneratorMetrics;
 }
 
+/** Why a Deployment lacks its PodProtector, where it is no error of the API server. */
+const foreignReason = "ForeignPodProtector";
+
+class ForeignProtectorError extends KubeError {}
+
+/** Somebody has to do something about these (a right, a quota, a policy, the CRD). Others go by themselves. */
+const lastingErrors: ReadonlySet<KubeErrorKind> = new Set(["forbidden", "invalid", "notFound"]);
+
 /** Metric labels, all but the namespace. Deployments are the only kind of source. */
 const sourceLabels = { group: "apps", version: "v1", resource: "deployments" } as const;
 
@@ -60,6 +71,7 @@ export class Generator {
   /** Deployments, each with its PodProtector. */
   readonly #sources: PacedQueue;
   readonly #protectionSelector: CompiledSelector;
+  readonly #states = new SourceStates();
   /** Protectors reported as dangling by this process, so that each is reported once. */
   readonly #dangling = new Set<ObjectKey>();
 
@@ -81,10 +93,18 @@ export class Generator {
       rng,
       onReconcile: this.#observe.bind(this),
       due: (key) => this.#dueReconciliation(key),
-      onFailed: (deployment, err) => logger.error("Cannot reconcile a Deployment, retrying", { deployment, err }),
+      onFailed: (deployment, err) => {
+        logger.error("Cannot reconcile a Deployment, retrying", { deployment, err });
+        this.#failed(deployment, err);
+      },
     });
     deps.deployments.subscribe({ onEvent: (event) => this.#sources.add(event.object.key) });
     deps.protectors.subscribe({ onEvent: (event) => this.#protectorEvent(event) });
+  }
+
+  /** For gauges; a standby has none. */
+  sources(): SourceCounts {
+    return this.#states.counts();
   }
 
   /** For gauges; a standby queues nothing. */
@@ -104,6 +124,7 @@ export class Generator {
       if (source !== undefined) sources.push(source);
     }
     await this.#sources.run(sources, signal);
+    this.#states.clear();
   }
 
   #observe(durationMs: number, outcome: Outcome): void {
@@ -116,6 +137,9 @@ export class Generator {
     if (event.type === "modified") this.#addSourceOf(event.previous.protector);
     this.#addSourceOf(protector);
     if (event.type === "deleted") this.#dangling.delete(key);
+    // Somebody else's, which has let go of the name, or has been given our marks.
+    const lacking = this.#states.lackedBy(key);
+    if (lacking !== undefined) this.#sources.add(lacking);
   }
 
   #addSourceOf(protector: PodProtector): void {
@@ -126,9 +150,15 @@ export class Generator {
   #dueReconciliation(key: ObjectKey): Work | undefined {
     const { namespace, name } = partsOf(key);
     const source = this.#deps.deployments.get(key);
-    const stored = this.#deps.protectors.get(objectKey(namespace, protectorNameOf(name)));
+    const protectorKey = objectKey(namespace, protectorNameOf(name));
+    const stored = this.#deps.protectors.get(protectorKey);
     const existing = stored !== undefined && isGeneratedFor(stored.protector, name) ? stored : undefined;
     if (source !== undefined && existing !== undefined) this.#dangling.delete(existing.key);
+    if (source === undefined || this.#wantedFor(source) === undefined) this.#states.forget(key);
+    else if (existing !== undefined) this.#states.has(key, floorOf(source.facts, this.#config).kind);
+    // Without a protector, a terminating source that we do not hold is about to be gone.
+    else if (source.isTerminating && !source.finalizers.includes(finalizer)) this.#states.forget(key);
+    else this.#states.lacks(key, protectorKey, stored === undefined ? undefined : foreignReason);
     return this.#isUpToDate(source, existing) ? undefined : (signal) => this.#reconcile(namespace, name, signal);
   }
 
@@ -149,7 +179,8 @@ export class Generator {
    * if anybody changes it after the source was read, the writes decided here fail, since they hold for its version.
    */
   async #reconcile(namespace: string, name: string, signal: AbortSignal): Promise<void> {
-    const stored = await this.#lifecycle.readGenerated(namespace, name, signal);
+    const holder = await this.#lifecycle.nameHolder(namespace, name, signal);
+    const stored = holder.kind === "ours" ? holder.stored : undefined;
     const source = await this.#lifecycle.readSource(namespace, name, signal);
     if (source === undefined) {
       if (stored === undefined) return;
@@ -160,11 +191,43 @@ export class Generator {
     const wanted = this.#wantedFor(source);
     if (wanted === undefined) {
       if (stored !== undefined) await this.#lifecycle.release(stored, signal);
-      if (source.finalizers.includes(finalizer)) await this.#lifecycle.removeSourceFinalizer(source, signal);
+      await this.#lifecycle.removeSourceFinalizer(source, signal);
+    } else if (holder.kind === "foreign") {
+      await this.#leaveUnprotected(source, wanted, signal);
     } else if (await this.#lifecycle.guard(source, stored !== undefined, signal)) {
-      if (stored === undefined) await this.#lifecycle.create(wanted, name, signal);
-      else await this.#lifecycle.sync(stored, wanted, signal);
+      if (stored !== undefined) await this.#lifecycle.sync(stored, wanted, signal);
+      else if ((await this.#lifecycle.create(wanted, name, signal)) === "foreign") {
+        const guarded = await this.#lifecycle.readSource(namespace, name, signal);
+        if (guarded !== undefined) await this.#leaveUnprotected(guarded, wanted, signal);
+      }
     }
+  }
+
+  /** Somebody else's PodProtector has the name: it stays as it is, and the source is not held for nothing. */
+  async #leaveUnprotected(source: DeploymentRecord, wanted: WantedProtector, signal: AbortSignal): Promise<void> {
+    await this.#lifecycle.removeSourceFinalizer(source, signal);
+    const { namespace, name } = wanted;
+    throw new ForeignProtectorError(
+      "invalid",
+      `PodProtector ${namespace}/${name} exists, but lacks the source labels of a generated one; rename or delete it`,
+    );
+  }
+
+  /** A Deployment that lacks its PodProtector must not be unprotected in silence. */
+  #failed(key: ObjectKey, error: unknown): void {
+    const source = this.#deps.deployments.get(key);
+    if (source === undefined || !this.#states.isLacking(key)) return;
+    const { namespace, name } = source.facts;
+    const isForeign = error instanceof ForeignProtectorError;
+    const protectorKey = objectKey(namespace, protectorNameOf(name));
+    this.#states.lacks(key, protectorKey, isForeign ? foreignReason : errorLabel(error));
+    if (!isKubeError(error) || !lastingErrors.has(error.kind)) return;
+    this.#deps.events.record(
+      { apiVersion: "apps/v1", kind: "Deployment", namespace, name, uid: source.uid },
+      "Warning",
+      "Unprotectable",
+      `This Deployment is not protected: its PodProtector cannot be created. ${messageOf(error)}`,
+    );
   }
 
   #wantedFor(source: DeploymentRecord): WantedProtector | undefined {

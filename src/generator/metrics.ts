@@ -1,5 +1,6 @@
 /** Metrics of the generator, with upstream's names where it has them (docs/compatibility.md#metrics). */
 import { type Counter, functionDurationSeconds, type Histogram, type Metrics } from "../util/metrics.ts";
+import { type SourceCounts } from "./source-states.ts";
 
 export type GeneratorAction = "Create" | "Sync" | "Delete" | "Dangling" | "Finalizing" | "CleanSourceFinalizer";
 
@@ -15,11 +16,26 @@ export interface GeneratorMetrics {
   readonly actions: Counter;
   /** To be called before each scrape. */
   setSizes(sizes: GeneratorSizes): void;
+  /** To be called before each scrape. */
+  setSources(counts: SourceCounts): void;
 }
 
 export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
   const queue = metrics.gauge("generator_queue_entries", "Objects in the work queues, including delayed ones");
   const paced = metrics.gauge("generator_paced_objects", "Objects that were worked on in the last half minute");
+  const undrainable = metrics.gauge(
+    "generator_undrainable_sources",
+    "Deployments whose replicas must all stay, as the leader sees them",
+  );
+  const unprotected = metrics.gauge(
+    "generator_unprotected_sources",
+    "Deployments with replicas of which none must stay, as the leader sees them",
+  );
+  const unprotectable = metrics.gauge(
+    "generator_unprotectable_sources",
+    "Deployments that want a PodProtector and lack it, by reason, as the leader sees them",
+    ["reason"],
+  );
   return {
     reconcile: metrics.histogram(
       "generator_reconcile",
@@ -37,6 +53,11 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
     setSizes(sizes) {
       queue.set({}, sizes.queue);
       paced.set({}, sizes.paced);
+    },
+    setSources(counts) {
+      undrainable.set({}, counts.undrainable);
+      unprotected.set({}, counts.unprotected);
+      for (const [reason, count] of counts.unprotectable) unprotectable.set({ reason }, count);
     },
   };
 }

@@ -1,7 +1,10 @@
 /**
  * How a generated PodProtector is created, kept and removed (docs/generator.md#lifecycle). The order of the writes
  * matters:
- * - The source gets its finalizer before the protector exists, so that it cannot disappear unseen.
+ * - The name is seen to be free before the source is touched: a PodProtector of somebody else under that name stays,
+ *   and so does the source.
+ * - The source gets its finalizer before the protector exists, so that it cannot disappear unseen. If somebody else
+ *   took the name meanwhile, the finalizer is taken off again.
  * - A protector is marked as released before it is deleted, so that a webhook can distinguish a wanted end from a loss.
  * Objects of others are patched, never replaced.
  */
@@ -18,6 +21,13 @@ export interface LifecycleOptions {
   readonly core: KubeClient;
   readonly onAction: (action: GeneratorAction, object: { readonly namespace: string; readonly name: string }) => void;
 }
+
+/** What has the name of a generated protector. */
+export type NameHolder =
+  | { readonly kind: "none" }
+  | { readonly kind: "ours"; readonly stored: StoredProtector }
+  /** It has neither our labels nor our finalizer. */
+  | { readonly kind: "foreign" };
 
 /** Every method rejects with a KubeError. The next reconciliation does what is left. */
 export class ProtectorLifecycle {
@@ -41,10 +51,14 @@ export class ProtectorLifecycle {
   }
 
   /**
-   * Creates the protector of a guarded source. One that exists already is left to its own event; rejects if that one is
-   * not ours.
+   * Creates the protector of a guarded source. "raced": one that is ours exists already, and has an event of its own.
+   * "foreign": somebody else has taken the name.
    */
-  async create(wanted: WantedProtector, sourceName: string, signal: AbortSignal): Promise<void> {
+  async create(
+    wanted: WantedProtector,
+    sourceName: string,
+    signal: AbortSignal,
+  ): Promise<"created" | "raced" | "foreign"> {
     const { name, namespace, labels, ownerReference, spec } = wanted;
     const metadata = { name, namespace, labels, finalizers: [wanted.finalizer], ownerReferences: [ownerReference] };
     try {
@@ -55,16 +69,11 @@ export class ProtectorLifecycle {
         signal,
       });
       this.#onAction("Create", wanted);
-      return;
+      return "created";
     } catch (error) {
       if (!isKubeError(error, "alreadyExists")) throw error;
     }
-    const present = await this.#readProtector(namespace, name, signal);
-    if (present === undefined || isGeneratedFor(present.protector, sourceName)) return;
-    throw new KubeError(
-      "invalid",
-      `PodProtector ${namespace}/${name} exists, but lacks the source labels of a generated one; rename or delete it`,
-    );
+    return (await this.nameHolder(namespace, sourceName, signal)).kind === "foreign" ? "foreign" : "raced";
   }
 
   /** Repairs what differs. */
@@ -84,15 +93,12 @@ export class ProtectorLifecycle {
     return source;
   }
 
-  /** The protector that was generated for the Deployment of that name, as it is now; undefined when there is none. */
-  async readGenerated(
-    namespace: string,
-    sourceName: string,
-    signal: AbortSignal,
-  ): Promise<StoredProtector | undefined> {
+  /** What has the name that the protector of this Deployment has, as it is now. */
+  async nameHolder(namespace: string, sourceName: string, signal: AbortSignal): Promise<NameHolder> {
     const name = protectorNameOf(sourceName);
-    const stored = await this.#readProtector(namespace, name, signal);
-    return stored !== undefined && isGeneratedFor(stored.protector, sourceName) ? stored : undefined;
+    const stored = presentOrThrow(await readProtectorLive(this.#core, { namespace, name }, { signal }));
+    if (stored === undefined) return { kind: "none" };
+    return isGeneratedFor(stored.protector, sourceName) ? { kind: "ours", stored } : { kind: "foreign" };
   }
 
   /**
@@ -133,18 +139,15 @@ export class ProtectorLifecycle {
     this.#onAction("Delete", metadata);
   }
 
-  /** Removes our finalizer from the source, so that its deletion can complete. */
+  /** Removes our finalizer from the source, if it has it, so that its deletion can complete. */
   async removeSourceFinalizer(source: DeploymentRecord, signal: AbortSignal): Promise<void> {
+    if (!source.finalizers.includes(finalizer)) return;
     await this.#patchSourceFinalizers(
       source,
       source.finalizers.filter((one) => one !== finalizer),
       signal,
     );
     this.#onAction("CleanSourceFinalizer", source.facts);
-  }
-
-  async #readProtector(namespace: string, name: string, signal: AbortSignal): Promise<StoredProtector | undefined> {
-    return presentOrThrow(await readProtectorLive(this.#core, { namespace, name }, { signal }));
   }
 
   async #read(path: string, signal: AbortSignal): Promise<unknown> {

@@ -59,6 +59,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   metrics.onScrape(() => {
     const [ofSources, ofCells] = [generator.sizes(), cells.sizes()];
     generatorMetrics.setSizes({ queue: ofSources.queue + ofCells.queue, paced: ofSources.paced + ofCells.paced });
+    generatorMetrics.setSources(generator.sources());
   });
   return [
     createBackground("generator-worker", async (signal) => {

@@ -38,6 +38,8 @@ export interface RecordContext {
 export interface Recorded {
   /** The buckets with the deletion recorded; not compacted. */
   readonly buckets: readonly Bucket[];
+  /** The bucket of the deletion. */
+  readonly single: Bucket;
   /** The pod held a bucket already, so that nothing was added to the weight. */
   readonly isRepeated: boolean;
   /** The pod was packed and is single now. */
@@ -83,7 +85,7 @@ export function record(buckets: readonly Bucket[], deletion: PodDeletion, contex
     podUID: pod.uid,
     ...(hasVersion ? { podResourceVersion: version } : {}),
   };
-  return { buckets: [...others, single], isRepeated, isTakenOut };
+  return { buckets: [...others, single], single, isRepeated, isTakenOut };
 }
 
 /** True when the cell cannot take the admission of one more pod. */

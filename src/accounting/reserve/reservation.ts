@@ -22,14 +22,20 @@ import { type Disruption, needOf } from "./disruption.ts";
 import { awaitedCells, type CountsContext, countsState, figuresOf, type QuotaFigures } from "./quota-figures.ts";
 import { type HistoryConfig } from "../history/history-config.ts";
 import { isFull, record, type Recorded } from "../history/record.ts";
+import { type Fill, filledBy, isOverfull } from "../history/status-room.ts";
 import { summarize } from "../count/summary.ts";
 
 export interface ReservationContext extends CountsContext {
   readonly now: EpochMicros;
   readonly config: HistoryConfig;
+  /** What the protector's status holds. */
+  readonly fill: Fill;
   /** Write podName into new buckets of this cell. */
   readonly requiresPodName: (cellID: string) => boolean;
 }
+
+/** Nothing more can be recorded: in the cell of the pod, or in the whole status. */
+type Full = "full-buffer" | "full-status";
 
 export type Verdict =
   /** Allowed. `isRecorded` is false when nothing was to be written, or a best-effort record was left out. */
@@ -45,11 +51,11 @@ export type Verdict =
   | { readonly kind: "rejected"; readonly figures: QuotaFigures }
   /**
    * May be admitted once earlier admissions are confirmed: "unconfirmed" (quota), "lag-limit" (maxConcurrentLag),
-   * "full-buffer".
+   * "full-buffer" (the history of the cell), "full-status" (that of all cells together).
    */
   | {
       readonly kind: "retry";
-      readonly cause: "unconfirmed" | "lag-limit" | "full-buffer";
+      readonly cause: "unconfirmed" | "lag-limit" | Full;
       readonly figures: QuotaFigures;
     }
   /**
@@ -77,12 +83,14 @@ export function reserve(
   context: ReservationContext,
 ): Reservation {
   let cells = protector.status?.cells ?? [];
+  let { fill } = context;
   const changed = new Set<string>();
   const takenOut = new Set<string>();
   const verdicts = disruptions.map((disruption): Verdict => {
-    const { verdict, recorded } = judge(protector, cells, disruption, context);
+    const { verdict, recorded } = judge(protector, cells, disruption, { ...context, fill });
     if (recorded !== undefined) {
       cells = withHistory(cells, disruption.cellID, recorded.buckets);
+      fill = fillWith(fill, recorded);
       changed.add(disruption.cellID);
       if (recorded.isTakenOut) takenOut.add(disruption.pod.uid);
     }
@@ -135,7 +143,7 @@ function judge(
   const buckets = cell?.admissionHistory?.buckets ?? [];
   const recorded = record(buckets, disruption, context);
   const { isRepeated } = recorded;
-  const full = !isRepeated && isFull(buckets, disruption);
+  const full = fullOf(buckets, disruption, recorded, context.fill);
 
   // A record never adds a cell: in one that nobody counts, nobody would settle it.
   const isUnknownCell = cell?.aggregation === undefined;
@@ -143,7 +151,7 @@ function judge(
   if (need === "record-best-effort") {
     const verdict = { kind: "admitted", need: "record", isRecorded: true, isRepeated } as const;
     if (isUnknownCell) return { verdict: { ...verdict, isRecorded: false, leftOut: "unknown-cell" } };
-    if (full) return { verdict: { ...verdict, isRecorded: false, leftOut: "full-buffer" } };
+    if (full !== undefined) return { verdict: { ...verdict, isRecorded: false, leftOut: "full-buffer" } };
     return { verdict, recorded };
   }
 
@@ -151,12 +159,27 @@ function judge(
   if (isUnknownCell || (!countsThere && (need === "quota" || disruption.operation === "evict"))) {
     return { verdict: { kind: "counts-pending", awaited: [disruption.cellID], figures } };
   }
-  if (full) return { verdict: { kind: "retry", cause: "full-buffer", figures } };
+  if (full !== undefined) return { verdict: { kind: "retry", cause: full, figures } };
   if (need === "quota") {
     const refusal = refusalOf(figures, isRepeated ? 0 : 1, context.config);
     if (refusal !== undefined) return { verdict: refusal };
   }
   return { verdict: { kind: "admitted", need, isRecorded: true, isRepeated }, recorded };
+}
+
+/** `recorded`: as the deletion would be. */
+function fullOf(buckets: readonly Bucket[], deletion: Disruption, recorded: Recorded, fill: Fill): Full | undefined {
+  if (!recorded.isRepeated && isFull(buckets, deletion)) return "full-buffer";
+  return growsBy(recorded) && isOverfull(fillWith(fill, recorded)) ? "full-status" : undefined;
+}
+
+/** A single bucket is refreshed in place; one that was packed takes more room than its digest did. */
+function growsBy({ isRepeated, isTakenOut }: Recorded): boolean {
+  return !isRepeated || isTakenOut;
+}
+
+function fillWith(fill: Fill, recorded: Recorded): Fill {
+  return growsBy(recorded) ? filledBy(fill, recorded.single) : fill;
 }
 
 function refusalOf(figures: QuotaFigures, weight: 0 | 1, config: HistoryConfig): Verdict | undefined {

@@ -95,9 +95,12 @@ function statusOf(verdict: QuotaVerdict): RequestStatus {
 function causeReason(verdict: QuotaVerdict): string {
   if (verdict.kind === "rejected") return "TooFewReplicas";
   if (verdict.kind === "counts-pending") return "CountsPending";
-  return { unconfirmed: "UnconfirmedAdmissions", "lag-limit": "MaxConcurrentLag", "full-buffer": "FullBuffer" }[
-    verdict.cause
-  ];
+  return {
+    unconfirmed: "UnconfirmedAdmissions",
+    "lag-limit": "MaxConcurrentLag",
+    "full-buffer": "FullBuffer",
+    "full-status": "FullBuffer",
+  }[verdict.cause];
 }
 
 function firstSentence(id: string, verdict: QuotaVerdict): string {
@@ -138,6 +141,8 @@ function explanation(verdict: QuotaVerdict, cellID: string): string {
           return "as many deletions as maxConcurrentLag permits are promised already";
         case "full-buffer":
           return `the admission history of cell ${cell} is full`;
+        case "full-status":
+          return "the admission history of all cells together is as large as the object may be";
         default:
           return assertNever(verdict.cause);
       }

@@ -12,6 +12,7 @@ import { type PodProtector, type PodProtectorStatus } from "../../api/v1alpha1/p
 import { CountedSpec } from "../../accounting/count/counted-spec.ts";
 import { countingSelector } from "../../accounting/count/counting-selector.ts";
 import { type HistoryConfig, historyConfigOf } from "../../accounting/history/history-config.ts";
+import { type Fill, fillOf } from "../../accounting/history/status-room.ts";
 import { reserve, type Reservation } from "../../accounting/reserve/reservation.ts";
 import { type Stored } from "../../kube/informer.ts";
 import { readProtector, type StoredProtector } from "../../kube/resources.ts";
@@ -24,6 +25,8 @@ export interface ProtectorView extends StoredProtector {
   readonly spec: CompiledSpec;
   /** The generator has marked the object as released: it is no longer in force. */
   readonly isReleased: boolean;
+  /** Of the status. */
+  readonly fill: Fill;
 }
 
 interface CompiledSpec {
@@ -77,12 +80,13 @@ export function viewOf(stored: StoredProtector, previous: ProtectorView | undefi
   const flaw = flawOf(status);
   if (flaw !== undefined) return { ok: false, reason: flaw };
   const isReleased = Object.hasOwn(metadata.annotations ?? {}, annotations.released);
+  const fill = fillOf(status);
   // An equal generation is no proof: after a restore of the core the same number is given to another edit.
   if (
     previous?.uid === stored.uid &&
     isDeepStrictEqual(judging(previous.protector.spec), judging(stored.protector.spec))
   ) {
-    return { ok: true, view: { ...stored, spec: previous.spec, isReleased } };
+    return { ok: true, view: { ...stored, spec: previous.spec, isReleased, fill } };
   }
   const { selector, aggregationSelector, minReadySeconds } = stored.protector.spec;
   const protecting = compileSelector(selector);
@@ -94,7 +98,7 @@ export function viewOf(stored: StoredProtector, previous: ProtectorView | undefi
     protecting: aggregationSelector === undefined ? undefined : protecting.selector,
     countedSpec: new CountedSpec(stored.uid, formatSelector(counting.selector), minReadySeconds),
   };
-  return { ok: true, view: { ...stored, spec, isReleased } };
+  return { ok: true, view: { ...stored, spec, isReleased, fill } };
 }
 
 /** What is compiled. Other fields may be anything, and nested deeper than a comparison can go. */
@@ -129,6 +133,7 @@ export function judge(
     {
       now: clock.epochMicros(),
       config: historyConfigOf(view.protector.spec.admissionHistoryConfig, history),
+      fill: view.fill,
       countedSpec: view.spec.countedSpec,
       requiresPodName,
       countsLostUpTo,
@@ -136,7 +141,7 @@ export function judge(
   );
 }
 
-/** As if the object had this status. */
+/** As if the object had this status. What it would hold is judged when it is written. */
 export function withStatus(view: ProtectorView, status: PodProtectorStatus | undefined): ProtectorView {
   if (status === view.protector.status) return view;
   const { status: _, ...protector } = view.protector;

@@ -12,6 +12,7 @@ import {
   type PodProtectorStatus,
 } from "../../api/v1alpha1/pod-protector.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
+import { statusBucketsMax } from "../../accounting/history/status-room.ts";
 import { compileSelector } from "../../label-index/index.ts";
 
 /** As much as is needed of an invalid object. */
@@ -57,11 +58,6 @@ function isRequirement(raw: unknown): raw is LabelSelectorRequirement {
 }
 
 /**
- * Buckets of one object. An object of etcd's limit, 1.5 MB, holds no more than this many of ours; a hundred cells at
- * the default compactThreshold hold as many. Each review goes through all of them, 5 ms for this many.
- */
-const bucketsMax = 10_000;
-/**
  * Characters of packed digests in one object: more than etcd's limit for the whole object, and 70 cells at their limit.
  */
 const digestCharactersMax = 1_500_000;
@@ -78,7 +74,7 @@ export function flawOf(status: PodProtectorStatus | undefined): string | undefin
     if (cells.has(cellID)) return `status: the cell ${JSON.stringify(cellID)} is there twice`;
     cells.add(cellID);
     buckets += admissionHistory?.buckets?.length ?? 0;
-    if (buckets > bucketsMax) return `status: more than ${bucketsMax} buckets of admission history`;
+    if (buckets > statusBucketsMax) return `status: more than ${statusBucketsMax} buckets of admission history`;
     for (const { podUIDDigests } of admissionHistory?.buckets ?? []) digestCharacters += podUIDDigests?.length ?? 0;
     if (digestCharacters > digestCharactersMax)
       return `status: more than ${digestCharactersMax} characters of podUIDDigests`;

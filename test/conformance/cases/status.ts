@@ -130,6 +130,18 @@ const custom = theme("status of a custom resource", {
     const written = ok(await protectors.merge("a/status", { status: cellStatus("cell-1") }));
     assert.equal(versionOf(ok(await protectors.put("a/status", written))), versionOf(written));
   },
+  "is refused when the object becomes too large for etcd": async (t) => {
+    const protectors = (await t.space()).of("podprotectors");
+    await protectors.create(bodies.podProtector("a"));
+    const sized = (characters: number): object => {
+      const bucket = { startTime: "2026-01-01T00:00:00Z", podUIDDigests: "A".repeat(characters) };
+      return { status: cellStatus("cell-1", { admissionHistory: { buckets: [bucket] } }) };
+    };
+    const written = ok(await protectors.merge("a/status", sized(1_500_000)));
+    refused(await protectors.merge("a/status", sized(1_600_000)), 500, "", "etcdserver: request is too large");
+    assert.equal(versionOf(ok(await protectors.get("a"))), versionOf(written));
+    ok(await protectors.merge("a/status", sized(1_000)));
+  },
   "without a version is refused with PUT": async (t) => {
     const protectors = (await t.space()).of("podprotectors");
     await protectors.create(bodies.podProtector("a"));

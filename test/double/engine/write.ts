@@ -59,11 +59,19 @@ export interface WriteOptions {
 
 export type FieldValidation = "Ignore" | "Strict" | "Warn";
 
+/**
+ * etcd's --max-request-bytes, 1.5 MiB. Custom resources are stored as JSON; objects of built-in types are smaller in
+ * storage than here, and never as large.
+ */
+const requestBytesMax = 1.5 * 1024 * 1024;
+
 /** Takes the commit out of dry runs: the object as it would be, without a new version. */
 export function commit(context: WriteContext, type: ResourceType, object: KubeObject, dryRun: boolean): KubeObject {
   if (dryRun) return deepFreeze(object);
   const { namespace, name } = object.metadata;
   const stamped = context.stampWrites?.(type, object) ?? object;
+  if (type.custom && Buffer.byteLength(JSON.stringify(stamped)) > requestBytesMax)
+    throw new ApiError(500, "", "etcdserver: request is too large");
   const stored = context.store.put(type, objectKey(namespace, name), stamped);
   context.onCommitted(type, stored, false);
   return stored;

@@ -47,7 +47,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     file: "accounting/count/counted-spec.ts",
     find: `countedMinReadySeconds < this.#minReadySeconds) return false;`,
     replace: `countedMinReadySeconds < 0) return false;`,
-    scenario: "36c-longer-min-ready-seconds",
+    scenario: "40c-longer-min-ready-seconds",
   },
   {
     name: "longer-counts-are-of-another-spec",
@@ -55,7 +55,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     file: "accounting/count/counted-spec.ts",
     find: `return answered === this.#longerHash(countedMinReadySeconds);`,
     replace: `return false;`,
-    scenario: "36b-shorter-min-ready-seconds",
+    scenario: "40b-shorter-min-ready-seconds",
   },
   {
     name: "outdated-counts-are-too-few-replicas",
@@ -63,7 +63,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     file: "accounting/reserve/quota-figures.ts",
     find: `return sum < lacking ? [] : outdated.map`,
     replace: `return sum < lacking * Infinity ? [] : outdated.map`,
-    scenario: "36-edit-with-an-absent-cell",
+    scenario: "40-edit-with-an-absent-cell",
   },
   {
     name: "lost-counts-are-used",
@@ -80,6 +80,14 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     find: `const isUnknownCell = cell?.aggregation === undefined;`,
     replace: `const isUnknownCell = false;`,
     scenario: "32-ghost-cell",
+  },
+  {
+    name: "a-status-of-any-size",
+    why: "no admission adds to a status above one MiB",
+    file: "accounting/history/status-room.ts",
+    find: `return bytes > statusBytesMax || buckets > statusBucketsMax;`,
+    replace: `return bytes > Infinity || buckets > statusBucketsMax;`,
+    scenario: "41-object-of-a-megabyte",
   },
   {
     name: "wrong-cell",

@@ -13,7 +13,9 @@
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
  *                                        [mended]: it has none
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
- *   forge UID version=N [cell=C]         a bucket for a pod that does not exist; C may be a cell that does not either
+ *   forge UID version=N [cell=C] [digits=N]
+ *                                        a bucket for a pod that does not exist, with so long a text of digests;
+ *                                        C may be a cell that does not either
  *   advance 76s
  *   lag SERVER 5s; backup|drop-watches SERVER
  *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order

@@ -60,12 +60,18 @@ export const goWrite: Run = async (stage, args) => {
   );
 };
 
-/** forge UID version=N [cell=C]: into the first cell, or into one that may not be there yet. */
+/** forge UID version=N [digits=N] [cell=C]: into the first cell, or into one that may not be there yet. */
 export const forge: Run = async (stage, args) => {
   const podUID = args.word("the UID");
   const podResourceVersion = args.setting("version") ?? "";
   const startTime = formatMicroTime(stage.world.core.node.clock.epochMicros());
-  const bucket = { startTime, podUID, podResourceVersion } as Bucket;
+  const digits = args.number("digits", 0);
+  const bucket = {
+    startTime,
+    podUID,
+    podResourceVersion,
+    ...(digits > 0 && { podUIDDigests: "A".repeat(digits) }),
+  } as Bucket;
   const chosen = args.setting("cell");
   await writeStatus(stage, (cells) => {
     const cellID = chosen ?? cells[0]?.cellID ?? "";

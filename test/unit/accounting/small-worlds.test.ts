@@ -114,7 +114,7 @@ function disruptionOf(wish: Wish): Disruption {
   });
 }
 
-function answerOf(verdict: Verdict): Answer | "full-buffer" {
+function answerOf(verdict: Verdict): Answer | "full-buffer" | "full-status" {
   switch (verdict.kind) {
     case "admitted":
       return verdict.isRecorded ? "allowed, recorded" : "allowed, not recorded";

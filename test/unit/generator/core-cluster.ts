@@ -109,6 +109,7 @@ export async function createCore() {
           if (!standby) await lead();
           await clock.advance(1_000);
         },
+        sources: () => generator.sources(),
         loseLeadership: () => leadership.abort(),
         actions: (action: string, namespace = "default") =>
           metrics.value("generator_action", {

@@ -11,11 +11,15 @@ test("the registry takes every metric under upstream's name with the labels that
   metrics.actions.inc({ ...source, action: "Create" });
   metrics.reconcile.observe({ ...source, error: "nil" }, 0.1);
   metrics.setSizes({ queue: 2, paced: 3 });
+  metrics.setSources({ undrainable: 4, unprotected: 5, unprotectable: new Map([["forbidden", 6]]) });
   const { text } = await registry.expose();
   const labels = 'group="apps",version="v1",resource="deployments",namespace="default"';
   for (const line of [
     "generator_queue_entries 2",
     "generator_paced_objects 3",
+    "generator_undrainable_sources 4",
+    "generator_unprotected_sources 5",
+    'generator_unprotectable_sources{reason="forbidden"} 6',
     `generator_action{${labels},action="Create"} 2`,
     `generator_reconcile_count{${labels},error="nil"} 1`,
     `generator_reconcile_sum{${labels},error="nil"} 0.1`,

@@ -35,9 +35,9 @@ async function bench(finalizers: readonly string[] = []) {
     return source;
   };
   const readProtector = async (): Promise<StoredProtector> => {
-    const stored = await lifecycle.readGenerated("default", "web", signal);
-    assert.ok(stored !== undefined);
-    return stored;
+    const holder = await lifecycle.nameHolder("default", "web", signal);
+    assert.ok(holder.kind === "ours");
+    return holder.stored;
   };
   const wanted = async () => planForDeployment((await readSource()).facts, rule);
   return {
@@ -123,7 +123,7 @@ test("guarding fails if the source was changed or replaced since, and others' fi
 
 test("creating makes the wanted protector with labels, finalizer and owner", async () => {
   const { core, lifecycle, actions, readSource, wanted } = await bench();
-  await lifecycle.create(await wanted(), "web", signal);
+  assert.equal(await lifecycle.create(await wanted(), "web", signal), "created");
   const protector = core.protector("deployment-web");
   assert.ok(isInForce(protector) && hasFinalizer(protector));
   assert.deepEqual(protector?.metadata.labels, labelsFor("web"));
@@ -135,19 +135,15 @@ test("creating makes the wanted protector with labels, finalizer and owner", asy
 test("creating leaves a protector of this source that is there already as it is", async () => {
   const { core, lifecycle, actions, wanted } = await protectedBench();
   const before = core.protector("deployment-web");
-  await lifecycle.create(await wanted(), "web", signal);
+  assert.equal(await lifecycle.create(await wanted(), "web", signal), "raced");
   assert.deepEqual(core.protector("deployment-web"), before);
   assert.deepEqual(actions, []);
 });
 
-test("creating fails if an object of others has the name, and leaves that as it is", async () => {
+test("creating says that an object of others has the name, and leaves that as it is", async () => {
   const { core, lifecycle, actions, wanted } = await bench();
   const theirs = await core.createProtector("deployment-web");
-  await assert.rejects(lifecycle.create(await wanted(), "web", signal), (error) => {
-    assert.ok(isKubeError(error, "invalid"));
-    assert.match(error.message, /default\/deployment-web exists.*rename or delete it/);
-    return true;
-  });
+  assert.equal(await lifecycle.create(await wanted(), "web", signal), "foreign");
   assert.deepEqual(core.protector("deployment-web"), theirs);
   assert.deepEqual(actions, []);
 });
@@ -159,7 +155,7 @@ test("an object of others that goes while it is in the way is no error: its dele
   client.onRequest = async ({ method }) => {
     if (method === "GET") await core.deleteProtector("deployment-web");
   };
-  await lifecycle.create(plan, "web", signal);
+  assert.equal(await lifecycle.create(plan, "web", signal), "raced");
   assert.deepEqual(actions, []);
 });
 
@@ -301,6 +297,12 @@ test("removing the source's finalizer fails if the source was changed or replace
   }
 });
 
+test("a source without our finalizer is not written when that is to be removed", async () => {
+  const { client, lifecycle, actions, readSource } = await bench(["a.example/x"]);
+  await lifecycle.removeSourceFinalizer(await readSource(), signal);
+  assert.deepEqual([client.writes, actions], [[], []]);
+});
+
 test("a source that is gone has no finalizer to remove", async () => {
   const { core, client, lifecycle, readSource } = await bench([finalizer]);
   const source = await readSource();
@@ -312,13 +314,14 @@ test("a source that is gone has no finalizer to remove", async () => {
 test("reading distinguishes what is absent, what belongs to others, and what is invalid", async () => {
   const { core, lifecycle } = await bench();
   assert.equal(await lifecycle.readSource("default", "other", signal), undefined);
-  assert.equal(await lifecycle.readGenerated("default", "web", signal), undefined);
+  const holder = async () => await lifecycle.nameHolder("default", "web", signal);
+  assert.deepEqual(await holder(), { kind: "none" });
   await core.createProtector("deployment-web");
-  assert.equal(await lifecycle.readGenerated("default", "web", signal), undefined);
+  assert.deepEqual(await holder(), { kind: "foreign" });
   await core.patchProtector("deployment-web", { metadata: { labels: labelsFor("web") } });
-  assert.equal((await lifecycle.readGenerated("default", "web", signal))?.key, "default/deployment-web");
+  assert.partialDeepStrictEqual(await holder(), { kind: "ours", stored: { key: "default/deployment-web" } });
   await core.patchProtector("deployment-web", { spec: { selector: "none" } });
   await core.patchDeployment("web", { spec: { minReadySeconds: "soon" } });
-  await assert.rejects(lifecycle.readGenerated("default", "web", signal), ofKind("malformed"));
+  await assert.rejects(holder(), ofKind("malformed"));
   await assert.rejects(lifecycle.readSource("default", "web", signal), ofKind("malformed"));
 });

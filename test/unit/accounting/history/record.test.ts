@@ -11,8 +11,10 @@ const evictionOf = (uid: string): ReturnType<typeof disruption> => ({ ...deletio
 const ofX = (buckets: readonly Bucket[]): Bucket | undefined => buckets.find(({ podUID }) => podUID === "x");
 
 test("a DELETE is recorded with UID, time and version, an eviction without version", () => {
+  const single = { startTime: timeText(10), podUID: "x", podResourceVersion: "20" };
   assert.deepEqual(record([], deletionOf("x"), context), {
-    buckets: [{ startTime: timeText(10), podUID: "x", podResourceVersion: "20" }],
+    buckets: [single],
+    single,
     isRepeated: false,
     isTakenOut: false,
   });

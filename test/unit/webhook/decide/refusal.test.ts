@@ -115,7 +115,7 @@ test("refusals of an invalid PodProtector say what is wrong, and are no 429, bec
   ]);
 });
 
-test("refusals tell the three causes of a full buffer apart", () => {
+test("refusals tell the causes of a full buffer apart", () => {
   for (const [cause, reason, pattern] of [
     [
       "unconfirmed",
@@ -124,6 +124,7 @@ test("refusals tell the three causes of a full buffer apart", () => {
     ],
     ["lag-limit", "MaxConcurrentLag", /as many deletions as maxConcurrentLag permits are promised already/],
     ["full-buffer", "FullBuffer", /the admission history of cell "c1" is full/],
+    ["full-status", "FullBuffer", /the admission history of all cells together is as large as the object may be/],
   ] as const) {
     const refusal = refuse({ kind: "retry", cause, figures });
     assert.equal(refusal.status, "RetryAdvised");
