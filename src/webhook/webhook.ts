@@ -1,4 +1,5 @@
 /** Joins the parts of the webhook over a list of cores. Pure wiring: opens no socket and starts no watch. */
+import { type CellLeases } from "../kube/cell-leases/index.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
@@ -24,6 +25,8 @@ import { StatusWriter } from "./protector/status-writer.ts";
 export interface WebhookCore {
   readonly name: string;
   readonly client: KubeClient;
+  /** Tells which cells are silent. */
+  readonly cells: Pick<CellLeases, "stateOf" | "countedByOther">;
   readonly informer: Informer<WatchedProtector>;
 }
 

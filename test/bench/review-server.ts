@@ -12,6 +12,7 @@ import { silentLogger } from "../../src/util/logger.ts";
 import { createSystemClock } from "../../src/util/system-clock.ts";
 import { createWebhook } from "../../src/webhook/index.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
+import { noLeases } from "../unit/webhook/support/fake-cells.ts";
 import { FakeCore } from "../unit/webhook/support/fake-core.ts";
 import { protector } from "../unit/webhook/support/objects.ts";
 import { settings } from "../unit/webhook/support/replica.ts";
@@ -32,7 +33,7 @@ async function startWebhook(tls: Files | undefined): Promise<number> {
     core.put(protector({ name: `app-${index}`, selector: { matchLabels: { app: `app-${index}` } } }));
   }
   const { fetch } = createWebhook({
-    cores: [{ name: "core", client: core.client("core"), informer: core.informer() }],
+    cores: [{ name: "core", client: core.client("core"), informer: core.informer(), cells: noLeases }],
     ...settings,
     clock,
     rng: createSeededRng(1),

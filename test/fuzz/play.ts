@@ -8,6 +8,7 @@ import { type Metrics, silentMetrics } from "../../src/util/metrics.ts";
 import { createWebhook, type Webhook } from "../../src/webhook/index.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import { createVirtualClock, drainMicrotasks, type VirtualClock } from "../support/virtual-clock.ts";
+import { noLeases } from "../unit/webhook/support/fake-cells.ts";
 import { deleteReview, type Json, pod } from "../unit/webhook/support/objects.ts";
 import { settings as defaults } from "../unit/webhook/support/replica.ts";
 import { checkAnswer, type RawAnswer, type ReviewResponse } from "./answer-form.ts";
@@ -267,7 +268,7 @@ class Player {
     const { settings, pods } = this.#episode;
     return createWebhook({
       ...defaults,
-      cores: [{ name: "core", client: this.#core.client(), informer: this.#core.informer }],
+      cores: [{ name: "core", client: this.#core.client(), informer: this.#core.informer, cells: noLeases }],
       workers: settings.hasWorker === true ? { kind: "single", client: workerClient(pods) } : { kind: "none" },
       pathPrefix: settings.pathPrefix ?? "",
       allowedCells: new Set(settings.allowedCells ?? []),

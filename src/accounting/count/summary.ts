@@ -2,8 +2,8 @@
  * status.summary: sums over all cells. Source: upstream, with the counters of compacted buckets in full
  * (docs/compatibility.md#upstream-defects).
  */
-import { epochMicrosOf } from "../../api/micro-time.ts";
-import { type CellStatus, type Summary } from "../../api/v1alpha1/pod-protector.ts";
+import { epochMicrosOf, type MicroTime } from "../../api/micro-time.ts";
+import { type Aggregation, type Bucket, type CellStatus, type Summary } from "../../api/v1alpha1/pod-protector.ts";
 import { totalWeight } from "../history/bucket.ts";
 
 /** Recomputes the summary from the cells; the same cells always give an equal summary. */
@@ -24,14 +24,7 @@ export function summarize(cells: readonly CellStatus[]): Summary {
     running += aggregation?.runningReplicas ?? 0;
     initialized += aggregation?.initializedReplicas ?? 0;
     unsettled += totalWeight(admissionHistory?.buckets);
-    const covered = aggregation?.lastEventTime;
-    if (covered === undefined) continue;
-    let newest = covered;
-    for (const { startTime } of admissionHistory?.buckets ?? []) {
-      if (startTime !== "" && startTime > newest) newest = startTime;
-    }
-    if (newest === covered) continue;
-    latencyMillis = Math.max(latencyMillis, Math.floor((epochMicrosOf(newest) - epochMicrosOf(covered)) / 1000));
+    latencyMillis = Math.max(latencyMillis, latencyMillisOf(aggregation, admissionHistory?.buckets ?? []));
   }
   return {
     totalReplicas: total,
@@ -43,4 +36,26 @@ export function summarize(cells: readonly CellStatus[]): Summary {
     ...(running > 0 ? { aggregatedRunning: running } : {}),
     ...(initialized > 0 ? { aggregatedInitialized: initialized } : {}),
   };
+}
+
+/**
+ * By how much the newest admission is ahead of what the counts cover. An object on which nothing happens is not
+ * written, so its lastEventTime grows old without being behind: what lies between its counting and the oldest admission
+ * that is open since is no latency (upstream shows a minute of it after a quiet minute). Clocks of two machines are
+ * compared, for people only.
+ */
+function latencyMillisOf(aggregation: Aggregation | undefined, buckets: readonly Bucket[]): number {
+  const { lastEventTime: covered, countedAt } = aggregation ?? {};
+  if (covered === undefined) return 0;
+  let oldest: MicroTime | undefined;
+  let newest = covered;
+  for (const { startTime } of buckets) {
+    if (startTime === "") continue;
+    if (oldest === undefined || startTime < oldest) oldest = startTime;
+    if (startTime > newest) newest = startTime;
+  }
+  if (oldest === undefined || newest === covered) return 0;
+  const wasQuiet = countedAt !== undefined && countedAt < oldest;
+  const quietMicros = wasQuiet ? epochMicrosOf(oldest) - epochMicrosOf(countedAt) : 0;
+  return Math.floor((epochMicrosOf(newest) - epochMicrosOf(covered) - quietMicros) / 1000);
 }

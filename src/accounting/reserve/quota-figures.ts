@@ -1,7 +1,8 @@
 /**
  * The figures that a deletion is judged by: what each cell has counted, and how much of it is promised
  * (docs/accounting.md#reservation). A cell whose counts are not in force contributes no pods; what it has promised
- * counts in full.
+ * counts in full. A silent cell contributes nothing at all, neither its pods nor what it has promised: then that is 0,
+ * which is the least that it can have (docs/accounting.md#silent-cells).
  */
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type CellStatus, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
@@ -22,11 +23,13 @@ export type CountsState =
 export interface CellFigures {
   readonly cellID: string;
   readonly counts: CountsState;
-  /** Counted pods that meet the criterion; 0 unless the counts are in force. */
+  /** For how long nothing has been heard from the cell, in milliseconds; absent = it is not silent. */
+  readonly silentForMs?: number;
+  /** Counted pods that meet the criterion; 0 unless the counts are in force and the cell is not silent. */
   readonly aggregated: number;
   /** What was counted last, in force or not. */
   readonly last: number;
-  /** Weights of the cell's unsettled buckets. */
+  /** Weights of the cell's unsettled buckets. Those of a silent cell stand in its history, but are not added up. */
   readonly unconfirmed: number;
 }
 
@@ -36,9 +39,9 @@ export interface QuotaFigures {
   readonly required: number;
   /** Counted pods that meet the criterion, summed over the cells whose counts are in force. */
   readonly aggregated: number;
-  /** Counted pods in whatever state; undefined while the counts of a cell are not in force. */
+  /** Counted pods in whatever state; undefined while a cell is silent, or its counts are not in force. */
   readonly total: number | undefined;
-  /** Weights of all unsettled buckets before this disruption. */
+  /** Weights of all unsettled buckets before this disruption, without those of silent cells. */
   readonly unconfirmed: number;
   readonly cells: readonly CellFigures[];
 }
@@ -52,9 +55,14 @@ export interface CountsContext {
    * (docs/accounting.md#restores).
    */
   readonly countsLostUpTo: ReadonlyMap<string, ResourceVersion>;
+  /** For how long a cell has been silent for this protector, in milliseconds; undefined = it is not. */
+  readonly silentForMs: (cellID: string) => number | undefined;
 }
 
-export function countsState(cell: CellStatus | undefined, { countedSpec, countsLostUpTo }: CountsContext): CountsState {
+export function countsState(
+  cell: CellStatus | undefined,
+  { countedSpec, countsLostUpTo }: Pick<CountsContext, "countedSpec" | "countsLostUpTo">,
+): CountsState {
   const aggregation = cell?.aggregation;
   if (cell === undefined || aggregation === undefined) return "none";
   if (!countedSpec.isAnsweredBy(aggregation)) return "other-spec";
@@ -72,11 +80,13 @@ export function figuresOf(
 ): QuotaFigures {
   const perCell = cells.map((cell): CellFigures => {
     const counts = countsState(cell, context);
+    const silentForMs = context.silentForMs(cell.cellID);
     const last = cell.aggregation === undefined ? 0 : countFor(criterion, cell.aggregation);
     return {
       cellID: cell.cellID,
       counts,
-      aggregated: counts === "in-force" ? last : 0,
+      ...(silentForMs !== undefined && { silentForMs }),
+      aggregated: counts === "in-force" && silentForMs === undefined ? last : 0,
       last,
       unconfirmed: totalWeight(cell.admissionHistory?.buckets),
     };
@@ -85,8 +95,10 @@ export function figuresOf(
     criterion,
     required: protector.spec.minAvailable,
     aggregated: perCell.reduce((sum, cell) => sum + cell.aggregated, 0),
-    total: perCell.every(({ counts }) => counts === "in-force") ? totalOf(cells) : undefined,
-    unconfirmed: perCell.reduce((sum, cell) => sum + cell.unconfirmed, 0),
+    total: perCell.every(({ counts, silentForMs }) => counts === "in-force" && silentForMs === undefined)
+      ? totalOf(cells)
+      : undefined,
+    unconfirmed: perCell.reduce((sum, cell) => sum + (cell.silentForMs === undefined ? cell.unconfirmed : 0), 0),
     cells: perCell,
   };
 }
@@ -100,7 +112,23 @@ function totalOf(cells: readonly CellStatus[]): number {
  * numbers would do. Empty = they would not.
  */
 export function awaitedCells({ cells }: QuotaFigures, lacking: number): readonly string[] {
-  const outdated = cells.filter(({ counts, last }) => (counts === "other-spec" || counts === "lost") && last > 0);
+  const outdated = cells.filter(
+    ({ counts, silentForMs, last }) =>
+      (counts === "other-spec" || counts === "lost") && silentForMs === undefined && last > 0,
+  );
   const sum = outdated.reduce((total, { last }) => total + last, 0);
   return sum < lacking ? [] : outdated.map(({ cellID }) => cellID);
+}
+
+/**
+ * The silent cells without which `lacking` pods are missing in the sum, if what they had last, less what they have
+ * promised, would do. Empty = it would not.
+ */
+export function missedCells({ cells }: QuotaFigures, lacking: number): readonly string[] {
+  const missed = cells.filter(
+    ({ counts, silentForMs, last, unconfirmed }) =>
+      silentForMs !== undefined && counts !== "none" && last > unconfirmed,
+  );
+  const sum = missed.reduce((total, { last, unconfirmed }) => total + last - unconfirmed, 0);
+  return sum < lacking ? [] : missed.map(({ cellID }) => cellID);
 }

@@ -2,7 +2,7 @@
  * Reservation: judges disruptions against one PodProtector and records the admitted ones
  * (docs/accounting.md#reservation).
  *
- * estimated = the counted pods of all cells - the weights of all unsettled buckets
+ * estimated = the counted pods of all cells - the weights of all unsettled buckets, both without silent cells
  *
  * Invariant: a disruption that needs quota is admitted only if the estimate *after the write* is at least minAvailable.
  * A pod that already holds a bucket adds no weight, but is judged by the same rule. The caller makes the result true by
@@ -19,7 +19,14 @@ import {
 import { type EpochMicros } from "../../util/clock.ts";
 import { compact } from "../history/compaction.ts";
 import { type Disruption, needOf } from "./disruption.ts";
-import { awaitedCells, type CountsContext, countsState, figuresOf, type QuotaFigures } from "./quota-figures.ts";
+import {
+  awaitedCells,
+  type CountsContext,
+  countsState,
+  figuresOf,
+  missedCells,
+  type QuotaFigures,
+} from "./quota-figures.ts";
 import { type HistoryConfig } from "../history/history-config.ts";
 import { isFull, record, type Recorded } from "../history/record.ts";
 import { type Fill, filledBy, isOverfull } from "../history/status-room.ts";
@@ -48,21 +55,25 @@ export type Verdict =
       readonly leftOut?: "full-buffer" | "unknown-cell";
     }
   /** Fewer pods than required, even if all unconfirmed admissions turn out to be unused. */
-  | { readonly kind: "rejected"; readonly figures: QuotaFigures }
+  | { readonly kind: "rejected"; readonly figures: QuotaFigures; readonly missed?: readonly string[] }
   /**
    * May be admitted once earlier admissions are confirmed: "unconfirmed" (quota), "lag-limit" (maxConcurrentLag),
-   * "full-buffer" (the history of the cell), "full-status" (that of all cells together).
+   * "full-buffer" (the history of the cell), "full-status" (that of all cells together). `missed`, here and above:
+   * silent cells; with what they had last it would have been admitted.
    */
   | {
       readonly kind: "retry";
       readonly cause: "unconfirmed" | "lag-limit" | Full;
       readonly figures: QuotaFigures;
+      readonly missed?: readonly string[];
     }
   /**
    * May be admitted once these cells are counted: the cell of the pod, or others whose counts are not in force while
    * their last numbers would do.
    */
-  | { readonly kind: "counts-pending"; readonly awaited: readonly string[]; readonly figures: QuotaFigures };
+  | { readonly kind: "counts-pending"; readonly awaited: readonly string[]; readonly figures: QuotaFigures }
+  /** The cell of the pod is silent: nobody knows what is available there. */
+  | { readonly kind: "cell-silent"; readonly silentForMs: number; readonly figures: QuotaFigures };
 
 export interface Reservation {
   /** One verdict for each disruption, in the order given. */
@@ -136,6 +147,7 @@ function judge(
 ): Judgement {
   const cell = cells.find((one) => one.cellID === disruption.cellID);
   const countsThere = countsState(cell, context) === "in-force";
+  const silentForMs = context.silentForMs(disruption.cellID);
   const countedAt = countsThere ? cell?.aggregation?.countedAt : undefined;
   const need = needOf(disruption, protector.spec, countedAt, context.now);
   if (need === "nothing") return { verdict: { kind: "admitted", need, isRecorded: false, isRepeated: false } };
@@ -156,6 +168,9 @@ function judge(
   }
 
   const figures = figuresOf(protector, cells, disruption.criterion, context);
+  if (need === "quota" && silentForMs !== undefined && !isUnknownCell) {
+    return { verdict: { kind: "cell-silent", silentForMs, figures } };
+  }
   if (isUnknownCell || (!countsThere && (need === "quota" || disruption.operation === "evict"))) {
     return { verdict: { kind: "counts-pending", awaited: [disruption.cellID], figures } };
   }
@@ -184,13 +199,17 @@ function fillWith(fill: Fill, recorded: Recorded): Fill {
 
 function refusalOf(figures: QuotaFigures, weight: 0 | 1, config: HistoryConfig): Verdict | undefined {
   const { aggregated, unconfirmed, required } = figures;
-  if (aggregated - 1 < required) return pendingOf(figures, required + 1 - aggregated) ?? { kind: "rejected", figures };
+  if (aggregated - 1 < required) {
+    const lacking = required + 1 - aggregated;
+    return pendingOf(figures, lacking) ?? { kind: "rejected", figures, ...missing(figures, lacking) };
+  }
   if (weight === 1 && config.maxConcurrentLag > 0 && config.maxConcurrentLag - unconfirmed <= 0) {
     return { kind: "retry", cause: "lag-limit", figures };
   }
   if (aggregated - unconfirmed - weight < required) {
     const lacking = required + weight + unconfirmed - aggregated;
-    return pendingOf(figures, lacking) ?? { kind: "retry", cause: "unconfirmed", figures };
+    const refusal = { kind: "retry", cause: "unconfirmed", figures } as const;
+    return pendingOf(figures, lacking) ?? { ...refusal, ...missing(figures, lacking) };
   }
   return undefined;
 }
@@ -199,6 +218,12 @@ function refusalOf(figures: QuotaFigures, weight: 0 | 1, config: HistoryConfig):
 function pendingOf(figures: QuotaFigures, lacking: number): Verdict | undefined {
   const awaited = awaitedCells(figures, lacking);
   return awaited.length === 0 ? undefined : { kind: "counts-pending", awaited, figures };
+}
+
+/** The silent cells that a refusal names. */
+function missing(figures: QuotaFigures, lacking: number): { readonly missed?: readonly string[] } {
+  const missed = missedCells(figures, lacking);
+  return missed.length === 0 ? {} : { missed };
 }
 
 /** Changes a cell that is there. */

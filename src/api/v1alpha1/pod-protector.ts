@@ -122,7 +122,10 @@ export interface Summary {
   readonly aggregatedAvailableReplicas: number;
   /** aggregatedAvailableReplicas minus the weights of all buckets; may be negative. */
   readonly estimatedAvailableReplicas: number;
-  /** Milliseconds by which the newest admission is ahead of its cell's lastEventTime; absent when 0. */
+  /**
+   * Milliseconds by which the newest admission is ahead of what its cell's counts cover; absent when 0. Time in which
+   * nothing happened to the object is left out (docs/accounting.md#observed-time).
+   */
   readonly maxLatencyMillis?: number;
   readonly aggregatedReady?: number;
   readonly aggregatedScheduled?: number;

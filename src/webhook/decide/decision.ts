@@ -19,6 +19,8 @@ export type RequestStatus =
   | "RetryAdvised"
   /** Extension: the counts of the cell are not there, or answer another spec. */
   | "CountsPending"
+  /** Extension: nothing is heard from the cell of the pod. */
+  | "CellSilent"
   /** Extension: the PodProtectors are not listed yet. */
   | "NotSynced"
   /** Extension: the PodProtector is invalid. */

@@ -9,6 +9,7 @@ import { type Verdict } from "../../accounting/reserve/reservation.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type Audit, type Cause, type Refused, refusedForNow, type RequestStatus } from "./decision.ts";
 import { type FloorOwner } from "./floor-owner.ts";
+import { ageText, missedText, silenceAdvice } from "./silence-text.ts";
 import { printable } from "../protector/unusable-protector.ts";
 
 export type RefusingVerdict =
@@ -44,14 +45,30 @@ export function refusalOf(refusing: readonly [RefusingProtector, ...RefusingProt
   const causes = refusing.slice(0, causesMax).map(causeOf);
   if (verdict.kind === "unusable") return unusable(id, verdict.reason, causes);
   const reason = `${firstSentence(id, verdict)}: ${explanation(verdict, cellID)}`;
-  const message = `${reason}. ${figuresText(verdict.figures)}. ${advice(verdict, owner)}`;
+  const message = `${reason}. ${figuresText(verdict.figures)}. ${advice(verdict, cellID, owner)}`;
   return refusedForNow(statusOf(verdict), message, causes, auditOf(id, verdict.figures));
 }
 
 function causeOf({ id, verdict }: RefusingProtector): Cause {
   if (verdict.kind === "unusable") return { reason: "UnusablePodProtector", message: verdict.reason, field: id };
-  const awaited = verdict.kind === "counts-pending" ? `No counts of ${namesOf(verdict.awaited)}. ` : "";
-  return { reason: causeReason(verdict), message: `${awaited}${figuresText(verdict.figures)}`, field: id };
+  const figures = figuresText(verdict.figures);
+  const others = remarkOnCells(verdict);
+  return { reason: causeReason(verdict), message: others === "" ? figures : `${others}. ${figures}`, field: id };
+}
+
+/** Which cells the refusal is due to, where the figures alone do not tell. */
+function remarkOnCells(verdict: QuotaVerdict): string {
+  switch (verdict.kind) {
+    case "counts-pending":
+      return `No counts of ${namesOf(verdict.awaited)}`;
+    case "cell-silent":
+      return `The cell of the pod has been silent for ${ageText(verdict.silentForMs)}`;
+    case "rejected":
+    case "retry":
+      return verdict.missed === undefined ? "" : missedText(verdict.figures, verdict.missed);
+    default:
+      return assertNever(verdict);
+  }
 }
 
 /** Waiting does not help, so it is no 429. */
@@ -87,6 +104,8 @@ function statusOf(verdict: QuotaVerdict): RequestStatus {
       return "RetryAdvised";
     case "counts-pending":
       return "CountsPending";
+    case "cell-silent":
+      return "CellSilent";
     default:
       return assertNever(verdict);
   }
@@ -94,7 +113,7 @@ function statusOf(verdict: QuotaVerdict): RequestStatus {
 
 function causeReason(verdict: QuotaVerdict): string {
   if (verdict.kind === "rejected") return "TooFewReplicas";
-  if (verdict.kind === "counts-pending") return "CountsPending";
+  if (verdict.kind !== "retry") return statusOf(verdict);
   return {
     unconfirmed: "UnconfirmedAdmissions",
     "lag-limit": "MaxConcurrentLag",
@@ -114,6 +133,8 @@ function firstSentence(id: string, verdict: QuotaVerdict): string {
         `PodProtector ${id} has no counts of ${namesOf(verdict.awaited)} ` +
         "and is temporarily unable to admit pod deletion"
       );
+    case "cell-silent":
+      return `PodProtector ${id} has no news of this cell and is temporarily unable to admit pod deletion`;
     default:
       return assertNever(verdict);
   }
@@ -128,7 +149,12 @@ function explanation(verdict: QuotaVerdict, cellID: string): string {
   const cell = quoted(cellID);
   switch (verdict.kind) {
     case "rejected":
-      return `without this pod fewer than the ${required} that must stay would be left`;
+      return `without this pod fewer than the ${required} that must stay would be left${missedClause(verdict)}`;
+    case "cell-silent":
+      return (
+        `nothing has been heard from cell ${cell} about this PodProtector for ${ageText(verdict.silentForMs)}, ` +
+        "so nobody knows how many of its pods are available"
+      );
     case "counts-pending":
       return verdict.awaited.includes(cellID)
         ? `the aggregator of cell ${cell} has not counted the pods that the PodProtector selects now`
@@ -136,7 +162,10 @@ function explanation(verdict: QuotaVerdict, cellID: string): string {
     case "retry":
       switch (verdict.cause) {
         case "unconfirmed":
-          return `after the promised deletions fewer than the ${required} that must stay could be left`;
+          return (
+            `after the promised deletions fewer than the ${required} that must stay could be left` +
+            missedClause(verdict)
+          );
         case "lag-limit":
           return "as many deletions as maxConcurrentLag permits are promised already";
         case "full-buffer":
@@ -151,11 +180,19 @@ function explanation(verdict: QuotaVerdict, cellID: string): string {
   }
 }
 
-function advice(verdict: QuotaVerdict, owner: FloorOwner | undefined): string {
+function missedClause({ figures, missed }: Extract<QuotaVerdict, { readonly missed?: unknown }>): string {
+  return missed === undefined ? "" : `; ${missedText(figures, missed)}`;
+}
+
+function advice(verdict: QuotaVerdict, cellID: string, owner: FloorOwner | undefined): string {
   switch (verdict.kind) {
+    case "cell-silent":
+      return silenceAdvice(cellID);
     case "rejected":
+      if (verdict.missed?.[0] !== undefined) return silenceAdvice(verdict.missed[0]);
       return `${outlook(verdict.figures, owner)}. ${floorAdvice(owner)}`;
     case "retry":
+      if (verdict.missed?.[0] !== undefined) return silenceAdvice(verdict.missed[0]);
       return `Try again in a few seconds: ${settling}`;
     case "counts-pending":
       return (
@@ -189,7 +226,7 @@ function floorAdvice(owner: FloorOwner | undefined): string {
 function figuresText(figures: QuotaFigures): string {
   const { required, aggregated, unconfirmed, cells } = figures;
   const perCell = cells.slice(0, cellsMax).map((cell) => {
-    return `${quoted(cell.cellID)} ${countText(cell)}${cell.unconfirmed > 0 ? ` - ${cell.unconfirmed}` : ""}`;
+    return `${quoted(cell.cellID)} ${countText(cell)}`;
   });
   if (cells.length > cellsMax) perCell.push(`${cells.length - cellsMax} more cells`);
   const free = Math.max(0, aggregated - unconfirmed - required);
@@ -199,7 +236,14 @@ function figuresText(figures: QuotaFigures): string {
   );
 }
 
-function countText({ counts, aggregated, last }: CellFigures): string {
+function countText(cell: CellFigures): string {
+  const { silentForMs, last, unconfirmed } = cell;
+  const promised = unconfirmed > 0 ? ` - ${unconfirmed}` : "";
+  if (silentForMs === undefined) return `${countedText(cell)}${promised}`;
+  return `silent for ${ageText(silentForMs)} (${last}${promised} before)`;
+}
+
+function countedText({ counts, aggregated, last }: CellFigures): string {
   switch (counts) {
     case "in-force":
       return String(aggregated);

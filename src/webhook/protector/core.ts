@@ -1,5 +1,6 @@
 /** One core cluster, as far as all its PodProtectors share it: its watch, the pace of its writes, its trouble. */
 import { RecountMarks } from "../../accounting/count/recount-mark.ts";
+import { type CellLeases } from "../../kube/cell-leases/index.ts";
 import { type Informer } from "../../kube/informer.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { type Clock } from "../../util/clock.ts";
@@ -15,6 +16,8 @@ export interface CoreOptions {
   readonly client: KubeClient;
   /** Of all its PodProtectors; not running yet. */
   readonly informer: Informer<WatchedProtector>;
+  /** Tells which cells are silent. */
+  readonly cells: Pick<CellLeases, "stateOf" | "countedByOther">;
   readonly rule: Rule;
   /** Webhooks that may admit on the last known quota at the same time. */
   readonly replicas: number;
@@ -35,6 +38,7 @@ export class Core {
   readonly client: KubeClient;
   readonly informer: Informer<WatchedProtector>;
   readonly rule: Rule;
+  readonly cells: CoreOptions["cells"];
   readonly replicas: number;
   readonly clock: Clock;
   readonly pace: CorePace;
@@ -53,6 +57,7 @@ export class Core {
     this.client = options.client;
     this.informer = options.informer;
     this.rule = options.rule;
+    this.cells = options.cells;
     this.replicas = options.replicas;
     this.clock = clock;
     this.pace = new CorePace(clock);
@@ -68,6 +73,12 @@ export class Core {
   /** True once the initial list has been indexed. */
   isSynced(): boolean {
     return this.informer.hasSynced();
+  }
+
+  /** For how long the cell has been silent for the PodProtector with this UID; undefined = it is not. */
+  silentForMs(cellID: string, protectorUID: string): number | undefined {
+    const state = this.cells.stateOf(cellID, protectorUID);
+    return state.kind === "silent" ? this.clock.monotonicMs() - state.since : undefined;
   }
 
   /** Milliseconds since the watch delivered anything; Infinity before the first list, and while the watch is broken. */

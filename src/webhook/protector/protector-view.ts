@@ -6,14 +6,14 @@ import { isDeepStrictEqual } from "node:util";
 import { fieldsOf } from "../../api/json.ts";
 import { objectKey } from "../../api/object-key.ts";
 import { type Labels } from "../../api/pod.ts";
-import { parseResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
+import { parseResourceVersion } from "../../api/resource-version.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type PodProtector, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { CountedSpec } from "../../accounting/count/counted-spec.ts";
 import { countingSelector } from "../../accounting/count/counting-selector.ts";
 import { type HistoryConfig, historyConfigOf } from "../../accounting/history/history-config.ts";
 import { type Fill, fillOf } from "../../accounting/history/status-room.ts";
-import { reserve, type Reservation } from "../../accounting/reserve/reservation.ts";
+import { reserve, type Reservation, type ReservationContext } from "../../accounting/reserve/reservation.ts";
 import { type Stored } from "../../kube/informer.ts";
 import { readProtector, type StoredProtector } from "../../kube/resources.ts";
 import { compileSelector, formatSelector, matches, type CompiledSelector } from "../../label-index/index.ts";
@@ -120,10 +120,13 @@ export interface Rule {
   readonly requiresPodName: (cellID: string) => boolean;
 }
 
-/** Judges `deletions` in the order given; all must be counted by `view`. `countsLostUpTo`: as of lost-counts.ts. */
+/** What besides the object itself tells which counts are in force. */
+export type CountsInForce = Pick<ReservationContext, "countsLostUpTo" | "silentForMs">;
+
+/** Judges `deletions` in the order given; all must be counted by `view`. */
 export function judge(
   view: ProtectorView,
-  countsLostUpTo: ReadonlyMap<string, ResourceVersion>,
+  countsInForce: CountsInForce,
   deletions: readonly Deletion[],
   { clock, history, requiresPodName }: Rule,
 ): Reservation {
@@ -136,7 +139,7 @@ export function judge(
       fill: view.fill,
       countedSpec: view.spec.countedSpec,
       requiresPodName,
-      countsLostUpTo,
+      ...countsInForce,
     },
   );
 }

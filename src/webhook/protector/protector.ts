@@ -12,7 +12,7 @@ import { type Deletion } from "../deletion.ts";
 import { LastKnownQuota } from "../outage/last-known-quota.ts";
 import { type Core } from "./core.ts";
 import { NewestState } from "./newest-state.ts";
-import { judge, type ProtectorView, withStatus } from "./protector-view.ts";
+import { type CountsInForce, judge, type ProtectorView, withStatus } from "./protector-view.ts";
 import { idlePace } from "./write-pace.ts";
 import { WriteTurn } from "./write-turn.ts";
 
@@ -78,7 +78,15 @@ export class Protector {
   judge(deletions: readonly Deletion[]): Reservation {
     const state = this.#state;
     assert(state !== undefined, "a PodProtector without a state was judged");
-    return judge(state.view, state.countsLostUpTo(), deletions, this.core.rule);
+    return judge(state.view, this.#countsInForce(state), deletions, this.core.rule);
+  }
+
+  #countsInForce(state: NewestState): CountsInForce {
+    const { uid } = state.view;
+    return {
+      countsLostUpTo: state.countsLostUpTo(),
+      silentForMs: (cellID) => this.core.silentForMs(cellID, uid),
+    };
   }
 
   // What the watch says.
@@ -175,11 +183,11 @@ export class Protector {
     const state = this.#state;
     assert(state !== undefined, "a PodProtector without a state was judged");
     const { view } = state;
-    const lost = state.countsLostUpTo();
+    const countsInForce = this.#countsInForce(state);
     this.#lastKnown ??= new LastKnownQuota(this.core.replicas);
     return this.#lastKnown.admit(
       view.protector.status,
-      (status, asked) => judge(withStatus(view, status), lost, asked, this.core.rule),
+      (status, asked) => judge(withStatus(view, status), countsInForce, asked, this.core.rule),
       deletions,
     );
   }

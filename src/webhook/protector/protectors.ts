@@ -7,10 +7,11 @@
  * An invalid object (an unknown operator, a malformed status) is named in the log, a metric and an Event, and stays in
  * force as unusable-protector.ts says. It never affects the others.
  */
+import { cellsCountedByOthers } from "../../accounting/silence/other-counter.ts";
 import { countingSelector } from "../../accounting/count/counting-selector.ts";
 import { type ObjectKey, objectKey, partsOf } from "../../api/object-key.ts";
 import { type Labels } from "../../api/pod.ts";
-import { type LabelSelector } from "../../api/v1alpha1/pod-protector.ts";
+import { type CellStatus, type LabelSelector } from "../../api/v1alpha1/pod-protector.ts";
 import { type InformerEvent } from "../../kube/informer.ts";
 import { createNamespacedIndex, createSelectorIndex } from "../../label-index/index.ts";
 import { assert } from "../../util/assert.ts";
@@ -63,12 +64,16 @@ export class Protectors {
   }
 
   #onEvent(event: InformerEvent<WatchedProtector>): void {
-    const { key, resourceVersion, content } = event.object;
+    const { key, resourceVersion } = event.object;
     if (event.type === "deleted") return this.#drop(key);
+    if (event.type === "modified") this.#seeCounters(cellsOf(event.previous), cellsOf(event.object));
     this.#take(event.object);
     const protector = this.#protectors.get(key);
-    const cells = content.ok ? (content.stored.protector.status?.cells ?? []) : [];
-    if (protector?.delivered(resourceVersion, cells) === true) this.#options.onSooner(protector);
+    if (protector?.delivered(resourceVersion, cellsOf(event.object)) === true) this.#options.onSooner(protector);
+  }
+
+  #seeCounters(before: readonly CellStatus[], after: readonly CellStatus[]): void {
+    for (const cellID of cellsCountedByOthers(before, after)) this.core.cells.countedByOther(cellID);
   }
 
   #take({ key, uid, content }: WatchedProtector): void {
@@ -123,4 +128,8 @@ export class Protectors {
     const { namespace, name } = partsOf(key);
     this.#index.untrack(namespace, name);
   }
+}
+
+function cellsOf({ content }: WatchedProtector): readonly CellStatus[] {
+  return content.ok ? (content.stored.protector.status?.cells ?? none) : none;
 }

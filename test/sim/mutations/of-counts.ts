@@ -152,7 +152,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
     file: "kube/watch/store.ts",
     find: `if (objects.get(key)?.uid !== previous.uid) yield {`,
     replace: `if (objects.has(key) && objects.get(key)?.uid !== previous.uid) yield {`,
-    only: ["broken-watches"],
+    scenario: "16b-gone-while-away",
   },
   {
     name: "counted-cells-are-ghosts",

@@ -34,6 +34,8 @@ const measures: Readonly<Record<string, Measure>> = {
   left: (stage) => web(stage).trueAvailable(),
   /** Pods that the status says are available. */
   available: (stage) => web(stage).object?.status?.summary.aggregatedAvailableReplicas ?? "none",
+  /** By how much the newest admission is ahead of the counts, in milliseconds. */
+  latency: (stage) => web(stage).object?.status?.summary.maxLatencyMillis ?? 0,
   /** Cells in the status. */
   cells: (stage) => web(stage).object?.status?.cells.length ?? 0,
   /** Weight of the unsettled admissions. */

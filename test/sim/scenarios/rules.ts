@@ -3,6 +3,13 @@ import { type Mutation } from "../mutations/mutation.ts";
 
 export const rules: readonly Mutation[] = [
   {
+    name: "quiet-time-is-latency",
+    why: "time in which nothing happened to an object is no latency",
+    file: "accounting/count/summary.ts",
+    find: `const wasQuiet = countedAt !== undefined && countedAt < oldest;`,
+    replace: `const wasQuiet = countedAt !== undefined && countedAt < covered;`,
+  },
+  {
     name: "invalid-selectors-stop-the-counts",
     why: "when a selector turns invalid, the aggregator counts by the last valid one",
     file: "aggregator/match-table.ts",

@@ -129,6 +129,7 @@ export function context(changes: Partial<ReservationContext> = {}): ReservationC
     countedSpec: { isAnsweredBy: ({ countedSpec: answered }) => answered === undefined || answered === "spec" },
     requiresPodName: () => false,
     countsLostUpTo: new Map(),
+    silentForMs: () => undefined,
     ...changes,
   };
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { summarize } from "../../../../src/accounting/count/summary.ts";
 import { anonymous, cell, counts, packed, single, timeText } from "../samples.ts";
 
@@ -25,8 +26,12 @@ test("leaves out what is 0, as Go does", () => {
 });
 
 test("the latency is by how much the newest admission is ahead of its own cell's counts", () => {
-  const late = cell(counts(1, { lastEventTime: timeText(10) }), [single("x", 1, 12), single("y", 1, 11)], "a");
-  const lessLate = cell(counts(1, { lastEventTime: timeText(50) }), [single("z", 1, 51)], "b");
+  const late = cell(
+    counts(1, { lastEventTime: timeText(10), countedAt: timeText(11) }),
+    [single("x", 1, 12), single("y", 1, 11)],
+    "a",
+  );
+  const lessLate = cell(counts(1, { lastEventTime: timeText(50), countedAt: timeText(51) }), [single("z", 1, 51)], "b");
   assert.equal(summarize([late, lessLate]).maxLatencyMillis, 2000);
   assert.equal(
     summarize([cell(counts(1, { lastEventTime: timeText(13) }), [single("x", 1, 12)])]).maxLatencyMillis,
@@ -35,4 +40,14 @@ test("the latency is by how much the newest admission is ahead of its own cell's
   assert.equal(summarize([cell(counts(1), [single("x", 1, 12)])]).maxLatencyMillis, undefined);
   const malformed = cell(counts(1, { lastEventTime: timeText(10) }), [{ startTime: "", podUID: "x" }]);
   assert.equal(summarize([malformed]).maxLatencyMillis, undefined);
+});
+
+test("time in which nothing happened is no latency, but what has waited since is", () => {
+  const counted = counts(3, { lastEventTime: timeText(10), countedAt: timeText(11) });
+  const latency = (...buckets: readonly Bucket[]) => summarize([cell(counted, buckets)]).maxLatencyMillis;
+  assert.equal(latency(single("x", 1, 311)), 1000, "five quiet minutes");
+  assert.equal(latency(single("x", 1, 311), single("y", 1, 341)), 31_000, "x has waited for 30 s");
+  assert.equal(latency(single("x", 1, 9), single("y", 1, 341)), 331_000, "it was open when the cell was counted");
+  const byGo = { totalReplicas: 3, availableReplicas: 3, lastEventTime: timeText(10) };
+  assert.equal(summarize([cell(byGo, [single("x", 1, 310)])]).maxLatencyMillis, 300_000);
 });

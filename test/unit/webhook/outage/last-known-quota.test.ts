@@ -7,7 +7,7 @@ import { judge, type ProtectorView, withStatus } from "../../../../src/webhook/p
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { cell, type Json } from "../support/objects.ts";
 import { settings } from "../support/replica.ts";
-import { deletionOf, protectorView } from "../support/views.ts";
+import { allInForce, deletionOf, protectorView } from "../support/views.ts";
 
 const rule = { clock: createVirtualClock(), history: settings.history, requiresPodName: settings.requiresPodName };
 
@@ -20,7 +20,7 @@ const deletions = (count: number, prefix = "p") =>
 
 function verdictsOf(quota: LastKnownQuota, state: ProtectorView, asked: readonly Deletion[]): readonly Verdict[] {
   const judgeByStatus: Parameters<LastKnownQuota["admit"]>[1] = (status, some) =>
-    judge(withStatus(state, status), new Map(), some, rule);
+    judge(withStatus(state, status), allInForce, some, rule);
   return quota.admit(state.protector.status, judgeByStatus, asked);
 }
 

@@ -13,7 +13,7 @@ import {
 } from "../../../../src/webhook/protector/protector-view.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { cell, type Json, protector, type ProtectorParts } from "../support/objects.ts";
-import { deletionOf, protectorView, viewOf } from "../support/views.ts";
+import { allInForce, deletionOf, protectorView, viewOf } from "../support/views.ts";
 
 function raw(parts: ProtectorParts = {}, metadata: Json = {}): Json {
   const object = protector(parts);
@@ -97,12 +97,11 @@ const ruleWith = (maxConcurrentLag: number) => ({
   history: { maxConcurrentLag, compactThreshold: 100, aggregationRateMs: 1000 },
   requiresPodName: () => true,
 });
-const nothingLost = new Map();
 
 test("the rule takes the flags where the PodProtector sets nothing, and its own settings before them", () => {
   const deletions = ["p", "q"].map((name) => deletionOf(name));
   const kinds = (parts: ProtectorParts): string[] =>
-    judge(protectorView(parts), nothingLost, deletions, ruleWith(1)).verdicts.map(({ kind }) => kind);
+    judge(protectorView(parts), allInForce, deletions, ruleWith(1)).verdicts.map(({ kind }) => kind);
   assert.deepEqual(kinds({ cells: [cell("c1", 100)] }), ["admitted", "retry"]);
   const own = { cells: [cell("c1", 100)], admissionHistoryConfig: { maxConcurrentLag: 2 } };
   assert.deepEqual(kinds(own), ["admitted", "admitted"]);
@@ -115,7 +114,7 @@ test("the rule knows which of the counted pods are protected", () => {
     aggregationSelector: { matchLabels: { app: "web" } },
   });
   const deletions = [deletionOf("p", { app: "web", tier: "front" }), deletionOf("q", { app: "web" })];
-  const { verdicts } = judge(counted, nothingLost, deletions, ruleWith(0));
+  const { verdicts } = judge(counted, allInForce, deletions, ruleWith(0));
   assert.deepEqual(
     verdicts.map(({ kind }) => kind),
     ["rejected", "admitted"],
@@ -123,7 +122,7 @@ test("the rule knows which of the counted pods are protected", () => {
 });
 
 test("records are stamped with the wall clock", () => {
-  const { status } = judge(protectorView({ cells: [cell("c1", 100)] }), nothingLost, [deletionOf("p")], ruleWith(0));
+  const { status } = judge(protectorView({ cells: [cell("c1", 100)] }), allInForce, [deletionOf("p")], ruleWith(0));
   const [bucket] = status?.cells[0]?.admissionHistory?.buckets ?? [];
   assert.equal(bucket?.startTime, "2026-01-01T00:00:00.000000Z");
   assert.equal(bucket?.podName, "p");

@@ -2,6 +2,7 @@
 import { silentLogger } from "../../../../src/util/logger.ts";
 import { Core, type CoreOptions } from "../../../../src/webhook/protector/core.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { noLeases } from "./fake-cells.ts";
 import { FakeCore } from "./fake-core.ts";
 import { FakeInformer } from "./fake-informer.ts";
 import { settings } from "./replica.ts";
@@ -13,6 +14,7 @@ export function createTestCore(options: Partial<CoreOptions> = {}) {
     name: "core",
     client: new FakeCore(clock).client("core"),
     informer,
+    cells: noLeases,
     rule: { clock, ...settings },
     replicas: 1,
     isUnreadyWhenSilent: true,

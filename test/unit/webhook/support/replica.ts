@@ -3,8 +3,10 @@ import { type LogFields, type Logger } from "../../../../src/util/logger.ts";
 import { type MetricLabels, type Metrics } from "../../../../src/util/metrics.ts";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { createWebhook, type Webhook, type WebhookOptions } from "../../../../src/webhook/index.ts";
+import { type WebhookCore } from "../../../../src/webhook/webhook.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../../support/virtual-clock.ts";
+import { noLeases } from "./fake-cells.ts";
 import { FakeCore } from "./fake-core.ts";
 import { type FakeInformer } from "./fake-informer.ts";
 import { type Json } from "./objects.ts";
@@ -52,16 +54,29 @@ export const settings = {
   events: new Map(),
 } as const satisfies Partial<WebhookOptions>;
 
+export interface ReplicaOptions extends Partial<WebhookOptions> {
+  readonly unsynced?: boolean;
+  readonly seed?: number;
+  /** Of every core; by default without Leases. */
+  readonly cells?: WebhookCore["cells"];
+}
+
 /** One core called "core" unless `cores` says otherwise; informers are synced with what the cores hold. */
 export function createReplica(
   clock: VirtualClock,
   cores: FakeCore | Readonly<Record<string, FakeCore>>,
-  options: Partial<WebhookOptions> & { readonly unsynced?: boolean; readonly seed?: number } = {},
+  options: ReplicaOptions = {},
 ): Replica {
   const named = Object.entries(cores instanceof FakeCore ? { core: cores } : cores);
   const log = new RecordedLog();
   const metrics = new RecordedMetrics();
-  const parts = named.map(([name, core]) => ({ name, core, client: core.client(name), informer: core.informer() }));
+  const parts = named.map(([name, core]) => ({
+    name,
+    core,
+    client: core.client(name),
+    informer: core.informer(),
+    cells: options.cells ?? noLeases,
+  }));
   const webhook = createWebhook({
     cores: parts,
     ...settings,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type PodRecord, readPodRecord } from "../../../../src/api/pod.ts";
 import { readProtector } from "../../../../src/kube/resources.ts";
 import { type Deletion } from "../../../../src/webhook/deletion.ts";
-import { type ProtectorView, readView } from "../../../../src/webhook/protector/protector-view.ts";
+import { type CountsInForce, type ProtectorView, readView } from "../../../../src/webhook/protector/protector-view.ts";
 import { type Json, pod, protector, type ProtectorParts } from "./objects.ts";
 
 /** The view of an object as the core holds it, with this version unless it has one. */
@@ -19,6 +19,9 @@ export function viewOf(object: Json, version: number | string = 1, previous?: Pr
 export function protectorView(parts: ProtectorParts = {}, version = 1): ProtectorView {
   return viewOf(protector(parts), version);
 }
+
+/** No restore has lost counts, and no cell is silent. */
+export const allInForce: CountsInForce = { countsLostUpTo: new Map(), silentForMs: () => undefined };
 
 /** The deletion of a pod of the cell c1. */
 export function deletionOf(name: string, labels: Record<string, string> = { app: "web" }): Deletion {

@@ -1,0 +1,48 @@
+/** What a refusal says of silent cells (docs/accounting.md#silent-cells): which, for how long, and what to do. */
+import { cellLeaseAnnotations, cellLeaseName } from "../../api/cell-lease.ts";
+import { isCellID } from "../../api/cell-id.ts";
+import { type CellFigures, type QuotaFigures } from "../../accounting/reserve/quota-figures.ts";
+import { printable } from "../protector/unusable-protector.ts";
+
+/** Cells named with their age, so that a person can read it. */
+const cellsMax = 3;
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** "45 s", "4 min" or "3 h": never more than it has been. */
+export function ageText(ms: number): string {
+  if (ms < 2 * minuteMs) return `${Math.max(0, Math.floor(ms / 1000))} s`;
+  if (ms < 2 * hourMs) return `${Math.floor(ms / minuteMs)} min`;
+  return `${Math.floor(ms / hourMs)} h`;
+}
+
+/** The cells of a refusal that would not be without their silence: `cell "a" has been silent for 4 min`. */
+export function missedText({ cells }: QuotaFigures, missed: readonly string[]): string {
+  const silent = cells.filter(({ cellID }) => missed.includes(cellID));
+  const named = silent.slice(0, cellsMax).map(silentText).join(" and ");
+  const more = silent.length - cellsMax;
+  return (
+    `${named}${more > 0 ? `, and so have ${more} more cells` : ""}, so ` +
+    "what was counted there is left out; with it there would be room"
+  );
+}
+
+function silentText({ cellID, silentForMs = 0 }: CellFigures): string {
+  return `cell ${quoted(cellID)} has been silent for ${ageText(silentForMs)}`;
+}
+
+/** What to do about a silent cell. */
+export function silenceAdvice(cellID: string): string {
+  // A name that is none comes from the writer of a status; it has no Lease.
+  const lease = isCellID(cellID) ? `its Lease ${cellLeaseName(cellID)} in the core cluster` : "its Lease";
+  return (
+    `Check the aggregator of cell ${quoted(cellID)}: whether it runs, and reaches its API server and the core ` +
+    `cluster. For planned maintenance the annotation ${cellLeaseAnnotations.keepUntil} on ${lease} ` +
+    "keeps the last counts in force until the time that it names"
+  );
+}
+
+function quoted(cellID: string): string {
+  return printable(JSON.stringify(cellID));
+}

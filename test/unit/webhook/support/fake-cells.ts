@@ -1,0 +1,24 @@
+/** Cells that are silent when a test says so, and otherwise have no Leases. */
+import { type CellState } from "../../../../src/accounting/silence/cell-silence.ts";
+import { type WebhookCore } from "../../../../src/webhook/webhook.ts";
+import { type MonotonicMs } from "../../../../src/util/clock.ts";
+
+export class FakeCells {
+  /** By cell, and by cell and UID of one PodProtector ("a/uid"): silent since when, in milliseconds. */
+  readonly silentSince = new Map<string, number>();
+  /** The cells that an aggregator without heartbeats has counted. */
+  readonly countedByOthers: string[] = [];
+
+  stateOf(cellID: string, uid: string): CellState {
+    const since = this.silentSince.get(cellID) ?? this.silentSince.get(`${cellID}/${uid}`);
+    if (since === undefined) return { kind: "keep", reason: "no-lease" };
+    return { kind: "silent", since: since as MonotonicMs };
+  }
+
+  countedByOther(cellID: string): void {
+    this.countedByOthers.push(cellID);
+  }
+}
+
+/** None of them is ever silent. */
+export const noLeases: WebhookCore["cells"] = new FakeCells();
