@@ -1,6 +1,6 @@
 /** Puts the generator of one core together: caches, leader election in the core, the controller. */
 import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
-import { CellController, createGeneratorMetrics, Generator } from "../generator/index.ts";
+import { CellController, createGeneratorMetrics, Generator, SourceConditions } from "../generator/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
@@ -33,15 +33,12 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   });
   const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
   const generatorMetrics = createGeneratorMetrics(metrics);
-  const generator = new Generator(config, {
-    core,
-    deployments: sources,
-    protectors,
-    events,
-    clock,
-    rng,
-    logger,
-    metrics: generatorMetrics,
+  const common = { core, protectors, events, clock, rng, logger };
+  const generator = new Generator(config, { ...common, deployments: sources, metrics: generatorMetrics });
+  const conditions = new SourceConditions({
+    ...common,
+    found: (stored) => generator.found(stored),
+    failures: generatorMetrics.conditionFailures,
   });
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   health.register("generator-worker/deployment/informer-sync", syncCheck("Deployments", sources));
@@ -55,7 +52,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   });
   const { identity } = elector;
   const settings = { cells: runtime.config.cells, queue: config.queue };
-  const cells = new CellController(settings, { core, protectors, events, identity, clock, rng, logger, metrics });
+  const cells = new CellController(settings, { ...common, identity, metrics });
   metrics.onScrape(() => {
     const [ofSources, ofCells] = [generator.sizes(), cells.sizes()];
     generatorMetrics.setSizes({ queue: ofSources.queue + ofCells.queue, paced: ofSources.paced + ofCells.paced });
@@ -67,7 +64,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       const watching = Promise.all([protectors.run(signal), sources.run(signal), cells.observe(signal)]);
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
-        await Promise.all([generator.lead(leadership), cells.lead(leadership)]);
+        await Promise.all([generator.lead(leadership), cells.lead(leadership), conditions.lead(leadership)]);
       };
       if (!signal.aborted) await runElected(elector, signal, lead);
       await watching;

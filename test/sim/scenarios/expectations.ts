@@ -39,7 +39,7 @@ const measures: Readonly<Record<string, Measure>> = {
   /** Cells in the status. */
   cells: (stage) => web(stage).object?.status?.cells.length ?? 0,
   /** Weight of the unsettled admissions. */
-  buckets: (stage) => web(stage).weight,
+  buckets: (stage) => web(stage).weight(),
   /** What holds the admission of a pod: versioned, versionless, packed, none. */
   bucket: bucketOf,
   /** Whether a process says that it is ready. */

@@ -90,6 +90,7 @@ export class Stage {
       recordsPodNames: false,
       maxConcurrentLag: 0,
       criterion: "Available",
+      loss: "none",
       deletionsPerSecond: 0,
       chaosMs: 0,
       faults: new Set(),
