@@ -8,6 +8,7 @@
  */
 import { type Aggregation, type CellStatus } from "../api/v1alpha1/pod-protector.ts";
 import { type ObservedCell } from "../accounting/silence/cell-silence.ts";
+import { cellsCountedByOthers } from "../accounting/silence/other-counter.ts";
 import { silenceTimes } from "../accounting/silence/silence-times.ts";
 import { type Config } from "../config/config.ts";
 import { CellLeases } from "../kube/cell-leases/index.ts";
@@ -161,15 +162,19 @@ export class CellController {
 
   /** Whoever writes counts is alive: with heartbeats or without. */
   #noteCounts(before: StoredProtector, after: StoredProtector): void {
-    const known = new Map(
-      (before.protector.status?.cells ?? []).map(({ cellID, aggregation }) => [cellID, aggregation]),
-    );
-    for (const { cellID, aggregation } of after.protector.status?.cells ?? ([] as readonly CellStatus[])) {
+    const old = cellsOf(before);
+    const now = cellsOf(after);
+    const known = new Map(old.map(({ cellID, aggregation }) => [cellID, aggregation]));
+    for (const { cellID, aggregation } of now) {
       if (aggregation === undefined || isSameCount(known.get(cellID), aggregation)) continue;
       this.#retirement.counted(cellID, this.#deps.clock.monotonicMs());
-      if (aggregation.resourceVersion === undefined) this.#leases.countedByOther(cellID);
     }
+    for (const cellID of cellsCountedByOthers(old, now)) this.#leases.countedByOther(cellID);
   }
+}
+
+function cellsOf({ protector }: StoredProtector): readonly CellStatus[] {
+  return protector.status?.cells ?? [];
 }
 
 /** By fields that every aggregator writes: a Go component strips the others of all cells with each of its writes. */

@@ -4,7 +4,7 @@ import { type JsonObject } from "../../double/index.ts";
 import { BeatingCells, leaseEvents, silentAfterMs } from "./beating-cells.ts";
 import { createCore, type Core, type GeneratorProcess } from "./core-cluster.ts";
 
-/** By an aggregator without heartbeats, unless `resourceVersion` is set. */
+/** By an aggregator without heartbeats, unless `countedMinReadySeconds` is set. */
 const counted = (cellID: string, available: number, second = 0, extensions: JsonObject = {}): JsonObject => ({
   cellID,
   aggregation: {
@@ -28,7 +28,7 @@ async function createCounted(core: Core, count: number): Promise<string[]> {
   const names = Array.from({ length: count }, (_, index) => `mine-${index}`);
   for (const name of names) {
     await core.createProtector(name);
-    await core.writeCells(name, [counted("a", 3), counted("old", 2, 0, { resourceVersion: "7" })]);
+    await core.writeCells(name, [counted("a", 3), counted("old", 2, 0, { countedMinReadySeconds: 0 })]);
   }
   return names;
 }

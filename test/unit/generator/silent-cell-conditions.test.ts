@@ -9,7 +9,7 @@ import { createCore, type Core, type GeneratorProcess } from "./core-cluster.ts"
 
 const counted = (cellID: string, available: number): JsonObject => ({
   cellID,
-  aggregation: { totalReplicas: available, availableReplicas: available, resourceVersion: "7" },
+  aggregation: { totalReplicas: available, availableReplicas: available, countedMinReadySeconds: 0 },
 });
 
 async function start(

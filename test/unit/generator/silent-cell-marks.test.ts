@@ -145,7 +145,7 @@ test("a cell that an aggregator without heartbeats counts is not marked, and a m
     const lastEventTime = `2026-01-01T00:00:${second}.000000Z`;
     return [{ cellID: "b", aggregation: { totalReplicas: 3, availableReplicas: 3, lastEventTime, ...extensions } }];
   };
-  await core.writeCells("mine", counts(10, { resourceVersion: "7" }));
+  await core.writeCells("mine", counts(10, { countedMinReadySeconds: 0 }));
   cells.stop("b");
   await cells.advance(silentAfterMs + 60_000);
   assert.notEqual(cells.mark("b"), undefined);
