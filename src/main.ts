@@ -27,6 +27,7 @@ import { createSystemClock } from "./util/system-clock.ts";
 /** Set by the build; absent when the sources are run directly. */
 declare const __PODSEIDON_COMMIT__: string | undefined;
 const commit = typeof __PODSEIDON_COMMIT__ === "undefined" ? "dev" : __PODSEIDON_COMMIT__;
+const productVersion = `${packageJson.version} (${commit})`;
 const version = `podseidon ${packageJson.version} (commit ${commit}, Node ${process.version})`;
 
 /** Probes and a few scrapers need far fewer. */
@@ -126,7 +127,7 @@ async function compose(config: Config, logger: Logger, observability: Observabil
     createServer({ name: "prometheus-http", config: config.prometheusHTTP, fetch: metricsApp.fetch, ...limits }),
   ];
   for (const role of config.roles)
-    components.push(...(await createRole(role, { ...shared, health, clients, createServer })));
+    components.push(...(await createRole(role, { ...shared, productVersion, health, clients, createServer })));
   return { components, health };
 }
 

@@ -66,6 +66,11 @@ export class BarrierTracker {
     return this.#passedSentAtMs;
   }
 
+  /** When the oldest LIST was sent whose version the watch has not reached yet. */
+  get waitingSinceMs(): MonotonicMs | undefined {
+    return this.#pending[0]?.sentAtMs;
+  }
+
   /** A consistent (re)list of the informer, sent at `sentAtMs`, has been applied: it is a barrier by itself. */
   listed(sentAtMs: MonotonicMs): void {
     this.#pass(sentAtMs);

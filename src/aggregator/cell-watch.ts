@@ -13,6 +13,7 @@ import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { type Clock, type EpochMicros, type MonotonicMs } from "../util/clock.ts";
 import { type BarrierOptions, BarrierTracker } from "./barrier.ts";
 import { CellPods } from "./cell-pods.ts";
+import { type ProvableWatch } from "./freshness.ts";
 
 /** What the owner does about news of the cell. */
 export interface CellHandler {
@@ -46,7 +47,7 @@ export interface CellWatchOptions {
  */
 const wallClockStepMsMin = 1000;
 
-export class CellWatch {
+export class CellWatch implements ProvableWatch {
   readonly #options: CellWatchOptions;
   readonly #pods: CellPods;
   readonly #barriers: BarrierTracker;
@@ -102,6 +103,15 @@ export class CellWatch {
   /** When the newest barrier that the snapshot has passed was sent; `longAgo` when none was. */
   get barrierSentAtMs(): MonotonicMs {
     return this.#barriers.passedSentAtMs;
+  }
+
+  get barrierWaitsSinceMs(): MonotonicMs | undefined {
+    return this.#barriers.waitingSinceMs;
+  }
+
+  /** Lists the pods again, which passes all barriers that wait. The caller limits how often. */
+  relist(): void {
+    this.#options.pods.relist({ isPaced: true });
   }
 
   /** The version of the snapshot; undefined while there is none that is usable. */

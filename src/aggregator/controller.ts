@@ -12,58 +12,27 @@ import { compareResourceVersions, type ResourceVersion } from "../api/resource-v
 import { RecountMarks } from "../accounting/count/recount-mark.ts";
 import { FenceRegistry } from "../accounting/settle/fence-registry.ts";
 import { historyConfigOf } from "../accounting/history/history-config.ts";
-import { type SyncTime } from "../accounting/settle/sync-time.ts";
-import type { Config } from "../config/config.ts";
-import { type Informer, type InformerEvent } from "../kube/informer.ts";
-import { type KubeClient } from "../kube/kube-client.ts";
+import { type InformerEvent } from "../kube/informer.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { assert } from "../util/assert.ts";
-import { type Clock, type MonotonicMs } from "../util/clock.ts";
-import { type Logger } from "../util/logger.ts";
-import { type Rng, uniform } from "../util/rng.ts";
+import { type MonotonicMs } from "../util/clock.ts";
+import { uniform } from "../util/rng.ts";
 import { createWorkQueue, type Outcome, type WorkQueue } from "../work-queue/index.ts";
+import { Backlog, type Counted } from "./backlog.ts";
 import { CellWatch } from "./cell-watch.ts";
 import { CellWriter } from "./cell-writer.ts";
+import { type ProvableWatch } from "./freshness.ts";
 import { Fencer } from "./fencer.ts";
 import { MatchTable } from "./match-table.ts";
-import { type AggregatorMetrics, type AggregatorSizes, outcomeLabel } from "./metrics.ts";
+import { type AggregatorDependencies, type AggregatorSettings } from "./dependencies.ts";
+import { type AggregatorSizes, outcomeLabel } from "./metrics.ts";
 import { ProtectorState } from "./protector-state.ts";
 import { type Pass, reconcileProtector } from "./reconcile.ts";
 import { Waiting } from "./waiting.ts";
 
 /** Fences are forgotten after this many settle windows: the longest wait between two of one pod is one window. */
 const fenceIdleWindows = 4;
-
-/** The settings that the aggregation needs, under the names that they have in the Config. */
-export interface AggregatorSettings extends Pick<
-  Config["aggregator"],
-  | "cellID"
-  | "podProtectorLabelSelector"
-  | "queue"
-  | "rateJitterHigh"
-  | "rateJitterLow"
-  | "settleWindowMs"
-  | "settlementFenceDelayMs"
-> {
-  readonly syncTime: SyncTime;
-  readonly history: Config["history"];
-}
-
-export interface AggregatorDependencies {
-  readonly core: KubeClient;
-  readonly worker: KubeClient;
-  readonly protectors: Informer<StoredProtector>;
-  readonly pods: Informer<PodRecord>;
-  /** Sends a LIST of the cell's pods with resourceVersion unset and limit 1. */
-  readonly listBarrier: (signal: AbortSignal) => Promise<ResourceVersion>;
-  /** Makes an event in the cell if it can (update-trigger), so that a barrier is passed soon. */
-  readonly touch: () => void;
-  readonly clock: Clock;
-  readonly rng: Rng;
-  readonly logger: Logger;
-  readonly metrics: AggregatorMetrics;
-}
 
 export class Aggregator {
   readonly #config: AggregatorSettings;
@@ -77,6 +46,8 @@ export class Aggregator {
   readonly #podProtectorLabelSelector: CompiledSelector;
   readonly #states = new Map<ObjectKey, ProtectorState>();
   readonly #waiting = new Waiting();
+  /** For heartbeats. Kept while leading. */
+  readonly backlog: Backlog;
   #eventsCameAtMs: MonotonicMs | undefined;
   #fencesPrunedAtMs: MonotonicMs;
   #queue: WorkQueue<ObjectKey> | undefined;
@@ -89,6 +60,11 @@ export class Aggregator {
     this.#podProtectorLabelSelector = compiled.selector;
     this.#fencesPrunedAtMs = deps.clock.monotonicMs();
     this.#writer = new CellWriter(deps);
+    this.backlog = new Backlog({
+      keys: () => this.#states.keys(),
+      uidOf: (key) => this.#states.get(key)?.uid,
+      add: (key) => void this.#queue?.add(key),
+    });
     this.#marks = new RecountMarks({
       now: () => deps.clock.epochMicros(),
       onRefused: (recountedAt) =>
@@ -140,6 +116,11 @@ export class Aggregator {
     this.#fences.wrote(sentAtMs, this.#deps.clock.monotonicMs());
   }
 
+  /** The watch of the cell's pods, for heartbeats. */
+  get podWatch(): ProvableWatch {
+    return this.#cell;
+  }
+
   /** Call right before the pod informer runs, with the PodProtectors synced. */
   podsStarting(): void {
     this.#cell.podsStarting();
@@ -153,7 +134,17 @@ export class Aggregator {
       clock,
       rng,
       ...this.#config.queue,
-      process: (key, queueSignal) => this.#process(key, queueSignal),
+      process: async (key, queueSignal) => {
+        let counted: Counted = "open";
+        this.backlog.began(key, clock.monotonicMs());
+        try {
+          const [outcome, how] = await this.#process(key, queueSignal);
+          counted = how;
+          return outcome;
+        } finally {
+          this.backlog.ended(key, counted);
+        }
+      },
       observer: {
         onReconcile: (durationMs, outcome, key) => {
           const { namespace } = partsOf(key);
@@ -166,6 +157,7 @@ export class Aggregator {
     for (const key of this.#states.keys()) this.#queue.add(key);
     await this.#queue.run(signal);
     this.#queue = undefined;
+    this.backlog.clear();
     // The next term begins with every PodProtector.
     this.#waiting.clear();
   }
@@ -185,21 +177,22 @@ export class Aggregator {
     };
   }
 
-  async #process(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
+  async #process(key: ObjectKey, signal: AbortSignal): Promise<readonly [Outcome, Counted]> {
     const state = this.#states.get(key);
-    if (state === undefined || !this.#isCounted(state)) return { kind: "done" };
+    if (state === undefined || !this.#isOurs(state)) return [{ kind: "done" }, "counted"];
+    if (!state.isCountable) return [{ kind: "done" }, "uncountable"];
     this.#pruneFences();
     const versionBefore = this.#cell.version();
     if (state.needsLiveRead) {
       const ending = await this.#writer.refresh(state, signal);
-      if (ending !== undefined) return ending;
+      if (ending !== undefined) return [ending, "open"];
       // The watch may have delivered an invalid selector meanwhile.
-      if (!state.isCountable) return { kind: "done" };
+      if (!state.isCountable) return [{ kind: "done" }, "uncountable"];
     }
     const snapshot = this.#cell.snapshot();
     if (snapshot === undefined) {
       this.#waitForEvent(key, versionBefore);
-      return { kind: "done" };
+      return [{ kind: "done" }, "open"];
     }
     const cell = { snapshot, lastEventTime: this.#cell.lastEventTime, pods: this.#podsOf(key) };
     const tools = {
@@ -210,11 +203,11 @@ export class Aggregator {
     };
     const pass = await reconcileProtector(state, cell, tools, signal);
     this.#waitFor(state, pass, versionBefore, signal);
-    return pass.outcome;
+    return [pass.outcome, pass.isCounted ? "counted" : "open"];
   }
 
-  #isCounted(state: ProtectorState): boolean {
-    return state.isCountable && matches(this.#podProtectorLabelSelector, state.newest.protector.metadata.labels ?? {});
+  #isOurs(state: ProtectorState): boolean {
+    return matches(this.#podProtectorLabelSelector, state.newest.protector.metadata.labels ?? {});
   }
 
   *#podsOf(key: ObjectKey): Iterable<PodRecord> {
@@ -288,6 +281,7 @@ export class Aggregator {
       this.#states.delete(key);
       this.#matchTable.untrackProtector(key);
       this.#waiting.forget(key);
+      this.backlog.forget(key);
       return;
     }
     const state = this.#states.get(key);
@@ -342,6 +336,7 @@ export class Aggregator {
   #enqueue(key: ObjectKey): void {
     const state = this.#states.get(key);
     if (this.#queue === undefined || state === undefined) return;
+    this.backlog.due(key, this.#deps.clock.monotonicMs());
     const { aggregationRateMs } = historyConfigOf(
       state.newest.protector.spec.admissionHistoryConfig,
       this.#config.history,

@@ -1,12 +1,20 @@
 /**
  * The aggregator: counts the pods of one cell into PodProtector statuses and settles admission history.
  * - controller.ts: events in, work queue. waiting.ts: who waits for which news. reconcile.ts: one aggregation.
+ *   dependencies.ts: what it is made with.
  * - protector-state.ts: what is remembered of a PodProtector. cell-writer.ts: its reads and writes.
  * - cell-watch.ts: how far the snapshot of the cell has come. cell-pods.ts: its pods. pod-decoder.ts: what is kept of a
  *   pod. match-table.ts: which pods a PodProtector counts.
  * - barrier.ts: LIST barriers. fencer.ts: fences.
+ * - heartbeat.ts: when the cell beats. freshness.ts: what proves that a watch is fresh. protector-watch.ts: that of
+ *   PodProtectors. backlog.ts: what is not counted. cell-lease-writer.ts: the write. heartbeat-metrics.ts
  * The rules themselves are in accounting/ (settle/settlement.ts, count/cell-plan.ts).
  */
-export { Aggregator, type AggregatorSettings } from "./controller.ts";
+export { CellLeaseWriter } from "./cell-lease-writer.ts";
+export { Aggregator } from "./controller.ts";
+export { type AggregatorSettings } from "./dependencies.ts";
+export { createHeartbeatMetrics } from "./heartbeat-metrics.ts";
+export { Heartbeat } from "./heartbeat.ts";
 export { createAggregatorMetrics } from "./metrics.ts";
 export { createLabelInterner, createPodDecoder } from "./pod-decoder.ts";
+export { ProtectorWatch } from "./protector-watch.ts";

@@ -41,6 +41,8 @@ export interface Pass {
   readonly fence: readonly string[];
   /** The recorded version belongs to a former history of the worker. */
   readonly isObsolete: boolean;
+  /** What is recorded is now what the snapshot shows. */
+  readonly isCounted: boolean;
 }
 
 /** Resolves to what to wait for next. `state` must be countable. Never rejects for operating errors. */
@@ -83,6 +85,7 @@ export async function reconcileProtector(
     barrierFromMs: settlement.barrierFromMs,
     fence: settlement.fence,
     isObsolete: false,
+    isCounted: true,
   };
 
   switch (plan.kind) {
@@ -98,13 +101,14 @@ export async function reconcileProtector(
         waitsForEvent: true,
         barrierFromMs: earlierOf(later(sinceMs, config.settlementFenceDelayMs), waits.barrierFromMs),
         isObsolete: snapshot.barrierSentAtMs > sinceMs,
+        isCounted: false,
       };
     }
     case "barrier":
-      return { ...waits, barrierFromMs: earlierOf(plan.fromMs, waits.barrierFromMs) };
+      return { ...waits, barrierFromMs: earlierOf(plan.fromMs, waits.barrierFromMs), isCounted: false };
     case "write": {
       const outcome = await tools.writer.write(state, plan.cell, settlement.settled, signal);
-      return outcome.kind === "done" ? waits : { ...waits, outcome };
+      return outcome.kind === "done" ? waits : { ...waits, outcome, isCounted: false };
     }
     default:
       return assertNever(plan);

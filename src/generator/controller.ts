@@ -8,6 +8,7 @@
  */
 import { type DeploymentRecord } from "../api/deployment.ts";
 import { type ObjectKey, objectKey, partsOf } from "../api/object-key.ts";
+import { type FoundConditions } from "../api/v1alpha1/conditions.ts";
 import { annotations, finalizer } from "../api/v1alpha1/names.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { type Config } from "../config/config.ts";
@@ -30,6 +31,7 @@ import {
   type WantedProtector,
 } from "./deployment-plan.ts";
 import { driftPatch } from "./drift.ts";
+import { floorConditions } from "./floor-conditions.ts";
 import { floorOf } from "./floor.ts";
 import { type GeneratorAction, type GeneratorMetrics, type GeneratorSizes } from "./metrics.ts";
 import { PacedQueue, type Work } from "./paced-queue.ts";
@@ -105,6 +107,23 @@ export class Generator {
   /** For gauges; a standby has none. */
   sources(): SourceCounts {
     return this.#states.counts();
+  }
+
+  /**
+   * What is to be said of a PodProtector by its source, as far as the caches know. Nothing about a hand-made or a
+   * released one, nor while it is not known whether the source has vanished.
+   */
+  found(stored: StoredProtector): FoundConditions {
+    const key = sourceKeyOf(stored.protector);
+    if (key === undefined || isReleased(stored)) return {};
+    const source = this.#deps.deployments.get(key);
+    if (source !== undefined) {
+      const isWanted = this.#wantedFor(source) !== undefined;
+      return isWanted ? { ...floorConditions(source.facts, floorOf(source.facts, this.#config)), Dangling: false } : {};
+    }
+    if (!this.#dangling.has(stored.key)) return {};
+    const message = `Deployment ${partsOf(key).name} vanished without being deleted. This PodProtector stays in force`;
+    return { Dangling: { reason: "SourceVanished", message } };
   }
 
   /** For gauges; a standby queues nothing. */

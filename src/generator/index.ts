@@ -1,7 +1,9 @@
 /**
  * The generator: turns workloads into PodProtectors and keeps them until the workload is deleted explicitly.
  * - controller.ts: events in, what each Deployment wants, dangling PodProtectors.
- * - deployment-plan.ts: the PodProtector that a Deployment wants. drift.ts: what differs from it.
+ * - deployment-plan.ts: the PodProtector that a Deployment wants; floor.ts: its floor. drift.ts: what differs from it.
+ * - source-states.ts: how Deployments fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
+ *   floor-conditions.ts has it in words.
  * - protector-lifecycle.ts: create, sync, release.
  * - cell-controller.ts: which cells leave which PodProtectors. remove-cells.ts: how. ghost-cells.ts: what a ghost is.
  * - paced-queue.ts: the work queues. pacer.ts: how often one object is worked on.
@@ -10,3 +12,4 @@ export { Generator, type GeneratorSettings } from "./controller.ts";
 export { CellController } from "./cell-controller.ts";
 export { createCellMetrics } from "./cell-metrics.ts";
 export { createGeneratorMetrics } from "./metrics.ts";
+export { SourceConditions } from "./source-conditions.ts";

@@ -14,6 +14,8 @@ export interface GeneratorSizes {
 export interface GeneratorMetrics {
   readonly reconcile: Histogram;
   readonly actions: Counter;
+  /** Conditions that were not stored, by `error`. */
+  readonly conditionFailures: Counter;
   /** To be called before each scrape. */
   setSizes(sizes: GeneratorSizes): void;
   /** To be called before each scrape. */
@@ -50,6 +52,11 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
       "namespace",
       "action",
     ]),
+    conditionFailures: metrics.counter(
+      "generator_source_condition_failures_total",
+      "Writes of the conditions Undrainable, Unprotected and Dangling that failed, by error",
+      ["error"],
+    ),
     setSizes(sizes) {
       queue.set({}, sizes.queue);
       paced.set({}, sizes.paced);

@@ -51,9 +51,10 @@ export interface Informer<T extends Stored> {
   subscribe(handler: InformerHandler<T>): void;
   /**
    * Drops the watch and the resume version and lists again (worker history reset). The store stays in place until the
-   * list has arrived.
+   * list has arrived. A random pause comes first, which grows when lists are asked for again and again; not with
+   * `isPaced`, of a caller that limits by itself how often it asks.
    */
-  relist(): void;
+  relist(options?: { readonly isPaced: boolean }): void;
   /** Lists and watches until the signal aborts; never rejects. */
   run(signal: AbortSignal): Promise<void>;
 }

@@ -9,9 +9,9 @@ import { type Resource } from "./kube-client.ts";
 
 export const podProtectors: Resource = { group: apiGroup, version: "v1alpha1", resource: podProtectorResource };
 export const pods: Resource = { group: "", version: "v1", resource: "pods" };
+export const leases: Resource = { group: "coordination.k8s.io", version: "v1", resource: "leases" };
 export const namespaces: Resource = { group: "", version: "v1", resource: "namespaces" };
 
-export const leases: Resource = { group: "coordination.k8s.io", version: "v1", resource: "leases" };
 export const deployments: Resource = { group: "apps", version: "v1", resource: "deployments" };
 
 export interface StoredProtector extends Stored {

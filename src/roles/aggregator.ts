@@ -2,22 +2,23 @@
  * Puts the aggregator of one cell together: caches, leader election, the update-trigger that runs under the same lease.
  */
 import { type PodRecord } from "../api/pod.ts";
-import { Aggregator, createAggregatorMetrics, createPodDecoder } from "../aggregator/index.ts";
+import { Aggregator, createAggregatorMetrics, createPodDecoder, type ProtectorWatch } from "../aggregator/index.ts";
 import { createSyncTime, type SyncTime, type SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { type Informer, type Decode } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { createInformer, listBarrier } from "../kube/watch/index.ts";
-import { pods } from "../kube/resources.ts";
+import { pods, type StoredProtector } from "../kube/resources.ts";
 import { type Config } from "../config/config.ts";
 import { compileSelector, formatSelector, matches } from "../label-index/index.ts";
 import { type Component } from "../lifecycle/component.ts";
 import { type Logger } from "../util/logger.ts";
 import { UpdateTrigger } from "../update-trigger/update-trigger.ts";
-import { sleep } from "../util/clock.ts";
+import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
 import { createBackground } from "./background.ts";
 import { warnOfCellNames } from "./cell-warnings.ts";
 import { createElector } from "./elector.ts";
+import { createHeartbeat } from "./heartbeat.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
 
@@ -27,6 +28,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   const logger = runtime.logger.with({ role: "aggregator", cell: config.cellID });
   warnOfCellNames([config.cellID], logger);
   const core = await runtime.clients.core();
+  const coreHeartbeat = await runtime.clients.coreHeartbeat();
   const worker = await runtime.clients.worker();
   const { namespace } = runtime.config.worker;
 
@@ -36,16 +38,10 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   const decode = createPodDecoder(config.syncTimeAlgorithm, syncTime, aggregatorMetrics);
   const podInformer = createPodInformer(runtime, worker, namespace, decode, logger);
   warnOfUnseenTouches(runtime.config, logger);
-  const trigger =
-    runtime.config.updateTrigger.runBy === "aggregator"
-      ? new UpdateTrigger(runtime.config.updateTrigger, {
-          worker,
-          clock,
-          logger,
-          metrics,
-          onTouched: (sentAtMs) => aggregator.touched(sentAtMs),
-        })
-      : undefined;
+  const trigger = createTrigger(runtime, worker, logger, (sentAtMs) => {
+    aggregator.touched(sentAtMs);
+    heartbeat.touched(sentAtMs);
+  });
   const aggregator = new Aggregator(
     { ...config, history: runtime.config.history, syncTime },
     {
@@ -75,26 +71,58 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     client: worker,
     logger,
   });
+  const { identity } = elector;
+  const beating = { client: coreHeartbeat, aggregator, protectors, identity, logger };
+  const { heartbeat, protectorWatch } = createHeartbeat(runtime, beating);
   const lead = async (leadership: AbortSignal): Promise<void> => {
-    await Promise.all([aggregator.lead(leadership), trigger?.run(leadership)]);
+    protectorWatch.start(leadership);
+    await Promise.all([aggregator.lead(leadership), trigger?.run(leadership), heartbeat.run(leadership)]);
   };
   return [
-    createBackground("aggregator-worker", async (signal) => {
-      const protectorsSynced = whenSynced(protectors, signal);
-      const podsSynced = whenSynced(podInformer, signal);
-      const watchingProtectors = protectors.run(signal);
-      // Pods are listed after PodProtectors: the first list of pods is then a barrier for everything that was seen of
-      // the PodProtectors.
-      await protectorsSynced;
-      // One millisecond makes "sent after" true on a clock that does not advance between two calls.
-      await sleep(clock, 1, signal);
-      aggregator.podsStarting();
-      const watchingPods = podInformer.run(signal);
-      await podsSynced;
-      if (!signal.aborted) await runElected(elector, signal, lead);
-      await Promise.all([watchingProtectors, watchingPods]);
-    }),
+    createBackground("aggregator-worker", (signal) =>
+      runCaches({ protectors, protectorWatch, podInformer, aggregator, clock }, signal, () =>
+        runElected(elector, signal, lead),
+      ),
+    ),
   ];
+}
+
+interface Caches {
+  readonly protectors: Informer<StoredProtector>;
+  readonly protectorWatch: ProtectorWatch;
+  readonly podInformer: Informer<PodRecord>;
+  readonly aggregator: Aggregator;
+  readonly clock: Clock;
+}
+
+/** Fills the caches, and does the work when they are synced. */
+async function runCaches(caches: Caches, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  const { protectors, protectorWatch, podInformer, aggregator, clock } = caches;
+  const protectorsSynced = whenSynced(protectors, signal);
+  const podsSynced = whenSynced(podInformer, signal);
+  protectorWatch.starting();
+  const watchingProtectors = protectors.run(signal);
+  // Pods are listed after PodProtectors: the first list of pods is then a barrier for everything that was seen of the
+  // PodProtectors.
+  await protectorsSynced;
+  // One millisecond makes "sent after" true on a clock that does not advance between two calls.
+  await sleep(clock, 1, signal);
+  aggregator.podsStarting();
+  const watchingPods = podInformer.run(signal);
+  await podsSynced;
+  if (!signal.aborted) await work();
+  await Promise.all([watchingProtectors, watchingPods]);
+}
+
+/** Undefined when another process runs it, or nobody. */
+function createTrigger(
+  { clock, metrics, config }: Runtime,
+  worker: KubeClient,
+  logger: Logger,
+  onTouched: (sentAtMs: MonotonicMs) => void,
+): UpdateTrigger | undefined {
+  if (config.updateTrigger.runBy !== "aggregator") return undefined;
+  return new UpdateTrigger(config.updateTrigger, { worker, clock, logger, metrics, onTouched });
 }
 
 function chooseSyncTime(algorithm: SyncTimeAlgorithm, logger: Logger): SyncTime {

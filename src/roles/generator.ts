@@ -1,6 +1,12 @@
 /** Puts the generator of one core together: caches, leader election in the core, the controller. */
 import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
-import { CellController, createCellMetrics, createGeneratorMetrics, Generator } from "../generator/index.ts";
+import {
+  CellController,
+  createCellMetrics,
+  createGeneratorMetrics,
+  Generator,
+  SourceConditions,
+} from "../generator/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
@@ -33,26 +39,15 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   });
   const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
   const generatorMetrics = createGeneratorMetrics(metrics);
-  const generator = new Generator(config, {
-    core,
-    deployments: sources,
-    protectors,
-    events,
-    clock,
-    rng,
-    logger,
-    metrics: generatorMetrics,
+  const common = { core, protectors, events, clock, rng, logger };
+  const generator = new Generator(config, { ...common, deployments: sources, metrics: generatorMetrics });
+  const conditions = new SourceConditions({
+    ...common,
+    found: (stored) => generator.found(stored),
+    failures: generatorMetrics.conditionFailures,
   });
   const cellMetrics = createCellMetrics(metrics);
-  const cells = new CellController(config.queue, {
-    core,
-    protectors,
-    events,
-    clock,
-    rng,
-    logger,
-    metrics: cellMetrics,
-  });
+  const cells = new CellController(config.queue, { ...common, metrics: cellMetrics });
   metrics.onScrape(() => {
     const [sources, removals] = [generator.sizes(), cells.sizes()];
     generatorMetrics.setSizes({ queue: sources.queue + removals.queue, paced: sources.paced + removals.paced });
@@ -75,7 +70,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       const watching = Promise.all([protectors.run(signal), sources.run(signal)]);
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
-        await Promise.all([generator.lead(leadership), cells.lead(leadership)]);
+        await Promise.all([generator.lead(leadership), cells.lead(leadership), conditions.lead(leadership)]);
       };
       if (!signal.aborted) await runElected(elector, signal, lead);
       await watching;

@@ -16,6 +16,11 @@ import { type Rng } from "../util/rng.ts";
 export interface Clients {
   /** The client of --core-kube-*. Rejects with a StartError. */
   core(): Promise<KubeClient>;
+  /**
+   * Another client of --core-kube-*, for heartbeats: its requests wait neither for the rate limit nor for the
+   * connections of the first. Rejects with a StartError.
+   */
+  coreHeartbeat(): Promise<KubeClient>;
   /** The client of --worker-kube-*. Rejects with a StartError. */
   worker(): Promise<KubeClient>;
   /** The client of another cluster. `cluster` is its name in logs and metrics; the same name means the same client. */
@@ -24,6 +29,8 @@ export interface Clients {
 
 export interface Runtime {
   readonly config: Config;
+  /** Of the program, for others to see: "1.2.3 (commit)". */
+  readonly productVersion: string;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly logger: Logger;
@@ -34,9 +41,13 @@ export interface Runtime {
   readonly createServer: (options: ServerOptions) => Component & Pick<ServerComponent, "disableKeepAlive">;
 }
 
+/** A heartbeat and a LIST barrier every few seconds, and some more after a failure. */
+const heartbeatRate = { qps: 5, burst: 10 };
+
 /** Creates clients on first use. As a component, it closes them after everything else has stopped. */
 export function createClients(
-  runtime: Omit<Runtime, "clients" | "health" | "createServer"> & Pick<KubeClientDeps, "dispatchers" | "environment">,
+  runtime: Omit<Runtime, "clients" | "health" | "createServer" | "productVersion"> &
+    Pick<KubeClientDeps, "dispatchers" | "environment">,
 ): Clients & Component {
   const clients = new Map<string, { readonly config: ClusterConfig; readonly client: Promise<KubeClient> }>();
   const connect: Clients["connect"] = (cluster, config) => {
@@ -46,9 +57,11 @@ export function createClients(
     clients.set(cluster, { config, client });
     return client;
   };
+  const heartbeat: ClusterConfig = { ...runtime.config.core, ...heartbeatRate };
   return {
     name: "kube-clients",
     core: () => connect("core", runtime.config.core),
+    coreHeartbeat: () => connect("core-heartbeat", heartbeat),
     worker: () => connect("worker", runtime.config.worker),
     connect,
     start: async () => {},

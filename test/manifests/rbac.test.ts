@@ -8,6 +8,7 @@ const clusterRights = {
   core: [
     "podseidon-aggregator @ *: get,list,watch podprotectors.podseidon.kubewharf.io",
     "podseidon-aggregator @ *: update podprotectors/status.podseidon.kubewharf.io",
+    "podseidon-aggregator @ podseidon-system: create,get,patch leases.coordination.k8s.io",
     "podseidon-generator @ *: create,patch events",
     "podseidon-generator @ *: get,list,watch,create,patch,delete podprotectors.podseidon.kubewharf.io",
     "podseidon-generator @ *: get,list,watch,patch deployments.apps",

@@ -45,7 +45,7 @@ const drawnLast = [
   "odd-reviews",
 ] as const;
 /** These came later still, and are drawn after everything else. */
-const newest = ["odd-answers", "small-pages", "outages", "namespace-labels"] as const;
+const newest = ["odd-answers", "small-pages", "outages", "namespace-labels", "losses"] as const;
 /** Faults that a seed switches on or off together. */
 export const faultClasses = [...drawnFirst, ...drawnLast, ...newest] as const;
 /**
@@ -56,6 +56,10 @@ export const faultClasses = [...drawnFirst, ...drawnLast, ...newest] as const;
 export const onDemand = ["restores", "old-crd", "last-known-quota", "webhook-dry-runs"] as const;
 const lateFaults: ReadonlySet<string> = new Set([...drawnLast, ...newest]);
 export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[number];
+
+/** What is lost for ever at some time (actors/losses.ts). */
+const losses = ["cell", "webhook", "aggregator", "fences", "writes of a webhook", "writes of a cell"] as const;
+export type Loss = (typeof losses)[number] | "none";
 
 export interface Plan {
   readonly cells: readonly string[];
@@ -84,6 +88,7 @@ export interface Plan {
   /** Deletions asked for, per second. */
   readonly deletionsPerSecond: number;
   readonly chaosMs: number;
+  readonly loss: Loss;
   readonly faults: ReadonlySet<FaultClass>;
   /** How often each fault class strikes, relative to its usual rate: orders of magnitude apart. */
   readonly severity: (faultClass: FaultClass) => number;
@@ -159,6 +164,21 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
     criterion: rng.next() < 0.8 ? "Available" : (healthCriteria[integer(rng, 0, 3)] ?? "Available"),
   };
   for (const name of newest) drawSeverity(name);
+  const loss = faults.has("losses") ? lossFor(plan, losses[integer(rng, 0, losses.length - 1)]) : "none";
   const rates = { ...plan.rates, oddAnswer: scaled("odd-answers", 0.02), refusal: scaled("odd-answers", 0.01) };
-  return { ...plan, ...late, rates };
+  return { ...plan, ...late, loss, rates };
+}
+
+/** "none" where nothing would be left, or where docs/accounting.md#fences demands nothing. */
+function lossFor(plan: Pick<Plan, "cells" | "webhooks" | "updateTrigger">, loss: Loss = "none"): Loss {
+  const isSpared = {
+    none: false,
+    cell: plan.cells.length === 1,
+    webhook: plan.webhooks === 1,
+    "writes of a webhook": plan.webhooks === 1,
+    aggregator: plan.cells.length === 1,
+    "writes of a cell": plan.cells.length === 1,
+    fences: !plan.updateTrigger,
+  }[loss];
+  return isSpared ? "none" : loss;
 }

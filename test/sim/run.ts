@@ -27,6 +27,8 @@ const healingMsMax = 30_000 + 30_000 + 2 * settleWindowMs + 60_000;
 const restMs = settleWindowMs + 75_000;
 /** New pods become ready, and are counted. */
 const refillMs = 30_000;
+/** A lost cell counts for nothing by then (docs/accounting.md#silent-cells). */
+const silentMs = 300_000;
 /** Long enough for a few pods to be replaced. */
 const calmMs = 20_000;
 /**
@@ -131,6 +133,8 @@ async function healed(world: World, deleters: Deleters, workloads: ReadonlyMap<s
   await rested(world);
   for (const workload of workloads.values()) await during(world, workload.fill());
   await kernel.run(kernel.nowMs + refillMs);
+  const { sinceMs } = world.lost;
+  if (sinceMs !== undefined && world.lost.cells.size > 0) await kernel.run(Math.max(kernel.nowMs, sinceMs + silentMs));
   await deleteInCalm(world, deleters);
   await tryOnce(world, deleters);
   return healedMs;
@@ -158,7 +162,9 @@ async function deleteInCalm(world: World, deleters: Deleters): Promise<void> {
 async function tryOnce(world: World, deleters: Deleters): Promise<void> {
   const { kernel, checkers } = world;
   const protectors = [...checkers.values()].filter(({ object }) => object !== undefined);
-  const hasRoom = protectors.every((checker) => checker.trueHealthy() > (checker.object?.spec.minAvailable ?? 0));
+  const hasRoom = protectors.every(
+    (checker) => checker.trueHealthy(isThere(world)) + checker.lostQuota() > (checker.object?.spec.minAvailable ?? 0),
+  );
   if (!hasRoom || kernel.failure !== undefined) return;
   const before = world.totals.admitted;
   const deadlineMs = kernel.nowMs + lastTriesMs;
@@ -194,24 +200,33 @@ function isCounted(world: World): boolean {
   );
 }
 
+/** The counts of all cells that are there are right. */
 function isTrue(world: World, checker: AccountingChecker): boolean {
-  const status = checker.object?.status;
-  return (
-    status?.cells.length === world.cells.length &&
-    status.summary.aggregatedAvailableReplicas === checker.trueAvailable() &&
-    checker.isCountedAtCurrent()
-  );
+  const cells = checker.object?.status?.cells ?? [];
+  if (cells.length > world.cells.length) return false;
+  return world.cells.every(({ name }) => {
+    if (world.lost.cells.has(name)) return true;
+    const isMeant = (cell: string): boolean => cell === name;
+    const counts = cells.find(({ cellID }) => isMeant(cellID))?.aggregation;
+    if (counts?.availableReplicas !== checker.trueAvailable(isMeant)) return false;
+    return checker.isCountedAtCurrent(isMeant);
+  });
 }
 
 function isSettled(world: World): boolean {
-  return present(world).every((checker) => checker.weight === 0 && isTrue(world, checker));
+  return present(world).every((checker) => checker.weight(isThere(world)) === 0 && isTrue(world, checker));
+}
+
+/** Of what is lost nothing is demanded. */
+function isThere({ lost }: World): (cell: string) => boolean {
+  return (cell) => !lost.cells.has(cell);
 }
 
 function describe(world: World): string {
   return present(world)
     .map((checker) => {
       const { summary, cells } = checker.object?.status ?? {};
-      return JSON.stringify({ weight: checker.weight, available: checker.trueAvailable(), summary, cells });
+      return JSON.stringify({ weight: checker.weight(), healthy: checker.trueHealthy(), summary, cells });
     })
     .join(" ");
 }

@@ -62,6 +62,13 @@ export interface Cell {
   readonly server: SimApiServer;
 }
 
+interface Lost {
+  readonly cells: Set<string>;
+  readonly processes: Set<SimProcess>;
+  /** When it was lost. */
+  sinceMs: number | undefined;
+}
+
 export class World {
   readonly options: WorldOptions;
   readonly plan: Plan;
@@ -74,6 +81,8 @@ export class World {
   readonly aggregators: SimProcess[] = [];
   readonly generators: SimProcess[] = [];
   readonly checkers = new Map<string, AccountingChecker>();
+  /** Of what nothing is demanded any more, because of what never comes back. */
+  readonly lost: Lost = { cells: new Set(), processes: new Set(), sinceMs: undefined };
   readonly calm: Calm;
   readonly refusals: RefusalChecker;
   readonly reviews: ReviewChecker;
@@ -107,6 +116,7 @@ export class World {
       kernel: this.kernel,
       checkers: this.checkers,
       hasUpdateTrigger: options.plan.updateTrigger,
+      lost: this.lost,
       isCalm: () => this.calm.is && this.#isExact,
     });
     this.reviews = new ReviewChecker(this);
@@ -178,7 +188,8 @@ export class World {
 
   /** What processes have not let go of although everything is settled. */
   leftovers(): readonly string[] {
-    return leftovers(this.processes(), !sideClasses.some((name) => this.plan.faults.has(name)));
+    const present = this.processes().filter((process) => !this.lost.processes.has(process));
+    return leftovers(present, !sideClasses.some((name) => this.plan.faults.has(name)));
   }
 
   cell(name: string): Cell {
@@ -210,6 +221,7 @@ export class World {
         settleWindowMs,
         hasUpdateTrigger: this.plan.updateTrigger,
         maxConcurrentLag: this.plan.maxConcurrentLag,
+        lostCells: this.lost.cells,
         criterion: this.plan.criterion,
         // Somebody who changes flags goes up to 20 (chaos.ts).
         compactThreshold: Math.max(this.plan.compactThreshold, this.plan.faults.has("settings") ? 20 : 0),

@@ -17,6 +17,8 @@ export interface SilenceTimes {
   readonly freshMs: number;
   /** 65 s. A barrier that is not passed by then makes the reflector list again. */
   readonly relistMs: number;
+  /** 60 s. Least time between two such lists of one watch. */
+  readonly relistSpacingMs: number;
   /** 60 s. Longest wait of the first beat of a term for PodProtectors that are not counted yet. */
   readonly firstBeatMs: number;
   /** 15 s. Between two LISTs of an observer. */
@@ -39,6 +41,7 @@ export function silenceTimes(silentAfterMs: number): SilenceTimes {
     freshTouchedMs: scaled(30_000),
     freshMs: scaled(90_000),
     relistMs: scaled(65_000),
+    relistSpacingMs: scaled(60_000),
     firstBeatMs: scaled(60_000),
     observeMs: scaled(15_000),
     contactMs: scaled(45_000),

@@ -61,6 +61,8 @@ class Reflector<T extends Stored> implements Informer<T> {
   readonly #path: string;
   /** What was asked for from outside. The loop goes from "relisting" back to "running" when the list begins. */
   #mode: "new" | "running" | "relisting" | "stopped" = "new";
+  /** The list that was asked for needs no pause before it. */
+  #isRelistPaced = false;
   /** Ends the running phase and the wait before the next one, when the mode changes. */
   #interrupt = new AbortController();
   /** When news of the objects last came. */
@@ -113,9 +115,11 @@ class Reflector<T extends Stored> implements Informer<T> {
     this.#cache.handlers.push(handler);
   }
 
-  relist(): void {
+  relist(options?: { readonly isPaced: boolean }): void {
     // Before the run, and while a list is about to begin, the next list is the one that is asked for.
-    if (this.#mode === "running") this.#interruptAs("relisting");
+    if (this.#mode !== "running") return;
+    this.#isRelistPaced = options?.isPaced ?? false;
+    this.#interruptAs("relisting");
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -167,7 +171,7 @@ class Reflector<T extends Stored> implements Informer<T> {
     // Asked for again and again, it must not become a loop without a pause. What is asked for during the pause gets the
     // same list.
     this.#interrupt = new AbortController();
-    await this.#wait("heavy");
+    if (!this.#isRelistPaced) await this.#wait("heavy");
     if (this.#mode === "relisting") this.#mode = "running";
     return listBy(preferred);
   }

@@ -9,6 +9,7 @@ import { type Deleters } from "./deleters.ts";
 import { quietly } from "./quietly.ts";
 import { OddDeployments } from "./deployments.ts";
 import { OddReviews } from "./odd-reviews.ts";
+import { Losses } from "./losses.ts";
 import { type ProtectorOwner } from "./protectors.ts";
 import { type Workload } from "./workload.ts";
 
@@ -63,6 +64,7 @@ export class Chaos {
   readonly #bystanders: Bystanders;
   readonly #deployments: OddDeployments;
   readonly #reviews: OddReviews;
+  readonly #losses: Losses;
   #isOver = false;
 
   constructor(world: World, cast: Cast) {
@@ -72,6 +74,7 @@ export class Chaos {
     this.#bystanders = new Bystanders(world);
     this.#deployments = new OddDeployments(world);
     this.#reviews = new OddReviews(world);
+    this.#losses = new Losses(world);
   }
 
   begin(): void {
@@ -92,6 +95,7 @@ export class Chaos {
     }
     if (plan.severity("late-cells") > 0) this.#startLastCellLate();
     this.#world.calm.begin();
+    this.#losses.begin();
     this.#probe();
     for (const [name, period] of Object.entries(periodMs) as [FaultClass, number][]) {
       const severity = plan.severity(name);
@@ -114,11 +118,12 @@ export class Chaos {
     network.weather.hiccup = { rate: 0, meanMs: 0 };
     network.weather.resetRate = 0;
     network.mendAll();
+    this.#losses.last();
     this.#world.fencePolicyCode = undefined;
     this.#world.corePolicyCode = undefined;
     if (this.#world.plan.faults.has("old-crd")) await core.server.engine.installCrd(permissivePodProtectorCrd());
     Object.assign(this.#world.reviewWeather, { duplicateRate: 0, slowRate: 0, otherRefusalRate: 0 });
-    for (const process of this.#world.processes()) if (process.node() === undefined) await process.start();
+    for (const process of this.#world.processes()) if (this.#isToStart(process)) await process.start();
   }
 
   /**
@@ -254,11 +259,11 @@ export class Chaos {
 
   /** The cell is new: its aggregators come up in the middle of everything. */
   #startLastCellLate(): void {
-    const { aggregators, cells, kernel, plan } = this.#world;
+    const { aggregators, cells, plan } = this.#world;
     const late = aggregators.filter(({ name }) => name.startsWith(`aggregator-${cells.at(-1)?.name}-`));
     for (const process of late) process.kill();
     const delayMs = this.#rng.next() * plan.chaosMs;
-    for (const process of late) kernel.schedule(delayMs, () => void (process.node() ?? process.start()));
+    for (const process of late) this.#startLater(process, delayMs);
   }
 
   /** Somebody changes a flag, and one process comes up with it before the others do. */
@@ -313,8 +318,15 @@ export class Chaos {
 
   #startLater(process: SimProcess, delayMs: number): void {
     this.#world.kernel.schedule(delayMs, () => {
-      if (process.node() === undefined) void process.start();
+      if (this.#isToStart(process)) void process.start();
     });
+  }
+
+  /** It is down, and not for ever. */
+  #isToStart(process: SimProcess): boolean {
+    const { plan, lost } = this.#world;
+    const isKilled = (plan.loss === "webhook" || plan.loss === "aggregator") && lost.processes.has(process);
+    return process.node() === undefined && !isKilled;
   }
 
   #run(act: Promise<unknown> | undefined): void {

@@ -15,9 +15,9 @@ import { CountsChecker } from "./counts.ts";
 import { cellOf, entriesOf } from "./history.ts";
 import { checkHistorySize } from "./history-size.ts";
 import { type Ledger } from "./ledger.ts";
-import { Room, weightOf } from "./room.ts";
+import { lostQuota, Room, weightOf } from "./room.ts";
 import { SettlementChecker } from "./settlement.ts";
-import { Standing } from "./standing.ts";
+import { type InCells, Standing } from "./standing.ts";
 
 export interface AccountingOptions {
   readonly kernel: Kernel;
@@ -30,6 +30,8 @@ export interface AccountingOptions {
   readonly hasUpdateTrigger: boolean;
   /** Of the webhooks; 0 = no limit. */
   readonly maxConcurrentLag: number;
+  /** Cells that will never come back: they add nothing to what there is room for. */
+  readonly lostCells: ReadonlySet<string>;
   /** The greatest one that a webhook may have been started with. */
   readonly compactThreshold: number;
   readonly onBreach: (breach: Breach) => void;
@@ -199,18 +201,23 @@ export class AccountingChecker {
    * Every available pod was so when its cell was counted last: else webhooks with slow clocks may call it young for
    * ever.
    */
-  isCountedAtCurrent(): boolean {
-    return this.#counts.isCurrent();
+  isCountedAtCurrent(cells?: InCells): boolean {
+    return this.#counts.isCurrent(cells);
   }
 
   /** What the aggregated counts should be, were everything seen. */
-  trueAvailable(): number {
-    return this.#standing.trueCount("Available");
+  trueAvailable(cells?: InCells): number {
+    return this.#standing.trueCount("Available", cells);
   }
 
   /** The same of the criterion that deletions are judged by. */
-  trueHealthy(): number {
-    return this.#standing.trueCount();
+  trueHealthy(cells?: InCells): number {
+    return this.#standing.trueCount(this.criterion, cells);
+  }
+
+  /** What lost cells take from the others; 0 or less. */
+  lostQuota(): number {
+    return this.object === undefined ? 0 : lostQuota(this.object, this.criterion, this.#options.lostCells);
   }
 
   /** The deletion of such a pod takes quota, if it is old enough. */
@@ -219,8 +226,8 @@ export class AccountingChecker {
   }
 
   /** Unsettled admissions. */
-  get weight(): number {
-    return weightOf(this.object);
+  weight(cells?: InCells): number {
+    return weightOf(this.object, cells);
   }
 
   #checkShape(status: NonNullable<PodProtector["status"]>): void {

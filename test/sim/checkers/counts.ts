@@ -7,7 +7,7 @@ import { type PodProtector, type Aggregation } from "../../../src/api/v1alpha1/p
 import { availableFrom } from "../../../src/accounting/count/health-criterion.ts";
 import { cellOf } from "./history.ts";
 import { type Ledger, type TruePod } from "./ledger.ts";
-import { type Standing } from "./standing.ts";
+import { allCells, type InCells, type Standing } from "./standing.ts";
 
 export class CountsChecker {
   readonly #name: string;
@@ -56,11 +56,12 @@ export class CountsChecker {
    * Every available pod was so when its cell was counted last: else webhooks with slow clocks may call it young for
    * ever.
    */
-  isCurrent(): boolean {
+  isCurrent(cells: InCells = allCells): boolean {
     const ledger = this.#ledger;
     const standing = this.#standing;
     const minReadySeconds = standing.object?.spec.minReadySeconds ?? 0;
-    return (standing.object?.status?.cells ?? []).every(({ cellID, aggregation }) => {
+    const counted = (standing.object?.status?.cells ?? []).filter(({ cellID }) => cells(cellID));
+    return counted.every(({ cellID, aggregation }) => {
       const countedAt = parseTime(aggregation?.countedAt) ?? 0;
       const available = [...ledger.pods.values()].filter(
         (pod) => pod.cell === cellID && standing.meets(pod, "Available"),

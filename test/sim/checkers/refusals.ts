@@ -4,6 +4,7 @@
  */
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { type Kernel } from "../kernel/kernel.ts";
+import { type SimProcess } from "../processes/process.ts";
 import { type AccountingChecker } from "./accounting.ts";
 
 /** Counts, and settled admissions, are written about a second after they could be. */
@@ -17,6 +18,8 @@ export interface RefusalOptions {
   readonly kernel: Kernel;
   readonly checkers: ReadonlyMap<string, AccountingChecker>;
   readonly hasUpdateTrigger: boolean;
+  /** What nothing is demanded of. */
+  readonly lost: { readonly cells: ReadonlySet<string>; readonly processes: ReadonlySet<SimProcess> };
   /** Nothing has gone wrong since the world began, or since everything was mended. */
   readonly isCalm: () => boolean;
 }
@@ -42,8 +45,9 @@ export class RefusalChecker {
   }
 
   /** A replica has refused the deletion of the pod, as it is now. */
-  refused(replica: string, pod: PodRecord, message: string): void {
-    const { kernel, checkers } = this.#options;
+  refused(replica: string, cell: string, pod: PodRecord, message: string): void {
+    const { kernel, checkers, lost } = this.#options;
+    if (lost.cells.has(cell) || [...lost.processes].some(({ name }) => name === replica)) return;
     const concerned = [...checkers.values()].filter((checker) => checker.concerns(pod));
     const sinceMs = kernel.nowMs - roomForMs;
     if (concerned.length === 0 || !this.#isWellSince(sinceMs, concerned)) return;

@@ -93,7 +93,7 @@ export class ReviewChecker implements ReviewObserver {
       const present = pod?.cell === cell && pod.goneAt === undefined ? pod.versions.at(-1)?.record : undefined;
       // Else not every replica can find the pod of an eviction.
       const canBeFound = operation === "delete" || this.#world.plan.evictedPods === "map";
-      if (present?.isTerminating === false && canBeFound) this.#world.refusals.refused(replica, present, status);
+      if (present?.isTerminating === false && canBeFound) this.#world.refusals.refused(replica, cell, present, status);
     }
     if (!isAllowed || request["dryRun"] === true) return;
     if (pod === undefined || pod.cell !== cell) return;

@@ -5,9 +5,10 @@
  */
 import { type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { totalWeight } from "../../../src/accounting/history/bucket.ts";
+import { countFor, type HealthCriterion } from "../../../src/accounting/count/health-criterion.ts";
 import { entriesOf, type HistoryEntry } from "./history.ts";
 import { type Ledger } from "./ledger.ts";
-import { type Standing } from "./standing.ts";
+import { allCells, type InCells, type Standing } from "./standing.ts";
 
 export interface RoomOptions {
   readonly ledger: Ledger;
@@ -15,6 +16,8 @@ export interface RoomOptions {
   readonly hasUpdateTrigger: boolean;
   /** Of the webhooks; 0 = no limit. */
   readonly maxConcurrentLag: number;
+  /** Cells that will never come back. */
+  readonly lostCells: ReadonlySet<string>;
 }
 
 /** What adds to the room or takes from it, as it has been lately; oldest first. */
@@ -24,6 +27,7 @@ type Share = { readonly atMs: number; readonly value: number }[];
 const keptMs = 10_000;
 /** Beside the pods, which are called by their digests. */
 const floorShare = "the floor";
+const lostShare = "lost cells";
 const lagShare = "the lag limit";
 /** More than there are pods. */
 const unlimited = 1_000_000;
@@ -73,22 +77,38 @@ function lowest(share: Share, sinceMs: number): number {
 }
 
 function sharesOf(standing: Standing, options: RoomOptions): Map<string, number> {
-  const { ledger, maxConcurrentLag } = options;
+  const { ledger, maxConcurrentLag, lostCells } = options;
   const { object } = standing;
   if (object === undefined) return new Map();
   const { minAvailable } = object.spec;
   const shares = new Map([[floorShare, minAvailable <= 0 ? unlimited : -minAvailable]]);
-  for (const pod of ledger.pods.values()) if (standing.meets(pod)) shares.set(pod.digest, 1);
-  for (const entry of (object.status?.cells ?? []).flatMap(entriesOf))
+  for (const pod of ledger.pods.values())
+    if (!lostCells.has(pod.cell) && standing.meets(pod)) shares.set(pod.digest, 1);
+  const cells = object.status?.cells ?? [];
+  for (const entry of cells.filter(({ cellID }) => !lostCells.has(cellID)).flatMap(entriesOf))
     if (isOpen(entry, options)) shares.set(entry.digest, (shares.get(entry.digest) ?? 0) - 1);
+  shares.set(lostShare, lostQuota(object, standing.criterion, lostCells));
   if (minAvailable > 0 && maxConcurrentLag > 0 && weightOf(object) >= maxConcurrentLag)
     shares.set(lagShare, -2 * unlimited);
   return shares;
 }
 
+/**
+ * What cells that will never come back take from the others: more has been admitted in them than they have counted.
+ * 0 or less.
+ */
+export function lostQuota(object: PodProtector, criterion: HealthCriterion, lostCells: ReadonlySet<string>): number {
+  const lost = (object.status?.cells ?? []).filter(({ cellID }) => lostCells.has(cellID));
+  return lost.reduce((sum, { aggregation, admissionHistory }) => {
+    const counted = aggregation === undefined ? 0 : countFor(criterion, aggregation);
+    return sum + Math.min(0, counted - totalWeight(admissionHistory?.buckets));
+  }, 0);
+}
+
 /** Unsettled admissions. */
-export function weightOf(object: PodProtector | undefined): number {
-  return (object?.status?.cells ?? []).reduce((sum, cell) => sum + totalWeight(cell.admissionHistory?.buckets), 0);
+export function weightOf(object: PodProtector | undefined, cells: InCells = allCells): number {
+  const meant = (object?.status?.cells ?? []).filter(({ cellID }) => cells(cellID));
+  return meant.reduce((sum, cell) => sum + totalWeight(cell.admissionHistory?.buckets), 0);
 }
 
 /** The admission may still be used, or nothing that an aggregator can have seen by now says otherwise. */

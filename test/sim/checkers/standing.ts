@@ -12,6 +12,10 @@ import { compileSelector, formatSelector, matches, type CompiledSelector } from 
 import { type Exclusion } from "./exclusions.ts";
 import { type Admission, type Ledger, type TruePod } from "./ledger.ts";
 
+/** Which cells are meant. */
+export type InCells = (cell: string) => boolean;
+export const allCells: InCells = () => true;
+
 /** Why a pod that does not stand is not missed, and since when. */
 interface Excuse {
   readonly name: Exclusion;
@@ -73,8 +77,9 @@ export class Standing {
   }
 
   /** What the aggregated counts should be, were everything seen; by the criterion of the world, or by another. */
-  trueCount(criterion = this.criterion): number {
-    return this.#ledger.pods.values().reduce((count, pod) => (this.meets(pod, criterion) ? count + 1 : count), 0);
+  trueCount(criterion = this.criterion, cells: InCells = allCells): number {
+    const pods = this.#ledger.pods.values().filter(({ cell }) => cells(cell));
+    return pods.reduce((count, pod) => (this.meets(pod, criterion) ? count + 1 : count), 0);
   }
 
   /**

@@ -96,6 +96,8 @@ export class ServerConditions {
   pageSizeMax = Number.POSITIVE_INFINITY;
   /** Says what goes wrong with a request, before any rate is drawn; for scenarios. */
   script: ((request: RestRequest) => ServerFault | undefined) | undefined;
+  /** What goes wrong for ever, also when all else has been healed. */
+  readonly lasting: ((request: RestRequest) => ServerFault | undefined)[] = [];
   /**
    * Takes a commit into its hands: resolves to whether its request is still open, or rejects with what it is answered;
    * undefined = not this one.
@@ -116,6 +118,10 @@ export class ServerConditions {
   drawFault(rng: Rng, request: RestRequest): ServerFault | undefined {
     const scripted = this.script?.(request);
     if (scripted !== undefined) return scripted;
+    for (const fails of this.lasting) {
+      const fault = fails(request);
+      if (fault !== undefined) return fault;
+    }
     const { rates } = this;
     const { method, query } = request;
     const isWatch = query.get("watch") === "true";

@@ -28,4 +28,13 @@ export const mutationsOfDelays: readonly Mutation[] = [
     replace: `10 * aggregationRateMs * uniform(`,
     only: [],
   },
+  {
+    name: "failing-fences-never-give-up",
+    why: "no bucket waits for ever for a fence that never succeeds",
+    file: "accounting/settle/settlement.ts",
+    find: `if (snapshot.barrierSentAtMs > fromMs) return { kind: "settled", reason: "gave-up" };`,
+    replace: ``,
+    only: ["losses", "other-refusals"],
+    plan: { loss: "fences", updateTrigger: true },
+  },
 ];

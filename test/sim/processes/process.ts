@@ -91,6 +91,7 @@ export class SimProcess {
     const clients = createClients(shared);
     const runtime: Runtime = {
       ...shared,
+      productVersion: "1.0.0",
       clients,
       health: { register: (_name, check) => void this.#checks.push(check) },
       createServer: ({ fetch }) => ({

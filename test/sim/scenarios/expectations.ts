@@ -39,7 +39,7 @@ const measures: Readonly<Record<string, Measure>> = {
   /** Cells in the status. */
   cells: (stage) => web(stage).object?.status?.cells.length ?? 0,
   /** Weight of the unsettled admissions. */
-  buckets: (stage) => web(stage).weight,
+  buckets: (stage) => web(stage).weight(),
   /** What holds the admission of a pod: versioned, versionless, packed, none. */
   bucket: bucketOf,
   /** Whether a process says that it is ready. */
@@ -55,6 +55,9 @@ function holds(value: number | string, wanted: string): boolean {
   return limit[1] === "<" ? Number(value) <= Number(limit[2]) : Number(value) >= Number(limit[2]);
 }
 
+/** A watch that does not lag delivers within a few milliseconds. */
+const deliveryMs = 50;
+
 export const expect: Run = async (stage, args) => {
   const what = args.word("what is expected");
   const measure = measures[what];
@@ -67,4 +70,6 @@ export const expect: Run = async (stage, args) => {
   if (within) await kernel.run(kernel.nowMs + args.duration(args.word("the time")), () => holds(now(), wanted));
   const value = now();
   if (!holds(value, wanted)) throw args.error(`${[what, ...subject].join(" ")} is ${value}, not ${wanted}`);
+  // What the core has just committed reaches the webhooks before the next command.
+  if (within) await stage.advance(deliveryMs);
 };

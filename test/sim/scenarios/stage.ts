@@ -15,6 +15,8 @@ import { Pods } from "./pods.ts";
 
 export interface StageOptions {
   readonly algorithm: string;
+  /** --silent-cell-after. */
+  readonly silentAfter: string;
   readonly plan: Pick<
     Plan,
     | "cells"
@@ -76,7 +78,7 @@ export class Stage {
   readonly #backups = new Map<string, Backup>();
   readonly counters = new Map<Counted, number>();
 
-  constructor({ algorithm, plan, protector }: StageOptions) {
+  constructor({ algorithm, silentAfter, plan, protector }: StageOptions) {
     this.#protector = protector;
     const noChance: Plan = {
       ...plan,
@@ -88,13 +90,14 @@ export class Stage {
       recordsPodNames: false,
       maxConcurrentLag: 0,
       criterion: "Available",
+      loss: "none",
       deletionsPerSecond: 0,
       chaosMs: 0,
       faults: new Set(),
       severity: () => 0,
       rates: {},
     };
-    this.world = new World({ seed: 1, plan: noChance, algorithm });
+    this.world = new World({ seed: 1, plan: noChance, algorithm, argv: [`--silent-cell-after=${silentAfter}`] });
     this.pods = new Map(this.world.cells.map((cell) => [cell.name, new Pods(cell)]));
     for (const server of [this.world.core.server, ...this.world.cells.map((cell) => cell.server)]) {
       server.conditions.script = (request) => this.#faultOf(server, request);

@@ -3,12 +3,13 @@
  *
  *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [minready=30] [selector=K=V] [counting=K=V] [compact=N]
  *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator] [no-protector|deployment]
- *   [crd=upstream]
+ *   [crd=upstream] [silent-after=3m]
  *
  * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
  * With "deployment" and without min, the generator makes one for a Deployment "web" of as many replicas as there are
  * pods, with Kubernetes' own default of maxUnavailable.
  * "update-trigger" leaves that flag at its default; without the word it is off, so that cells are quiet.
+ * Without "silent-after" there is no heartbeat for days: its barriers would do what other rules are there for.
  */
 import { builtInResources, type JsonObject, upstreamPodProtectorCrd } from "../../double/index.ts";
 import { namespace } from "../world.ts";
@@ -25,6 +26,7 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
   const isGenerated = args.flag("deployment");
   const stage = new Stage({
     algorithm,
+    silentAfter: args.setting("silent-after") ?? "240h",
     plan: {
       cells: cells.length === 0 ? ["a"] : cells,
       minReadySeconds,

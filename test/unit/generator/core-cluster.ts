@@ -8,6 +8,7 @@ import {
   createGeneratorMetrics,
   Generator,
   type GeneratorSettings,
+  SourceConditions,
 } from "../../../src/generator/index.ts";
 import { createEventRecorder } from "../../../src/kube/event-recorder.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
@@ -109,6 +110,13 @@ export async function createCore() {
           await clock.advance(1_000);
         },
         sources: () => generator.sources(),
+        /** Conditions are written from now on. Only on request, since other tests count writes. */
+        writeConditions() {
+          const found = generator.found.bind(generator);
+          const failures = metrics.counter("generator_source_condition_failures_total", "", ["error"]);
+          const conditions = new SourceConditions({ core: client, protectors, found, clock, logger, failures });
+          running.push(conditions.lead(leadership.signal));
+        },
         loseLeadership: () => leadership.abort(),
         actions: (action: string, namespace = "default") =>
           metrics.value("generator_action", {

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { cellLeaseName, readCellLease } from "../../../src/api/cell-lease.ts";
+import { digestOfUID, unpackDigests } from "../../../src/accounting/history/uid-digest.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { createAggregator } from "../../../src/roles/aggregator.ts";
 import { type Logger, silentLogger } from "../../../src/util/logger.ts";
+import { builtInResources as types } from "../../double/engine/resources.ts";
 import { cellID, withRig } from "../aggregator/rig.ts";
 import { createEngineRuntime, startAll, stopAll } from "./engine-runtime.ts";
 
@@ -227,4 +230,74 @@ test("requests JSON when it has to read an annotation of pods, and counts pods t
       );
       await stopAll(rig, components);
     }
+  }));
+
+test("renews the Lease of its cell in the core over a connection of its own, and a standby does not", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    const first = createEngineRuntime(rig, argv, 1);
+    const second = createEngineRuntime(rig, argv, 2);
+    const leader = await createAggregator(first);
+    const standby = await createAggregator(second);
+    await startAll(leader);
+    await rig.clock.advance(3000);
+    await startAll(standby);
+    await rig.clock.advance(120_000);
+    const beats = /^(POST|PATCH) .*leases/;
+    assert.ok(first.coreHeartbeat.count(beats) >= 11, `${first.coreHeartbeat.count(beats)} beats`);
+    assert.equal(second.coreHeartbeat.count(beats), 0);
+    assert.equal(first.core.count(lease), 0);
+    const written = readCellLease(rig.coreEngine.get(types.leases, "default", cellLeaseName(cellID)));
+    assert.equal(written?.cellID, cellID);
+    assert.equal(written?.productVersion, "1.0.0");
+    assert.equal(written?.behind, undefined);
+    const holder = rig.workerEngine.get(types.leases, "default", "podseidon-aggregator").spec?.["holderIdentity"];
+    assert.equal(written?.holderIdentity, holder);
+    first.metrics.scrape();
+    assert.ok(first.metrics.value("aggregator_heartbeat_age_seconds", { core: "core" }) <= 12);
+    await stopAll(rig, leader);
+    await rig.clock.advance(60_000);
+    assert.ok(second.coreHeartbeat.count(beats) > 0, "the next leader goes on");
+    await stopAll(rig, standby);
+  }));
+
+test("a PodProtector that cannot be written does not silence the cell: the beats name it", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.protect("api");
+    await rig.pod("a");
+    await rig.pod("b", { labels: { app: "api" } });
+    const runtime = createEngineRuntime(rig, argv);
+    runtime.core.onWrite = (_index, { path }) =>
+      path.includes("/web/") ? new KubeError("forbidden", "a policy says no") : undefined;
+    const components = await createAggregator(runtime);
+    await startAll(components);
+    await rig.clock.advance(100_000);
+    const behind = (): string | undefined =>
+      readCellLease(rig.coreEngine.get(types.leases, "default", cellLeaseName(cellID)))?.behind;
+    const uid = rig.protector("web").metadata.uid;
+    assert.deepEqual(unpackDigests(behind() ?? "")?.list(), [digestOfUID(uid)]);
+    assert.equal(rig.available("api"), 1);
+    runtime.core.onWrite = () => undefined;
+    await rig.clock.advance(120_000);
+    assert.equal(rig.available("web"), 1);
+    assert.equal(behind(), undefined);
+    await stopAll(rig, components);
+  }));
+
+test("without the right to write Leases it counts as upstream does", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    const runtime = createEngineRuntime(rig, argv);
+    runtime.coreHeartbeat.onRequest = ({ path }) =>
+      path.includes("leases") ? new KubeError("forbidden", "no") : undefined;
+    const components = await createAggregator(runtime);
+    await startAll(components);
+    await rig.clock.advance(60_000);
+    assert.equal(rig.available("web"), 1);
+    assert.equal(runtime.health.answerAll(isReady).status, 200);
+    assert.equal(runtime.metrics.value("aggregator_heartbeat_silence", { core: "core", reason: "forbidden" }), 1);
+    await stopAll(rig, components);
   }));

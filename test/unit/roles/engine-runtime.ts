@@ -12,6 +12,7 @@ import { createSeededRng } from "../../support/seeded-rng.ts";
 
 export interface EngineRuntime extends Runtime {
   readonly core: EngineClient;
+  readonly coreHeartbeat: EngineClient;
   readonly worker: EngineClient;
   readonly metrics: CountingMetrics;
   readonly health: HealthRegistry;
@@ -20,20 +21,24 @@ export interface EngineRuntime extends Runtime {
 /** `seed` makes processes differ. */
 export function createEngineRuntime(rig: Rig, argv: readonly string[], seed = 1): EngineRuntime {
   const core = new EngineClient("core", rig.coreEngine);
+  const coreHeartbeat = new EngineClient("core-heartbeat", rig.coreEngine);
   const worker = new EngineClient("worker", rig.workerEngine);
   const metrics = createCountingMetrics();
   return {
     config: loadGood(argv),
+    productVersion: "1.0.0",
     clock: rig.clock,
     rng: createSeededRng(seed),
     logger: silentLogger,
     metrics,
     health: createHealth({ logger: silentLogger, metrics }),
     core,
+    coreHeartbeat,
     worker,
     createServer: () => assert.fail("these roles listen nowhere"),
     clients: {
       core: async () => core,
+      coreHeartbeat: async () => coreHeartbeat,
       worker: async () => worker,
       connect: () => Promise.reject(new Error("no other cluster")),
     },

@@ -17,6 +17,7 @@ async function createProcess(core: Core, seed: number, ...argv: string[]) {
   const logger = createRecordingLogger();
   const [component, ...more] = await createGenerator({
     config: loadGood(["--role=generator", ...argv]),
+    productVersion: "1.0.0",
     clock: core.clock,
     rng: createSeededRng(seed),
     logger,
@@ -25,6 +26,7 @@ async function createProcess(core: Core, seed: number, ...argv: string[]) {
     createServer: () => assert.fail("a generator listens nowhere"),
     clients: {
       core: async () => client,
+      coreHeartbeat: () => assert.fail("a generator sends no heartbeats"),
       worker: () => assert.fail("a generator has no worker"),
       connect: () => assert.fail("a generator has one core"),
     },

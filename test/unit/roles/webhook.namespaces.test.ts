@@ -23,6 +23,7 @@ async function asked(...flags: readonly string[]): Promise<readonly KubeRequest[
   const [informers] = await createWebhook({
     config: loaded.config,
     clock,
+    productVersion: "1.0.0",
     rng: createSeededRng(1),
     logger: new RecordedLog(),
     metrics: new RecordedMetrics(),
@@ -30,6 +31,7 @@ async function asked(...flags: readonly string[]): Promise<readonly KubeRequest[
     createServer,
     clients: {
       core: async () => client,
+      coreHeartbeat: () => Promise.reject(new Error("a webhook sends no heartbeats")),
       worker: () => Promise.reject(new Error("no worker")),
       connect: () => Promise.reject(new Error("no other cluster")),
     },

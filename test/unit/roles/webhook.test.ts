@@ -73,6 +73,7 @@ async function createRole(argv: readonly string[]) {
   assert.ok(loaded.kind === "config");
   const components = await createWebhook({
     config: loaded.config,
+    productVersion: "1.0.0",
     clock,
     rng: createSeededRng(1),
     logger: log,
@@ -81,6 +82,7 @@ async function createRole(argv: readonly string[]) {
     createServer,
     clients: {
       core: async () => core.client,
+      coreHeartbeat: () => Promise.reject(new Error("a webhook sends no heartbeats")),
       worker: () => Promise.reject(new Error("no worker")),
       connect: () => Promise.reject(new Error("no other cluster")),
     },

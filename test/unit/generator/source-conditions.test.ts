@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { annotations } from "../../../src/api/v1alpha1/names.ts";
+import { type Condition } from "../../../src/api/v1alpha1/pod-protector.ts";
+import { KubeError } from "../../../src/kube/kube-client.ts";
+import { type KubeObject, upstreamPodProtectorCrd } from "../../double/index.ts";
+import { type Core, createCore } from "./core-cluster.ts";
+
+const secondMs = 1_000;
+/** Several looks. */
+const whileMs = 60 * secondMs;
+const stuck = { strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } };
+const statusWrites = (writes: readonly string[]): number => writes.filter((what) => what.endsWith("/status")).length;
+
+async function start() {
+  const core = await createCore();
+  const generator = core.startGenerator();
+  await generator.ready();
+  generator.writeConditions();
+  return { core, generator };
+}
+
+function conditionsOf(object: KubeObject | undefined): readonly Condition[] {
+  return (object?.status as { conditions?: readonly Condition[] } | undefined)?.conditions ?? [];
+}
+
+/** "Undrainable=True" and so on. */
+function shown(core: Core, name: string): readonly string[] {
+  return conditionsOf(core.protector(`deployment-${name}`)).map(({ type, status }) => `${type}=${status}`);
+}
+
+test("an undrainable and an unprotected Deployment get their condition, and one in good order no write", async () => {
+  const { core, generator } = await start();
+  await core.createDeployment("stuck", { spec: stuck });
+  await core.createDeployment("single", { replicas: 1 });
+  await core.createDeployment("web");
+  await core.clock.advance(whileMs);
+  assert.deepEqual(shown(core, "stuck"), ["Undrainable=True"]);
+  assert.equal(conditionsOf(core.protector("deployment-stuck"))[0]?.reason, "MaxUnavailableZero");
+  assert.deepEqual(shown(core, "single"), ["Unprotected=True"]);
+  assert.deepEqual(shown(core, "web"), []);
+  assert.equal(statusWrites(generator.client.writes), 2);
+  await core.clock.advance(3_600 * secondMs);
+  assert.equal(statusWrites(generator.client.writes), 2, "nothing is written while nothing changes");
+  await generator.stop();
+});
+
+test("a condition ends when its cause does", async () => {
+  const { core, generator } = await start();
+  await core.createDeployment("stuck", { spec: stuck });
+  await core.clock.advance(whileMs);
+  await core.patchDeployment("stuck", { spec: { strategy: { rollingUpdate: { maxUnavailable: 1 } } } });
+  await core.clock.advance(whileMs);
+  assert.deepEqual(shown(core, "stuck"), ["Undrainable=False"]);
+  await generator.stop();
+});
+
+test("a dangling PodProtector says so, until its source is back; a released one says nothing new", async () => {
+  const { core, generator } = await start();
+  await core.createDeployment("web");
+  await core.clock.advance(secondMs);
+  core.eraseDeployments();
+  await core.clock.advance(whileMs);
+  assert.deepEqual(shown(core, "web"), ["Dangling=True"]);
+  await core.createDeployment("web");
+  await core.clock.advance(whileMs);
+  assert.deepEqual(shown(core, "web"), ["Dangling=False"]);
+  await core.patchProtector("deployment-web", { metadata: { finalizers: ["other.example/x"] } });
+  core.eraseDeployments();
+  await core.patchProtector("deployment-web", { metadata: { annotations: { [annotations.released]: "true" } } });
+  await core.clock.advance(whileMs);
+  assert.deepEqual(shown(core, "web"), ["Dangling=False"]);
+  await generator.stop();
+});
+
+test("cells, and the conditions of others, are kept, and a write that meets another one is made again", async () => {
+  const { core, generator } = await start();
+  await core.createDeployment("stuck", { spec: stuck });
+  await core.clock.advance(secondMs);
+  const cells = [{ cellID: "a", aggregation: { totalReplicas: 10, availableReplicas: 9 } }];
+  let conflicts = 0;
+  generator.client.onWrite = async (_, { method }) => {
+    if (method === "PUT" && conflicts++ === 0) await core.writeCells("deployment-stuck", cells);
+    return undefined;
+  };
+  await core.clock.advance(whileMs);
+  assert.ok(conflicts > 1);
+  assert.deepEqual(core.protector("deployment-stuck")?.status?.["cells"], cells);
+  assert.deepEqual(shown(core, "stuck"), ["Undrainable=True"]);
+  assert.deepEqual(generator.errors(), []);
+  await generator.stop();
+});
+
+test("many objects are written at most five a second", async () => {
+  const { core, generator } = await start();
+  for (let index = 0; index < 40; index += 1) await core.createDeployment(`stuck-${index}`, { spec: stuck });
+  await core.clock.advance(14 * secondMs);
+  const times: number[] = [];
+  generator.client.onWrite = (_, { method }) => {
+    if (method === "PUT") times.push(core.clock.monotonicMs());
+    return undefined;
+  };
+  await core.clock.advance(whileMs);
+  assert.equal(times.length, 40);
+  for (const [index, atMs] of times.entries()) assert.ok((times[index + 5] ?? Infinity) - atMs >= secondMs);
+  await generator.stop();
+});
+
+test("a missing right, or a CRD that drops conditions, is said once, and they are tried again in an hour", async () => {
+  for (const isForbidden of [true, false]) {
+    const { core, generator } = await start();
+    if (!isForbidden) await core.engine.installCrd(upstreamPodProtectorCrd());
+    for (const name of ["one", "two"]) await core.createDeployment(name, { spec: stuck });
+    let writes = 0;
+    generator.client.onWrite = (_, { method }) => {
+      if (method !== "PUT") return undefined;
+      writes += 1;
+      return isForbidden ? new KubeError("forbidden", "not allowed") : undefined;
+    };
+    await core.clock.advance(3_500 * secondMs);
+    assert.equal(writes, 1);
+    const warnings = generator.logger.entries.filter(({ level }) => level === "warn");
+    assert.equal(warnings.length, 1);
+    const failure = { error: isForbidden ? "forbidden" : "dropped" };
+    assert.equal(generator.metrics.value("generator_source_condition_failures_total", failure), 1);
+    await core.clock.advance(300 * secondMs);
+    assert.equal(writes, 2);
+    await generator.stop();
+  }
+});
+
+test("one object that cannot be written does not keep the others waiting", async () => {
+  const { core, generator } = await start();
+  for (const name of ["one", "two"]) await core.createDeployment(name, { spec: stuck });
+  generator.client.onWrite = (_, { path }) => (path.includes("deployment-one/status") ? "before" : undefined);
+  await core.clock.advance(whileMs);
+  assert.deepEqual([shown(core, "one"), shown(core, "two")], [[], ["Undrainable=True"]]);
+  await generator.stop();
+});
