@@ -63,8 +63,9 @@ test("a cell whose counts answer another spec is pending until it has counted", 
     await rig.pod("a");
     await rig.start({ trigger: true });
     await rig.clock.advance(5000);
-    const otherCell = { cellID: "away", aggregation: rig.cell("web")?.aggregation };
-    await rig.putCell("web", otherCell);
+    const aggregation = rig.cell("web")?.aggregation;
+    assert.ok(aggregation);
+    await rig.putCell("web", { cellID: "away", aggregation });
     await rig.editSpec("web", { minReadySeconds: 1 });
     await rig.clock.advance(5000);
     assert.equal(statuses(rig)["CountsPending"], "True");
