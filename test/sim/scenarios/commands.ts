@@ -16,6 +16,7 @@
  *   forge UID version=N [cell=C] [digits=N]
  *                                        a bucket for a pod that does not exist, with so long a text of digests;
  *                                        C may be a cell that does not either
+ *   lease CELL delete|keep=2h            a person deletes it, or keeps the cell's counts in force for so long
  *   advance 76s
  *   lag SERVER 5s; backup|drop-watches SERVER
  *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order
@@ -28,6 +29,7 @@
 import { type ServerFault } from "../clusters/conditions.ts";
 import { namespace } from "../world.ts";
 import { Arguments } from "./arguments.ts";
+import { changeLease } from "./cell-leases.ts";
 import { answering, budgeting, deleting, evicting, releasing, retrying } from "./deletions.ts";
 import { expect } from "./expectations.ts";
 import { forge, goWrite } from "./foreign-writes.ts";
@@ -120,6 +122,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["erase", erase],
   ["go-write", goWrite],
   ["forge", forge],
+  ["lease", changeLease],
   ["advance", async (stage, args) => await stage.advance(args.duration(args.word("the time")))],
   ["lag", async (stage, args) => stage.lag(args.word("the server"), args.duration(args.word("the lag")))],
   ["backup", onServer((stage, server) => stage.backUp(server))],
