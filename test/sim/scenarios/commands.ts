@@ -13,6 +13,7 @@
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
  *                                        [mended]: it has none
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
+ *   go-count N                           a Go aggregator's write of the first cell: N pods, and no admissions
  *   forge UID version=N [cell=C] [digits=N]
  *                                        a bucket for a pod that does not exist, with so long a text of digests;
  *                                        C may be a cell that does not either
@@ -32,7 +33,7 @@ import { Arguments } from "./arguments.ts";
 import { changeLease } from "./cell-leases.ts";
 import { answering, budgeting, deleting, evicting, releasing, retrying } from "./deletions.ts";
 import { expect } from "./expectations.ts";
-import { forge, goWrite } from "./foreign-writes.ts";
+import { forge, goCount, goWrite } from "./foreign-writes.ts";
 import { type Command } from "./scenario-file.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
 import { setProtector, worldOf } from "./world-command.ts";
@@ -121,6 +122,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["protector", async (stage, args) => await setProtector(stage, args, args.word("the name"))],
   ["erase", erase],
   ["go-write", goWrite],
+  ["go-count", goCount],
   ["forge", forge],
   ["lease", changeLease],
   ["advance", async (stage, args) => await stage.advance(args.duration(args.word("the time")))],

@@ -104,6 +104,13 @@ export const rules: readonly Mutation[] = [
     replace: `nowMs === Infinity`,
   },
   {
+    name: "held-pods-stand-in-their-own-way",
+    why: "a pod that is held takes its own place when its deletion is reviewed again",
+    file: "accounting/reserve/reservation.ts",
+    find: `const held = withoutPod(context.held, disruption);`,
+    replace: `const { held } = context;`,
+  },
+  {
     name: "refused-review-releases",
     why: "a webhook takes no record back (with release-takes-the-bucket)",
     file: "webhook/decide/several-protectors.ts",
