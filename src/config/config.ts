@@ -106,6 +106,8 @@ export interface WebhookConfig {
   readonly drainDelayMs: number;
   readonly dryRun: boolean;
   readonly coreUnavailable: { readonly policy: "refuse" | "last-known"; readonly replicas: number };
+  /** 0 = off. */
+  readonly legacyCellHoldMs: number;
   readonly coldStartDelayMs: number;
   readonly retryBackoffBaseMs: number;
   readonly retryJitterMs: number;
@@ -306,6 +308,7 @@ function webhookConfig(values: FlagValues): WebhookConfig {
     drainDelayMs: own["drain-delay"],
     dryRun: own["dry-run"],
     coreUnavailable: { policy: own["core-unavailable-policy"], replicas: own["core-unavailable-replicas"] },
+    legacyCellHoldMs: own["legacy-cell-hold"],
     coldStartDelayMs: handler["cold-start-delay"],
     retryBackoffBaseMs: handler["retry-backoff-base"],
     retryJitterMs: handler["retry-jitter"],

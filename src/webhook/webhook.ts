@@ -51,6 +51,8 @@ export interface WebhookOptions {
   readonly requiresPodName: (cellID: string) => boolean;
   /** Used where a PodProtector sets none. */
   readonly history: HistoryConfig;
+  /** How long an own admission is held that a Go aggregator drops from the history; 0 = not at all. */
+  readonly legacyCellHoldMs: number;
   readonly coldStartDelayMs: number;
   readonly retryBackoffBaseMs: number;
   readonly retryJitterMs: number;

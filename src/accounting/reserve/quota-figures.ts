@@ -29,7 +29,10 @@ export interface CellFigures {
   readonly aggregated: number;
   /** What was counted last, in force or not. */
   readonly last: number;
-  /** Weights of the cell's unsettled buckets. Those of a silent cell stand in its history, but are not added up. */
+  /**
+   * Weights of the cell's unsettled buckets, and pods that are held without one. Those of a silent cell stand in its
+   * history, but are not added up.
+   */
   readonly unconfirmed: number;
 }
 
@@ -41,12 +44,15 @@ export interface QuotaFigures {
   readonly aggregated: number;
   /** Counted pods in whatever state; undefined while a cell is silent, or its counts are not in force. */
   readonly total: number | undefined;
-  /** Weights of all unsettled buckets before this disruption, without those of silent cells. */
+  /** The sum of those of the cells, before this disruption, without silent ones. */
   readonly unconfirmed: number;
   readonly cells: readonly CellFigures[];
 }
 
-/** What tells which counts are in force. */
+/** By cell, UIDs of pods. */
+export type HeldPods = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** What tells which counts are in force, and what is promised besides the buckets. */
 export interface CountsContext {
   /** Of the protector as it is now. */
   readonly countedSpec: Pick<CountedSpec, "isAnsweredBy">;
@@ -57,6 +63,8 @@ export interface CountsContext {
   readonly countsLostUpTo: ReadonlyMap<string, ResourceVersion>;
   /** For how long a cell has been silent for this protector, in milliseconds; undefined = it is not. */
   readonly silentForMs: (cellID: string) => number | undefined;
+  /** Pods whose admissions have vanished from the history, and are subtracted all the same. */
+  readonly held: HeldPods;
 }
 
 export function countsState(
@@ -88,7 +96,7 @@ export function figuresOf(
       ...(silentForMs !== undefined && { silentForMs }),
       aggregated: counts === "in-force" && silentForMs === undefined ? last : 0,
       last,
-      unconfirmed: totalWeight(cell.admissionHistory?.buckets),
+      unconfirmed: totalWeight(cell.admissionHistory?.buckets) + (context.held.get(cell.cellID)?.size ?? 0),
     };
   });
   return {

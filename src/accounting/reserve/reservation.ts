@@ -24,6 +24,7 @@ import {
   type CountsContext,
   countsState,
   figuresOf,
+  type HeldPods,
   missedCells,
   type QuotaFigures,
 } from "./quota-figures.ts";
@@ -94,14 +95,15 @@ export function reserve(
   context: ReservationContext,
 ): Reservation {
   let cells = protector.status?.cells ?? [];
-  let { fill } = context;
+  let { fill, held } = context;
   const changed = new Set<string>();
   const takenOut = new Set<string>();
   const verdicts = disruptions.map((disruption): Verdict => {
-    const { verdict, recorded } = judge(protector, cells, disruption, { ...context, fill });
+    const { verdict, recorded } = judge(protector, cells, disruption, { ...context, fill, held });
     if (recorded !== undefined) {
       cells = withHistory(cells, disruption.cellID, recorded.buckets);
       fill = fillWith(fill, recorded);
+      held = withoutPod(held, disruption);
       changed.add(disruption.cellID);
       if (recorded.isTakenOut) takenOut.add(disruption.pod.uid);
     }
@@ -167,7 +169,9 @@ function judge(
     return { verdict, recorded };
   }
 
-  const figures = figuresOf(protector, cells, disruption.criterion, context);
+  // This pod would have a bucket again.
+  const held = withoutPod(context.held, disruption);
+  const figures = figuresOf(protector, cells, disruption.criterion, { ...context, held });
   if (need === "quota" && silentForMs !== undefined && !isUnknownCell) {
     return { verdict: { kind: "cell-silent", silentForMs, figures } };
   }
@@ -224,6 +228,12 @@ function pendingOf(figures: QuotaFigures, lacking: number): Verdict | undefined 
 function missing(figures: QuotaFigures, lacking: number): { readonly missed?: readonly string[] } {
   const missed = missedCells(figures, lacking);
   return missed.length === 0 ? {} : { missed };
+}
+
+function withoutPod(held: HeldPods, { cellID, pod }: Disruption): HeldPods {
+  const ofCell = held.get(cellID);
+  if (ofCell === undefined || !ofCell.has(pod.uid)) return held;
+  return new Map([...held, [cellID, new Set([...ofCell].filter((uid) => uid !== pod.uid))]]);
 }
 
 /** Changes a cell that is there. */

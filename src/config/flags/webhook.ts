@@ -90,6 +90,13 @@ export const webhookFlags = {
         "With last-known: the number of webhook replicas. Each replica may use its share of the quota, so that " +
           "all replicas together never exceed it.",
       ),
+      "legacy-cell-hold": flag(
+        durationMs({ min: "zero" }),
+        10_000,
+        "In cells that an aggregator of the Go original counts: for how long an admission of this replica goes on " +
+          "being subtracted when it vanishes from the history. Longer than the watch of that aggregator is late. " +
+          "0 is upstream's behaviour.",
+      ),
     }),
     ...prefixed("webhook-handler-", {
       "cold-start-delay": flag(

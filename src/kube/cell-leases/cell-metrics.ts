@@ -6,6 +6,8 @@ import { type Gauge, type MetricLabels, type Metrics } from "../../util/metrics.
 export interface CellMetrics {
   /** A LIST has ended: "ok", or the kind of its error. */
   listed(result: string): void;
+  /** How many cells have no Lease; called before each scrape. */
+  withoutLease(count: number): void;
   /** Called before each scrape. */
   show(cells: Iterable<ObservedCell>, now: MonotonicMs): void;
 }
@@ -25,6 +27,11 @@ export function createCellMetrics(metrics: Metrics, labels: { core: string; obse
     ...names,
     "result",
   ]);
+  const lacking = metrics.gauge(
+    "cells_without_lease",
+    "Cells of PodProtectors without heartbeats, so that nobody notices when they fall silent",
+    names,
+  );
   const gauges: CellGauges = {
     state: metrics.gauge("cell_state", "1 for the state that the cell is in: beating, keep, silent", [
       ...names,
@@ -44,6 +51,7 @@ export function createCellMetrics(metrics: Metrics, labels: { core: string; obse
   const shown = new Set<string>();
   return {
     listed: (result) => lists.inc({ ...labels, result }),
+    withoutLease: (count) => lacking.set(labels, count),
     show(cells, now) {
       const gone = new Set(shown);
       for (const cell of cells) {

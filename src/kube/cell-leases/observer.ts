@@ -2,6 +2,7 @@
  * Observes which cells of one core are silent: lists their Leases live, again and again. No watch, because a watch that
  * is late looks like cells that are silent.
  */
+import { isCellID } from "../../api/cell-id.ts";
 import { cellLeaseLabels, readCellLease, type CellLease } from "../../api/cell-lease.ts";
 import { type CellChange, CellSilence, type CellState } from "../../accounting/silence/cell-silence.ts";
 import { silenceTimes, type SilenceTimes } from "../../accounting/silence/silence-times.ts";
@@ -37,6 +38,9 @@ const pageSize = 100;
 /** More than the cells that are told apart (accounting/silence/cell-silence.ts). */
 const pagesMax = 20;
 
+/** They are only counted; more than a fleet has clusters. */
+const withoutLeaseMax = 1_000;
+
 /** While it is not decided who is silent a replica waits for it, and after a failure a hole threatens. */
 const hurriedSteps = 3;
 
@@ -45,6 +49,8 @@ export class CellLeases {
   readonly #times: SilenceTimes;
   readonly #silence: CellSilence;
   readonly #metrics: CellMetrics;
+  /** Cells of PodProtectors that have no Lease, as far as somebody has asked for them. */
+  readonly #withoutLease = new Set<string>();
   /** The last failure, and when the first one of its row was, while they last. */
   #failure: { readonly error: KubeError; readonly since: MonotonicMs; readonly isLogged: boolean } | undefined;
 
@@ -54,12 +60,18 @@ export class CellLeases {
     this.#times = silenceTimes(silentAfterMs);
     this.#silence = new CellSilence(this.#times, silentPolicy, clock.monotonicMs());
     this.#metrics = createCellMetrics(options.metrics, { core, observer: role });
-    options.metrics.onScrape(() => this.#metrics.show(this.#silence.cells(), clock.monotonicMs()));
+    options.metrics.onScrape(() => {
+      this.#metrics.show(this.#silence.cells(), clock.monotonicMs());
+      this.#metrics.withoutLease(this.#withoutLease.size);
+    });
   }
 
   /** The state of a cell for the PodProtector with this UID, as of the last LIST. */
   stateOf(cellID: string, protectorUID: string): CellState {
-    return this.#silence.stateOf(cellID, protectorUID);
+    const state = this.#silence.stateOf(cellID, protectorUID);
+    const lacksLease = state.kind === "keep" && state.reason === "no-lease";
+    if (lacksLease && this.#withoutLease.size < withoutLeaseMax && isCellID(cellID)) this.#withoutLease.add(cellID);
+    return state;
   }
 
   /** Counts of the cell were written by an aggregator that has no heartbeats. */
@@ -105,7 +117,10 @@ export class CellLeases {
     this.#failure = undefined;
     this.#metrics.listed("ok");
     const list = { sentAt, answeredAt: clock.monotonicMs(), now: clock.epochMicros(), leases };
-    for (const change of this.#silence.listed(list)) this.#report(change);
+    for (const change of this.#silence.listed(list)) {
+      this.#withoutLease.delete(change.cellID);
+      this.#report(change);
+    }
   }
 
   async #list(signal: AbortSignal): Promise<CellLease[]> {

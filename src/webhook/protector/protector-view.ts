@@ -118,10 +118,12 @@ export interface Rule {
   readonly history: HistoryConfig;
   /** Write pod names into the buckets of this cell. */
   readonly requiresPodName: (cellID: string) => boolean;
+  /** How long an own admission is held that a Go aggregator drops; 0 = not at all (legacy-hold.ts). */
+  readonly legacyCellHoldMs: number;
 }
 
-/** What besides the object itself tells which counts are in force. */
-export type CountsInForce = Pick<ReservationContext, "countsLostUpTo" | "silentForMs">;
+/** What besides the object itself deletions are judged by. */
+export type CountsInForce = Pick<ReservationContext, "countsLostUpTo" | "silentForMs" | "held">;
 
 /** Judges `deletions` in the order given; all must be counted by `view`. */
 export function judge(

@@ -11,6 +11,7 @@ import { assert } from "../../util/assert.ts";
 import { type Deletion } from "../deletion.ts";
 import { LastKnownQuota } from "../outage/last-known-quota.ts";
 import { type Core } from "./core.ts";
+import { LegacyHold } from "./legacy-hold.ts";
 import { NewestState } from "./newest-state.ts";
 import { type CountsInForce, judge, type ProtectorView, withStatus } from "./protector-view.ts";
 import { idlePace } from "./write-pace.ts";
@@ -24,6 +25,7 @@ export interface Unusable {
 }
 
 const nothing: readonly never[] = [];
+const noneHeld: CountsInForce["held"] = new Map();
 
 export class Protector {
   readonly core: Core;
@@ -36,6 +38,8 @@ export class Protector {
   /** From the first own write on. */
   #turn: WriteTurn | undefined;
   readonly #pace = idlePace();
+  /** From the first admission in a cell that a Go aggregator counts on. */
+  #legacyHold: LegacyHold | undefined;
   /** From the first admission without a write on. */
   #lastKnown: LastKnownQuota | undefined;
   #users = 0;
@@ -86,6 +90,7 @@ export class Protector {
     return {
       countsLostUpTo: state.countsLostUpTo(),
       silentForMs: (cellID) => this.core.silentForMs(cellID, uid),
+      held: this.#legacyHold?.held(this.core.clock.monotonicMs()) ?? noneHeld,
     };
   }
 
@@ -96,10 +101,12 @@ export class Protector {
     this.#unusable = undefined;
     if (this.#state?.view.uid !== view.uid) {
       this.#state = new NewestState(view, this.core.marks);
+      this.#legacyHold = undefined;
       return;
     }
     const before = this.#state.view;
     this.#state.watched(view);
+    this.#observe();
     if (this.#state.view !== before) this.core.hasSeenWrites = true;
   }
 
@@ -134,7 +141,9 @@ export class Protector {
 
   /** The answer of a live GET; `known` was the view when it was sent. Returns true when the core was restored. */
   readLive(view: ProtectorView, known: ProtectorView): boolean {
-    return this.#state?.readLive(view, known) === true;
+    const isRestored = this.#state?.readLive(view, known) === true;
+    this.#observe();
+    return isRestored;
   }
 
   /** Milliseconds until the pace allows another write, and it is this replica's turn. */
@@ -152,9 +161,30 @@ export class Protector {
     if (this.#state !== undefined) {
       this.core.hasSeenWrites = true;
       this.#state.wrote(view);
+      this.#observe();
     }
     this.#turn ??= new WriteTurn(this.core.clock, view.resourceVersion, durationMs);
     this.#turn.wrote(view.resourceVersion, durationMs, size);
+  }
+
+  /** A write has recorded the deletion of these pods. */
+  admitted(deletions: readonly Deletion[]): void {
+    const { rule, clock } = this.core;
+    if (rule.legacyCellHoldMs === 0 || this.view === undefined) return;
+    const nowMs = clock.monotonicMs();
+    const cells = new Map((this.view.protector.status?.cells ?? []).map((cell) => [cell.cellID, cell]));
+    for (const { cellID, pod } of deletions) {
+      const cell = cells.get(cellID);
+      if (cell === undefined || cell.aggregation?.resourceVersion !== undefined) continue;
+      this.#legacyHold ??= new LegacyHold(rule.legacyCellHoldMs);
+      this.#legacyHold.admitted(cellID, pod.uid, nowMs);
+    }
+    // The watch may have been faster than the answer of the write.
+    this.#observe();
+  }
+
+  #observe(): void {
+    this.#legacyHold?.observe(this.view?.protector.status?.cells ?? [], this.core.clock.monotonicMs());
   }
 
   /** A write on top of `base` met a conflict. Returns the number of conflicts in a row. */

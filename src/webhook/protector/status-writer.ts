@@ -97,6 +97,7 @@ export class StatusWriter {
     if (status !== undefined) {
       const unwritten = await this.#write(protector, view, status, deletions);
       if (unwritten !== undefined) return unwritten;
+      protector.admitted([...unrecorded, ...counted].filter((_, index) => isRecorded(verdicts[index])));
     }
     protector.recorded();
     const verdictOf = new Map(counted.map((deletion, index) => [deletion, verdicts[unrecorded.length + index]]));
@@ -266,6 +267,10 @@ export class StatusWriter {
       { core: core.name, field: "podResourceVersion" },
     );
   }
+}
+
+function isRecorded(verdict: Verdict | undefined): boolean {
+  return verdict?.kind === "admitted" && verdict.isRecorded;
 }
 
 /** Undefined = not counted any more. */

@@ -5,6 +5,7 @@ import { mutationsOfCounts } from "./of-counts.ts";
 import { mutationsOfDelays } from "./of-delays.ts";
 import { mutationsOfLimits } from "./of-limits.ts";
 import { mutationsOfSettlement } from "./of-settlement.ts";
+import { mutationsOfSilence } from "./of-silence.ts";
 
 export const mutations: readonly Mutation[] = [
   ...mutationsOfAdmission,
@@ -12,4 +13,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOfCounts,
   ...mutationsOfLimits,
   ...mutationsOfDelays,
+  ...mutationsOfSilence,
 ];

@@ -30,8 +30,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "quota-taken-once-for-a-batch",
     why: "each deletion of a batch is judged after those before it",
     file: "accounting/reserve/reservation.ts",
-    find: `figuresOf(protector, cells, disruption.criterion, context);`,
-    replace: `figuresOf(protector, protector.status?.cells ?? [], disruption.criterion, context);`,
+    find: `figuresOf(protector, cells, disruption.criterion, { ...context, held });`,
+    replace: `figuresOf(protector, protector.status?.cells ?? [], disruption.criterion, { ...context, held });`,
   },
   {
     name: "counts-of-another-spec",
@@ -88,6 +88,14 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     find: `return bytes > statusBytesMax || buckets > statusBucketsMax;`,
     replace: `return bytes > Infinity || buckets > statusBucketsMax;`,
     scenario: "41-object-of-a-megabyte",
+  },
+  {
+    name: "legacy-cells-are-not-held",
+    why: "an own admission that a Go aggregator forgets too soon goes on being subtracted",
+    file: "webhook/protector/legacy-hold.ts",
+    find: `else admission.hasVanished = true;`,
+    replace: `else this.#admissions.delete(id);`,
+    scenario: "42-go-aggregator-forgets",
   },
   {
     name: "wrong-cell",

@@ -13,9 +13,11 @@
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
  *                                        [mended]: it has none
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
+ *   go-count N                           a Go aggregator's write of the first cell: N pods, and no admissions
  *   forge UID version=N [cell=C] [digits=N]
  *                                        a bucket for a pod that does not exist, with so long a text of digests;
  *                                        C may be a cell that does not either
+ *   lease CELL delete|keep=2h            a person deletes it, or keeps the cell's counts in force for so long
  *   advance 76s
  *   lag SERVER 5s; backup|drop-watches SERVER
  *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order
@@ -28,9 +30,10 @@
 import { type ServerFault } from "../clusters/conditions.ts";
 import { namespace } from "../world.ts";
 import { Arguments } from "./arguments.ts";
+import { changeLease } from "./cell-leases.ts";
 import { answering, budgeting, deleting, evicting, releasing, retrying } from "./deletions.ts";
 import { expect } from "./expectations.ts";
-import { forge, goWrite } from "./foreign-writes.ts";
+import { forge, goCount, goWrite } from "./foreign-writes.ts";
 import { type Command } from "./scenario-file.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
 import { setProtector, worldOf } from "./world-command.ts";
@@ -119,7 +122,9 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["protector", async (stage, args) => await setProtector(stage, args, args.word("the name"))],
   ["erase", erase],
   ["go-write", goWrite],
+  ["go-count", goCount],
   ["forge", forge],
+  ["lease", changeLease],
   ["advance", async (stage, args) => await stage.advance(args.duration(args.word("the time")))],
   ["lag", async (stage, args) => stage.lag(args.word("the server"), args.duration(args.word("the lag")))],
   ["backup", onServer((stage, server) => stage.backUp(server))],

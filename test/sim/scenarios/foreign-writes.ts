@@ -60,6 +60,29 @@ export const goWrite: Run = async (stage, args) => {
   );
 };
 
+/**
+ * go-count N: an aggregator of the Go original writes the first cell. By its late watch N pods are available; by the
+ * clock of some event it has seen all admissions, and forgets them.
+ */
+export const goCount: Run = async (stage, args) => {
+  const count = Number(args.word("the number of pods"));
+  await writeStatus(stage, (cells) =>
+    cells.map(({ aggregation: _, admissionHistory, ...cell }, index) =>
+      index > 0
+        ? { ...cell, ...(_ !== undefined && { aggregation: _ }), ...(admissionHistory && { admissionHistory }) }
+        : {
+            ...cell,
+            aggregation: {
+              totalReplicas: count,
+              availableReplicas: count,
+              readyReplicas: count,
+              lastEventTime: formatMicroTime(stage.world.core.node.clock.epochMicros()),
+            },
+          },
+    ),
+  );
+};
+
 /** forge UID version=N [digits=N] [cell=C]: into the first cell, or into one that may not be there yet. */
 export const forge: Run = async (stage, args) => {
   const podUID = args.word("the UID");

@@ -10,6 +10,27 @@ export const rules: readonly Mutation[] = [
     replace: `const wasQuiet = countedAt !== undefined && countedAt < covered;`,
   },
   {
+    name: "starts-undecided",
+    why: "a replica is not ready before it knows which cells were silent when it started",
+    file: "roles/webhook.ts",
+    find: `() => cells.undecidedReason()`,
+    replace: `() => undefined`,
+  },
+  {
+    name: "nothing-keeps-a-silent-cell",
+    why: "the annotation keep-until on the Lease keeps the counts of a silent cell in force",
+    file: "accounting/silence/cell-silence.ts",
+    find: `lease.keepUntil > formatMicroTime(now)) return "keep-until";`,
+    replace: `lease.keepUntil > formatMicroTime(now)) return undefined;`,
+  },
+  {
+    name: "vanished-cells-stay-silent",
+    why: "a Lease that has been gone for long makes its cell one without heartbeats",
+    file: "accounting/silence/cell-silence.ts",
+    find: `cell.state = keeping["lease-vanished"];`,
+    replace: ``,
+  },
+  {
     name: "invalid-selectors-stop-the-counts",
     why: "when a selector turns invalid, the aggregator counts by the last valid one",
     file: "aggregator/match-table.ts",
@@ -81,6 +102,13 @@ export const rules: readonly Mutation[] = [
     file: "generator/ghost-cells.ts",
     find: `later(seen.sinceMs, ghostWindowMs) <= nowMs`,
     replace: `nowMs === Infinity`,
+  },
+  {
+    name: "held-pods-stand-in-their-own-way",
+    why: "a pod that is held takes its own place when its deletion is reviewed again",
+    file: "accounting/reserve/reservation.ts",
+    find: `const held = withoutPod(context.held, disruption);`,
+    replace: `const { held } = context;`,
   },
   {
     name: "refused-review-releases",

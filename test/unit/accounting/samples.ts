@@ -126,6 +126,7 @@ export function context(changes: Partial<ReservationContext> = {}): ReservationC
     now: at(10),
     config: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
     fill: { bytes: 0, buckets: 0 },
+    held: new Map(),
     countedSpec: { isAnsweredBy: ({ countedSpec: answered }) => answered === undefined || answered === "spec" },
     requiresPodName: () => false,
     countsLostUpTo: new Map(),

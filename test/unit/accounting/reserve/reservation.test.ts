@@ -43,6 +43,16 @@ test("deletions are admitted down to exactly minAvailable, the first of a batch"
   assert.equal(result.status?.summary.estimatedAvailableReplicas, 1);
 });
 
+test("a record keeps the conditions, which others write", () => {
+  const object = protector(1, [cell(counts(3))], 30);
+  const lastTransitionTime = "2026-01-01T00:00:00Z";
+  const conditions = [{ type: "Dangling", status: "True", reason: "R", message: "", lastTransitionTime }] as const;
+  assert.ok(object.status !== undefined);
+  const result = reserve({ ...object, status: { ...object.status, conditions } }, [disruption("x")], context());
+  assert.equal(bucketsOf(result).length, 1);
+  assert.deepEqual(result.status?.conditions, conditions);
+});
+
 test("a deletion is rejected, not retried, when there are too few pods even without unconfirmed admissions", () => {
   const result = run({ minAvailable: 3, wishes: [disruption("x")] });
   assert.deepEqual(result.verdicts, [

@@ -54,3 +54,17 @@ test("a Lease that has vanished for long names no object", () => {
   lists.listUntil(210, []);
   assert.equal(lists.state("a", "first"), "keep lease-vanished");
 });
+
+test("300 objects of one namespace that cannot be written silence nobody else", () => {
+  const uids = Array.from({ length: 300 }, (_, index) => `unwritable-${index}`);
+  const lists = new LeaseLists();
+  for (let seconds = 0; seconds <= 600; seconds += 15) {
+    lists.list(seconds, [lease("a", `${seconds}`, { behind: packDigests(uids.map(digestOfUID)) })]);
+  }
+  assert.deepEqual(new Set(uids.map((uid) => lists.state("a", uid))), new Set(["silent since 0"]));
+  assert.equal(lists.state("a", "web"), "beating");
+  assert.deepEqual(
+    lists.changes.map(({ after }) => after.kind),
+    ["beating"],
+  );
+});

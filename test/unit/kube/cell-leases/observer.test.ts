@@ -187,6 +187,17 @@ test("what is no heartbeat is no cell, and a vanished cell is shown as nothing w
   assert.equal(value("cell_state", { cell: "a", state: "keep" }), 1);
 });
 
+test("cells that have no Lease are counted once somebody asks for them, until they have one", async () => {
+  const { clock, cells, world, value } = rig();
+  await clock.advance(0);
+  for (const cellID of ["a", "a", "b", "other webhook replicas"]) cells.stateOf(cellID, "uid");
+  assert.equal(value("cells_without_lease"), 2);
+  world.leases = [rawLease("a", 1)];
+  await clock.advance(15_000);
+  cells.stateOf("a", "uid");
+  assert.equal(value("cells_without_lease"), 1);
+});
+
 test("more Leases than 20 pages are a failure", async () => {
   const { clock, client, value } = rig();
   client.onRequest = () => ({ metadata: { resourceVersion: "10", continue: "more" }, items: [] });

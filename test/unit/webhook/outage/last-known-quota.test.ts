@@ -9,7 +9,7 @@ import { cell, type Json } from "../support/objects.ts";
 import { settings } from "../support/replica.ts";
 import { allInForce, deletionOf, protectorView } from "../support/views.ts";
 
-const rule = { clock: createVirtualClock(), history: settings.history, requiresPodName: settings.requiresPodName };
+const rule = { ...settings, clock: createVirtualClock() };
 
 function view(count: number, version = 10, buckets: readonly Json[] = []): ProtectorView {
   return protectorView({ cells: [cell("c1", count, {}, buckets)] }, version);

@@ -96,6 +96,7 @@ const ruleWith = (maxConcurrentLag: number) => ({
   clock: createVirtualClock(),
   history: { maxConcurrentLag, compactThreshold: 100, aggregationRateMs: 1000 },
   requiresPodName: () => true,
+  legacyCellHoldMs: 0,
 });
 
 test("the rule takes the flags where the PodProtector sets nothing, and its own settings before them", () => {
