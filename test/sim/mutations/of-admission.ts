@@ -284,7 +284,9 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "lent-quota-is-forgotten",
     why: "what was admitted on the last known quota is remembered until it is recorded",
     file: "webhook/outage/last-known-quota.ts",
-    find: `if (known === undefined || isLater(deletion, known)) this.#deletions.set(id, { ...deletion, isForced: true });`,
+    find:
+      `if (known === undefined || isLater(deletion, known)) ` +
+      `this.#deletions.set(id, { ...deletion, isForced: true });`,
     replace: ``,
     only: ["last-known-quota", "outages"],
     plan: { webhooks: 2, deletionsPerSecond: 5 },
