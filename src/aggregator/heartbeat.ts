@@ -116,7 +116,9 @@ export class Heartbeat {
 
   #stale(nowMs: MonotonicMs): Silence | undefined {
     const { freshMs, freshTouchedMs } = this.#options.times;
-    const isTouched = nowMs <= later(this.#touchedAtMs, freshTouchedMs);
+    // Touches end with the worker, and that must not make its last snapshot good for longer: when the longer limit
+    // applies again, a barrier that was sent soon after the last touch is too old for it.
+    const isTouched = nowMs <= later(this.#touchedAtMs, freshMs + freshTouchedMs);
     if (!this.#pods.isProven(nowMs, isTouched ? freshTouchedMs : freshMs)) return "pods-not-fresh";
     return this.#protectors.isProven(nowMs, freshMs) ? undefined : "podprotectors-not-fresh";
   }

@@ -1,174 +1,187 @@
 /**
- * What the generator of a core does about cells (docs/cells.md). It takes cells out of the status of PodProtectors:
- * those that a person names in the annotation remove-cell-once, and ghosts (ghost-cells.ts). Only the leader writes and
+ * What the generator of a core does about cells (docs/cells.md): events and LISTs in, and who does something about
+ * them. It removes cells from PodProtectors (cell-removals.ts), marks silent cells (silent-cell-marks.ts), says which
+ * floors are out of reach without them (silent-cell-conditions.ts), and retires cells (retire-cells.ts).
+ *
+ * Every process observes, so that a new leader knows at once which cells are silent. Only the leader writes and
  * reports.
  */
-import { type ObjectKey } from "../api/object-key.ts";
-import { annotations } from "../api/v1alpha1/names.ts";
-import { type CellStatus, type PodProtector } from "../api/v1alpha1/pod-protector.ts";
-import { totalWeight } from "../accounting/history/bucket.ts";
+import { type Aggregation, type CellStatus } from "../api/v1alpha1/pod-protector.ts";
+import { type ObservedCell } from "../accounting/silence/cell-silence.ts";
+import { cellsCountedByOthers } from "../accounting/silence/other-counter.ts";
+import { silenceTimes } from "../accounting/silence/silence-times.ts";
 import { type Config } from "../config/config.ts";
+import { CellLeases } from "../kube/cell-leases/index.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
-import { type Informer } from "../kube/informer.ts";
-import { errorLabel, type KubeClient } from "../kube/kube-client.ts";
+import { type Informer, type InformerEvent } from "../kube/informer.ts";
+import { type KubeClient } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
-import { createTokenBucket, type TokenBucket } from "../kube/token-bucket.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
+import { type Metrics } from "../util/metrics.ts";
 import { type Rng } from "../util/rng.ts";
-import { type CellMetrics, type CellSizes } from "./cell-metrics.ts";
-import { GhostCells, ghostsOf, ghostWindowMs } from "./ghost-cells.ts";
+import { CellLeaseWrites } from "./cell-lease-writes.ts";
+import { createCellMetrics } from "./cell-metrics.ts";
+import { CellRemovals } from "./cell-removals.ts";
+import { CellRetirement } from "./cell-retirement.ts";
 import { type GeneratorSizes } from "./metrics.ts";
-import { type Later, PacedQueue, type Work } from "./paced-queue.ts";
-import { removeCells } from "./remove-cells.ts";
+import { RetireCells } from "./retire-cells.ts";
+import { SilentCellConditions } from "./silent-cell-conditions.ts";
+import { SilentCellMarks } from "./silent-cell-marks.ts";
+
+/** The settings that it needs, under the names that they have in the Config. */
+export type CellSettings = Pick<Config, "cells"> & Pick<Config["generator"], "queue">;
 
 export interface CellControllerDependencies {
   readonly core: KubeClient;
   readonly protectors: Informer<StoredProtector>;
   readonly events: EventRecorder;
+  /** Of this process in the leader election. */
+  readonly identity: string;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly logger: Logger;
-  readonly metrics: CellMetrics;
+  readonly metrics: Metrics;
 }
-
-/** Lines of the log about single PodProtectors. A forger can make ghosts in all of them at once; metrics count all. */
-const logRate = { qps: 1, burst: 25 };
-/** Ghosts named in one message: a forger may have made thousands. */
-const namedMax = 5;
-/** Names of cells have 63 characters at most. Old releases let callers choose any text. */
-const nameLengthMax = 80;
 
 export class CellController {
   readonly #deps: CellControllerDependencies;
-  readonly #ghosts = new GhostCells();
-  /** PodProtectors from which cells are to be removed. */
-  readonly #removals: PacedQueue;
-  readonly #logBucket: TokenBucket;
-  #isLeading = false;
+  readonly #leases: CellLeases;
+  readonly #removals: CellRemovals;
+  readonly #retirement: CellRetirement;
+  readonly #retire: RetireCells;
+  readonly #marks: SilentCellMarks;
+  readonly #conditions: SilentCellConditions;
+  /** Set while this process leads. */
+  #leadership: AbortSignal | undefined;
+  /** What is done about a LIST. The next one is passed over while it lasts. */
+  #round: Promise<void> | undefined;
+  #silentCells = 0;
 
-  constructor(queue: Config["generator"]["queue"], deps: CellControllerDependencies) {
+  constructor({ cells, queue }: CellSettings, deps: CellControllerDependencies) {
     this.#deps = deps;
-    const { clock, rng, logger, metrics } = deps;
-    this.#logBucket = createTokenBucket(logRate, clock);
-    this.#removals = new PacedQueue({
-      config: queue,
+    const { core, protectors, events, clock, rng, logger, identity } = deps;
+    const { leaseNamespace, silentAfterMs } = cells;
+    const times = silenceTimes(silentAfterMs);
+    const metrics = createCellMetrics(deps.metrics);
+    this.#leases = new CellLeases({
+      ...cells,
+      core: core.cluster,
+      client: core,
+      role: "generator",
+      clock,
+      logger,
+      metrics: deps.metrics,
+      onListed: (observed) => this.#listed(observed),
+    });
+    this.#retirement = new CellRetirement(times);
+    this.#removals = new CellRemovals(queue, {
+      core,
+      protectors,
+      leased: () => this.#leases.leased(),
+      isRetiring: (cellID) => this.#retirement.isRetiring(cellID),
+      events,
       clock,
       rng,
-      due: (key) => this.#dueRemoval(key),
-      onReconcile: (_durationMs, outcome) => {
-        if (outcome.kind === "failed") metrics.failures.inc({ error: errorLabel(outcome.error) });
-      },
-      onFailed: (podProtector, err) => logger.error("Cannot remove cells, retrying", { podProtector, err }),
+      logger,
+      metrics,
     });
-    deps.protectors.subscribe({
-      onEvent: ({ type, object }) => {
-        if (type === "deleted") this.#ghosts.forget(object.key);
-        else this.#watched(object);
-      },
+    const writes = new CellLeaseWrites({
+      core,
+      namespace: leaseNamespace,
+      identity,
+      silentAfterMs,
+      timeoutMs: times.observeMs,
+      clock,
+      logger,
+      failures: metrics.leaseFailures,
+    });
+    this.#marks = new SilentCellMarks({ writes, events, clock, silentAfterMs });
+    const retire = this.#removals.retire.bind(this.#removals);
+    this.#retire = new RetireCells({ retirement: this.#retirement, protectors, retire, writes, events, clock, logger });
+    this.#conditions = new SilentCellConditions({
+      core,
+      protectors,
+      stateOf: (cellID, uid) => this.#leases.stateOf(cellID, uid),
+      clock,
+      logger,
+      failures: metrics.conditionFailures,
+    });
+    protectors.subscribe({ onEvent: (event) => this.#protectorEvent(event) });
+    deps.metrics.onScrape(() => {
+      const isLeading = this.#leadership !== undefined;
+      metrics.setSizes({
+        ghosts: this.#removals.sizes().ghosts,
+        silent: isLeading ? this.#silentCells : 0,
+        affected: isLeading ? this.#conditions.affected : 0,
+        ...(isLeading ? this.#retire.sizes() : { retiring: 0, retiringProtectors: 0 }),
+      });
     });
   }
 
-  /** For gauges; a standby queues nothing. */
-  sizes(): GeneratorSizes & CellSizes {
-    const { size, paced } = this.#removals;
-    return { queue: size, paced, ghosts: this.#isLeading ? this.#ghosts.size : 0 };
+  /** Of the work queue, for gauges. */
+  sizes(): GeneratorSizes {
+    return this.#removals.sizes();
+  }
+
+  /** Observes the cells until the signal aborts. */
+  async observe(signal: AbortSignal): Promise<void> {
+    await this.#leases.run(signal);
   }
 
   /** As Generator.lead. */
   async lead(signal: AbortSignal): Promise<void> {
-    this.#isLeading = true;
-    const keys: ObjectKey[] = [];
-    for (const stored of this.#deps.protectors.values()) {
-      const ghosts = ghostsOf(stored);
-      if (ghosts.length > 0) this.#reportGhosts(stored, ghosts);
-      if (ghosts.length > 0 || asksForRemoval(stored.protector)) keys.push(stored.key);
+    this.#leadership = signal;
+    await this.#removals.lead(signal);
+    this.#leadership = undefined;
+    await this.#round;
+    await this.#conditions.ended();
+  }
+
+  #listed(cells: readonly ObservedCell[]): void {
+    const signal = this.#leadership;
+    if (signal === undefined || signal.aborted) return;
+    this.#silentCells = cells.filter(
+      ({ lease, silentSince }) => lease !== undefined && silentSince !== undefined,
+    ).length;
+    this.#conditions.update(signal);
+    this.#round ??= this.#act(cells, signal).finally(() => (this.#round = undefined));
+  }
+
+  async #act(cells: readonly ObservedCell[], signal: AbortSignal): Promise<void> {
+    await this.#marks.update(cells, signal);
+    await this.#retire.update(cells, signal);
+  }
+
+  #protectorEvent(event: InformerEvent<StoredProtector>): void {
+    const { object } = event;
+    if (event.type === "deleted") this.#removals.forget(object.key);
+    else this.#removals.watched(object);
+    if (event.type === "modified") this.#noteCounts(event.previous, object);
+  }
+
+  /** Whoever writes counts is alive: with heartbeats or without. */
+  #noteCounts(before: StoredProtector, after: StoredProtector): void {
+    const old = cellsOf(before);
+    const now = cellsOf(after);
+    const known = new Map(old.map(({ cellID, aggregation }) => [cellID, aggregation]));
+    for (const { cellID, aggregation } of now) {
+      if (aggregation === undefined || isSameCount(known.get(cellID), aggregation)) continue;
+      this.#retirement.counted(cellID, this.#deps.clock.monotonicMs());
     }
-    await this.#removals.run(keys, signal);
-    this.#isLeading = false;
-  }
-
-  #watched(stored: StoredProtector): void {
-    const { added, present } = this.#ghosts.watched(stored, this.#deps.clock.monotonicMs());
-    if (added.length > 0 && this.#isLeading) this.#reportGhosts(stored, added);
-    if (present.length > 0 || asksForRemoval(stored.protector)) this.#removals.add(stored.key);
-  }
-
-  #dueRemoval(key: ObjectKey): Work | Later | undefined {
-    const stored = this.#deps.protectors.get(key);
-    if (stored === undefined) return undefined;
-    const waitMs = this.#ghosts.waitMs(key, this.#deps.clock.monotonicMs());
-    if (waitMs === 0 || asksForRemoval(stored.protector)) return (signal) => this.#remove(stored, signal);
-    return waitMs === undefined ? undefined : { waitMs };
-  }
-
-  async #remove(stored: StoredProtector, signal: AbortSignal): Promise<void> {
-    const { core, clock, metrics } = this.#deps;
-    const ghosts = new Set<CellStatus>();
-    const isUnwanted = (live: StoredProtector, cell: CellStatus): boolean => {
-      const mayGo = this.#ghosts.mayGo(live, cell, clock.monotonicMs());
-      if (mayGo) ghosts.add(cell);
-      return mayGo;
-    };
-    const removed = await removeCells(core, stored, isUnwanted, signal);
-    for (const cell of removed) metrics.removed.inc({ reason: ghosts.has(cell) ? "ghost" : "asked" });
-    const gone = removed.filter((cell) => ghosts.has(cell));
-    if (gone.length > 0) this.#reportRemovedGhosts(stored, gone);
-  }
-
-  #reportGhosts(stored: StoredProtector, ghosts: readonly CellStatus[]): void {
-    const { logger } = this.#deps;
-    if (this.#logBucket.takeNow())
-      logger.warn("Cells with admitted deletions that nobody counts", {
-        podProtector: stored.key,
-        cells: namesOf(ghosts),
-        promised: weightOf(ghosts),
-      });
-    this.#record(
-      stored,
-      "Warning",
-      "GhostCell",
-      `Nobody counts ${ofCells(ghosts)}, and ${weightOf(ghosts)} admitted deletions are recorded there, which nobody ` +
-        "settles and which take quota. Look for a mistyped cell in the URL of a webhook configuration or in " +
-        `--aggregator-cell-id. Cells that stand unchanged for ${ghostWindowMs / 1000} s are removed.`,
-    );
-  }
-
-  #reportRemovedGhosts(stored: StoredProtector, ghosts: readonly CellStatus[]): void {
-    const { logger } = this.#deps;
-    if (this.#logBucket.takeNow())
-      logger.info("Removed cells that nobody counts", { podProtector: stored.key, cells: namesOf(ghosts) });
-    this.#record(
-      stored,
-      "Normal",
-      "GhostCellRemoved",
-      `Removed ${ofCells(ghosts)}, with ${weightOf(ghosts)} admitted deletions: nobody counted it`,
-    );
-  }
-
-  #record({ protector, uid }: StoredProtector, type: "Normal" | "Warning", reason: string, message: string): void {
-    const { namespace, name } = protector.metadata;
-    const { apiVersion, kind } = protector;
-    this.#deps.events.record({ apiVersion, kind, namespace, name, uid }, type, reason, message);
+    for (const cellID of cellsCountedByOthers(old, now)) this.#leases.countedByOther(cellID);
   }
 }
 
-function asksForRemoval({ metadata }: PodProtector): boolean {
-  return metadata.annotations?.[annotations.removeCellOnce] !== undefined;
+function cellsOf({ protector }: StoredProtector): readonly CellStatus[] {
+  return protector.status?.cells ?? [];
 }
 
-function weightOf(cells: readonly CellStatus[]): number {
-  return cells.reduce((sum, cell) => sum + totalWeight(cell.admissionHistory?.buckets), 0);
-}
-
-/** Anybody who could reach a webhook of an old release has chosen the names: no control characters, and not long. */
-function namesOf(cells: readonly CellStatus[]): readonly string[] {
-  return cells
-    .slice(0, namedMax)
-    .map(({ cellID }) => JSON.stringify(cellID.slice(0, nameLengthMax).replaceAll(/[^\x20-\x7E]/g, "?")));
-}
-
-function ofCells(cells: readonly CellStatus[]): string {
-  const more = cells.length > namedMax ? ` and ${cells.length - namedMax} more` : "";
-  return `${cells.length === 1 ? "the cell" : "the cells"} ${namesOf(cells).join(", ")}${more}`;
+/** By fields that every aggregator writes: a Go component strips the others of all cells with each of its writes. */
+function isSameCount(before: Aggregation | undefined, after: Aggregation): boolean {
+  return (
+    before?.lastEventTime === after.lastEventTime &&
+    before?.totalReplicas === after.totalReplicas &&
+    before?.availableReplicas === after.availableReplicas
+  );
 }

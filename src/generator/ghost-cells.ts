@@ -1,6 +1,7 @@
 /**
  * Ghost cells (docs/cells.md#ghost-cells): cells with admitted deletions and without counts. Nobody counts them, so
- * nobody settles what is recorded there, and it takes quota for ever. Old releases of this webhook and webhooks of the
+ * nobody settles what is recorded there, and it takes quota for ever. (A cell that has a Lease is none: whoever renews
+ * it counts soon. The caller knows the Leases.) Old releases of this webhook and webhooks of the
  * Go original made them, for each review with a mistyped cell in its URL.
  *
  * A ghost may go when it has stood unchanged for a settle window: then no deletion that was recorded there can still be
@@ -67,11 +68,11 @@ export class GhostCells {
     );
   }
 
-  /** Ghosts of all PodProtectors together. */
-  get size(): number {
-    let size = 0;
-    for (const { cells } of this.#ghosts.values()) size += cells.size;
-    return size;
+  /** Ghosts of all PodProtectors together, without those of cells that have a Lease. */
+  count(isLeased: (cellID: string) => boolean): number {
+    let count = 0;
+    for (const { cells } of this.#ghosts.values()) for (const cellID of cells.keys()) if (!isLeased(cellID)) count += 1;
+    return count;
   }
 }
 

@@ -5,11 +5,13 @@
  * - source-states.ts: how Deployments fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
  *   floor-conditions.ts has it in words.
  * - protector-lifecycle.ts: create, sync, release.
- * - cell-controller.ts: which cells leave which PodProtectors. remove-cells.ts: how. ghost-cells.ts: what a ghost is.
+ * - cell-controller.ts: what is done about cells, and when.
+ * - cell-removals.ts: which cells leave which PodProtectors. remove-cells.ts: how. ghost-cells.ts: what a ghost is.
+ * - silent-cell-marks.ts: marks on the Leases of silent cells. silent-cell-conditions.ts: conditions for people.
+ * - cell-retirement.ts: when a cell may be retired. retire-cells.ts: how. cell-lease-writes.ts: writes about Leases.
  * - paced-queue.ts: the work queues. pacer.ts: how often one object is worked on.
  */
 export { Generator, type GeneratorSettings } from "./controller.ts";
 export { CellController } from "./cell-controller.ts";
-export { createCellMetrics } from "./cell-metrics.ts";
 export { createGeneratorMetrics } from "./metrics.ts";
 export { SourceConditions } from "./source-conditions.ts";

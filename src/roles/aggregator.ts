@@ -7,6 +7,7 @@ import { createSyncTime, type SyncTime, type SyncTimeAlgorithm } from "../accoun
 import { type Informer, type Decode } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { runElected } from "../kube/leader-election/index.ts";
+import { patchOrUpdate } from "../kube/patch-or-update.ts";
 import { createInformer, listBarrier } from "../kube/watch/index.ts";
 import { pods, type StoredProtector } from "../kube/resources.ts";
 import { type Config } from "../config/config.ts";
@@ -28,7 +29,8 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   const logger = runtime.logger.with({ role: "aggregator", cell: config.cellID });
   warnOfCellNames([config.cellID], logger);
   const core = await runtime.clients.core();
-  const coreHeartbeat = await runtime.clients.coreHeartbeat();
+  // Upstream's account may update Leases of its own cluster, but not patch them.
+  const coreHeartbeat = patchOrUpdate(await runtime.clients.coreHeartbeat(), { logger, metrics });
   const worker = await runtime.clients.worker();
   const { namespace } = runtime.config.worker;
 

@@ -1,12 +1,6 @@
 /** Puts the generator of one core together: caches, leader election in the core, the controller. */
 import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
-import {
-  CellController,
-  createCellMetrics,
-  createGeneratorMetrics,
-  Generator,
-  SourceConditions,
-} from "../generator/index.ts";
+import { CellController, createGeneratorMetrics, Generator, SourceConditions } from "../generator/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
@@ -46,14 +40,6 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     found: (stored) => generator.found(stored),
     failures: generatorMetrics.conditionFailures,
   });
-  const cellMetrics = createCellMetrics(metrics);
-  const cells = new CellController(config.queue, { ...common, metrics: cellMetrics });
-  metrics.onScrape(() => {
-    const [sources, removals] = [generator.sizes(), cells.sizes()];
-    generatorMetrics.setSizes({ queue: sources.queue + removals.queue, paced: sources.paced + removals.paced });
-    generatorMetrics.setSources(generator.sources());
-    cellMetrics.setSizes(removals);
-  });
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   health.register("generator-worker/deployment/informer-sync", syncCheck("Deployments", sources));
 
@@ -64,10 +50,18 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     client: core,
     logger,
   });
+  const { identity } = elector;
+  const settings = { cells: runtime.config.cells, queue: config.queue };
+  const cells = new CellController(settings, { ...common, identity, metrics });
+  metrics.onScrape(() => {
+    const [ofSources, ofCells] = [generator.sizes(), cells.sizes()];
+    generatorMetrics.setSizes({ queue: ofSources.queue + ofCells.queue, paced: ofSources.paced + ofCells.paced });
+    generatorMetrics.setSources(generator.sources());
+  });
   return [
     createBackground("generator-worker", async (signal) => {
       const synced = Promise.all([whenSynced(protectors, signal), whenSynced(sources, signal)]);
-      const watching = Promise.all([protectors.run(signal), sources.run(signal)]);
+      const watching = Promise.all([protectors.run(signal), sources.run(signal), cells.observe(signal)]);
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
         await Promise.all([generator.lead(leadership), cells.lead(leadership), conditions.lead(leadership)]);

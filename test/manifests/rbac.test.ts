@@ -16,6 +16,7 @@ const clusterRights = {
     "podseidon-generator @ *: update podprotectors/status.podseidon.kubewharf.io",
     "podseidon-generator @ podseidon-system: create leases.coordination.k8s.io",
     "podseidon-generator @ podseidon-system: get,update leases.coordination.k8s.io [podseidon-generator]",
+    "podseidon-generator @ podseidon-system: list,create,patch,delete leases.coordination.k8s.io",
     "podseidon-webhook @ *: create,patch events",
     "podseidon-webhook @ *: get,list,watch podprotectors.podseidon.kubewharf.io",
     "podseidon-webhook @ *: list,watch namespaces",

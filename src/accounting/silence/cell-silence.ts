@@ -87,6 +87,8 @@ interface Cell {
   beat: string;
   beatAt: MonotonicMs;
   vanishedAt: MonotonicMs | undefined;
+  /** The last Lease had the annotation `forget`: when it is gone, the cell is retired. */
+  isForgotten: boolean;
   /** It was there, unmarked, in the first LIST, and nothing has decided yet whether it is silent. */
   isUndecided: boolean;
   /** Set from the moment when it was found silent until the next beat. */
@@ -172,6 +174,11 @@ export class CellSilence {
     if (cell !== undefined) cell.otherCounterAt = at;
   }
 
+  /** The right to list is gone, and not just for a moment. */
+  isDenied(): boolean {
+    return this.#isDenied;
+  }
+
   /** The state of a cell for the PodProtector with this UID, as of the last LIST. */
   stateOf(cellID: string, protectorUID: string): CellState {
     if (this.#isDenied) return keeping.forbidden;
@@ -194,6 +201,7 @@ export class CellSilence {
    */
   isDecided(at: MonotonicMs): boolean {
     this.#wasDecided ||=
+      this.#policy === "keep" ||
       this.#isDenied ||
       (this.#sentAt !== undefined && [...this.#cells.values()].every(({ isUndecided }) => !isUndecided));
     return this.#wasDecided || at - (this.#firstSentAt ?? this.#startedAt) >= this.#times.silentAfterMs;
@@ -223,6 +231,7 @@ export class CellSilence {
         beat: lease.beat,
         beatAt: answeredAt,
         vanishedAt: undefined,
+        isForgotten: lease.isForgotten,
         // A Lease that appears later was created meanwhile, by its aggregator.
         isUndecided: previousSentAt === undefined,
         silentSince: undefined,
@@ -235,6 +244,7 @@ export class CellSilence {
     }
     if (lease.behind !== cell.lease?.behind) cell.behind = behindOf(lease, cell.behind, answeredAt);
     cell.lease = lease;
+    cell.isForgotten = lease.isForgotten;
     cell.vanishedAt = undefined;
     if (lease.beat === cell.beat) return;
     cell.beat = lease.beat;
@@ -253,6 +263,10 @@ export class CellSilence {
     cell.isUndecided = false;
     cell.vanishedAt ??= answeredAt;
     if (sentAt - this.#unbroken(cell.vanishedAt) < this.#times.silentAfterMs) return;
+    if (cell.isForgotten) {
+      this.#cells.delete(cell.cellID);
+      return;
+    }
     cell.silentSince = undefined;
     cell.behind = noBehind;
     cell.state = keeping["lease-vanished"];

@@ -4,7 +4,12 @@
  */
 import { isCellID } from "../../api/cell-id.ts";
 import { cellLeaseLabels, readCellLease, type CellLease } from "../../api/cell-lease.ts";
-import { type CellChange, CellSilence, type CellState } from "../../accounting/silence/cell-silence.ts";
+import {
+  type CellChange,
+  CellSilence,
+  type CellState,
+  type ObservedCell,
+} from "../../accounting/silence/cell-silence.ts";
 import { silenceTimes, type SilenceTimes } from "../../accounting/silence/silence-times.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type Clock, type MonotonicMs, sleep } from "../../util/clock.ts";
@@ -28,6 +33,8 @@ export interface CellLeasesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** After each LIST that succeeded. Synchronous. */
+  readonly onListed?: (cells: readonly ObservedCell[]) => void;
 }
 
 /**
@@ -44,11 +51,15 @@ const withoutLeaseMax = 1_000;
 /** While it is not decided who is silent a replica waits for it, and after a failure a hole threatens. */
 const hurriedSteps = 3;
 
+const noCells: ReadonlySet<string> = new Set();
+
 export class CellLeases {
   readonly #options: CellLeasesOptions;
   readonly #times: SilenceTimes;
   readonly #silence: CellSilence;
   readonly #metrics: CellMetrics;
+  /** Cells that the last LIST has shown; undefined when it failed. */
+  #leased: ReadonlySet<string> | undefined;
   /** Cells of PodProtectors that have no Lease, as far as somebody has asked for them. */
   readonly #withoutLease = new Set<string>();
   /** The last failure, and when the first one of its row was, while they last. */
@@ -72,6 +83,11 @@ export class CellLeases {
     const lacksLease = state.kind === "keep" && state.reason === "no-lease";
     if (lacksLease && this.#withoutLease.size < withoutLeaseMax && isCellID(cellID)) this.#withoutLease.add(cellID);
     return state;
+  }
+
+  /** Cells that have a Lease; undefined = not known for now. Without the right to list them there are none. */
+  leased(): ReadonlySet<string> | undefined {
+    return this.#silence.isDenied() ? noCells : this.#leased;
   }
 
   /** Counts of the cell were written by an aggregator that has no heartbeats. */
@@ -121,6 +137,8 @@ export class CellLeases {
       this.#withoutLease.delete(change.cellID);
       this.#report(change);
     }
+    this.#leased = new Set(leases.flatMap(({ cellID }) => cellID ?? []));
+    this.#options.onListed?.([...this.#silence.cells()]);
   }
 
   async #list(signal: AbortSignal): Promise<CellLease[]> {
@@ -143,6 +161,7 @@ export class CellLeases {
     const { logger } = this.#options;
     const since = this.#failure?.since ?? at;
     const isForbidden = error.kind === "forbidden";
+    this.#leased = undefined;
     if (isForbidden) this.#silence.denied(at);
     this.#metrics.listed(errorLabel(error));
     // One line for a row of failures, and none for one that leaves no hole.

@@ -32,6 +32,7 @@ const rarelyUsed: ReadonlyMap<string, string> = new Map([
   ["podseidon-aggregator: get podprotectors.podseidon.kubewharf.io", "it reads a status again after a conflict"],
   ["podseidon-webhook: get podprotectors.podseidon.kubewharf.io", "it reads a status again after a conflict"],
   ["podseidon-generator: patch events", "it counts an Event that comes again"],
+  ["podseidon-generator: delete leases.coordination.k8s.io", "it retires a cell"],
   ["podseidon-webhook: list namespaces", watchList],
   ["podseidon-webhook: patch events", "it counts an Event that comes again"],
 ]);

@@ -154,8 +154,23 @@ test("where a touch moves the pods, their barrier must be of the last 30 s", () 
     }
     assert.equal(bench.beats.length, before);
     assert.equal(bench.silence("pods-not-fresh"), 1);
-    await bench.clock.advance(60_000);
+    await bench.clock.advance(100_000);
+    assert.equal(bench.beats.length, before, "touches that have just stopped say that the worker may be gone");
+    await bench.clock.advance(30_000);
     assert.ok(bench.beats.length > before, "touches that fail prove nothing about the watch");
+  }));
+
+test("a worker that dies, and its touches with it, stops the beats within 30 s", () =>
+  withBench(async (bench) => {
+    bench.lead();
+    for (let second = 0; second < 60; second++) {
+      bench.heartbeat.touched(bench.clock.monotonicMs());
+      await bench.clock.advance(1000);
+    }
+    const diedAtMs = bench.clock.monotonicMs();
+    bench.pods.delayMs = undefined;
+    await bench.clock.advance(300_000);
+    assert.equal(bench.since(diedAtMs + 30_001), 0);
   }));
 
 for (const [countedAfterMs, firstBeatMs] of [

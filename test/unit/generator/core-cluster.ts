@@ -4,7 +4,6 @@ import { type DeploymentRecord, readDeployment } from "../../../src/api/deployme
 import { annotations, finalizer, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
 import {
   CellController,
-  createCellMetrics,
   createGeneratorMetrics,
   Generator,
   type GeneratorSettings,
@@ -31,6 +30,11 @@ const config: GeneratorSettings = {
   queue: { concurrency: 2, backoffBaseMs: 100, backoffMaxMs: 60_000, backoffConflictMs: 10 },
 };
 
+interface ProcessOptions {
+  readonly standby?: boolean;
+  readonly silentPolicy?: "zero" | "keep";
+}
+
 export async function createCore() {
   const clock = createVirtualClock();
   const rng = createSeededRng(1);
@@ -39,6 +43,7 @@ export async function createCore() {
   await engine.bootstrap();
   const protectorType: ResourceType = await engine.installCrd(permissivePodProtectorCrd());
   const sourceType = builtInResources.deployments;
+  let started = 0;
 
   return {
     clock,
@@ -46,7 +51,9 @@ export async function createCore() {
     protectorType,
 
     /** Starts a process that leads at once, or stands by with warm caches until `lead` is called. */
-    startGenerator(plugin: Partial<GeneratorSettings["deploymentPlugin"]> = {}, { standby = false } = {}) {
+    startGenerator(plugin: Partial<GeneratorSettings["deploymentPlugin"]> = {}, options: ProcessOptions = {}) {
+      const { standby = false, silentPolicy = "zero" } = options;
+      started += 1;
       const client = new EngineClient("core", engine);
       const logger = createRecordingLogger();
       const metrics = createCountingMetrics();
@@ -80,18 +87,12 @@ export async function createCore() {
           metrics: createGeneratorMetrics(metrics),
         },
       );
-      const cellMetrics = createCellMetrics(metrics);
-      const cells = new CellController(config.queue, {
-        core: client,
-        protectors,
-        events,
-        clock,
-        rng,
-        logger,
-        metrics: cellMetrics,
-      });
+      const cells = new CellController(
+        { cells: { leaseNamespace: "default", silentAfterMs: 180_000, silentPolicy }, queue: config.queue },
+        { core: client, protectors, events, identity: `generator-${started}`, clock, rng, logger, metrics },
+      );
       const life = new AbortController();
-      const running = [protectors.run(life.signal), sources.run(life.signal)];
+      const running = [protectors.run(life.signal), sources.run(life.signal), cells.observe(life.signal)];
       let leadership = new AbortController();
       const lead = async (): Promise<void> => {
         await clock.advance(0);
@@ -127,8 +128,10 @@ export async function createCore() {
             action,
           }),
         metrics,
-        /** Sizes as a scrape would see them. */
-        cellSizes: () => cells.sizes(),
+        gauge(name: string): number {
+          metrics.scrape();
+          return metrics.value(name);
+        },
         errors: () => logger.entries.filter(({ level }) => level === "error"),
         /** The process ends at once, in the middle of whatever it does. */
         kill() {

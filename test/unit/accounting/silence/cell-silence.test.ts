@@ -202,6 +202,10 @@ describe("the start of an observer", () => {
 });
 
 describe("decided", () => {
+  test("where every cell is kept, nothing has to be decided", () => {
+    assert.equal(new LeaseLists({ policy: "keep" }).isDecided(), true);
+  });
+
   test("nothing is decided before the first LIST, and an empty one decides", () => {
     const lists = new LeaseLists();
     assert.equal(lists.isDecided(), false);
@@ -288,6 +292,19 @@ describe("what keeps the counts of a silent cell", () => {
     assert.equal(lists.state(), "beating");
     lists.listUntil(195, [lease("a", "2")]);
     assert.equal(lists.state(), "silent since 15");
+  });
+
+  test("a cell whose Lease goes after a request to retire it stays as it was for 3 minutes, and is forgotten", () => {
+    const lists = new LeaseLists();
+    lists.list(0, [lease("a", "1", { silentSince: timeOf(-600) })]);
+    lists.list(15, [lease("a", "1", { silentSince: timeOf(-600), isForgotten: true })]);
+    lists.listUntil(195, []);
+    assert.equal(lists.state("a"), "silent since -600");
+    lists.changes.length = 0;
+    lists.listUntil(600, []);
+    assert.deepEqual([...lists.silence.cells()], []);
+    assert.deepEqual(lists.changes, []);
+    assert.equal(lists.state("a"), "keep no-lease");
   });
 
   test("a Lease that vanishes before the start is decided no longer holds the decision up", () => {

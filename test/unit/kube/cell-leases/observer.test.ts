@@ -29,6 +29,7 @@ function rig({ silentPolicy = "zero" }: { silentPolicy?: "zero" | "keep" } = {})
   const client = createScriptedKubeClient();
   const metrics = createCountingMetrics();
   const log: string[] = [];
+  const lists: string[][] = [];
   const write = (level: string) => (message: string, fields?: LogFields) => {
     const cell = fields?.["cell"];
     log.push(typeof cell === "string" ? `${level} ${message} ${cell}` : `${level} ${message}`);
@@ -49,6 +50,7 @@ function rig({ silentPolicy = "zero" }: { silentPolicy?: "zero" | "keep" } = {})
     clock,
     logger,
     metrics,
+    onListed: (listed) => void lists.push(listed.map(({ cellID }) => cellID)),
   });
   const stop = new AbortController();
   // After what the test does first.
@@ -57,7 +59,7 @@ function rig({ silentPolicy = "zero" }: { silentPolicy?: "zero" | "keep" } = {})
     metrics.scrape();
     return metrics.value(name, { core: "core", observer: "webhook", ...labels });
   };
-  return { clock, client, cells, world, log, value, stop, running };
+  return { clock, client, cells, world, log, lists, value, stop, running };
 }
 
 test("the Leases with the label are listed live, in pages, every 15 s", async () => {
@@ -204,4 +206,25 @@ test("more Leases than 20 pages are a failure", async () => {
   await clock.advance(0);
   assert.equal(client.requests.length, 20);
   assert.equal(value("cell_lease_list_total", { result: "malformed" }), 1);
+});
+
+test("who has a Lease is known while LISTs succeed; without the right to list, for long, it is nobody", async () => {
+  const { clock, cells, world, lists, stop, running } = rig();
+  assert.equal(cells.leased(), undefined);
+  world.leases = [rawLease("a", 1), rawLease(undefined, 1)];
+  await clock.advance(0);
+  assert.deepEqual([...(cells.leased() ?? [])], ["a"]);
+  assert.deepEqual(lists, [["a"]]);
+  world.failure = "network";
+  await clock.advance(20_000);
+  assert.equal(cells.leased(), undefined);
+  assert.equal(lists.length, 1, "a LIST that fails tells nobody");
+  world.failure = "forbidden";
+  await clock.advance(20_000);
+  assert.equal(cells.leased(), undefined, "an API server that has just started forbids everything for a moment");
+  await clock.advance(200_000);
+  assert.deepEqual([...(cells.leased() ?? ["nobody knows"])], []);
+  stop.abort();
+  await clock.advance(0);
+  await running;
 });

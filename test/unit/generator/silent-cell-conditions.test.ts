@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { silentCellsOf } from "../../../src/generator/silent-cell-conditions.ts";
+import { readProtector } from "../../../src/kube/resources.ts";
+import { type MonotonicMs } from "../../../src/util/clock.ts";
+import { type JsonObject } from "../../double/index.ts";
+import { BeatingCells, silentAfterMs } from "./beating-cells.ts";
+import { createCore, type Core, type GeneratorProcess } from "./core-cluster.ts";
+
+const counted = (cellID: string, available: number): JsonObject => ({
+  cellID,
+  aggregation: { totalReplicas: available, availableReplicas: available, countedMinReadySeconds: 0 },
+});
+
+async function start(
+  options: Parameters<Core["startGenerator"]>[1] = {},
+): Promise<{ core: Core; cells: BeatingCells; generator: GeneratorProcess }> {
+  const core = await createCore();
+  const cells = new BeatingCells(core);
+  await cells.start("a", "b");
+  const generator = core.startGenerator({}, options);
+  await generator.ready();
+  return { core, cells, generator };
+}
+function condition(core: Core, name: string): JsonObject | undefined {
+  const conditions = (core.protector(name)?.status?.["conditions"] ?? []) as readonly JsonObject[];
+  return conditions.find(({ type }) => type === "CellSilent");
+}
+
+test("a floor that is out of reach without the silent cell has the condition while it is silent", async () => {
+  const { core, cells, generator } = await start();
+  // The floor of all is 3.
+  await core.createProtector("short");
+  await core.writeCells("short", [counted("a", 2), counted("b", 2)]);
+  await core.createProtector("enough");
+  await core.writeCells("enough", [counted("a", 3), counted("b", 2)]);
+  await core.createProtector("elsewhere");
+  await core.writeCells("elsewhere", [counted("a", 1), counted("b", 0)]);
+  cells.stop("b");
+  await cells.advance(silentAfterMs - 20_000);
+  assert.deepEqual(generator.client.writes, []);
+  await cells.advance(60_000);
+  assert.equal(condition(core, "short")?.["status"], "True");
+  assert.equal(
+    condition(core, "short")?.["message"],
+    'Must stay 3, and fewer are available without cell "b", from which nothing is heard',
+  );
+  assert.equal(condition(core, "enough"), undefined);
+  assert.equal(condition(core, "elsewhere"), undefined);
+  assert.equal(generator.gauge("generator_silent_cell_podprotectors"), 1);
+  assert.equal(generator.client.writes.length, 1);
+  // The counts of others may change: the text stays.
+  await core.writeCells("short", [counted("a", 1), counted("b", 2)]);
+  await cells.advance(60_000);
+  assert.equal(generator.client.writes.length, 1);
+
+  await cells.start("b");
+  await cells.advance(30_000);
+  assert.equal(condition(core, "short")?.["status"], "False");
+  assert.equal(generator.gauge("generator_silent_cell_podprotectors"), 0);
+  assert.equal(generator.client.writes.length, 2);
+  await generator.stop();
+});
+
+test("with the policy keep there is no condition", async () => {
+  const { core, cells, generator } = await start({ silentPolicy: "keep" });
+  await core.createProtector("short");
+  await core.writeCells("short", [counted("b", 4)]);
+  cells.stop("b");
+  await cells.advance(silentAfterMs + 60_000);
+  assert.equal(condition(core, "short"), undefined);
+  await generator.stop();
+});
+
+test("at most five objects a second are written, and counts that are written meanwhile are not lost", async () => {
+  const { core, cells, generator } = await start();
+  const names = Array.from({ length: 100 }, (_, index) => `mine-${index}`);
+  for (const name of names) {
+    await core.createProtector(name);
+    await core.writeCells(name, [counted("b", 4)]);
+  }
+  cells.stop("b");
+  const times: number[] = [];
+  generator.client.onWrite = async (index) => {
+    times.push(core.clock.monotonicMs());
+    if (index === 50) for (const name of names) await core.writeCells(name, [counted("b", 5)]);
+    return undefined;
+  };
+  await cells.advance(silentAfterMs + 120_000);
+  assert.ok(names.every((name) => condition(core, name)?.["status"] === "True"));
+  for (const [index, time] of times.entries())
+    assert.ok(index < 5 || time - times[index - 5]! >= 1_000, `write ${index}`);
+  assert.ok(
+    names.every(
+      (name) => JSON.stringify(core.protector(name)?.status?.["cells"]) === JSON.stringify([counted("b", 5)]),
+    ),
+  );
+  await generator.stop();
+});
+
+test("a failed write is counted and tried again with the next LIST", async () => {
+  const { core, cells, generator } = await start();
+  await core.createProtector("short");
+  await core.writeCells("short", [counted("b", 4)]);
+  generator.client.onWrite = (index) => (index <= 2 ? "before" : undefined);
+  cells.stop("b");
+  await cells.advance(silentAfterMs + 60_000);
+  assert.equal(condition(core, "short")?.["status"], "True");
+  assert.equal(generator.metrics.value("generator_cell_condition_failures_total", { error: "network" }), 2);
+  await generator.stop();
+});
+
+test("only cells that are silent for this PodProtector are left out, and a floor of 0 is in reach", () => {
+  const read = (minAvailable: number) => {
+    const protector = readProtector({
+      metadata: { namespace: "default", name: "web", uid: "u", resourceVersion: "1" },
+      spec: { minAvailable, minReadySeconds: 0, selector: {} },
+      status: {
+        cells: [counted("a", 1), counted("b", 2), counted("c", 4)],
+        summary: { totalReplicas: 7, aggregatedAvailableReplicas: 7, estimatedAvailableReplicas: 7 },
+      },
+    });
+    assert.ok(protector.ok);
+    return protector.stored.protector;
+  };
+  const stateOf = (cellID: string, uid: string) => {
+    assert.equal(uid, "u");
+    if (cellID === "a") return { kind: "beating" } as const;
+    if (cellID === "b") return { kind: "keep", reason: "keep-until" } as const;
+    return { kind: "silent", since: 0 as MonotonicMs } as const;
+  };
+  assert.equal(silentCellsOf(read(3), stateOf), false);
+  assert.match((silentCellsOf(read(4), stateOf) as { message: string }).message, /cell "c"/);
+  assert.equal(
+    silentCellsOf(read(0), () => ({ kind: "silent", since: 0 as MonotonicMs })),
+    false,
+  );
+});
