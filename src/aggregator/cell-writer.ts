@@ -4,6 +4,8 @@
  */
 import { type CellStatus, type PodProtectorStatus } from "../api/v1alpha1/pod-protector.ts";
 import { type OwnAggregation } from "../accounting/count/cell-memory.ts";
+import { floorConditions, writesConditionsAlone } from "../accounting/count/floor-conditions.ts";
+import { withConditions } from "../api/v1alpha1/conditions.ts";
 import { summarize } from "../accounting/count/summary.ts";
 import { type Settlement } from "../accounting/settle/settlement.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
@@ -32,6 +34,8 @@ const pruningWarningSpacingMs = 3_600_000;
 export class CellWriter {
   readonly #options: CellWriterOptions;
   #pruningWarnedAtMs: MonotonicMs = longAgo;
+  /** The last answer lacked the conditions that were written. */
+  #areConditionsDropped = false;
 
   constructor(options: CellWriterOptions) {
     this.#options = options;
@@ -68,10 +72,12 @@ export class CellWriter {
   ): Promise<Outcome> {
     const { core, clock, metrics } = this.#options;
     const base = state.newest;
-    const outcome = await swapStatusAndCheck(core, base, withCell(base.protector.status, cell), { signal });
+    const status = this.#withConditions(state, withCell(base.protector.status, cell));
+    const outcome = await swapStatusAndCheck(core, base, status, { signal });
     metrics.statusWrites.inc({ result: outcome.kind });
     switch (outcome.kind) {
       case "written":
+        this.#noteDropped(outcome.stored, status);
         state.wrote(outcome.stored, cell.aggregation, clock.monotonicMs());
         for (const [reason, weight] of settled) metrics.settled.inc({ reason }, weight);
         if (settled.has("gave-up")) metrics.fences.inc({ result: "gave-up" }, settled.get("gave-up"));
@@ -87,6 +93,44 @@ export class CellWriter {
       default:
         return assertNever(outcome);
     }
+  }
+
+  /**
+   * Writes the conditions of the newest known object if they have changed and nothing else will write them; does
+   * nothing otherwise. Never rejects for operating errors.
+   */
+  async writeConditions(state: ProtectorState, cellID: string, signal: AbortSignal): Promise<Outcome> {
+    const { core, clock, metrics } = this.#options;
+    const base = state.newest;
+    const known = base.protector.status;
+    if (known === undefined || this.#areConditionsDropped || !writesConditionsAlone(known, cellID))
+      return { kind: "done" };
+    const status = this.#withConditions(state, known);
+    if (status.conditions === known.conditions) return { kind: "done" };
+    const outcome = await swapStatusAndCheck(core, base, status, { signal });
+    metrics.statusWrites.inc({ result: outcome.kind });
+    if (outcome.kind === "failed") return outcome;
+    const stored = outcome.kind === "written" ? outcome.stored : outcome.live;
+    // Gone or replaced: the watch will say so.
+    if (!isSameObject(stored, state)) return { kind: "done" };
+    state.readLive(stored, base.resourceVersion, clock.monotonicMs());
+    if (outcome.kind === "conflict") return { kind: "conflict" };
+    this.#noteDropped(stored, status);
+    return { kind: "done" };
+  }
+
+  /** The status with the conditions that follow from it. */
+  #withConditions(state: ProtectorState, status: PodProtectorStatus): PodProtectorStatus {
+    const question = state.question();
+    if (question === undefined) return status;
+    const found = floorConditions(state.newest.protector.spec.minAvailable, status, question);
+    const conditions = withConditions(status.conditions, found, this.#options.clock.epochMicros());
+    return conditions === undefined ? status : { ...status, conditions };
+  }
+
+  /** A CRD that drops conditions would have them written again and again. */
+  #noteDropped({ protector }: StoredProtector, { conditions }: PodProtectorStatus): void {
+    if (conditions !== undefined) this.#areConditionsDropped = protector.status?.conditions === undefined;
   }
 
   /** The answer to a write lacked our extension fields: counts each, logs at most one an hour. */

@@ -13,7 +13,7 @@ import { type CellStatus } from "../api/v1alpha1/pod-protector.ts";
 import { FirstSeen } from "../accounting/settle/first-seen.ts";
 import { CellMemory, type OwnAggregation } from "../accounting/count/cell-memory.ts";
 import { type RecountMarks } from "../accounting/count/recount-mark.ts";
-import { countedSpec } from "../accounting/count/counted-spec.ts";
+import { countedSpec, CountedSpec } from "../accounting/count/counted-spec.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { assertNever } from "../util/assert.ts";
 import { later, type MonotonicMs } from "../util/clock.ts";
@@ -64,6 +64,12 @@ export class ProtectorState {
   countedSpec(): string | undefined {
     if (this.#selectorText === undefined) return undefined;
     return countedSpec(this.uid, this.#selectorText, this.#newest.protector.spec.minReadySeconds);
+  }
+
+  /** The same as a question to the counts of all cells. */
+  question(): CountedSpec | undefined {
+    if (this.#selectorText === undefined) return undefined;
+    return new CountedSpec(this.uid, this.#selectorText, this.#newest.protector.spec.minReadySeconds);
   }
 
   /** False when no counting selector was ever valid. */

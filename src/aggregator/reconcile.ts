@@ -89,8 +89,10 @@ export async function reconcileProtector(
   };
 
   switch (plan.kind) {
-    case "unchanged":
-      return waits;
+    case "unchanged": {
+      const outcome = await tools.writer.writeConditions(state, config.cellID, signal);
+      return outcome.kind === "done" ? waits : { ...waits, outcome };
+    }
     case "behind": {
       // The watch usually gets there by itself. A barrier that was sent later and was passed proves that it never will.
       const sinceMs = state.behindSinceMs(nowMs);

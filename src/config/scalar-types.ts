@@ -98,16 +98,18 @@ export function float(range: {
 /** The longest timer that Node can set: 2^31 - 1 ms, about 24.8 days. */
 const durationMsMax = 2 ** 31 - 1;
 
-/** A duration in Go's syntax, as milliseconds with fractions. */
-export function durationMs(limits: { readonly min: "zero" | "positive" }): ValueType<number> {
+/** A duration in Go's syntax, as milliseconds with fractions. A `min` that is a number is in milliseconds. */
+export function durationMs({ min }: { readonly min: "zero" | "positive" | number }): ValueType<number> {
+  const least = typeof min === "number" ? min : 0;
+  const from = min === "positive" ? "above 0" : `from ${least === 0 ? "0" : formatDuration(least)}`;
   return scalar({
     kind: "duration",
     placeholder: "DURATION",
-    allowed: `a duration ${limits.min === "zero" ? "from 0" : "above 0"} to 596h such as 100ms, 10s or 1m30s`,
+    allowed: `a duration ${from} to 596h such as ${least === 0 ? "100ms, " : ""}10s or 1m30s`,
     parseText(text) {
       const value = parseDurationMs(text);
       if (value === undefined) return reject(/^\d+$/.test(text) ? "has no unit" : "is not a duration");
-      if (value < 0 || value > durationMsMax || (limits.min === "positive" && value === 0))
+      if (value < least || value > durationMsMax || (min === "positive" && value === 0))
         return reject("is out of range");
       return accept(value);
     },

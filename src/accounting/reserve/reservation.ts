@@ -17,6 +17,7 @@ import {
   type PodProtectorStatus,
 } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
+import { oldestOpen, type OpenAdmission } from "../history/oldest-open.ts";
 import { compact } from "../history/compaction.ts";
 import { type Disruption, needOf } from "./disruption.ts";
 import {
@@ -41,6 +42,9 @@ export interface ReservationContext extends CountsContext {
   /** Write podName into new buckets of this cell. */
   readonly requiresPodName: (cellID: string) => boolean;
 }
+
+/** Admissions that a refusal names: a person looks at the oldest, which are most likely stuck. */
+const oldestMax = 3;
 
 /** Nothing more can be recorded: in the cell of the pod, or in the whole status. */
 type Full = "full-buffer" | "full-status";
@@ -67,6 +71,8 @@ export type Verdict =
       readonly cause: "unconfirmed" | "lag-limit" | Full;
       readonly figures: QuotaFigures;
       readonly missed?: readonly string[];
+      /** The oldest unsettled admissions, when these are in the way ("unconfirmed"). */
+      readonly oldest?: readonly OpenAdmission[];
     }
   /**
    * May be admitted once these cells are counted: the cell of the pod, or others whose counts are not in force while
@@ -181,6 +187,8 @@ function judge(
   if (full !== undefined) return { verdict: { kind: "retry", cause: full, figures } };
   if (need === "quota") {
     const refusal = refusalOf(figures, isRepeated ? 0 : 1, context.config);
+    if (refusal?.kind === "retry" && refusal.cause === "unconfirmed")
+      return { verdict: { ...refusal, oldest: oldestOpen(cells, oldestMax, context.now) } };
     if (refusal !== undefined) return { verdict: refusal };
   }
   return { verdict: { kind: "admitted", need, isRecorded: true, isRepeated }, recorded };

@@ -201,6 +201,7 @@ export class CellSilence {
    */
   isDecided(at: MonotonicMs): boolean {
     this.#wasDecided ||=
+      this.#policy === "keep" ||
       this.#isDenied ||
       (this.#sentAt !== undefined && [...this.#cells.values()].every(({ isUndecided }) => !isUndecided));
     return this.#wasDecided || at - (this.#firstSentAt ?? this.#startedAt) >= this.#times.silentAfterMs;

@@ -6,6 +6,7 @@
  */
 import { type CellFigures, type QuotaFigures } from "../../accounting/reserve/quota-figures.ts";
 import { type Verdict } from "../../accounting/reserve/reservation.ts";
+import { type OpenAdmission } from "../../accounting/history/oldest-open.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type Audit, type Cause, type Refused, refusedForNow, type RequestStatus } from "./decision.ts";
 import { type FloorOwner } from "./floor-owner.ts";
@@ -193,7 +194,7 @@ function advice(verdict: QuotaVerdict, cellID: string, owner: FloorOwner | undef
       return `${outlook(verdict.figures, owner)}. ${floorAdvice(owner)}`;
     case "retry":
       if (verdict.missed?.[0] !== undefined) return silenceAdvice(verdict.missed[0]);
-      return `Try again in a few seconds: ${settling}`;
+      return `Try again in a few seconds: ${settling}${oldestText(verdict.oldest ?? [])}`;
     case "counts-pending":
       return (
         "Try again in a few seconds; if this persists, check that the aggregator of each such cell is running, " +
@@ -202,6 +203,16 @@ function advice(verdict: QuotaVerdict, cellID: string, owner: FloorOwner | undef
     default:
       return assertNever(verdict);
   }
+}
+
+/** Who has promised deletions that are not carried out can be found by their pods. */
+function oldestText(oldest: readonly OpenAdmission[]): string {
+  if (oldest.length === 0) return "";
+  const texts = oldest.map(({ cellID, pod, kind, ageSeconds }) => {
+    const what = pod === undefined ? `${kind} pods` : `${kind} of pod ${quoted(pod)}`;
+    return `${what} in cell ${quoted(cellID)}, ${ageSeconds} s ago`;
+  });
+  return `. Promised longest: ${texts.join("; ")}`;
 }
 
 /** What has to happen first, as far as that is known. */

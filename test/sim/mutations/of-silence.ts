@@ -42,4 +42,20 @@ export const mutationsOfSilence: readonly Mutation[] = [
     replace: ``,
     scenario: "42-lost-cell",
   },
+  {
+    name: "silent-cells-are-not-marked",
+    why: "the generator marks silent cells, so that a webhook that starts in the outage knows them",
+    file: "generator/silent-cell-marks.ts",
+    find: `if (lease.silentSince !== undefined || unheardMs < silentAfterMs) return true;`,
+    replace: `if (unheardMs < Infinity) return true;`,
+    scenario: "43-marked-by-the-generator",
+  },
+  {
+    name: "beating-cells-are-retired",
+    why: "a cell is retired only when nobody has counted it for as long as makes it silent",
+    file: "generator/cell-retirement.ts",
+    find: `if (request.verdict === "waiting" && (isQuiet || isSilent(cell)))`,
+    replace: `if (request.verdict === "waiting" && (isQuiet || cell !== undefined))`,
+    scenario: "43b-retired-cell",
+  },
 ];

@@ -2,13 +2,14 @@
 import { cellLeaseAnnotations, cellLeaseName } from "../../../src/api/cell-lease.ts";
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
-import { builtInResources } from "../../double/index.ts";
+import { builtInResources, type JsonObject } from "../../double/index.ts";
+import { type Arguments } from "./arguments.ts";
 import { type Run } from "./stage.ts";
 
 /** The default of --cell-lease-namespace. */
 const leaseNamespace = "default";
 
-/** lease CELL delete | keep=2h */
+/** lease CELL delete | keep=2h | forget */
 export const changeLease: Run = async (stage, args) => {
   const { core } = stage.world;
   const { engine } = core.server;
@@ -17,9 +18,13 @@ export const changeLease: Run = async (stage, args) => {
     await stage.during(engine.delete(builtInResources.leases, leaseNamespace, name));
     return;
   }
-  const keptMs = args.duration(args.setting("keep") ?? "");
-  const until = formatMicroTime((engine.clock.epochMicros() + keptMs * 1000) as EpochMicros);
-  const body = { metadata: { annotations: { [cellLeaseAnnotations.keepUntil]: until } } };
+  const body = { metadata: { annotations: annotationOf(args, engine.clock.epochMicros()) } };
   const patch = { contentType: "application/merge-patch+json", body };
   await stage.during(engine.patch(builtInResources.leases, leaseNamespace, name, patch));
 };
+
+function annotationOf(args: Arguments, now: EpochMicros): JsonObject {
+  if (args.flag("forget")) return { [cellLeaseAnnotations.forget]: "true" };
+  const keptMs = args.duration(args.setting("keep") ?? "");
+  return { [cellLeaseAnnotations.keepUntil]: formatMicroTime((now + keptMs * 1000) as EpochMicros) };
+}

@@ -17,7 +17,8 @@
  *   forge UID version=N [cell=C] [digits=N]
  *                                        a bucket for a pod that does not exist, with so long a text of digests;
  *                                        C may be a cell that does not either
- *   lease CELL delete|keep=2h            a person deletes it, or keeps the cell's counts in force for so long
+ *   lease CELL delete|keep=2h|forget     a person deletes it, keeps the cell's counts in force for so long, or asks to
+ *                                        retire the cell
  *   advance 76s
  *   lag SERVER 5s; backup|drop-watches SERVER
  *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order

@@ -146,10 +146,14 @@ export class Rig {
 
   /** Writes what `change` makes of the cell, as a webhook (or a Go component) does. */
   async editCell(name: string, change: (cell: CellStatus) => CellStatus): Promise<void> {
+    await this.putCell(name, change(this.cell(name) ?? { cellID }));
+  }
+
+  /** Adds the cell to the status or replaces it. */
+  async putCell(name: string, put: CellStatus): Promise<void> {
     const protector = this.protector(name);
     const cells = protector.status?.cells ?? [];
-    const before = cells.find((cell) => cell.cellID === cellID) ?? { cellID };
-    const after = [...cells.filter((cell) => cell.cellID !== cellID), change(before)];
+    const after = [...cells.filter((cell) => cell.cellID !== put.cellID), put];
     const body = JSON.parse(
       JSON.stringify({ ...protector, status: { ...protector.status, cells: after, summary: summarize(after) } }),
     ) as unknown;

@@ -48,6 +48,9 @@ test("durations have a unit and are in the range of timers", () => {
   reads(durationMs({ min: "zero" }), { "0": 0, "1m30s": 90_000, "596h": 2_145_600_000 });
   refuses(durationMs({ min: "zero" }), "", "10", "-1s", "597h", "1 s");
   refuses(durationMs({ min: "positive" }), "0", "0s");
+  reads(durationMs({ min: 10_000 }), { "10s": 10_000 });
+  refuses(durationMs({ min: 10_000 }), "9999ms", "0", "-10s");
+  assert.match(durationMs({ min: 10_000 }).allowed, /^a duration from 10s to 596h/);
   const parsed = durationMs({ min: "zero" }).parse("10");
   assert(!parsed.ok);
   assert.equal(parsed.problem, "has no unit");

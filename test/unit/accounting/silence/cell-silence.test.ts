@@ -202,6 +202,10 @@ describe("the start of an observer", () => {
 });
 
 describe("decided", () => {
+  test("where every cell is kept, nothing has to be decided", () => {
+    assert.equal(new LeaseLists({ policy: "keep" }).isDecided(), true);
+  });
+
   test("nothing is decided before the first LIST, and an empty one decides", () => {
     const lists = new LeaseLists();
     assert.equal(lists.isDecided(), false);

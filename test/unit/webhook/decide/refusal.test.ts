@@ -49,6 +49,18 @@ test("refusals say when quota comes back", () => {
   assert.match(message, /one that is not carried out settles after about 15 s \(evictions: 2 min\)$/);
 });
 
+test("refusals by promised deletions name those that have been open longest", () => {
+  const oldest = [
+    { cellID: "c1", pod: "web\n1", kind: "delete", ageSeconds: 42 },
+    { cellID: "c2", pod: undefined, kind: "packed", ageSeconds: 7 },
+  ] as const;
+  const { message } = refuse({ kind: "retry", cause: "unconfirmed", figures, oldest });
+  assert.match(
+    message,
+    /\. Promised longest: delete of pod "web\\n1" in cell "c1", 42 s ago; packed pods in cell "c2", 7 s ago$/,
+  );
+});
+
 test("refusals say what to do when too few replicas are there: wait, scale up, or lower a floor made by hand", () => {
   const { message, code, reason } = refuse({ kind: "rejected", figures });
   const advice =

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type CellStatus, type PodProtectorStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
+import { countedSpec, CountedSpec } from "../../../../src/accounting/count/counted-spec.ts";
+import { floorConditions, writesConditionsAlone } from "../../../../src/accounting/count/floor-conditions.ts";
+import { summarize } from "../../../../src/accounting/count/summary.ts";
+import { cell, counts, single } from "../samples.ts";
+
+const question = new CountedSpec("uid", "app in (web)", 0);
+const answered = { countedSpec: countedSpec("uid", "app in (web)", 0) };
+const edited = { countedSpec: countedSpec("uid", "app in (other)", 0) };
+
+const statusOf = (cells: readonly CellStatus[]): PodProtectorStatus => ({ cells, summary: summarize(cells) });
+const holding = (minAvailable: number, cells: readonly CellStatus[]): string[] =>
+  Object.entries(floorConditions(minAvailable, statusOf(cells), question)).flatMap(([type, found]) =>
+    found === false ? [] : [type],
+  );
+
+test("an object is at its floor when the promised deletions leave exactly what must stay, below it when less", () => {
+  const cells = [cell(counts(3, answered), [single("x")], "a"), cell(counts(2, answered), [], "b")];
+  assert.deepEqual(holding(3, cells), []);
+  assert.deepEqual(holding(4, cells), ["AtFloor"]);
+  assert.deepEqual(holding(5, cells), ["BelowFloor"]);
+});
+
+test("without a floor an object is neither at it nor below it", () => {
+  assert.deepEqual(holding(0, [cell(counts(0, answered), [], "a")]), []);
+  assert.deepEqual(holding(-1, [cell(counts(0, answered), [single("x")], "a")]), []);
+});
+
+test("cells whose counts answer another spec, or that have none, are pending and are named", () => {
+  const cells = [
+    cell(counts(3, answered), [], "a"),
+    cell(counts(2, edited), [], "b"),
+    cell(undefined, [], "c"),
+    ...Array.from({ length: 8 }, (_, index) => cell(counts(1, edited), [], `d${index}`)),
+  ];
+  assert.deepEqual(holding(1, cells), ["CountsPending"]);
+  const { CountsPending } = floorConditions(1, statusOf(cells), question);
+  assert.ok(CountsPending !== undefined && CountsPending !== false);
+  assert.match(CountsPending.message, /: "b", "c", "d0", .*"d5" and 2 more$/);
+});
+
+test("conditions alone are written for the first counted cell only, and not while an admission is open", () => {
+  const cells = [cell(undefined, [], "ghost"), cell(counts(3), [], "a"), cell(counts(2), [], "b")];
+  assert.equal(writesConditionsAlone(statusOf(cells), "a"), true);
+  assert.equal(writesConditionsAlone(statusOf(cells), "b"), false);
+  assert.equal(writesConditionsAlone(statusOf(cells), "ghost"), false);
+  const open = [...cells.slice(0, 2), cell(counts(2), [single("x")], "b")];
+  assert.equal(writesConditionsAlone(statusOf(open), "a"), false);
+});
