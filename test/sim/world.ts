@@ -10,6 +10,7 @@ import { AccountingChecker, type Breach } from "./checkers/accounting.ts";
 import { checkBounds, leftovers } from "./checkers/bounds.ts";
 import { Calm } from "./checkers/calm.ts";
 import { Ledger } from "./checkers/ledger.ts";
+import { LentChecker } from "./checkers/lent.ts";
 import { RefusalChecker } from "./checkers/refusals.ts";
 import { ReviewChecker } from "./checkers/reviews.ts";
 import { SimApiServer } from "./clusters/api-server.ts";
@@ -52,7 +53,7 @@ export const settleWindowMs = 75_000;
 /** Where people work whose objects are out of order, and whom no checker watches over. */
 export const sideNamespace = "side";
 /** With them floors break, as the documentation says. */
-const inexact: readonly FaultClass[] = ["last-known-quota", "webhook-dry-runs"];
+const inexact: readonly FaultClass[] = ["webhook-dry-runs"];
 /** With them there is work in the side namespace that may never end. */
 const sideClasses: readonly FaultClass[] = ["bystanders", "odd-deployments", "hostile-protectors", "go-components"];
 
@@ -206,6 +207,22 @@ export class World {
     }
   }
 
+  /** What is admitted from the PodProtector without a write, where webhooks may do that. */
+  #lentFrom(name: string): LentChecker | undefined {
+    if (!this.plan.faults.has("last-known-quota")) return undefined;
+    const { kernel, webhooks, core, plan } = this;
+    return new LentChecker({
+      name,
+      kernel,
+      criterion: plan.criterion,
+      outage: () => (core.server.node() === undefined ? core.server.stops : undefined),
+      isCommon: (revision) =>
+        webhooks.every(
+          (webhook) => webhook.node() === undefined || this.knew(webhook.name, { revision, sinceMs: 0 }, kernel.nowMs),
+        ),
+    });
+  }
+
   get #isExact(): boolean {
     const { algorithm = "observed", plan } = this.options;
     return algorithm === "observed" && !inexact.some((name) => plan.faults.has(name));
@@ -218,6 +235,7 @@ export class World {
         kernel: this.kernel,
         ledger: this.ledger,
         isExact: this.#isExact,
+        lent: this.#lentFrom(name),
         settleWindowMs,
         hasUpdateTrigger: this.plan.updateTrigger,
         maxConcurrentLag: this.plan.maxConcurrentLag,

@@ -15,6 +15,7 @@ import { CountsChecker } from "./counts.ts";
 import { cellOf, entriesOf } from "./history.ts";
 import { checkHistorySize } from "./history-size.ts";
 import { type Ledger } from "./ledger.ts";
+import { type LentChecker } from "./lent.ts";
 import { lostQuota, Room, weightOf } from "./room.ts";
 import { SettlementChecker } from "./settlement.ts";
 import { type InCells, Standing } from "./standing.ts";
@@ -24,6 +25,8 @@ export interface AccountingOptions {
   readonly ledger: Ledger;
   /** Only the default algorithm promises anything: of the others, breaches are counted. */
   readonly isExact: boolean;
+  /** Webhooks may admit on the last known quota: judged by what they promise then (lent.ts). */
+  readonly lent: LentChecker | undefined;
   readonly settleWindowMs: number;
   /** By which all deletions are judged that are not a bystander's. */
   readonly criterion: HealthCriterion;
@@ -106,6 +109,7 @@ export class AccountingChecker {
     this.heldPodMs += weightOf(before) * (kernel.nowMs - this.#heldSinceMs);
     this.#heldSinceMs = kernel.nowMs;
     this.#standing.object = object;
+    this.#options.lent?.committed(object);
     if (object === undefined || before?.metadata.uid !== object.metadata.uid) {
       this.#recorded.clear();
       this.#packedSinceMs.clear();
@@ -148,11 +152,12 @@ export class AccountingChecker {
 
   /** An admission that took quota has been answered: it must have been recorded, and the floor held when it was. */
   answered(uid: string, arrivedMs: number): void {
-    const { kernel, isExact } = this.#options;
+    const { kernel, isExact, lent } = this.#options;
+    lent?.admitted(uid);
     const recorded = this.#recorded.get(digestOfUID(uid));
     if (recorded === undefined || recorded.atMs < arrivedMs) {
       // A restore of the core may have taken the record away before it was answered.
-      if (Math.max(this.#standing.editedAtMs, this.#coreRestoredAtMs) < arrivedMs && isExact)
+      if (Math.max(this.#standing.editedAtMs, this.#coreRestoredAtMs) < arrivedMs && isExact && lent === undefined)
         kernel.fail(`${this.name}: ${uid} was admitted without a record`);
       return;
     }
@@ -163,7 +168,7 @@ export class AccountingChecker {
   }
 
   #checkFloor(uid: string, { standing: recorded, standingAsCounted, minAvailable }: Recorded): void {
-    const { kernel, ledger, onBreach, onRestoreBreach, isExact } = this.#options;
+    const { kernel, ledger, onBreach, onRestoreBreach, isExact, lent } = this.#options;
     if (recorded >= minAvailable || this.object === undefined) return;
     // Somebody's record may have been in the way who is not admitted in the end.
     const nobody = new Set<string>();
@@ -177,7 +182,7 @@ export class AccountingChecker {
     }
     onBreach({ protector: this.name, standing, minAvailable });
     kernel.note(`FLOOR ${this.name} ${standing} of ${minAvailable}`);
-    if (isExact)
+    if (isExact && lent === undefined)
       kernel.fail(
         `floor broken: ${standing} of ${minAvailable} pods of ${this.name} are left by the admission of ${uid}`,
       );

@@ -14,6 +14,8 @@ const windowTolerance = 0.98;
 export interface SettlementOptions {
   readonly ledger: Ledger;
   readonly settleWindowMs: number;
+  /** Set where deletions are admitted without a record, as promised. */
+  readonly lent: object | undefined;
 }
 
 /** An admission that has left its history by the snapshot of that revision. */
@@ -30,8 +32,10 @@ export class SettlementChecker {
   readonly #standing: Standing;
   readonly #ledger: Ledger;
   readonly #windowMs: number;
+  readonly #isLent: boolean;
 
-  constructor(name: string, standing: Standing, { ledger, settleWindowMs }: SettlementOptions) {
+  constructor(name: string, standing: Standing, { ledger, settleWindowMs, lent }: SettlementOptions) {
+    this.#isLent = lent !== undefined;
     this.#name = name;
     this.#standing = standing;
     this.#ledger = ledger;
@@ -84,6 +88,7 @@ export class SettlementChecker {
 
   /** Nobody is counted who is admitted for deletion and in no history. */
   counted(counts: Aggregation, cellID: string, open: ReadonlySet<string>): void {
+    if (this.#isLent) return;
     const ledger = this.#ledger;
     const { kernel } = ledger;
     const standing = this.#standing;
@@ -137,7 +142,7 @@ export class SettlementChecker {
           `what was committed up to ${covered}`,
       );
     }
-    if (!standing.meets(pod) || !standing.hasJudged(ledger.doomOf(pod))) return;
+    if (this.#isLent || !standing.meets(pod) || !standing.hasJudged(ledger.doomOf(pod))) return;
     if (isByWindow && kernel.nowMs >= windowEndMs && ledger.exclusions.excuses("late commit", recordedMs)) return;
     kernel.fail(
       `${this.#name}: the admission of ${pod.name} (version ${entry.version}) is settled, but it may still happen`,

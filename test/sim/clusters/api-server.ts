@@ -44,6 +44,8 @@ export class SimApiServer implements WireServer {
   readonly deliveries: Deliveries;
   /** Times that the etcd came back from a backup. */
   restores = 0;
+  /** Times that it has stopped answering. */
+  stops = 0;
   readonly #node: SimNode;
   readonly #network: Network;
   readonly #rng: Rng;
@@ -91,6 +93,7 @@ export class SimApiServer implements WireServer {
   /** Stops answering and breaks all connections off; the state stays. */
   stop(): void {
     this.#isUp = false;
+    this.stops += 1;
     this.#network.resetConnectionsOf(this.#node);
   }
 

@@ -271,4 +271,24 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     only: [],
     plan: { criterion: "Running" },
   },
+  {
+    name: "each-replica-lends-all",
+    why: "an admission on the last known quota costs as many units as there are replicas",
+    file: "webhook/outage/last-known-quota.ts",
+    find: `const byOthers = (this.#replicas - 1) * (`,
+    replace: `const byOthers = 0 * (`,
+    only: ["last-known-quota", "outages"],
+    plan: { webhooks: 3, deletionsPerSecond: 5 },
+  },
+  {
+    name: "lent-quota-is-forgotten",
+    why: "what was admitted on the last known quota is remembered until it is recorded",
+    file: "webhook/outage/last-known-quota.ts",
+    find:
+      `if (known === undefined || isLater(deletion, known)) ` +
+      `this.#deletions.set(id, { ...deletion, isForced: true });`,
+    replace: ``,
+    only: ["last-known-quota", "outages"],
+    plan: { webhooks: 2, deletionsPerSecond: 5 },
+  },
 ];
