@@ -25,6 +25,8 @@ export interface RecountMarksOptions {
 export class RecountMarks {
   readonly #options: RecountMarksOptions;
   #hasRefused = false;
+  /** The latest mark that was near the clock once. Earlier ones need no look at the clock: each state is compared. */
+  #believedUpTo: MicroTime | undefined;
 
   constructor(options: RecountMarksOptions) {
     this.#options = options;
@@ -49,7 +51,13 @@ export class RecountMarks {
   }
 
   #believed(mark: MicroTime | undefined): MicroTime | undefined {
-    if (mark === undefined || epochMicrosOf(mark) <= this.#options.now() + aheadMaxMicros) return mark;
+    if (mark === undefined) return undefined;
+    // Texts of this form are ordered as the times are.
+    if (this.#believedUpTo !== undefined && mark <= this.#believedUpTo) return mark;
+    if (epochMicrosOf(mark) <= this.#options.now() + aheadMaxMicros) {
+      this.#believedUpTo = mark;
+      return mark;
+    }
     if (!this.#hasRefused) {
       this.#hasRefused = true;
       this.#options.onRefused(mark);

@@ -54,3 +54,22 @@ test("a mark more than a day ahead of the own clock is read as absent, and told 
   assert.equal(marks.next([forged]), timeText(50));
   assert.deepEqual(refused, [forged]);
 });
+
+test("a mark that was near the clock once is believed without another look at it, and so are earlier ones", () => {
+  let seconds = 50;
+  let looks = 0;
+  const now = () => {
+    looks += 1;
+    return at(seconds);
+  };
+  const marks = new RecountMarks({ now, onRefused: () => {} });
+  const first = counts(3, { recountedAt: timeText(10) });
+  const second = counts(3, { recountedAt: timeText(20) });
+  assert.equal(marks.isRecountedSince(first, second), true);
+  const before = looks;
+  seconds = 50 - 2 * day;
+  assert.equal(marks.isRecountedSince(first, second), true);
+  assert.equal(marks.isRecountedSince(second, first), false);
+  assert.equal(looks, before);
+  assert.equal(marks.isRecountedSince(second, counts(3, { recountedAt: timeText(30) })), false);
+});
