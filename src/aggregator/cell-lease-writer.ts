@@ -104,6 +104,18 @@ export class CellLeaseWriter {
     return this.#decoded(await this.#request("PATCH", signal, body));
   }
 
+  /**
+   * Writes that the cell is this cluster's, before it is counted. That is no beat. Throws KubeError, of kind "conflict"
+   * when somebody else was faster.
+   */
+  async claim(known: CellLease, clusterUID: string | undefined, signal: AbortSignal): Promise<void> {
+    const annotations = {
+      ...(clusterUID !== undefined && { [cellLeaseAnnotations.clusterUID]: clusterUID }),
+      [cellLeaseAnnotations.adopt]: null,
+    };
+    await this.#request("PATCH", signal, { metadata: { resourceVersion: known.resourceVersion, annotations } });
+  }
+
   #labels(): Readonly<Record<string, string>> {
     return { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: this.#options.cellID };
   }

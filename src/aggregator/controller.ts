@@ -126,9 +126,13 @@ export class Aggregator {
     this.#cell.podsStarting();
   }
 
-  /** Leads until the signal aborts; resolves when the work in flight has ended. */
-  async lead(signal: AbortSignal): Promise<void> {
+  /**
+   * Leads until the signal aborts. `takesOver`: what is recorded is another cluster's. Resolves when the work
+   * in flight has ended.
+   */
+  async lead(signal: AbortSignal, takesOver = false): Promise<void> {
     const { clock, rng, metrics, logger } = this.#deps;
+    if (takesOver) for (const state of this.#states.values()) state.takenOver(clock.monotonicMs());
     this.#cell.start(signal);
     this.#queue = createWorkQueue<ObjectKey>({
       clock,

@@ -9,6 +9,8 @@ export const silences = [
   "too-many-behind",
   "forbidden",
   "write-failed",
+  "held-by-other-cluster",
+  "lease-unreadable",
 ] as const;
 
 export type Silence = (typeof silences)[number];
@@ -16,6 +18,8 @@ export type Silence = (typeof silences)[number];
 export interface HeartbeatMetrics {
   readonly sent: Counter;
   readonly coreResets: Counter;
+  /** The UID of the worker cluster may not be read. */
+  readonly clusterUnknown: Counter;
   /** Undefined = heartbeats are sent, or this process does not lead. */
   setSilence(core: string, silence: Silence | undefined): void;
   /** To be called before each scrape. +Inf before the first beat. */
@@ -48,6 +52,11 @@ export function createHeartbeatMetrics(metrics: Metrics): HeartbeatMetrics {
     coreResets: metrics.counter(
       "aggregator_core_history_reset_total",
       "Core cluster restores detected (resourceVersions went backwards) by a list of PodProtectors",
+      [],
+    ),
+    clusterUnknown: metrics.counter(
+      "aggregator_cluster_unknown_total",
+      "Reads of the worker's namespace kube-system that were forbidden: two clusters of one cell are not told apart",
       [],
     ),
     setSilence(core, present) {

@@ -16,6 +16,7 @@ import { type Backlog } from "./backlog.ts";
 import { type CellLeaseWriter } from "./cell-lease-writer.ts";
 import { Freshness, type ProvableWatch } from "./freshness.ts";
 import { type HeartbeatMetrics, type Silence } from "./heartbeat-metrics.ts";
+import { type Tenure } from "./tenure.ts";
 
 export interface HeartbeatOptions {
   /** Name of the core, for logs and metrics. */
@@ -25,6 +26,7 @@ export interface HeartbeatOptions {
   readonly protectors: ProvableWatch;
   readonly backlog: Pick<Backlog, "startRound" | "isRoundDone" | "behind">;
   readonly writer: Pick<CellLeaseWriter, "read" | "beat">;
+  readonly tenure: Pick<Tenure, "clusterUID" | "mayBeat" | "beaten">;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly logger: Logger;
@@ -131,7 +133,7 @@ export class Heartbeat {
     }
     const behind = uids.length === 0 ? undefined : packDigests(uids.map((uid) => digestOfUID(uid)));
     try {
-      await this.#write(behind, signal);
+      if (!(await this.#write(behind, signal))) return;
     } catch (error) {
       if (!isKubeError(error)) throw error;
       this.#mustRead = true;
@@ -148,21 +150,26 @@ export class Heartbeat {
     this.#report(undefined);
   }
 
-  async #write(behind: string | undefined, signal: AbortSignal): Promise<void> {
-    const { writer } = this.#options;
-    const beat = { clusterUID: undefined, behind };
+  /** False when the cell is another cluster's now: the term ends. */
+  async #write(behind: string | undefined, signal: AbortSignal): Promise<boolean> {
+    const { tenure, writer } = this.#options;
+    const beat = { clusterUID: tenure.clusterUID, behind };
     if (!this.#mustRead) {
       try {
         this.#lease = await writer.beat(this.#lease, beat, signal);
-        return;
+        tenure.beaten(this.#lease);
+        return true;
       } catch (error) {
         // Somebody has written a mark or an annotation, or deleted the Lease.
         if (!isKubeError(error, "conflict", "notFound")) throw error;
       }
     }
-    this.#lease = await writer.read(signal);
-    this.#lease = await writer.beat(this.#lease, beat, signal);
+    const read = await writer.read(signal);
+    if (!tenure.mayBeat(read)) return false;
+    this.#lease = await writer.beat(read, beat, signal);
+    tenure.beaten(this.#lease);
     this.#mustRead = false;
+    return true;
   }
 
   #failed(error: Error, nowMs: MonotonicMs): void {

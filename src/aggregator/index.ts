@@ -8,8 +8,10 @@
  * - barrier.ts: LIST barriers. fencer.ts: fences.
  * - heartbeat.ts: when the cell beats. freshness.ts: what proves that a watch is fresh. protector-watch.ts: that of
  *   PodProtectors. backlog.ts: what is not counted. cell-lease-writer.ts: the write. heartbeat-metrics.ts
+ * - tenure.ts, cell-claim.ts: one cell, one cluster.
  * The rules themselves are in accounting/ (settle/settlement.ts, count/cell-plan.ts).
  */
+export { CellClaim } from "./cell-claim.ts";
 export { CellLeaseWriter } from "./cell-lease-writer.ts";
 export { Aggregator } from "./controller.ts";
 export { type AggregatorSettings } from "./dependencies.ts";
@@ -18,3 +20,4 @@ export { Heartbeat } from "./heartbeat.ts";
 export { createAggregatorMetrics } from "./metrics.ts";
 export { createLabelInterner, createPodDecoder } from "./pod-decoder.ts";
 export { ProtectorWatch } from "./protector-watch.ts";
+export { Tenure } from "./tenure.ts";

@@ -5,7 +5,7 @@
  * The newest of {watch, own last write, live GET} is the base of the next write, so that an aggregator does not
  * conflict with itself. Each method in the past participle tells of one event:
  * - from the core: `watched`, `relisted`, `readLive`, `wrote`;
- * - from the worker: `snapshotWentBack`, `workerReset`, `foundObsolete`.
+ * - from the worker: `snapshotWentBack`, `workerReset`, `foundObsolete`, `takenOver`.
  */
 import { type ObjectKey } from "../api/object-key.ts";
 import { compareResourceVersions, type ResourceVersion } from "../api/resource-version.ts";
@@ -19,7 +19,7 @@ import { assertNever } from "../util/assert.ts";
 import { later, type MonotonicMs } from "../util/clock.ts";
 
 /** What bears on first counts; the reasons are in `#firstCounts`. */
-type FirstCountsEvent = "watched" | "relisted" | "readLive" | "workerReset";
+type FirstCountsEvent = "watched" | "relisted" | "readLive" | "workerReset" | "takenOver";
 
 export class ProtectorState {
   readonly firstSeen = new FirstSeen();
@@ -153,6 +153,13 @@ export class ProtectorState {
     this.firstSeen.restart(nowMs);
   }
 
+  /** The cell was another cluster's (docs/aggregator.md#one-cell-one-cluster). */
+  takenOver(nowMs: MonotonicMs): void {
+    this.memory.takenOver();
+    this.#firstCounts("takenOver", nowMs);
+    this.firstSeen.restart(nowMs);
+  }
+
   /** What is recorded belongs to a former history of the worker; the snapshot is of the present one. */
   foundObsolete(nowMs: MonotonicMs): void {
     this.memory.workerReset(this.cell()?.aggregation);
@@ -190,6 +197,11 @@ export class ProtectorState {
         // What is recorded was seen before pods are listed again, and that list is a barrier.
         const spec = this.countedSpec();
         if (spec !== undefined) this.memory.firstCountsSince(spec, later(nowMs, -1), recorded);
+        return;
+      }
+      case "takenOver": {
+        const spec = this.countedSpec();
+        if (spec !== undefined) this.memory.firstCountsSince(spec, nowMs, recorded);
         return;
       }
       default:

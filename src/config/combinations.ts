@@ -6,7 +6,7 @@ import { isIPv4Fallback, isWildcard } from "./address.ts";
 import { unprefixed, type Role } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
 import { formatDuration } from "./duration.ts";
-import { electorConfig, updateTriggerRunBy } from "./config.ts";
+import { aggregatorElector, generatorElector, updateTriggerRunBy } from "./config.ts";
 import { electionProblem } from "./election-rule.ts";
 import { annotatedCriteria, drainDelayMsMax } from "./flags/webhook.ts";
 import { Problem } from "./problem.ts";
@@ -60,8 +60,10 @@ const impersonationNeedsUser =
 
 const electorLeavesTime =
   (prefix: "aggregator-leader-elector-" | "generator-leader-elector-"): Rule =>
-  (values) =>
-    electionProblem(electorConfig(unprefixed(values, prefix)), prefix);
+  (values) => {
+    const elector = prefix.startsWith("aggregator") ? aggregatorElector(values) : generatorElector(values);
+    return electionProblem(elector, prefix);
+  };
 
 const backoffGrows =
   (prefix: "aggregator-worker-" | "generator-worker-"): Rule =>

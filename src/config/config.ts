@@ -7,6 +7,7 @@ import type { LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import type { HealthCriterion } from "../accounting/count/health-criterion.ts";
 import type { HistoryConfig } from "../accounting/history/history-config.ts";
 import type { SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
+import { aggregatorLeaseName } from "./aggregator-lease-name.ts";
 import { type Role, unprefixed } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
 
@@ -221,7 +222,7 @@ export function buildConfig(values: FlagValues): Config {
     updateTrigger: updateTriggerConfig(values, roles),
     generator: {
       queue: queueConfig(unprefixed(values, "generator-worker-")),
-      elector: electorConfig(unprefixed(values, "generator-leader-elector-")),
+      elector: generatorElector(values),
       percentRounding: values["generator-percent-rounding"],
       singleReplica: values["generator-single-replica"],
       deploymentPlugin: {
@@ -282,7 +283,7 @@ function queueConfig(values: QueueValues): QueueConfig {
   };
 }
 
-export function electorConfig(values: ElectorValues): ElectorConfig {
+function electorConfig(values: ElectorValues): ElectorConfig {
   return {
     enable: values.enable,
     namespace: values.namespace,
@@ -341,6 +342,15 @@ function workerClientProvider(values: FlagValues): WorkerClientProvider {
   return { kind, clusters: new Map(clusters) };
 }
 
+export function aggregatorElector(values: FlagValues): ElectorConfig {
+  const elector = electorConfig(unprefixed(values, "aggregator-leader-elector-"));
+  return { ...elector, name: elector.name || aggregatorLeaseName(values["aggregator-cell-id"]) };
+}
+
+export function generatorElector(values: FlagValues): ElectorConfig {
+  return electorConfig(unprefixed(values, "generator-leader-elector-"));
+}
+
 function aggregatorConfig(values: FlagValues): AggregatorConfig {
   const own = unprefixed(values, "aggregator-");
   const kind = own["informer-synctime-algorithm"];
@@ -355,7 +365,7 @@ function aggregatorConfig(values: FlagValues): AggregatorConfig {
     settlementFenceDelayMs: own["settlement-fence-delay"],
     settleWindowMs: own["settle-window"],
     queue: queueConfig(unprefixed(own, "worker-")),
-    elector: electorConfig(unprefixed(own, "leader-elector-")),
+    elector: aggregatorElector(values),
   };
 }
 

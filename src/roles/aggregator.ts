@@ -74,12 +74,14 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     logger,
   });
   const { identity } = elector;
-  const beating = { client: coreHeartbeat, aggregator, protectors, identity, logger };
-  const { heartbeat, protectorWatch } = createHeartbeat(runtime, beating);
-  const lead = async (leadership: AbortSignal): Promise<void> => {
-    protectorWatch.start(leadership);
-    await Promise.all([aggregator.lead(leadership), trigger?.run(leadership), heartbeat.run(leadership)]);
-  };
+  const beating = { client: coreHeartbeat, worker, aggregator, protectors, identity, logger };
+  const { heartbeat, protectorWatch, tenure } = createHeartbeat(runtime, beating);
+  health.register("aggregator-worker/cell-claim", () => tenure.problem());
+  const lead = (leadership: AbortSignal): Promise<void> =>
+    tenure.run(leadership, async (term, takesOver) => {
+      protectorWatch.start(term);
+      await Promise.all([aggregator.lead(term, takesOver), trigger?.run(term), heartbeat.run(term)]);
+    });
   return [
     createBackground("aggregator-worker", (signal) =>
       runCaches({ protectors, protectorWatch, podInformer, aggregator, clock }, signal, () =>

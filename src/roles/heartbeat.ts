@@ -1,12 +1,15 @@
 /** The heartbeat of a cell in one core, and the watch of PodProtectors that it vouches for. */
 import {
   type Aggregator,
+  CellClaim,
   CellLeaseWriter,
   createHeartbeatMetrics,
   Heartbeat,
   ProtectorWatch,
+  Tenure,
 } from "../aggregator/index.ts";
 import { silenceTimes } from "../accounting/silence/silence-times.ts";
+import { createEventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { podProtectors, type StoredProtector } from "../kube/resources.ts";
@@ -14,10 +17,13 @@ import { listBarrier } from "../kube/watch/index.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Runtime } from "./runtime.ts";
 
+/** A deposed leader stops within the duration of the Lease, and the last request that it has sent ends soon after. */
+const leasesPerOverlap = 2;
 /** A beat is of no use when the next one is overdue. */
 const beatsPerTimeout = 2;
 
 export interface HeartbeatParts {
+  readonly worker: KubeClient;
   /** The core's client for heartbeats. */
   readonly client: KubeClient;
   readonly aggregator: Aggregator;
@@ -31,10 +37,11 @@ export interface HeartbeatParts {
 export function createHeartbeat(
   runtime: Runtime,
   parts: HeartbeatParts,
-): { readonly heartbeat: Heartbeat; readonly protectorWatch: ProtectorWatch } {
+): { readonly heartbeat: Heartbeat; readonly protectorWatch: ProtectorWatch; readonly tenure: Tenure } {
   const { config, clock, rng, productVersion } = runtime;
-  const { client, aggregator, protectors, identity, logger } = parts;
+  const { client, worker, aggregator, protectors, identity, logger } = parts;
   const { leaseNamespace, silentAfterMs } = config.cells;
+  const { cellID, elector } = config.aggregator;
   const times = silenceTimes(silentAfterMs);
   const metrics = createHeartbeatMetrics(runtime.metrics);
   const core = "core";
@@ -45,27 +52,44 @@ export function createHeartbeat(
     logger,
     historyResets: metrics.coreResets,
   });
+  const writer = new CellLeaseWriter({
+    client,
+    namespace: leaseNamespace,
+    cellID,
+    identity,
+    productVersion,
+    silentAfterMs,
+    timeoutMs: beatsPerTimeout * times.beatMs,
+    clock,
+  });
+  const shared = { core, times, writer, clock, logger, metrics };
+  const tenure = new Tenure({
+    ...shared,
+    cellID,
+    namespace: leaseNamespace,
+    worker,
+    claim: new CellClaim({
+      identity,
+      times,
+      overlapMs: elector.enable ? leasesPerOverlap * elector.leaseDurationMs : undefined,
+    }),
+    events: createEventRecorder({
+      client,
+      component: "podseidon-aggregator",
+      clock,
+      rng,
+      logger,
+      metrics: runtime.metrics,
+    }),
+  });
   const heartbeat = new Heartbeat({
-    core,
-    times,
+    ...shared,
+    tenure,
     pods: aggregator.podWatch,
     protectors: protectorWatch,
     backlog: aggregator.backlog,
-    writer: new CellLeaseWriter({
-      client,
-      namespace: leaseNamespace,
-      cellID: config.aggregator.cellID,
-      identity,
-      productVersion,
-      silentAfterMs,
-      timeoutMs: beatsPerTimeout * times.beatMs,
-      clock,
-    }),
-    clock,
     rng,
-    logger,
-    metrics,
   });
   runtime.metrics.onScrape(() => metrics.setAge(core, heartbeat.ageMs()));
-  return { heartbeat, protectorWatch };
+  return { heartbeat, protectorWatch, tenure };
 }

@@ -9,6 +9,7 @@ const clusterRights = {
     "podseidon-aggregator @ *: get,list,watch podprotectors.podseidon.kubewharf.io",
     "podseidon-aggregator @ *: update podprotectors/status.podseidon.kubewharf.io",
     "podseidon-aggregator @ podseidon-system: create,get,patch leases.coordination.k8s.io",
+    "podseidon-aggregator @ podseidon-system: create,patch events",
     "podseidon-generator @ *: create,patch events",
     "podseidon-generator @ *: get,list,watch,create,patch,delete podprotectors.podseidon.kubewharf.io",
     "podseidon-generator @ *: get,list,watch,patch deployments.apps",
@@ -23,6 +24,7 @@ const clusterRights = {
     "podseidon-webhook @ podseidon-system: list leases.coordination.k8s.io",
   ],
   worker: [
+    "podseidon-aggregator @ *: get namespaces [kube-system]",
     "podseidon-aggregator @ *: list,watch pods",
     "podseidon-aggregator @ *: patch pods/status",
     "podseidon-aggregator @ podseidon-system: create leases.coordination.k8s.io",

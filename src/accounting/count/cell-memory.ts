@@ -19,6 +19,8 @@ export class CellMemory {
   #restoredSinceMs: MonotonicMs | undefined;
   /** A recorded version of a worker history that no longer exists. */
   #obsoleteVersion: ResourceVersion | undefined;
+  /** What is recorded comes from another cluster, until our first accepted write. */
+  #isTakenOver = false;
   /** Of our last write that carried one. A reset of the worker does not end it. */
   #lastMark: MicroTime | undefined;
 
@@ -29,11 +31,12 @@ export class CellMemory {
   /**
    * The recorded aggregation as it has to be read:
    * - When a Go component's write dropped the extensions from exactly the counts that we wrote, they are restored.
-   * - When its version belongs to a former worker history, it is left out.
+   * - When its version belongs to a former worker history, or to another cluster, it is left out.
    */
   effective(recorded: Aggregation | undefined): Aggregation | undefined {
     if (recorded === undefined) return undefined;
-    if (recorded.resourceVersion !== undefined && recorded.resourceVersion === this.#obsoleteVersion) {
+    const isObsolete = this.#isTakenOver || recorded.resourceVersion === this.#obsoleteVersion;
+    if (recorded.resourceVersion !== undefined && isObsolete) {
       const { resourceVersion: _, ...rest } = recorded;
       return rest;
     }
@@ -51,6 +54,21 @@ export class CellMemory {
     this.#firstCounts = undefined;
     this.#restoredSinceMs = undefined;
     this.#obsoleteVersion = undefined;
+    this.#isTakenOver = false;
+  }
+
+  /**
+   * The cell was another cluster's: its versions are not comparable with ours, and the next counts are first counts and
+   * a recount.
+   */
+  takenOver(): void {
+    this.#isTakenOver = true;
+    this.#written = undefined;
+    this.#firstCounts = undefined;
+  }
+
+  get isTakenOver(): boolean {
+    return this.#isTakenOver;
   }
 
   /**

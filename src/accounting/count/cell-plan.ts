@@ -90,8 +90,9 @@ export function haveSameCounts(recorded: Aggregation | undefined, counts: PodCou
   );
 }
 
-/** Whether the recorded version is above the snapshot's: it belongs to a former history of the worker. */
-function overrules({ cell, snapshot }: CellPlanInput): boolean {
+/** Whether what is recorded belongs to another cluster, or, being above the snapshot, to a former history of ours. */
+function overrules({ cell, memory, snapshot }: CellPlanInput): boolean {
+  if (memory.isTakenOver) return true;
   const recordedVersion = cell?.aggregation?.resourceVersion;
   return recordedVersion !== undefined && compareResourceVersions(snapshot.version, recordedVersion) < 0;
 }

@@ -3,7 +3,7 @@ import { cellIDRule } from "../../api/cell-id.ts";
 import { cellIDProblem } from "../address.ts";
 import { map } from "../collection-types.ts";
 import { flag, inGroup, prefixed } from "../flag.ts";
-import { labelKeyProblem, labelValueProblem, namespaceProblem } from "../kubernetes-names.ts";
+import { labelKeyProblem, labelValueProblem, namespaceProblem, objectNameProblem } from "../kubernetes-names.ts";
 import { bool, choice, durationMs, float, int, labelSelector, text } from "../scalar-types.ts";
 import { electorFlags, objectName, queueFlags } from "./control.ts";
 
@@ -12,6 +12,15 @@ const optionalNamespace = text("NAMESPACE", {
   problemOf: (value) => (value === "" ? undefined : namespaceProblem(value)),
 });
 const jitter = float({ min: 0, max: 100 });
+const leaseName = flag(
+  text("NAME", {
+    allowed: "empty, or a lowercase object name such as my-pod",
+    problemOf: (value) => (value === "" ? undefined : objectNameProblem(value)),
+  }),
+  "",
+  "Name of the Lease. Empty: podseidon-aggregator for the cell default, and podseidon-aggregator-CELL for another " +
+    "one, since each cell of a worker cluster needs a leader of its own.",
+);
 const image = text("IMAGE", {
   allowed: "an image name without spaces",
   problemOf: (value) => (/^\S+$/.test(value) ? undefined : "is not an image name"),
@@ -79,7 +88,7 @@ export const aggregatorFlags = {
           "prove it: for evictions, and when the aggregator may not patch pods. API requests take at most 60s.",
       ),
       ...queueFlags,
-      ...prefixed("leader-elector-", electorFlags("podseidon-aggregator", "worker")),
+      ...prefixed("leader-elector-", electorFlags(leaseName, "worker")),
     }),
   ),
   ...inGroup(

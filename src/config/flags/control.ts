@@ -1,5 +1,5 @@
 /** The flags of a controller: its work queue (upstream calls it a worker) and its leader election. */
-import { flag } from "../flag.ts";
+import { flag, type FlagSpec } from "../flag.ts";
 import { namespaceProblem, objectNameProblem } from "../kubernetes-names.ts";
 import { bool, durationMs, int, text } from "../scalar-types.ts";
 
@@ -35,12 +35,12 @@ export const queueFlags = {
   ),
 };
 
-/** `cluster` is the one that holds the Lease. */
-export function electorFlags(leaseName: string, cluster: "core" | "worker") {
+/** `cluster` is the one that holds the Lease, `name` the flag of its name. */
+export function electorFlags(name: FlagSpec<string>, cluster: "core" | "worker") {
   return {
     enable: flag(bool(), true, "Elect a leader among the replicas; if disabled, every replica is active."),
     namespace: flag(namespaceText, "default", `Namespace of the Lease, in the ${cluster} cluster.`),
-    name: flag(objectName, leaseName, "Name of the Lease."),
+    name,
     "lease-duration": flag(
       durationMs({ min: "positive" }),
       15_000,

@@ -1,14 +1,17 @@
 /** Flags of the generator. */
 import { flag, inGroup, prefixed } from "../flag.ts";
 import { bool, choice, labelSelector } from "../scalar-types.ts";
-import { electorFlags, queueFlags } from "./control.ts";
+import { electorFlags, objectName, queueFlags } from "./control.ts";
 
 export const generatorFlags = inGroup(
   { title: "Generator", roles: ["generator"] },
   {
     ...prefixed("generator-", {
       ...queueFlags,
-      ...prefixed("leader-elector-", electorFlags("podseidon-generator", "core")),
+      ...prefixed(
+        "leader-elector-",
+        electorFlags(flag(objectName, "podseidon-generator", "Name of the Lease."), "core"),
+      ),
       "percent-rounding": flag(
         choice("RULE", ["at-least-one", "up", "down"]),
         "at-least-one",

@@ -39,6 +39,7 @@ class Bench {
   readonly beats: (Beat & { readonly atMs: number })[] = [];
   readonly roundsAtMs: number[] = [];
   reads = 0;
+  mayBeat = true;
   behind: readonly string[] = [];
   readonly backlog = {
     startRound: () => void this.roundsAtMs.push(this.clock.monotonicMs()),
@@ -72,6 +73,7 @@ class Bench {
           return lease;
         },
       },
+      tenure: { clusterUID: "cluster-1", mayBeat: () => this.mayBeat, beaten() {} },
       clock,
       rng: createSeededRng(1),
       logger: this.log,

@@ -79,6 +79,8 @@ test("of a flag of upstream that is given twice, the last value counts, unless i
 test("defaults are upstream's, except for those that docs/compatibility.md#changed-defaults lists", () => {
   const changed = [
     "aggregator-informer-synctime-algorithm",
+    // Empty: upstream's name for the cell default, another one for each other cell.
+    "aggregator-leader-elector-name",
     "default-admission-history-config-aggregation-rate",
     "update-trigger-enable",
     // klog shows a line that is not set as ":0", and does not read it.

@@ -252,7 +252,9 @@ test("renews the Lease of its cell in the core over a connection of its own, and
     assert.equal(written?.cellID, cellID);
     assert.equal(written?.productVersion, "1.0.0");
     assert.equal(written?.behind, undefined);
-    const holder = rig.workerEngine.get(types.leases, "default", "podseidon-aggregator").spec?.["holderIdentity"];
+    const holder = rig.workerEngine.get(types.leases, "default", `podseidon-aggregator-${cellID}`).spec?.[
+      "holderIdentity"
+    ];
     assert.equal(written?.holderIdentity, holder);
     first.metrics.scrape();
     assert.ok(first.metrics.value("aggregator_heartbeat_age_seconds", { core: "core" }) <= 12);

@@ -15,7 +15,7 @@ test("the aggregator's defaults are upstream's, but it settles by observing and 
     "aggregator-informer-synctime-algorithm.annotation-key": "",
     "aggregator-settlement-fence-delay": 10_000,
     "aggregator-settle-window": 75_000,
-    "aggregator-leader-elector-name": "podseidon-aggregator",
+    "aggregator-leader-elector-name": "",
     "update-trigger-enable": true,
     "update-trigger-update-frequency": 1_000,
     "update-trigger-dummy-pod-name": "podseidon-update-trigger",

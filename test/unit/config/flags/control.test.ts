@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { electorFlags, queueFlags } from "../../../../src/config/flags/control.ts";
+import { flag } from "../../../../src/config/flag.ts";
+import { electorFlags, objectName, queueFlags } from "../../../../src/config/flags/control.ts";
 import { defaults } from "./defaults.ts";
 
 test("a controller has upstream's flags and defaults", () => {
@@ -10,7 +11,7 @@ test("a controller has upstream's flags and defaults", () => {
     "worker-backoff-max": 60_000,
     "worker-backoff-conflict": 10,
   });
-  assert.deepEqual(defaults(electorFlags("podseidon-test", "core")), {
+  assert.deepEqual(defaults(electorFlags(flag(objectName, "podseidon-test", "Name of the Lease."), "core")), {
     enable: true,
     namespace: "default",
     name: "podseidon-test",

@@ -1,0 +1,210 @@
+/**
+ * Lets the leader work while the cell is its cluster's (docs/aggregator.md#one-cell-one-cluster): looks at the Lease of
+ * the cell before the work begins, waits while another cluster holds it, and ends the work when that has taken over.
+ */
+import { type CellLease, cellLeaseAnnotations } from "../api/cell-lease.ts";
+import { type SilenceTimes } from "../accounting/silence/silence-times.ts";
+import { type EventRecorder } from "../kube/event-recorder.ts";
+import { isKubeError, type KubeClient, KubeError, resourcePath } from "../kube/kube-client.ts";
+import { namespaces } from "../kube/resources.ts";
+import { type Clock, sleep } from "../util/clock.ts";
+import { type Logger } from "../util/logger.ts";
+import { type CellClaim, type Verdict } from "./cell-claim.ts";
+import { type CellLeaseWriter } from "./cell-lease-writer.ts";
+import { type HeartbeatMetrics } from "./heartbeat-metrics.ts";
+
+export interface TenureOptions {
+  /** Name of the core, for logs and metrics. */
+  readonly core: string;
+  readonly cellID: string;
+  /** Of the Leases of cells. */
+  readonly namespace: string;
+  readonly times: SilenceTimes;
+  readonly worker: KubeClient;
+  readonly writer: Pick<CellLeaseWriter, "read" | "claim">;
+  readonly claim: CellClaim;
+  readonly events: Pick<EventRecorder, "record">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Pick<HeartbeatMetrics, "setSilence" | "clusterUnknown">;
+}
+
+/** One GET a minute and more often is nothing for an API server; a moment's failure must not cost more than seconds. */
+const retriesPerBeat = 5;
+
+export class Tenure {
+  readonly #options: TenureOptions;
+  #clusterUID: string | undefined;
+  #isUIDForbidden = false;
+  #end: AbortController | undefined;
+  #held: Extract<Verdict, { kind: "held" }> | undefined;
+
+  constructor(options: TenureOptions) {
+    this.#options = options;
+  }
+
+  /** UID of the worker's namespace kube-system; undefined = not known. */
+  get clusterUID(): string | undefined {
+    return this.#clusterUID;
+  }
+
+  /** For readiness: why this leader does not count; undefined = it may. */
+  problem(): string | undefined {
+    return this.#held === undefined ? undefined : this.#messageOf(this.#held);
+  }
+
+  /**
+   * Runs `work` whenever the cell is ours, until `leadership` aborts. Its signal also aborts when another cluster has
+   * taken over. `takesOver`: what is recorded is another cluster's.
+   */
+  async run(leadership: AbortSignal, work: (signal: AbortSignal, takesOver: boolean) => Promise<void>): Promise<void> {
+    while (!leadership.aborted) {
+      this.#options.claim.began();
+      const takesOver = await this.#acquire(leadership);
+      if (takesOver === undefined) break;
+      const end = new AbortController();
+      const stop = (): void => end.abort();
+      leadership.addEventListener("abort", stop, { once: true });
+      this.#end = end;
+      try {
+        await Promise.all([work(end.signal, takesOver), this.#watchCluster(end)]);
+      } finally {
+        leadership.removeEventListener("abort", stop);
+        this.#end = undefined;
+      }
+    }
+    this.#held = undefined;
+    this.#options.metrics.setSilence(this.#options.core, undefined);
+  }
+
+  /** Judges the Lease as it was read before a beat. False when the cell is no longer ours: the work ends. */
+  mayBeat(lease: CellLease | undefined): boolean {
+    const verdict = this.#options.claim.observed(lease, this.#clusterUID, this.#options.clock.monotonicMs());
+    if (verdict.kind === "ours") return true;
+    this.#end?.abort();
+    return false;
+  }
+
+  /** Our beat was accepted. */
+  beaten(lease: CellLease): void {
+    this.#options.claim.beaten(lease, this.#options.clock.monotonicMs());
+  }
+
+  /** Waits until the cell is ours. Resolves to whether it is taken over; undefined when leadership has ended. */
+  async #acquire(signal: AbortSignal): Promise<boolean | undefined> {
+    const { clock, core, logger, metrics, times } = this.#options;
+    let hasFailed = false;
+    while (!signal.aborted) {
+      const verdict = await this.#look(signal);
+      if (signal.aborted) break;
+      if (!(verdict instanceof KubeError)) {
+        this.#report(verdict);
+        if (verdict.kind !== "held") {
+          metrics.setSilence(core, undefined);
+          return verdict.kind === "takeOver";
+        }
+      } else if (!hasFailed) {
+        hasFailed = true;
+        metrics.setSilence(core, "lease-unreadable");
+        logger.warn("Cannot find out whose the cell is, not counting yet", { core, err: verdict });
+      }
+      const isWaiting = !(verdict instanceof KubeError);
+      await sleep(clock, isWaiting ? times.observeMs : times.beatMs / retriesPerBeat, signal);
+    }
+    return undefined;
+  }
+
+  async #look(signal: AbortSignal): Promise<Verdict | KubeError> {
+    const { claim, clock, writer } = this.#options;
+    try {
+      this.#clusterUID = await this.#readClusterUID(signal);
+      const lease = await writer.read(signal);
+      const verdict = claim.observed(lease, this.#clusterUID, clock.monotonicMs());
+      // So that of two clusters that take over at once one is refused.
+      if (verdict.kind === "takeOver" && lease !== undefined) await this.#claim(lease, signal);
+      return verdict;
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      // Without the right nobody is told apart, as upstream has it. The heartbeat says so.
+      return error.kind === "forbidden" ? { kind: "ours" } : error;
+    }
+  }
+
+  async #claim(lease: CellLease, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#options.writer.claim(lease, this.#clusterUID, signal);
+    } catch (error) {
+      // Then two clusters may take over at once. The heartbeat says that the right is missing.
+      if (!isKubeError(error, "forbidden")) throw error;
+    }
+  }
+
+  /** A cluster that is rebuilt under its old name and address comes with another UID. */
+  async #watchCluster(end: AbortController): Promise<void> {
+    const { clock, logger, times } = this.#options;
+    for (;;) {
+      await sleep(clock, times.freshMs, end.signal);
+      if (end.signal.aborted) return;
+      try {
+        const uid = await this.#readClusterUID(end.signal);
+        if (uid === this.#clusterUID || uid === undefined || this.#clusterUID === undefined) continue;
+        logger.error("The worker is another cluster than before", { before: this.#clusterUID, now: uid });
+        end.abort();
+      } catch (error) {
+        // The worker is away: the election ends the term, or the next look tells.
+        if (!isKubeError(error)) throw error;
+        logger.verbose(2, "Cannot read the namespace kube-system", { err: error });
+      }
+    }
+  }
+
+  async #readClusterUID(signal: AbortSignal): Promise<string | undefined> {
+    const { logger, metrics, worker } = this.#options;
+    try {
+      const path = resourcePath(namespaces, { name: "kube-system" });
+      const read = (await worker.request({ method: "GET", path, signal })) as
+        | { readonly metadata?: { readonly uid?: unknown } }
+        | undefined;
+      const uid = read?.metadata?.uid;
+      if (typeof uid !== "string" || uid === "") throw new KubeError("malformed", `GET ${path}: no uid`);
+      return uid;
+    } catch (error) {
+      if (!isKubeError(error, "forbidden")) throw error;
+      metrics.clusterUnknown.inc();
+      if (!this.#isUIDForbidden)
+        logger.warn("Not allowed to get the namespace kube-system: another cluster with this cell would go unnoticed", {
+          err: error,
+        });
+      this.#isUIDForbidden = true;
+      return undefined;
+    }
+  }
+
+  #report(verdict: Verdict): void {
+    const { cellID, core, events, logger, metrics, namespace } = this.#options;
+    const before = this.#held;
+    this.#held = verdict.kind === "held" ? verdict : undefined;
+    if (verdict.kind === "takeOver")
+      logger.warn("Taking over the cell from another cluster, counting everything again", { core });
+    if (verdict.kind !== "held") return;
+    const { name, uid, holderIdentity, clusterUID } = verdict.lease;
+    metrics.setSilence(core, "held-by-other-cluster");
+    const message = this.#messageOf(verdict);
+    // Repetitions are counted in the one Event.
+    const regarding = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", namespace, name, uid };
+    events.record(regarding, "Warning", "CellHeldByOtherCluster", message);
+    if (before === undefined)
+      logger.error(message, { core, cell: cellID, holder: holderIdentity, cluster: clusterUID });
+  }
+
+  #messageOf({ by, lease }: Extract<Verdict, { kind: "held" }>): string {
+    const { cellID } = this.#options;
+    const { holderIdentity, name } = lease;
+    const what = `Not counting cell "${cellID}": ${holderIdentity} of another cluster holds its Lease ${name}`;
+    if (by === "clone") return `${what}, a clone with the same UID of kube-system; give each cluster its own cell`;
+    return (
+      `${what} (kube-system ${lease.clusterUID}, ours ${this.#clusterUID}); give each cluster its own cell, or hand ` +
+      `it over by the annotation ${cellLeaseAnnotations.adopt}=${this.#clusterUID} on the Lease`
+    );
+  }
+}

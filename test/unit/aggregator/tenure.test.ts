@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type CellLease } from "../../../src/api/cell-lease.ts";
+import { CellClaim } from "../../../src/aggregator/cell-claim.ts";
+import { Tenure } from "../../../src/aggregator/tenure.ts";
+import { silenceTimes } from "../../../src/accounting/silence/silence-times.ts";
+import { KubeError } from "../../../src/kube/kube-client.ts";
+import { createVirtualClock } from "../../support/virtual-clock.ts";
+import { createScriptedKubeClient } from "../kube/scripted-kube-client.ts";
+import { RecordedLog } from "../webhook/support/replica.ts";
+
+class Bench {
+  readonly clock = createVirtualClock();
+  readonly log = new RecordedLog();
+  readonly events: string[] = [];
+  readonly silences: (string | undefined)[] = [];
+  readonly terms: { readonly takesOver: boolean; readonly atMs: number; endedAtMs?: number }[] = [];
+  readonly claims: string[] = [];
+  uid = "cluster-1";
+  lease: CellLease | undefined;
+  claimFails: KubeError | undefined;
+  readonly tenure: Tenure;
+  readonly #leadership = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(lease: CellLease | undefined) {
+    this.lease = lease;
+    const { clock } = this;
+    const times = silenceTimes(180_000);
+    const worker = createScriptedKubeClient();
+    worker.onRequest = () => ({ metadata: { uid: this.uid } });
+    this.tenure = new Tenure({
+      core: "core",
+      cellID: "a",
+      namespace: "default",
+      times,
+      worker,
+      writer: {
+        read: async () => this.lease,
+        claim: async (_known, clusterUID) => {
+          const failure = this.claimFails;
+          this.claimFails = undefined;
+          if (failure !== undefined) throw failure;
+          this.claims.push(clusterUID ?? "");
+        },
+      },
+      claim: new CellClaim({ identity: "me", times, overlapMs: 30_000 }),
+      events: { record: (_regarding, _type, reason) => void this.events.push(reason) },
+      clock,
+      logger: this.log,
+      metrics: { setSilence: (_core, silence) => void this.silences.push(silence), clusterUnknown: { inc() {} } },
+    });
+    this.#running = this.tenure.run(this.#leadership.signal, async (signal, takesOver) => {
+      const term: Bench["terms"][number] = { takesOver, atMs: clock.monotonicMs() };
+      this.terms.push(term);
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      term.endedAtMs = clock.monotonicMs();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#leadership.abort();
+    await this.#running;
+    assert.equal(this.clock.pendingTimers, 0);
+  }
+}
+
+const lease = (clusterUID: string, holderIdentity = "other"): CellLease =>
+  ({ name: "cell-a", uid: "uid", holderIdentity, beat: holderIdentity, clusterUID }) as CellLease;
+
+test("works at once where the cell is nobody else's, until leadership ends", async () => {
+  const bench = new Bench(undefined);
+  await bench.clock.advance(1000);
+  await bench.stop();
+  assert.deepEqual(bench.terms, [{ takesOver: false, atMs: 0, endedAtMs: 1000 }]);
+  assert.equal(bench.tenure.clusterUID, "cluster-1");
+  assert.equal(bench.silences.at(-1), undefined);
+});
+
+test("waits while another cluster holds the cell and says so, then claims it and takes over", async () => {
+  const bench = new Bench(lease("cluster-2"));
+  await bench.clock.advance(100_000);
+  assert.deepEqual(bench.terms, []);
+  assert.match(bench.tenure.problem() ?? "", /cluster-2, ours cluster-1.*adopt=cluster-1/);
+  assert.deepEqual(new Set(bench.events), new Set(["CellHeldByOtherCluster"]));
+  assert.equal(bench.log.lines.filter(({ level }) => level === "error").length, 1);
+  assert.equal(bench.silences.at(-1), "held-by-other-cluster");
+  await bench.clock.advance(80_000);
+  assert.deepEqual(bench.terms, [{ takesOver: true, atMs: 180_000 }]);
+  assert.deepEqual(bench.claims, ["cluster-1"]);
+  assert.equal(bench.tenure.problem(), undefined);
+  await bench.stop();
+});
+
+test("of two clusters that take over at once, the one whose claim is refused looks again", async () => {
+  const bench = new Bench(lease("cluster-2"));
+  await bench.clock.advance(170_000);
+  bench.claimFails = new KubeError("conflict", "somebody was faster");
+  await bench.clock.advance(11_000);
+  assert.deepEqual(bench.claims, []);
+  assert.deepEqual(bench.terms, []);
+  await bench.clock.advance(2000);
+  assert.deepEqual(bench.claims, ["cluster-1"]);
+  await bench.stop();
+});
+
+test("a worker that was exchanged behind its address ends the term within 90 s", async () => {
+  const bench = new Bench(lease("cluster-1", "me"));
+  await bench.clock.advance(50_000);
+  bench.uid = "cluster-9";
+  await bench.clock.advance(50_000);
+  assert.equal(bench.terms[0]?.endedAtMs, 90_000);
+  assert.match(bench.tenure.problem() ?? "", /ours cluster-9/);
+  await bench.stop();
+});
+
+test("a Lease that another cluster has taken ends the term before the next beat", async () => {
+  const bench = new Bench(lease("cluster-1", "me"));
+  await bench.clock.advance(1000);
+  assert.equal(bench.tenure.mayBeat(lease("cluster-1", "successor")), true);
+  bench.lease = lease("cluster-2");
+  assert.equal(bench.tenure.mayBeat(bench.lease), false);
+  await bench.clock.advance(0);
+  assert.equal(bench.terms[0]?.endedAtMs, 1000);
+  assert.notEqual(bench.tenure.problem(), undefined);
+  await bench.stop();
+  assert.equal(bench.tenure.problem(), undefined, "a standby holds nothing up");
+});
