@@ -268,8 +268,13 @@ function kubeconfigOf(cluster: Cluster, { kubeconfig }: FleetOptions, role: Role
   return kubeconfig?.(cluster, role) ?? cluster.kubeconfigPath("admin");
 }
 
-function commonArgs({ core }: Fleet, options: FleetOptions, role: Role): readonly string[] {
-  return [`--core-kube-config=${kubeconfigOf(core, options, role)}`, ...(options.commonArgs ?? [])];
+function commonArgs({ core, namespace }: Fleet, options: FleetOptions, role: Role): readonly string[] {
+  return [
+    `--core-kube-config=${kubeconfigOf(core, options, role)}`,
+    // The cells of the case before are of no concern here.
+    `--cell-lease-namespace=${namespace}`,
+    ...(options.commonArgs ?? []),
+  ];
 }
 
 function webhookArgs(workers: readonly Worker[], options: FleetOptions): readonly string[] {

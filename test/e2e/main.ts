@@ -23,13 +23,17 @@ import { kubectlOnDoubleCases } from "./cases/kubectl-on-double.ts";
 import { lastKnownCases } from "./cases/last-known.ts";
 import { leaseCases } from "./cases/lease.ts";
 import { manifestCases } from "./cases/manifests.ts";
+import { nobodySilentCases } from "./cases/nobody-silent.ts";
 import { oneProcessCases } from "./cases/one-process.ts";
+import { otherCounterCases } from "./cases/other-counters.ts";
 import { outageCases } from "./cases/outages.ts";
 import { protobufCases } from "./cases/protobuf.ts";
 import { recoveryCases } from "./cases/recovery.ts";
 import { rollingRestartCases } from "./cases/rolling-restart.ts";
+import { silentCellCases } from "./cases/silent-cells.ts";
 import { nodeUser, systemDeletionCases } from "./cases/system-deletions.ts";
 import { upstreamCrdCases } from "./cases/upstream-crd.ts";
+import { upstreamRightsCases } from "./cases/upstream-rights.ts";
 import { ProcessSet } from "../../scripts/child-processes.ts";
 import { type ClusterOptions } from "./cluster.ts";
 import { ClusterPool } from "./cluster-pool.ts";
@@ -51,7 +55,11 @@ const cases: readonly E2eCase[] = [
   ...lastKnownCases,
   ...leaseCases,
   ...oneProcessCases,
+  ...silentCellCases,
+  ...otherCounterCases,
+  ...nobodySilentCases,
   ...upstreamCrdCases,
+  ...upstreamRightsCases,
   ...systemDeletionCases,
   ...kubectlOnDoubleCases,
 ];

@@ -10,6 +10,12 @@ import { get, RoleProcess } from "../../scripts/role-process.ts";
 import { MetricsText } from "./metrics-text.ts";
 import { freePorts, isPortTaken } from "./ports.ts";
 
+/** A command with the arguments that come before the program's own. */
+export interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
 export interface PodseidonOptions {
   readonly processes: ProcessSet;
   /** Name in messages and of the log file. */
@@ -24,6 +30,8 @@ export interface PodseidonOptions {
   readonly tls?: { readonly certFile: string; readonly keyFile: string };
   /** Added to the environment of the run, from which all PODSEIDON_ variables are taken out. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Default: the program under test. */
+  readonly program?: Program;
   /** The ports of an earlier process, for one that takes its place. Default: new ones. */
   readonly ports?: PodseidonPorts;
   /** Default 30 s; 0 = do not wait until it is ready. */
@@ -73,7 +81,7 @@ export class PodseidonProcess {
     this.ports = ports;
     this.#options = options;
     const { processes, name, directory, role, env = {} } = options;
-    const { command, args: before } = program();
+    const { command, args: before } = options.program ?? program();
     const args = [...before, `--role=${role}`, ...listenerArgs(ports, options.tls), ...options.args];
     this.#role = new RoleProcess({ processes, name, command, args, directory, env, healthPort: ports.health });
   }
@@ -132,7 +140,7 @@ export class PodseidonProcess {
 }
 
 /** What runs a role: the built file, or the sources. */
-export function program(): { command: string; args: readonly string[] } {
+export function program(): Program {
   if (process.env["PODSEIDON_E2E_DEV"] === "1")
     return { command: process.execPath, args: [path.join(root, "src/main.ts")] };
   const command = path.join(root, "dist/podseidon");

@@ -9,7 +9,7 @@ import { type AdminClient, type ObjectList } from "./admin-client.ts";
 import { type Cluster } from "./cluster.ts";
 import { type DeletionAttempt, deletePods } from "./deletions.ts";
 import { type Kubelet, startKubelet } from "./kubelet.ts";
-import { createNamespace, isServing, listPods, type Pod, podPath } from "./pods.ts";
+import { isServing, listPods, type Pod, podPath } from "./pods.ts";
 import { freePorts } from "./ports.ts";
 import { type CaseContext, type Figures } from "./runner.ts";
 import { waitFor } from "./wait.ts";
@@ -19,6 +19,7 @@ export interface Installation {
   readonly core: Cluster;
   /** Where the pods are; may be the core itself. */
   readonly worker: Cluster;
+  /** It exists in both. */
   readonly namespace: string;
 }
 
@@ -59,7 +60,6 @@ export class ProtectionProof {
     const { namespace } = this.#installation;
     const startMs = performance.now();
     for (const admin of this.#admins()) {
-      await createNamespace(admin, namespace);
       await admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, deployment);
     }
     await this.#playKubelet(0);

@@ -12,7 +12,7 @@ import { deletePods, type DeletionAttempt } from "../deletions.ts";
 import { installFleet, installSingleCluster, type ManifestInstallation } from "../manifest-installation.ts";
 import { componentOf, storedDeployments } from "../manifest-pods.ts";
 import { dryRunOverlay, systemNamespace } from "../overlay.ts";
-import { createPods } from "../pods.ts";
+import { createNamespace, createPods } from "../pods.ts";
 import { program } from "../process.ts";
 import { ProtectionProof } from "../protection-proof.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
@@ -86,6 +86,7 @@ async function prove(
 ): Promise<Figures> {
   const { core, worker } = installation;
   const ownPods = (await installation.ownPods()).flat().length;
+  for (const { admin } of new Set([core, worker])) await createNamespace(admin, context.namespace);
   const proof = new ProtectionProof(context, { core, worker, namespace: context.namespace });
   const begun = await proof.begin();
   await waitInForce(context, installation);

@@ -1,0 +1,192 @@
+/**
+ * Disturbances that must not make a cell silent: the core's API server is away for longer than the time after which
+ * cells are silent, all roles restart at once as in an upgrade, and one namespace's objects cannot be written.
+ */
+import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
+import { type AdminClient } from "../admin-client.ts";
+import { cellStateOf, scaledMs, silenceArgs, waitBeats, waitCellState } from "../cell-states.ts";
+import { deleteNow } from "../deletions.ts";
+import { Fleet, type Worker } from "../fleet.ts";
+import { Limiter } from "../limiter.ts";
+import { createNamespace, createPods } from "../pods.ts";
+import { type PodseidonProcess } from "../process.ts";
+import { startProtectedPods } from "../protected-pods.ts";
+import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
+import { GiveUp, waitFor } from "../wait.ts";
+
+const second = 1_000;
+const silentAfterMs = 12 * second;
+/** Five minutes with the default of --silent-cell-after. */
+const outageMs = scaledMs(300 * second, silentAfterMs);
+const soonMs = 90 * second;
+const deniedCount = 300;
+/** Two more than must stay: only their cell, or their status, can be in the way of a deletion. */
+const podsBefore = 3;
+const createsInFlight = 32;
+const deniedLabels = { app: "denied" };
+
+export const nobodySilentCases: readonly E2eCase[] = [
+  {
+    name: "nobody is silent: after an outage of the core, after all roles restart, beside 300 objects nobody may write",
+    timeLimitMs: 360 * second,
+    run: disturbances,
+  },
+];
+
+async function disturbances(context: CaseContext): Promise<Figures> {
+  const { fleet, names } = await startProtectedPods(context, {
+    podsPerCell: 5,
+    floor: 6,
+    commonArgs: silenceArgs(silentAfterMs),
+  });
+  const [first, other] = fleet.workers;
+  assert.ok(first !== undefined && other !== undefined);
+  const pods = [...names];
+  const next = (): string => pods.shift() ?? assert.fail("no pod is left");
+  for (const { cell } of fleet.workers) await waitBeats(fleet, cell, 2, soonMs);
+
+  await fleet.core.killApiServer();
+  await delay(outageMs);
+  await fleet.core.startApiServer();
+  const backMs = performance.now();
+  await goesOn(fleet, other, next());
+  const afterCoreMs = Math.round(performance.now() - backMs);
+
+  const upgradeMs = performance.now();
+  await restartAll(fleet);
+  await goesOn(fleet, other, next());
+  const afterRestartMs = Math.round(performance.now() - upgradeMs);
+
+  const denied = await denyStatus(context, fleet, first);
+  await goesOn(fleet, other, next());
+  for (const observer of observersOf(fleet)) {
+    for (const { cell } of fleet.workers) {
+      const state = await cellStateOf(observer, cell);
+      assert.equal(state, "beating", `${cell} is ${state} for ${observer.process.name}`);
+    }
+    assert.doesNotMatch(observer.process.log(), /Cell is silent/, observer.process.name);
+  }
+  return { afterCoreMs, afterRestartMs, ...denied };
+}
+
+function observersOf({ webhooks, generator }: Fleet): readonly PodseidonProcess[] {
+  return [...webhooks, ...(generator === undefined ? [] : [generator])];
+}
+
+/** Both cells are heard by everybody, and a deletion that needs the counts of both is admitted. */
+async function goesOn(fleet: Fleet, { cluster }: Worker, name: string): Promise<void> {
+  await Promise.all(observersOf(fleet).map((observer) => observer.waitReady(soonMs)));
+  for (const { cell } of fleet.workers) {
+    await waitBeats(fleet, cell, 2, soonMs);
+    await waitCellState(observersOf(fleet), cell, "beating", soonMs);
+  }
+  await waitFor(`${name} may be deleted`, soonMs, async () => {
+    const { code, message } = await deleteNow(cluster.admin, fleet.namespace, name);
+    if (code === 200) return true;
+    if (code !== 429) throw new GiveUp(`${code}: ${message}`);
+    return false;
+  });
+}
+
+/** As `helm upgrade` of a chart that has all roles: every process ends, and every process starts again. */
+async function restartAll(fleet: Fleet): Promise<void> {
+  const { webhooks, aggregators, generator } = fleet;
+  assert.ok(generator !== undefined);
+  await Promise.all([...webhooks, ...aggregators, generator].map((role) => role.terminate()));
+  const again = (roles: readonly PodseidonProcess[]): Promise<PodseidonProcess[]> =>
+    Promise.all(roles.map((role) => role.startAgain()));
+  [fleet.webhooks, fleet.aggregators, [fleet.generator]] = await Promise.all([
+    again(webhooks),
+    again(aggregators),
+    again([generator]),
+  ]);
+}
+
+/**
+ * PodProtectors of another namespace whose status nobody may write any more, while a pod of theirs is new in the first
+ * worker: for them alone that cell is silent.
+ */
+async function denyStatus(context: CaseContext, fleet: Fleet, { cell, cluster }: Worker): Promise<Figures> {
+  const { core, workers, webhooks } = fleet;
+  const namespace = `${fleet.namespace}-denied`;
+  for (const { admin } of [core, ...workers.map((worker) => worker.cluster)]) await createNamespace(admin, namespace);
+  const denied = new Fleet(core, workers, namespace);
+  denied.webhooks = webhooks;
+  await denied.intercept(context, fleet.caPem);
+  const before = { namespace, count: podsBefore, namePrefix: "denied", labels: deniedLabels };
+  const [pod = ""] = await createPods(cluster.admin, before);
+  const path = `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors`;
+  context.cleanup(() => core.admin.remove(path));
+  const protectors = Array.from({ length: deniedCount }, (_, index) => `denied-${index}`);
+  await new Limiter(createsInFlight).all(protectors, (name) => createProtector(core.admin, path, name));
+  for (const name of protectors) await denied.waitCounted(name, podsBefore, soonMs);
+
+  await forbidStatus(context, core.admin, namespace, denied.protectorPath(protectors[0] ?? ""));
+  await createPods(cluster.admin, { namespace, count: 1, namePrefix: "late", labels: deniedLabels });
+  const startMs = performance.now();
+  const [aggregator] = fleet.aggregators;
+  await waitFor(`the beats of ${cell} name ${deniedCount} objects`, soonMs, async () => {
+    return (await aggregator?.metrics())?.value("aggregator_heartbeat_behind") === deniedCount;
+  });
+  const behindMs = Math.round(performance.now() - startMs);
+  const refused = await waitFor("a deletion under one of these objects is refused", soonMs, async () => {
+    const attempt = await deleteNow(cluster.admin, namespace, pod);
+    return attempt.code === 429 && attempt;
+  });
+  context.say(refused.message);
+  assert.match(refused.message, /silent/);
+  return { behind: deniedCount, behindMs };
+}
+
+async function createProtector(admin: AdminClient, path: string, name: string): Promise<void> {
+  await admin.create(path, {
+    apiVersion: "podseidon.kubewharf.io/v1alpha1",
+    kind: "PodProtector",
+    metadata: { name },
+    spec: { minAvailable: 1, minReadySeconds: 0, selector: { matchLabels: deniedLabels } },
+  });
+}
+
+/** Resolves when the API server refuses writes of the status at `path`, which is in the namespace. */
+async function forbidStatus(context: CaseContext, admin: AdminClient, namespace: string, path: string): Promise<void> {
+  const group = "/apis/admissionregistration.k8s.io/v1";
+  const apiVersion = "admissionregistration.k8s.io/v1";
+  const metadata = { name: namespace };
+  const resourceRules = [
+    {
+      apiGroups: ["podseidon.kubewharf.io"],
+      apiVersions: ["*"],
+      operations: ["UPDATE"],
+      resources: ["podprotectors/status"],
+    },
+  ];
+  context.cleanup(() => admin.remove(`${group}/validatingadmissionpolicybindings/${namespace}`));
+  context.cleanup(() => admin.remove(`${group}/validatingadmissionpolicies/${namespace}`));
+  await admin.create(`${group}/validatingadmissionpolicies`, {
+    apiVersion,
+    kind: "ValidatingAdmissionPolicy",
+    metadata,
+    spec: {
+      matchConstraints: {
+        resourceRules,
+        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
+      },
+      validations: [{ expression: "false", message: "nobody may write this" }],
+    },
+  });
+  await admin.create(`${group}/validatingadmissionpolicybindings`, {
+    apiVersion,
+    kind: "ValidatingAdmissionPolicyBinding",
+    metadata,
+    spec: { policyName: namespace, validationActions: ["Deny"] },
+  });
+  await waitFor("the policy is in force", soonMs, async () => {
+    const { code } = await admin.request("PATCH", `${path}/status`, {
+      body: { status: { observedGeneration: 1 } },
+      contentType: "application/merge-patch+json",
+      query: { dryRun: "All" },
+    });
+    return code === 422 || code === 403;
+  });
+}
