@@ -98,7 +98,7 @@ export interface Plan {
 
 type Size = Pick<Plan, "cells" | "podsPerCell" | "webhooks">;
 
-const cellNames = [..."abcdefghijklmnopqrst"];
+const cellNames = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"];
 const podsPerCellMax = 200;
 const webhooksMax = 12;
 /** Of all cells together: few worlds have more, because they cost as much as dozens of others. */
