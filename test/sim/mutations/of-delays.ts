@@ -37,4 +37,22 @@ export const mutationsOfDelays: readonly Mutation[] = [
     only: ["losses", "other-refusals"],
     plan: { loss: "fences", updateTrigger: true },
   },
+  {
+    name: "dead-leader-keeps-its-lease",
+    why: "a Lease that its holder has not renewed for its duration is taken over",
+    file: "kube/leader-election/elector.ts",
+    find: `return this.clock.monotonicMs() < later(this.#observedAtMs, durationMs) ? other : undefined;`,
+    replace: `return durationMs >= 0 ? other : undefined;`,
+    only: ["losses"],
+    plan: { loss: "aggregator", aggregatorsPerCell: 2 },
+  },
+  {
+    name: "turn-that-never-comes",
+    why: "a peer that has nothing to write is passed over",
+    file: "webhook/protector/write-turn.ts",
+    find: `later(this.#lastAt, placesBehind * slotMs);`,
+    replace: `later(this.#lastAt, placesBehind * slotMs * 1_000);`,
+    only: [],
+    plan: { webhooks: 3, deletionsPerSecond: 5 },
+  },
 ];
