@@ -122,8 +122,7 @@ export class CellLeaseWriter {
 
   /** Observers compare renewals for equality: each one differs from the last, even on a clock that was set back. */
   #nextRenewal(): EpochMicros {
-    const now = this.#options.clock.epochMicros();
-    this.#lastRenewal = (now === this.#lastRenewal ? now + 1 : now) as EpochMicros;
+    this.#lastRenewal = Math.max(this.#options.clock.epochMicros(), this.#lastRenewal + 1) as EpochMicros;
     return this.#lastRenewal;
   }
 

@@ -9,6 +9,7 @@
 import { type ObjectKey, partsOf } from "../api/object-key.ts";
 import { type PodRecord } from "../api/pod.ts";
 import { compareResourceVersions, type ResourceVersion } from "../api/resource-version.ts";
+import { type Bucket } from "../api/v1alpha1/pod-protector.ts";
 import { RecountMarks } from "../accounting/count/recount-mark.ts";
 import { FenceRegistry } from "../accounting/settle/fence-registry.ts";
 import { historyConfigOf } from "../accounting/history/history-config.ts";
@@ -179,6 +180,11 @@ export class Aggregator {
       fences: this.#fences.size,
       fencesWaiting: this.#fencer.waiting,
     };
+  }
+
+  /** The unsettled admissions of this cell, by PodProtector. */
+  *histories(): Iterable<readonly Bucket[]> {
+    for (const state of this.#states.values()) yield state.cell()?.admissionHistory?.buckets ?? [];
   }
 
   async #process(key: ObjectKey, signal: AbortSignal): Promise<readonly [Outcome, Counted]> {

@@ -1,5 +1,6 @@
 /** Metrics of the aggregator, with upstream's names where it has them (docs/compatibility.md#metrics). */
 import { errorLabel } from "../kube/kube-client.ts";
+import { type oldestAges, openKinds } from "../accounting/history/oldest-open.ts";
 import { createPrunedCounter } from "../kube/pod-protector-metrics.ts";
 import {
   asyncLatencySeconds,
@@ -45,6 +46,7 @@ export interface AggregatorMetrics {
   readonly snapshotAge: Gauge;
   /** To be called before each scrape. */
   setSizes(sizes: AggregatorSizes): void;
+  setOldestOpen(ages: ReturnType<typeof oldestAges>): void;
   readonly poolDrainCount: Histogram;
   readonly poolDrainPeriod: Histogram;
 }
@@ -97,6 +99,7 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
       [],
     ),
     setSizes: createSizeGauges(metrics),
+    setOldestOpen: createAgeGauge(metrics),
     poolDrainCount: metrics.histogram(
       "aggregator_next_event_pool_drain_count",
       "PodProtectors taken from the next-event pool at once",
@@ -132,6 +135,18 @@ function createSizeGauges(metrics: Metrics): AggregatorMetrics["setSizes"] {
     entries.set({ table: "fence-pool" }, sizes.fencePool);
     entries.set({ table: "fences" }, sizes.fences);
     entries.set({ table: "fences-waiting" }, sizes.fencesWaiting);
+  };
+}
+
+function createAgeGauge(metrics: Metrics): AggregatorMetrics["setOldestOpen"] {
+  const age = metrics.gauge(
+    "aggregator_oldest_open_admission_age_seconds",
+    "Seconds since the last review of the oldest admitted deletion in the cell that is not settled, by kind: delete, " +
+      "eviction, packed, unknown; by the clock of this process",
+    ["kind"],
+  );
+  return (ages) => {
+    for (const kind of openKinds) age.set({ kind }, ages[kind]);
   };
 }
 

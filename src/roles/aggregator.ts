@@ -3,6 +3,7 @@
  */
 import { type PodRecord } from "../api/pod.ts";
 import { Aggregator, createAggregatorMetrics, createPodDecoder, type ProtectorWatch } from "../aggregator/index.ts";
+import { oldestAges } from "../accounting/history/oldest-open.ts";
 import { createSyncTime, type SyncTime, type SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { type Informer, type Decode } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
@@ -61,6 +62,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   );
   metrics.onScrape(() => {
     aggregatorMetrics.setSizes(aggregator.sizes());
+    aggregatorMetrics.setOldestOpen(oldestAges(aggregator.histories(), clock.epochMicros()));
     if (podInformer.hasSynced()) aggregatorMetrics.snapshotAge.set({}, podInformer.stalenessMs() / 1000);
   });
   health.register("aggregator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));

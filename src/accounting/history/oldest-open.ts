@@ -7,12 +7,15 @@ import { type Bucket, type CellStatus } from "../../api/v1alpha1/pod-protector.t
 import { type EpochMicros } from "../../util/clock.ts";
 import { bucketKind } from "./bucket.ts";
 
+/** "eviction" is also what a Go webhook wrote: both settle by the window. */
+export const openKinds = ["delete", "eviction", "packed", "unknown"] as const;
+type OpenKind = (typeof openKinds)[number];
+
 export interface OpenAdmission {
   readonly cellID: string;
   /** Name of the pod where it is recorded, else its UID; undefined = several pods, or an unknown one. */
   readonly pod: string | undefined;
-  /** "eviction" is also what a Go webhook wrote: both settle by the window. */
-  readonly kind: "delete" | "eviction" | "packed" | "unknown";
+  readonly kind: OpenKind;
   /** Since the last review of it. */
   readonly ageSeconds: number;
 }
@@ -33,8 +36,35 @@ export function oldestOpen(cells: readonly CellStatus[], max: number, now: Epoch
   return oldest.map(({ cellID, bucket, startTime }) => ({
     cellID,
     ...podAndKind(bucket),
-    ageSeconds: Math.max(0, Math.floor((now - epochMicrosOf(startTime)) / 1_000_000)),
+    ageSeconds: ageSeconds(startTime, now),
   }));
+}
+
+/** Whole seconds since the last review of the oldest admission of each kind; 0 where there is none. */
+export function oldestAges(
+  histories: Iterable<readonly Bucket[]>,
+  now: EpochMicros,
+): Readonly<Record<OpenKind, number>> {
+  const oldest = new Map<OpenKind, MicroTime>();
+  for (const buckets of histories) {
+    for (const bucket of buckets) {
+      const { startTime } = bucket;
+      if (startTime === "") continue;
+      const { kind } = podAndKind(bucket);
+      const before = oldest.get(kind);
+      if (before === undefined || startTime < before) oldest.set(kind, startTime);
+    }
+  }
+  const ageOf = (kind: OpenKind): number => {
+    const startTime = oldest.get(kind);
+    return startTime === undefined ? 0 : ageSeconds(startTime, now);
+  };
+  return { delete: ageOf("delete"), eviction: ageOf("eviction"), packed: ageOf("packed"), unknown: ageOf("unknown") };
+}
+
+/** 0 when the clock of the writer is ahead. */
+function ageSeconds(startTime: MicroTime, now: EpochMicros): number {
+  return Math.max(0, Math.floor((now - epochMicrosOf(startTime)) / 1_000_000));
 }
 
 function podAndKind(bucket: Bucket): Pick<OpenAdmission, "pod" | "kind"> {

@@ -25,6 +25,7 @@ test("the registry takes every metric with the labels that the aggregator sets",
     fences: 7,
     fencesWaiting: 8,
   });
+  metrics.setOldestOpen({ delete: 1, eviction: 90, packed: 0, unknown: 2 });
   metrics.poolDrainCount.observe({}, 5);
   metrics.poolDrainPeriod.observe({}, 6);
   const { text } = await registry.expose();
@@ -40,6 +41,7 @@ test("the registry takes every metric with the labels that the aggregator sets",
     'aggregator_table_entries{table="fences-waiting"} 8',
     'extension_fields_pruned_total{role="aggregator",core="core"} 1',
     "aggregator_snapshot_age_seconds 3",
+    'aggregator_oldest_open_admission_age_seconds{kind="eviction"} 90',
     "aggregator_next_event_pool_drain_count_count 1",
     "aggregator_next_event_pool_drain_period_count 1",
   ]) {

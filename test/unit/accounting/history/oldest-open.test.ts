@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { oldestOpen } from "../../../../src/accounting/history/oldest-open.ts";
+import { oldestAges, oldestOpen } from "../../../../src/accounting/history/oldest-open.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { anonymous, cell, counts, packed, single, timeText } from "../samples.ts";
 import { epochMicrosOf } from "../../../../src/api/micro-time.ts";
@@ -29,4 +29,12 @@ test("packed and unknown pods have no name, a time in the future has the age 0, 
       [undefined, "unknown", 0],
     ],
   );
+});
+
+test("the age of the oldest admission is told by kind over all histories, 0 where there is none", () => {
+  const histories = [[single("x", 1, 30), single("y", undefined, 10)], [], [single("z", 1, 20), packed(["v"], 3)]];
+  const { packed: ofPacks, ...ages } = oldestAges(histories, now(60));
+  assert.deepEqual(ages, { delete: 40, eviction: 50, unknown: 0 });
+  assert.ok(ofPacks > 0);
+  assert.equal(oldestAges([[{ startTime: "", podUID: "y" }]], now(60)).delete, 0);
 });
