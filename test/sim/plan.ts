@@ -75,6 +75,8 @@ export interface Plan {
   readonly offersWatchList: boolean;
   readonly updateTrigger: boolean;
   readonly compactThreshold: number;
+  /** Histories and queues are full soon (processes/small-limits.ts). */
+  readonly hasSmallLimits: boolean;
   /** Selectors are written in an unusual way. */
   readonly hasRichSelectors: boolean;
   /** How the webhook finds the pod of an eviction. */
@@ -178,9 +180,11 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const size = drawSize(rng, plan);
   const total = size.podsPerCell * size.cells.length;
   const minAvailable = Math.min(total, Math.max(1, Math.round(total * floorShare)));
+  const hasSmallLimits = rng.next() < 0.2;
+  const limits = hasSmallLimits ? { hasSmallLimits, compactThreshold: 3 } : { hasSmallLimits };
   const loss = lossFor({ ...plan, ...size }, lost);
   const rates = { ...plan.rates, oddAnswer: scaled("odd-answers", 0.02), refusal: scaled("odd-answers", 0.01) };
-  return { ...plan, ...late, ...size, minAvailable, loss, rates };
+  return { ...plan, ...late, ...size, ...limits, minAvailable, loss, rates };
 }
 
 /** Most worlds stay small, so that many of them run. */

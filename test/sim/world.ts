@@ -25,6 +25,7 @@ import { createReviewRoute, type ReviewWeather } from "./network/reviews.ts";
 import { type FaultClass, type Plan } from "./plan.ts";
 import { createFleet, type FleetOptions, stampAnnotation } from "./processes/fleet.ts";
 import { type SimProcess } from "./processes/process.ts";
+import { historyLimitsOf } from "./processes/small-limits.ts";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -240,6 +241,7 @@ export class World {
         hasUpdateTrigger: this.plan.updateTrigger,
         maxConcurrentLag: this.plan.maxConcurrentLag,
         lostCells: this.lost.cells,
+        historyLimits: historyLimitsOf(this.plan),
         criterion: this.plan.criterion,
         // Somebody who changes flags goes up to 20 (chaos.ts).
         compactThreshold: Math.max(this.plan.compactThreshold, this.plan.faults.has("settings") ? 20 : 0),

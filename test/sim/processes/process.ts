@@ -7,7 +7,7 @@ import { type Component, type HealthCheck } from "../../../src/lifecycle/compone
 import { type ServerOptions } from "../../../src/server/index.ts";
 import { createAggregator } from "../../../src/roles/aggregator.ts";
 import { createGenerator } from "../../../src/roles/generator.ts";
-import { createClients, type Runtime } from "../../../src/roles/runtime.ts";
+import { createClients, type Limits, type Runtime } from "../../../src/roles/runtime.ts";
 import { createWebhook } from "../../../src/roles/webhook.ts";
 import { type Logger } from "../../../src/util/logger.ts";
 import { loadGood } from "../../unit/config/load.ts";
@@ -24,6 +24,8 @@ export interface ProcessOptions {
   readonly name: string;
   readonly role: RoleName;
   readonly argv: readonly string[];
+  /** Undefined = those of production. */
+  readonly limits: Limits | undefined;
   readonly clock: ClockSettings;
   readonly kernel: Kernel;
   readonly network: Network;
@@ -70,7 +72,7 @@ export class SimProcess {
   }
 
   async start(): Promise<void> {
-    const { name, role, kernel, network, clock, servers } = this.options;
+    const { name, role, kernel, network, clock, servers, limits } = this.options;
     const node = new SimNode(kernel, name, clock);
     this.#starts += 1;
     this.#node = node;
@@ -93,6 +95,7 @@ export class SimProcess {
       ...shared,
       productVersion: "1.0.0",
       clients,
+      ...(limits === undefined ? {} : { limits }),
       health: { register: (_name, check) => void this.#checks.push(check) },
       createServer: ({ fetch }) => ({
         name: "webhook",

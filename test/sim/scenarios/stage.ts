@@ -89,6 +89,7 @@ export class Stage {
       evictedPods: "map",
       recordsPodNames: false,
       maxConcurrentLag: 0,
+      hasSmallLimits: false,
       criterion: "Available",
       loss: "none",
       deletionsPerSecond: 0,
