@@ -62,6 +62,20 @@ test("a predecessor that beats once more after a fail-over is no clone", () => {
   assert.equal(claim.observed(lease("me", 2), "ours", at(200_000)).kind, "ours");
 });
 
+test("the last beat of a predecessor is no clone's, also when our first one comes long after", () => {
+  const claim = claimOf();
+  claim.observed(lease("old", 1), "ours", at(0));
+  // Sent before the fail-over and carried out right after our look; the first beat waits for first counts.
+  assert.equal(claim.observed(lease("old", 2), "ours", at(60_000)).kind, "ours");
+});
+
+test("a clone that beats between two looks after the overlap is found before our first beat, too", () => {
+  const claim = claimOf();
+  claim.observed(lease("clone", 1), "ours", at(0));
+  assert.equal(claim.observed(lease("clone", 2), "ours", at(31_000)).kind, "ours");
+  assert.equal(claim.observed(lease("clone", 3), "ours", at(41_000)).kind, "held");
+});
+
 test("a holder from before our term that beats longer than an election explains is a clone, to which we yield", () => {
   const claim = claimOf();
   claim.observed(lease("clone", 1), "ours", at(0));
