@@ -129,7 +129,7 @@ test("a missing right, or a CRD that drops conditions, is said once, and they ar
   }
 });
 
-test("a Deployment that changes while its condition is written is not taken for a CRD that drops conditions", async () => {
+test("a Deployment that changes while its condition is written is not taken for a CRD that drops it", async () => {
   const { core, generator } = await start();
   await core.createDeployment("single", { replicas: 1 });
   let isChanged = false;
