@@ -36,6 +36,8 @@ export class CellClaim {
   #hasBeaten = false;
   /** We have found a clone, and leave the cell to it. Terms do not end that. */
   #yields = false;
+  /** The last verdict, if it was that. */
+  #held: Extract<Verdict, { kind: "held" }> | undefined;
 
   constructor(options: CellClaimOptions) {
     this.#options = options;
@@ -56,12 +58,21 @@ export class CellClaim {
 
   /** The Lease was read. `clusterUID` is that of our worker; undefined = not known. */
   observed(lease: CellLease | undefined, clusterUID: string | undefined, nowMs: MonotonicMs): Verdict {
+    const verdict = this.#judge(lease, clusterUID, nowMs);
+    this.#held = verdict.kind === "held" ? verdict : undefined;
+    return verdict;
+  }
+
+  #judge(lease: CellLease | undefined, clusterUID: string | undefined, nowMs: MonotonicMs): Verdict {
     const lookedAtMs = this.#observedAtMs;
     const beatSinceMs = this.#see(lease, nowMs) ? lookedAtMs : undefined;
     this.#termAtMs ??= nowMs;
     if (lease === undefined) {
+      if (this.#held === undefined) return { kind: "ours" };
+      // Somebody has deleted it. A holder that is alive makes it again with its next beat.
+      if (nowMs < later(this.#unchangedSinceMs, this.#options.times.contactMs)) return this.#held;
       this.#yields = false;
-      return { kind: "ours" };
+      return { kind: "takeOver" };
     }
     const isSilent = nowMs >= later(this.#unchangedSinceMs, this.#options.times.silentAfterMs);
     const isOtherCluster =

@@ -42,6 +42,18 @@ test("each beat of the other cluster starts the wait again, and so does a hole i
   }
 });
 
+test("a Lease that is deleted while another cluster holds the cell frees it only if nobody makes it again", () => {
+  const claim = claimOf();
+  claim.observed(lease("other", 1), "new", at(0));
+  for (const ms of [15_000, 30_000, 45_000])
+    assert.equal(claim.observed(undefined, "new", at(ms)).kind, "held", `${ms}`);
+  assert.equal(claim.observed(lease("other", 2), "new", at(50_000)).kind, "held");
+  for (const ms of [65_000, 80_000, 95_000])
+    assert.equal(claim.observed(undefined, "new", at(ms)).kind, "held", `${ms}`);
+  assert.equal(claim.observed(undefined, "new", at(110_000)).kind, "takeOver");
+  assert.equal(claim.observed(undefined, "new", at(111_000)).kind, "ours");
+});
+
 test("a person gives the cell to one cluster by its UID", () => {
   const claim = claimOf();
   assert.equal(claim.observed(lease("other", 1, { adopt: "third" }), "new", at(0)).kind, "held");
