@@ -89,6 +89,8 @@ export interface Plan {
   readonly deletionsPerSecond: number;
   readonly chaosMs: number;
   readonly loss: Loss;
+  /** --silent-cell-after: often short, so that a lost cell is silent while things still happen. */
+  readonly silentAfterMs: number;
   readonly faults: ReadonlySet<FaultClass>;
   /** How often each fault class strikes, relative to its usual rate: orders of magnitude apart. */
   readonly severity: (faultClass: FaultClass) => number;
@@ -165,8 +167,9 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   };
   for (const name of newest) drawSeverity(name);
   const loss = faults.has("losses") ? lossFor(plan, losses[integer(rng, 0, losses.length - 1)]) : "none";
+  const silentAfterMs = 1_000 * (rng.next() < 0.5 ? integer(rng, 20, 60) : 180);
   const rates = { ...plan.rates, oddAnswer: scaled("odd-answers", 0.02), refusal: scaled("odd-answers", 0.01) };
-  return { ...plan, ...late, loss, rates };
+  return { ...plan, ...late, loss, silentAfterMs, rates };
 }
 
 /** "none" where nothing would be left, or where docs/accounting.md#fences demands nothing. */
