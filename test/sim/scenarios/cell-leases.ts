@@ -1,4 +1,4 @@
-/** What a person does to the Lease of a cell. */
+/** What a person does to the Lease of a cell, or another cluster. */
 import { cellLeaseAnnotations, cellLeaseName } from "../../../src/api/cell-lease.ts";
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
@@ -9,7 +9,7 @@ import { type Run } from "./stage.ts";
 /** The default of --cell-lease-namespace. */
 const leaseNamespace = "default";
 
-/** lease CELL delete | keep=2h | forget */
+/** lease CELL delete | keep=2h | forget | seize */
 export const changeLease: Run = async (stage, args) => {
   const { core } = stage.world;
   const { engine } = core.server;
@@ -18,7 +18,12 @@ export const changeLease: Run = async (stage, args) => {
     await stage.during(engine.delete(builtInResources.leases, leaseNamespace, name));
     return;
   }
-  const body = { metadata: { annotations: annotationOf(args, engine.clock.epochMicros()) } };
+  const body = args.flag("seize")
+    ? {
+        metadata: { annotations: { [cellLeaseAnnotations.clusterUID]: "another-cluster" } },
+        spec: { holderIdentity: "another-aggregator", renewTime: formatMicroTime(engine.clock.epochMicros()) },
+      }
+    : { metadata: { annotations: annotationOf(args, engine.clock.epochMicros()) } };
   const patch = { contentType: "application/merge-patch+json", body };
   await stage.during(engine.patch(builtInResources.leases, leaseNamespace, name, patch));
 };

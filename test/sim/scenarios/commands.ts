@@ -18,7 +18,7 @@
  *                                        a bucket for a pod that does not exist, with so long a text of digests;
  *                                        C may be a cell that does not either
  *   lease CELL delete|keep=2h|forget     a person deletes it, keeps the cell's counts in force for so long, or asks to
- *                                        retire the cell
+ *                                        retire the cell; seize: the aggregator of another cluster beats once
  *   advance 76s
  *   lag SERVER 5s; backup|drop-watches SERVER
  *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order
