@@ -91,6 +91,8 @@ export interface Plan {
   readonly deletionsPerSecond: number;
   readonly chaosMs: number;
   readonly loss: Loss;
+  /** --silent-cell-after: often short, so that a lost cell is silent while things still happen. */
+  readonly silentAfterMs: number;
   readonly faults: ReadonlySet<FaultClass>;
   /** How often each fault class strikes, relative to its usual rate: orders of magnitude apart. */
   readonly severity: (faultClass: FaultClass) => number;
@@ -183,8 +185,9 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const hasSmallLimits = rng.next() < 0.2;
   const limits = hasSmallLimits ? { hasSmallLimits, compactThreshold: 3 } : { hasSmallLimits };
   const loss = lossFor({ ...plan, ...size }, lost);
+  const silentAfterMs = 1_000 * (rng.next() < 0.5 ? integer(rng, 20, 60) : 180);
   const rates = { ...plan.rates, oddAnswer: scaled("odd-answers", 0.02), refusal: scaled("odd-answers", 0.01) };
-  return { ...plan, ...late, ...size, ...limits, minAvailable, loss, rates };
+  return { ...plan, ...late, ...size, ...limits, minAvailable, loss, silentAfterMs, rates };
 }
 
 /** Most worlds stay small, so that many of them run. */
