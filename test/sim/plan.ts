@@ -185,7 +185,9 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const hasSmallLimits = rng.next() < 0.2;
   const limits = hasSmallLimits ? { hasSmallLimits, compactThreshold: 3 } : { hasSmallLimits };
   const loss = lossFor({ ...plan, ...size }, lost);
-  const silentAfterMs = 1_000 * (rng.next() < 0.5 ? integer(rng, 20, 60) : 180);
+  // A short time costs many beats and lists: it is for worlds in which a cell falls silent.
+  const isSoonSilent = rng.next() < (loss === "cell" || loss === "writes of a cell" ? 0.5 : 0.1);
+  const silentAfterMs = 1_000 * (isSoonSilent ? integer(rng, 20, 60) : 180);
   const rates = { ...plan.rates, oddAnswer: scaled("odd-answers", 0.02), refusal: scaled("odd-answers", 0.01) };
   return { ...plan, ...late, ...size, ...limits, minAvailable, loss, silentAfterMs, rates };
 }
