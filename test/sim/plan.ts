@@ -73,6 +73,8 @@ export interface Plan {
   /** A second PodProtector selects the same pods. */
   readonly hasSecondProtector: boolean;
   readonly offersWatchList: boolean;
+  /** API servers answer pods in protobuf, as real ones do; else a proxy between allows JSON only. */
+  readonly servesProtobuf: boolean;
   readonly updateTrigger: boolean;
   readonly compactThreshold: number;
   /** Histories and queues are full soon (processes/small-limits.ts). */
@@ -188,8 +190,9 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   // A short time costs many beats and lists: it is for worlds in which a cell falls silent.
   const isSoonSilent = rng.next() < (loss === "cell" || loss === "writes of a cell" ? 0.5 : 0.1);
   const silentAfterMs = 1_000 * (isSoonSilent ? integer(rng, 20, 60) : 180);
+  const servesProtobuf = rng.next() < 0.5;
   const rates = { ...plan.rates, oddAnswer: scaled("odd-answers", 0.02), refusal: scaled("odd-answers", 0.01) };
-  return { ...plan, ...late, ...size, ...limits, minAvailable, loss, silentAfterMs, rates };
+  return { ...plan, ...late, ...size, ...limits, minAvailable, loss, silentAfterMs, servesProtobuf, rates };
 }
 
 /** Most worlds stay small, so that many of them run. */

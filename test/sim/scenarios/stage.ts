@@ -89,6 +89,7 @@ export class Stage {
       recordsPodNames: false,
       maxConcurrentLag: 0,
       hasSmallLimits: false,
+      servesProtobuf: true,
       criterion: "Available",
       loss: "none",
       deletionsPerSecond: 0,
