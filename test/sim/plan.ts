@@ -58,7 +58,7 @@ const lateFaults: ReadonlySet<string> = new Set([...drawnLast, ...newest]);
 export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[number];
 
 /** What is lost for ever at some time (actors/losses.ts). */
-const losses = ["cell", "webhook", "aggregator", "fences", "writes of a webhook", "writes of a cell"] as const;
+const losses = ["cell", "webhook", "aggregator", "fences", "writes of a webhook", "writes of a cell", "core"] as const;
 export type Loss = (typeof losses)[number] | "none";
 
 export interface Plan {
@@ -155,6 +155,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
       tooManyRequests: scaled("server-errors", 0.01),
       stall: scaled("server-errors", 0.005),
       slowAnswer: scaled("latency", 0.1),
+      queued: scaled("latency", 0.02),
       conflict: scaled("conflicts", 0.1),
       loseResponse: scaled("lost-responses", 0.05),
       brokenWatch: scaled("broken-watches", 0.3),
@@ -220,6 +221,7 @@ function lossFor(plan: Pick<Plan, "cells" | "webhooks" | "updateTrigger">, loss:
     aggregator: plan.cells.length === 1,
     "writes of a cell": plan.cells.length === 1,
     fences: !plan.updateTrigger,
+    core: false,
   }[loss];
   return isSpared ? "none" : loss;
 }
