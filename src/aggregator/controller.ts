@@ -102,9 +102,9 @@ export class Aggregator {
     });
     deps.protectors.subscribe({
       onEvent: (event) => this.#protectorEvent(event),
-      onListed: (first) => {
+      onListed: (first, changed) => {
         if (first) return;
-        this.#relisted();
+        this.#relisted(changed);
       },
     });
   }
@@ -330,10 +330,14 @@ export class Aggregator {
     return tracked.selectorText;
   }
 
-  /** The watch of PodProtectors was listed again. */
-  #relisted(): void {
-    const nowMs = this.#deps.clock.monotonicMs();
+  /** The watch of PodProtectors was listed again. `changed` as for InformerHandler. */
+  #relisted(changed: ReadonlySet<ObjectKey> | undefined): void {
+    const { clock, protectors } = this.#deps;
+    const nowMs = clock.monotonicMs();
     for (const [key, state] of this.#states) {
+      // It shows the newest version that is known: a live read could not tell more (docs/aggregator.md#barriers).
+      const listed = changed?.has(key) === false ? protectors.get(key) : undefined;
+      if (listed?.resourceVersion === state.newest.resourceVersion) continue;
       state.relisted(nowMs);
       this.#enqueue(key);
     }
