@@ -3,7 +3,7 @@
  * - controller.ts: events in, what each Deployment wants, dangling PodProtectors.
  * - deployment-plan.ts: the PodProtector that a Deployment wants; floor.ts: its floor. drift.ts: what differs from it.
  * - source-states.ts: how Deployments fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
- *   floor-conditions.ts has it in words.
+ *   floor-conditions.ts has it in words. condition-writer.ts: how conditions are written.
  * - protector-lifecycle.ts: create, sync, release.
  * - cell-controller.ts: what is done about cells, and when.
  * - cell-removals.ts: which cells leave which PodProtectors. remove-cells.ts: how. ghost-cells.ts: what a ghost is.
