@@ -17,7 +17,7 @@ import { type InformerEvent } from "../kube/informer.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { assert } from "../util/assert.ts";
-import { type MonotonicMs } from "../util/clock.ts";
+import { later, type MonotonicMs } from "../util/clock.ts";
 import { uniform } from "../util/rng.ts";
 import { createWorkQueue, type Outcome, type WorkQueue } from "../work-queue/index.ts";
 import { Backlog, type Counted } from "./backlog.ts";
@@ -350,11 +350,12 @@ export class Aggregator {
   #enqueue(key: ObjectKey): void {
     const state = this.#states.get(key);
     if (this.#queue === undefined || state === undefined) return;
-    this.backlog.due(key, this.#deps.clock.monotonicMs());
     const { aggregationRateMs } = historyConfigOf(
       state.newest.protector.spec.admissionHistoryConfig,
       this.#config.history,
     );
+    // Its owner wants it counted no sooner.
+    this.backlog.due(key, later(this.#deps.clock.monotonicMs(), aggregationRateMs));
     this.#queue.addAfter(
       key,
       aggregationRateMs * uniform(this.#deps.rng, this.#config.rateJitterLow, this.#config.rateJitterHigh),
