@@ -8,6 +8,7 @@
  * - cell-controller.ts: what is done about cells, and when.
  * - cell-removals.ts: which cells leave which PodProtectors. remove-cells.ts: how. ghost-cells.ts: what a ghost is.
  * - silent-cell-marks.ts: marks on the Leases of silent cells. silent-cell-conditions.ts: conditions for people.
+ *   ignored-annotations.ts: Events about annotations that cannot be read.
  * - cell-retirement.ts: when a cell may be retired. retire-cells.ts: how. cell-lease-writes.ts: writes about Leases.
  * - paced-queue.ts: the work queues. pacer.ts: how often one object is worked on.
  */
