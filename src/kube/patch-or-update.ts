@@ -22,8 +22,8 @@ const patchAgainMs = 600_000;
 const rememberedMax = 16;
 
 /**
- * The client with that substitute. Each resource is remembered for ten minutes. One log line for each, and `kube_client_update_instead_of_patch_total` counts
- * the writes. When the substitute is refused as well, the request throws what the patch met.
+ * The client with that substitute. Each resource is remembered for ten minutes. One log line for each, and
+ * `kube_client_update_instead_of_patch_total` counts the writes. When the substitute is refused as well, the request throws what the patch met.
  */
 export function patchOrUpdate(
   client: KubeClient,

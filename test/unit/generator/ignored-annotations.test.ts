@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { BeatingCells, leaseEvents } from "./beating-cells.ts";
 import { createCore } from "./core-cluster.ts";
 
-test("annotations on a Lease that cannot be read are told once, by an Event that says what may stand there", async () => {
+test("annotations that cannot be read are told once, by an Event on the Lease that says what is allowed", async () => {
   const core = await createCore();
   const cells = new BeatingCells(core);
   await cells.start("a", "b");
