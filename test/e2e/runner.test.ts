@@ -54,7 +54,7 @@ test("a case that throws fails alone", async () => {
   assert.match(lines[1] ?? "", /it is broken/);
 });
 
-test("a case with a promise that fails while nobody waits for it fails at once, with its reason, and alone", async () => {
+test("a promise that fails while nobody waits for it fails its case at once, with the reason, and alone", async () => {
   const { results } = await run(() => {
     queueMicrotask(() => reject("the aggregator does not start"));
     return never();
