@@ -1,6 +1,6 @@
 /**
- * Tells people of annotations on the Lease of a cell that cannot be read, and so count as absent: one Event on the Lease
- * for each new value. Otherwise they would learn it when the cell is refused.
+ * Tells people of annotations on the Lease of a cell that cannot be read, and so count as absent: an Event on the Lease
+ * for what is new. Otherwise they would learn it when the cell is refused.
  */
 import { type IgnoredAnnotation } from "../api/cell-lease.ts";
 import { type ObservedCell } from "../accounting/silence/cell-silence.ts";

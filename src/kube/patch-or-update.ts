@@ -16,14 +16,15 @@ import { isKubeError, type KubeClient, type KubeRequest } from "./kube-client.ts
 const patchAgainMs = 600_000;
 
 /**
- * Resources whose patches are not tried again at once. A process patches four (Deployments, PodProtectors, Leases, Events);
- * beyond this number the patch is tried first each time.
+ * Resources whose patches are not tried again at once. A process patches four (Deployments, PodProtectors, Leases,
+ * Events); beyond this number the patch is tried first each time.
  */
 const rememberedMax = 16;
 
 /**
  * The client with that substitute. Each resource is remembered for ten minutes. One log line for each, and
- * `kube_client_update_instead_of_patch_total` counts the writes. When the substitute is refused as well, the request throws what the patch met.
+ * `kube_client_update_instead_of_patch_total` counts the writes. When the substitute is refused as well, the request
+ * throws what the patch met.
  */
 export function patchOrUpdate(
   client: KubeClient,
