@@ -61,6 +61,9 @@ export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[numbe
 const losses = ["cell", "webhook", "aggregator", "fences", "writes of a webhook", "writes of a cell"] as const;
 export type Loss = (typeof losses)[number] | "none";
 
+/** Process after process is replaced by another release (actors/upgrades.ts): by this one, or back by the previous. */
+export type Upgrade = "none" | "forward" | "back";
+
 export interface Plan {
   readonly cells: readonly string[];
   readonly podsPerCell: number;
@@ -89,6 +92,7 @@ export interface Plan {
   readonly deletionsPerSecond: number;
   readonly chaosMs: number;
   readonly loss: Loss;
+  readonly upgrade: Upgrade;
   readonly faults: ReadonlySet<FaultClass>;
   /** How often each fault class strikes, relative to its usual rate: orders of magnitude apart. */
   readonly severity: (faultClass: FaultClass) => number;
@@ -166,7 +170,8 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   for (const name of newest) drawSeverity(name);
   const loss = faults.has("losses") ? lossFor(plan, losses[integer(rng, 0, losses.length - 1)]) : "none";
   const rates = { ...plan.rates, oddAnswer: scaled("odd-answers", 0.02), refusal: scaled("odd-answers", 0.01) };
-  return { ...plan, ...late, loss, rates };
+  const upgrade = only === undefined ? upgradeFor(rng.next()) : "none";
+  return { ...plan, ...late, loss, rates, upgrade };
 }
 
 /** "none" where nothing would be left, or where docs/accounting.md#fences demands nothing. */
@@ -181,4 +186,10 @@ function lossFor(plan: Pick<Plan, "cells" | "webhooks" | "updateTrigger">, loss:
     fences: !plan.updateTrigger,
   }[loss];
   return isSpared ? "none" : loss;
+}
+
+/** One world of ten is upgraded; every fourth of these goes back instead. */
+function upgradeFor(draw: number): Upgrade {
+  if (draw >= 0.1) return "none";
+  return draw < 0.025 ? "back" : "forward";
 }

@@ -91,6 +91,7 @@ export class Stage {
       maxConcurrentLag: 0,
       criterion: "Available",
       loss: "none",
+      upgrade: "none",
       deletionsPerSecond: 0,
       chaosMs: 0,
       faults: new Set(),
