@@ -52,7 +52,7 @@ export function cellLeasePath({ namespace }: Fleet, cell: string): string {
   return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${cellLeaseName(cell)}`;
 }
 
-function cellLease(fleet: Fleet, cell: string): Promise<Lease> {
+export function cellLease(fleet: Fleet, cell: string): Promise<Lease> {
   return fleet.core.admin.get<Lease>(cellLeasePath(fleet, cell));
 }
 

@@ -236,6 +236,20 @@ export class Cluster {
     await this.startApiServer();
   }
 
+  /**
+   * The cluster is lost with all its data, and another one is built in its place: at the same address, with the same
+   * credentials, and nothing in it but its nodes. For clusters without controllers.
+   */
+  async rebuild(): Promise<void> {
+    await this.killApiServer();
+    this.#etcd?.signal("SIGKILL");
+    await this.#etcd?.exited;
+    rmSync(this.#files.etcdData, { recursive: true, force: true });
+    this.#etcd = this.#run("etcd", etcdArgs(this.#files, this.#etcdPort));
+    await this.startApiServer();
+    await createNodes(this.admin, this.#options.nodes ?? 1);
+  }
+
   /** SIGSTOP: writes hang and may commit after resumeEtcd. */
   pauseEtcd(): void {
     this.#etcd?.signal("SIGSTOP");

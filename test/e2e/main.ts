@@ -13,6 +13,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts";
+import { cellClusterCases } from "./cases/cell-clusters.ts";
 import { deploymentCases } from "./cases/deployments.ts";
 import { drainCases } from "./cases/drain.ts";
 import { evictionCases } from "./cases/evictions.ts";
@@ -56,6 +57,7 @@ const cases: readonly E2eCase[] = [
   ...leaseCases,
   ...oneProcessCases,
   ...silentCellCases,
+  ...cellClusterCases,
   ...otherCounterCases,
   ...nobodySilentCases,
   ...upstreamCrdCases,
@@ -71,6 +73,7 @@ const clusters: readonly ClusterOptions[] = [
   { name: "core", controllerManager: true, users: [rotated] },
   { name: "worker-1", controllerManager: true, nodes: 2, users: [{ name: "unfenced" }, rotated] },
   { name: "worker-2", controllerManager: true, users: [rotated] },
+  { name: "rebuilt" },
   {
     name: "system",
     controllerManager: {

@@ -34,7 +34,7 @@ export interface PodseidonOptions {
   readonly program?: Program;
   /** The ports of an earlier process, for one that takes its place. Default: new ones. */
   readonly ports?: PodseidonPorts;
-  /** Default 30 s; 0 = do not wait until it is ready. */
+  /** Default two minutes; 0 = do not wait until it is ready. */
   readonly readyLimitMs?: number;
 }
 
@@ -46,7 +46,8 @@ export interface PodseidonPorts {
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const startAttemptsMax = 3;
-const defaultReadyLimitMs = 30_000;
+/** A webhook that starts while an aggregator and the generator are away waits 90 s to know which cells are silent. */
+const defaultReadyLimitMs = 120_000;
 /** Ends an orderly stop that hangs: open reviews take at most 10 s by default. */
 const stopGraceMs = 20_000;
 

@@ -31,6 +31,8 @@ const rarelyUsed: ReadonlyMap<string, string> = new Map([
   ["podseidon-webhook: list podprotectors.podseidon.kubewharf.io", watchList],
   ["podseidon-aggregator: get podprotectors.podseidon.kubewharf.io", "it reads a status again after a conflict"],
   ["podseidon-webhook: get podprotectors.podseidon.kubewharf.io", "it reads a status again after a conflict"],
+  ["podseidon-aggregator: create events", "it tells that another cluster holds its cell"],
+  ["podseidon-aggregator: patch events", "it counts an Event that comes again"],
   ["podseidon-generator: patch events", "it counts an Event that comes again"],
   ["podseidon-generator: delete leases.coordination.k8s.io", "it retires a cell"],
   ["podseidon-webhook: list namespaces", watchList],

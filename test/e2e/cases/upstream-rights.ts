@@ -13,8 +13,8 @@ import { createUpstreamAccounts, type UpstreamPlace } from "../upstream-rights.t
 import { waitFor } from "../wait.ts";
 
 const second = 1_000;
-/** Short, so that what is refused is tried again many times in the case. */
-const silentAfterMs = 6 * second;
+/** The least, so that what is refused is tried again many times in the case. */
+const silentAfterMs = 10 * second;
 
 export const upstreamRightsCases: readonly E2eCase[] = [
   {
