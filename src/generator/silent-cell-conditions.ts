@@ -81,8 +81,9 @@ export class SilentCellConditions {
         if (!isKubeError(err)) throw err;
         if (signal.aborted) return;
         failures.inc({ error: errorLabel(err) });
-        logger.warn("Cannot write the condition CellSilent, trying again", { podProtector: key, err });
-        return; // the next LIST of the Leases begins again
+        logger.verbose(2, "Cannot write the condition CellSilent, trying again", { podProtector: key, err });
+        // The next LIST of the Leases begins again. But what is wrong with one object must not stop those behind it.
+        if (!isKubeError(err, "forbidden", "invalid", "notFound", "malformed")) return;
       }
       await sleep(clock, pauseMs, signal);
       if (signal.aborted) return;

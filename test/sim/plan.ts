@@ -100,6 +100,17 @@ export interface Plan {
   readonly rates: Partial<Rates>;
 }
 
+type Size = Pick<Plan, "cells" | "podsPerCell" | "webhooks">;
+
+const cellNames = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"];
+const podsPerCellMax = 200;
+const webhooksMax = 12;
+/** Of all cells together: few worlds have more, because they cost as much as dozens of others. */
+const manyPods = 50;
+const manyPodsShare = 0.04;
+const manyCellsShare = 0.08;
+const manyWebhooksShare = 0.08;
+
 function integer(rng: Rng, low: number, high: number): number {
   return low + Math.floor(rng.next() * (high - low + 1));
 }
@@ -111,9 +122,8 @@ function magnitude(rng: Rng, low: number, high: number): number {
 
 /** `only` = these fault classes instead of those that the seed draws. */
 export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
-  const cells = ["a", "b", "c"].slice(0, integer(rng, 1, 3));
+  const cells = cellNames.slice(0, integer(rng, 1, 3));
   const podsPerCell = integer(rng, 2, 10);
-  const total = podsPerCell * cells.length;
   const share = uniform(rng, 0.05, 0.8);
   const drawn = new Set<FaultClass>(drawnFirst.filter(() => rng.next() < share));
   const faults = new Set(only ?? drawn);
@@ -122,10 +132,10 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   );
   const severity = (name: FaultClass): number => (faults.has(name) ? (severities.get(name) ?? 0) : 0);
   const scaled = (name: FaultClass, usual: number): number => Math.min(0.5, usual * severity(name));
-  const plan = {
+  const { floorShare, ...plan } = {
     cells,
     podsPerCell,
-    minAvailable: Math.min(total, Math.max(1, Math.round(total * uniform(rng, 0.3, 1)))),
+    floorShare: uniform(rng, 0.3, 1),
     minReadySeconds: rng.next() < 0.6 ? 0 : integer(rng, 1, 30),
     webhooks: integer(rng, 1, 3),
     aggregatorsPerCell: integer(rng, 1, 2),
@@ -168,10 +178,29 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
     criterion: rng.next() < 0.8 ? "Available" : (healthCriteria[integer(rng, 0, 3)] ?? "Available"),
   };
   for (const name of newest) drawSeverity(name);
-  const loss = faults.has("losses") ? lossFor(plan, losses[integer(rng, 0, losses.length - 1)]) : "none";
+  const lost = faults.has("losses") ? losses[integer(rng, 0, losses.length - 1)] : undefined;
+  const size = drawSize(rng, plan);
+  const total = size.podsPerCell * size.cells.length;
+  const minAvailable = Math.min(total, Math.max(1, Math.round(total * floorShare)));
+  const loss = lossFor({ ...plan, ...size }, lost);
   const rates = { ...plan.rates, oddAnswer: scaled("odd-answers", 0.02), refusal: scaled("odd-answers", 0.01) };
   const upgrade = only === undefined ? upgradeFor(rng.next()) : "none";
-  return { ...plan, ...late, loss, rates, upgrade };
+  return { ...plan, ...late, ...size, minAvailable, loss, rates, upgrade };
+}
+
+/** Most worlds stay small, so that many of them run. */
+function drawSize(rng: Rng, small: Size): Size {
+  const webhooks = rng.next() < manyWebhooksShare ? integer(rng, 4, webhooksMax) : small.webhooks;
+  const draw = rng.next();
+  const size = rng.next();
+  if (draw < manyPodsShare) {
+    const least = manyPods / small.cells.length;
+    return { ...small, webhooks, podsPerCell: Math.round(least * (podsPerCellMax / least) ** size) };
+  }
+  if (draw >= manyPodsShare + manyCellsShare) return { ...small, webhooks };
+  const cells = cellNames.slice(0, integer(rng, 4, cellNames.length));
+  const most = Math.floor(manyPods / cells.length);
+  return { cells, webhooks, podsPerCell: Math.ceil(most * size) };
 }
 
 /** "none" where nothing would be left, or where docs/accounting.md#fences demands nothing. */

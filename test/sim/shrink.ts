@@ -23,6 +23,7 @@ type Size = Required<PlanSettings>;
  */
 const simplifications: readonly ((size: Size) => PlanSettings)[] = [
   ({ cells }) => ({ cells: cells.slice(0, 1) }),
+  ({ cells }) => ({ cells: cells.slice(0, Math.ceil(cells.length / 2)) }),
   ({ cells }) => ({ cells: cells.slice(0, -1) }),
   () => ({ hasSecondProtector: false }),
   () => ({ hasGenerator: false }),
@@ -52,7 +53,7 @@ export function kindOf(finding: string): string {
     .replace(/[[{].*$/, "")
     .replaceAll(/\b[0-9a-f]{8}-[0-9a-f-]+\b/g, "#")
     .replaceAll(/\d+(?:\.\d+)?/g, "#")
-    .replaceAll(/\b(?:a|b|c|web|zone|worker)(?:-(?:#|a|b|c))*(?=[\s:,.]|$)/g, "*")
+    .replaceAll(/\b(?:[a-t]|web|zone|worker)(?:-(?:#|[a-t]))*(?=[\s:,.]|$)/g, "*")
     .trim();
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { KubeError } from "../../../src/kube/kube-client.ts";
 import { silentCellsOf } from "../../../src/generator/silent-cell-conditions.ts";
 import { readProtector } from "../../../src/kube/resources.ts";
 import { type MonotonicMs } from "../../../src/util/clock.ts";
@@ -107,6 +108,22 @@ test("a failed write is counted and tried again with the next LIST", async () =>
   await cells.advance(silentAfterMs + 60_000);
   assert.equal(condition(core, "short")?.["status"], "True");
   assert.equal(generator.metrics.value("generator_cell_condition_failures_total", { error: "network" }), 2);
+  await generator.stop();
+});
+
+test("an object whose status cannot be written does not keep the condition from those behind it", async () => {
+  const { core, cells, generator } = await start();
+  for (const name of ["a-refused", "b-short"]) {
+    await core.createProtector(name);
+    await core.writeCells(name, [counted("b", 4)]);
+  }
+  generator.client.onWrite = (_, { path }) =>
+    path.includes("a-refused") ? new KubeError("forbidden", "a policy denies it") : undefined;
+  cells.stop("b");
+  await cells.advance(silentAfterMs + 60_000);
+  assert.equal(condition(core, "a-refused"), undefined);
+  assert.equal(condition(core, "b-short")?.["status"], "True");
+  assert.ok((generator.metrics.value("generator_cell_condition_failures_total", { error: "forbidden" }) ?? 0) > 0);
   await generator.stop();
 });
 
