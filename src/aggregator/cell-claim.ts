@@ -36,6 +36,8 @@ export class CellClaim {
   #hasBeaten = false;
   /** We have found a clone, and leave the cell to it. Terms do not end that. */
   #yields = false;
+  /** The last verdict, if it was that. */
+  #held: Extract<Verdict, { kind: "held" }> | undefined;
 
   constructor(options: CellClaimOptions) {
     this.#options = options;
@@ -56,11 +58,21 @@ export class CellClaim {
 
   /** The Lease was read. `clusterUID` is that of our worker; undefined = not known. */
   observed(lease: CellLease | undefined, clusterUID: string | undefined, nowMs: MonotonicMs): Verdict {
-    const hasBeaten = this.#see(lease, nowMs);
+    const verdict = this.#judge(lease, clusterUID, nowMs);
+    this.#held = verdict.kind === "held" ? verdict : undefined;
+    return verdict;
+  }
+
+  #judge(lease: CellLease | undefined, clusterUID: string | undefined, nowMs: MonotonicMs): Verdict {
+    const lookedAtMs = this.#observedAtMs;
+    const beatSinceMs = this.#see(lease, nowMs) ? lookedAtMs : undefined;
     this.#termAtMs ??= nowMs;
     if (lease === undefined) {
+      if (this.#held === undefined) return { kind: "ours" };
+      // Somebody has deleted it. A holder that is alive makes it again with its next beat.
+      if (nowMs < later(this.#unchangedSinceMs, this.#options.times.contactMs)) return this.#held;
       this.#yields = false;
-      return { kind: "ours" };
+      return { kind: "takeOver" };
     }
     const isSilent = nowMs >= later(this.#unchangedSinceMs, this.#options.times.silentAfterMs);
     const isOtherCluster =
@@ -69,21 +81,22 @@ export class CellClaim {
       if (isSilent || lease.adopt === clusterUID) return { kind: "takeOver" };
       return { kind: "held", by: "cluster", lease };
     }
-    if (!this.#yields && !this.#isClone(lease, hasBeaten, nowMs)) return { kind: "ours" };
+    if (!this.#yields && !this.#isClone(lease, beatSinceMs)) return { kind: "ours" };
     this.#yields = !isSilent;
     if (this.#yields) return { kind: "held", by: "clone", lease };
     this.began();
     return { kind: "takeOver" };
   }
 
-  #isClone(lease: CellLease, hasBeaten: boolean, nowMs: MonotonicMs): boolean {
+  /** `beatSinceMs`: the Lease has beaten since the look at this moment; undefined = it has not. */
+  #isClone({ holderIdentity }: CellLease, beatSinceMs: MonotonicMs | undefined): boolean {
     const { identity, overlapMs } = this.#options;
-    const { holderIdentity } = lease;
     if (holderIdentity === identity || holderIdentity === "") return false;
     if (!this.#hasBeaten) this.#incumbent ??= holderIdentity;
-    if (overlapMs === undefined || this.#termAtMs === undefined) return false;
-    // Who comes later is the newcomer, and yields to us.
-    return holderIdentity === this.#incumbent && hasBeaten && nowMs > later(this.#termAtMs, overlapMs);
+    if (overlapMs === undefined || this.#termAtMs === undefined || beatSinceMs === undefined) return false;
+    // Who comes later is the newcomer, and yields to us. A beat between a look of before and one of after the overlap
+    // may be the last one of our predecessor.
+    return holderIdentity === this.#incumbent && beatSinceMs >= later(this.#termAtMs, overlapMs);
   }
 
   /** Returns whether the Lease has beaten since the last look. */

@@ -175,8 +175,10 @@ export class Heartbeat {
   #failed(error: Error, nowMs: MonotonicMs): void {
     const { core, logger, times } = this.#options;
     if (isKubeError(error, "forbidden")) {
-      // Somebody may grant the right at any time.
-      this.#nextBeatAtMs = later(nowMs, times.silentAfterMs);
+      // An API server that has just started forbids everything for a moment, and a beat that is left out for that must
+      // not silence the cell. Later on, somebody may grant the right at any time.
+      const wasAllowedLately = nowMs < later(this.#beatAtMs, times.silentAfterMs);
+      this.#nextBeatAtMs = later(nowMs, wasAllowedLately ? times.beatMs : times.silentAfterMs);
       if (!this.#wasForbidden)
         logger.warn("Not allowed to renew the cell's Lease: nobody will notice when this cell falls silent", {
           core,

@@ -7,7 +7,7 @@ import { type SilenceTimes } from "../accounting/silence/silence-times.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { isKubeError, type KubeClient, KubeError, resourcePath } from "../kube/kube-client.ts";
 import { namespaces } from "../kube/resources.ts";
-import { type Clock, sleep } from "../util/clock.ts";
+import { type Clock, later, type MonotonicMs, sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type CellClaim, type Verdict } from "./cell-claim.ts";
 import { type CellLeaseWriter } from "./cell-lease-writer.ts";
@@ -38,6 +38,8 @@ export class Tenure {
   #isUIDForbidden = false;
   #end: AbortController | undefined;
   #held: Extract<Verdict, { kind: "held" }> | undefined;
+  /** Since when every look was forbidden. */
+  #deniedSinceMs: MonotonicMs | undefined;
 
   constructor(options: TenureOptions) {
     this.#options = options;
@@ -81,6 +83,7 @@ export class Tenure {
   mayBeat(lease: CellLease | undefined): boolean {
     const verdict = this.#options.claim.observed(lease, this.#clusterUID, this.#options.clock.monotonicMs());
     if (verdict.kind === "ours") return true;
+    if (verdict.kind === "held") this.#report(verdict);
     this.#end?.abort();
     return false;
   }
@@ -117,8 +120,9 @@ export class Tenure {
   async #look(signal: AbortSignal): Promise<Verdict | KubeError> {
     const { claim, clock, writer } = this.#options;
     try {
-      this.#clusterUID = await this.#readClusterUID(signal);
+      this.#clusterUID = (await this.#readClusterUID(signal)) ?? this.#clusterUID;
       const lease = await writer.read(signal);
+      this.#deniedSinceMs = undefined;
       const verdict = claim.observed(lease, this.#clusterUID, clock.monotonicMs());
       // So that of two clusters that take over at once one is refused.
       if (verdict.kind === "takeOver" && lease !== undefined) await this.#claim(lease, signal);
@@ -126,8 +130,18 @@ export class Tenure {
     } catch (error) {
       if (!isKubeError(error)) throw error;
       // Without the right nobody is told apart, as upstream has it. The heartbeat says so.
-      return error.kind === "forbidden" ? { kind: "ours" } : error;
+      return error.kind === "forbidden" && this.#isRightGone() ? { kind: "ours" } : error;
     }
+  }
+
+  /**
+   * An API server that has just started forbids everything for a moment, and must not hand us a cell that we have seen
+   * in another cluster's hands: then the right is believed to be gone only when that would have made the cell silent.
+   */
+  #isRightGone(): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#deniedSinceMs ??= nowMs;
+    return this.#held === undefined || nowMs >= later(this.#deniedSinceMs, this.#options.times.silentAfterMs);
   }
 
   async #claim(lease: CellLease, signal: AbortSignal): Promise<void> {
@@ -147,7 +161,9 @@ export class Tenure {
       if (end.signal.aborted) return;
       try {
         const uid = await this.#readClusterUID(end.signal);
-        if (uid === this.#clusterUID || uid === undefined || this.#clusterUID === undefined) continue;
+        // It may have been forbidden for a moment only.
+        this.#clusterUID ??= uid;
+        if (uid === undefined || uid === this.#clusterUID) continue;
         logger.error("The worker is another cluster than before", { before: this.#clusterUID, now: uid });
         end.abort();
       } catch (error) {

@@ -68,10 +68,12 @@ export class CellRetirement {
     return this.#requests.get(cellID)?.verdict === "retiring";
   }
 
-  /** The last writes of an aggregator that is just being stopped are no reason to refuse. */
+  /** While a cell waits, the last writes of an aggregator that is just being stopped are no reason to refuse. */
   #active(request: Request, nowMs: MonotonicMs): void {
     request.activeAt = nowMs;
-    if (nowMs - request.askedAt > this.#times.contactMs) request.verdict = "refused";
+    // One that was silent is back. What it counts now, and what is admitted by that, must not be removed.
+    const isBack = request.verdict === "retiring";
+    if (isBack || nowMs - request.askedAt > this.#times.contactMs) request.verdict = "refused";
   }
 }
 

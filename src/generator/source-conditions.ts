@@ -75,26 +75,28 @@ export class SourceConditions {
   }
 
   #differs(stored: StoredProtector): boolean {
-    return this.#merged(stored) !== stored.protector.status?.conditions;
+    return this.#merged(stored, this.#options.found(stored)) !== stored.protector.status?.conditions;
   }
 
-  #merged(stored: StoredProtector): readonly Condition[] | undefined {
-    const { found, clock } = this.#options;
-    return withConditions(stored.protector.status?.conditions, found(stored), clock.epochMicros());
+  #merged({ protector }: StoredProtector, found: FoundConditions): readonly Condition[] | undefined {
+    return withConditions(protector.status?.conditions, found, this.#options.clock.epochMicros());
   }
 
   /** Throws KubeError. A conflict is left to the next look. */
   async #write({ protector }: StoredProtector, signal: AbortSignal): Promise<void> {
-    const { core, failures } = this.#options;
+    const { core, failures, found } = this.#options;
     // Not from the cache: one that lags behind the writers of the status would only meet conflicts.
     const live = presentOrThrow(await readProtectorLive(core, protector.metadata, { signal }));
     if (live === undefined) return;
-    const conditions = this.#merged(live);
+    // Once: what is found may change while it is being written.
+    const foundNow = found(live);
+    const conditions = this.#merged(live, foundNow);
     if (conditions === undefined || conditions === live.protector.status?.conditions) return;
     const status = live.protector.status ?? { cells: [], summary: summarize([]) };
     const swap = await swapStatusAndCheck(core, live, { ...status, conditions }, { signal });
     if (swap.kind === "failed") throw swap.error;
-    if (swap.kind === "written" && this.#differs(swap.stored)) {
+    if (swap.kind !== "written") return;
+    if (this.#merged(swap.stored, foundNow) !== swap.stored.protector.status?.conditions) {
       failures.inc({ error: "dropped" });
       this.#rest("The core drops conditions of PodProtectors: apply the CRD of this release", undefined);
     }

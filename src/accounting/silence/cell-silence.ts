@@ -242,7 +242,9 @@ export class CellSilence {
       });
       return;
     }
-    if (lease.behind !== cell.lease?.behind) cell.behind = behindOf(lease, cell.behind, answeredAt);
+    // A Lease that was gone meanwhile is another one, and says anew who is behind.
+    if (cell.lease === undefined || lease.behind !== cell.lease.behind)
+      cell.behind = behindOf(lease, cell.behind, answeredAt);
     cell.lease = lease;
     cell.isForgotten = lease.isForgotten;
     cell.vanishedAt = undefined;

@@ -42,6 +42,18 @@ test("each beat of the other cluster starts the wait again, and so does a hole i
   }
 });
 
+test("a Lease that is deleted while another cluster holds the cell frees it only if nobody makes it again", () => {
+  const claim = claimOf();
+  claim.observed(lease("other", 1), "new", at(0));
+  for (const ms of [15_000, 30_000, 45_000])
+    assert.equal(claim.observed(undefined, "new", at(ms)).kind, "held", `${ms}`);
+  assert.equal(claim.observed(lease("other", 2), "new", at(50_000)).kind, "held");
+  for (const ms of [65_000, 80_000, 95_000])
+    assert.equal(claim.observed(undefined, "new", at(ms)).kind, "held", `${ms}`);
+  assert.equal(claim.observed(undefined, "new", at(110_000)).kind, "takeOver");
+  assert.equal(claim.observed(undefined, "new", at(111_000)).kind, "ours");
+});
+
 test("a person gives the cell to one cluster by its UID", () => {
   const claim = claimOf();
   assert.equal(claim.observed(lease("other", 1, { adopt: "third" }), "new", at(0)).kind, "held");
@@ -60,6 +72,20 @@ test("a predecessor that beats once more after a fail-over is no clone", () => {
   assert.equal(claim.observed(lease("old", 2), "ours", at(29_000)).kind, "ours");
   claim.beaten(lease("me", 2), at(29_100));
   assert.equal(claim.observed(lease("me", 2), "ours", at(200_000)).kind, "ours");
+});
+
+test("the last beat of a predecessor is no clone's, also when our first one comes long after", () => {
+  const claim = claimOf();
+  claim.observed(lease("old", 1), "ours", at(0));
+  // Sent before the fail-over and carried out right after our look; the first beat waits for first counts.
+  assert.equal(claim.observed(lease("old", 2), "ours", at(60_000)).kind, "ours");
+});
+
+test("a clone that beats between two looks after the overlap is found before our first beat, too", () => {
+  const claim = claimOf();
+  claim.observed(lease("clone", 1), "ours", at(0));
+  assert.equal(claim.observed(lease("clone", 2), "ours", at(31_000)).kind, "ours");
+  assert.equal(claim.observed(lease("clone", 3), "ours", at(41_000)).kind, "held");
 });
 
 test("a holder from before our term that beats longer than an election explains is a clone, to which we yield", () => {

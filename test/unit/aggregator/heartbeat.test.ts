@@ -253,6 +253,33 @@ test("without the right to write Leases it says so once, and tries again every t
     assert.equal(bench.log.lines.filter(({ message }) => message.startsWith("Not allowed")).length, 1);
   }));
 
+test("an API server that forbids everything for a moment does not silence the cell", () =>
+  withBench(async (bench) => {
+    bench.lead();
+    await bench.clock.advance(20_000);
+    bench.fail = "forbidden";
+    await bench.clock.advance(5000);
+    bench.fail = undefined;
+    await bench.clock.advance(20_000);
+    assert.deepEqual(
+      bench.beats.map(({ atMs }) => atMs),
+      [2000, 12_000, 32_000, 42_000],
+    );
+  }));
+
+test("a right that was there and is gone for three minutes is tried again every three minutes only", () =>
+  withBench(async (bench) => {
+    bench.lead();
+    await bench.clock.advance(20_000);
+    bench.fail = "forbidden";
+    await bench.clock.advance(180_000);
+    const forbidden = { core: "core", result: "forbidden" };
+    const triedBefore = bench.metrics.value("aggregator_heartbeat_total", forbidden);
+    await bench.clock.advance(540_000);
+    assert.equal(bench.metrics.value("aggregator_heartbeat_total", forbidden), (triedBefore ?? 0) + 3);
+    assert.equal(bench.log.lines.filter(({ message }) => message.startsWith("Not allowed")).length, 1);
+  }));
+
 test("after a gap of more than 90 s there is a round again, and none while beats are in time", () =>
   withBench(async (bench) => {
     bench.lead();

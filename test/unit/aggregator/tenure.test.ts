@@ -19,16 +19,22 @@ class Bench {
   uid = "cluster-1";
   lease: CellLease | undefined;
   claimFails: KubeError | undefined;
+  readFails: KubeError | undefined;
+  uidFails: KubeError | undefined;
   readonly tenure: Tenure;
   readonly #leadership = new AbortController();
   readonly #running: Promise<void>;
 
-  constructor(lease: CellLease | undefined) {
+  constructor(lease: CellLease | undefined, uidFails?: KubeError) {
     this.lease = lease;
+    this.uidFails = uidFails;
     const { clock } = this;
     const times = silenceTimes(180_000);
     const worker = createScriptedKubeClient();
-    worker.onRequest = () => ({ metadata: { uid: this.uid } });
+    worker.onRequest = () => {
+      if (this.uidFails !== undefined) throw this.uidFails;
+      return { metadata: { uid: this.uid } };
+    };
     this.tenure = new Tenure({
       core: "core",
       cellID: "a",
@@ -36,7 +42,10 @@ class Bench {
       times,
       worker,
       writer: {
-        read: async () => this.lease,
+        read: async () => {
+          if (this.readFails !== undefined) throw this.readFails;
+          return this.lease;
+        },
         claim: async (_known, clusterUID) => {
           const failure = this.claimFails;
           this.claimFails = undefined;
@@ -125,4 +134,61 @@ test("a Lease that another cluster has taken ends the term before the next beat"
   assert.notEqual(bench.tenure.problem(), undefined);
   await bench.stop();
   assert.equal(bench.tenure.problem(), undefined, "a standby holds nothing up");
+});
+
+const forbidden = new KubeError("forbidden", "an API server that has just started");
+
+test("without the right to read the Lease nobody is told apart", async () => {
+  const bench = new Bench(undefined);
+  bench.readFails = forbidden;
+  await bench.clock.advance(0);
+  assert.deepEqual(bench.terms, [{ takesOver: false, atMs: 0 }]);
+  await bench.stop();
+});
+
+test("a cell that another cluster holds stays its cell while everything is forbidden for a moment", async () => {
+  for (const what of ["readFails", "uidFails"] as const) {
+    const bench = new Bench(lease("cluster-2"));
+    await bench.clock.advance(14_000);
+    bench[what] = forbidden;
+    await bench.clock.advance(20_000);
+    assert.deepEqual(bench.terms, [], what);
+    bench[what] = undefined;
+    await bench.clock.advance(20_000);
+    assert.deepEqual(bench.terms, [], what);
+    assert.match(bench.tenure.problem() ?? "", /cluster-2, ours cluster-1/);
+    await bench.stop();
+  }
+});
+
+test("a cell that was just lost is not counted again because the next look is forbidden", async () => {
+  const bench = new Bench(lease("cluster-1", "me"));
+  await bench.clock.advance(1000);
+  bench.readFails = forbidden;
+  assert.equal(bench.tenure.mayBeat(lease("cluster-2")), false);
+  await bench.clock.advance(20_000);
+  assert.equal(bench.terms.length, 1);
+  await bench.stop();
+});
+
+test("a right that is gone for three minutes ends the wait for the other cluster", async () => {
+  const bench = new Bench(lease("cluster-2"));
+  await bench.clock.advance(14_000);
+  bench.readFails = forbidden;
+  await bench.clock.advance(180_000);
+  assert.deepEqual(bench.terms, []);
+  await bench.clock.advance(20_000);
+  assert.equal(bench.terms.length, 1);
+  await bench.stop();
+});
+
+test("a UID that could not be read at first is learned within 90 s", async () => {
+  const bench = new Bench(lease("cluster-1", "me"), forbidden);
+  await bench.clock.advance(0);
+  assert.equal(bench.tenure.clusterUID, undefined);
+  bench.uidFails = undefined;
+  await bench.clock.advance(90_000);
+  assert.equal(bench.tenure.clusterUID, "cluster-1");
+  assert.equal(bench.terms.length, 1);
+  await bench.stop();
 });

@@ -132,6 +132,20 @@ test("a cell that somebody counts again while it is retired is refused", () => {
   );
 });
 
+test("a silent cell that comes back right after the request is refused at once", () => {
+  for (const isBeat of [true, false]) {
+    const retirement = new CellRetirement(times);
+    const silent = { silentSince: at(0), state: { kind: "silent", since: at(0) } } as const;
+    rounds(retirement, 0, 15, () => silent);
+    assert.ok(retirement.isRetiring("a"));
+    if (!isBeat) retirement.counted("a", at(20));
+    assert.equal(
+      rounds(retirement, 30, 30, () => (isBeat ? { beat: 2 } : silent)),
+      "refused",
+    );
+  }
+});
+
 test("what another aggregator counts since the last beat is not taken for silence", () => {
   const retirement = new CellRetirement(times);
   const other = { silentSince: at(0), state: { kind: "keep", reason: "other-counter" } } as const;

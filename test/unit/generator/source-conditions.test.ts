@@ -129,6 +129,25 @@ test("a missing right, or a CRD that drops conditions, is said once, and they ar
   }
 });
 
+test("a Deployment that changes while its condition is written is not taken for a CRD that drops it", async () => {
+  const { core, generator } = await start();
+  await core.createDeployment("single", { replicas: 1 });
+  let isChanged = false;
+  generator.client.onWrite = async (_, { method }) => {
+    if (method !== "PUT" || isChanged) return undefined;
+    isChanged = true;
+    // The same floor for another reason, so that the PodProtector itself stays as it is.
+    await core.patchDeployment("single", { spec: { strategy: { type: "Recreate", rollingUpdate: null } } });
+    return new Promise((resolve) => core.clock.setTimer(5 * secondMs, () => resolve(undefined)));
+  };
+  await core.clock.advance(whileMs);
+  assert.ok(isChanged);
+  assert.equal(conditionsOf(core.protector("deployment-single"))[0]?.reason, "Recreate");
+  const dropped = generator.metrics.value("generator_source_condition_failures_total", { error: "dropped" });
+  assert.equal(dropped ?? 0, 0);
+  await generator.stop();
+});
+
 test("one object that cannot be written does not keep the others waiting", async () => {
   const { core, generator } = await start();
   for (const name of ["one", "two"]) await core.createDeployment(name, { spec: stuck });

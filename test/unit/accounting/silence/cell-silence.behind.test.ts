@@ -21,6 +21,16 @@ test("a cell that beats is silent for the objects that are behind, and only for 
   assert.equal(lists.state("a", "second"), "beating");
 });
 
+test("a Lease that was deleted and made again names anew who is behind", () => {
+  const lists = new LeaseLists();
+  lists.list(0, [lease("a", "1")]);
+  lists.list(15, [lease("a", "2", { behind })]);
+  lists.list(30, []);
+  assert.equal(lists.state("a", "first"), "silent since 15");
+  lists.list(45, [lease("a", "3")]);
+  assert.equal(lists.state("a", "first"), "beating");
+});
+
 test("what cannot be read names no object", () => {
   const lists = new LeaseLists();
   lists.list(0, [lease("a", "1", { behind: "no base64" })]);
