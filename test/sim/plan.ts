@@ -93,6 +93,8 @@ export interface Plan {
   readonly chaosMs: number;
   readonly loss: Loss;
   readonly upgrade: Upgrade;
+  /** --silent-cell-after: often short, so that a lost cell is silent while things still happen. */
+  readonly silentAfterMs: number;
   readonly faults: ReadonlySet<FaultClass>;
   /** How often each fault class strikes, relative to its usual rate: orders of magnitude apart. */
   readonly severity: (faultClass: FaultClass) => number;
@@ -183,9 +185,11 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const total = size.podsPerCell * size.cells.length;
   const minAvailable = Math.min(total, Math.max(1, Math.round(total * floorShare)));
   const loss = lossFor({ ...plan, ...size }, lost);
+  const silentAfterMs = 1_000 * (rng.next() < 0.5 ? integer(rng, 20, 60) : 180);
   const rates = { ...plan.rates, oddAnswer: scaled("odd-answers", 0.02), refusal: scaled("odd-answers", 0.01) };
+  // Drawn last, so that all other draws of a seed stay what they are without it.
   const upgrade = only === undefined ? upgradeFor(rng.next()) : "none";
-  return { ...plan, ...late, ...size, minAvailable, loss, rates, upgrade };
+  return { ...plan, ...late, ...size, minAvailable, loss, silentAfterMs, rates, upgrade };
 }
 
 /** Most worlds stay small, so that many of them run. */

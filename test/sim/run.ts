@@ -1,12 +1,14 @@
 /** The run of a world: it starts, pods are deleted while things go wrong, all heals, and all quota must come back. */
+import { cellLeaseName } from "../../src/api/cell-lease.ts";
 import { uniform } from "../../src/util/rng.ts";
 import { Chaos } from "./actors/chaos.ts";
 import { Deleters } from "./actors/deleters.ts";
 import { ProtectorOwner } from "./actors/protectors.ts";
 import { Workload } from "./actors/workload.ts";
 import { type AccountingChecker } from "./checkers/accounting.ts";
-import { type Exclusion, type ExclusionUse } from "./checkers/exclusions.ts";
+import { type Exclusion, type ExclusionUse, silenceLimitMs } from "./checkers/exclusions.ts";
 import { drawPlan, type FaultClass, type Plan } from "./plan.ts";
+import { builtInResources } from "../double/engine/resources.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import { previousRelease } from "./processes/previous-release.ts";
 import { settleWindowMs, World, type WorldTotals } from "./world.ts";
@@ -28,8 +30,6 @@ const healingMsMax = 30_000 + 30_000 + 2 * settleWindowMs + 60_000;
 const restMs = settleWindowMs + 75_000;
 /** New pods become ready, and are counted. */
 const refillMs = 30_000;
-/** A lost cell counts for nothing by then (docs/accounting.md#silent-cells). */
-const silentMs = 300_000;
 /** Long enough for a few pods to be replaced. */
 const calmMs = 20_000;
 /**
@@ -144,8 +144,8 @@ async function healed(world: World, deleters: Deleters, workloads: ReadonlyMap<s
   await rested(world);
   for (const workload of workloads.values()) await during(world, workload.fill());
   await kernel.run(kernel.nowMs + refillMs);
-  const { sinceMs } = world.lost;
-  if (sinceMs !== undefined && world.lost.cells.size > 0) await kernel.run(Math.max(kernel.nowMs, sinceMs + silentMs));
+  if (world.lost.cells.size > 0)
+    await kernel.run(Math.max(kernel.nowMs, startMs + silenceLimitMs(world.plan.silentAfterMs)));
   await deleteInCalm(world, deleters);
   await tryOnce(world, deleters);
   return healedMs;
@@ -174,7 +174,7 @@ async function tryOnce(world: World, deleters: Deleters): Promise<void> {
   const { kernel, checkers } = world;
   const protectors = [...checkers.values()].filter(({ object }) => object !== undefined);
   const hasRoom = protectors.every(
-    (checker) => checker.trueHealthy(isThere(world)) + checker.lostQuota() > (checker.object?.spec.minAvailable ?? 0),
+    (checker) => checker.trueHealthy(isThere(world)) > (checker.object?.spec.minAvailable ?? 0),
   );
   if (!hasRoom || kernel.failure !== undefined) return;
   const before = world.totals.admitted;
@@ -207,8 +207,16 @@ function isCounted(world: World): boolean {
   return (
     checkers.length > 0 &&
     checkers.every((checker) => isTrue(world, checker)) &&
-    world.processes().every((process) => process.isReady())
+    world.processes().every((process) => process.isReady()) &&
+    (world.plan.loss === "none" || haveBeaten(world))
   );
+}
+
+/** A cell that is lost before its first beat would be in force for ever, as if its aggregator sent none. */
+function haveBeaten({ cells, core }: World): boolean {
+  const { items } = core.server.engine.list(builtInResources.leases);
+  const names = new Set(items.map(({ metadata }) => metadata.name));
+  return cells.every(({ name }) => names.has(cellLeaseName(name)));
 }
 
 /** The counts of all cells that are there are right. */

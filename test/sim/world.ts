@@ -69,8 +69,6 @@ export interface Cell {
 interface Lost {
   readonly cells: Set<string>;
   readonly processes: Set<SimProcess>;
-  /** When it was lost. */
-  sinceMs: number | undefined;
 }
 
 export class World {
@@ -86,7 +84,7 @@ export class World {
   readonly generators: SimProcess[] = [];
   readonly checkers = new Map<string, AccountingChecker>();
   /** Of what nothing is demanded any more, because of what never comes back. */
-  readonly lost: Lost = { cells: new Set(), processes: new Set(), sinceMs: undefined };
+  readonly lost: Lost = { cells: new Set(), processes: new Set() };
   /** What the processes are to run in the end, where the plan has an upgrade. */
   readonly nextRelease: Release | undefined;
   /** When each was told to run it. */
@@ -118,7 +116,7 @@ export class World {
       hiccup: { rate: 0, meanMs: 0 },
       resetRate: 0,
     });
-    this.ledger = new Ledger(this.kernel);
+    this.ledger = new Ledger(this.kernel, options.plan.silentAfterMs);
     this.calm = new Calm(options.plan);
     this.refusals = new RefusalChecker({
       kernel: this.kernel,

@@ -76,7 +76,7 @@ export class Chaos {
     this.#bystanders = new Bystanders(world);
     this.#deployments = new OddDeployments(world);
     this.#reviews = new OddReviews(world);
-    this.#losses = new Losses(world);
+    this.#losses = new Losses(world, cast.workloads);
     this.#upgrades = new Upgrades(world, (process) => this.#isToStart(process));
   }
 

@@ -6,8 +6,10 @@ import { type Rng } from "../../../src/util/rng.ts";
 import { type RestRequest } from "../../double/rest/rest.ts";
 import { type ServerFault } from "../clusters/conditions.ts";
 import { type Loss } from "../plan.ts";
+import { isEverydayLife } from "../checkers/calm.ts";
 import { type SimProcess } from "../processes/process.ts";
 import { type World } from "../world.ts";
+import { type Workload } from "./workload.ts";
 
 /** Each of them makes fences fail for ever; after a settle window the aggregator gives up. */
 const fenceFaults = ["stall", "serverError", "conflict"] as const;
@@ -16,11 +18,13 @@ const writeFaults = ["stall", "serverError"] as const;
 
 export class Losses {
   readonly #world: World;
+  readonly #workloads: ReadonlyMap<string, Workload>;
   readonly #rng: Rng;
   #isOver = false;
 
-  constructor(world: World) {
+  constructor(world: World, workloads: ReadonlyMap<string, Workload>) {
     this.#world = world;
+    this.#workloads = workloads;
     this.#rng = world.kernel.rng("losses");
   }
 
@@ -34,7 +38,10 @@ export class Losses {
   /** Everything else has been mended: what is lost stays lost, and nothing more will be. */
   last(): void {
     this.#isOver = true;
-    for (const cell of this.#world.lost.cells) this.#isolate(cell);
+    for (const cell of this.#world.lost.cells) {
+      this.#isolate(cell);
+      this.#unheard(cell);
+    }
   }
 
   #lose(loss: Loss): void {
@@ -42,7 +49,6 @@ export class Losses {
     const { kernel, webhooks, plan, lost, cells } = this.#world;
     kernel.note(`lost for ever: ${loss}`);
     this.#world.count("losses");
-    lost.sinceMs = kernel.nowMs;
     const cell = cells.at(-1)?.name ?? "";
     switch (loss) {
       case "none":
@@ -52,7 +58,10 @@ export class Losses {
       case "webhook":
         return this.#kill(webhooks.at(-1));
       case "aggregator":
-        if (plan.aggregatorsPerCell === 1) lost.cells.add(cell);
+        if (plan.aggregatorsPerCell === 1) {
+          lost.cells.add(cell);
+          if (isEverydayLife(plan)) this.#unheard(cell);
+        }
         return this.#kill(this.#aggregatorsOf(cell)[0]);
       case "fences":
         return this.#failFences(cell);
@@ -71,12 +80,24 @@ export class Losses {
     return this.#world.aggregators.filter(({ name }) => name.startsWith(`aggregator-${cell}-`));
   }
 
-  /** The cluster cannot be reached any more. */
+  /** The cluster has gone, with all that ran in it. */
   #loseCell(cell: string): void {
-    const { lost } = this.#world;
+    const { lost, plan } = this.#world;
     lost.cells.add(cell);
     for (const process of this.#aggregatorsOf(cell)) lost.processes.add(process);
     this.#isolate(cell);
+    void this.#workloads.get(cell)?.perish();
+    if (isEverydayLife(plan)) this.#unheard(cell);
+  }
+
+  /**
+   * From now on nothing comes from the cell, and nothing keeps the webhooks from noticing. A person who goes back to a
+   * backup of the core, without the Lease or with it, may keep it in force.
+   */
+  #unheard(cell: string): void {
+    const { ledger, plan, kernel } = this.#world;
+    if (plan.loss === "writes of a cell" || plan.faults.has("restores")) return;
+    if (!ledger.unheardSinceMs.has(cell)) ledger.unheardSinceMs.set(cell, kernel.nowMs);
   }
 
   #isolate(cell: string): void {

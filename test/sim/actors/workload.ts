@@ -25,6 +25,7 @@ export class Workload {
   /** How many pods there should be; the world may change it. */
   wanted: number;
   #created = 0;
+  #hasPerished = false;
   /** Names that are given again, as a StatefulSet does. */
   readonly #reusesNames: boolean;
 
@@ -68,7 +69,7 @@ export class Workload {
   async fail(): Promise<void> {
     const pod = this.#pick();
     if (pod === undefined) return;
-    await this.#patchStatus(pod, { phase: "Failed", conditions: conditions(false, this.#now()) });
+    await this.#patchStatus(pod, failed(this.#now()));
     this.#later({ low: 100, high: 5_000 }, () => this.#remove(pod));
   }
 
@@ -79,6 +80,14 @@ export class Workload {
     if (pod === undefined) return;
     const app = pod.metadata.labels?.["app"] === "web" ? "other" : "web";
     await quietly(() => this.#patch(pod.metadata.name, { metadata: { labels: { app } } }));
+  }
+
+  /** The machines of the cell have gone, with all pods; nothing comes in their place. */
+  async perish(): Promise<void> {
+    this.#hasPerished = true;
+    this.wanted = 0;
+    for (const pod of this.#cell.server.engine.list(pods, namespace).items.filter(isOurs))
+      await this.#patchStatus(pod, failed(this.#now()));
   }
 
   #pick(): KubeObject | undefined {
@@ -131,7 +140,9 @@ export class Workload {
   }
 
   async #setReady(pod: KubeObject, ready: boolean): Promise<void> {
-    await this.#patchStatus(pod, { phase: "Running", conditions: conditions(ready, this.#now()) });
+    const now = this.#now();
+    const running = { phase: "Running", conditions: conditions(ready, now) };
+    await this.#patchStatus(pod, this.#hasPerished ? failed(now) : running);
   }
 
   async #patchStatus(pod: KubeObject, status: JsonObject): Promise<void> {
@@ -177,6 +188,10 @@ export class Workload {
 
 function isOurs(object: KubeObject): boolean {
   return object.metadata.labels?.["ours"] === "yes";
+}
+
+function failed(time: string): JsonObject {
+  return { phase: "Failed", conditions: conditions(false, time) };
 }
 
 function conditions(ready: boolean, time: string): JsonObject[] {

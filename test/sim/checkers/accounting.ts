@@ -16,7 +16,7 @@ import { cellOf, entriesOf } from "./history.ts";
 import { checkHistorySize } from "./history-size.ts";
 import { type Ledger } from "./ledger.ts";
 import { type LentChecker } from "./lent.ts";
-import { lostQuota, Room, weightOf } from "./room.ts";
+import { Room, weightOf } from "./room.ts";
 import { SettlementChecker } from "./settlement.ts";
 import { type InCells, Standing } from "./standing.ts";
 
@@ -220,11 +220,6 @@ export class AccountingChecker {
   /** The same of the criterion that deletions are judged by. */
   trueHealthy(cells?: InCells): number {
     return this.#standing.trueCount(this.criterion, cells);
-  }
-
-  /** What lost cells take from the others; 0 or less. */
-  lostQuota(): number {
-    return this.object === undefined ? 0 : lostQuota(this.object, this.criterion, this.#options.lostCells);
   }
 
   /** The deletion of such a pod takes quota, if it is old enough. */

@@ -26,6 +26,11 @@ const everydayLife: ReadonlySet<string> = new Set<FaultClass>([
 /** They do not strike, but last from the beginning to the end. */
 const lasting: readonly FaultClass[] = ["latency", "resets", "lost-responses", "slow-reviews", "late-cells"];
 
+/** Nothing but what people and controllers do, and the loss of something. */
+export function isEverydayLife({ faults }: Plan): boolean {
+  return [...faults].every((name) => name === "losses" || everydayLife.has(name));
+}
+
 export class Calm {
   readonly #plan: Plan;
   #isDisturbed = true;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readPodRecord } from "../../../src/api/pod.ts";
 import { cell, counts, protector, version as resourceVersion } from "../../unit/accounting/samples.ts";
 import { Kernel } from "../kernel/kernel.ts";
-import { Exclusions } from "./exclusions.ts";
+import { Exclusions, silenceLimitMs } from "./exclusions.ts";
 import { Ledger, type PodVersion, type TruePod } from "./ledger.ts";
 import { Standing } from "./standing.ts";
 
@@ -55,9 +55,36 @@ test("a pod that failed by itself and is still counted is not missed for some mi
   assert.equal(count(), 0);
 });
 
+test("a pod that failed in a lost cell is not missed until the cell must be known to be silent", async () => {
+  const kernel = new Kernel(1);
+  const ledger = new Ledger(kernel, minuteMs);
+  const standing = new Standing("web", ledger, "Available");
+  const object = protector(1, [cell(counts(1, { resourceVersion: resourceVersion(1) }))]);
+  standing.edited(object, undefined);
+  ledger.pods.set("uid-x", {
+    cell: "a",
+    uid: "uid-x",
+    digest: "digest-x",
+    name: "x",
+    versions: [version(1, 0, true), version(2, 0, false)],
+    goneAt: undefined,
+    end: undefined,
+    endedAtMs: undefined,
+    lastLive: undefined,
+  });
+  await kernel.run(minuteMs);
+  ledger.unheardSinceMs.set("a", kernel.nowMs);
+  const count = (): number => standing.count(object, new Set());
+  await kernel.run(minuteMs + silenceLimitMs(minuteMs));
+  assert.equal(count(), 1);
+  assert.deepEqual([...ledger.exclusions.uses.keys()], ["in a lost cell"]);
+  await kernel.run(kernel.nowMs + 1_000);
+  assert.equal(count(), 0);
+});
+
 test("what was excluded is counted, with the longest time, up to its limit", async () => {
   const kernel = new Kernel(1);
-  const exclusions = new Exclusions(kernel);
+  const exclusions = new Exclusions(kernel, 3 * minuteMs);
   await kernel.run(minuteMs);
   assert.equal(exclusions.excuses("late commit", 30_000), true);
   assert.equal(exclusions.excuses("late commit", 0), true);

@@ -11,10 +11,21 @@ const secondMs = 1_000;
  */
 const seenMs = 150 * secondMs + 30 * secondMs + 150 * secondMs;
 
+/**
+ * Longest time until every webhook has found a cell silent from which nothing comes any more
+ * (docs/accounting.md#silent-cells): for half of S its aggregator may go by the last barrier, then S, and less than
+ * S/4 for the two LISTs about it. One more that stalls is given up after 30 s.
+ */
+export function silenceLimitMs(silentAfterMs: number): number {
+  return 1.75 * silentAfterMs + 30 * secondMs;
+}
+
 /** By name: the limit, counted from what the comment says. */
 const limitsMs = {
   /** Of a pod that has failed or gone by itself, and is still counted: since it met its criterion last. */
   "own unavailability": seenMs,
+  /** The same of a pod in a cell that is lost: since nothing has kept the webhooks from noticing. */
+  "in a lost cell": "silence",
   /** Of a pod that was deleted by force: since the admission, or since the pod has ended. */
   forced: seenMs,
   /** Of a pod that is counted but not protected: the same. */
@@ -34,7 +45,7 @@ const limitsMs = {
   "previous release": seenMs,
   /** A pod that a webhook with a slow clock takes for young, because nobody has counted it yet: since it is not. */
   "slow clock": seenMs,
-} as const satisfies Readonly<Record<string, number>>;
+} as const satisfies Readonly<Record<string, number | "silence">>;
 
 export type Exclusion = keyof typeof limitsMs;
 
@@ -46,10 +57,12 @@ export interface ExclusionUse {
 
 export class Exclusions {
   readonly #kernel: Kernel;
+  readonly #silenceMs: number;
   readonly #uses = new Map<Exclusion, ExclusionUse>();
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Kernel, silentAfterMs: number) {
     this.#kernel = kernel;
+    this.#silenceMs = silenceLimitMs(silentAfterMs);
   }
 
   /** What was needed so far. */
@@ -59,7 +72,8 @@ export class Exclusions {
 
   /** Whether it is within its limit. */
   isAllowed(name: Exclusion, sinceMs: number): boolean {
-    return this.#kernel.nowMs - sinceMs <= limitsMs[name];
+    const limit = limitsMs[name];
+    return this.#kernel.nowMs - sinceMs <= (limit === "silence" ? this.#silenceMs : limit);
   }
 
   /** Whether it is within its limit, and notes that it was needed. */

@@ -91,6 +91,8 @@ export class Ledger {
   /** By digest of the UID. */
   readonly byDigest = new Map<string, TruePod>();
   readonly operations = new Map<string, Operation>();
+  /** By cell: lost for ever, and nothing has kept anybody from noticing since then. */
+  readonly unheardSinceMs = new Map<string, number>();
   /** By cell: when which revision of its pods was committed, in order. */
   readonly #changes = new Map<string, { readonly atMs: number; readonly revision: number }[]>();
   /** By cell: the histories that restores have ended, oldest first. */
@@ -100,9 +102,9 @@ export class Ledger {
   #operations = 0;
   #podsSeen = 0;
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Kernel, silentAfterMs = 180_000) {
     this.kernel = kernel;
-    this.exclusions = new Exclusions(kernel);
+    this.exclusions = new Exclusions(kernel, silentAfterMs);
   }
 
   /** Follows the pods of a cell from now on. */

@@ -5,7 +5,6 @@
  */
 import { type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { totalWeight } from "../../../src/accounting/history/bucket.ts";
-import { countFor, type HealthCriterion } from "../../../src/accounting/count/health-criterion.ts";
 import { entriesOf, type HistoryEntry } from "./history.ts";
 import { type Ledger } from "./ledger.ts";
 import { allCells, type InCells, type Standing } from "./standing.ts";
@@ -27,7 +26,6 @@ type Share = { readonly atMs: number; readonly value: number }[];
 const keptMs = 10_000;
 /** Beside the pods, which are called by their digests. */
 const floorShare = "the floor";
-const lostShare = "lost cells";
 const lagShare = "the lag limit";
 /** More than there are pods. */
 const unlimited = 1_000_000;
@@ -87,22 +85,9 @@ function sharesOf(standing: Standing, options: RoomOptions): Map<string, number>
   const cells = object.status?.cells ?? [];
   for (const entry of cells.filter(({ cellID }) => !lostCells.has(cellID)).flatMap(entriesOf))
     if (isOpen(entry, options)) shares.set(entry.digest, (shares.get(entry.digest) ?? 0) - 1);
-  shares.set(lostShare, lostQuota(object, standing.criterion, lostCells));
   if (minAvailable > 0 && maxConcurrentLag > 0 && weightOf(object) >= maxConcurrentLag)
     shares.set(lagShare, -2 * unlimited);
   return shares;
-}
-
-/**
- * What cells that will never come back take from the others: more has been admitted in them than they have counted.
- * 0 or less.
- */
-export function lostQuota(object: PodProtector, criterion: HealthCriterion, lostCells: ReadonlySet<string>): number {
-  const lost = (object.status?.cells ?? []).filter(({ cellID }) => lostCells.has(cellID));
-  return lost.reduce((sum, { aggregation, admissionHistory }) => {
-    const counted = aggregation === undefined ? 0 : countFor(criterion, aggregation);
-    return sum + Math.min(0, counted - totalWeight(admissionHistory?.buckets));
-  }, 0);
 }
 
 /** Unsettled admissions. */

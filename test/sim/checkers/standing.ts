@@ -124,7 +124,11 @@ export class Standing {
   /** Why a pod that is counted, and does not meet the criterion or is gone, is not missed. */
   #excuseOf(pod: TruePod, isLive: boolean): Excuse | undefined {
     const { lastLive, end, endedAtMs } = pod;
-    const byItself: Excuse = { name: "own unavailability", sinceMs: this.#unmetSinceMs(pod) };
+    const unheardMs = this.#ledger.unheardSinceMs.get(pod.cell);
+    const byItself: Excuse =
+      unheardMs === undefined
+        ? { name: "own unavailability", sinceMs: this.#unmetSinceMs(pod) }
+        : { name: "in a lost cell", sinceMs: unheardMs };
     if (isLive) return byItself;
     // Gone before anybody counted for the present selectors: it must not be counted at all.
     if (endedAtMs !== undefined && endedAtMs < this.editedAtMs) return undefined;

@@ -31,7 +31,7 @@ export function createFleet(options: FleetOptions): Fleet {
       ...options.machine(name),
       name,
       role,
-      argv: ["--core-kube-master=http://core", ...argv, ...options.argv],
+      argv: ["--core-kube-master=http://core", `--silent-cell-after=${plan.silentAfterMs}ms`, ...argv, ...options.argv],
     });
   const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
   return {

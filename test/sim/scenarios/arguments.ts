@@ -51,11 +51,11 @@ export class Arguments {
     return key === "" ? undefined : { [key]: value };
   }
 
-  /** Milliseconds of a word such as 76s, 500ms or -30s. */
+  /** Milliseconds of a word such as 76s, 500ms, -30s or 2h. */
   duration(text: string): number {
-    const match = /^(-?\d+(?:\.\d+)?)(ms|s|m)$/.exec(text);
+    const match = /^(-?\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
     if (match === null) throw this.error(`${text} is no duration`);
-    return Number(match[1]) * { ms: 1, s: 1_000, m: 60_000 }[match[2] as "ms" | "s" | "m"];
+    return Number(match[1]) * { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }[match[2] as "ms" | "s" | "m" | "h"];
   }
 
   /** Call it when everything has been read. */

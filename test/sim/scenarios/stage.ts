@@ -15,8 +15,6 @@ import { Pods } from "./pods.ts";
 
 export interface StageOptions {
   readonly algorithm: string;
-  /** --silent-cell-after. */
-  readonly silentAfter: string;
   readonly plan: Pick<
     Plan,
     | "cells"
@@ -27,6 +25,7 @@ export interface StageOptions {
     | "updateTrigger"
     | "hasGenerator"
     | "compactThreshold"
+    | "silentAfterMs"
   >;
   /** The PodProtector that the scenario is about. */
   readonly protector: string;
@@ -78,7 +77,7 @@ export class Stage {
   readonly #backups = new Map<string, Backup>();
   readonly counters = new Map<Counted, number>();
 
-  constructor({ algorithm, silentAfter, plan, protector }: StageOptions) {
+  constructor({ algorithm, plan, protector }: StageOptions) {
     this.#protector = protector;
     const noChance: Plan = {
       ...plan,
@@ -98,7 +97,7 @@ export class Stage {
       severity: () => 0,
       rates: {},
     };
-    this.world = new World({ seed: 1, plan: noChance, algorithm, argv: [`--silent-cell-after=${silentAfter}`] });
+    this.world = new World({ seed: 1, plan: noChance, algorithm });
     this.pods = new Map(this.world.cells.map((cell) => [cell.name, new Pods(cell)]));
     for (const server of [this.world.core.server, ...this.world.cells.map((cell) => cell.server)]) {
       server.conditions.script = (request) => this.#faultOf(server, request);

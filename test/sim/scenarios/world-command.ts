@@ -26,7 +26,6 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
   const isGenerated = args.flag("deployment");
   const stage = new Stage({
     algorithm,
-    silentAfter: args.setting("silent-after") ?? "240h",
     plan: {
       cells: cells.length === 0 ? ["a"] : cells,
       minReadySeconds,
@@ -36,6 +35,7 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
       updateTrigger: args.flag("update-trigger"),
       hasGenerator: args.flag("generator") || isGenerated,
       compactThreshold: args.number("compact", 100),
+      silentAfterMs: args.duration(args.setting("silent-after") ?? "240h"),
     },
     protector: isGenerated ? "deployment-web" : "web",
   });
