@@ -63,6 +63,8 @@ export type Loss = (typeof losses)[number] | "none";
 
 /** Process after process is replaced by another release (actors/upgrades.ts): by this one, or back by the previous. */
 export type Upgrade = "none" | "forward" | "back";
+/** Counted where the previous release was not at hand. */
+export const upgradesLeftOut = "upgrades left out";
 
 export interface Plan {
   readonly cells: readonly string[];
@@ -219,6 +221,14 @@ function lossFor(plan: Pick<Plan, "cells" | "webhooks" | "updateTrigger">, loss:
     fences: !plan.updateTrigger,
   }[loss];
   return isSpared ? "none" : loss;
+}
+
+/**
+ * Whether the rest can be asked to go on after the loss where the previous release runs as well: that one knows no
+ * silent cells, and waits for ever for fences that always fail.
+ */
+export function isDemandedOfUpgrades({ loss, upgrade }: Pick<Plan, "loss" | "upgrade">): boolean {
+  return loss === "webhook" || loss === "writes of a webhook" || (loss === "fences" && upgrade === "forward");
 }
 
 /** One world of ten is upgraded; every fourth of these goes back instead. */

@@ -7,7 +7,7 @@ import { ProtectorOwner } from "./actors/protectors.ts";
 import { Workload } from "./actors/workload.ts";
 import { type AccountingChecker } from "./checkers/accounting.ts";
 import { type Exclusion, type ExclusionUse, silenceLimitMs } from "./checkers/exclusions.ts";
-import { drawPlan, type FaultClass, type Plan } from "./plan.ts";
+import { drawPlan, type FaultClass, isDemandedOfUpgrades, type Plan, upgradesLeftOut } from "./plan.ts";
 import { builtInResources } from "../double/engine/resources.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import { previousRelease } from "./processes/previous-release.ts";
@@ -91,9 +91,12 @@ async function createWorld(options: RunOptions): Promise<World> {
   const plan = { ...drawPlan(createSeededRng(options.seed), options.only), ...options.plan };
   if (plan.upgrade === "none") return new World({ ...options, plan });
   const previous = await previousRelease();
-  if (previous.isThere) return new World({ ...options, plan, previousRelease: previous.release });
+  if (previous.isThere) {
+    const loss = isDemandedOfUpgrades(plan) ? plan.loss : "none";
+    return new World({ ...options, plan: { ...plan, loss }, previousRelease: previous.release });
+  }
   const world = new World({ ...options, plan: { ...plan, upgrade: "none" } });
-  world.count("upgrades left out");
+  world.count(upgradesLeftOut);
   return world;
 }
 
@@ -208,7 +211,7 @@ function isCounted(world: World): boolean {
     checkers.length > 0 &&
     checkers.every((checker) => isTrue(world, checker)) &&
     world.processes().every((process) => process.isReady()) &&
-    (world.plan.loss === "none" || haveBeaten(world))
+    (world.plan.loss === "none" || world.plan.upgrade !== "none" || haveBeaten(world))
   );
 }
 

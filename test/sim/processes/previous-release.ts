@@ -1,19 +1,17 @@
 /**
- * The release before this one, for worlds that are upgraded while they run: the sources of the commit in
- * ../previous-release.txt, out of this repository's own history, with the libraries of today. Bundled once for each
- * commit, and kept in node_modules/.cache: Node loads no TypeScript from there.
+ * The release before this one (test/support/previous-release.ts), for worlds that are upgraded while they run, with the
+ * libraries of today. Bundled once, and kept in node_modules/.cache: Node loads no TypeScript from there.
  */
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import { previousCommit, unpackPreviousRelease } from "../../support/previous-release.ts";
 import { type Release } from "./release.ts";
 
 const root = path.join(import.meta.dirname, "..", "..", "..");
 const cache = path.join(root, "node_modules", ".cache", "previous-release");
-/** All sources are 2 MB. */
-const archiveBytesMax = 64 * 1024 * 1024;
 
 /** The parts of the release, as release.ts has them. */
 const entry = `
@@ -23,11 +21,11 @@ const entry = `
   export { loadConfig } from "./src/config/index.ts";
   export { createClients } from "./src/roles/runtime.ts";
   export const roles = { generator: createGenerator, aggregator: createAggregator, webhook: createWebhook };
+  export const unknownFlags = ["--silent-cell-after"];
 `;
 
 export type PreviousRelease =
   | { readonly isThere: true; readonly release: Release }
-  /** A shallow clone, or a copy without a history. */
   | { readonly isThere: false; readonly why: string };
 
 let loading: Promise<PreviousRelease> | undefined;
@@ -39,38 +37,29 @@ export function previousRelease(): Promise<PreviousRelease> {
 }
 
 async function load(): Promise<PreviousRelease> {
-  const commit = readFileSync(path.join(import.meta.dirname, "..", "previous-release.txt"), "utf8").trim();
-  const file = path.join(cache, `${commit}.mjs`);
+  const file = path.join(cache, `${previousCommit}-${digestOf(entry)}.mjs`);
   if (!existsSync(file)) {
-    const archive = sourcesOf(commit);
-    if (archive === undefined) {
-      const why = `the history here does not reach back to commit ${commit} (git fetch --unshallow brings it)`;
-      return { isThere: false, why };
-    }
-    await bundle(archive, file);
+    const missing = await bundle(file);
+    if (missing !== undefined) return { isThere: false, why: missing };
   }
   // Its contracts towards main.ts are those of today, but for members that came later, which it does not read.
   return { isThere: true, release: (await import(pathToFileURL(file).href)) as Release };
 }
 
-/** A tar archive; undefined where the commit is not there. */
-function sourcesOf(commit: string): Buffer | undefined {
-  const git = (...args: string[]): Buffer =>
-    execFileSync("git", args, { cwd: root, maxBuffer: archiveBytesMax, stdio: ["ignore", "pipe", "ignore"] });
-  try {
-    git("cat-file", "-e", `${commit}^{tree}`);
-  } catch {
-    return undefined;
-  }
-  return git("archive", "--format=tar", commit, "src", "package.json");
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }
 
-/** Threads and processes may do the same at the same time: the last one wins, with the same text. */
-async function bundle(archive: Buffer, outfile: string): Promise<void> {
+/**
+ * Returns why there is nothing to bundle. Threads and processes may do the same at the same time: the last one wins,
+ * with the same text.
+ */
+async function bundle(outfile: string): Promise<string | undefined> {
   mkdirSync(cache, { recursive: true });
   const work = mkdtempSync(path.join(cache, "work-"));
   try {
-    execFileSync("tar", ["-x", "-C", work], { input: archive });
+    const { missing } = unpackPreviousRelease(work);
+    if (missing !== undefined) return missing;
     const built = path.join(work, "bundle.mjs");
     await build({
       absWorkingDir: work,
@@ -85,6 +74,7 @@ async function bundle(archive: Buffer, outfile: string): Promise<void> {
       logLevel: "error",
     });
     renameSync(built, outfile);
+    return undefined;
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

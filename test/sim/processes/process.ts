@@ -74,7 +74,8 @@ export class SimProcess {
     const gauges = new Gauges();
     this.#gauges = gauges;
     const { release } = this;
-    const argv = [`--role=${role}`, ...overridden(this.options.argv, this.settings)];
+    const flags = overridden(this.options.argv, this.settings);
+    const argv = [`--role=${role}`, ...flags.filter((flag) => !release.unknownFlags.includes(nameOf(flag)))];
     const config: Config = loadGood(argv, {}, release.loadConfig);
     const dispatcher = new SimDispatcher(network, node, servers);
     const shared = {
@@ -142,9 +143,12 @@ export class SimProcess {
   }
 }
 
+function nameOf(flag: string): string {
+  return flag.split("=", 1)[0] ?? flag;
+}
+
 /** The flags with the changed ones in the place of their former selves. */
 function overridden(argv: readonly string[], settings: readonly string[]): readonly string[] {
-  const nameOf = (flag: string): string => flag.split("=", 1)[0] ?? flag;
   const changed = new Set(settings.map(nameOf));
   return [...argv.filter((flag) => !changed.has(nameOf(flag))), ...settings];
 }

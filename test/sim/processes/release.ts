@@ -10,6 +10,8 @@ export type RoleName = "generator" | "aggregator" | "webhook";
 
 /** What main.ts uses of a release, with its own configuration and clients. */
 export interface Release {
+  /** Flags that the processes of a world are told and that it does not have: whoever starts it leaves them out. */
+  readonly unknownFlags: readonly string[];
   readonly loadConfig: typeof loadConfig;
   readonly createClients: typeof createClients;
   readonly roles: Readonly<Record<RoleName, (runtime: Runtime) => Promise<Component[]>>>;
@@ -17,6 +19,7 @@ export interface Release {
 
 /** The code of this commit. */
 export const presentRelease: Release = {
+  unknownFlags: [],
   loadConfig,
   createClients,
   roles: { generator: createGenerator, aggregator: createAggregator, webhook: createWebhook },
