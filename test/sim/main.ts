@@ -44,6 +44,7 @@ async function run(settings: Settings): Promise<number> {
     case "coverage":
       return coverage(settings.firstSeed, settings.seeds);
     case "mutations":
+      await prepareUpgrades();
       return await reportMutations(settings.workers);
     default:
       return settings.mode satisfies never;

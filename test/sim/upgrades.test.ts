@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { builtInResources } from "../double/index.ts";
 import { describeFailure } from "./hunt.ts";
+import { mutations } from "./mutations/catalog.ts";
+import { tryMutation } from "./mutations/check.ts";
 import { type Upgrade } from "./plan.ts";
 import { previousRelease } from "./processes/previous-release.ts";
 import { runWorld } from "./run.ts";
@@ -63,4 +65,12 @@ async function beatsBeforeTheUpgrade(upgrade: Upgrade): Promise<boolean> {
 test("a world that is upgraded begins with the release before, which writes no heartbeats", { skip }, async () => {
   assert.equal(await beatsBeforeTheUpgrade("forward"), false);
   assert.equal(await beatsBeforeTheUpgrade("back"), true);
+});
+
+test("a release that does not understand the counts of the one before is caught", { skip }, async () => {
+  const mutation = mutations.find(({ name }) => name === "counts-of-the-previous-release-are-unknown");
+  assert.ok(mutation);
+  const bounds = { firstSeed: 1, lastSeed: 5, limitMs: 600_000 };
+  const { caught } = await tryMutation(mutation, { ...bounds, code: "mutated" });
+  assert.equal(caught?.how, "checker");
 });
