@@ -35,11 +35,11 @@ async function assertUpgradesHold(t: TestContext, upgrade: Upgrade, seeds: reado
 }
 
 test("no rule breaks while one process after the other is replaced by this release", { skip }, (t) =>
-  assertUpgradesHold(t, "forward", [1, 2, 3, 4, 5, 6, 7, 8]),
+  assertUpgradesHold(t, "forward", [1, 2, 3, 4]),
 );
 
 test("no rule breaks while one process after the other goes back to the release before", { skip }, (t) =>
-  assertUpgradesHold(t, "back", [1, 2, 3, 4]),
+  assertUpgradesHold(t, "back", [1, 2]),
 );
 
 /** Whether the Leases of heartbeats, which only this release writes, are there before the first replacement. */
