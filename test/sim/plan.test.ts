@@ -35,3 +35,8 @@ test("a world with one replica of something does not lose it", () => {
     if (loss === "cell" || loss === "aggregator" || loss === "writes of a cell") assert.ok(cells.length > 1);
   }
 });
+
+test("about half of the worlds answer pods in protobuf", () => {
+  const share = plans.filter(({ servesProtobuf }) => servesProtobuf).length / plans.length;
+  assert.ok(share > 0.45 && share < 0.55, `${share}`);
+});

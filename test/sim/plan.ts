@@ -78,6 +78,8 @@ export interface Plan {
   /** A second PodProtector selects the same pods. */
   readonly hasSecondProtector: boolean;
   readonly offersWatchList: boolean;
+  /** API servers answer pods in protobuf, as real ones do; else a proxy between allows JSON only. */
+  readonly servesProtobuf: boolean;
   readonly updateTrigger: boolean;
   readonly compactThreshold: number;
   /** Selectors are written in an unusual way. */
@@ -188,10 +190,11 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const minAvailable = Math.min(total, Math.max(1, Math.round(total * floorShare)));
   const loss = lossFor({ ...plan, ...size }, lost);
   const silentAfterMs = 1_000 * (rng.next() < 0.5 ? integer(rng, 20, 60) : 180);
+  const servesProtobuf = rng.next() < 0.5;
   const rates = { ...plan.rates, oddAnswer: scaled("odd-answers", 0.02), refusal: scaled("odd-answers", 0.01) };
   // Drawn last, so that all other draws of a seed stay what they are without it.
   const upgrade = only === undefined ? upgradeFor(rng.next()) : "none";
-  return { ...plan, ...late, ...size, minAvailable, loss, silentAfterMs, rates, upgrade };
+  return { ...plan, ...late, ...size, minAvailable, loss, silentAfterMs, servesProtobuf, rates, upgrade };
 }
 
 /** Most worlds stay small, so that many of them run. */

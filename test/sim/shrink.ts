@@ -33,6 +33,7 @@ const simplifications: readonly ((size: Size) => PlanSettings)[] = [
   () => ({ aggregatorsPerCell: 1 }),
   () => ({ updateTrigger: false }),
   () => ({ offersWatchList: true }),
+  () => ({ servesProtobuf: false }),
   () => ({ minReadySeconds: 0 }),
   () => ({ hasRichSelectors: false }),
   () => ({ evictedPods: "map" }),

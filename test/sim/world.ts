@@ -279,6 +279,7 @@ export class World {
     const node = new SimNode(this.kernel, nodeName, this.#drawClock(nodeName));
     const conditions = new ServerConditions((name) => this.count(name));
     conditions.offersWatchList = this.plan.offersWatchList;
+    conditions.servesProtobuf = this.plan.servesProtobuf;
     const callWebhook =
       cell === undefined
         ? () => Promise.reject(new Error("the core has no webhook"))

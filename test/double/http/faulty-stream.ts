@@ -4,6 +4,9 @@ import { type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { type Fault } from "./faults.ts";
 
+/** Before each frame of a watch in protobuf. */
+const lengthBytes = 4;
+
 /** Writes the lines of a watch. */
 export interface LineWriter {
   write(line: string): void;
@@ -23,8 +26,18 @@ export function corrupted(text: string): string {
   return `${text.slice(0, middle)}\u0000${text.slice(middle + 1)}`;
 }
 
-export function truncated(text: string): string {
-  return text.slice(0, Math.floor(text.length / 2));
+/**
+ * A frame of a watch in protobuf with a byte in it that begins no field. Another one in its middle might be news in
+ * good order, and false.
+ */
+export function corruptedFrame(frame: Buffer): Buffer {
+  const garbled = Buffer.from(frame);
+  garbled[lengthBytes] = 0xff;
+  return garbled;
+}
+
+export function truncated<T extends string | Buffer>(text: T): T {
+  return text.slice(0, Math.floor(text.length / 2)) as T;
 }
 
 /** Writes to `response`, and does to one of the lines what `fault` says. */

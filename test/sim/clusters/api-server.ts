@@ -3,15 +3,17 @@
  * down, slow, lagging, wrong or restored from a backup, as its conditions say.
  */
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
+import { mediaType } from "../../../src/kube/protobuf/index.ts";
 import { type Rng } from "../../../src/util/rng.ts";
 import { type CallWebhook, Engine, handleRest, permissivePodProtectorCrd } from "../../double/index.ts";
 import { type KubeObject } from "../../double/engine/object.ts";
 import { type Backup } from "../../double/engine/store.ts";
+import { protobufAnswer, protobufEvent } from "../../double/rest/pod-protobuf.ts";
 import { type RestRequest, type RestResponse } from "../../double/rest/rest.ts";
 import { type Watch, type WatchEvent } from "../../double/engine/watch.ts";
 import { type Fault } from "../../double/http/faults.ts";
 import { answerWith } from "../../double/http/faulty-answers.ts";
-import { corrupted, truncated } from "../../double/http/faulty-stream.ts";
+import { corrupted, corruptedFrame, truncated } from "../../double/http/faulty-stream.ts";
 import { eventText } from "../../double/http/front.ts";
 import { type ResourceType, builtInResources } from "../../double/engine/resources.ts";
 import { systemAdmin } from "../../double/engine/engine.ts";
@@ -32,6 +34,47 @@ export interface ApiServerOptions {
   readonly stampAnnotation?: string | undefined;
   /** A namespace in which fences may get lost (odd-answers.ts). */
   readonly unfenced: string;
+}
+
+/** In which form a client reads its answer. */
+interface Form {
+  /** `text` is the answer in JSON. */
+  answer(text: string): { readonly contentType: string; readonly body: Buffer };
+  readonly streamType: string;
+  event(event: WatchEvent): Buffer;
+  /** So that anybody can tell. */
+  corrupted(event: Buffer): Buffer;
+}
+
+interface Asked {
+  readonly reply: WireReply;
+  readonly form: Form;
+}
+
+const jsonType = "application/json";
+const json: Form = {
+  answer: (text) => ({ contentType: jsonType, body: Buffer.from(text) }),
+  streamType: jsonType,
+  event: (event) => Buffer.from(eventText(event)),
+  corrupted: (event) => Buffer.from(corrupted(event.toString())),
+};
+const protobuf: Form = {
+  answer(text) {
+    const body = protobufAnswer(text);
+    // What something between them says that does not know what was asked for.
+    return body === undefined ? json.answer(text) : { contentType: mediaType, body };
+  },
+  streamType: `${mediaType};stream=watch`,
+  event: protobufEvent,
+  corrupted: corruptedFrame,
+};
+
+function inJson(reply: WireReply): Asked {
+  return { reply, form: json };
+}
+
+function inProtobuf(reply: WireReply): Asked {
+  return { reply, form: protobuf };
 }
 
 /** Changes kept for resuming watches: enough for a busy minute, so that long gaps end in 410. */
@@ -142,7 +185,13 @@ export class SimApiServer implements WireServer {
       reply.reset();
       return;
     }
-    void this.#answer(rest, fault, reply);
+    void this.#answer(rest, fault, this.#hasProtobuf(request, path) ? inProtobuf(reply) : inJson(reply));
+  }
+
+  /** As a real server, where nothing between it and its client stands in the way. */
+  #hasProtobuf({ headers }: WireRequest, path: string): boolean {
+    const isWanted = headers["accept"]?.split(",").some((type) => type.trim() === mediaType) === true;
+    return isWanted && this.conditions.servesProtobuf && /\/pods(\/[^/]+)?$/.test(path);
   }
 
   #limited(query: URLSearchParams): URLSearchParams {
@@ -151,7 +200,7 @@ export class SimApiServer implements WireServer {
     return query;
   }
 
-  async #answer(request: RestRequest, drawn: ServerFault | undefined, reply: WireReply): Promise<void> {
+  async #answer(request: RestRequest, drawn: ServerFault | undefined, { reply, form }: Asked): Promise<void> {
     const { engine } = this;
     const lateMs = drawn?.type === "slowAnswer" ? drawn.delayMs : 0;
     const fault = isOfTheDouble(drawn) ? drawn : undefined;
@@ -169,7 +218,7 @@ export class SimApiServer implements WireServer {
       return;
     }
     if (answer.kind === "watch") {
-      this.#stream(request, answer.open, drawn, reply);
+      this.#stream(request, answer.open, drawn, { reply, form });
       return;
     }
     const isOdd = drawn?.type === "oddAnswer" && answer.kind === "json";
@@ -178,9 +227,10 @@ export class SimApiServer implements WireServer {
       answer.kind === "json" && answer.retryAfterSeconds !== undefined
         ? { "retry-after": String(answer.retryAfterSeconds) }
         : {};
-    reply.head(answer.code, { "content-type": "application/json", ...retryAfter });
+    const { contentType, body } = form.answer(text);
+    reply.head(answer.code, { "content-type": contentType, ...retryAfter });
     const onDelivered = answer.kind === "json" && !isOdd ? this.deliveries.ofList(request, text) : undefined;
-    reply.chunk(fault?.type === "truncate" ? truncated(text) : text, onDelivered);
+    reply.chunk(fault?.type === "truncate" ? truncated(body) : body, onDelivered);
     reply.end();
   }
 
@@ -188,9 +238,9 @@ export class SimApiServer implements WireServer {
     request: RestRequest,
     open: Extract<RestResponse, { kind: "watch" }>["open"],
     fault: ServerFault | undefined,
-    reply: WireReply,
+    { reply, form }: Asked,
   ): void {
-    reply.head(200, { "content-type": "application/json" });
+    reply.head(200, { "content-type": form.streamType });
     let lines = 0;
     let isBroken = false;
     /** Not open yet while the first events come. */
@@ -207,17 +257,17 @@ export class SimApiServer implements WireServer {
     const sink = {
       onEvent: (event: WatchEvent): void => {
         if (isBroken) return;
-        const text = eventText(event);
+        const bytes = form.event(event);
         const faulty = lines++ === faultyLine ? fault?.type : undefined;
         if (faulty === "oddAnswer") reply.chunk(oddLine(this.#rng));
         if (faulty === "stall") isBroken = true;
         else if (faulty === "reset") reply.reset();
         else if (faulty === "truncate") {
-          reply.chunk(truncated(text));
+          reply.chunk(truncated(bytes));
           reply.end();
           close();
-        } else if (faulty === "corrupt") reply.chunk(corrupted(text));
-        else reply.chunk(text, onDelivered(event));
+        } else if (faulty === "corrupt") reply.chunk(form.corrupted(bytes));
+        else reply.chunk(bytes, onDelivered(event));
       },
       onEnd: (): void => {
         this.#watches.delete(reply);

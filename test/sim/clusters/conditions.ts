@@ -92,6 +92,8 @@ export class ServerConditions {
   watchLagMs = 0;
   /** Whether WatchList is offered; else clients fall back to pages. */
   offersWatchList = true;
+  /** Pods are answered in protobuf to whoever asks for it. */
+  servesProtobuf = true;
   /** Objects on a page of a list at most, as if there were so many that a page holds but a small part. */
   pageSizeMax = Number.POSITIVE_INFINITY;
   /** Says what goes wrong with a request, before any rate is drawn; for scenarios. */

@@ -22,7 +22,7 @@ export interface WireRequest {
 export interface WireReply {
   head(status: number, headers: Readonly<Record<string, string>>): void;
   /** `onDelivered` is called when it has reached the client. */
-  chunk(text: string, onDelivered?: () => void): void;
+  chunk(data: string | Buffer, onDelivered?: () => void): void;
   end(): void;
   /** Breaks the connection off. */
   reset(): void;
@@ -82,9 +82,9 @@ export class SimDispatcher extends Dispatcher {
     };
     const reply: WireReply = {
       head: (status, headers) => connection.toClient(() => exchange.head(status, headers)),
-      chunk: (text, onDelivered) =>
+      chunk: (data, onDelivered) =>
         connection.toClient(() => {
-          exchange.data(Buffer.from(text));
+          exchange.data(typeof data === "string" ? Buffer.from(data) : data);
           onDelivered?.();
         }),
       end: () =>
