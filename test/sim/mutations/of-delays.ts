@@ -55,4 +55,22 @@ export const mutationsOfDelays: readonly Mutation[] = [
     only: [],
     plan: { webhooks: 3, deletionsPerSecond: 5 },
   },
+  {
+    name: "object-rests-for-ever",
+    why: "after a batch an object rests for as long as its write took, and 50 ms at most",
+    file: "webhook/protector/write-turn.ts",
+    find: `later(this.#lastAt, Math.min(restMsMax, this.#writeMs))`,
+    replace: `later(this.#lastAt, restMsMax * 1_000)`,
+    only: [],
+    plan: { cells: ["a"], podsPerCell: 20, minAvailable: 2, webhooks: 1, deletionsPerSecond: 20 },
+  },
+  {
+    name: "own-bytes-are-slow",
+    why: "an object waits for as long as its bytes take at 2 MB/s",
+    file: "webhook/protector/write-pace.ts",
+    find: `const ownMs = bytes / bytesPerMs;`,
+    replace: `const ownMs = bytes * 10;`,
+    only: [],
+    plan: { cells: ["a"], podsPerCell: 20, minAvailable: 2, webhooks: 1, deletionsPerSecond: 20 },
+  },
 ];
