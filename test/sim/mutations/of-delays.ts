@@ -56,6 +56,15 @@ export const mutationsOfDelays: readonly Mutation[] = [
     plan: { webhooks: 3, deletionsPerSecond: 5 },
   },
   {
+    name: "failed-candidate-gives-up",
+    why: "a candidate whose attempt has failed tries again",
+    file: "kube/leader-election/run-elected.ts",
+    find: `logger.warn("Failed to acquire leader lease", { reason: attempt.reason });`,
+    replace: `return false;`,
+    only: ["crashes", "partitions", "server-errors"],
+    plan: { cells: ["a"], podsPerCell: 6, minAvailable: 2 },
+  },
+  {
     name: "object-rests-for-ever",
     why: "after a batch an object rests for as long as its write took, and 50 ms at most",
     file: "webhook/protector/write-turn.ts",

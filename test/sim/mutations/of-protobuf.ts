@@ -37,4 +37,21 @@ export const mutationsOfProtobuf: readonly Mutation[] = [
     only: [],
     plan: { servesProtobuf: true, offersWatchList: true },
   },
+  {
+    name: "protobuf-frames-are-passed-over",
+    why: "a frame that cannot be read ends the watch, or what it says would be lost",
+    file: "kube/watch/watch-stream.ts",
+    find: `yield frameOf(decodeWatchEvent(frame, what), what);`,
+    replace: `{
+      let read: WatchFrame;
+      try {
+        read = frameOf(decodeWatchEvent(frame, what), what);
+      } catch {
+        continue;
+      }
+      yield read;
+    }`,
+    only: ["broken-watches", "flapping-pods"],
+    plan: { cells: ["a"], podsPerCell: 6, minAvailable: 2, servesProtobuf: true },
+  },
 ];
