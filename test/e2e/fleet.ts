@@ -227,9 +227,12 @@ async function startEachAlone(context: CaseContext, fleet: Fleet, options: Fleet
           role: "generator",
           args: [...commonArgs(fleet, options, "generator"), ...generatorArgs(namespace)],
         });
-  fleet.webhooks = await Promise.all(webhooks);
-  fleet.aggregators = await Promise.all(aggregators);
-  fleet.generator = await generator;
+  // Awaited together: whichever of them fails, and however many, the case hears of it and nothing else does.
+  [fleet.webhooks, fleet.aggregators, fleet.generator] = await Promise.all([
+    Promise.all(webhooks),
+    Promise.all(aggregators),
+    generator,
+  ]);
 }
 
 async function startAllInOne(context: CaseContext, fleet: Fleet, options: FleetOptions, tls: Tls): Promise<void> {

@@ -1,7 +1,8 @@
 /**
  * Runs cases one after another, each with a time limit, its own namespace and its own processes, on clusters that they
- * share. Prints one line for each and writes test-results/e2e.json.
+ * share. Prints one line for each and writes test-results/e2e.json. A case that fails, in whatever way, fails alone.
  */
+import { type EventEmitter } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type KubeAssets, kubernetesVersion } from "../../scripts/kube-assets.ts";
@@ -9,6 +10,7 @@ import { type ManagedProcess, type ProcessSet } from "../../scripts/child-proces
 import { type Cluster } from "./cluster.ts";
 import { type ClusterPool } from "./cluster-pool.ts";
 import { isPortTaken } from "./ports.ts";
+import { StrayRejections } from "./stray-rejections.ts";
 
 /** What a case measured, in the order in which it is printed. `deletionFigures` supplies the usual ones. */
 export type Figures = Readonly<Record<string, number | string>>;
@@ -60,6 +62,8 @@ export interface RunnerOptions {
   readonly directory: string;
   readonly resultFile: string;
   readonly print: (line: string) => void;
+  /** Where unhandled rejections are reported; default: this process. */
+  readonly rejections?: Pick<EventEmitter, "on" | "off">;
 }
 
 const cleanupLimitMs = 30_000;
@@ -74,12 +78,13 @@ const crashCode = 70;
 export async function runCases(options: RunnerOptions): Promise<readonly CaseResult[]> {
   const { cases, pool, print } = options;
   const results: CaseResult[] = [];
+  const strays = new StrayRejections(options.rejections ?? process);
   for (const [index, one] of cases.entries()) {
-    let result = await runCase(one, `e2e-${index + 1}`, options);
+    let result = await runCase(one, `e2e-${index + 1}`, options, strays);
     if (result.portWasTaken) {
       print(`again: ${one.name}: another program took a port before it was used`);
       await pool.discard();
-      result = await runCase(one, `e2e-${index + 1}-again`, options);
+      result = await runCase(one, `e2e-${index + 1}-again`, options, strays);
     }
     results.push(result);
     const verdict = `${result.passed ? "ok  " : "FAIL"} ${one.name} (${seconds(result.durationMs)})`;
@@ -87,15 +92,23 @@ export async function runCases(options: RunnerOptions): Promise<readonly CaseRes
     if (!result.passed) {
       print(indent(result.error ?? ""));
       await pool.discard();
+      // Whatever it left running loses its clusters now. That is no matter of the next case.
+      for (const late of strays.take()) print(indent(`after its end: ${describe(late)}`));
     }
     writeResults(options, results);
   }
+  strays.stop();
   await pool.discard();
   writeResults(options, results);
   return results;
 }
 
-async function runCase(one: E2eCase, namespace: string, options: RunnerOptions): Promise<CaseResult> {
+async function runCase(
+  one: E2eCase,
+  namespace: string,
+  options: RunnerOptions,
+  strays: StrayRejections,
+): Promise<CaseResult> {
   const processes = options.processes.subset();
   const abort = new AbortController();
   const cleanups: (() => Promise<unknown> | void)[] = [];
@@ -115,7 +128,7 @@ async function runCase(one: E2eCase, namespace: string, options: RunnerOptions):
   let error: string | undefined;
   let portWasTaken = false;
   try {
-    figures = await within(one.timeLimitMs, "the case", one.run(context));
+    figures = await within(one.timeLimitMs, "the case", strays.race(one.run(context)));
     const crashed = processes.processes().filter((one) => one.exit()?.code === crashCode);
     if (crashed.length > 0) throw new Error(`crashed: ${crashed.map(({ name }) => name).join(", ")}`);
     const unready = await options.pool.unready();
@@ -137,6 +150,8 @@ async function runCase(one: E2eCase, namespace: string, options: RunnerOptions):
     }
   }
   await processes.end();
+  const [stray] = strays.take();
+  if (stray !== undefined) error ??= `a promise failed that nobody was waiting for: ${describe(stray)}`;
   return {
     name: one.name,
     passed: error === undefined,

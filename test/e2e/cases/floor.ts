@@ -169,9 +169,12 @@ async function killed(context: CaseContext): Promise<Figures> {
   await Promise.all([webhook.kill(), aggregator.kill(), fleet.generator.kill()]);
   const atKill = available.serving;
   const first = await deleting;
-  fleet.webhooks[0] = await webhook.startAgain();
-  fleet.aggregators[0] = await aggregator.startAgain();
-  fleet.generator = await fleet.generator.startAgain();
+  // Together, as whatever runs them would: a webhook alone waits 90 s to know which cells are silent.
+  [fleet.webhooks[0], fleet.aggregators[0], fleet.generator] = await Promise.all([
+    webhook.startAgain(),
+    aggregator.startAgain(),
+    fleet.generator.startAgain(),
+  ]);
 
   // What the killed webhook had reserved and not answered comes back by fencing.
   const comebackMs = await useAllQuota(fleet, available, { names, attempts: first, floor });

@@ -92,6 +92,7 @@ export class Stage {
       servesProtobuf: true,
       criterion: "Available",
       loss: "none",
+      upgrade: "none",
       deletionsPerSecond: 0,
       chaosMs: 0,
       faults: new Set(),

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, test } from "node:test";
+import { ProcessSet } from "../../scripts/child-processes.ts";
+import { type KubeAssets } from "../../scripts/kube-assets.ts";
+import { ClusterPool } from "./cluster-pool.ts";
+import { type CaseContext, type CaseResult, type E2eCase, type Figures, runCases } from "./runner.ts";
+
+let directory = "";
+beforeEach(() => {
+  directory = mkdtempSync(path.join(os.tmpdir(), "runner-"));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+/** Runs cases that need no cluster. */
+async function run(
+  ...cases: readonly E2eCase["run"][]
+): Promise<{ readonly results: readonly CaseResult[]; readonly lines: readonly string[] }> {
+  const processes = new ProcessSet();
+  const programs = { etcd: "", kubectl: "", "kube-apiserver": "", "kube-controller-manager": "", "kube-scheduler": "" };
+  const assets = programs as unknown as KubeAssets;
+  const lines: string[] = [];
+  const results = await runCases({
+    cases: cases.map((one, index) => ({ name: `case ${index + 1}`, timeLimitMs: 60_000, run: one })),
+    pool: new ClusterPool([], { assets, processes, directory }),
+    assets,
+    processes,
+    directory,
+    resultFile: path.join(directory, "results.json"),
+    print: (line) => lines.push(line),
+    rejections,
+  });
+  return { results, lines };
+}
+
+const rejections = new EventEmitter();
+/** What Node.js does about a promise that fails while nobody waits for it. */
+function reject(message: string): void {
+  assert.ok(rejections.emit("unhandledRejection", new Error(message)), "nobody listens: the run would end here");
+}
+
+const passes = async (): Promise<Figures> => ({ well: 1 });
+const never = (): Promise<Figures> => new Promise(() => undefined);
+
+test("a case that throws fails alone", async () => {
+  const { results, lines } = await run(async () => assert.fail("it is broken"), passes);
+  assert.deepEqual(
+    results.map(({ passed }) => passed),
+    [false, true],
+  );
+  assert.match(lines[1] ?? "", /it is broken/);
+});
+
+test("a promise that fails while nobody waits for it fails its case at once, with the reason, and alone", async () => {
+  const { results } = await run(() => {
+    queueMicrotask(() => reject("the aggregator does not start"));
+    return never();
+  }, passes);
+  assert.deepEqual(
+    results.map(({ passed }) => passed),
+    [false, true],
+  );
+  assert.match(results[0]?.error ?? "", /nobody was waiting for[^]*the aggregator does not start/);
+});
+
+test("a promise that fails in the clean-up of a case fails that case", async () => {
+  const { results } = await run(async (context: CaseContext) => {
+    context.cleanup(() => reject("too late"));
+    return {};
+  }, passes);
+  assert.deepEqual(
+    results.map(({ passed }) => passed),
+    [false, true],
+  );
+  assert.match(results[0]?.error ?? "", /too late/);
+});
