@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeFailure, HuntTotals, replayCommand } from "./hunt.ts";
+import { upgradesLeftOut } from "./plan.ts";
 import { lostOutcome } from "./workers/task.ts";
 
 test("the last line sums worlds, deletions, violations, strikes by fault and worlds by fault class", () => {
@@ -42,6 +43,15 @@ test("the last line sums worlds, deletions, violations, strikes by fault and wor
   const worldsWith = told["worldsWithFaultClass"] as Record<string, number>;
   assert.deepEqual(told["exclusions"], { forced: [3, 4] });
   assert.deepEqual([worldsWith["crashes"], worldsWith["edits"], worldsWith["latency"]], [2, 1, 0]);
+});
+
+test("the last line says how many worlds were not upgraded because the previous release is not there", () => {
+  const totals = new HuntTotals();
+  const outcome = { ...lostOutcome({ seed: 1 }, ""), finding: undefined };
+  totals.add(outcome);
+  assert.doesNotMatch(totals.line(), /UPGRADES/);
+  totals.add({ ...outcome, strikes: new Map([[upgradesLeftOut, 1]]) });
+  assert.match(totals.line(), /, 0 violations, 1 UPGRADES LEFT OUT$/);
 });
 
 test("a failure names its seed, its faults, its last events and the commands that repeat and shrink it", () => {

@@ -1,7 +1,7 @@
 /** `make sim`: runs random worlds on all cores until the time is up; says what it found, and how to run it again. */
 import { spawnSync } from "node:child_process";
 import { type Exclusion, type ExclusionUse } from "./checkers/exclusions.ts";
-import { type FaultClass, faultClasses, onDemand } from "./plan.ts";
+import { type FaultClass, faultClasses, onDemand, upgradesLeftOut } from "./plan.ts";
 import { type Settings } from "./settings.ts";
 import { type RunPool } from "./workers/run-pool.ts";
 import { type RunOutcome, type RunTask } from "./workers/task.ts";
@@ -51,7 +51,9 @@ export class HuntTotals {
     const hours = (this.#virtualMs / hourMs).toFixed(1);
     const asked = `${this.#deletions} deletions asked for, ${this.#admitted} admitted with quota`;
     const done = `${this.#worlds} worlds, ${hours} virtual hours`;
-    return `${Math.round(this.seconds)} s: ${done}, ${asked}, ${this.violations} violations`;
+    const leftOut = this.#strikes.get(upgradesLeftOut) ?? 0;
+    const upgrades = leftOut > 0 ? `, ${leftOut} UPGRADES LEFT OUT` : "";
+    return `${Math.round(this.seconds)} s: ${done}, ${asked}, ${this.violations} violations${upgrades}`;
   }
 
   json(): string {

@@ -19,6 +19,7 @@ import { coverage } from "./coverage.ts";
 import { describeFailure, hunt, replayCommand } from "./hunt.ts";
 import { reportMutations } from "./mutations/report.ts";
 import { report } from "./report.ts";
+import { previousRelease } from "./processes/previous-release.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { shrink } from "./shrink.ts";
 import { speed } from "./speed.ts";
@@ -31,6 +32,7 @@ const shrinkTriesMax = 200;
 async function run(settings: Settings): Promise<number> {
   switch (settings.mode) {
     case "hunt":
+      await prepareUpgrades();
       return await withPool(settings, (pool) => hunt(pool, settings));
     case "report":
       return await withPool(settings, (pool) => report(pool, settings));
@@ -42,10 +44,17 @@ async function run(settings: Settings): Promise<number> {
     case "coverage":
       return coverage(settings.firstSeed, settings.seeds);
     case "mutations":
+      await prepareUpgrades();
       return await reportMutations(settings.workers);
     default:
       return settings.mode satisfies never;
   }
+}
+
+/** Once for all workers, and before the time of the hunt begins. */
+async function prepareUpgrades(): Promise<void> {
+  const previous = await previousRelease();
+  if (!previous.isThere) console.error(`sim: NO WORLD IS UPGRADED: ${previous.why}`);
 }
 
 async function withPool(settings: Settings, work: (pool: RunPool) => Promise<number>): Promise<number> {

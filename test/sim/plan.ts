@@ -61,6 +61,11 @@ export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[numbe
 const losses = ["cell", "webhook", "aggregator", "fences", "writes of a webhook", "writes of a cell"] as const;
 export type Loss = (typeof losses)[number] | "none";
 
+/** Process after process is replaced by another release (actors/upgrades.ts): by this one, or back by the previous. */
+export type Upgrade = "none" | "forward" | "back";
+/** Counted where the previous release was not at hand. */
+export const upgradesLeftOut = "upgrades left out";
+
 export interface Plan {
   readonly cells: readonly string[];
   readonly podsPerCell: number;
@@ -91,6 +96,7 @@ export interface Plan {
   readonly deletionsPerSecond: number;
   readonly chaosMs: number;
   readonly loss: Loss;
+  readonly upgrade: Upgrade;
   /** --silent-cell-after: often short, so that a lost cell is silent while things still happen. */
   readonly silentAfterMs: number;
   readonly faults: ReadonlySet<FaultClass>;
@@ -186,7 +192,9 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const silentAfterMs = 1_000 * (rng.next() < 0.5 ? integer(rng, 20, 60) : 180);
   const servesProtobuf = rng.next() < 0.5;
   const rates = { ...plan.rates, oddAnswer: scaled("odd-answers", 0.02), refusal: scaled("odd-answers", 0.01) };
-  return { ...plan, ...late, ...size, minAvailable, loss, silentAfterMs, servesProtobuf, rates };
+  // Drawn last, so that all other draws of a seed stay what they are without it.
+  const upgrade = only === undefined ? upgradeFor(rng.next()) : "none";
+  return { ...plan, ...late, ...size, minAvailable, loss, silentAfterMs, servesProtobuf, rates, upgrade };
 }
 
 /** Most worlds stay small, so that many of them run. */
@@ -216,4 +224,18 @@ function lossFor(plan: Pick<Plan, "cells" | "webhooks" | "updateTrigger">, loss:
     fences: !plan.updateTrigger,
   }[loss];
   return isSpared ? "none" : loss;
+}
+
+/**
+ * Whether the rest can be asked to go on after the loss where the previous release runs as well: that one knows no
+ * silent cells, and waits for ever for fences that always fail.
+ */
+export function isDemandedOfUpgrades({ loss, upgrade }: Pick<Plan, "loss" | "upgrade">): boolean {
+  return loss === "webhook" || loss === "writes of a webhook" || (loss === "fences" && upgrade === "forward");
+}
+
+/** One world of ten is upgraded; every fourth of these goes back instead. */
+function upgradeFor(draw: number): Upgrade {
+  if (draw >= 0.1) return "none";
+  return draw < 0.025 ? "back" : "forward";
 }

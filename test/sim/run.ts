@@ -7,9 +7,10 @@ import { ProtectorOwner } from "./actors/protectors.ts";
 import { Workload } from "./actors/workload.ts";
 import { type AccountingChecker } from "./checkers/accounting.ts";
 import { type Exclusion, type ExclusionUse, silenceLimitMs } from "./checkers/exclusions.ts";
-import { drawPlan, type FaultClass, type Plan } from "./plan.ts";
+import { drawPlan, type FaultClass, isDemandedOfUpgrades, type Plan, upgradesLeftOut } from "./plan.ts";
 import { builtInResources } from "../double/engine/resources.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
+import { previousRelease } from "./processes/previous-release.ts";
 import { settleWindowMs, World, type WorldTotals } from "./world.ts";
 
 /**
@@ -66,8 +67,7 @@ export interface RunResult {
 }
 
 export async function runWorld(options: RunOptions): Promise<RunResult> {
-  const plan = { ...drawPlan(createSeededRng(options.seed), options.only), ...options.plan };
-  const world = new World({ ...options, plan });
+  const world = await createWorld(options);
   options.onWorld?.(world);
   const { kernel } = world;
   const healedMs = await runPhases(world).catch((error: unknown) => {
@@ -84,6 +84,20 @@ export async function runWorld(options: RunOptions): Promise<RunResult> {
     recent: kernel.recent(),
     digest: kernel.digest(),
   };
+}
+
+/** Where the previous release is not at hand, the world is not upgraded, and the totals say so. */
+async function createWorld(options: RunOptions): Promise<World> {
+  const plan = { ...drawPlan(createSeededRng(options.seed), options.only), ...options.plan };
+  if (plan.upgrade === "none") return new World({ ...options, plan });
+  const previous = await previousRelease();
+  if (previous.isThere) {
+    const loss = isDemandedOfUpgrades(plan) ? plan.loss : "none";
+    return new World({ ...options, plan: { ...plan, loss }, previousRelease: previous.release });
+  }
+  const world = new World({ ...options, plan: { ...plan, upgrade: "none" } });
+  world.count(upgradesLeftOut);
+  return world;
 }
 
 async function runPhases(world: World): Promise<number> {
@@ -197,7 +211,7 @@ function isCounted(world: World): boolean {
     checkers.length > 0 &&
     checkers.every((checker) => isTrue(world, checker)) &&
     world.processes().every((process) => process.isReady()) &&
-    (world.plan.loss === "none" || haveBeaten(world))
+    (world.plan.loss === "none" || world.plan.upgrade !== "none" || haveBeaten(world))
   );
 }
 

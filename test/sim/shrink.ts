@@ -27,6 +27,7 @@ const simplifications: readonly ((size: Size) => PlanSettings)[] = [
   ({ cells }) => ({ cells: cells.slice(0, -1) }),
   () => ({ hasSecondProtector: false }),
   () => ({ hasGenerator: false }),
+  () => ({ upgrade: "none" }),
   () => ({ webhooks: 1 }),
   ({ webhooks }) => ({ webhooks: webhooks - 1 }),
   () => ({ aggregatorsPerCell: 1 }),
@@ -94,7 +95,9 @@ async function shrinkFaults(present: () => RunOutcome, attempt: Attempt): Promis
     while (start < present().faultClasses.length) {
       const { task, faultClasses } = present();
       const only: FaultClass[] = faultClasses.toSpliced(start, part);
-      if (await attempt({ ...task, only }, `faults: ${only.join(" ") || "none"}`)) isSmaller = true;
+      // Without its own fault classes a seed draws no upgrade.
+      const plan = { ...task.plan, upgrade: planOf(task).upgrade };
+      if (await attempt({ ...task, only, plan }, `faults: ${only.join(" ") || "none"}`)) isSmaller = true;
       else start += part;
     }
     part = part === 1 ? 0 : Math.ceil(part / 2);

@@ -25,6 +25,7 @@ import { createReviewRoute, type ReviewWeather } from "./network/reviews.ts";
 import { type FaultClass, type Plan } from "./plan.ts";
 import { createFleet, type FleetOptions, stampAnnotation } from "./processes/fleet.ts";
 import { type SimProcess } from "./processes/process.ts";
+import { presentRelease, type Release } from "./processes/release.ts";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -33,6 +34,8 @@ export interface WorldOptions {
   readonly algorithm?: string;
   /** More flags of the product, for example to switch a rule off. */
   readonly argv?: readonly string[];
+  /** Needed where the plan has an upgrade. */
+  readonly previousRelease?: Release | undefined;
 }
 
 export interface WorldTotals {
@@ -82,6 +85,10 @@ export class World {
   readonly checkers = new Map<string, AccountingChecker>();
   /** Of what nothing is demanded any more, because of what never comes back. */
   readonly lost: Lost = { cells: new Set(), processes: new Set() };
+  /** What the processes are to run in the end, where the plan has an upgrade. */
+  readonly nextRelease: Release | undefined;
+  /** When each was told to run it. */
+  readonly upgradedAtMs = new Map<SimProcess, number>();
   readonly calm: Calm;
   readonly refusals: RefusalChecker;
   readonly reviews: ReviewChecker;
@@ -130,6 +137,13 @@ export class World {
     this.webhooks.push(...fleet.webhooks);
     this.aggregators.push(...fleet.aggregators);
     this.generators.push(...fleet.generators);
+    const { upgrade } = this.plan;
+    if (upgrade === "none") return;
+    const { previousRelease } = options;
+    assert(previousRelease !== undefined, "an upgrade needs the previous release");
+    const [first, next] = upgrade === "forward" ? [previousRelease, presentRelease] : [presentRelease, previousRelease];
+    for (const process of this.processes()) process.release = first;
+    this.nextRelease = next;
   }
 
   /** Everything runs; pods and PodProtectors are not there yet. */
@@ -226,6 +240,17 @@ export class World {
     return algorithm === "observed" && !inexact.some((name) => plan.faults.has(name));
   }
 
+  /** Whether a webhook of the previous release may have written it, which had fewer rules. */
+  #isByPreviousRelease(): boolean {
+    if (this.plan.upgrade === "none") return false;
+    const { exclusions } = this.ledger;
+    const { nowMs } = this.kernel;
+    const last = this.webhooks.map((webhook) =>
+      webhook.release === presentRelease ? (this.upgradedAtMs.get(webhook) ?? -Infinity) : nowMs,
+    );
+    return exclusions.excuses("previous release", Math.max(...last));
+  }
+
   #checkerOf(name: string): AccountingChecker {
     let checker = this.checkers.get(name);
     if (checker === undefined) {
@@ -238,6 +263,7 @@ export class World {
         hasUpdateTrigger: this.plan.updateTrigger,
         maxConcurrentLag: this.plan.maxConcurrentLag,
         lostCells: this.lost.cells,
+        isByPreviousRelease: () => this.#isByPreviousRelease(),
         criterion: this.plan.criterion,
         // Somebody who changes flags goes up to 20 (chaos.ts).
         compactThreshold: Math.max(this.plan.compactThreshold, this.plan.faults.has("settings") ? 20 : 0),

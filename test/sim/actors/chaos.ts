@@ -11,6 +11,7 @@ import { OddDeployments } from "./deployments.ts";
 import { OddReviews } from "./odd-reviews.ts";
 import { Losses } from "./losses.ts";
 import { type ProtectorOwner } from "./protectors.ts";
+import { Upgrades } from "./upgrades.ts";
 import { type Workload } from "./workload.ts";
 
 /** Between two strokes of a class at severity 1. */
@@ -65,6 +66,7 @@ export class Chaos {
   readonly #deployments: OddDeployments;
   readonly #reviews: OddReviews;
   readonly #losses: Losses;
+  readonly #upgrades: Upgrades;
   #isOver = false;
 
   constructor(world: World, cast: Cast) {
@@ -75,6 +77,7 @@ export class Chaos {
     this.#deployments = new OddDeployments(world);
     this.#reviews = new OddReviews(world);
     this.#losses = new Losses(world, cast.workloads);
+    this.#upgrades = new Upgrades(world, (process) => this.#isToStart(process));
   }
 
   begin(): void {
@@ -96,6 +99,7 @@ export class Chaos {
     if (plan.severity("late-cells") > 0) this.#startLastCellLate();
     this.#world.calm.begin();
     this.#losses.begin();
+    this.#upgrades.begin();
     this.#probe();
     for (const [name, period] of Object.entries(periodMs) as [FaultClass, number][]) {
       const severity = plan.severity(name);

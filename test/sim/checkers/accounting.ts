@@ -35,6 +35,8 @@ export interface AccountingOptions {
   readonly maxConcurrentLag: number;
   /** Cells that will never come back: they add nothing to what there is room for. */
   readonly lostCells: ReadonlySet<string>;
+  /** Whether an admission may have been recorded by the release before this one, whose rules were fewer. */
+  readonly isByPreviousRelease: () => boolean;
   /** The greatest one that a webhook may have been started with. */
   readonly compactThreshold: number;
   readonly onBreach: (breach: Breach) => void;
@@ -264,7 +266,8 @@ export class AccountingChecker {
       checkHistorySize(kernel, { name: this.name, before: old, cell, threshold });
     }
     // Nobody would settle it. What is forged in a cell that does not exist is no webhook's doing.
-    if (isAdmission && old?.aggregation === undefined && [...ledger.cells()].includes(cell.cellID))
+    const isUncounted = isAdmission && old?.aggregation === undefined && [...ledger.cells()].includes(cell.cellID);
+    if (isUncounted && !this.#options.isByPreviousRelease())
       kernel.fail(`${this.name}: an admission is recorded in ${cell.cellID}, which nobody has counted`);
     let standing: number | undefined;
     let standingAsCounted = 0;

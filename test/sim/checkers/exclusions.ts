@@ -38,6 +38,11 @@ const limitsMs = {
   "slow to be told": seenMs,
   /** An admission that has settled by the window, and whose request is still under way: since it was recorded. */
   "late commit": 600 * secondMs,
+  /**
+   * An admission in a cell that nobody counts, by a webhook of the previous release: since the last of them was told to
+   * stop. A request stalls for 77 s at most.
+   */
+  "previous release": seenMs,
   /** A pod that a webhook with a slow clock takes for young, because nobody has counted it yet: since it is not. */
   "slow clock": seenMs,
 } as const satisfies Readonly<Record<string, number | "silence">>;

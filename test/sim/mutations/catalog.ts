@@ -4,6 +4,7 @@ import { mutationsOfAdmission } from "./of-admission.ts";
 import { mutationsOfCounts } from "./of-counts.ts";
 import { mutationsOfDelays } from "./of-delays.ts";
 import { mutationsOfLimits } from "./of-limits.ts";
+import { mutationsOfProtobuf } from "./of-protobuf.ts";
 import { mutationsOfSettlement } from "./of-settlement.ts";
 import { mutationsOfSilence } from "./of-silence.ts";
 
@@ -14,4 +15,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOfLimits,
   ...mutationsOfDelays,
   ...mutationsOfSilence,
+  ...mutationsOfProtobuf,
 ];

@@ -291,4 +291,13 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     only: ["last-known-quota", "outages"],
     plan: { webhooks: 2, deletionsPerSecond: 5 },
   },
+  {
+    name: "others-lend-later",
+    why: "the other replicas may have admitted as much on the last known quota, the first time too",
+    file: "webhook/outage/last-known-quota.ts",
+    find: `this.#deletions.size + (known === undefined ? 1 : 0)`,
+    replace: `this.#deletions.size`,
+    only: ["last-known-quota", "outages"],
+    plan: { cells: ["a"], podsPerCell: 6, minAvailable: 2, webhooks: 2, deletionsPerSecond: 2 },
+  },
 ];

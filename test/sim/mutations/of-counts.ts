@@ -22,6 +22,15 @@ export const mutationsOfCounts: readonly Mutation[] = [
     plan: { hasGenerator: false },
   },
   {
+    name: "counts-of-the-previous-release-are-unknown",
+    why: "counts say what they are an answer to in the way of the release before, so that both can run side by side",
+    file: "accounting/count/counted-spec.ts",
+    find: `JSON.stringify([protectorUID, canonicalCountingSelector, minReadySeconds])`,
+    replace: `JSON.stringify([canonicalCountingSelector, protectorUID, minReadySeconds])`,
+    only: [],
+    plan: { upgrade: "forward" },
+  },
+  {
     name: "no-write-at-equal-totals",
     why: "counts are written when a counted pod became countable, even at equal totals",
     file: "accounting/count/cell-plan.ts",

@@ -90,4 +90,15 @@ export const mutationsOfSilence: readonly Mutation[] = [
     replace: `if (request.verdict === "waiting" && (isQuiet || cell !== undefined))`,
     scenario: "43b-retired-cell",
   },
+  {
+    name: "failed-beat-is-the-last",
+    why: "a beat that failed is sent again",
+    file: "aggregator/heartbeat.ts",
+    find: `this.#nextBeatAtMs = later(nowMs, times.beatMs);
+    logger.warn(`,
+    replace: `this.#nextBeatAtMs = later(nowMs, Infinity);
+    logger.warn(`,
+    only: ["outages", "server-errors", "partitions"],
+    plan: { silentAfterMs: 20_000 },
+  },
 ];

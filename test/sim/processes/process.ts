@@ -5,10 +5,7 @@
 import { type Config } from "../../../src/config/index.ts";
 import { type Component, type HealthCheck } from "../../../src/lifecycle/component.ts";
 import { type ServerOptions } from "../../../src/server/index.ts";
-import { createAggregator } from "../../../src/roles/aggregator.ts";
-import { createGenerator } from "../../../src/roles/generator.ts";
-import { createClients, type Runtime } from "../../../src/roles/runtime.ts";
-import { createWebhook } from "../../../src/roles/webhook.ts";
+import { type Runtime } from "../../../src/roles/runtime.ts";
 import { type Logger } from "../../../src/util/logger.ts";
 import { loadGood } from "../../unit/config/load.ts";
 import { type Kernel } from "../kernel/kernel.ts";
@@ -16,8 +13,7 @@ import { type ClockSettings, SimNode } from "../kernel/node.ts";
 import { SimDispatcher, type WireServers } from "../network/dispatcher.ts";
 import { type Network } from "../network/network.ts";
 import { Gauges } from "./gauges.ts";
-
-export type RoleName = "generator" | "aggregator" | "webhook";
+import { presentRelease, type Release, type RoleName } from "./release.ts";
 
 export interface ProcessOptions {
   /** Also the name of its nodes: partitions last over restarts. */
@@ -30,13 +26,13 @@ export interface ProcessOptions {
   readonly servers: WireServers;
 }
 
-const factories = { generator: createGenerator, aggregator: createAggregator, webhook: createWebhook };
-
 export class SimProcess {
   readonly options: ProcessOptions;
   readonly name: string;
   /** Flags that somebody has changed since; they hold from the next start on. */
   settings: readonly string[] = [];
+  /** What it runs from the next start on. */
+  release: Release = presentRelease;
   #node: SimNode | undefined;
   #components: readonly Component[] = [];
   #checks: HealthCheck[] = [];
@@ -77,7 +73,10 @@ export class SimProcess {
     this.#checks = [];
     const gauges = new Gauges();
     this.#gauges = gauges;
-    const config: Config = loadGood([`--role=${role}`, ...overridden(this.options.argv, this.settings)]);
+    const { release } = this;
+    const flags = overridden(this.options.argv, this.settings);
+    const argv = [`--role=${role}`, ...flags.filter((flag) => !release.unknownFlags.includes(nameOf(flag)))];
+    const config: Config = loadGood(argv, {}, release.loadConfig);
     const dispatcher = new SimDispatcher(network, node, servers);
     const shared = {
       config,
@@ -88,7 +87,7 @@ export class SimProcess {
       metrics: gauges.metrics,
       dispatchers: () => ({ requests: dispatcher, streams: dispatcher }),
     };
-    const clients = createClients(shared);
+    const clients = release.createClients(shared);
     const runtime: Runtime = {
       ...shared,
       productVersion: "1.0.0",
@@ -105,7 +104,7 @@ export class SimProcess {
         },
       }),
     };
-    const components = [clients, ...(await factories[role](runtime))];
+    const components = [clients, ...(await release.roles[role](runtime))];
     if (!node.isAlive) return;
     this.#components = components;
     for (const component of components) await component.start();
@@ -144,9 +143,12 @@ export class SimProcess {
   }
 }
 
+function nameOf(flag: string): string {
+  return flag.split("=", 1)[0] ?? flag;
+}
+
 /** The flags with the changed ones in the place of their former selves. */
 function overridden(argv: readonly string[], settings: readonly string[]): readonly string[] {
-  const nameOf = (flag: string): string => flag.split("=", 1)[0] ?? flag;
   const changed = new Set(settings.map(nameOf));
   return [...argv.filter((flag) => !changed.has(nameOf(flag))), ...settings];
 }

@@ -91,6 +91,7 @@ export class Stage {
       servesProtobuf: true,
       criterion: "Available",
       loss: "none",
+      upgrade: "none",
       deletionsPerSecond: 0,
       chaosMs: 0,
       faults: new Set(),

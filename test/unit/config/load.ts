@@ -8,18 +8,18 @@ export interface World {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-export function load(argv: readonly string[], { env = {}, files = {} }: World = {}): Loaded {
+export function load(argv: readonly string[], { env = {}, files = {} }: World = {}, loader = loadConfig): Loaded {
   const readFile = (path: string): string => {
     const text = files[path];
     if (text === undefined) throw new Error(`ENOENT: no such file or directory, open '${path}'`);
     return text;
   };
-  return loadConfig({ argv, env, readFile });
+  return loader({ argv, env, readFile });
 }
 
-/** The config, or a failure of the test with the loader's message. */
-export function loadGood(argv: readonly string[], world: World = {}): Config {
-  const loaded = load(argv, world);
+/** The config, or a failure of the test with the loader's message. `loader`: of another release than this one. */
+export function loadGood(argv: readonly string[], world: World = {}, loader = loadConfig): Config {
+  const loaded = load(argv, world, loader);
   assert(loaded.kind === "config", loaded.kind === "error" ? loaded.message : loaded.kind);
   return loaded.config;
 }
