@@ -40,9 +40,9 @@ export class Backlog {
     this.#options = options;
   }
 
-  /** Something has happened that may change what is recorded. */
-  due(key: ObjectKey, nowMs: MonotonicMs): void {
-    if (!this.#due.has(key)) this.#due.set(key, nowMs);
+  /** Something has happened that may change what is recorded, and should be counted by `atMs`. */
+  due(key: ObjectKey, atMs: MonotonicMs): void {
+    if (!this.#due.has(key)) this.#due.set(key, atMs);
   }
 
   /** An aggregation begins. */

@@ -17,7 +17,7 @@ import { type InformerEvent } from "../kube/informer.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { assert } from "../util/assert.ts";
-import { type MonotonicMs } from "../util/clock.ts";
+import { later, type MonotonicMs } from "../util/clock.ts";
 import { uniform } from "../util/rng.ts";
 import { createWorkQueue, type Outcome, type WorkQueue } from "../work-queue/index.ts";
 import { Backlog, type Counted } from "./backlog.ts";
@@ -102,9 +102,9 @@ export class Aggregator {
     });
     deps.protectors.subscribe({
       onEvent: (event) => this.#protectorEvent(event),
-      onListed: (first) => {
+      onListed: (first, changed) => {
         if (first) return;
-        this.#relisted();
+        this.#relisted(changed);
       },
     });
   }
@@ -330,10 +330,14 @@ export class Aggregator {
     return tracked.selectorText;
   }
 
-  /** The watch of PodProtectors was listed again. */
-  #relisted(): void {
-    const nowMs = this.#deps.clock.monotonicMs();
+  /** The watch of PodProtectors was listed again. `changed` as for InformerHandler. */
+  #relisted(changed: ReadonlySet<ObjectKey> | undefined): void {
+    const { clock, protectors } = this.#deps;
+    const nowMs = clock.monotonicMs();
     for (const [key, state] of this.#states) {
+      // It shows the newest version that is known: a live read could not tell more (docs/aggregator.md#barriers).
+      const listed = changed?.has(key) === false ? protectors.get(key) : undefined;
+      if (listed?.resourceVersion === state.newest.resourceVersion) continue;
       state.relisted(nowMs);
       this.#enqueue(key);
     }
@@ -346,11 +350,12 @@ export class Aggregator {
   #enqueue(key: ObjectKey): void {
     const state = this.#states.get(key);
     if (this.#queue === undefined || state === undefined) return;
-    this.backlog.due(key, this.#deps.clock.monotonicMs());
     const { aggregationRateMs } = historyConfigOf(
       state.newest.protector.spec.admissionHistoryConfig,
       this.#config.history,
     );
+    // Its owner wants it counted no sooner.
+    this.backlog.due(key, later(this.#deps.clock.monotonicMs(), aggregationRateMs));
     this.#queue.addAfter(
       key,
       aggregationRateMs * uniform(this.#deps.rng, this.#config.rateJitterLow, this.#config.rateJitterHigh),

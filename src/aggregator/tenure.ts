@@ -35,7 +35,7 @@ const retriesPerBeat = 5;
 export class Tenure {
   readonly #options: TenureOptions;
   #clusterUID: string | undefined;
-  #isUIDForbidden = false;
+  #isUIDMissing = false;
   #end: AbortController | undefined;
   #held: Extract<Verdict, { kind: "held" }> | undefined;
   /** Since when every look was forbidden. */
@@ -185,13 +185,15 @@ export class Tenure {
       if (typeof uid !== "string" || uid === "") throw new KubeError("malformed", `GET ${path}: no uid`);
       return uid;
     } catch (error) {
-      if (!isKubeError(error, "forbidden")) throw error;
+      // A control plane that is no ordinary cluster may have no such namespace.
+      if (!isKubeError(error, "forbidden", "notFound")) throw error;
       metrics.clusterUnknown.inc();
-      if (!this.#isUIDForbidden)
-        logger.warn("Not allowed to get the namespace kube-system: another cluster with this cell would go unnoticed", {
+      const what = error.kind === "forbidden" ? "Not allowed to get" : "The worker does not have";
+      if (!this.#isUIDMissing)
+        logger.warn(`${what} the namespace kube-system: another cluster with this cell would go unnoticed`, {
           err: error,
         });
-      this.#isUIDForbidden = true;
+      this.#isUIDMissing = true;
       return undefined;
     }
   }

@@ -61,7 +61,35 @@ export interface CellLease {
   readonly keepUntil: MicroTime | undefined;
   readonly adopt: string | undefined;
   readonly isForgotten: boolean;
+  /** The silent-cell-after of whoever renews the Lease. */
+  readonly durationSeconds: number | undefined;
+  /** What a person wrote that cannot be read, and so counts as absent. */
+  readonly ignored: readonly IgnoredAnnotation[];
 }
+
+export interface IgnoredAnnotation {
+  readonly annotation: string;
+  readonly value: string;
+  /** What may stand there, for people. */
+  readonly allowed: string;
+}
+
+/** The annotations that people write. */
+const writtenByPeople: readonly (Omit<IgnoredAnnotation, "value"> & {
+  readonly isValid: (value: string) => boolean;
+})[] = [
+  {
+    annotation: cellLeaseAnnotations.keepUntil,
+    allowed: "an RFC 3339 time, such as 2026-01-31T14:00:00Z",
+    isValid: (value) => readMicroTime(value) !== undefined,
+  },
+  { annotation: cellLeaseAnnotations.forget, allowed: "true", isValid: (value) => value === "true" },
+  {
+    annotation: cellLeaseAnnotations.adopt,
+    allowed: "the UID of the namespace kube-system of the cluster that takes over",
+    isValid: (value) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value),
+  },
+];
 
 type Raw = Readonly<Record<string, unknown>> | undefined;
 
@@ -83,6 +111,7 @@ export function readCellLease(value: unknown): CellLease | undefined {
     return undefined;
   const annotations = recordOf(meta?.["annotations"]);
   const fields = recordOf(spec);
+  const duration = fields?.["leaseDurationSeconds"];
   const time = (key: string): MicroTime | undefined => readMicroTime(textOf(annotations, key) ?? "");
   return {
     name,
@@ -98,6 +127,11 @@ export function readCellLease(value: unknown): CellLease | undefined {
     keepUntil: time(cellLeaseAnnotations.keepUntil),
     adopt: textOf(annotations, cellLeaseAnnotations.adopt),
     isForgotten: textOf(annotations, cellLeaseAnnotations.forget) === "true",
+    durationSeconds: typeof duration === "number" ? duration : undefined,
+    ignored: writtenByPeople.flatMap(({ annotation, allowed, isValid }) => {
+      const value = textOf(annotations, annotation);
+      return value === undefined || isValid(value) ? [] : [{ annotation, value, allowed }];
+    }),
   };
 }
 

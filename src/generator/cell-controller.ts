@@ -24,6 +24,7 @@ import { CellLeaseWrites } from "./cell-lease-writes.ts";
 import { createCellMetrics } from "./cell-metrics.ts";
 import { CellRemovals } from "./cell-removals.ts";
 import { CellRetirement } from "./cell-retirement.ts";
+import { IgnoredAnnotations } from "./ignored-annotations.ts";
 import { type GeneratorSizes } from "./metrics.ts";
 import { RetireCells } from "./retire-cells.ts";
 import { SilentCellConditions } from "./silent-cell-conditions.ts";
@@ -51,6 +52,7 @@ export class CellController {
   readonly #retirement: CellRetirement;
   readonly #retire: RetireCells;
   readonly #marks: SilentCellMarks;
+  readonly #ignored: IgnoredAnnotations;
   readonly #conditions: SilentCellConditions;
   /** Set while this process leads. */
   #leadership: AbortSignal | undefined;
@@ -96,6 +98,7 @@ export class CellController {
       logger,
       failures: metrics.leaseFailures,
     });
+    this.#ignored = new IgnoredAnnotations({ writes, events });
     this.#marks = new SilentCellMarks({ writes, events, clock, silentAfterMs });
     const retire = this.#removals.retire.bind(this.#removals);
     this.#retire = new RetireCells({ retirement: this.#retirement, protectors, retire, writes, events, clock, logger });
@@ -145,6 +148,7 @@ export class CellController {
       ({ lease, silentSince }) => lease !== undefined && silentSince !== undefined,
     ).length;
     this.#conditions.update(signal);
+    this.#ignored.update(cells);
     this.#round ??= this.#act(cells, signal).finally(() => (this.#round = undefined));
   }
 

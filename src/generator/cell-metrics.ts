@@ -57,7 +57,7 @@ export function createCellMetrics(metrics: Metrics): CellMetrics {
     ),
     conditionFailures: metrics.counter(
       "generator_cell_condition_failures_total",
-      "Writes of the condition CellSilent that failed, by error",
+      "Writes of the condition CellSilent that failed or were dropped, by error",
       ["error"],
     ),
     setSizes(sizes) {

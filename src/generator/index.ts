@@ -3,11 +3,12 @@
  * - controller.ts: events in, what each Deployment wants, dangling PodProtectors.
  * - deployment-plan.ts: the PodProtector that a Deployment wants; floor.ts: its floor. drift.ts: what differs from it.
  * - source-states.ts: how Deployments fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
- *   floor-conditions.ts has it in words.
+ *   floor-conditions.ts has it in words. condition-writer.ts: how conditions are written.
  * - protector-lifecycle.ts: create, sync, release.
  * - cell-controller.ts: what is done about cells, and when.
  * - cell-removals.ts: which cells leave which PodProtectors. remove-cells.ts: how. ghost-cells.ts: what a ghost is.
  * - silent-cell-marks.ts: marks on the Leases of silent cells. silent-cell-conditions.ts: conditions for people.
+ *   ignored-annotations.ts: Events about annotations that cannot be read.
  * - cell-retirement.ts: when a cell may be retired. retire-cells.ts: how. cell-lease-writes.ts: writes about Leases.
  * - paced-queue.ts: the work queues. pacer.ts: how often one object is worked on.
  */

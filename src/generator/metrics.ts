@@ -54,7 +54,7 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
     ]),
     conditionFailures: metrics.counter(
       "generator_source_condition_failures_total",
-      "Writes of the conditions Undrainable, Unprotected and Dangling that failed, by error",
+      "Writes of the conditions Undrainable, Unprotected and Dangling that failed or were dropped, by error",
       ["error"],
     ),
     setSizes(sizes) {

@@ -4,40 +4,32 @@
  * everybody else needs the core.
  */
 import { type ObjectKey } from "../api/object-key.ts";
-import { type Holding, withConditions } from "../api/v1alpha1/conditions.ts";
+import { type Holding } from "../api/v1alpha1/conditions.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { type CellState } from "../accounting/silence/cell-silence.ts";
-import { type Informer } from "../kube/informer.ts";
-import { errorLabel, isKubeError, type KubeClient } from "../kube/kube-client.ts";
-import { presentOrThrow, readProtectorLive, swapStatus } from "../kube/pod-protectors.ts";
-import { type StoredProtector } from "../kube/resources.ts";
-import { type Clock, sleep } from "../util/clock.ts";
-import { type Logger } from "../util/logger.ts";
-import { type Counter } from "../util/metrics.ts";
+import { ConditionWriter, type ConditionWriterOptions } from "./condition-writer.ts";
 
-/** Between two objects: five a second, a fortieth of what a client may ask of the core by default. */
-const pauseMs = 200;
 /** Cells named in one message. */
 const namedMax = 5;
 
-export interface SilentCellConditionsOptions {
-  readonly core: KubeClient;
-  readonly protectors: Informer<StoredProtector>;
+export interface SilentCellConditionsOptions extends Omit<ConditionWriterOptions, "found"> {
   /** As CellLeases.stateOf. */
   readonly stateOf: (cellID: string, protectorUID: string) => CellState;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Failed writes, by `error`. */
-  readonly failures: Counter;
 }
 
 export class SilentCellConditions {
   readonly #options: SilentCellConditionsOptions;
+  readonly #writer: ConditionWriter;
   #affected = 0;
   #writing: Promise<void> | undefined;
 
   constructor(options: SilentCellConditionsOptions) {
     this.#options = options;
+    const { stateOf } = options;
+    this.#writer = new ConditionWriter({
+      ...options,
+      found: ({ protector }) => ({ CellSilent: silentCellsOf(protector, stateOf) }),
+    });
   }
 
   /** PodProtectors whose floor is out of reach without a silent cell, as of the last update. */
@@ -50,57 +42,17 @@ export class SilentCellConditions {
     this.#affected = 0;
     const differing: ObjectKey[] = [];
     for (const stored of this.#options.protectors.values()) {
-      const found = silentCellsOf(stored.protector, this.#options.stateOf);
-      if (found !== false) this.#affected += 1;
-      if (this.#merged(stored) !== stored.protector.status?.conditions) differing.push(stored.key);
+      if (silentCellsOf(stored.protector, this.#options.stateOf) !== false) this.#affected += 1;
+      if (this.#writer.differs(stored)) differing.push(stored.key);
     }
     if (differing.length > 0) {
-      this.#writing ??= this.#writeAll(differing, signal).finally(() => (this.#writing = undefined));
+      this.#writing ??= this.#writer.writeAll(differing, signal).finally(() => (this.#writing = undefined));
     }
   }
 
   /** Resolves when what was begun has ended. */
   async ended(): Promise<void> {
     await this.#writing;
-  }
-
-  #merged({ protector }: StoredProtector): readonly unknown[] | undefined {
-    const { clock, stateOf } = this.#options;
-    const found = { CellSilent: silentCellsOf(protector, stateOf) };
-    return withConditions(protector.status?.conditions, found, clock.epochMicros());
-  }
-
-  async #writeAll(keys: readonly ObjectKey[], signal: AbortSignal): Promise<void> {
-    const { protectors, clock, logger, failures } = this.#options;
-    for (const key of keys) {
-      const stored = protectors.get(key);
-      if (stored === undefined) continue;
-      try {
-        await this.#write(stored, signal);
-      } catch (err) {
-        if (!isKubeError(err)) throw err;
-        if (signal.aborted) return;
-        failures.inc({ error: errorLabel(err) });
-        logger.verbose(2, "Cannot write the condition CellSilent, trying again", { podProtector: key, err });
-        // The next LIST of the Leases begins again. But what is wrong with one object must not stop those behind it.
-        if (!isKubeError(err, "forbidden", "invalid", "notFound", "malformed")) return;
-      }
-      await sleep(clock, pauseMs, signal);
-      if (signal.aborted) return;
-    }
-  }
-
-  /** Throws KubeError. A conflict is left to the next update. */
-  async #write({ protector }: StoredProtector, signal: AbortSignal): Promise<void> {
-    const { core, clock, stateOf } = this.#options;
-    const live = presentOrThrow(await readProtectorLive(core, protector.metadata, { signal }));
-    const status = live?.protector.status;
-    if (live === undefined || status === undefined) return;
-    const found = { CellSilent: silentCellsOf(live.protector, stateOf) };
-    const conditions = withConditions(status.conditions, found, clock.epochMicros());
-    if (conditions === undefined || conditions === status.conditions) return;
-    const swap = await swapStatus(core, live, { ...status, conditions }, { signal });
-    if (swap.kind === "refused" || swap.kind === "lost") throw swap.error;
   }
 }
 

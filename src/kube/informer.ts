@@ -29,8 +29,11 @@ export interface InformerHandler<T extends Stored> {
   onEvent(event: InformerEvent<T>): void;
   /** The progress has moved: after an event, a bookmark or a list. */
   onProgress?(version: ResourceVersion): void;
-  /** A (re)list has been applied and all its events delivered; `isFirst` on the initial one. */
-  onListed?(isFirst: boolean): void;
+  /**
+   * A (re)list has been applied and all its events delivered; `isFirst` on the initial one. `changed`: the objects of
+   * these events, where no version of any other was missed; undefined = versions of all may have been missed.
+   */
+  onListed?(isFirst: boolean, changed: ReadonlySet<ObjectKey> | undefined): void;
 }
 
 export interface Informer<T extends Stored> {
@@ -52,7 +55,7 @@ export interface Informer<T extends Stored> {
   /**
    * Drops the watch and the resume version and lists again (worker history reset). The store stays in place until the
    * list has arrived. A random pause comes first, which grows when lists are asked for again and again; not with
-   * `isPaced`, of a caller that limits by itself how often it asks.
+   * `isPaced`, of a caller that limits by itself how often it asks, and knows of no reset.
    */
   relist(options?: { readonly isPaced: boolean }): void;
   /** Lists and watches until the signal aborts; never rejects. */

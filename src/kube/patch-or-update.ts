@@ -4,31 +4,39 @@
  * the one that the patch names, so that nobody's change is lost.
  */
 import { asObject } from "../api/json.ts";
+import { type Clock, later, type MonotonicMs } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Metrics } from "../util/metrics.ts";
 import { isKubeError, type KubeClient, type KubeRequest } from "./kube-client.ts";
 
 /**
- * Resources whose patches are not tried again. A process patches four (Deployments, PodProtectors, Leases, Events);
- * beyond this number the patch is tried first each time.
+ * A patch is tried again after so long: a right may be granted, and an API server that has just started forbids
+ * everything for a moment. One refused request in ten minutes is nothing beside the writes that take its place.
+ */
+const patchAgainMs = 600_000;
+
+/**
+ * Resources whose patches are not tried again at once. A process patches four (Deployments, PodProtectors, Leases,
+ * Events); beyond this number the patch is tried first each time.
  */
 const rememberedMax = 16;
 
 /**
- * The client with that substitute. Each resource is remembered until the process ends, so a right to patch that is
- * granted later is used after a restart. One log line for each, and `kube_client_update_instead_of_patch_total` counts
- * the writes. When the substitute is refused as well, the request throws what the patch met.
+ * The client with that substitute. Each resource is remembered for ten minutes. One log line for each, and
+ * `kube_client_update_instead_of_patch_total` counts the writes. When the substitute is refused as well, the request
+ * throws what the patch met.
  */
 export function patchOrUpdate(
   client: KubeClient,
-  { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
+  { clock, logger, metrics }: { readonly clock: Clock; readonly logger: Logger; readonly metrics: Metrics },
 ): KubeClient {
   const updates = metrics.counter(
     "kube_client_update_instead_of_patch_total",
     "Objects written whole because the account may not patch them",
     ["cluster", "resource"],
   );
-  const remembered = new Set<string>();
+  /** Until when the patch is not tried. An entry stays until a patch succeeds. */
+  const remembered = new Map<string, MonotonicMs>();
 
   const update = async (request: KubeRequest, resource: string): Promise<unknown> => {
     const read = asObject(await client.request({ ...request, method: "GET", body: undefined }));
@@ -40,9 +48,13 @@ export function patchOrUpdate(
 
   const patch = async (request: KubeRequest): Promise<unknown> => {
     const resource = resourceOf(request.path);
-    if (remembered.has(resource)) return update(request, resource);
+    const nowMs = clock.monotonicMs();
+    const knownUntilMs = remembered.get(resource);
+    if (knownUntilMs !== undefined && nowMs < knownUntilMs) return update(request, resource);
     try {
-      return await client.request(request);
+      const answer = await client.request(request);
+      remembered.delete(resource);
+      return answer;
     } catch (forbidden) {
       if (!isKubeError(forbidden, "forbidden")) throw forbidden;
       let answer: unknown;
@@ -51,8 +63,9 @@ export function patchOrUpdate(
       } catch (error) {
         throw isKubeError(error, "forbidden") ? forbidden : error;
       }
-      if (remembered.size < rememberedMax) {
-        remembered.add(resource);
+      if (knownUntilMs !== undefined || remembered.size < rememberedMax)
+        remembered.set(resource, later(nowMs, patchAgainMs));
+      if (knownUntilMs === undefined && remembered.has(resource)) {
         logger.warn("May not patch; writing whole objects instead", {
           cluster: client.cluster,
           resource,

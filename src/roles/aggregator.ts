@@ -31,7 +31,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   warnOfCellNames([config.cellID], logger);
   const core = await runtime.clients.core();
   // Upstream's account may update Leases of its own cluster, but not patch them.
-  const coreHeartbeat = patchOrUpdate(await runtime.clients.coreHeartbeat(), { logger, metrics });
+  const coreHeartbeat = patchOrUpdate(await runtime.clients.coreHeartbeat(), { clock, logger, metrics });
   const worker = await runtime.clients.worker();
   const { namespace } = runtime.config.worker;
 

@@ -17,7 +17,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const config = runtime.config.generator;
   const logger = runtime.logger.with({ role: "generator" });
   // Upstream's account may update, but not patch.
-  const core = patchOrUpdate(await runtime.clients.core(), { logger, metrics });
+  const core = patchOrUpdate(await runtime.clients.core(), { clock, logger, metrics });
 
   const protectors = createProtectorInformer(runtime, core, logger);
   const sources = createInformer<DeploymentRecord>({

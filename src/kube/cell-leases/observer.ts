@@ -51,6 +51,9 @@ const withoutLeaseMax = 1_000;
 /** While it is not decided who is silent a replica waits for it, and after a failure a hole threatens. */
 const hurriedSteps = 3;
 
+/** Cells and values of their --silent-cell-after that are told: each change of a flag makes one. */
+const toldTimesMax = 1_000;
+
 const noCells: ReadonlySet<string> = new Set();
 
 export class CellLeases {
@@ -62,6 +65,8 @@ export class CellLeases {
   #leased: ReadonlySet<string> | undefined;
   /** Cells of PodProtectors that have no Lease, as far as somebody has asked for them. */
   readonly #withoutLease = new Set<string>();
+  /** Cells whose --silent-cell-after is another one, each with that. */
+  readonly #toldTimes = new Set<string>();
   /** The last failure, and when the first one of its row was, while they last. */
   #failure: { readonly error: KubeError; readonly since: MonotonicMs; readonly isLogged: boolean } | undefined;
 
@@ -137,6 +142,7 @@ export class CellLeases {
       this.#withoutLease.delete(change.cellID);
       this.#report(change);
     }
+    this.#compareTimes(leases);
     this.#leased = new Set(leases.flatMap(({ cellID }) => cellID ?? []));
     this.#options.onListed?.([...this.#silence.cells()]);
   }
@@ -155,6 +161,24 @@ export class CellLeases {
       { signal, timeoutMs: this.#times.observeMs, pageSize, pagesMax },
     );
     return found;
+  }
+
+  /** A cell whose beats are rarer than this observer waits would be silent between two of them. */
+  #compareTimes(leases: readonly CellLease[]): void {
+    const { logger, silentAfterMs } = this.#options;
+    const ours = Math.max(1, Math.ceil(silentAfterMs / 1000));
+    for (const { cellID, durationSeconds: theirs } of leases) {
+      if (cellID === undefined || theirs === undefined || theirs === ours) continue;
+      const what = `${cellID} ${theirs}`;
+      if (this.#toldTimes.has(what) || this.#toldTimes.size >= toldTimesMax) continue;
+      this.#toldTimes.add(what);
+      logger.warn("The aggregator of the cell has another --silent-cell-after, which must be the same everywhere", {
+        ...this.#place(),
+        cell: cellID,
+        seconds: ours,
+        ofAggregator: theirs,
+      });
+    }
   }
 
   #failed(error: KubeError, at: MonotonicMs): void {

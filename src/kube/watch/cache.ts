@@ -49,8 +49,11 @@ export class Cache<T extends Stored> {
   /**
    * Swaps the content for a complete list made at `version`. A lower version than before is taken as it is: the history
    * was reset.
+   * @param isIntact no version was missed before the list was asked for
    */
-  replace(objects: Map<ObjectKey, T>, version: ResourceVersion): void {
+  replace(objects: Map<ObjectKey, T>, version: ResourceVersion, isIntact: boolean): void {
+    const changed = new Set<ObjectKey>();
+    let isSameHistory = isIntact;
     if (this.version !== undefined && compareResourceVersions(version, this.version) < 0) {
       this.#logger.warn("The list is older than the cache: the server's history was reset, or the server lags behind", {
         listVersion: version,
@@ -58,14 +61,15 @@ export class Cache<T extends Stored> {
       });
       // The old version promises more than the new content holds.
       this.version = undefined;
+      isSameHistory = false;
     }
-    this.#emit(this.store.replace(objects));
+    this.#emit(noting(this.store.replace(objects), changed));
     if (this.#isStopped) return;
     const isFirst = !this.isSynced;
     this.#advance(version);
     this.isSynced = true;
     for (const handler of this.handlers) {
-      if (!this.#isStopped) handler.onListed?.(isFirst);
+      if (!this.#isStopped) handler.onListed?.(isFirst, isSameHistory ? changed : undefined);
     }
   }
 
@@ -108,6 +112,13 @@ export class Cache<T extends Stored> {
       this.#logger.warn("Invalid object, treated as absent", { key: rawKey(raw) });
     }
     return object;
+  }
+}
+
+function* noting<E extends InformerEvent<Stored>>(events: Iterable<E>, keys: Set<ObjectKey>): Iterable<E> {
+  for (const event of events) {
+    keys.add(event.object.key);
+    yield event;
   }
 }
 

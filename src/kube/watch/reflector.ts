@@ -63,6 +63,8 @@ class Reflector<T extends Stored> implements Informer<T> {
   #mode: "new" | "running" | "relisting" | "stopped" = "new";
   /** The list that was asked for needs no pause before it. */
   #isRelistPaced = false;
+  /** Since the last complete list the watch has not failed, and nobody knew of a reset. */
+  #isIntact = false;
   /** Ends the running phase and the wait before the next one, when the mode changes. */
   #interrupt = new AbortController();
   /** When news of the objects last came. */
@@ -116,9 +118,11 @@ class Reflector<T extends Stored> implements Informer<T> {
   }
 
   relist(options?: { readonly isPaced: boolean }): void {
+    const isPaced = options?.isPaced ?? false;
+    this.#isIntact &&= isPaced;
     // Before the run, and while a list is about to begin, the next list is the one that is asked for.
     if (this.#mode !== "running") return;
-    this.#isRelistPaced = options?.isPaced ?? false;
+    this.#isRelistPaced = isPaced;
     this.#interruptAs("relisting");
   }
 
@@ -159,6 +163,7 @@ class Reflector<T extends Stored> implements Informer<T> {
     this.#interrupt = new AbortController();
     const ending = await this.#runPhase(state);
     if (this.#isInterrupted()) return state;
+    if (ending.type === "failed" || ending.resumeFrom === undefined) this.#isIntact = false;
     const step = nextStep(state, ending);
     this.#report(state, ending);
     if (step.backoff !== undefined) await this.#wait(step.backoff, step.retryAfterMs);
@@ -205,13 +210,20 @@ class Reflector<T extends Stored> implements Informer<T> {
         onPage,
       });
       if (this.#isInterrupted()) return { type: "ended", resumeFrom: undefined, isShort: false };
-      this.#gotNews();
-      this.#cache.replace(objects, version);
+      this.#replace(objects, version);
       return { type: "ended", resumeFrom: version, isShort: false };
     } catch (error) {
       // Anything else is a mistake in a handler or here, and ends the process.
       return { type: "failed", resumeFrom: undefined, error: asKubeError(error), hasBegun };
     }
+  }
+
+  #replace(objects: Map<ObjectKey, T>, version: ResourceVersion): void {
+    const wasIntact = this.#isIntact;
+    // Before the handlers, which may ask for another list.
+    this.#isIntact = true;
+    this.#gotNews();
+    this.#cache.replace(objects, version, wasIntact);
   }
 
   /** Undefined when the server's history holds `from`, which a consistent list tells. */
@@ -264,8 +276,7 @@ class Reflector<T extends Stored> implements Informer<T> {
         else if (frame.initialEventsEnd) {
           const objects = staged;
           staged = undefined;
-          this.#gotNews();
-          this.#cache.replace(objects, frame.version);
+          this.#replace(objects, frame.version);
         }
       }
       const isLate = clock.monotonicMs() - startedMs >= shortWatchMs;

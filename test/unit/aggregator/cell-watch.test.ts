@@ -74,11 +74,11 @@ test("the first list is a barrier from the start of the pod informer on, and a l
   cell.podsStarting();
   await clock.advance(50);
   reach(5);
-  handler.onListed?.(true);
+  handler.onListed?.(true, undefined);
   assert.deepEqual(taken(), ["progress", "passed 100"]);
   await clock.advance(50);
   reach(6);
-  handler.onListed?.(false);
+  handler.onListed?.(false, undefined);
   assert.deepEqual(taken(), ["progress"]);
   assert.equal(cell.snapshot()?.barrierSentAtMs, 100);
 });
@@ -101,7 +101,7 @@ test("after a reset of the worker's history there is no snapshot until the next 
   assert.equal(cell.snapshot(), undefined);
 
   reach(21);
-  handler.onListed?.(false);
+  handler.onListed?.(false, undefined);
   assert.deepEqual(taken(), ["progress", `passed ${resetAtMs}`, "listed after reset"]);
   assert.equal(cell.snapshot()?.version, "21");
   assert.equal(cell.snapshot()?.barrierSentAtMs, resetAtMs);

@@ -20,11 +20,12 @@ async function counted(rig: Rig): Promise<Running> {
   return running;
 }
 
-/** Puts the core back: the same object with the status that `status` makes of the present one, in an older history. */
-async function restoreCore(rig: Rig, running: Running): Promise<void> {
+/** Puts the core back: the same object with the present status, in an older history, at `version` if that is given. */
+async function restoreCore(rig: Rig, running: Running, version?: number): Promise<void> {
   const before = rig.protector("web");
   rig.coreEngine = await rig.newCore();
   await rig.protect("web");
+  if (version !== undefined) await rig.noise(rig.coreEngine, version - rig.coreEngine.revision - 1);
   const { metadata } = rig.protector("web");
   const status = JSON.parse(JSON.stringify(before.status)) as unknown;
   await rig.coreEngine.update(
@@ -101,6 +102,52 @@ test("a relist of PodProtectors is followed by one live read of each before anyt
     await rig.clock.advance(2000);
     assert.equal(rig.available("web"), 2);
     assert.equal(core.count(liveRead), 1);
+  }));
+
+test("a list that only keeps the watch fresh costs no live read of what has not changed", () =>
+  withRig(async (rig) => {
+    await rig.protect("quiet");
+    await rig.protect("web");
+    for (const name of ["a", "b", "c"]) await rig.pod(name);
+    const { core, protectorInformer } = await rig.start({ trigger: true });
+    await rig.clock.advance(5000);
+    core.log = [];
+    protectorInformer.relist({ isPaced: true });
+    await rig.clock.advance(2000);
+    assert.equal(core.count(/^GET .*\/podprotectors\/\w+$/), 0);
+    // What an event has not delivered may have been more than one change.
+    core.lagMs = 600_000;
+    await rig.editSpec("web", { minAvailable: 2 });
+    protectorInformer.relist({ isPaced: true });
+    await rig.clock.advance(2000);
+    assert.deepEqual(
+      core.log.filter((what) => /^GET .*\/podprotectors\/\w+$/.test(what)),
+      core.log.filter((what) => liveRead.test(what)),
+    );
+    assert.equal(core.count(liveRead), 1);
+    await rig.removePod("a");
+    await rig.clock.advance(2000);
+    assert.equal(rig.available("web"), 2);
+  }));
+
+test("a list without our own last write is followed by a live read, also where it only keeps the watch fresh", () =>
+  withRig(async (rig) => {
+    const running = await counted(rig);
+    const { core } = running;
+    await rig.pod("d");
+    core.lagMs = 600_000;
+    await rig.clock.advance(1500);
+    assert.equal(rig.available("web"), 4);
+    const { protectorInformer } = running;
+    const seenByInformer = Number([...protectorInformer.values()][0]?.resourceVersion);
+    await restoreCore(rig, running, seenByInformer);
+    assert.equal(Number(rig.protector("web").metadata.resourceVersion), seenByInformer);
+    core.lagMs = 0;
+    core.log = [];
+    protectorInformer.relist({ isPaced: true });
+    await rig.clock.advance(60_000);
+    assert.ok(core.count(liveRead) >= 1);
+    assert.equal(core.count(statusWrite), 0, "the window is waited for");
   }));
 
 test("a barrier below the snapshot is a worker reset: it is logged, waits start again, nothing settles by it", () =>

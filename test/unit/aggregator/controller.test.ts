@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
+import { later } from "../../../src/util/clock.ts";
 import { withRig } from "./rig.ts";
 
 const statusWrite = /^PUT .*\/podprotectors\/web\/status$/;
@@ -315,4 +316,22 @@ test("a selector that is edited while its object is read live is counted by the 
     await rig.clock.advance(10_000);
     assert.equal(rig.available("web"), 1);
     assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, specBefore);
+  }));
+
+test("a PodProtector that is to be counted rarely is not behind before its time", () =>
+  withRig(async (rig) => {
+    const minuteMs = 60_000;
+    await rig.protect("web", { admissionHistoryConfig: { aggregationRateMillis: 10 * minuteMs } });
+    await rig.pod("a");
+    const { aggregator } = await rig.start({ trigger: true });
+    await rig.clock.advance(45 * minuteMs);
+    assert.equal(rig.available("web"), 1);
+    await rig.pod("b");
+    const overdue = (): readonly string[] => aggregator.backlog.behind(later(rig.clock.monotonicMs(), -3 * minuteMs));
+    await rig.clock.advance(4 * minuteMs);
+    assert.equal(rig.available("web"), 1, "it waits for its time");
+    assert.deepEqual(overdue(), []);
+    await rig.clock.advance(7 * minuteMs);
+    assert.equal(rig.available("web"), 2);
+    assert.deepEqual(overdue(), []);
   }));

@@ -49,9 +49,9 @@ test("the first list is a barrier from the moment when it was asked for", async 
   await clock.advance(20);
   assert.equal(watch.barrierSentAtMs, longAgo);
   handler.onProgress?.(version(8));
-  handler.onListed?.(true);
+  handler.onListed?.(true, undefined);
   assert.equal(watch.barrierSentAtMs, 5);
-  handler.onListed?.(false);
+  handler.onListed?.(false, undefined);
   assert.equal(watch.barrierSentAtMs, 5, "no later list is one by itself");
 });
 
@@ -83,6 +83,6 @@ test("a barrier below the watch means a restored core: all are listed again, whi
   assert.equal(watch.barrierSentAtMs, longAgo);
   await clock.advance(100);
   handler.onProgress?.(version(10));
-  handler.onListed?.(false);
+  handler.onListed?.(false, undefined);
   assert.equal(watch.barrierSentAtMs, 1, "sent when the reset was found");
 });

@@ -137,6 +137,7 @@ test("a Lease that another cluster has taken ends the term before the next beat"
 });
 
 const forbidden = new KubeError("forbidden", "an API server that has just started");
+const missing = new KubeError("notFound", "no namespace kube-system");
 
 test("without the right to read the Lease nobody is told apart", async () => {
   const bench = new Bench(undefined);
@@ -147,10 +148,14 @@ test("without the right to read the Lease nobody is told apart", async () => {
 });
 
 test("a cell that another cluster holds stays its cell while everything is forbidden for a moment", async () => {
-  for (const what of ["readFails", "uidFails"] as const) {
+  for (const [what, failure] of [
+    ["readFails", forbidden],
+    ["uidFails", forbidden],
+    ["uidFails", missing],
+  ] as const) {
     const bench = new Bench(lease("cluster-2"));
     await bench.clock.advance(14_000);
-    bench[what] = forbidden;
+    bench[what] = failure;
     await bench.clock.advance(20_000);
     assert.deepEqual(bench.terms, [], what);
     bench[what] = undefined;
@@ -182,13 +187,18 @@ test("a right that is gone for three minutes ends the wait for the other cluster
   await bench.stop();
 });
 
-test("a UID that could not be read at first is learned within 90 s", async () => {
-  const bench = new Bench(lease("cluster-1", "me"), forbidden);
-  await bench.clock.advance(0);
-  assert.equal(bench.tenure.clusterUID, undefined);
-  bench.uidFails = undefined;
-  await bench.clock.advance(90_000);
-  assert.equal(bench.tenure.clusterUID, "cluster-1");
-  assert.equal(bench.terms.length, 1);
-  await bench.stop();
+test("without the UID the cell is counted, one line says so, and the UID is learned within 90 s", async () => {
+  for (const failure of [forbidden, missing]) {
+    const bench = new Bench(lease("cluster-1", "me"), failure);
+    await bench.clock.advance(0);
+    assert.equal(bench.tenure.clusterUID, undefined);
+    assert.equal(bench.terms.length, 1, failure.kind);
+    await bench.clock.advance(90_000);
+    assert.equal(bench.log.lines.filter(({ level }) => level === "warn").length, 1);
+    bench.uidFails = undefined;
+    await bench.clock.advance(90_000);
+    assert.equal(bench.tenure.clusterUID, "cluster-1");
+    assert.equal(bench.terms.length, 1);
+    await bench.stop();
+  }
 });

@@ -24,6 +24,8 @@ function rawLease(changes: { name?: string; cell?: string; kind?: string; annota
   };
 }
 
+const otherUID = "0b1c2d3e-0000-4000-8000-0123456789ab";
+
 test("the name of a Lease is lower case whatever the name of its cell is, and differs with its case", () => {
   assert.match(cellLeaseName("Cell_1"), /^cell-[0-9a-f]{16}$/);
   assert.notEqual(cellLeaseName("Cell_1"), cellLeaseName("cell_1"));
@@ -36,7 +38,7 @@ test("a Lease is read with its annotations", () => {
     [cellLeaseAnnotations.behind]: "AAAA",
     [cellLeaseAnnotations.silentSince]: "2026-01-01T00:00:00Z",
     [cellLeaseAnnotations.keepUntil]: "2026-01-01T02:00:00+01:00",
-    [cellLeaseAnnotations.adopt]: "other",
+    [cellLeaseAnnotations.adopt]: otherUID,
     [cellLeaseAnnotations.forget]: "true",
   };
   assert.deepEqual(readCellLease(rawLease({ annotations })), {
@@ -51,8 +53,10 @@ test("a Lease is read with its annotations", () => {
     behind: "AAAA",
     silentSince: "2026-01-01T00:00:00.000000Z",
     keepUntil: "2026-01-01T01:00:00.000000Z",
-    adopt: "other",
+    adopt: otherUID,
     isForgotten: true,
+    durationSeconds: undefined,
+    ignored: [],
   });
 });
 
@@ -97,4 +101,19 @@ test("what is no heartbeat is not read", () => {
 
 test("a Lease without a spec is one that never beats", () => {
   assert.equal(readCellLease(rawLease({ spec: undefined }))?.beat, "[null,null,null]");
+});
+
+test("values of a person that cannot be read are named with what may stand there, and the duration is read", () => {
+  const wrong = {
+    [cellLeaseAnnotations.keepUntil]: "9999-12-31T23:59:59-23:59",
+    [cellLeaseAnnotations.forget]: "yes",
+    [cellLeaseAnnotations.adopt]: "worker-1",
+  };
+  const lease = readCellLease(rawLease({ annotations: wrong, spec: { leaseDurationSeconds: 180 } }));
+  assert.deepEqual(
+    lease?.ignored.map(({ annotation, value }) => [annotation, value]),
+    Object.entries(wrong),
+  );
+  assert.equal(lease?.keepUntil, undefined);
+  assert.equal(lease?.durationSeconds, 180);
 });

@@ -4,7 +4,7 @@ import { KubeError } from "../../../src/kube/kube-client.ts";
 import { silentCellsOf } from "../../../src/generator/silent-cell-conditions.ts";
 import { readProtector } from "../../../src/kube/resources.ts";
 import { type MonotonicMs } from "../../../src/util/clock.ts";
-import { type JsonObject } from "../../double/index.ts";
+import { type JsonObject, upstreamPodProtectorCrd } from "../../double/index.ts";
 import { BeatingCells, silentAfterMs } from "./beating-cells.ts";
 import { createCore, type Core, type GeneratorProcess } from "./core-cluster.ts";
 
@@ -124,6 +124,20 @@ test("an object whose status cannot be written does not keep the condition from 
   assert.equal(condition(core, "a-refused"), undefined);
   assert.equal(condition(core, "b-short")?.["status"], "True");
   assert.ok((generator.metrics.value("generator_cell_condition_failures_total", { error: "forbidden" }) ?? 0) > 0);
+  await generator.stop();
+});
+
+test("under a CRD that drops conditions it is tried once an hour", async () => {
+  const { core, cells, generator } = await start();
+  await core.engine.installCrd(upstreamPodProtectorCrd());
+  for (const name of ["one", "two"]) {
+    await core.createProtector(name);
+    await core.writeCells(name, [counted("b", 4)]);
+  }
+  cells.stop("b");
+  await cells.advance(silentAfterMs + 600_000);
+  assert.equal(generator.client.writes.length, 1);
+  assert.equal(generator.metrics.value("generator_cell_condition_failures_total", { error: "dropped" }), 1);
   await generator.stop();
 });
 

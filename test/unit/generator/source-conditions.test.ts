@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { type Condition } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { KubeError } from "../../../src/kube/kube-client.ts";
-import { type KubeObject, upstreamPodProtectorCrd } from "../../double/index.ts";
+import { type KubeObject } from "../../double/index.ts";
 import { type Core, createCore } from "./core-cluster.ts";
 
 const secondMs = 1_000;
@@ -91,44 +90,6 @@ test("cells, and the conditions of others, are kept, and a write that meets anot
   await generator.stop();
 });
 
-test("many objects are written at most five a second", async () => {
-  const { core, generator } = await start();
-  for (let index = 0; index < 40; index += 1) await core.createDeployment(`stuck-${index}`, { spec: stuck });
-  await core.clock.advance(14 * secondMs);
-  const times: number[] = [];
-  generator.client.onWrite = (_, { method }) => {
-    if (method === "PUT") times.push(core.clock.monotonicMs());
-    return undefined;
-  };
-  await core.clock.advance(whileMs);
-  assert.equal(times.length, 40);
-  for (const [index, atMs] of times.entries()) assert.ok((times[index + 5] ?? Infinity) - atMs >= secondMs);
-  await generator.stop();
-});
-
-test("a missing right, or a CRD that drops conditions, is said once, and they are tried again in an hour", async () => {
-  for (const isForbidden of [true, false]) {
-    const { core, generator } = await start();
-    if (!isForbidden) await core.engine.installCrd(upstreamPodProtectorCrd());
-    for (const name of ["one", "two"]) await core.createDeployment(name, { spec: stuck });
-    let writes = 0;
-    generator.client.onWrite = (_, { method }) => {
-      if (method !== "PUT") return undefined;
-      writes += 1;
-      return isForbidden ? new KubeError("forbidden", "not allowed") : undefined;
-    };
-    await core.clock.advance(3_500 * secondMs);
-    assert.equal(writes, 1);
-    const warnings = generator.logger.entries.filter(({ level }) => level === "warn");
-    assert.equal(warnings.length, 1);
-    const failure = { error: isForbidden ? "forbidden" : "dropped" };
-    assert.equal(generator.metrics.value("generator_source_condition_failures_total", failure), 1);
-    await core.clock.advance(300 * secondMs);
-    assert.equal(writes, 2);
-    await generator.stop();
-  }
-});
-
 test("a Deployment that changes while its condition is written is not taken for a CRD that drops it", async () => {
   const { core, generator } = await start();
   await core.createDeployment("single", { replicas: 1 });
@@ -145,14 +106,5 @@ test("a Deployment that changes while its condition is written is not taken for 
   assert.equal(conditionsOf(core.protector("deployment-single"))[0]?.reason, "Recreate");
   const dropped = generator.metrics.value("generator_source_condition_failures_total", { error: "dropped" });
   assert.equal(dropped ?? 0, 0);
-  await generator.stop();
-});
-
-test("one object that cannot be written does not keep the others waiting", async () => {
-  const { core, generator } = await start();
-  for (const name of ["one", "two"]) await core.createDeployment(name, { spec: stuck });
-  generator.client.onWrite = (_, { path }) => (path.includes("deployment-one/status") ? "before" : undefined);
-  await core.clock.advance(whileMs);
-  assert.deepEqual([shown(core, "one"), shown(core, "two")], [[], ["Undrainable=True"]]);
   await generator.stop();
 });

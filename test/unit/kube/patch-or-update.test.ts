@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isKubeError, KubeError, type KubeRequest } from "../../../src/kube/kube-client.ts";
 import { patchOrUpdate } from "../../../src/kube/patch-or-update.ts";
+import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { createRecordingLogger } from "../observability/recording-logger.ts";
 import { createCountingMetrics } from "./counting-metrics.ts";
 import { createScriptedKubeClient } from "./scripted-kube-client.ts";
@@ -31,7 +32,8 @@ function setUp(...verbs: readonly KubeRequest["method"][]) {
   };
   const logger = createRecordingLogger();
   const metrics = createCountingMetrics();
-  return { inner, logger, metrics, client: patchOrUpdate(inner, { logger, metrics }) };
+  const clock = createVirtualClock();
+  return { inner, clock, logger, metrics, client: patchOrUpdate(inner, { clock, logger, metrics }) };
 }
 
 test("an account that may patch sends its patches unchanged", async () => {
@@ -60,7 +62,7 @@ test("the version that a patch names stays the precondition of the update", asyn
   assert.equal((answer as typeof stored).metadata.resourceVersion, "5");
 });
 
-test("a missing right to patch is said once for each resource, counted each time, and not tried again", async () => {
+test("a missing right to patch is said once for each resource, counted each time, and not tried at once", async () => {
   const { inner, client, logger, metrics } = setUp("GET", "PUT");
   const others = ["/apis/apps/v1/namespaces/default/deployments/web", "/api/v1/namespaces/default"];
   for (const one of [path, path, path.replace("one", "two"), ...others]) await client.request(patchOf({ path: one }));
@@ -75,6 +77,26 @@ test("a missing right to patch is said once for each resource, counted each time
   const labels = { cluster: "test", resource: "leases.coordination.k8s.io" };
   assert.equal(metrics.value("kube_client_update_instead_of_patch_total", labels), 3);
   assert.equal(inner.requests.filter(({ method }) => method === "PATCH").length, 3);
+});
+
+test("a patch is tried again after ten minutes, and goes on once it is allowed", async () => {
+  const { inner, client, clock, logger } = setUp("GET", "PUT");
+  const patches = (): number => inner.requests.filter(({ method }) => method === "PATCH").length;
+  for (const [minutes, expected] of [
+    [0, 1],
+    [9, 1],
+    [1, 2],
+    [9, 2],
+  ] as const) {
+    await clock.advance(minutes * 60_000);
+    await client.request(patchOf());
+    assert.equal(patches(), expected);
+  }
+  assert.equal(logger.entries.length, 1, "said once while it lasts");
+  inner.onRequest = () => stored;
+  await clock.advance(60_000);
+  for (let write = 0; write < 3; write++) await client.request(patchOf());
+  assert.equal(patches(), 5);
 });
 
 test("an account that may neither patch nor update gets the answer to its patch, each time", async () => {

@@ -25,6 +25,8 @@ export function lease(cellID: string | undefined, beat: string, changes: Partial
     keepUntil: undefined,
     adopt: undefined,
     isForgotten: false,
+    durationSeconds: undefined,
+    ignored: [],
     ...changes,
   };
 }

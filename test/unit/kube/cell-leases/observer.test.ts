@@ -228,3 +228,22 @@ test("who has a Lease is known while LISTs succeed; without the right to list, f
   await clock.advance(0);
   await running;
 });
+
+test("a cell whose Lease tells another --silent-cell-after is named in the log once for each value", async () => {
+  const { clock, world, log, stop, running } = rig();
+  const lasting = (cellID: string, leaseDurationSeconds: number, beat: number): unknown => {
+    const raw = rawLease(cellID, beat) as { spec: object };
+    return { ...raw, spec: { ...raw.spec, leaseDurationSeconds } };
+  };
+  const message = "W The aggregator of the cell has another --silent-cell-after, which must be the same everywhere b";
+  for (let beat = 0; beat < 4; beat += 1) {
+    world.leases = [lasting("a", 180, beat), lasting("b", beat < 3 ? 3600 : 60, beat), rawLease("c", beat)];
+    await clock.advance(15_000);
+  }
+  assert.deepEqual(
+    log.filter((line) => line.includes("--silent-cell-after")),
+    [message, message],
+  );
+  stop.abort();
+  await running;
+});

@@ -88,10 +88,15 @@ export function start(
     name: "things",
   });
   const log: string[] = [];
+  /** What each list said has changed. */
+  const changes: (readonly string[] | undefined)[] = [];
   informer.subscribe({
     onEvent: (event) => void log.push(describe(event)),
     onProgress: (version) => void log.push(`progress ${version}`),
-    onListed: (first) => void log.push(`listed ${first ? "first" : "again"}`),
+    onListed: (first, changed) => {
+      log.push(`listed ${first ? "first" : "again"}`);
+      changes.push(changed === undefined ? undefined : [...changed].toSorted());
+    },
   });
   const stop = new AbortController();
   const running = informer.run(stop.signal);
@@ -105,7 +110,8 @@ export function start(
   const passBackoff = (): Promise<void> => clock.advance(31_000);
   const relists = (reason: string): number =>
     metrics.value("kube_informer_relists_total", { cluster: "test", informer: "things", reason });
-  return { clock, client, server, metrics, logger, informer, log, takeLog, stop, running, passBackoff, relists };
+  const watched = { informer, log, changes, takeLog };
+  return { clock, client, server, metrics, logger, ...watched, stop, running, passBackoff, relists };
 }
 
 /** Like `start`, with `things` listed by a WatchList at version 10. */

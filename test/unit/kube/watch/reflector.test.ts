@@ -72,6 +72,41 @@ test("relist() drops the watch, lists again and keeps the store until the list h
   assert.equal(informer.version(), versionOf("6"));
 });
 
+test("only a list that was asked for to be fresh, of a watch in order, tells which objects have changed", async (t) => {
+  const { client, informer, changes, passBackoff } = start(t);
+  const list = async (version: number, ...things: readonly unknown[]): Promise<readonly string[] | undefined> => {
+    await passBackoff();
+    client.stream0().send(...things.map(added), bookmark(version, true));
+    await drainMicrotasks();
+    return changes.at(-1);
+  };
+  const [a, b, c] = [thing("a", 3), thing("b", 4), thing("c", 15)];
+  assert.equal(await list(10, a, b), undefined, "the first list");
+  client.stream0().send(modified(thing("b", 11)));
+  await drainMicrotasks();
+  informer.relist({ isPaced: true });
+  assert.deepEqual(await list(15, a, c), ["ns/b", "ns/c"], "gone and new");
+  informer.relist({ isPaced: true });
+  assert.deepEqual(await list(16, a, c), []);
+  informer.relist();
+  informer.relist({ isPaced: true });
+  assert.equal(await list(17, a, c), undefined, "a reset is known");
+  informer.relist({ isPaced: true });
+  informer.relist();
+  assert.equal(await list(18, a, c), undefined, "a reset came to be known meanwhile");
+  informer.relist({ isPaced: true });
+  assert.equal(await list(17, a, c), undefined, "the list is older than what was known");
+  client.stream0().fail("network");
+  await passBackoff();
+  informer.relist({ isPaced: true });
+  assert.equal(await list(19, a, c), undefined, "the watch has been broken since the last list");
+  informer.relist({ isPaced: true });
+  await passBackoff();
+  client.stream0().fail("network");
+  assert.equal(await list(20, a, c), undefined, "a list was cut off");
+  assert.equal(changes.length, 8);
+});
+
 test("relist() during a pause or a list restarts the list", async (t) => {
   const { client, informer, passBackoff } = await startSynced(t, thing("a", 3));
   client.stream0().fail("network");

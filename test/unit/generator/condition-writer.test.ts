@@ -1,0 +1,86 @@
+/** By conditions about sources, which are written through it. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Condition } from "../../../src/api/v1alpha1/pod-protector.ts";
+import { KubeError } from "../../../src/kube/kube-client.ts";
+import { upstreamPodProtectorCrd } from "../../double/index.ts";
+import { type Core, createCore } from "./core-cluster.ts";
+
+const secondMs = 1_000;
+/** Several looks. */
+const whileMs = 60 * secondMs;
+const stuck = { strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } };
+
+async function start() {
+  const core = await createCore();
+  const generator = core.startGenerator();
+  await generator.ready();
+  generator.writeConditions();
+  return { core, generator };
+}
+
+/** Types of the conditions. */
+function shown(core: Core, name: string): readonly string[] {
+  const status = core.protector(`deployment-${name}`)?.status as { conditions?: readonly Condition[] } | undefined;
+  return (status?.conditions ?? []).map(({ type }) => type);
+}
+
+test("many objects are written at most five a second", async () => {
+  const { core, generator } = await start();
+  for (let index = 0; index < 40; index += 1) await core.createDeployment(`stuck-${index}`, { spec: stuck });
+  await core.clock.advance(14 * secondMs);
+  const times: number[] = [];
+  generator.client.onWrite = (_, { method }) => {
+    if (method === "PUT") times.push(core.clock.monotonicMs());
+    return undefined;
+  };
+  await core.clock.advance(whileMs);
+  assert.equal(times.length, 40);
+  for (const [index, atMs] of times.entries()) assert.ok((times[index + 5] ?? Infinity) - atMs >= secondMs);
+  await generator.stop();
+});
+
+test("a CRD that drops conditions is said once, and tried again in an hour", async () => {
+  const { core, generator } = await start();
+  await core.engine.installCrd(upstreamPodProtectorCrd());
+  for (const name of ["one", "two"]) await core.createDeployment(name, { spec: stuck });
+  await core.clock.advance(3_500 * secondMs);
+  assert.equal(generator.client.writes.filter((what) => what.endsWith("/status")).length, 1);
+  assert.equal(generator.logger.entries.filter(({ level }) => level === "warn").length, 1);
+  assert.equal(generator.metrics.value("generator_source_condition_failures_total", { error: "dropped" }), 1);
+  await core.clock.advance(300 * secondMs);
+  assert.equal(generator.client.writes.filter((what) => what.endsWith("/status")).length, 2);
+  await generator.stop();
+});
+
+test("objects that are refused are left alone for ten minutes, and the others are written", async () => {
+  const { core, generator } = await start();
+  for (const name of ["denied-1", "denied-2", "web"]) await core.createDeployment(name, { spec: stuck });
+  const asked: number[] = [];
+  generator.client.onWrite = (_, { method, path }) => {
+    if (method !== "PUT" || !path.includes("denied")) return undefined;
+    asked.push(core.clock.monotonicMs());
+    return new KubeError("forbidden", "a policy denies it");
+  };
+  await core.clock.advance(500 * secondMs);
+  assert.deepEqual(shown(core, "web"), ["Undrainable"]);
+  assert.equal(asked.length, 2);
+  assert.equal(generator.logger.entries.filter(({ level }) => level === "warn").length, 1);
+  assert.equal(generator.metrics.value("generator_source_condition_failures_total", { error: "forbidden" }), 2);
+  await core.clock.advance(300 * secondMs);
+  assert.equal(asked.length, 4);
+  generator.client.onWrite = () => undefined;
+  await core.clock.advance(600 * secondMs);
+  assert.deepEqual(shown(core, "denied-1"), ["Undrainable"]);
+  assert.equal(generator.logger.entries.filter(({ level }) => level === "warn").length, 1);
+  await generator.stop();
+});
+
+test("one object that cannot be written does not keep the others waiting", async () => {
+  const { core, generator } = await start();
+  for (const name of ["one", "two"]) await core.createDeployment(name, { spec: stuck });
+  generator.client.onWrite = (_, { path }) => (path.includes("deployment-one/status") ? "before" : undefined);
+  await core.clock.advance(whileMs);
+  assert.deepEqual([shown(core, "one"), shown(core, "two")], [[], ["Undrainable"]]);
+  await generator.stop();
+});
