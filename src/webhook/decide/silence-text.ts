@@ -32,14 +32,14 @@ function silentText({ cellID, silentForMs = 0 }: CellFigures): string {
   return `cell ${quoted(cellID)} has been silent for ${ageText(silentForMs)}`;
 }
 
-/** What to do about a silent cell. */
+/** What to do about a silent cell, or about a PodProtector for which alone the cell is silent. */
 export function silenceAdvice(cellID: string): string {
   // A name that is none comes from the writer of a status; it has no Lease.
   const lease = isCellID(cellID) ? `its Lease ${cellLeaseName(cellID)} in the core cluster` : "its Lease";
   return (
-    `Check the aggregator of cell ${quoted(cellID)}: whether it runs, and reaches its API server and the core ` +
-    `cluster. For planned maintenance the annotation ${cellLeaseAnnotations.keepUntil} on ${lease} ` +
-    "keeps the last counts in force until the time that it names"
+    `Check the aggregator of cell ${quoted(cellID)}: whether it runs, reaches its API server and the core cluster, ` +
+    "and may write the status of this PodProtector. For planned maintenance the annotation " +
+    `${cellLeaseAnnotations.keepUntil} on ${lease} keeps the last counts in force until the time that it names`
   );
 }
 

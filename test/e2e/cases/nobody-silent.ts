@@ -149,6 +149,7 @@ async function denyStatus(
   });
   context.say(refused.message);
   assert.match(refused.message, /silent/);
+  assert.match(refused.message, /whether it .* may write the status of this PodProtector/);
   return { behind: deniedCount, behindMs };
 }
 

@@ -50,6 +50,7 @@ test("a deletion in the silent cell is refused as CellSilent, counted, and says 
     "so nobody knows how many of its pods are available. ";
   assert.ok(answer.message.startsWith(sentence), answer.message);
   assert.match(answer.message, /the annotation podseidon\.kubewharf\.io\/keep-until on its Lease cell-[0-9a-f]{16}/);
+  assert.match(answer.message, /the core cluster, and may write the status of this PodProtector\. For planned/);
   assert.equal(replica.metrics.count('webhook_request{cell="c2",status="CellSilent",cause="DeletePod"}'), 1);
   assert.equal(core.writes, 0);
 });
