@@ -106,5 +106,7 @@ export function isFull(
     else if (kind.kind === "single" && kind.version !== undefined) deletes += 1;
     else evictions += 1;
   }
+  // A pod that is evicted after its deletion was admitted has made room for another deletion.
+  if (deletes + evictions >= deletesMax + evictionsMax) return true;
   return deletion.operation === "evict" ? evictions >= evictionsMax : deletes >= deletesMax;
 }

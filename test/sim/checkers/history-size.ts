@@ -24,7 +24,8 @@ export function checkHistorySize(kernel: Kernel, { name, before, cell, threshold
   const buckets = bucketsOf(cell);
   const singles = buckets.filter(isVersioned);
   const { deletes, evictions } = admissionsOf(buckets);
-  if (deletes > limits.deletesMax || evictions > limits.evictionsMax)
+  // A pod that is evicted after its deletion was admitted counts among the evictions from then on.
+  if (deletes > limits.deletesMax || deletes + evictions > limits.deletesMax + limits.evictionsMax)
     kernel.fail(`${name}: the history of ${cell.cellID} holds ${deletes} deletions and ${evictions} evictions`);
   if (buckets.length <= Math.max(1, threshold)) return;
   // Those that this write has taken out of a packed bucket stay single for now.
@@ -38,7 +39,7 @@ export function checkHistorySize(kernel: Kernel, { name, before, cell, threshold
 /** Takes no further deletions, or no further evictions. */
 export function isHistoryFull(cell: CellStatus, { deletesMax, evictionsMax }: HistoryLimits): boolean {
   const { deletes, evictions } = admissionsOf(bucketsOf(cell));
-  return deletes >= deletesMax || evictions >= evictionsMax;
+  return deletes >= deletesMax || evictions >= evictionsMax || deletes + evictions >= deletesMax + evictionsMax;
 }
 
 function admissionsOf(buckets: readonly Bucket[]): { readonly deletes: number; readonly evictions: number } {

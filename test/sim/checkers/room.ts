@@ -23,7 +23,7 @@ export interface RoomOptions {
 }
 
 /** What adds to the room or takes from it, as it has been lately; oldest first. */
-type Share = { readonly atMs: number; readonly value: number }[];
+type Share = { readonly atMs: number; readonly value: number; readonly isPod: boolean }[];
 
 /** Longer than anybody asks for. */
 const keptMs = 10_000;
@@ -47,8 +47,8 @@ export class Room {
   /** Takes notice of the truth as it is now. */
   observe(): void {
     const now = sharesOf(this.#standing, this.#options);
-    for (const name of this.#shares.keys()) if (!now.has(name)) now.set(name, 0);
-    for (const [name, value] of now) this.#note(name, value);
+    for (const name of this.#shares.keys()) if (!now.values.has(name)) now.values.set(name, 0);
+    for (const [name, value] of now.values) this.#note(name, value, now.pods.has(name));
   }
 
   /** What is remembered is no longer true. */
@@ -66,31 +66,44 @@ export class Room {
     return own.reduce((sum, [, share]) => sum + lowest(share, sinceMs), 0);
   }
 
-  #note(name: string, value: number): void {
+  #note(name: string, value: number, isPod: boolean): void {
     const { nowMs } = this.#options.ledger.kernel;
     const share = this.#shares.get(name) ?? [];
     if (share.length === 0) this.#shares.set(name, share);
-    if (share.at(-1)?.value !== value) share.push({ atMs: nowMs, value });
+    const last = share.at(-1);
+    if (last?.value !== value || last.isPod !== isPod) share.push({ atMs: nowMs, value, isPod });
     while ((share[1]?.atMs ?? nowMs) < nowMs - keptMs) share.shift();
     if (value === 0 && share.length === 1 && (share[0]?.atMs ?? nowMs) < nowMs - keptMs) this.#shares.delete(name);
   }
 }
 
-/** What was not there before has added nothing. */
+/**
+ * What was not there before has added nothing; and the admission of such a pod takes from the others, whose counts do
+ * not have it yet.
+ */
 function lowest(share: Share, sinceMs: number): number {
   const first = share.findLastIndex(({ atMs }) => atMs <= sinceMs);
-  const values = share.slice(Math.max(0, first)).map(({ value }) => value);
+  const seen = share.slice(Math.max(0, first));
+  const isNew = first === -1 || share[first]?.isPod !== true;
+  const values = seen.map(({ value, isPod }) => (isNew && isPod && value < 1 ? value - 1 : value));
   return Math.min(...values, ...(first === -1 ? [0] : []));
 }
 
-function sharesOf(standing: Standing, options: RoomOptions): Map<string, number> {
+interface Shares {
+  readonly values: Map<string, number>;
+  /** Those of pods that meet the criterion. */
+  readonly pods: ReadonlySet<string>;
+}
+
+function sharesOf(standing: Standing, options: RoomOptions): Shares {
   const { ledger, maxConcurrentLag, lostCells, historyLimits } = options;
   const { object } = standing;
-  if (object === undefined) return new Map();
+  const pods = new Set<string>();
+  if (object === undefined) return { values: new Map(), pods };
   const { minAvailable } = object.spec;
   const shares = new Map([[floorShare, minAvailable <= 0 ? unlimited : -minAvailable]]);
-  for (const pod of ledger.pods.values())
-    if (!lostCells.has(pod.cell) && standing.meets(pod)) shares.set(pod.digest, 1);
+  for (const pod of ledger.pods.values()) if (!lostCells.has(pod.cell) && standing.meets(pod)) pods.add(pod.digest);
+  for (const digest of pods) shares.set(digest, 1);
   const cells = object.status?.cells ?? [];
   for (const entry of cells.filter(({ cellID }) => !lostCells.has(cellID)).flatMap(entriesOf))
     if (isOpen(entry, options)) shares.set(entry.digest, (shares.get(entry.digest) ?? 0) - 1);
@@ -98,7 +111,7 @@ function sharesOf(standing: Standing, options: RoomOptions): Map<string, number>
     if (isHistoryFull(cell, historyLimits)) shares.set(fullPrefix + cell.cellID, -2 * unlimited);
   if (minAvailable > 0 && maxConcurrentLag > 0 && weightOf(object) >= maxConcurrentLag)
     shares.set(lagShare, -2 * unlimited);
-  return shares;
+  return { values: shares, pods };
 }
 
 /** Unsettled admissions. */

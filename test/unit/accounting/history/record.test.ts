@@ -79,6 +79,13 @@ describe("a full history", () => {
     assert.equal(isFull(evictions.slice(1), evictionOf("x")), false);
   });
 
+  test("evictions of pods whose deletion was admitted make room for deletions only up to both limits together", () => {
+    const limits = { deletesMax: 3, evictionsMax: 1 };
+    const converted = names(3).map((name) => single(name));
+    assert.equal(isFull(converted, deletionOf("x"), limits), false);
+    assert.equal(isFull([...converted, single("y", 1)], deletionOf("x"), limits), true);
+  });
+
   test("a history has the limits that it is given", () => {
     const limits = { deletesMax: 3, evictionsMax: 1 };
     assert.equal(isFull([packed(["p", "q"], 1)], deletionOf("x"), limits), false);
