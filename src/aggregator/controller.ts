@@ -71,10 +71,11 @@ export class Aggregator {
       onRefused: (recountedAt) =>
         deps.logger.error("Recount mark is more than a day ahead of this clock, ignoring it", { recountedAt }),
     });
-    this.#fences = new FenceRegistry(config.settlementFenceDelayMs, config.settleWindowMs);
+    this.#fences = new FenceRegistry(config.settlementFenceDelayMs, config.settleWindowMs, config.fencedPodsMax);
     this.#fencer = new Fencer({
       client: deps.worker,
       registry: this.#fences,
+      waitingMax: config.fencesWaitingMax,
       clock: deps.clock,
       rng: deps.rng,
       logger: deps.logger,

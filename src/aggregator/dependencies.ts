@@ -24,6 +24,10 @@ export interface AggregatorSettings extends Pick<
 > {
   readonly syncTime: SyncTime;
   readonly history: Config["history"];
+  /** Most fences that wait to be sent. Default: fencer.ts. */
+  readonly fencesWaitingMax?: number | undefined;
+  /** Most pods that fences are remembered of. Default: fence-registry.ts. */
+  readonly fencedPodsMax?: number | undefined;
 }
 
 export interface AggregatorDependencies {

@@ -20,11 +20,13 @@ import { randomHex, type Rng } from "../util/rng.ts";
  */
 const fencesPerSecond = 50;
 /** Most fences that wait to be sent. Beyond it the next aggregation asks again. */
-const waitingMax = 1000;
+const defaultWaitingMax = 1000;
 
 export interface FencerOptions {
   readonly client: KubeClient;
   readonly registry: FenceRegistry;
+  /** Most fences that wait to be sent; 1,000 by default. */
+  readonly waitingMax?: number | undefined;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly logger: Logger;
@@ -54,6 +56,7 @@ export class Fencer {
    */
   request(pod: PodRecord, signal: AbortSignal): boolean {
     if (this.#waiting.has(pod.uid)) return true;
+    const { waitingMax = defaultWaitingMax } = this.#options;
     if (signal.aborted || this.#waiting.size >= waitingMax) return false;
     this.#waiting.set(pod.uid, pod);
     if (!this.#isRunning) void this.#run(signal);

@@ -46,7 +46,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     heartbeat.touched(sentAtMs);
   });
   const aggregator = new Aggregator(
-    { ...config, history: runtime.config.history, syncTime },
+    { ...config, ...runtime.limits?.fences, history: runtime.config.history, syncTime },
     {
       core,
       worker,

@@ -2,6 +2,8 @@
  * What the roles of a process share: settings, clock, random numbers, logs, metrics, health checks, and one client per
  * cluster.
  */
+import { type HistoryLimits } from "../accounting/history/record.ts";
+import { type AggregatorSettings } from "../aggregator/index.ts";
 import { type ClusterConfig, type Config } from "../config/index.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { createKubeClient, type KubeClientDeps } from "../kube/transport/index.ts";
@@ -27,6 +29,13 @@ export interface Clients {
   connect(cluster: string, config: ClusterConfig): Promise<KubeClient>;
 }
 
+/** Lower limits than those of production, which a simulated world would never reach. */
+export interface Limits {
+  readonly history: HistoryLimits;
+  /** Of aggregators. */
+  readonly fences: Pick<AggregatorSettings, "fencesWaitingMax" | "fencedPodsMax">;
+}
+
 export interface Runtime {
   readonly config: Config;
   /** Of the program, for others to see: "1.2.3 (commit)". */
@@ -37,6 +46,8 @@ export interface Runtime {
   readonly metrics: Metrics;
   readonly health: Health;
   readonly clients: Clients;
+  /** Default: those of production. */
+  readonly limits?: Limits;
   /** Opens the listeners of a server: sockets in production, an entry of its network in the simulation. */
   readonly createServer: (options: ServerOptions) => Component & Pick<ServerComponent, "disableKeepAlive">;
 }

@@ -65,6 +65,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
       config.requiresPodName.when === "always" ||
       (config.requiresPodName.when === "by-cell" && config.requiresPodName.byCellFilter.has(cellID)),
     history: runtime.config.history,
+    historyLimits: runtime.limits?.history,
   });
 
   // Upstream's name ends with the name of the source, which is empty for the only one.

@@ -4,6 +4,7 @@ import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { type HistoryConfig } from "../accounting/history/history-config.ts";
+import { type HistoryLimits } from "../accounting/history/record.ts";
 import { type CriterionAnnotation } from "../config/config.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
@@ -51,6 +52,8 @@ export interface WebhookOptions {
   readonly requiresPodName: (cellID: string) => boolean;
   /** Used where a PodProtector sets none. */
   readonly history: HistoryConfig;
+  /** Default: those of production. */
+  readonly historyLimits?: HistoryLimits | undefined;
   /** How long an own admission is held that a Go aggregator drops from the history; 0 = not at all. */
   readonly legacyCellHoldMs: number;
   readonly coldStartDelayMs: number;

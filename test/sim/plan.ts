@@ -58,7 +58,7 @@ const lateFaults: ReadonlySet<string> = new Set([...drawnLast, ...newest]);
 export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[number];
 
 /** What is lost for ever at some time (actors/losses.ts). */
-const losses = ["cell", "webhook", "aggregator", "fences", "writes of a webhook", "writes of a cell"] as const;
+const losses = ["cell", "webhook", "aggregator", "fences", "writes of a webhook", "writes of a cell", "core"] as const;
 export type Loss = (typeof losses)[number] | "none";
 
 /** Process after process is replaced by another release (actors/upgrades.ts): by this one, or back by the previous. */
@@ -82,6 +82,8 @@ export interface Plan {
   readonly servesProtobuf: boolean;
   readonly updateTrigger: boolean;
   readonly compactThreshold: number;
+  /** Histories and queues are full soon (processes/small-limits.ts). */
+  readonly hasSmallLimits: boolean;
   /** Selectors are written in an unusual way. */
   readonly hasRichSelectors: boolean;
   /** How the webhook finds the pod of an eviction. */
@@ -159,6 +161,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
       tooManyRequests: scaled("server-errors", 0.01),
       stall: scaled("server-errors", 0.005),
       slowAnswer: scaled("latency", 0.1),
+      queued: scaled("latency", 0.02),
       conflict: scaled("conflicts", 0.1),
       loseResponse: scaled("lost-responses", 0.05),
       brokenWatch: scaled("broken-watches", 0.3),
@@ -188,13 +191,19 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const size = drawSize(rng, plan);
   const total = size.podsPerCell * size.cells.length;
   const minAvailable = Math.min(total, Math.max(1, Math.round(total * floorShare)));
+  const areLimitsLow = rng.next() < 0.2;
   const loss = lossFor({ ...plan, ...size }, lost);
-  const silentAfterMs = 1_000 * (rng.next() < 0.5 ? integer(rng, 20, 60) : 180);
+  // A short time costs many beats and lists: it is for worlds in which a cell falls silent.
+  const isSoonSilent = rng.next() < (loss === "cell" || loss === "writes of a cell" ? 0.5 : 0.1);
+  const silentAfterMs = 1_000 * (isSoonSilent ? integer(rng, 20, 60) : 180);
   const servesProtobuf = rng.next() < 0.5;
   const rates = { ...plan.rates, oddAnswer: scaled("odd-answers", 0.02), refusal: scaled("odd-answers", 0.01) };
   // Drawn last, so that all other draws of a seed stay what they are without it.
   const upgrade = only === undefined ? upgradeFor(rng.next()) : "none";
-  return { ...plan, ...late, ...size, minAvailable, loss, silentAfterMs, servesProtobuf, rates, upgrade };
+  // The previous release knows no other limits than its own.
+  const hasSmallLimits = areLimitsLow && upgrade === "none";
+  const limits = hasSmallLimits ? { hasSmallLimits, compactThreshold: 3 } : { hasSmallLimits };
+  return { ...plan, ...late, ...size, ...limits, minAvailable, loss, silentAfterMs, servesProtobuf, rates, upgrade };
 }
 
 /** Most worlds stay small, so that many of them run. */
@@ -222,6 +231,7 @@ function lossFor(plan: Pick<Plan, "cells" | "webhooks" | "updateTrigger">, loss:
     aggregator: plan.cells.length === 1,
     "writes of a cell": plan.cells.length === 1,
     fences: !plan.updateTrigger,
+    core: false,
   }[loss];
   return isSpared ? "none" : loss;
 }

@@ -39,6 +39,7 @@ const simplifications: readonly ((size: Size) => PlanSettings)[] = [
   () => ({ evictedPods: "map" }),
   () => ({ recordsPodNames: false }),
   () => ({ maxConcurrentLag: 0 }),
+  () => ({ hasSmallLimits: false }),
   () => ({ compactThreshold: 100 }),
   ({ chaosMs }) => ({ chaosMs: Math.round(chaosMs / 2) }),
   ({ chaosMs }) => ({ chaosMs: Math.round(chaosMs * 0.8) }),

@@ -18,6 +18,7 @@ const plain: Partial<Plan> = {
   offersWatchList: true,
   updateTrigger: false,
   compactThreshold: 100,
+  hasSmallLimits: false,
   criterion: "Available",
 };
 

@@ -25,6 +25,7 @@ import { createReviewRoute, type ReviewWeather } from "./network/reviews.ts";
 import { type FaultClass, type Plan } from "./plan.ts";
 import { createFleet, type FleetOptions, stampAnnotation } from "./processes/fleet.ts";
 import { type SimProcess } from "./processes/process.ts";
+import { historyLimitsOf } from "./processes/small-limits.ts";
 import { presentRelease, type Release } from "./processes/release.ts";
 
 export interface WorldOptions {
@@ -263,6 +264,7 @@ export class World {
         hasUpdateTrigger: this.plan.updateTrigger,
         maxConcurrentLag: this.plan.maxConcurrentLag,
         lostCells: this.lost.cells,
+        historyLimits: historyLimitsOf(this.plan),
         isByPreviousRelease: () => this.#isByPreviousRelease(),
         criterion: this.plan.criterion,
         // Somebody who changes flags goes up to 20 (chaos.ts).

@@ -12,16 +12,19 @@ import { bucketKind, totalWeight } from "./bucket.ts";
 import { withoutDigests } from "./compaction.ts";
 import { digestOfUID } from "./uid-digest.ts";
 
+/** How much the history of one cell takes. */
+export interface HistoryLimits {
+  /** Most DELETEs, packed and single. */
+  readonly deletesMax: number;
+  readonly evictionsMax: number;
+}
+
 /**
- * Most DELETEs in one cell's history, packed and single: 2,000 digests are 21 kB of status, measured at 50 writes/s
- * (docs/accounting.md#packing).
+ * 2,000 digests are 21 kB of status, measured at 50 writes/s (docs/accounting.md#packing). Evictions cannot be packed,
+ * and 700 single buckets already limit a status to 24 writes/s. A drain evicts one node after the other, 110 pods by
+ * Kubernetes' default.
  */
-const deletesPerCellMax = 2000;
-/**
- * Most evictions in one cell's history. They cannot be packed, and 700 single buckets already limit a status to 24
- * writes/s (docs/accounting.md#packing). A drain evicts one node after the other, 110 pods by Kubernetes' default.
- */
-const evictionsPerCellMax = 700;
+export const historyLimits: HistoryLimits = { deletesMax: 2000, evictionsMax: 700 };
 
 /** A deletion (DELETE pods) or an eviction (CREATE pods/eviction) of one pod. */
 export interface PodDeletion {
@@ -89,8 +92,12 @@ export function record(buckets: readonly Bucket[], deletion: PodDeletion, contex
 }
 
 /** True when the cell cannot take the admission of one more pod. */
-export function isFull(buckets: readonly Bucket[], deletion: PodDeletion): boolean {
-  if (totalWeight(buckets) < Math.min(deletesPerCellMax, evictionsPerCellMax)) return false;
+export function isFull(
+  buckets: readonly Bucket[],
+  deletion: PodDeletion,
+  { deletesMax, evictionsMax }: HistoryLimits = historyLimits,
+): boolean {
+  if (totalWeight(buckets) < Math.min(deletesMax, evictionsMax)) return false;
   let deletes = 0;
   let evictions = 0;
   for (const bucket of buckets) {
@@ -99,5 +106,5 @@ export function isFull(buckets: readonly Bucket[], deletion: PodDeletion): boole
     else if (kind.kind === "single" && kind.version !== undefined) deletes += 1;
     else evictions += 1;
   }
-  return deletion.operation === "evict" ? evictions >= evictionsPerCellMax : deletes >= deletesPerCellMax;
+  return deletion.operation === "evict" ? evictions >= evictionsMax : deletes >= deletesMax;
 }

@@ -30,7 +30,7 @@ import {
   type QuotaFigures,
 } from "./quota-figures.ts";
 import { type HistoryConfig } from "../history/history-config.ts";
-import { isFull, record, type Recorded } from "../history/record.ts";
+import { type HistoryLimits, isFull, record, type Recorded } from "../history/record.ts";
 import { type Fill, filledBy, isOverfull } from "../history/status-room.ts";
 import { summarize } from "../count/summary.ts";
 
@@ -39,6 +39,8 @@ export interface ReservationContext extends CountsContext {
   readonly config: HistoryConfig;
   /** What the protector's status holds. */
   readonly fill: Fill;
+  /** Default: those of production. */
+  readonly historyLimits?: HistoryLimits | undefined;
   /** Write podName into new buckets of this cell. */
   readonly requiresPodName: (cellID: string) => boolean;
 }
@@ -163,7 +165,7 @@ function judge(
   const buckets = cell?.admissionHistory?.buckets ?? [];
   const recorded = record(buckets, disruption, context);
   const { isRepeated } = recorded;
-  const full = fullOf(buckets, disruption, recorded, context.fill);
+  const full = fullOf(buckets, disruption, recorded, context);
 
   // A record never adds a cell: in one that nobody counts, nobody would settle it.
   const isUnknownCell = cell?.aggregation === undefined;
@@ -195,8 +197,13 @@ function judge(
 }
 
 /** `recorded`: as the deletion would be. */
-function fullOf(buckets: readonly Bucket[], deletion: Disruption, recorded: Recorded, fill: Fill): Full | undefined {
-  if (!recorded.isRepeated && isFull(buckets, deletion)) return "full-buffer";
+function fullOf(
+  buckets: readonly Bucket[],
+  deletion: Disruption,
+  recorded: Recorded,
+  { fill, historyLimits }: ReservationContext,
+): Full | undefined {
+  if (!recorded.isRepeated && isFull(buckets, deletion, historyLimits)) return "full-buffer";
   return growsBy(recorded) && isOverfull(fillWith(fill, recorded)) ? "full-status" : undefined;
 }
 

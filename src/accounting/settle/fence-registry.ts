@@ -60,7 +60,7 @@ interface OwnWrite {
  * Most entries; each takes about 200 bytes. 50 PodProtectors with full histories have as many buckets. Beyond it,
  * further pods settle by the window.
  */
-const entriesMax = 100_000;
+const defaultPodsMax = 100_000;
 /** A deletion that another webhook holds up for less than this gets through after the first early fence. */
 const earlyDistanceMs = 2_000;
 /** Remembered own writes, spaced over the settle window; those of the last two windows and more. */
@@ -68,6 +68,7 @@ const writesMax = 32;
 const writesPerWindow = 10;
 
 export class FenceRegistry {
+  readonly #podsMax: number;
   readonly #entries = new Map<string, Entry>();
   readonly #firstDistanceMs: number;
   readonly #distanceMaxMs: number;
@@ -76,7 +77,8 @@ export class FenceRegistry {
   readonly #writes: OwnWrite[] = [];
 
   /** `settlementFenceDelayMs`: first wait before a pod is fenced again. `settleWindowMs`: longest such wait. */
-  constructor(settlementFenceDelayMs: number, settleWindowMs: number) {
+  constructor(settlementFenceDelayMs: number, settleWindowMs: number, podsMax = defaultPodsMax) {
+    this.#podsMax = podsMax;
     this.#firstDistanceMs = settlementFenceDelayMs;
     this.#distanceMaxMs = Math.max(settlementFenceDelayMs, settleWindowMs);
     this.#writeSpacingMs = settleWindowMs / writesPerWindow;
@@ -85,7 +87,7 @@ export class FenceRegistry {
   /** True when this pod cannot be fenced (403, or the registry is full), so that its buckets use the settle window. */
   isForbidden(podUID: string): boolean {
     const entry = this.#entries.get(podUID);
-    return entry === undefined ? this.#entries.size >= entriesMax : entry.isForbidden;
+    return entry === undefined ? this.#entries.size >= this.#podsMax : entry.isForbidden;
   }
 
   /** The newest fence whose patch was answered. */

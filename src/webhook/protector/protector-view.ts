@@ -12,6 +12,7 @@ import { type PodProtector, type PodProtectorStatus } from "../../api/v1alpha1/p
 import { CountedSpec } from "../../accounting/count/counted-spec.ts";
 import { countingSelector } from "../../accounting/count/counting-selector.ts";
 import { type HistoryConfig, historyConfigOf } from "../../accounting/history/history-config.ts";
+import { type HistoryLimits } from "../../accounting/history/record.ts";
 import { type Fill, fillOf } from "../../accounting/history/status-room.ts";
 import { reserve, type Reservation, type ReservationContext } from "../../accounting/reserve/reservation.ts";
 import { type Stored } from "../../kube/informer.ts";
@@ -116,6 +117,8 @@ export interface Rule {
   readonly clock: Clock;
   /** Used where a PodProtector sets none. */
   readonly history: HistoryConfig;
+  /** Default: those of production. */
+  readonly historyLimits?: HistoryLimits | undefined;
   /** Write pod names into the buckets of this cell. */
   readonly requiresPodName: (cellID: string) => boolean;
   /** How long an own admission is held that a Go aggregator drops; 0 = not at all (legacy-hold.ts). */
@@ -130,7 +133,7 @@ export function judge(
   view: ProtectorView,
   countsInForce: CountsInForce,
   deletions: readonly Deletion[],
-  { clock, history, requiresPodName }: Rule,
+  { clock, history, historyLimits, requiresPodName }: Rule,
 ): Reservation {
   return reserve(
     view.protector,
@@ -139,6 +142,7 @@ export function judge(
       now: clock.epochMicros(),
       config: historyConfigOf(view.protector.spec.admissionHistoryConfig, history),
       fill: view.fill,
+      historyLimits,
       countedSpec: view.spec.countedSpec,
       requiresPodName,
       ...countsInForce,

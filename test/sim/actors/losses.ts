@@ -42,6 +42,7 @@ export class Losses {
       this.#isolate(cell);
       this.#unheard(cell);
     }
+    if (this.#world.plan.loss === "core") this.#cutOff("core");
   }
 
   #lose(loss: Loss): void {
@@ -71,6 +72,8 @@ export class Losses {
         for (const process of this.#aggregatorsOf(cell)) this.#failWritesOf(process);
         lost.cells.add(cell);
         return;
+      case "core":
+        return this.#cutOff("core");
       default:
         loss satisfies never;
     }
@@ -101,11 +104,14 @@ export class Losses {
   }
 
   #isolate(cell: string): void {
-    const { plan, network } = this.#world;
-    if (plan.loss !== "cell") return;
+    if (this.#world.plan.loss === "cell") this.#cutOff(`worker-${cell}`);
+  }
+
+  #cutOff(server: string): void {
+    const { network } = this.#world;
     for (const { name } of this.#world.processes()) {
-      network.cut(name, `worker-${cell}`);
-      network.cut(`worker-${cell}`, name);
+      network.cut(name, server);
+      network.cut(server, name);
     }
   }
 

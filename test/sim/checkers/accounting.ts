@@ -7,6 +7,7 @@ import { type PodRecord } from "../../../src/api/pod.ts";
 import { type CellStatus, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { type HealthCriterion } from "../../../src/accounting/count/health-criterion.ts";
 import { summarize } from "../../../src/accounting/count/summary.ts";
+import { type HistoryLimits } from "../../../src/accounting/history/record.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { type Kernel } from "../kernel/kernel.ts";
@@ -35,6 +36,8 @@ export interface AccountingOptions {
   readonly maxConcurrentLag: number;
   /** Cells that will never come back: they add nothing to what there is room for. */
   readonly lostCells: ReadonlySet<string>;
+  /** Of the webhooks. */
+  readonly historyLimits: HistoryLimits;
   /** Whether an admission may have been recorded by the release before this one, whose rules were fewer. */
   readonly isByPreviousRelease: () => boolean;
   /** The greatest one that a webhook may have been started with. */
@@ -263,7 +266,7 @@ export class AccountingChecker {
     });
     if (isAdmission && isExact) {
       const { compactThreshold: threshold = this.#options.compactThreshold } = object.spec.admissionHistoryConfig ?? {};
-      checkHistorySize(kernel, { name: this.name, before: old, cell, threshold });
+      checkHistorySize(kernel, { name: this.name, before: old, cell, threshold, limits: this.#options.historyLimits });
     }
     // Nobody would settle it. What is forged in a cell that does not exist is no webhook's doing.
     const isUncounted = isAdmission && old?.aggregation === undefined && [...ledger.cells()].includes(cell.cellID);

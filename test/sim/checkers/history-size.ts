@@ -4,12 +4,9 @@
  */
 import { type Bucket, type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { bucketKind } from "../../../src/accounting/history/bucket.ts";
+import { type HistoryLimits } from "../../../src/accounting/history/record.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { type Kernel } from "../kernel/kernel.ts";
-
-/** Admissions of a cell (accounting/history/record.ts). */
-const deletesMax = 2_000;
-const evictionsMax = 700;
 
 /**
  * A state of a cell that a webhook has written, and the one before; `threshold`: the greatest that it may have packed
@@ -20,15 +17,14 @@ export interface WrittenHistory {
   readonly before: CellStatus | undefined;
   readonly cell: CellStatus;
   readonly threshold: number;
+  readonly limits: HistoryLimits;
 }
 
-export function checkHistorySize(kernel: Kernel, { name, before, cell, threshold }: WrittenHistory): void {
+export function checkHistorySize(kernel: Kernel, { name, before, cell, threshold, limits }: WrittenHistory): void {
   const buckets = bucketsOf(cell);
   const singles = buckets.filter(isVersioned);
-  const weights = buckets.filter((bucket) => bucketKind(bucket).kind === "packed").map(({ counter = 1 }) => counter);
-  const deletes = weights.reduce((sum, weight) => sum + weight, singles.length);
-  const evictions = buckets.length - singles.length - weights.length;
-  if (deletes > deletesMax || evictions > evictionsMax)
+  const { deletes, evictions } = admissionsOf(buckets);
+  if (deletes > limits.deletesMax || evictions > limits.evictionsMax)
     kernel.fail(`${name}: the history of ${cell.cellID} holds ${deletes} deletions and ${evictions} evictions`);
   if (buckets.length <= Math.max(1, threshold)) return;
   // Those that this write has taken out of a packed bucket stay single for now.
@@ -37,6 +33,19 @@ export function checkHistorySize(kernel: Kernel, { name, before, cell, threshold
   // A fifth of the threshold stays; one more that there is nothing to pack with stays, too.
   if (kept.length > Math.floor(threshold / 5) + 1)
     kernel.fail(`${name}: the history of ${cell.cellID} has ${buckets.length} buckets and is not packed`);
+}
+
+/** Takes no further deletions, or no further evictions. */
+export function isHistoryFull(cell: CellStatus, { deletesMax, evictionsMax }: HistoryLimits): boolean {
+  const { deletes, evictions } = admissionsOf(bucketsOf(cell));
+  return deletes >= deletesMax || evictions >= evictionsMax;
+}
+
+function admissionsOf(buckets: readonly Bucket[]): { readonly deletes: number; readonly evictions: number } {
+  const singles = buckets.filter(isVersioned).length;
+  const weights = buckets.filter((bucket) => bucketKind(bucket).kind === "packed").map(({ counter = 1 }) => counter);
+  const deletes = weights.reduce((sum, weight) => sum + weight, singles);
+  return { deletes, evictions: buckets.length - singles - weights.length };
 }
 
 function bucketsOf(cell: CellStatus | undefined): readonly Bucket[] {

@@ -53,7 +53,7 @@ export class RefusalChecker {
     if (concerned.length === 0 || !this.#isWellSince(sinceMs, concerned)) return;
     kernel.schedule(graceMs, () => {
       if (!this.#isWellSince(sinceMs, concerned)) return;
-      const rooms = concerned.map(({ room, name }) => ({ name, free: room.since(sinceMs) }));
+      const rooms = concerned.map(({ room, name }) => ({ name, free: room.since(sinceMs, cell) }));
       if (rooms.some(({ free }) => free <= 0)) return;
       const text = rooms.map(({ name, free }) => `${free} of ${name}`).join(" and ");
       kernel.fail(`${replica} refused ${pod.name} although there was room for ${text}: ${message}`);

@@ -5,7 +5,9 @@
  */
 import { type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { totalWeight } from "../../../src/accounting/history/bucket.ts";
+import { type HistoryLimits } from "../../../src/accounting/history/record.ts";
 import { entriesOf, type HistoryEntry } from "./history.ts";
+import { isHistoryFull } from "./history-size.ts";
 import { type Ledger } from "./ledger.ts";
 import { allCells, type InCells, type Standing } from "./standing.ts";
 
@@ -17,6 +19,7 @@ export interface RoomOptions {
   readonly maxConcurrentLag: number;
   /** Cells that will never come back. */
   readonly lostCells: ReadonlySet<string>;
+  readonly historyLimits: HistoryLimits;
 }
 
 /** What adds to the room or takes from it, as it has been lately; oldest first. */
@@ -27,6 +30,7 @@ const keptMs = 10_000;
 /** Beside the pods, which are called by their digests. */
 const floorShare = "the floor";
 const lagShare = "the lag limit";
+const fullPrefix = "full: ";
 /** More than there are pods. */
 const unlimited = 1_000_000;
 
@@ -52,9 +56,14 @@ export class Room {
     this.#shares.clear();
   }
 
-  /** Deletions for which there has been room since then, whatever of it had been seen; 0 or less = none. */
-  since(sinceMs: number): number {
-    return this.#shares.values().reduce((sum, share) => sum + lowest(share, sinceMs), 0);
+  /**
+   * Deletions for which there has been room since then, whatever of it had been seen, in the floor and in the history
+   * of that cell; 0 or less = none.
+   */
+  since(sinceMs: number, cell: string): number {
+    const isOfAnother = (name: string): boolean => name.startsWith(fullPrefix) && name !== fullPrefix + cell;
+    const own = [...this.#shares].filter(([name]) => !isOfAnother(name));
+    return own.reduce((sum, [, share]) => sum + lowest(share, sinceMs), 0);
   }
 
   #note(name: string, value: number): void {
@@ -75,7 +84,7 @@ function lowest(share: Share, sinceMs: number): number {
 }
 
 function sharesOf(standing: Standing, options: RoomOptions): Map<string, number> {
-  const { ledger, maxConcurrentLag, lostCells } = options;
+  const { ledger, maxConcurrentLag, lostCells, historyLimits } = options;
   const { object } = standing;
   if (object === undefined) return new Map();
   const { minAvailable } = object.spec;
@@ -85,6 +94,8 @@ function sharesOf(standing: Standing, options: RoomOptions): Map<string, number>
   const cells = object.status?.cells ?? [];
   for (const entry of cells.filter(({ cellID }) => !lostCells.has(cellID)).flatMap(entriesOf))
     if (isOpen(entry, options)) shares.set(entry.digest, (shares.get(entry.digest) ?? 0) - 1);
+  for (const cell of cells)
+    if (isHistoryFull(cell, historyLimits)) shares.set(fullPrefix + cell.cellID, -2 * unlimited);
   if (minAvailable > 0 && maxConcurrentLag > 0 && weightOf(object) >= maxConcurrentLag)
     shares.set(lagShare, -2 * unlimited);
   return shares;

@@ -202,6 +202,7 @@ export class SimApiServer implements WireServer {
 
   async #answer(request: RestRequest, drawn: ServerFault | undefined, { reply, form }: Asked): Promise<void> {
     const { engine } = this;
+    if (drawn?.type === "queued") await this.#node.kernel.pause(drawn.delayMs);
     const lateMs = drawn?.type === "slowAnswer" ? drawn.delayMs : 0;
     const fault = isOfTheDouble(drawn) ? drawn : undefined;
     const handle = (asked: RestRequest): Promise<RestResponse> => handleRest(engine, undefined, asked);
@@ -305,7 +306,7 @@ export class SimApiServer implements WireServer {
 }
 
 function isOfTheDouble(fault: ServerFault | undefined): fault is Fault {
-  return fault !== undefined && !["slowAnswer", "oddAnswer", "refusal"].includes(fault.type);
+  return fault !== undefined && !["slowAnswer", "queued", "oddAnswer", "refusal"].includes(fault.type);
 }
 
 /** What a server without the feature says. */

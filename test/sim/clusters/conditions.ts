@@ -16,6 +16,8 @@ export interface Rates {
   stall: number;
   /** Of fences and LIST barriers: executed at once, answered seconds later. */
   slowAnswer: number;
+  /** Waits in a queue of the API server for seconds, and is executed then (API Priority and Fairness, KEP-1040). */
+  queued: number;
   /** Of watches: broken off, cut short or garbled after a few events; or silent from then on. */
   brokenWatch: number;
   silentWatch: number;
@@ -48,6 +50,7 @@ const noRates: Rates = {
   loseResponse: 0,
   stall: 0,
   slowAnswer: 0,
+  queued: 0,
   brokenWatch: 0,
   silentWatch: 0,
   duplicate: 0,
@@ -71,6 +74,8 @@ export type ServerFault =
   | Fault
   /** Executed at once, and answered that much later. */
   | { readonly type: "slowAnswer"; readonly delayMs: number }
+  /** Executed and answered that much later. */
+  | { readonly type: "queued"; readonly delayMs: number }
   /** See odd-answers.ts; `afterEvents` as in the double's faults. */
   | { readonly type: "oddAnswer"; readonly afterEvents?: number }
   | { readonly type: "refusal" };
@@ -78,6 +83,8 @@ export type ServerFault =
 const requestLifeMs = 34_000;
 /** Mean. */
 const slowAnswerMs = 5_000;
+/** Mean and most. A queue gives a request up after a quarter of its life. */
+const queued = { meanMs: 2_000, maxMs: 15_000 };
 /**
  * Fences and finalizers are few beside other requests, and what is answered to them is what the accounting is about.
  */
@@ -136,6 +143,9 @@ export class ServerConditions {
     if (hits("tooManyRequests")) return { type: "tooManyRequests", retryAfterSeconds: 1 };
     if (hits("stall")) return { type: "stall" };
     if (hits("refusal")) return { type: "refusal" };
+    if (hits("queued")) {
+      return { type: "queued", delayMs: Math.min(queued.maxMs, -Math.log(1 - rng.next()) * queued.meanMs) };
+    }
     if (isWatch) {
       const afterEvents = Math.floor(rng.next() * 8);
       if (hits("silentWatch")) return { type: "stall", afterEvents };

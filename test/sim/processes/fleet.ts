@@ -1,6 +1,7 @@
 /** The processes of the product in a world, and the flags that they start with. */
 import { type Plan } from "../plan.ts";
 import { type ProcessOptions, SimProcess } from "./process.ts";
+import { limitsOf } from "./small-limits.ts";
 
 /** Whose PodProtectors say "yes" there has no aggregator. */
 export const uncountedLabel = "uncounted";
@@ -14,7 +15,7 @@ export interface FleetOptions {
   /** More flags, for all. */
   readonly argv: readonly string[];
   /** The machine of a process. */
-  readonly machine: (name: string) => Omit<ProcessOptions, "name" | "role" | "argv">;
+  readonly machine: (name: string) => Omit<ProcessOptions, "name" | "role" | "argv" | "limits">;
 }
 
 export interface Fleet {
@@ -31,6 +32,7 @@ export function createFleet(options: FleetOptions): Fleet {
       ...options.machine(name),
       name,
       role,
+      limits: limitsOf(plan),
       argv: ["--core-kube-master=http://core", `--silent-cell-after=${plan.silentAfterMs}ms`, ...argv, ...options.argv],
     });
   const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);

@@ -5,7 +5,7 @@
 import { type Config } from "../../../src/config/index.ts";
 import { type Component, type HealthCheck } from "../../../src/lifecycle/component.ts";
 import { type ServerOptions } from "../../../src/server/index.ts";
-import { type Runtime } from "../../../src/roles/runtime.ts";
+import { type Limits, type Runtime } from "../../../src/roles/runtime.ts";
 import { type Logger } from "../../../src/util/logger.ts";
 import { loadGood } from "../../unit/config/load.ts";
 import { type Kernel } from "../kernel/kernel.ts";
@@ -20,6 +20,8 @@ export interface ProcessOptions {
   readonly name: string;
   readonly role: RoleName;
   readonly argv: readonly string[];
+  /** Undefined = those of production. */
+  readonly limits: Limits | undefined;
   readonly clock: ClockSettings;
   readonly kernel: Kernel;
   readonly network: Network;
@@ -66,7 +68,7 @@ export class SimProcess {
   }
 
   async start(): Promise<void> {
-    const { name, role, kernel, network, clock, servers } = this.options;
+    const { name, role, kernel, network, clock, servers, limits } = this.options;
     const node = new SimNode(kernel, name, clock);
     this.#starts += 1;
     this.#node = node;
@@ -92,6 +94,7 @@ export class SimProcess {
       ...shared,
       productVersion: "1.0.0",
       clients,
+      ...(limits === undefined ? {} : { limits }),
       health: { register: (_name, check) => void this.#checks.push(check) },
       createServer: ({ fetch }) => ({
         name: "webhook",

@@ -88,6 +88,7 @@ export class Stage {
       evictedPods: "map",
       recordsPodNames: false,
       maxConcurrentLag: 0,
+      hasSmallLimits: false,
       servesProtobuf: true,
       criterion: "Available",
       loss: "none",

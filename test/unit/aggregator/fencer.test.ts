@@ -15,7 +15,7 @@ function podNamed(name: string): PodRecord {
   return readPodRecord({ metadata: { name, namespace: "default", uid: `uid-${name}`, resourceVersion: "5" } })!;
 }
 
-function bench() {
+function bench(waitingMax?: number) {
   const clock = createVirtualClock();
   const client = createScriptedKubeClient();
   const registry = new FenceRegistry(10_000, 75_000);
@@ -28,6 +28,7 @@ function bench() {
   const fencer = new Fencer({
     client,
     registry,
+    waitingMax,
     clock,
     rng: createSeededRng(1),
     logger: silentLogger,
@@ -54,6 +55,13 @@ test("a fence is a merge patch of pods/status with the UID and one annotation", 
   assert.deepEqual(registry.fenceOf("uid-a"), { sentAtMs: 0, version: "9" });
   assert.deepEqual(answered, ["uid-a"]);
   assert.equal(result("sent"), 1);
+});
+
+test("no more fences wait than are allowed to", () => {
+  const { fencer, leadership } = bench(2);
+  // The first is sent at once, and waits no more.
+  const accepted = ["a", "b", "c", "d", "c"].map((name) => fencer.request(podNamed(name), leadership.signal));
+  assert.deepEqual(accepted, [true, true, true, false, true]);
 });
 
 test("each patch carries a value that none has had", async () => {

@@ -78,4 +78,12 @@ describe("a full history", () => {
     assert.equal(isFull(evictions, deletionOf("x")), false);
     assert.equal(isFull(evictions.slice(1), evictionOf("x")), false);
   });
+
+  test("a history has the limits that it is given", () => {
+    const limits = { deletesMax: 3, evictionsMax: 1 };
+    assert.equal(isFull([packed(["p", "q"], 1)], deletionOf("x"), limits), false);
+    assert.equal(isFull([packed(["p", "q"], 1), single("r", 1)], deletionOf("x"), limits), true);
+    assert.equal(isFull([packed(["p", "q"], 1), single("r", 1)], evictionOf("x"), limits), false);
+    assert.equal(isFull([single("p")], evictionOf("x"), limits), true);
+  });
 });

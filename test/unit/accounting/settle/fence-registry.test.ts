@@ -12,6 +12,13 @@ test("a pod that was never fenced may be fenced at once", () => {
   assert.equal(registry().fenceOf("x"), undefined);
 });
 
+test("beyond its limit further pods settle by the window", () => {
+  const fences = new FenceRegistry(10_000, 75_000, 1);
+  fences.sending("x", ms(0));
+  assert.equal(fences.isForbidden("x"), false);
+  assert.equal(fences.isForbidden("y"), true);
+});
+
 test("repeats double from the first wait up to the longest", () => {
   const fences = registry();
   const waits: number[] = [];
