@@ -116,7 +116,7 @@ const webhooksMax = 12;
 /** Of all cells together: few worlds have more, because they cost as much as dozens of others. */
 const manyPods = 50;
 const manyPodsShare = 0.04;
-const manyCellsShare = 0.08;
+const manyCellsShare = 0.04;
 const manyWebhooksShare = 0.08;
 
 function integer(rng: Rng, low: number, high: number): number {
@@ -152,7 +152,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
     offersWatchList: rng.next() < 0.7,
     updateTrigger: rng.next() < 0.5,
     compactThreshold: rng.next() < 0.5 ? integer(rng, 1, 5) : 100,
-    deletionsPerSecond: magnitude(rng, -0.7, 0.8),
+    deletionsPerSecond: magnitude(rng, -0.7, 1),
     chaosMs: uniform(rng, 60_000, 240_000),
     faults,
     severity,

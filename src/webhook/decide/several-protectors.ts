@@ -79,6 +79,16 @@ export class SeveralProtectors {
 
   /** Judges and records; admitted only when each record that the rules demand was written. */
   async reserve(protectors: readonly Protector[], deletion: Deletion, caller: Caller): Promise<Decision> {
+    // One that is deleted and created again while another is written is asked as it is by then.
+    for (const protector of protectors) protector.hold();
+    try {
+      return await this.#reserveHeld(protectors, deletion, caller);
+    } finally {
+      for (const protector of protectors) protector.release();
+    }
+  }
+
+  async #reserveHeld(protectors: readonly Protector[], deletion: Deletion, caller: Caller): Promise<Decision> {
     const startMs = this.#options.clock.monotonicMs();
     const opinions = opinionsOf(protectors, deletion, "ask").map(reconsidered);
     const refusal = refusalBy(opinions, deletion);

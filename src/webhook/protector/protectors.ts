@@ -38,7 +38,10 @@ export class Protectors {
   readonly #protectors = new Map<ObjectKey, Protector>();
   /** The names of those in force, by namespace. */
   readonly #index = createNamespacedIndex(createSelectorIndex);
-  readonly #forget = (protector: Protector): void => void this.#protectors.delete(protector.key);
+  readonly #forget = (protector: Protector): void => {
+    // A review may still hold one that is forgotten already, and another has its name since.
+    if (this.#protectors.get(protector.key) === protector) this.#protectors.delete(protector.key);
+  };
 
   /** Listens to the core's informer, which must not run yet. */
   constructor(options: ProtectorsOptions) {

@@ -18,6 +18,8 @@ import { drawLabels, drawSelector } from "./selectors.ts";
 const { namespaces, pods } = builtInResources;
 const podsPerCellMax = 8;
 const protectorsMax = 5;
+/** At a time, on average: each change of a PodProtector is read by the processes of all cells. */
+const busyCells = 3;
 const caller = { username: "somebody", groups: ["system:authenticated"] };
 const kubelet = { username: "system:node:node-1", groups: ["system:nodes", "system:authenticated"] };
 /** What a Go component does not know of, and drops. */
@@ -47,7 +49,8 @@ export class Bystanders {
   /** A few of them do something. */
   async act(): Promise<void> {
     await this.#prepare();
-    for (const cell of this.#world.cells) {
+    const share = Math.min(1, busyCells / this.#world.cells.length);
+    for (const cell of this.#world.cells.filter(() => this.#draws.chance(share))) {
       await this.#actOnPod(cell);
       void this.#deleteSome(cell);
     }

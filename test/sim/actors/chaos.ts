@@ -31,7 +31,7 @@ const periodMs: Partial<Record<FaultClass, number>> = {
   "broken-watches": 40_000,
   settings: 60_000,
   restores: 60_000,
-  bystanders: 2_000,
+  bystanders: 6_000,
   "odd-deployments": 5_000,
   "hostile-protectors": 5_000,
   "go-components": 5_000,

@@ -83,6 +83,23 @@ test("the webhook keeps earlier records when a later PodProtector refuses after 
   assert.deepEqual(names(core), ["a", "b", "b"]);
 });
 
+test("the webhook asks a PodProtector as it is, when it is made anew while another is written", async () => {
+  const { clock, core, replica } = world([
+    protector({ name: "a", cells: [cell("c1", 100)] }),
+    protector({ name: "b", cells: [cell("c1", 100)] }),
+  ]);
+  core.script = ({ path }) => {
+    core.script = () => "none";
+    assert.match(path, /podprotectors.a/);
+    core.remove("ns/b");
+    core.put(protector({ name: "b", cells: [cell("c1", 80)] }));
+    return "none";
+  };
+  assert.equal((await settle(clock, replica.send(deleteReview(pod("p"))))).allowed, false);
+  assert.deepEqual(core.buckets("ns/b"), []);
+  assert.equal((await settle(clock, replica.send(deleteReview(pod("q"))))).allowed, false);
+});
+
 test("the webhook does not ask later PodProtectors when an earlier one refuses while recording", async () => {
   const { core, replica } = world([
     protector({ name: "a", cells: [cell("c1", 100)] }),

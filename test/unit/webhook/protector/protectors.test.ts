@@ -81,6 +81,17 @@ test("what a PodProtector asked for before it became invalid stays in force, and
   }
 });
 
+test("who still holds a deleted PodProtector takes nothing from the next one of that name", () => {
+  const { informer, get, matching } = protectorsOver([versioned(protector())]);
+  const deleted = get("web");
+  informer.sync([]);
+  informer.sync([versioned(protector(), 2)]);
+  deleted?.hold();
+  deleted?.release();
+  assert.notEqual(deleted, get("web"));
+  assert.deepEqual(matching("ns", { app: "web" }), ["ns/web"]);
+});
+
 test("a PodProtector that was never valid is found by what is valid of its selector", () => {
   const matchExpressions = [
     { key: "app", operator: "?" },
