@@ -161,18 +161,19 @@ export class CellController {
     const { object } = event;
     if (event.type === "deleted") this.#removals.forget(object.key);
     else this.#removals.watched(object);
-    if (event.type === "modified") this.#noteCounts(event.previous, object);
+    if (event.type === "modified") this.#noteCounts(event);
   }
 
   /** Whoever writes counts is alive: with heartbeats or without. */
-  #noteCounts(before: StoredProtector, after: StoredProtector): void {
-    const old = cellsOf(before);
-    const now = cellsOf(after);
+  #noteCounts({ previous, object, isListed }: Extract<InformerEvent<StoredProtector>, { type: "modified" }>): void {
+    const old = cellsOf(previous);
+    const now = cellsOf(object);
     const known = new Map(old.map(({ cellID, aggregation }) => [cellID, aggregation]));
     for (const { cellID, aggregation } of now) {
       if (aggregation === undefined || isSameCount(known.get(cellID), aggregation)) continue;
       this.#retirement.counted(cellID, this.#deps.clock.monotonicMs());
     }
+    if (isListed === true) return;
     for (const cellID of cellsCountedByOthers(old, now)) this.#leases.countedByOther(cellID);
   }
 }

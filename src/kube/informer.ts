@@ -20,7 +20,8 @@ export interface Stored {
 
 export type InformerEvent<T extends Stored> =
   | { readonly type: "added"; readonly object: T }
-  | { readonly type: "modified"; readonly object: T; readonly previous: T }
+  /** `isListed`: it came in a list, so there may have been versions between `previous` and `object`. */
+  | { readonly type: "modified"; readonly object: T; readonly previous: T; readonly isListed?: true }
   /** `object` is its last state; the last one seen, when it was absent after a relist. */
   | { readonly type: "deleted"; readonly object: T };
 

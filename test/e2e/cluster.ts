@@ -94,6 +94,7 @@ export class Cluster {
   #furtherApiServerArgs: readonly string[] = [];
   #etcd: ManagedProcess | undefined;
   #apiServer: ManagedProcess | undefined;
+  readonly #controllers: ManagedProcess[] = [];
   #admin: AdminClient | undefined;
   #caPem = "";
 
@@ -116,18 +117,25 @@ export class Cluster {
   }
 
   async start(): Promise<void> {
-    const { controllerManager = false, scheduler = false, nodes = 1 } = this.#options;
+    const { nodes = 1 } = this.#options;
     writeClusterFiles(this.#files, this.#users);
     this.#etcd = this.#run("etcd", etcdArgs(this.#files, this.#etcdPort));
     await this.startApiServer();
+    await createNodes(this.admin, nodes);
+  }
+
+  #startControllers(): void {
+    const { controllerManager = false, scheduler = false } = this.#options;
     if (controllerManager !== false) {
       const { controllers, args = [] } =
         controllerManager === true ? { controllers: defaultControllers } : controllerManager;
       const kubeconfig = this.kubeconfigPath(controllerManagerUser);
-      this.#run("kube-controller-manager", [...controllerManagerArgs(kubeconfig, this.#files, controllers), ...args]);
+      const all = [...controllerManagerArgs(kubeconfig, this.#files, controllers), ...args];
+      this.#controllers.push(this.#run("kube-controller-manager", all));
     }
-    if (scheduler) this.#run("kube-scheduler", schedulerArgs(this.kubeconfigPath(schedulerUser)));
-    await createNodes(this.admin, nodes);
+    if (scheduler) {
+      this.#controllers.push(this.#run("kube-scheduler", schedulerArgs(this.kubeconfigPath(schedulerUser))));
+    }
   }
 
   /** The authority of the API server's certificate, which is valid for 127.0.0.1 whatever the port. */
@@ -197,8 +205,8 @@ export class Cluster {
   }
 
   /**
-   * Starts the API server on its port and waits until it is ready. While another program holds the port after a
-   * restart, it tries again.
+   * Starts the API server on its port, waits until it is ready, and starts the controllers anew. While another program
+   * holds the port after a restart, it tries again.
    */
   async startApiServer(): Promise<void> {
     const isRestart = this.#admin !== undefined;
@@ -222,6 +230,12 @@ export class Cluster {
       }
       return existsSync(this.#files.caFile) && (await this.#isReady());
     });
+    // Where it was away for long, their watches would begin again up to a minute later, and the next case would wait
+    // for that. Elsewhere they end when they cannot renew their Leases, and are started again.
+    const before = this.#controllers.splice(0);
+    for (const controller of before) controller.signal("SIGKILL");
+    await Promise.all(before.map(({ exited }) => exited));
+    this.#startControllers();
   }
 
   /** SIGKILL: connections break, nothing is finished. */

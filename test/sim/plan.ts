@@ -152,7 +152,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
     offersWatchList: rng.next() < 0.7,
     updateTrigger: rng.next() < 0.5,
     compactThreshold: rng.next() < 0.5 ? integer(rng, 1, 5) : 100,
-    deletionsPerSecond: magnitude(rng, -0.5, 1),
+    deletionsPerSecond: magnitude(rng, -0.5, 1.3),
     chaosMs: uniform(rng, 60_000, 240_000),
     faults,
     severity,

@@ -265,6 +265,7 @@ export class World {
         maxConcurrentLag: this.plan.maxConcurrentLag,
         lostCells: this.lost.cells,
         historyLimits: historyLimitsOf(this.plan),
+        hasFewFences: this.plan.hasSmallLimits,
         isByPreviousRelease: () => this.#isByPreviousRelease(),
         criterion: this.plan.criterion,
         // Somebody who changes flags goes up to 20 (chaos.ts).

@@ -5,9 +5,10 @@
 import { type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
 
 /**
- * The cells that an aggregator without heartbeats has counted between two states of one PodProtector. Each aggregator
- * moves lastEventTime with the counts, and only those with heartbeats write countedMinReadySeconds. A Go component that
- * drops our fields of all cells, because it writes the status for another reason, moves no time.
+ * The cells that an aggregator without heartbeats has counted between two states of one PodProtector, one right after
+ * the other. Each aggregator moves lastEventTime with the counts, and only those with heartbeats write
+ * countedMinReadySeconds. A Go component that drops our fields of all cells, because it writes the status for another
+ * reason, moves no time. With states left out between, as before and after a list, both could seem to be one write.
  */
 export function cellsCountedByOthers(before: readonly CellStatus[], after: readonly CellStatus[]): readonly string[] {
   return after.flatMap(({ cellID, aggregation }) => {

@@ -50,7 +50,8 @@ export class Store<T extends Stored> {
     for (const [key, object] of objects) {
       const previous = before.get(key);
       if (previous === undefined || previous.uid !== object.uid) yield { type: "added", object };
-      else if (previous.resourceVersion !== object.resourceVersion) yield { type: "modified", object, previous };
+      else if (previous.resourceVersion !== object.resourceVersion)
+        yield { type: "modified", object, previous, isListed: true };
     }
   }
 }

@@ -69,7 +69,8 @@ export class Protectors {
   #onEvent(event: InformerEvent<WatchedProtector>): void {
     const { key, resourceVersion } = event.object;
     if (event.type === "deleted") return this.#drop(key);
-    if (event.type === "modified") this.#seeCounters(cellsOf(event.previous), cellsOf(event.object));
+    if (event.type === "modified" && event.isListed !== true)
+      this.#seeCounters(cellsOf(event.previous), cellsOf(event.object));
     this.#take(event.object);
     const protector = this.#protectors.get(key);
     if (protector?.delivered(resourceVersion, cellsOf(event.object)) === true) this.#options.onSooner(protector);

@@ -38,6 +38,8 @@ export interface AccountingOptions {
   readonly lostCells: ReadonlySet<string>;
   /** Of the webhooks. */
   readonly historyLimits: HistoryLimits;
+  /** Of the aggregators: settlement.ts. */
+  readonly hasFewFences: boolean;
   /** Whether an admission may have been recorded by the release before this one, whose rules were fewer. */
   readonly isByPreviousRelease: () => boolean;
   /** The greatest one that a webhook may have been started with. */
@@ -294,8 +296,10 @@ export class AccountingChecker {
         );
       // Counts of another spec say nothing of a pod's age.
       const isCounted = this.#counts.areThere(old?.aggregation);
+      // A change of its companions starts no wait of a packed pod again (docs/accounting.md#settlement).
+      const isCompanions = known?.isPacked === true;
       this.#recorded.set(entry.digest, {
-        atMs: kernel.nowMs,
+        atMs: isCompanions ? (earlier?.atMs ?? kernel.nowMs) : kernel.nowMs,
         version: earlier?.version ?? entry.version,
         countedAt: isCounted ? parseTime(old?.aggregation?.countedAt) : undefined,
         isCounted,

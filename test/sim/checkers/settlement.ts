@@ -14,6 +14,8 @@ const windowTolerance = 0.98;
 export interface SettlementOptions {
   readonly ledger: Ledger;
   readonly settleWindowMs: number;
+  /** Aggregators remember so few fences that pods settle by the window alone (processes/small-limits.ts). */
+  readonly hasFewFences: boolean;
   /** Set where deletions are admitted without a record, as promised. */
   readonly lent: object | undefined;
 }
@@ -33,8 +35,10 @@ export class SettlementChecker {
   readonly #ledger: Ledger;
   readonly #windowMs: number;
   readonly #isLent: boolean;
+  readonly #hasFewFences: boolean;
 
-  constructor(name: string, standing: Standing, { ledger, settleWindowMs, lent }: SettlementOptions) {
+  constructor(name: string, standing: Standing, { ledger, settleWindowMs, hasFewFences, lent }: SettlementOptions) {
+    this.#hasFewFences = hasFewFences;
     this.#isLent = lent !== undefined;
     this.#name = name;
     this.#standing = standing;
@@ -72,7 +76,7 @@ export class SettlementChecker {
       isUntouched &&
       ageMs >= this.#windowMs &&
       recordedMs !== undefined &&
-      ledger.hasWrittenSince(pod.cell, recordedMs);
+      (this.#hasFewFences || ledger.hasWrittenSince(pod.cell, recordedMs));
     const isByWindow = entry.version === undefined || isGivenUp;
     this.#checkDead(entry, { pod, revision, recordedMs, isByWindow });
     if (record === undefined && pod.goneAt !== undefined && pod.goneAt <= revision) return;

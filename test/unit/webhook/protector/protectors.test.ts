@@ -5,7 +5,8 @@ import { silentLogger } from "../../../../src/util/logger.ts";
 import { objectKey } from "../../../../src/api/object-key.ts";
 import { Protectors } from "../../../../src/webhook/protector/protectors.ts";
 import { createTestCore } from "../support/core.ts";
-import { type Json, protector } from "../support/objects.ts";
+import { FakeCells } from "../support/fake-cells.ts";
+import { cell, type Json, protector } from "../support/objects.ts";
 
 let version = 1;
 function versioned(object: Json, generation = 1): Json {
@@ -90,6 +91,23 @@ test("who still holds a deleted PodProtector takes nothing from the next one of 
   deleted?.release();
   assert.notEqual(deleted, get("web"));
   assert.deepEqual(matching("ns", { app: "web" }), ["ns/web"]);
+});
+
+test("counts of another counter are seen between two states that follow each other, not across a list", () => {
+  const cells = new FakeCells();
+  const { core, informer } = createTestCore({ cells });
+  const protectors = new Protectors({ core, logger: silentLogger, onSooner: () => {}, onUnusable: () => {} });
+  const counted = (second: number, extensions: Json = {}) =>
+    versioned(
+      protector({ cells: [cell("c1", 100, { lastEventTime: `2026-01-01T00:00:0${second}.000000Z`, ...extensions })] }),
+    );
+  informer.sync([counted(1, { countedMinReadySeconds: 0 })]);
+  // Unseen, the same counter has counted again, and somebody has dropped its fields.
+  informer.show("ns/web", counted(2), true);
+  assert.deepEqual(cells.countedByOthers, []);
+  informer.show("ns/web", counted(3));
+  assert.deepEqual(cells.countedByOthers, ["c1"]);
+  assert.equal(protectors.size, 1);
 });
 
 test("a PodProtector that was never valid is found by what is valid of its selector", () => {

@@ -42,9 +42,10 @@ export class FakeInformer implements Informer<WatchedProtector> {
   }
 
   /**
-   * The present state of an object as the watch tells it; undefined = gone. What has no version is as good as absent.
+   * The present state of an object as the watch tells it, or a list; undefined = gone. What has no version is as good
+   * as absent.
    */
-  show(key: string, raw: unknown): void {
+  show(key: string, raw: unknown, isListed = false): void {
     const object = raw === undefined ? undefined : decodeWatched(raw);
     const previous = this.#store.get(key);
     if (object === undefined) this.#store.delete(key);
@@ -55,7 +56,7 @@ export class FakeInformer implements Informer<WatchedProtector> {
       if (object === undefined) continue;
       if (!isSame) handler.onEvent({ type: "added", object });
       else if (previous.resourceVersion !== object.resourceVersion)
-        handler.onEvent({ type: "modified", object, previous });
+        handler.onEvent({ type: "modified", object, previous, ...(isListed && { isListed }) });
     }
   }
 
