@@ -3,7 +3,7 @@
  * graceful deletions with a grace-0 DELETE. A case that wants pods which stay terminating says so.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { type AdminClient } from "./admin-client.ts";
+import { type AdminClient, ApiError } from "./admin-client.ts";
 import { Limiter } from "./limiter.ts";
 import { isReady, type Pod, podPath, setPodReady } from "./pods.ts";
 import { PodWatch } from "./pod-watch.ts";
@@ -27,6 +27,9 @@ export interface Kubelet {
 }
 
 const requestsInFlight = 16;
+const retryMs = 500;
+/** Half a minute: longer than any part is away while pods are to be ended. */
+const triesMax = 60;
 /** Enough to see what goes wrong. */
 const failuresMax = 20;
 
@@ -44,11 +47,25 @@ export function startKubelet(options: KubeletOptions): Kubelet {
     taken.add(key);
     try {
       if (delayMs > 0) await delay(delayMs, undefined, { signal: abort.signal });
-      await limiter.run(job);
+      await persist(job);
     } catch (error) {
       taken.delete(key);
       if (!abort.signal.aborted && failures.length < failuresMax)
         failures.push(`${action} ${pod.metadata.name}: ${String(error)}`);
+    }
+  };
+
+  /** A webhook that is being restarted fails the confirmations as well, and a kubelet tries again. */
+  const persist = async (job: () => Promise<unknown>): Promise<void> => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await limiter.run(job);
+        return;
+      } catch (error) {
+        const isFinal = error instanceof ApiError && error.code < 500;
+        if (isFinal || tries === triesMax || abort.signal.aborted) throw error;
+        await delay(retryMs, undefined, { signal: abort.signal });
+      }
     }
   };
 
