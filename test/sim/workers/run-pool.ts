@@ -3,8 +3,11 @@ import os from "node:os";
 import { Worker } from "node:worker_threads";
 import { type RunOutcome, type RunTask, lostOutcome } from "./task.ts";
 
-/** A run takes about a second; a hundred times that is a hang, even on a busy machine. */
-const runMsMax = 120_000;
+/** Of the processor's time, whatever else the machine does: a run takes seconds, so this is a hang. */
+const runSecondsMax = 120;
+/** Of real time, for a run that waits and does nothing. */
+const idleMsMax = 3_600_000;
+const checkEveryMs = 5_000;
 
 interface Job {
   readonly task: RunTask;
@@ -81,6 +84,8 @@ class Lane {
   readonly #onFree: (isAlive: boolean) => void;
   #job: Job | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** By the worker, at the first look at its present run. */
+  #usedBefore: number | undefined;
 
   constructor(onFree: (isAlive: boolean) => void) {
     this.#onFree = onFree;
@@ -98,13 +103,27 @@ class Lane {
 
   begin(job: Job): void {
     this.#job = job;
-    this.#timer = setTimeout(() => this.#lose(`no end in ${runMsMax / 1000} s of real time`), runMsMax);
+    this.#usedBefore = undefined;
+    const startMs = performance.now();
+    this.#timer = setInterval(() => void this.#check(job, startMs), checkEveryMs);
     this.#worker.postMessage(job.task, []);
+  }
+
+  async #check(job: Job, startMs: number): Promise<void> {
+    // A worker that has just ended has no usage; its exit is heard of.
+    const usage = await this.#worker.cpuUsage().catch(() => undefined);
+    if (this.#job !== job) return;
+    if (performance.now() - startMs > idleMsMax) return this.#lose(`no end in ${idleMsMax / 60_000} minutes`);
+    if (usage === undefined) return;
+    const usedSeconds = (usage.user + usage.system) / 1e6;
+    this.#usedBefore ??= usedSeconds;
+    if (usedSeconds - this.#usedBefore > runSecondsMax)
+      this.#lose(`no end in ${runSecondsMax} s of the processor's time`);
   }
 
   stop(): void {
     this.#job = undefined;
-    clearTimeout(this.#timer);
+    clearInterval(this.#timer);
     void this.#worker.terminate();
   }
 
@@ -118,7 +137,7 @@ class Lane {
   #end(outcome: RunOutcome, isAlive: boolean): void {
     const job = this.#job;
     this.#job = undefined;
-    clearTimeout(this.#timer);
+    clearInterval(this.#timer);
     job?.settle(outcome);
     this.#onFree(isAlive);
   }
