@@ -65,13 +65,11 @@ export class Tenure {
       const takesOver = await this.#acquire(leadership);
       if (takesOver === undefined) break;
       const end = new AbortController();
-      const stop = (): void => end.abort();
-      leadership.addEventListener("abort", stop, { once: true });
+      const signal = AbortSignal.any([leadership, end.signal]);
       this.#end = end;
       try {
-        await Promise.all([work(end.signal, takesOver), this.#watchCluster(end)]);
+        await Promise.all([work(signal, takesOver), this.#watchCluster(end, signal)]);
       } finally {
-        leadership.removeEventListener("abort", stop);
         this.#end = undefined;
       }
     }
@@ -154,13 +152,13 @@ export class Tenure {
   }
 
   /** A cluster that is rebuilt under its old name and address comes with another UID. */
-  async #watchCluster(end: AbortController): Promise<void> {
+  async #watchCluster(end: AbortController, signal: AbortSignal): Promise<void> {
     const { clock, logger, times } = this.#options;
     for (;;) {
-      await sleep(clock, times.freshMs, end.signal);
-      if (end.signal.aborted) return;
+      await sleep(clock, times.freshMs, signal);
+      if (signal.aborted) return;
       try {
-        const uid = await this.#readClusterUID(end.signal);
+        const uid = await this.#readClusterUID(signal);
         // It may have been forbidden for a moment only.
         this.#clusterUID ??= uid;
         if (uid === undefined || uid === this.#clusterUID) continue;

@@ -58,13 +58,6 @@ const impersonationNeedsUser =
     return undefined;
   };
 
-const electorLeavesTime =
-  (prefix: "aggregator-leader-elector-" | "generator-leader-elector-"): Rule =>
-  (values) => {
-    const elector = prefix.startsWith("aggregator") ? aggregatorElector(values) : generatorElector(values);
-    return electionProblem(elector, prefix);
-  };
-
 const backoffGrows =
   (prefix: "aggregator-worker-" | "generator-worker-"): Rule =>
   (values) => {
@@ -247,8 +240,14 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
       windowOutlastsFence,
       annotationHasKey,
       backoffGrows("aggregator-worker-"),
-      electorLeavesTime("aggregator-leader-elector-"),
+      (values) => electionProblem(aggregatorElector(values), "aggregator-leader-elector-"),
     ],
   ],
-  [["generator"], [backoffGrows("generator-worker-"), electorLeavesTime("generator-leader-elector-")]],
+  [
+    ["generator"],
+    [
+      backoffGrows("generator-worker-"),
+      (values) => electionProblem(generatorElector(values), "generator-leader-elector-"),
+    ],
+  ],
 ];

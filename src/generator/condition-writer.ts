@@ -48,8 +48,8 @@ export class ConditionWriter {
   }
 
   /** Whether the conditions of the object are not as found. */
-  differs(stored: StoredProtector): boolean {
-    return this.#merged(stored, this.#options.found(stored)) !== stored.protector.status?.conditions;
+  differs(stored: StoredProtector, found = this.#options.found(stored)): boolean {
+    return this.#merged(stored, found) !== stored.protector.status?.conditions;
   }
 
   /** Writes what differs, one object after the other. Never rejects for operating errors. */

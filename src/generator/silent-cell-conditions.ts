@@ -42,8 +42,9 @@ export class SilentCellConditions {
     this.#affected = 0;
     const differing: ObjectKey[] = [];
     for (const stored of this.#options.protectors.values()) {
-      if (silentCellsOf(stored.protector, this.#options.stateOf) !== false) this.#affected += 1;
-      if (this.#writer.differs(stored)) differing.push(stored.key);
+      const CellSilent = silentCellsOf(stored.protector, this.#options.stateOf);
+      if (CellSilent !== false) this.#affected += 1;
+      if (this.#writer.differs(stored, { CellSilent })) differing.push(stored.key);
     }
     if (differing.length > 0) {
       this.#writing ??= this.#writer.writeAll(differing, signal).finally(() => (this.#writing = undefined));

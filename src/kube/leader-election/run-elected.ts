@@ -55,27 +55,20 @@ async function lead(
   signal: AbortSignal,
   work: (leadershipSignal: AbortSignal) => Promise<void>,
 ): Promise<"lost" | "finished"> {
-  const leadership = new AbortController();
+  const lost = new AbortController();
   const worked = new AbortController();
-  const stop = (): void => leadership.abort();
-  if (signal.aborted) stop();
-  else signal.addEventListener("abort", stop, { once: true });
+  const renewing = renew(elector, worked.signal).then((lostBecause) => {
+    if (lostBecause === undefined) return "finished" as const;
+    elector.giveUp(lostBecause);
+    lost.abort();
+    return "lost" as const;
+  });
   try {
-    const renewing = renew(elector, worked.signal).then((lostBecause) => {
-      if (lostBecause === undefined) return "finished" as const;
-      elector.giveUp(lostBecause);
-      leadership.abort();
-      return "lost" as const;
-    });
-    try {
-      await work(leadership.signal);
-    } finally {
-      worked.abort();
-    }
-    return await renewing;
+    await work(AbortSignal.any([signal, lost.signal]));
   } finally {
-    signal.removeEventListener("abort", stop);
+    worked.abort();
   }
+  return await renewing;
 }
 
 /** Renews until `done` aborts; then undefined. Otherwise the reason why leadership is lost. */

@@ -39,6 +39,14 @@ async function restoreCore(rig: Rig, running: Running, version?: number): Promis
   running.core.engine = rig.coreEngine;
 }
 
+/** Counts a fourth pod; its informer does not see that write. */
+async function writeUnseen(rig: Rig, { core }: Running): Promise<void> {
+  await rig.pod("d");
+  core.lagMs = 600_000;
+  await rig.clock.advance(1500);
+  assert.equal(rig.available("web"), 4);
+}
+
 /** Restores the worker from an empty backup; pods that are created then belong to the new history. */
 async function restoreWorker(rig: Rig, ...clients: Running[]): Promise<void> {
   rig.workerEngine = rig.newEngine(6);
@@ -69,11 +77,8 @@ test("a core restore that only a live read can show is detected at the relist", 
   withRig(async (rig) => {
     const running = await counted(rig);
     const { core } = running;
-    await rig.pod("d");
-    // The informer never sees the last own write, so the restored object looks newer than what it knows.
-    core.lagMs = 600_000;
-    await rig.clock.advance(1500);
-    assert.equal(rig.available("web"), 4);
+    // So the restored object looks newer than what the informer knows.
+    await writeUnseen(rig, running);
     const seenByInformer = Number(rig.protector("web").metadata.resourceVersion) - 1;
     await restoreCore(rig, running);
     await rig.noise(rig.coreEngine, seenByInformer - rig.coreEngine.revision - 2);
@@ -134,10 +139,7 @@ test("a list without our own last write is followed by a live read, also where i
   withRig(async (rig) => {
     const running = await counted(rig);
     const { core } = running;
-    await rig.pod("d");
-    core.lagMs = 600_000;
-    await rig.clock.advance(1500);
-    assert.equal(rig.available("web"), 4);
+    await writeUnseen(rig, running);
     const { protectorInformer } = running;
     const seenByInformer = Number([...protectorInformer.values()][0]?.resourceVersion);
     await restoreCore(rig, running, seenByInformer);

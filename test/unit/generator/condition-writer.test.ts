@@ -4,20 +4,11 @@ import { test } from "node:test";
 import { type Condition } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { upstreamPodProtectorCrd } from "../../double/index.ts";
-import { type Core, createCore } from "./core-cluster.ts";
+import { type Core, startWithConditions, undrainable } from "./core-cluster.ts";
 
 const secondMs = 1_000;
 /** Several looks. */
 const whileMs = 60 * secondMs;
-const stuck = { strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } };
-
-async function start() {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
-  generator.writeConditions();
-  return { core, generator };
-}
 
 /** Types of the conditions. */
 function shown(core: Core, name: string): readonly string[] {
@@ -26,8 +17,8 @@ function shown(core: Core, name: string): readonly string[] {
 }
 
 test("many objects are written at most five a second", async () => {
-  const { core, generator } = await start();
-  for (let index = 0; index < 40; index += 1) await core.createDeployment(`stuck-${index}`, { spec: stuck });
+  const { core, generator } = await startWithConditions();
+  for (let index = 0; index < 40; index += 1) await core.createDeployment(`stuck-${index}`, { spec: undrainable });
   await core.clock.advance(14 * secondMs);
   const times: number[] = [];
   generator.client.onWrite = (_, { method }) => {
@@ -41,9 +32,9 @@ test("many objects are written at most five a second", async () => {
 });
 
 test("a CRD that drops conditions is said once, and tried again in an hour", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startWithConditions();
   await core.engine.installCrd(upstreamPodProtectorCrd());
-  for (const name of ["one", "two"]) await core.createDeployment(name, { spec: stuck });
+  for (const name of ["one", "two"]) await core.createDeployment(name, { spec: undrainable });
   await core.clock.advance(3_500 * secondMs);
   assert.equal(generator.client.writes.filter((what) => what.endsWith("/status")).length, 1);
   assert.equal(generator.logger.entries.filter(({ level }) => level === "warn").length, 1);
@@ -54,8 +45,8 @@ test("a CRD that drops conditions is said once, and tried again in an hour", asy
 });
 
 test("objects that are refused are left alone for ten minutes, and the others are written", async () => {
-  const { core, generator } = await start();
-  for (const name of ["denied-1", "denied-2", "web"]) await core.createDeployment(name, { spec: stuck });
+  const { core, generator } = await startWithConditions();
+  for (const name of ["denied-1", "denied-2", "web"]) await core.createDeployment(name, { spec: undrainable });
   const asked: number[] = [];
   generator.client.onWrite = (_, { method, path }) => {
     if (method !== "PUT" || !path.includes("denied")) return undefined;
@@ -77,8 +68,8 @@ test("objects that are refused are left alone for ten minutes, and the others ar
 });
 
 test("one object that cannot be written does not keep the others waiting", async () => {
-  const { core, generator } = await start();
-  for (const name of ["one", "two"]) await core.createDeployment(name, { spec: stuck });
+  const { core, generator } = await startWithConditions();
+  for (const name of ["one", "two"]) await core.createDeployment(name, { spec: undrainable });
   generator.client.onWrite = (_, { path }) => (path.includes("deployment-one/status") ? "before" : undefined);
   await core.clock.advance(whileMs);
   assert.deepEqual([shown(core, "one"), shown(core, "two")], [[], ["Undrainable"]]);

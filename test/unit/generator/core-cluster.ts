@@ -175,6 +175,20 @@ function mergePatch(body: JsonObject) {
   return { contentType: "application/merge-patch+json", body };
 }
 
+/** A core with a generator that leads, and writes conditions too. */
+export async function startWithConditions(): Promise<{ core: Core; generator: GeneratorProcess }> {
+  const core = await createCore();
+  const generator = core.startGenerator();
+  await generator.ready();
+  generator.writeConditions();
+  return { core, generator };
+}
+
+/** Of a Deployment that can never be drained. */
+export const undrainable: JsonObject = {
+  strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+};
+
 interface DeploymentOptions {
   readonly replicas?: number;
   readonly metadata?: JsonObject;

@@ -3,21 +3,12 @@ import { test } from "node:test";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { type Condition } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { type KubeObject } from "../../double/index.ts";
-import { type Core, createCore } from "./core-cluster.ts";
+import { type Core, startWithConditions, undrainable } from "./core-cluster.ts";
 
 const secondMs = 1_000;
 /** Several looks. */
 const whileMs = 60 * secondMs;
-const stuck = { strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } };
 const statusWrites = (writes: readonly string[]): number => writes.filter((what) => what.endsWith("/status")).length;
-
-async function start() {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
-  generator.writeConditions();
-  return { core, generator };
-}
 
 function conditionsOf(object: KubeObject | undefined): readonly Condition[] {
   return (object?.status as { conditions?: readonly Condition[] } | undefined)?.conditions ?? [];
@@ -29,8 +20,8 @@ function shown(core: Core, name: string): readonly string[] {
 }
 
 test("an undrainable and an unprotected Deployment get their condition, and one in good order no write", async () => {
-  const { core, generator } = await start();
-  await core.createDeployment("stuck", { spec: stuck });
+  const { core, generator } = await startWithConditions();
+  await core.createDeployment("stuck", { spec: undrainable });
   await core.createDeployment("single", { replicas: 1 });
   await core.createDeployment("web");
   await core.clock.advance(whileMs);
@@ -45,8 +36,8 @@ test("an undrainable and an unprotected Deployment get their condition, and one 
 });
 
 test("a condition ends when its cause does", async () => {
-  const { core, generator } = await start();
-  await core.createDeployment("stuck", { spec: stuck });
+  const { core, generator } = await startWithConditions();
+  await core.createDeployment("stuck", { spec: undrainable });
   await core.clock.advance(whileMs);
   await core.patchDeployment("stuck", { spec: { strategy: { rollingUpdate: { maxUnavailable: 1 } } } });
   await core.clock.advance(whileMs);
@@ -55,7 +46,7 @@ test("a condition ends when its cause does", async () => {
 });
 
 test("a dangling PodProtector says so, until its source is back; a released one says nothing new", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startWithConditions();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   core.eraseDeployments();
@@ -73,8 +64,8 @@ test("a dangling PodProtector says so, until its source is back; a released one 
 });
 
 test("cells, and the conditions of others, are kept, and a write that meets another one is made again", async () => {
-  const { core, generator } = await start();
-  await core.createDeployment("stuck", { spec: stuck });
+  const { core, generator } = await startWithConditions();
+  await core.createDeployment("stuck", { spec: undrainable });
   await core.clock.advance(secondMs);
   const cells = [{ cellID: "a", aggregation: { totalReplicas: 10, availableReplicas: 9 } }];
   let conflicts = 0;
@@ -91,7 +82,7 @@ test("cells, and the conditions of others, are kept, and a write that meets anot
 });
 
 test("a Deployment that changes while its condition is written is not taken for a CRD that drops it", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startWithConditions();
   await core.createDeployment("single", { replicas: 1 });
   let isChanged = false;
   generator.client.onWrite = async (_, { method }) => {
