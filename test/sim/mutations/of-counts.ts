@@ -116,8 +116,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
     file: "aggregator/controller.ts",
     find: `for (const key of this.#states.keys()) this.#queue.add(key);`,
     replace: ``,
-    only: ["crashes"],
-    plan: { aggregatorsPerCell: 2 },
+    scenario: "15b-new-leader",
   },
   {
     name: "every-list-is-a-barrier",
