@@ -25,6 +25,9 @@ function wildPlan(seed: number): Partial<Plan> {
     hasGenerator: seed % 3 !== 0,
     evictedPods: ["map", "single", "map", "none"][seed % 4] ?? "map",
     offersWatchList: seed % 2 === 0,
+    servesOnlyItsCells: seed % 2 === 0,
+    hasSmallLimits: seed % 3 === 0,
+    ...(seed % 4 === 1 ? { forbidsHeartbeats: true, loss: "none" } : {}),
     chaosMs: 180_000,
   };
 }

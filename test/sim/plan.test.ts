@@ -40,3 +40,9 @@ test("about half of the worlds answer pods in protobuf", () => {
   const share = plans.filter(({ servesProtobuf }) => servesProtobuf).length / plans.length;
   assert.ok(share > 0.45 && share < 0.55, `${share}`);
 });
+
+test("where heartbeats are forbidden nothing is lost and nothing is upgraded", () => {
+  const few = plans.filter(({ forbidsHeartbeats }) => forbidsHeartbeats);
+  assert.ok(few.length > plans.length / 100, `${few.length}`);
+  for (const { loss, upgrade } of few) assert.deepEqual([loss, upgrade], ["none", "none"]);
+});

@@ -99,6 +99,10 @@ export interface Plan {
   readonly chaosMs: number;
   readonly loss: Loss;
   readonly upgrade: Upgrade;
+  /** What only heartbeats need is forbidden, as it is to the accounts of upstream's chart. */
+  readonly forbidsHeartbeats: boolean;
+  /** The webhooks serve the cells of the world and no others. */
+  readonly servesOnlyItsCells: boolean;
   /** --silent-cell-after: often short, so that a lost cell is silent while things still happen. */
   readonly silentAfterMs: number;
   readonly faults: ReadonlySet<FaultClass>;
@@ -118,6 +122,7 @@ const manyPods = 50;
 const manyPodsShare = 0.04;
 const manyCellsShare = 0.04;
 const manyWebhooksShare = 0.08;
+const fewRightsShare = 0.05;
 
 function integer(rng: Rng, low: number, high: number): number {
   return low + Math.floor(rng.next() * (high - low + 1));
@@ -203,7 +208,29 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   // The previous release knows no other limits than its own.
   const hasSmallLimits = areLimitsLow && upgrade === "none";
   const limits = hasSmallLimits ? { hasSmallLimits, compactThreshold: 3 } : { hasSmallLimits };
-  return { ...plan, ...late, ...size, ...limits, minAvailable, loss, silentAfterMs, servesProtobuf, rates, upgrade };
+  const access = drawAccess(rng, loss, upgrade);
+  return {
+    ...plan,
+    ...late,
+    ...size,
+    ...limits,
+    ...access,
+    minAvailable,
+    loss,
+    silentAfterMs,
+    servesProtobuf,
+    rates,
+    upgrade,
+  };
+}
+
+/** Without heartbeats nothing can be demanded after a loss. */
+function drawAccess(rng: Rng, loss: Loss, upgrade: Upgrade): Pick<Plan, "forbidsHeartbeats" | "servesOnlyItsCells"> {
+  const hasFewRights = rng.next() < fewRightsShare;
+  return {
+    forbidsHeartbeats: hasFewRights && loss === "none" && upgrade === "none",
+    servesOnlyItsCells: rng.next() < 0.3,
+  };
 }
 
 /** Most worlds stay small, so that many of them run. */

@@ -40,6 +40,8 @@ const simplifications: readonly ((size: Size) => PlanSettings)[] = [
   () => ({ recordsPodNames: false }),
   () => ({ maxConcurrentLag: 0 }),
   () => ({ hasSmallLimits: false }),
+  () => ({ forbidsHeartbeats: false }),
+  () => ({ servesOnlyItsCells: false }),
   () => ({ compactThreshold: 100 }),
   ({ chaosMs }) => ({ chaosMs: Math.round(chaosMs / 2) }),
   ({ chaosMs }) => ({ chaosMs: Math.round(chaosMs * 0.8) }),

@@ -49,7 +49,7 @@ async function beatsBeforeTheUpgrade(upgrade: Upgrade): Promise<boolean> {
   const { failure, totals } = await runWorld({
     seed: 1,
     only: new Set(),
-    plan: { ...short.plan, upgrade },
+    plan: { ...short.plan, upgrade, forbidsHeartbeats: false },
     onWorld: (world) => {
       world.core.server.engine.onChange(builtInResources.leases, ({ object }) => {
         isUpgraded ||= world.totals.faults.has("upgraded processes");

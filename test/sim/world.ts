@@ -15,6 +15,7 @@ import { RefusalChecker } from "./checkers/refusals.ts";
 import { ReviewChecker } from "./checkers/reviews.ts";
 import { SimApiServer } from "./clusters/api-server.ts";
 import { ServerConditions } from "./clusters/conditions.ts";
+import { forbiddenInCore, forbiddenInWorker } from "./clusters/rights.ts";
 import { type Edit } from "./clusters/deliveries.ts";
 import { policyName, policyOf, webhookConfiguration } from "./clusters/webhook-configurations.ts";
 import { Kernel } from "./kernel/kernel.ts";
@@ -283,6 +284,7 @@ export class World {
     const conditions = new ServerConditions((name) => this.count(name));
     conditions.offersWatchList = this.plan.offersWatchList;
     conditions.servesProtobuf = this.plan.servesProtobuf;
+    if (this.plan.forbidsHeartbeats) conditions.lasting.push(cell === undefined ? forbiddenInCore : forbiddenInWorker);
     const callWebhook =
       cell === undefined
         ? () => Promise.reject(new Error("the core has no webhook"))

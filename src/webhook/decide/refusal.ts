@@ -239,7 +239,8 @@ function figuresText(figures: QuotaFigures): string {
   const perCell = cells.slice(0, cellsMax).map((cell) => {
     return `${quoted(cell.cellID)} ${countText(cell)}`;
   });
-  if (cells.length > cellsMax) perCell.push(`${cells.length - cellsMax} more cells`);
+  const more = cells.length - cellsMax;
+  if (more > 0) perCell.push(more === 1 ? "one more cell" : `${more} more cells`);
   const free = Math.max(0, aggregated - unconfirmed - required);
   return (
     `Must stay ${required}, available ${aggregated}, promised ${unconfirmed}, free ${free}` +

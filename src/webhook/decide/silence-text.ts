@@ -22,10 +22,8 @@ export function missedText({ cells }: QuotaFigures, missed: readonly string[]): 
   const silent = cells.filter(({ cellID }) => missed.includes(cellID));
   const named = silent.slice(0, cellsMax).map(silentText).join(" and ");
   const more = silent.length - cellsMax;
-  return (
-    `${named}${more > 0 ? `, and so have ${more} more cells` : ""}, so ` +
-    "what was counted there is left out; with it there would be room"
-  );
+  const others = more === 1 ? ", and so has one more cell" : more > 1 ? `, and so have ${more} more cells` : "";
+  return `${named}${others}, so what was counted there is left out; with it there would be room`;
 }
 
 function silentText({ cellID, silentForMs = 0 }: CellFigures): string {

@@ -3,7 +3,7 @@
  * setting, pods in every phase, deletions and evictions by every criterion. In a namespace of its own, so that what is
  * out of order there breaks no promise.
  */
-import { annotations, labels } from "../../../src/api/v1alpha1/names.ts";
+import { annotations, finalizer, labels, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
 import { formatSeconds } from "../../double/engine/metadata.ts";
 import { asArray, asObject, type JsonObject, type KubeObject } from "../../double/engine/object.ts";
@@ -120,7 +120,7 @@ export class Bystanders {
   /** A policy begins or ends to refuse fences. */
   refuseFences(): void {
     const { kernel } = this.#world;
-    this.#world.fencePolicyCode = this.#draws.oneOf(403, 403, 422);
+    this.#world.fencePolicyCode = this.#draws.oneOf(403, 403, 422, 429);
     kernel.schedule(this.#draws.between(5_000, 60_000), () => (this.#world.fencePolicyCode = undefined));
   }
 
@@ -273,8 +273,10 @@ export class Bystanders {
     const draw = this.#draws.between(0, 1);
     if (chosen === undefined || (draw < 0.4 && present.length < protectorsMax)) {
       this.#created += 1;
-      const labels = this.#draws.chance(0.1) ? { [uncountedLabel]: "yes" } : {};
-      const body = { ...typeMeta, metadata: { name: `side-${this.#created}`, labels }, spec: this.#spec() };
+      const name = `side-${this.#created}`;
+      const isUncounted = this.#draws.chance(0.1);
+      const metadata = isUncounted ? { labels: { [uncountedLabel]: "yes" } } : this.#origin();
+      const body = { ...typeMeta, metadata: { name, ...metadata }, spec: this.#spec() };
       await quietly(() => engine.create(protectors, sideNamespace, body, { caller }));
       return;
     }
@@ -294,6 +296,19 @@ export class Bystanders {
         await quietly(() => engine.create(protectors, sideNamespace, body, { caller }));
       }
     }
+  }
+
+  /** Some look as if they were generated, and are not. */
+  #origin(): JsonObject {
+    const draws = this.#draws;
+    if (draws.chance(0.8)) return {};
+    const kind = draws.oneOf("Deployment", "StatefulSet");
+    const owner = { apiVersion: "apps/v1", kind, uid: "u-1", ...(draws.chance(0.5) ? { name: "whole-name" } : {}) };
+    return {
+      labels: { [sourceLabels.kind]: kind, ...(draws.chance(0.5) ? { [sourceLabels.name]: "short" } : {}) },
+      ...(draws.chance(0.7) ? { finalizers: [finalizer] } : {}),
+      ...(draws.chance(0.5) ? { ownerReferences: [owner] } : {}),
+    };
   }
 
   #spec(): JsonObject {

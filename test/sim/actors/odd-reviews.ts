@@ -30,7 +30,7 @@ export class OddReviews {
   async send(to: SimProcess | undefined): Promise<void> {
     const fetch = to?.fetch();
     if (fetch === undefined) return;
-    const cell = this.#draws.oneOf("nowhere", ...this.#world.cells.map(({ name }) => name));
+    const cell = this.#draws.oneOf("nowhere", "not%20a%20cell", ...this.#world.cells.map(({ name }) => name));
     const request = {
       uid: randomUuid(this.#rng),
       kind: { group: "", version: "v1", kind: "Pod" },

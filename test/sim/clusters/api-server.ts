@@ -9,7 +9,8 @@ import { type CallWebhook, Engine, handleRest, permissivePodProtectorCrd } from 
 import { type KubeObject } from "../../double/engine/object.ts";
 import { type Backup } from "../../double/engine/store.ts";
 import { protobufAnswer, protobufEvent } from "../../double/rest/pod-protobuf.ts";
-import { type RestRequest, type RestResponse } from "../../double/rest/rest.ts";
+import { errorResponse, type RestRequest, type RestResponse } from "../../double/rest/rest.ts";
+import { ApiError } from "../../double/engine/status.ts";
 import { type Watch, type WatchEvent } from "../../double/engine/watch.ts";
 import { type Fault } from "../../double/http/faults.ts";
 import { answerWith } from "../../double/http/faulty-answers.ts";
@@ -212,7 +213,9 @@ export class SimApiServer implements WireServer {
       ? withoutWatchList
       : drawn?.type === "refusal"
         ? refusal(this.#rng, request)
-        : await answerWith(fault, request, server);
+        : drawn?.type === "forbidden"
+          ? errorResponse(new ApiError(403, "Forbidden", "the account has no such right"))
+          : await answerWith(fault, request, server);
     if (lateMs > 0) await this.#node.kernel.pause(lateMs);
     if (fault?.type === "loseResponse") {
       reply.reset();
@@ -306,7 +309,7 @@ export class SimApiServer implements WireServer {
 }
 
 function isOfTheDouble(fault: ServerFault | undefined): fault is Fault {
-  return fault !== undefined && !["slowAnswer", "queued", "oddAnswer", "refusal"].includes(fault.type);
+  return fault !== undefined && !["slowAnswer", "queued", "oddAnswer", "refusal", "forbidden"].includes(fault.type);
 }
 
 /** What a server without the feature says. */

@@ -78,7 +78,8 @@ export type ServerFault =
   | { readonly type: "queued"; readonly delayMs: number }
   /** See odd-answers.ts; `afterEvents` as in the double's faults. */
   | { readonly type: "oddAnswer"; readonly afterEvents?: number }
-  | { readonly type: "refusal" };
+  | { readonly type: "refusal" }
+  | { readonly type: "forbidden" };
 
 const requestLifeMs = 34_000;
 /** Mean. */
@@ -89,6 +90,8 @@ const queued = { meanMs: 2_000, maxMs: 15_000 };
  * Fences and finalizers are few beside other requests, and what is answered to them is what the accounting is about.
  */
 const rarePatches = 10;
+/** The same for writes of a status, whose refusals the webhook tells apart. */
+const rareWrites = 4;
 /** How far behind a lagging replica is at most, in revisions. */
 const staleRevisionsMax = 40;
 
@@ -142,7 +145,7 @@ export class ServerConditions {
     if (hits("serverError")) return { type: "serverError" };
     if (hits("tooManyRequests")) return { type: "tooManyRequests", retryAfterSeconds: 1 };
     if (hits("stall")) return { type: "stall" };
-    if (hits("refusal")) return { type: "refusal" };
+    if (hits("refusal", method === "PUT" ? rareWrites : 1)) return { type: "refusal" };
     if (hits("queued")) {
       return { type: "queued", delayMs: Math.min(queued.maxMs, -Math.log(1 - rng.next()) * queued.meanMs) };
     }

@@ -77,6 +77,7 @@ function webhookFlags(plan: Plan): readonly string[] {
     ...(plan.recordsPodNames
       ? ["--webhook-requires-pod-name=by-cell", "--webhook-requires-pod-name.by-cell-filter=a"]
       : []),
+    ...(plan.servesOnlyItsCells ? [`--webhook-allowed-cells=${plan.cells.join(",")}`] : []),
     compactThresholdFlag(plan),
     `--default-admission-history-config-max-concurrent-lag=${plan.maxConcurrentLag}`,
   ];

@@ -93,6 +93,8 @@ export class Stage {
       criterion: "Available",
       loss: "none",
       upgrade: "none",
+      forbidsHeartbeats: false,
+      servesOnlyItsCells: false,
       deletionsPerSecond: 0,
       chaosMs: 0,
       faults: new Set(),

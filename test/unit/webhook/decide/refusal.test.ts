@@ -166,6 +166,8 @@ test("refusals stay readable with many cells and many PodProtectors", () => {
   const one = { id: "core/ns/web", verdict, owner };
   const { message, causes } = refusalOf([one, ...Array.from({ length: 50 }, () => one)], "c1");
   assert.match(message, /492 more cells/);
+  const nine = { ...verdict, figures: { ...figures, cells: cells.slice(0, 9) } };
+  assert.match(refusalOf([{ ...one, verdict: nine }], "c1").message, /, one more cell/);
   assert.ok(message.length < 1000, `${message.length}`);
   assert.equal(causes.length, 8);
 });

@@ -45,6 +45,15 @@ test("at most three silent cells are named", () => {
   );
 });
 
+test("one cell that is not named is one cell", () => {
+  const ids = ["a", "b", "c", "d"];
+  const text = missedText(
+    { criterion: "Available", required: 2, aggregated: 2, total: undefined, unconfirmed: 0, cells: ids.map(silent) },
+    ids,
+  );
+  assert.match(text, /, and so has one more cell, so what was counted there/);
+});
+
 test("the advice names the Lease of the cell", () => {
   assert.match(silenceAdvice("Cell-1"), /on its Lease cell-[0-9a-f]{16} in the core cluster keeps the last counts/);
   assert.match(silenceAdvice("no cell"), /of cell "no cell": .* on its Lease keeps the last counts/);
