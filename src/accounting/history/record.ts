@@ -10,13 +10,17 @@ import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { bucketKind, totalWeight } from "./bucket.ts";
 import { withoutDigests } from "./compaction.ts";
+import { statusBytesMax } from "./status-room.ts";
 import { digestOfUID } from "./uid-digest.ts";
 
-/** How much the history of one cell takes. */
+/** How much is recorded. */
 export interface HistoryLimits {
-  /** Most DELETEs, packed and single. */
+  /** Most DELETEs in the history of one cell, packed and single. */
   readonly deletesMax: number;
+  /** The same of evictions. */
   readonly evictionsMax: number;
+  /** Bytes of the whole status beyond which nothing is added (status-room.ts). */
+  readonly statusBytesMax: number;
 }
 
 /**
@@ -24,7 +28,7 @@ export interface HistoryLimits {
  * and 700 single buckets already limit a status to 24 writes/s. A drain evicts one node after the other, 110 pods by
  * Kubernetes' default.
  */
-export const historyLimits: HistoryLimits = { deletesMax: 2000, evictionsMax: 700 };
+export const historyLimits: HistoryLimits = { deletesMax: 2000, evictionsMax: 700, statusBytesMax };
 
 /** A deletion (DELETE pods) or an eviction (CREATE pods/eviction) of one pod. */
 export interface PodDeletion {
@@ -95,7 +99,7 @@ export function record(buckets: readonly Bucket[], deletion: PodDeletion, contex
 export function isFull(
   buckets: readonly Bucket[],
   deletion: PodDeletion,
-  { deletesMax, evictionsMax }: HistoryLimits = historyLimits,
+  { deletesMax, evictionsMax }: Pick<HistoryLimits, "deletesMax" | "evictionsMax"> = historyLimits,
 ): boolean {
   if (totalWeight(buckets) < Math.min(deletesMax, evictionsMax)) return false;
   let deletes = 0;

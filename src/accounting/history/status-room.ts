@@ -35,6 +35,6 @@ export function filledBy(fill: Fill, bucket: Bucket): Fill {
   return { bytes: fill.bytes + Buffer.byteLength(JSON.stringify(bucket)) + separator, buckets: fill.buckets + 1 };
 }
 
-export function isOverfull({ bytes, buckets }: Fill): boolean {
-  return bytes > statusBytesMax || buckets > statusBucketsMax;
+export function isOverfull({ bytes, buckets }: Fill, bytesMax = statusBytesMax): boolean {
+  return bytes > bytesMax || buckets > statusBucketsMax;
 }

@@ -204,7 +204,9 @@ function fullOf(
   { fill, historyLimits }: ReservationContext,
 ): Full | undefined {
   if (!recorded.isRepeated && isFull(buckets, deletion, historyLimits)) return "full-buffer";
-  return growsBy(recorded) && isOverfull(fillWith(fill, recorded)) ? "full-status" : undefined;
+  return growsBy(recorded) && isOverfull(fillWith(fill, recorded), historyLimits?.statusBytesMax)
+    ? "full-status"
+    : undefined;
 }
 
 /** A single bucket is refreshed in place; one that was packed takes more room than its digest did. */

@@ -14,7 +14,7 @@ import { type Kernel } from "../kernel/kernel.ts";
 import { type Edit } from "../clusters/deliveries.ts";
 import { CountsChecker } from "./counts.ts";
 import { cellOf, entriesOf } from "./history.ts";
-import { checkHistorySize } from "./history-size.ts";
+import { checkHistorySize, checkStatusSize } from "./history-size.ts";
 import { type Ledger } from "./ledger.ts";
 import { type LentChecker } from "./lent.ts";
 import { Room, weightOf } from "./room.ts";
@@ -268,6 +268,10 @@ export class AccountingChecker {
     });
     if (isAdmission && isExact) {
       const { compactThreshold: threshold = this.#options.compactThreshold } = object.spec.admissionHistoryConfig ?? {};
+      // What is forged, for pods that do not exist, is no webhook's doing.
+      const isNew = [...after.keys()].some((digest) => !before.has(digest) && ledger.byDigest.has(digest));
+      if (isNew && object.status !== undefined)
+        checkStatusSize(kernel, this.name, object.status, this.#options.historyLimits);
       checkHistorySize(kernel, { name: this.name, before: old, cell, threshold, limits: this.#options.historyLimits });
     }
     // Nobody would settle it. What is forged in a cell that does not exist is no webhook's doing.

@@ -2,9 +2,10 @@
  * An admission history stays short: beyond the threshold it is packed, and there are limits to what it holds at all
  * (docs/accounting.md#packing).
  */
-import { type Bucket, type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
+import { type Bucket, type CellStatus, type PodProtectorStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { bucketKind } from "../../../src/accounting/history/bucket.ts";
 import { type HistoryLimits } from "../../../src/accounting/history/record.ts";
+import { fillOf } from "../../../src/accounting/history/status-room.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { type Kernel } from "../kernel/kernel.ts";
 
@@ -34,6 +35,23 @@ export function checkHistorySize(kernel: Kernel, { name, before, cell, threshold
   // A fifth of the threshold stays; one more that there is nothing to pack with stays, too.
   if (kept.length > Math.floor(threshold / 5) + 1)
     kernel.fail(`${name}: the history of ${cell.cellID} has ${buckets.length} buckets and is not packed`);
+}
+
+/** The field that holds the first bucket of a cell, and figures of the summary that have more digits now. */
+const unmeasuredBytes = 100;
+/** More than a bucket takes. */
+const bucketBytesMax = 400;
+
+/** After an admission was recorded. Counts and conditions may go beyond the limit. */
+export function checkStatusSize(kernel: Kernel, name: string, status: PodProtectorStatus, limits: HistoryLimits): void {
+  const { bytes } = fillOf(status);
+  if (bytes > limits.statusBytesMax + unmeasuredBytes)
+    kernel.fail(`${name}: an admission is added to a status of ${bytes} bytes`);
+}
+
+/** Takes no further admission, or may soon take none. */
+export function isStatusFull(status: PodProtectorStatus | undefined, { statusBytesMax }: HistoryLimits): boolean {
+  return fillOf(status).bytes + bucketBytesMax > statusBytesMax;
 }
 
 /** Takes no further deletions, or no further evictions. */

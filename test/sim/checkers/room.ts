@@ -7,7 +7,7 @@ import { type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { totalWeight } from "../../../src/accounting/history/bucket.ts";
 import { type HistoryLimits } from "../../../src/accounting/history/record.ts";
 import { entriesOf, type HistoryEntry } from "./history.ts";
-import { isHistoryFull } from "./history-size.ts";
+import { isHistoryFull, isStatusFull } from "./history-size.ts";
 import { type Ledger } from "./ledger.ts";
 import { allCells, type InCells, type Standing } from "./standing.ts";
 
@@ -31,6 +31,7 @@ const keptMs = 10_000;
 const floorShare = "the floor";
 const lagShare = "the lag limit";
 const fullPrefix = "full: ";
+const fullStatusShare = "full status";
 /** More than there are pods. */
 const unlimited = 1_000_000;
 
@@ -109,6 +110,7 @@ function sharesOf(standing: Standing, options: RoomOptions): Shares {
     if (isOpen(entry, options)) shares.set(entry.digest, (shares.get(entry.digest) ?? 0) - 1);
   for (const cell of cells)
     if (isHistoryFull(cell, historyLimits)) shares.set(fullPrefix + cell.cellID, -2 * unlimited);
+  if (isStatusFull(object.status, historyLimits)) shares.set(fullStatusShare, -2 * unlimited);
   if (minAvailable > 0 && maxConcurrentLag > 0 && weightOf(object) >= maxConcurrentLag)
     shares.set(lagShare, -2 * unlimited);
   return { values: shares, pods };

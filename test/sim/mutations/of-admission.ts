@@ -85,7 +85,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "a-status-of-any-size",
     why: "no admission adds to a status above one MiB",
     file: "accounting/history/status-room.ts",
-    find: `return bytes > statusBytesMax || buckets > statusBucketsMax;`,
+    find: `return bytes > bytesMax || buckets > statusBucketsMax;`,
     replace: `return bytes > Infinity || buckets > statusBucketsMax;`,
     scenario: "41-object-of-a-megabyte",
   },

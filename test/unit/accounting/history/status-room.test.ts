@@ -41,6 +41,7 @@ test("a status is full at one MiB, or at 10,000 buckets", () => {
   assert.equal(isOverfull({ bytes: statusBytesMax, buckets: statusBucketsMax }), false);
   assert.equal(isOverfull({ bytes: statusBytesMax + 1, buckets: 0 }), true);
   assert.equal(isOverfull({ bytes: 0, buckets: statusBucketsMax + 1 }), true);
+  assert.equal(isOverfull({ bytes: 1_001, buckets: 0 }, 1_000), true);
 });
 
 const kindsOf = (wishes: readonly Disruption[], fill: Fill): string[] => {
