@@ -90,12 +90,15 @@ export class SettlementChecker {
     );
   }
 
-  /** Nobody is counted who is admitted for deletion and in no history. */
+  /**
+   * Nobody is counted who is admitted for deletion and in no history. Without a floor admissions are recorded only
+   * where that can be done, which it cannot while the core is away.
+   */
   counted(counts: Aggregation, cellID: string, open: ReadonlySet<string>): void {
-    if (this.#isLent) return;
     const ledger = this.#ledger;
     const { kernel } = ledger;
     const standing = this.#standing;
+    if (this.#isLent || (standing.object?.spec.minAvailable ?? 0) <= 0) return;
     for (const pod of ledger.pods.values()) {
       if (pod.cell !== cellID || open.has(pod.digest) || !standing.isCounted(pod, counts)) continue;
       const doom = ledger.doomOf(pod);
