@@ -30,6 +30,11 @@ const healingMsMax = 30_000 + 30_000 + 2 * settleWindowMs + 60_000;
 const restMs = settleWindowMs + 75_000;
 /** New pods become ready, and are counted. */
 const refillMs = 30_000;
+/**
+ * A cell that fell silent during the faults is heard again: the longest backoff of a watch, then the two minutes of
+ * docs/accounting.md#silent-cells.
+ */
+const heardMsMax = 30_000 + 120_000;
 /** Long enough for a few pods to be replaced. */
 const calmMs = 20_000;
 /**
@@ -150,6 +155,7 @@ async function healed(world: World, deleters: Deleters, workloads: ReadonlyMap<s
   await kernel.run(kernel.nowMs + refillMs);
   if (world.lost.cells.size > 0)
     await kernel.run(Math.max(kernel.nowMs, startMs + silenceLimitMs(world.plan.silentAfterMs)));
+  await heard(world, startMs);
   await deleteInCalm(world, deleters);
   await tryOnce(world, deleters);
   return healedMs;
@@ -177,6 +183,29 @@ async function rested(world: World): Promise<void> {
   const left = world.leftovers();
   if (kernel.failure === undefined && left.length > 0)
     kernel.fail(`left behind ${restMs} ms after everything was settled: ${left.join("; ")}`);
+}
+
+/** Every webhook hears of every cell, so none is silent because of what has been. */
+async function heard(world: World, healedAtMs: number): Promise<void> {
+  const { kernel } = world;
+  await kernel.run(Math.max(kernel.nowMs, healedAtMs + heardMsMax), () => silentCells(world).length === 0);
+  const silent = silentCells(world);
+  if (kernel.failure === undefined && silent.length > 0)
+    kernel.fail(
+      `still silent ${Math.round(kernel.nowMs - healedAtMs)} ms after the end of all faults: ${silent.join()}`,
+    );
+}
+
+/** Of those that are there, and by whom they are not heard. */
+function silentCells({ webhooks, cells, lost }: World): readonly string[] {
+  const present = cells.filter(({ name }) => !lost.cells.has(name));
+  return webhooks
+    .filter((webhook) => !lost.processes.has(webhook))
+    .flatMap((webhook) => {
+      const gauges = webhook.gauges();
+      const isSilent = (cell: string): boolean => gauges.get(`cell_state core webhook ${cell} silent`) === 1;
+      return present.filter(({ name }) => isSilent(name)).map(({ name }) => `${name} to ${webhook.name}`);
+    });
 }
 
 /** Everything is well, and deletions go on: none is refused without need (checkers/refusals.ts). */
