@@ -69,15 +69,16 @@ export class Protectors {
   #onEvent(event: InformerEvent<WatchedProtector>): void {
     const { key, resourceVersion } = event.object;
     if (event.type === "deleted") return this.#drop(key);
-    if (event.type === "modified" && event.isListed !== true)
-      this.#seeCounters(cellsOf(event.previous), cellsOf(event.object));
+    if (event.type === "modified" && event.isListed !== true) this.#seeCounters(event.previous, event.object);
     this.#take(event.object);
     const protector = this.#protectors.get(key);
     if (protector?.delivered(resourceVersion, cellsOf(event.object)) === true) this.#options.onSooner(protector);
   }
 
-  #seeCounters(before: readonly CellStatus[], after: readonly CellStatus[]): void {
-    for (const cellID of cellsCountedByOthers(before, after)) this.core.cells.countedByOther(cellID);
+  /** An invalid state tells nothing of the counts. */
+  #seeCounters(before: WatchedProtector, after: WatchedProtector): void {
+    if (!before.content.ok) return;
+    for (const cellID of cellsCountedByOthers(cellsOf(before), cellsOf(after))) this.core.cells.countedByOther(cellID);
   }
 
   #take({ key, uid, content }: WatchedProtector): void {

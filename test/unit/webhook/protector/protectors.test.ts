@@ -110,6 +110,24 @@ test("counts of another counter are seen between two states that follow each oth
   assert.equal(protectors.size, 1);
 });
 
+test("an invalid state tells nothing of the counts, so the one after it shows no other counter", () => {
+  const cells = new FakeCells();
+  const { core, informer } = createTestCore({ cells });
+  const protectors = new Protectors({ core, logger: silentLogger, onSooner: () => {}, onUnusable: () => {} });
+  const counted = (second: number, extensions: Json = {}) =>
+    versioned(
+      protector({ cells: [cell("c1", 100, { lastEventTime: `2026-01-01T00:00:0${second}.000000Z`, ...extensions })] }),
+    );
+  informer.sync([counted(1, { countedMinReadySeconds: 0 })]);
+  informer.show("ns/web", { ...counted(1, { countedMinReadySeconds: 0 }), spec: "nothing" });
+  // Repaired by somebody who drops our fields.
+  informer.show("ns/web", counted(1));
+  assert.deepEqual(cells.countedByOthers, []);
+  informer.show("ns/web", counted(2));
+  assert.deepEqual(cells.countedByOthers, ["c1"]);
+  assert.equal(protectors.size, 1);
+});
+
 test("a PodProtector that was never valid is found by what is valid of its selector", () => {
   const matchExpressions = [
     { key: "app", operator: "?" },
