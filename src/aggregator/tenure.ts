@@ -8,6 +8,7 @@ import { type EventRecorder } from "../kube/event-recorder.ts";
 import { isKubeError, type KubeClient, KubeError, resourcePath } from "../kube/kube-client.ts";
 import { namespaces } from "../kube/resources.ts";
 import { type Clock, later, type MonotonicMs, sleep } from "../util/clock.ts";
+import { type LinkedAbort, linkedAbort } from "../util/linked-abort.ts";
 import { type Logger } from "../util/logger.ts";
 import { type CellClaim, type Verdict } from "./cell-claim.ts";
 import { type CellLeaseWriter } from "./cell-lease-writer.ts";
@@ -36,7 +37,7 @@ export class Tenure {
   readonly #options: TenureOptions;
   #clusterUID: string | undefined;
   #isUIDMissing = false;
-  #end: AbortController | undefined;
+  #term: LinkedAbort | undefined;
   #held: Extract<Verdict, { kind: "held" }> | undefined;
   /** Since when every look was forbidden. */
   #deniedSinceMs: MonotonicMs | undefined;
@@ -64,13 +65,12 @@ export class Tenure {
       this.#options.claim.began();
       const takesOver = await this.#acquire(leadership);
       if (takesOver === undefined) break;
-      const end = new AbortController();
-      const signal = AbortSignal.any([leadership, end.signal]);
-      this.#end = end;
+      using term = linkedAbort(leadership);
+      this.#term = term;
       try {
-        await Promise.all([work(signal, takesOver), this.#watchCluster(end, signal)]);
+        await Promise.all([work(term.signal, takesOver), this.#watchCluster(term)]);
       } finally {
-        this.#end = undefined;
+        this.#term = undefined;
       }
     }
     this.#held = undefined;
@@ -82,7 +82,7 @@ export class Tenure {
     const verdict = this.#options.claim.observed(lease, this.#clusterUID, this.#options.clock.monotonicMs());
     if (verdict.kind === "ours") return true;
     if (verdict.kind === "held") this.#report(verdict);
-    this.#end?.abort();
+    this.#term?.abort();
     return false;
   }
 
@@ -152,18 +152,18 @@ export class Tenure {
   }
 
   /** A cluster that is rebuilt under its old name and address comes with another UID. */
-  async #watchCluster(end: AbortController, signal: AbortSignal): Promise<void> {
+  async #watchCluster(term: LinkedAbort): Promise<void> {
     const { clock, logger, times } = this.#options;
     for (;;) {
-      await sleep(clock, times.freshMs, signal);
-      if (signal.aborted) return;
+      await sleep(clock, times.freshMs, term.signal);
+      if (term.signal.aborted) return;
       try {
-        const uid = await this.#readClusterUID(signal);
+        const uid = await this.#readClusterUID(term.signal);
         // It may have been forbidden for a moment only.
         this.#clusterUID ??= uid;
         if (uid === undefined || uid === this.#clusterUID) continue;
         logger.error("The worker is another cluster than before", { before: this.#clusterUID, now: uid });
-        end.abort();
+        term.abort();
       } catch (error) {
         // The worker is away: the election ends the term, or the next look tells.
         if (!isKubeError(error)) throw error;

@@ -1,5 +1,6 @@
 /** Runs a piece of work while this process leads, and tries to acquire the Lease again when leadership was lost. */
 import { sleep } from "../../util/clock.ts";
+import { linkedAbort } from "../../util/linked-abort.ts";
 import { uniform } from "../../util/rng.ts";
 import { retryJitterFactor } from "../../config/election-rule.ts";
 import { type Elector } from "./elector.ts";
@@ -55,16 +56,16 @@ async function lead(
   signal: AbortSignal,
   work: (leadershipSignal: AbortSignal) => Promise<void>,
 ): Promise<"lost" | "finished"> {
-  const lost = new AbortController();
+  using leadership = linkedAbort(signal);
   const worked = new AbortController();
   const renewing = renew(elector, worked.signal).then((lostBecause) => {
     if (lostBecause === undefined) return "finished" as const;
     elector.giveUp(lostBecause);
-    lost.abort();
+    leadership.abort();
     return "lost" as const;
   });
   try {
-    await work(AbortSignal.any([signal, lost.signal]));
+    await work(leadership.signal);
   } finally {
     worked.abort();
   }
