@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import path from "node:path";
+import { silenceArgs } from "../cell-states.ts";
 import { type Cluster } from "../cluster.ts";
 import { deleteNow, type DeletionAttempt } from "../deletions.ts";
 import { type Fleet, webhookTls } from "../fleet.ts";
@@ -16,6 +17,8 @@ const second = 1_000;
 /** The defaults of --aggregator-settlement-fence-delay and --aggregator-settle-window. */
 const fenceDelayMs = 10 * second;
 const settleWindowMs = 75 * second;
+/** For a webhook that looks every second and a half which cells are silent. */
+const soonSilentMs = 18 * second;
 /** Short enough for every run of the cases, and longer than the fence delay. */
 const shortSettleWindowMs = 20 * second;
 /** From the end of the delay: a patch, the watch, an aggregation, and the polls of this test. */
@@ -73,7 +76,9 @@ async function startOther(
 async function fenced(context: CaseContext): Promise<Figures> {
   const floor = 5;
   const options = { workers: ["worker-1"], webhookReplicas: 1, generator: false, podsPerCell: 8, floor };
-  const { fleet, available } = await startProtectedPods(context, options);
+  // By default a webhook that starts again may need longer than the fence delay to know which cells are silent.
+  const commonArgs = silenceArgs(soonSilentMs);
+  const { fleet, available } = await startProtectedPods(context, { ...options, commonArgs });
   const { balancer } = fleet;
   const [webhook] = fleet.webhooks;
   const [aggregator] = fleet.aggregators;
