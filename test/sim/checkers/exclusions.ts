@@ -30,6 +30,8 @@ const limitsMs = {
   forced: seenMs,
   /** Of a pod that is counted but not protected: the same. */
   "not protected": seenMs,
+  /** Of an eviction whose pod was replaced under its name while it was judged: the same. */
+  "replaced under its name": seenMs,
   /** Admitted by a replica that had not been told of the PodProtector: the same. */
   "not told": seenMs,
   /** Admitted before the selectors were edited, or the floor was raised from zero: since the edit. */

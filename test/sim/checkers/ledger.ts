@@ -51,6 +51,8 @@ export interface Admission {
   /** Undefined = for any version (an eviction). */
   readonly version: string | undefined;
   readonly isForced: boolean;
+  /** Of an eviction: the pod came under its name while another one was judged. */
+  readonly isSuccessor: boolean;
   readonly atMs: number;
   /** The pod's then. */
   readonly labels: Labels;
@@ -180,7 +182,7 @@ export class Ledger {
     cell: string,
     request: JsonObject,
     uid: string,
-    how: { readonly isForced: boolean; readonly unknown: ReadonlySet<string> },
+    how: Pick<Admission, "isForced" | "isSuccessor" | "unknown">,
   ): void {
     const user = asString(asObject(request["userInfo"])["username"]) ?? "";
     const operation = this.operations.get(user);

@@ -101,7 +101,9 @@ export class ReviewChecker implements ReviewObserver {
     const isKnown = ({ edit }: AccountingChecker): boolean =>
       this.#world.knew(replica, edit, arrivedMs) || !ledger.exclusions.excuses("slow to be told", edit.sinceMs);
     const unknown = new Set([...checkers].flatMap(([name, checker]) => (isKnown(checker) ? [] : [name])));
-    ledger.admitted(cell, request, pod.uid, { isForced, unknown });
+    // The webhook has judged the one before, and the eviction deletes whoever has the name.
+    const isSuccessor = operation !== "delete" && (pod.versions[0]?.atMs ?? 0) > arrivedMs;
+    ledger.admitted(cell, request, pod.uid, { isForced, isSuccessor, unknown });
     const record = operation === "delete" ? old : pod.versions.at(-1)?.record;
     if (record === undefined || record.isTerminating || isForced) return;
     totals.admitted += 1;

@@ -160,6 +160,7 @@ export class Standing {
   /** Why it has not; undefined = it has. */
   #unjudged(admission: Admission): Exclusion | undefined {
     if (admission.isForced) return "forced";
+    if (admission.isSuccessor) return "replaced under its name";
     if (admission.unknown.has(this.#name)) return "not told";
     if (this.#selector === undefined || !matches(this.#selector, admission.labels)) return "not protected";
     return admission.atMs > this.editedAtMs ? undefined : "before an edit";
