@@ -93,14 +93,22 @@ test("who still holds a deleted PodProtector takes nothing from the next one of 
   assert.deepEqual(matching("ns", { app: "web" }), ["ns/web"]);
 });
 
-test("counts of another counter are seen between two states that follow each other, not across a list", () => {
+/** PodProtectors over a core that tells by which other counters its cells were counted. */
+function withCounters() {
   const cells = new FakeCells();
   const { core, informer } = createTestCore({ cells });
   const protectors = new Protectors({ core, logger: silentLogger, onSooner: () => {}, onUnusable: () => {} });
-  const counted = (second: number, extensions: Json = {}) =>
-    versioned(
-      protector({ cells: [cell("c1", 100, { lastEventTime: `2026-01-01T00:00:0${second}.000000Z`, ...extensions })] }),
-    );
+  return { cells, informer, protectors };
+}
+
+/** With counts of that second; an aggregator with heartbeats adds extensions to them. */
+const counted = (second: number, extensions: Json = {}) =>
+  versioned(
+    protector({ cells: [cell("c1", 100, { lastEventTime: `2026-01-01T00:00:0${second}.000000Z`, ...extensions })] }),
+  );
+
+test("counts of another counter are seen between two states that follow each other, not across a list", () => {
+  const { cells, informer, protectors } = withCounters();
   informer.sync([counted(1, { countedMinReadySeconds: 0 })]);
   // Unseen, the same counter has counted again, and somebody has dropped its fields.
   informer.show("ns/web", counted(2), true);
@@ -111,13 +119,7 @@ test("counts of another counter are seen between two states that follow each oth
 });
 
 test("an invalid state tells nothing of the counts, so the one after it shows no other counter", () => {
-  const cells = new FakeCells();
-  const { core, informer } = createTestCore({ cells });
-  const protectors = new Protectors({ core, logger: silentLogger, onSooner: () => {}, onUnusable: () => {} });
-  const counted = (second: number, extensions: Json = {}) =>
-    versioned(
-      protector({ cells: [cell("c1", 100, { lastEventTime: `2026-01-01T00:00:0${second}.000000Z`, ...extensions })] }),
-    );
+  const { cells, informer, protectors } = withCounters();
   informer.sync([counted(1, { countedMinReadySeconds: 0 })]);
   informer.show("ns/web", { ...counted(1, { countedMinReadySeconds: 0 }), spec: "nothing" });
   // Repaired by somebody who drops our fields.
