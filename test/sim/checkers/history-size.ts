@@ -49,9 +49,14 @@ export function checkStatusSize(kernel: Kernel, name: string, status: PodProtect
     kernel.fail(`${name}: an admission is added to a status of ${bytes} bytes`);
 }
 
-/** Takes no further admission, or may soon take none. */
+/**
+ * Takes no further admission, or may soon take none. What a write packs counts in full while it fills the status
+ * (status-room.ts), so that many deletions at once find less room than their packed bucket shows afterwards.
+ */
 export function isStatusFull(status: PodProtectorStatus | undefined, { statusBytesMax }: HistoryLimits): boolean {
-  return fillOf(status).bytes + bucketBytesMax > statusBytesMax;
+  const packed = (status?.cells ?? []).flatMap(bucketsOf).map(packedPods);
+  const unpackedBytes = packed.reduce((sum, pods) => sum + pods * bucketBytesMax, 0);
+  return fillOf(status).bytes + unpackedBytes + bucketBytesMax > statusBytesMax;
 }
 
 /** Takes no further deletions, or no further evictions. */
@@ -62,13 +67,18 @@ export function isHistoryFull(cell: CellStatus, { deletesMax, evictionsMax }: Hi
 
 function admissionsOf(buckets: readonly Bucket[]): { readonly deletes: number; readonly evictions: number } {
   const singles = buckets.filter(isVersioned).length;
-  const weights = buckets.filter((bucket) => bucketKind(bucket).kind === "packed").map(({ counter = 1 }) => counter);
-  const deletes = weights.reduce((sum, weight) => sum + weight, singles);
-  return { deletes, evictions: buckets.length - singles - weights.length };
+  const packed = buckets.map(packedPods).filter((pods) => pods > 0);
+  const deletes = packed.reduce((sum, pods) => sum + pods, singles);
+  return { deletes, evictions: buckets.length - singles - packed.length };
 }
 
 function bucketsOf(cell: CellStatus | undefined): readonly Bucket[] {
   return cell?.admissionHistory?.buckets ?? [];
+}
+
+/** 0 = not a packed bucket. */
+function packedPods(bucket: Bucket): number {
+  return bucketKind(bucket).kind === "packed" ? (bucket.counter ?? 1) : 0;
 }
 
 function isVersioned(bucket: Bucket): boolean {

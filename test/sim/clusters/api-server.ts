@@ -98,6 +98,8 @@ export class SimApiServer implements WireServer {
   readonly #watches = new Map<WireReply, () => void>();
   /** The states before the present ones, for reviews of old states. */
   readonly #previousPods = new Map<string, KubeObject>();
+  /** The paths of their watches. */
+  readonly #listedBy = new WeakMap<SimNode, Set<string>>();
   #isUp = true;
 
   constructor(options: ApiServerOptions) {
@@ -178,15 +180,23 @@ export class SimApiServer implements WireServer {
       body: request.body === undefined ? undefined : (JSON.parse(request.body) as unknown),
       accept: "application/json",
       caller: systemAdmin,
-      userAgent: request.from,
+      userAgent: request.client.name,
     };
-    const fault = this.conditions.drawFault(this.#rng, rest);
+    const fault = this.conditions.drawFault(this.#rng, rest, this.#hasListed(request.client, rest));
     if (fault?.type === "stall" && fault.afterEvents === undefined) return;
     if (fault?.type === "reset" && fault.afterEvents === undefined) {
       reply.reset();
       return;
     }
     void this.#answer(rest, fault, this.#hasProtobuf(request, path) ? inProtobuf(reply) : inJson(reply));
+  }
+
+  /** Whoever goes on from a version has listed before. A process that starts again is another client. */
+  #hasListed(client: SimNode, { path, query }: RestRequest): boolean {
+    const listed = this.#listedBy.get(client) ?? new Set();
+    this.#listedBy.set(client, listed);
+    if (query.get("watch") === "true" && query.has("resourceVersion")) listed.add(path);
+    return listed.has(path);
   }
 
   /** As a real server, where nothing between it and its client stands in the way. */

@@ -127,7 +127,8 @@ export class ServerConditions {
     this.pageSizeMax = Number.POSITIVE_INFINITY;
   }
 
-  drawFault(rng: Rng, request: RestRequest): ServerFault | undefined {
+  /** `hasListed`: its client has listed what it asks for before, since it started. */
+  drawFault(rng: Rng, request: RestRequest, hasListed: boolean): ServerFault | undefined {
     const scripted = this.script?.(request);
     if (scripted !== undefined) return scripted;
     for (const fails of this.lasting) {
@@ -159,7 +160,7 @@ export class ServerConditions {
       if (hits("duplicate")) return { type: "duplicate", revisions: 1 + Math.floor(rng.next() * staleRevisionsMax) };
       if (hits("historyLoss")) return { type: "historyLoss" };
       if (hits("oddAnswer")) return { type: "oddAnswer", afterEvents };
-      if (query.get("sendInitialEvents") === "true" && hits("staleList")) {
+      if (query.get("sendInitialEvents") === "true" && hasListed && hits("staleList")) {
         return { type: "staleReplica", revisions: 1 + Math.floor(rng.next() * staleRevisionsMax) };
       }
       return undefined;

@@ -14,8 +14,8 @@ export interface WireRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** Name of the node that it comes from. */
-  readonly from: string;
+  /** Where it comes from. */
+  readonly client: SimNode;
 }
 
 /** Where a server puts its answer: one head, then any number of chunks, then the end. */
@@ -78,7 +78,7 @@ export class SimDispatcher extends Dispatcher {
       path: options.path,
       headers: options.headers as Readonly<Record<string, string>>,
       body: options.body === null || options.body === undefined ? undefined : (options.body as string),
-      from: this.#client.name,
+      client: this.#client,
     };
     const reply: WireReply = {
       head: (status, headers) => connection.toClient(() => exchange.head(status, headers)),
