@@ -298,14 +298,15 @@ export class AccountingChecker {
         kernel.fail(
           `${this.name}: a packed bucket is of version ${entry.version}, but has a pod of ${earlier.version}`,
         );
-      // Counts of another spec say nothing of a pod's age.
       const isCounted = this.#counts.areThere(old?.aggregation);
+      // Counts of another spec say nothing of a pod's age. The release before this one uses those of no other.
+      const tellAge = this.#options.isByPreviousRelease() ? this.#counts.isUsable(old?.aggregation) : isCounted;
       // A change of its companions starts no wait of a packed pod again (docs/accounting.md#settlement).
       const isCompanions = known?.isPacked === true;
       this.#recorded.set(entry.digest, {
         atMs: isCompanions ? (earlier?.atMs ?? kernel.nowMs) : kernel.nowMs,
         version: earlier?.version ?? entry.version,
-        countedAt: isCounted ? parseTime(old?.aggregation?.countedAt) : undefined,
+        countedAt: tellAge ? parseTime(old?.aggregation?.countedAt) : undefined,
         isCounted,
         standing: Math.max(standing, earlier?.standing ?? 0),
         standingAsCounted: Math.max(standingAsCounted, earlier?.standingAsCounted ?? 0),
