@@ -227,6 +227,11 @@ export class AccountingChecker {
     return this.#standing.trueCount(this.criterion, cells);
   }
 
+  /** There are pods to count. */
+  hasMembers(cells: InCells): boolean {
+    return this.#standing.hasMembers(cells);
+  }
+
   /** The deletion of such a pod takes quota, if it is old enough. */
   get criterion(): HealthCriterion {
     return this.#standing.criterion;

@@ -76,6 +76,14 @@ export class Standing {
     return this.#selector !== undefined && matches(this.#selector, record.labels);
   }
 
+  /** Pods that its selectors match, available or not. */
+  hasMembers(cells: InCells): boolean {
+    return this.#ledger.pods.values().some((pod) => {
+      const record = pod.versions.at(-1)?.record;
+      return cells(pod.cell) && pod.goneAt === undefined && record !== undefined && this.isMember(record);
+    });
+  }
+
   /** What the aggregated counts should be, were everything seen; by the criterion of the world, or by another. */
   trueCount(criterion = this.criterion, cells: InCells = allCells): number {
     const pods = this.#ledger.pods.values().filter(({ cell }) => cells(cell));
