@@ -31,6 +31,11 @@ export const annotations = {
   removeCellOnce: `${prefix}/remove-cell-once`,
   /** Extension. PodProtector: set by the generator before it deletes the object; it is no longer in force. */
   released: `${prefix}/released`,
+  /**
+   * Extension. PodProtector: set by this generator on what it makes and keeps. Such an object is in force until it is
+   * marked as released, or its UID is in the list of releases: its absence alone means nothing.
+   */
+  generated: `${prefix}/generated`,
   /** Pod or Eviction: present = deletion is always allowed. */
   forceDelete: `${prefix}/force-delete`,
   /** Pod or Eviction: the criterion by which the deletion is judged. */
