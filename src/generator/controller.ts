@@ -24,25 +24,34 @@ import { type Logger } from "../util/logger.ts";
 import { type Rng } from "../util/rng.ts";
 import { type Outcome } from "../work-queue/index.ts";
 import {
-  deploymentNameOf,
   isGeneratedFor,
   planForDeployment,
   protectorNameOf,
+  sourceKeyOf,
   type WantedProtector,
 } from "./deployment-plan.ts";
 import { driftPatch } from "./drift.ts";
 import { floorConditions } from "./floor-conditions.ts";
 import { floorOf } from "./floor.ts";
-import { type GeneratorAction, type GeneratorMetrics, type GeneratorSizes } from "./metrics.ts";
+import { type GeneratorAction, type GeneratorMetrics, type GeneratorSizes, type GeneratorTroubles } from "./metrics.ts";
 import { PacedQueue, type Work } from "./paced-queue.ts";
+import { ProtectorCrd } from "./protector-crd.ts";
 import { ProtectorLifecycle } from "./protector-lifecycle.ts";
+import { Recreation } from "./recreation.ts";
+import { ReleaseList } from "./releases.ts";
 import { type SourceCounts, SourceStates } from "./source-states.ts";
+import { isReleased, type Vanished, VanishedProtectors } from "./vanished-protectors.ts";
 
 /** The settings that the generator needs, under the names that they have in the Config. */
 export type GeneratorSettings = Pick<
   Config["generator"],
   "deploymentPlugin" | "queue" | "percentRounding" | "singleReplica"
->;
+> & {
+  /** Of the list of releases: that of the cells' Leases. */
+  readonly stateNamespace: string;
+  /** In which PodProtectors are watched; undefined = all. */
+  readonly coreNamespace: string | undefined;
+};
 
 export interface GeneratorDependencies {
   readonly core: KubeClient;
@@ -70,10 +79,15 @@ export class Generator {
   readonly #config: GeneratorSettings;
   readonly #deps: GeneratorDependencies;
   readonly #lifecycle: ProtectorLifecycle;
+  readonly #releases: ReleaseList;
+  readonly #vanished: VanishedProtectors;
+  readonly #crd: ProtectorCrd;
+  readonly #recreation: Recreation;
   /** Deployments, each with its PodProtector. */
   readonly #sources: PacedQueue;
   readonly #protectionSelector: CompiledSelector;
   readonly #states = new SourceStates();
+  #isLeading = false;
   /** Protectors reported as dangling by this process, so that each is reported once. */
   readonly #dangling = new Set<ObjectKey>();
 
@@ -88,7 +102,30 @@ export class Generator {
       core: deps.core,
       onAction: (action, object) => this.#acted(action, object),
     });
-    const { clock, rng, logger } = deps;
+    const { core, protectors, events, clock, rng, logger, metrics } = deps;
+    this.#releases = new ReleaseList({
+      core,
+      namespace: config.stateNamespace,
+      clock,
+      logger,
+      failures: metrics.releaseListFailures,
+      onWritten: (sources) => this.#addAll(sources),
+      onRead: () => this.#addListed(),
+    });
+    const isLetGo = this.#releases.isLetGo.bind(this.#releases);
+    this.#vanished = new VanishedProtectors({ protectors, isLetGo, clock, logger });
+    const namespace = config.coreNamespace;
+    const onBack = (): void => this.#addAll([...deps.deployments.values()].map(({ key }) => key));
+    this.#crd = new ProtectorCrd({ core, namespace, events, clock, logger, onBack });
+    this.#recreation = new Recreation({
+      vanished: this.#vanished,
+      lifecycle: this.#lifecycle,
+      releases: this.#releases,
+      crd: this.#crd,
+      events,
+      logger,
+      onDue: (due) => this.#addAll(due),
+    });
     this.#sources = new PacedQueue({
       config: config.queue,
       clock,
@@ -115,7 +152,7 @@ export class Generator {
    */
   found(stored: StoredProtector): FoundConditions {
     const key = sourceKeyOf(stored.protector);
-    if (key === undefined || isReleased(stored)) return {};
+    if (key === undefined || isReleased(stored.protector)) return {};
     const source = this.#deps.deployments.get(key);
     if (source !== undefined) {
       const isWanted = this.#wantedFor(source) !== undefined;
@@ -126,9 +163,24 @@ export class Generator {
     return { Dangling: { reason: "SourceVanished", message } };
   }
 
+  /** For gauges. */
+  troubles(): GeneratorTroubles {
+    const isLeading = this.#isLeading;
+    return {
+      vanished: isLeading ? this.#vanished.size : 0,
+      waitingReleases: this.#releases.waiting,
+      isCrdLost: this.#crd.isLost,
+    };
+  }
+
   /** For gauges; a standby queues nothing. */
   sizes(): GeneratorSizes {
     return { queue: this.#sources.size, paced: this.#sources.paced };
+  }
+
+  /** Keeps what this process remembers of vanished PodProtectors up to date, until the signal aborts. */
+  async observe(signal: AbortSignal): Promise<void> {
+    await this.#vanished.observe((vanished) => this.#addAll(vanished.map(({ source }) => source)), signal);
   }
 
   /**
@@ -142,7 +194,10 @@ export class Generator {
       const source = sourceKeyOf(protector);
       if (source !== undefined) sources.push(source);
     }
-    await this.#sources.run(sources, signal);
+    for (const { source } of this.#vanished.values()) sources.push(source);
+    this.#isLeading = true;
+    await Promise.all([this.#sources.run(sources, signal), this.#releases.lead(signal), this.#crd.lead(signal)]);
+    this.#isLeading = false;
     this.#states.clear();
   }
 
@@ -159,6 +214,17 @@ export class Generator {
     // Somebody else's, which has let go of the name, or has been given our marks.
     const lacking = this.#states.lackedBy(key);
     if (lacking !== undefined) this.#sources.add(lacking);
+    this.#recreation.watched(event);
+  }
+
+  #addAll(sources: readonly ObjectKey[]): void {
+    for (const source of sources) this.#sources.add(source);
+  }
+
+  /** Another leader may have begun a release that is to be called off. */
+  #addListed(): void {
+    for (const { uid, protector } of this.#deps.protectors.values())
+      if (this.#releases.isListed(uid)) this.#addSourceOf(protector);
   }
 
   #addSourceOf(protector: PodProtector): void {
@@ -178,17 +244,26 @@ export class Generator {
     // Without a protector, a terminating source that we do not hold is about to be gone.
     else if (source.isTerminating && !source.finalizers.includes(finalizer)) this.#states.forget(key);
     else this.#states.lacks(key, protectorKey, stored === undefined ? undefined : foreignReason);
-    return this.#isUpToDate(source, existing) ? undefined : (signal) => this.#reconcile(namespace, name, signal);
+    const isVanished = stored === undefined && this.#vanished.get(protectorKey) !== undefined;
+    return this.#isUpToDate(source, existing, isVanished)
+      ? undefined
+      : (signal) => this.#reconcile(namespace, name, signal);
   }
 
-  #isUpToDate(source: DeploymentRecord | undefined, existing: StoredProtector | undefined): boolean {
+  #isUpToDate(
+    source: DeploymentRecord | undefined,
+    existing: StoredProtector | undefined,
+    isVanished: boolean,
+  ): boolean {
+    if (isVanished) return false;
     const isGone = existing === undefined || isFinished(existing);
-    if (source === undefined) return isGone || (this.#dangling.has(existing.key) && !isReleased(existing));
+    if (source === undefined) return isGone || (this.#dangling.has(existing.key) && !isReleased(existing.protector));
     const wanted = this.#wantedFor(source);
     const isGuarded = source.finalizers.includes(finalizer);
     if (wanted === undefined) return isGone && !isGuarded;
     // A terminating source accepts no finalizer.
     if (existing === undefined) return source.isTerminating && !isGuarded;
+    if (this.#releases.isListed(existing.uid)) return false;
     return (isGuarded || source.isTerminating) && driftPatch(existing.protector, wanted) === undefined;
   }
 
@@ -201,25 +276,50 @@ export class Generator {
     const holder = await this.#lifecycle.nameHolder(namespace, name, signal);
     const stored = holder.kind === "ours" ? holder.stored : undefined;
     const source = await this.#lifecycle.readSource(namespace, name, signal);
+    const key = objectKey(namespace, name);
+    const vanished = stored === undefined ? this.#vanished.get(objectKey(namespace, protectorNameOf(name))) : undefined;
     if (source === undefined) {
-      if (stored === undefined) return;
-      if (isReleased(stored)) await this.#lifecycle.release(stored, signal);
-      else this.#reportDangling(stored);
+      if (stored !== undefined && isReleased(stored.protector)) await this.#release(stored, key, "by hand", signal);
+      else if (stored !== undefined) this.#reportDangling(stored);
+      else if (vanished !== undefined && holder.kind === "none") await this.#recreation.recreate(vanished, signal);
       return;
     }
     const wanted = this.#wantedFor(source);
     if (wanted === undefined) {
-      if (stored !== undefined) await this.#lifecycle.release(stored, signal);
+      const cause = `${source.isTerminating ? "deleted" : "not selected"} in ${namespace}`;
+      if (stored !== undefined && !(await this.#release(stored, key, cause, signal))) return;
+      if (vanished !== undefined && !this.#letGo(vanished, cause)) return;
       await this.#lifecycle.removeSourceFinalizer(source, signal);
     } else if (holder.kind === "foreign") {
       await this.#leaveUnprotected(source, wanted, signal);
-    } else if (await this.#lifecycle.guard(source, stored !== undefined, signal)) {
-      if (stored !== undefined) await this.#lifecycle.sync(stored, wanted, signal);
-      else if ((await this.#lifecycle.create(wanted, name, signal)) === "foreign") {
+    } else if (await this.#lifecycle.guard(source, (stored ?? vanished) !== undefined, signal)) {
+      if (stored !== undefined) await this.#keep(stored, key, wanted, signal);
+      else if ((await this.#lifecycle.create(wanted, name, vanished?.stored.protector, signal)) === "foreign") {
         const guarded = await this.#lifecycle.readSource(namespace, name, signal);
         if (guarded !== undefined) await this.#leaveUnprotected(guarded, wanted, signal);
       }
     }
+  }
+
+  /** The one place where a PodProtector is released. False: it waits for its entry in the list of releases. */
+  async #release(stored: StoredProtector, source: ObjectKey, cause: string, signal: AbortSignal): Promise<boolean> {
+    if (!isFinished(stored) && !this.#releases.mayRelease(stored.uid, cause, source)) return false;
+    await this.#lifecycle.release(stored, signal);
+    return true;
+  }
+
+  /** As `release`, of one that has vanished: whoever remembers it learns that it is gone for good. */
+  #letGo({ stored, source }: Vanished, cause: string): boolean {
+    if (!this.#releases.mayRelease(stored.uid, cause, source)) return false;
+    this.#vanished.forget(stored.key);
+    return true;
+  }
+
+  /** Repairs it, unless it is in the list of releases and has to leave that before. */
+  async #keep(stored: StoredProtector, source: ObjectKey, wanted: WantedProtector, signal: AbortSignal): Promise<void> {
+    const isReleasing = isReleased(stored.protector) || this.#releases.isListed(stored.uid);
+    if (isReleasing && !this.#releases.mayKeep(stored.uid, source)) return;
+    await this.#lifecycle.sync(stored, wanted, signal);
   }
 
   /** Somebody else's PodProtector has the name: it stays as it is, and the source is not held for nothing. */
@@ -280,19 +380,8 @@ export class Generator {
   }
 }
 
-/** The key of the Deployment that a PodProtector was generated for; undefined for a hand-made one. */
-function sourceKeyOf(protector: PodProtector): ObjectKey | undefined {
-  const name = deploymentNameOf(protector);
-  return name === undefined ? undefined : objectKey(protector.metadata.namespace, name);
-}
-
 /** Whether nothing is left to be done for its end: only finalizers of others keep it. */
 function isFinished(stored: StoredProtector): boolean {
   const { deletionTimestamp, finalizers = [] } = stored.protector.metadata;
-  return isReleased(stored) && deletionTimestamp !== undefined && !finalizers.includes(finalizer);
-}
-
-/** If its source is gone too, it is to be deleted: a generator has begun that, or a person asks for it. */
-function isReleased({ protector }: StoredProtector): boolean {
-  return protector.metadata.annotations?.[annotations.released] !== undefined;
+  return isReleased(stored.protector) && deletionTimestamp !== undefined && !finalizers.includes(finalizer);
 }

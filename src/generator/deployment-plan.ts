@@ -1,7 +1,8 @@
 /** Which PodProtector a Deployment wants, and under which name (docs/generator.md#names). Pure. */
 import { hash } from "node:crypto";
 import { type DeploymentFacts } from "../api/deployment.ts";
-import { apiVersion, finalizer, sourceLabels } from "../api/v1alpha1/names.ts";
+import { type ObjectKey, objectKey } from "../api/object-key.ts";
+import { annotations, apiVersion, finalizer, sourceLabels } from "../api/v1alpha1/names.ts";
 import { type OwnerReference, type PodProtector, type PodProtectorSpec } from "../api/v1alpha1/pod-protector.ts";
 import { floorOf, type FloorRule } from "./floor.ts";
 
@@ -10,6 +11,7 @@ export interface WantedProtector {
   readonly name: string;
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
   readonly finalizer: string;
   readonly ownerReference: OwnerReference;
   readonly spec: Pick<PodProtectorSpec, "minAvailable" | "minReadySeconds" | "selector">;
@@ -22,11 +24,15 @@ const namePrefix = "deployment-";
 /** Hexadecimal digits of the hash: a million shortened names are all different with a probability above 0.998. */
 const digestLength = 12;
 
+/** What says that an object is this generator's. */
+const marks = { [annotations.generated]: "true" } as const;
+
 export function planForDeployment(deployment: DeploymentFacts, rule: FloorRule): WantedProtector {
   return {
     name: protectorNameOf(deployment.name),
     namespace: deployment.namespace,
     labels: sourceLabelsOf(deployment.name),
+    annotations: marks,
     finalizer,
     ownerReference: {
       apiVersion: "apps/v1",
@@ -83,6 +89,12 @@ export function deploymentNameOf(protector: PodProtector): string | undefined {
   return [owner?.name, labels[sourceLabels.name], derived].find(
     (candidate) => candidate !== undefined && isGeneratedFor(protector, candidate),
   );
+}
+
+/** The key of the Deployment that a PodProtector was generated for; undefined for a hand-made one. */
+export function sourceKeyOf(protector: PodProtector): ObjectKey | undefined {
+  const name = deploymentNameOf(protector);
+  return name === undefined ? undefined : objectKey(protector.metadata.namespace, name);
 }
 
 /** The text if it fits, else a stable and unique shortening: its beginning and a hash of the whole. */

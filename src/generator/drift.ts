@@ -6,7 +6,8 @@ import { type WantedProtector } from "./deployment-plan.ts";
 
 /**
  * The merge patch that turns `actual` into what is wanted; undefined when nothing differs.
- * - Repaired: the three derived fields of the spec, labels, finalizer, owner reference, the annotation "released".
+ * - Repaired: the three derived fields of the spec, labels, finalizer, owner reference, the annotations "generated" and
+ *   "released".
  * - Kept: admissionHistoryConfig, aggregationSelector and whatever others added.
  * - A terminating object accepts no new finalizer, so a removed one is not restored there.
  */
@@ -28,8 +29,13 @@ export function driftPatch(actual: PodProtector, wanted: WantedProtector): Recor
     const isControlled = others.some((reference) => reference.controller === true);
     metadata["ownerReferences"] = [...others, isControlled ? plainOwner : owner];
   }
-  if (actual.metadata.annotations?.[annotations.released] !== undefined)
-    metadata["annotations"] = { [annotations.released]: null };
+  const { annotations: present = {} } = actual.metadata;
+  const lostAnnotations = Object.entries(wanted.annotations).filter(([key, value]) => present[key] !== value);
+  const isReleased = present[annotations.released] !== undefined;
+  if (lostAnnotations.length > 0 || isReleased) {
+    const repaired = Object.fromEntries(lostAnnotations);
+    metadata["annotations"] = isReleased ? { ...repaired, [annotations.released]: null } : repaired;
+  }
 
   const spec: Record<string, unknown> = {};
   if (actual.spec.minAvailable !== wanted.spec.minAvailable) spec["minAvailable"] = wanted.spec.minAvailable;

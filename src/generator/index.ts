@@ -5,6 +5,9 @@
  * - source-states.ts: how Deployments fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
  *   floor-conditions.ts has it in words. condition-writer.ts: how conditions are written.
  * - protector-lifecycle.ts: create, sync, release.
+ * - releases.ts: the list of what was released lately. vanished-protectors.ts: what vanished without.
+ *   recreation.ts: makes it again.
+ *   protector-crd.ts: whether there is a CRD to make it of.
  * - cell-controller.ts: what is done about cells, and when.
  * - cell-removals.ts: which cells leave which PodProtectors. remove-cells.ts: how. ghost-cells.ts: what a ghost is.
  * - silent-cell-marks.ts: marks on the Leases of silent cells. silent-cell-conditions.ts: conditions for people.

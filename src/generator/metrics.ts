@@ -2,7 +2,14 @@
 import { type Counter, functionDurationSeconds, type Histogram, type Metrics } from "../util/metrics.ts";
 import { type SourceCounts } from "./source-states.ts";
 
-export type GeneratorAction = "Create" | "Sync" | "Delete" | "Dangling" | "Finalizing" | "CleanSourceFinalizer";
+export type GeneratorAction =
+  | "Create"
+  | "Recreate"
+  | "Sync"
+  | "Delete"
+  | "Dangling"
+  | "Finalizing"
+  | "CleanSourceFinalizer";
 
 export interface GeneratorSizes {
   /** Deployments and PodProtectors in the work queues, including delayed ones. */
@@ -11,11 +18,24 @@ export interface GeneratorSizes {
   readonly paced: number;
 }
 
+/** What is in trouble, as the leader sees it. */
+export interface GeneratorTroubles {
+  /** PodProtectors that vanished unreleased, and are not made again yet. */
+  readonly vanished: number;
+  /** Releases that wait for the list of releases. */
+  readonly waitingReleases: number;
+  readonly isCrdLost: boolean;
+}
+
 export interface GeneratorMetrics {
   readonly reconcile: Histogram;
   readonly actions: Counter;
   /** Conditions that were not stored, by `error`. */
   readonly conditionFailures: Counter;
+  /** Reads and writes of the list of releases that failed, by `error`. */
+  readonly releaseListFailures: Counter;
+  /** To be called before each scrape. */
+  setTroubles(troubles: GeneratorTroubles): void;
   /** To be called before each scrape. */
   setSizes(sizes: GeneratorSizes): void;
   /** To be called before each scrape. */
@@ -38,6 +58,18 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
     "Deployments that want a PodProtector and lack it, by reason, as the leader sees them",
     ["reason"],
   );
+  const vanished = metrics.gauge(
+    "generator_vanished_podprotectors",
+    "PodProtectors that vanished without having been released and are not made again yet, as the leader sees them",
+  );
+  const waitingReleases = metrics.gauge(
+    "generator_waiting_releases",
+    "PodProtectors whose release waits until it is in the list of releases",
+  );
+  const crdLost = metrics.gauge(
+    "generator_crd_lost",
+    "1 while the CRD of PodProtectors is gone or being deleted, as the leader sees it",
+  );
   return {
     reconcile: metrics.histogram(
       "generator_reconcile",
@@ -57,6 +89,16 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
       "Writes of the conditions Undrainable, Unprotected and Dangling that failed or were dropped, by error",
       ["error"],
     ),
+    releaseListFailures: metrics.counter(
+      "generator_release_list_failures_total",
+      "Reads and writes of the list of releases that failed, by error",
+      ["error"],
+    ),
+    setTroubles(troubles) {
+      vanished.set({}, troubles.vanished);
+      waitingReleases.set({}, troubles.waitingReleases);
+      crdLost.set({}, troubles.isCrdLost ? 1 : 0);
+    },
     setSizes(sizes) {
       queue.set({}, sizes.queue);
       paced.set({}, sizes.paced);

@@ -10,6 +10,7 @@
  */
 import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
 import { annotations, finalizer } from "../api/v1alpha1/names.ts";
+import { type ObjectMeta, type PodProtector, type PodProtectorSpec } from "../api/v1alpha1/pod-protector.ts";
 import { isGeneratedFor, protectorNameOf, protectorTypeMeta, type WantedProtector } from "./deployment-plan.ts";
 import { isKubeError, KubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
 import { presentOrThrow, readProtectorLive } from "../kube/pod-protectors.ts";
@@ -20,6 +21,12 @@ import { type GeneratorAction } from "./metrics.ts";
 export interface LifecycleOptions {
   readonly core: KubeClient;
   readonly onAction: (action: GeneratorAction, object: { readonly namespace: string; readonly name: string }) => void;
+}
+
+/** What the API server does not set itself. */
+interface NewProtector {
+  readonly metadata: Partial<ObjectMeta> & Pick<ObjectMeta, "namespace" | "name">;
+  readonly spec: PodProtectorSpec;
 }
 
 /** What has the name of a generated protector. */
@@ -51,29 +58,45 @@ export class ProtectorLifecycle {
   }
 
   /**
-   * Creates the protector of a guarded source. "raced": one that is ours exists already, and has an event of its own.
-   * "foreign": somebody else has taken the name.
+   * Creates the protector of a guarded source; what people had set on a `former` one, which vanished, is in it again.
+   * "raced": one that is ours exists already, and has an event of its own. "foreign": somebody else has taken the name.
    */
   async create(
     wanted: WantedProtector,
     sourceName: string,
+    former: PodProtector | undefined,
     signal: AbortSignal,
   ): Promise<"created" | "raced" | "foreign"> {
-    const { name, namespace, labels, ownerReference, spec } = wanted;
-    const metadata = { name, namespace, labels, finalizers: [wanted.finalizer], ownerReferences: [ownerReference] };
-    try {
-      await this.#core.request({
-        method: "POST",
-        path: resourcePath(podProtectors, { namespace }),
-        body: { ...protectorTypeMeta, metadata, spec },
-        signal,
-      });
-      this.#onAction("Create", wanted);
-      return "created";
-    } catch (error) {
-      if (!isKubeError(error, "alreadyExists")) throw error;
-    }
+    const { namespace, name } = wanted;
+    const created = await this.#post(
+      {
+        metadata: {
+          name,
+          namespace,
+          ...keptOf(former, wanted),
+          finalizers: [wanted.finalizer],
+          ownerReferences: [wanted.ownerReference],
+        },
+        spec: { ...former?.spec, ...wanted.spec },
+      },
+      signal,
+    );
+    if (created) this.#onAction(former === undefined ? "Create" : "Recreate", wanted);
+    if (created) return "created";
     return (await this.nameHolder(namespace, sourceName, signal)).kind === "foreign" ? "foreign" : "raced";
+  }
+
+  /**
+   * Makes a protector again that vanished together with its source. Without owner: the garbage collector would delete
+   * it at once. False when somebody has taken the name.
+   */
+  async recreate(former: PodProtector, signal: AbortSignal): Promise<boolean> {
+    const { name, namespace } = former.metadata;
+    const kept = keptOf(former, { labels: {}, annotations: {} });
+    const metadata = { name, namespace, ...kept, finalizers: [finalizer] };
+    if (!(await this.#post({ metadata, spec: former.spec }, signal))) return false;
+    this.#onAction("Recreate", former.metadata);
+    return true;
   }
 
   /** Repairs what differs. */
@@ -150,6 +173,22 @@ export class ProtectorLifecycle {
     this.#onAction("CleanSourceFinalizer", source.facts);
   }
 
+  /** False when the name is taken. */
+  async #post(object: NewProtector, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#core.request({
+        method: "POST",
+        path: resourcePath(podProtectors, { namespace: object.metadata.namespace }),
+        body: { ...protectorTypeMeta, ...object },
+        signal,
+      });
+      return true;
+    } catch (error) {
+      if (isKubeError(error, "alreadyExists")) return false;
+      throw error;
+    }
+  }
+
   async #read(path: string, signal: AbortSignal): Promise<unknown> {
     try {
       return await this.#core.request({ method: "GET", path, signal });
@@ -213,6 +252,18 @@ export class ProtectorLifecycle {
       throw error;
     }
   }
+}
+
+/** Labels and annotations of a new object: those that are wanted, and what others had set on the former one. */
+function keptOf(
+  former: PodProtector | undefined,
+  wanted: Pick<WantedProtector, "labels" | "annotations">,
+): Pick<WantedProtector, "labels" | "annotations"> {
+  const { [annotations.released]: _, ...kept } = former?.metadata.annotations ?? {};
+  return {
+    labels: { ...former?.metadata.labels, ...wanted.labels },
+    annotations: { ...kept, ...wanted.annotations },
+  };
 }
 
 function validProtector(answer: unknown, namespace: string, name: string): StoredProtector {

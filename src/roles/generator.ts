@@ -34,7 +34,11 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
   const generatorMetrics = createGeneratorMetrics(metrics);
   const common = { core, protectors, events, clock, rng, logger };
-  const generator = new Generator(config, { ...common, deployments: sources, metrics: generatorMetrics });
+  const { core: ofCore, cells: ofCellLeases } = runtime.config;
+  const generator = new Generator(
+    { ...config, stateNamespace: ofCellLeases.leaseNamespace, coreNamespace: ofCore.namespace },
+    { ...common, deployments: sources, metrics: generatorMetrics },
+  );
   const conditions = new SourceConditions({
     ...common,
     found: (stored) => generator.found(stored),
@@ -57,11 +61,17 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     const [ofSources, ofCells] = [generator.sizes(), cells.sizes()];
     generatorMetrics.setSizes({ queue: ofSources.queue + ofCells.queue, paced: ofSources.paced + ofCells.paced });
     generatorMetrics.setSources(generator.sources());
+    generatorMetrics.setTroubles(generator.troubles());
   });
   return [
     createBackground("generator-worker", async (signal) => {
       const synced = Promise.all([whenSynced(protectors, signal), whenSynced(sources, signal)]);
-      const watching = Promise.all([protectors.run(signal), sources.run(signal), cells.observe(signal)]);
+      const watching = Promise.all([
+        protectors.run(signal),
+        sources.run(signal),
+        cells.observe(signal),
+        generator.observe(signal),
+      ]);
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
         await Promise.all([generator.lead(leadership), cells.lead(leadership), conditions.lead(leadership)]);

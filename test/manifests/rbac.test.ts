@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { type Manifest, onlyOne, render, type RoleBinding } from "./manifest-files.ts";
 import { rightsIn } from "./rights.ts";
 
+const crdName = "podprotectors.podseidon.kubewharf.io";
+
 /** All rights, as "account @ where: verbs resource [names]". Widen one, and widen it here too. */
 const clusterRights = {
   core: [
@@ -11,10 +13,13 @@ const clusterRights = {
     "podseidon-aggregator @ podseidon-system: create,get,patch leases.coordination.k8s.io",
     "podseidon-aggregator @ podseidon-system: create,patch events",
     "podseidon-generator @ *: create,patch events",
+    `podseidon-generator @ *: get customresourcedefinitions.apiextensions.k8s.io [${crdName}]`,
     "podseidon-generator @ *: get,list,watch,create,patch,delete podprotectors.podseidon.kubewharf.io",
     "podseidon-generator @ *: get,list,watch,patch deployments.apps",
     "podseidon-generator @ *: update podprotectors/status.podseidon.kubewharf.io",
+    "podseidon-generator @ podseidon-system: create configmaps",
     "podseidon-generator @ podseidon-system: create leases.coordination.k8s.io",
+    "podseidon-generator @ podseidon-system: get,update,patch configmaps [podseidon-generator-state]",
     "podseidon-generator @ podseidon-system: get,update leases.coordination.k8s.io [podseidon-generator]",
     "podseidon-generator @ podseidon-system: list,create,patch,delete leases.coordination.k8s.io",
     "podseidon-webhook @ *: create,patch events",

@@ -30,6 +30,7 @@ test("an explicitly deleted Deployment goes with its protector, which is marked 
   await core.deleteDeployment("web");
   await core.clock.advance(secondMs);
   assert.deepEqual(generator.client.writes, [
+    "POST /api/v1/namespaces/default/configmaps",
     `PATCH ${protectorPath}`,
     `DELETE ${protectorPath}`,
     `PATCH ${protectorPath}`,

@@ -10,6 +10,7 @@ import {
   SourceConditions,
 } from "../../../src/generator/index.ts";
 import { createEventRecorder } from "../../../src/kube/event-recorder.ts";
+import { decodeGeneratorState, generatorStateName } from "../../../src/kube/generator-state.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { deployments, podProtectors, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
 import { builtInResources, Engine, type JsonObject, type KubeObject, type ResourceType } from "../../double/index.ts";
@@ -27,6 +28,8 @@ const config: GeneratorSettings = {
   percentRounding: "at-least-one",
   singleReplica: "drainable",
   deploymentPlugin: { protectionSelector: {}, protectNonZero: false },
+  stateNamespace: "default",
+  coreNamespace: undefined,
   queue: { concurrency: 2, backoffBaseMs: 100, backoffMaxMs: 60_000, backoffConflictMs: 10 },
 };
 
@@ -93,6 +96,7 @@ export async function createCore() {
       );
       const life = new AbortController();
       const running = [protectors.run(life.signal), sources.run(life.signal), cells.observe(life.signal)];
+      running.push(generator.observe(life.signal));
       let leadership = new AbortController();
       const lead = async (): Promise<void> => {
         await clock.advance(0);
@@ -111,6 +115,7 @@ export async function createCore() {
           await clock.advance(1_000);
         },
         sources: () => generator.sources(),
+        troubles: () => generator.troubles(),
         /** Conditions are written from now on. Only on request, since other tests count writes. */
         writeConditions() {
           const found = generator.found.bind(generator);
@@ -155,6 +160,8 @@ export async function createCore() {
     deleteDeployment: (name: string) => engine.delete(sourceType, "default", name),
     /** The object is gone without a deletion: no deletionTimestamp was ever seen, finalizers did not matter. */
     eraseDeployments: () => engine.wipe(sourceType),
+    /** The same happens to PodProtectors. */
+    eraseProtectors: () => engine.wipe(protectorType),
     deployment: (name: string) => engine.find(sourceType, "default", name),
 
     createProtector: (name: string, more: { metadata?: JsonObject; spec?: JsonObject } = {}) =>
@@ -167,6 +174,21 @@ export async function createCore() {
     },
     deleteProtector: (name: string) => engine.delete(protectorType, "default", name),
     protector: (name: string) => engine.find(protectorType, "default", name),
+    /** What the generator remembers for those who come after it. */
+    state: () => decodeGeneratorState(engine.find(builtInResources.configMaps, "default", generatorStateName)),
+    /** A person lets PodProtectors go. */
+    async letGo(uid: string) {
+      const data = { [`uid.${uid}`]: "" };
+      if (engine.find(builtInResources.configMaps, "default", generatorStateName) !== undefined)
+        return await engine.patch(builtInResources.configMaps, "default", generatorStateName, mergePatch({ data }));
+      const metadata = { name: generatorStateName };
+      return await engine.create(builtInResources.configMaps, "default", {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata,
+        data,
+      });
+    },
     events: () => engine.list(builtInResources.events, "default").items,
   };
 }

@@ -145,7 +145,7 @@ test("what people tune and what others add is kept", async () => {
   const { spec, metadata } = core.protector("deployment-web")!;
   assert.deepEqual(spec, { ...tuned, minAvailable: 8, minReadySeconds: 0, selector: { matchLabels: { app: "web" } } });
   assert.deepEqual(metadata.labels, { ...labelsFor("web"), team: "a" });
-  assert.deepEqual(metadata.annotations, { note: "b" });
+  assert.deepEqual(metadata.annotations, { [annotations.generated]: "true", note: "b" });
   assert.deepEqual(metadata.finalizers, ["other.example/x", finalizer]);
   assert.deepEqual(metadata.ownerReferences, [other, { ...ours, uid: reborn.metadata.uid }]);
   await generator.stop();
@@ -172,6 +172,7 @@ test("a terminating protector is asked for no new finalizer, which the API serve
     name: "deployment-web",
     namespace: "default",
     labels: {},
+    annotations: {},
     finalizer,
     ownerReference: owner,
     spec,
@@ -193,4 +194,17 @@ test("a terminating protector is asked for no new finalizer, which the API serve
     metadata: { finalizers: ["other.example/x", finalizer], resourceVersion: "7" },
   });
   assert.equal(driftPatch(actual("2026-01-01T00:00:00Z"), wanted), undefined);
+});
+
+test("a protector of an earlier release gets the mark of ownership once, and again when it is removed", async () => {
+  const { core, generator } = await withProtector();
+  const writes = generator.client.writes.length;
+  for (const value of [null, "no"]) {
+    await core.patchProtector("deployment-web", { metadata: { annotations: { [annotations.generated]: value } } });
+    await core.clock.advance(1_000);
+    assert.equal(core.protector("deployment-web")?.metadata.annotations?.[annotations.generated], "true");
+  }
+  await core.clock.advance(60_000);
+  assert.equal(generator.client.writes.length, writes + 2);
+  await generator.stop();
 });

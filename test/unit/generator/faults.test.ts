@@ -39,7 +39,7 @@ const life: readonly Step[] = [
 ];
 const config = { protectionSelector: { matchExpressions: [{ key: "protect", operator: "DoesNotExist" }] } } as const;
 /** More writes than the whole life takes, so that the loops below reach its end. */
-const writesOfLife = 14;
+const writesOfLife = 18;
 
 function check(core: Core, step: Step, context: string): void {
   const protector = core.protector("deployment-web");

@@ -12,10 +12,16 @@ test("the registry takes every metric under upstream's name with the labels that
   metrics.reconcile.observe({ ...source, error: "nil" }, 0.1);
   metrics.setSizes({ queue: 2, paced: 3 });
   metrics.setSources({ undrainable: 4, unprotected: 5, unprotectable: new Map([["forbidden", 6]]) });
+  metrics.setTroubles({ vanished: 7, waitingReleases: 8, isCrdLost: true });
+  metrics.releaseListFailures.inc({ error: "forbidden" });
   const { text } = await registry.expose();
   const labels = 'group="apps",version="v1",resource="deployments",namespace="default"';
   for (const line of [
     "generator_queue_entries 2",
+    "generator_vanished_podprotectors 7",
+    "generator_waiting_releases 8",
+    "generator_crd_lost 1",
+    'generator_release_list_failures_total{error="forbidden"} 1',
     "generator_paced_objects 3",
     "generator_undrainable_sources 4",
     "generator_unprotected_sources 5",

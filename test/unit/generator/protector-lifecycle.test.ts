@@ -65,7 +65,7 @@ async function protectedBench() {
   const made = await bench();
   const { lifecycle, client, actions } = made;
   assert.equal(await lifecycle.guard(await made.readSource(), false, signal), true);
-  await lifecycle.create(await made.wanted(), "web", signal);
+  await lifecycle.create(await made.wanted(), "web", undefined, signal);
   client.writes.length = 0;
   actions.length = 0;
   return made;
@@ -123,7 +123,7 @@ test("guarding fails if the source was changed or replaced since, and others' fi
 
 test("creating makes the wanted protector with labels, finalizer and owner", async () => {
   const { core, lifecycle, actions, readSource, wanted } = await bench();
-  assert.equal(await lifecycle.create(await wanted(), "web", signal), "created");
+  assert.equal(await lifecycle.create(await wanted(), "web", undefined, signal), "created");
   const protector = core.protector("deployment-web");
   assert.ok(isInForce(protector) && hasFinalizer(protector));
   assert.deepEqual(protector?.metadata.labels, labelsFor("web"));
@@ -135,7 +135,7 @@ test("creating makes the wanted protector with labels, finalizer and owner", asy
 test("creating leaves a protector of this source that is there already as it is", async () => {
   const { core, lifecycle, actions, wanted } = await protectedBench();
   const before = core.protector("deployment-web");
-  assert.equal(await lifecycle.create(await wanted(), "web", signal), "raced");
+  assert.equal(await lifecycle.create(await wanted(), "web", undefined, signal), "raced");
   assert.deepEqual(core.protector("deployment-web"), before);
   assert.deepEqual(actions, []);
 });
@@ -143,7 +143,7 @@ test("creating leaves a protector of this source that is there already as it is"
 test("creating says that an object of others has the name, and leaves that as it is", async () => {
   const { core, lifecycle, actions, wanted } = await bench();
   const theirs = await core.createProtector("deployment-web");
-  assert.equal(await lifecycle.create(await wanted(), "web", signal), "foreign");
+  assert.equal(await lifecycle.create(await wanted(), "web", undefined, signal), "foreign");
   assert.deepEqual(core.protector("deployment-web"), theirs);
   assert.deepEqual(actions, []);
 });
@@ -155,7 +155,7 @@ test("an object of others that goes while it is in the way is no error: its dele
   client.onRequest = async ({ method }) => {
     if (method === "GET") await core.deleteProtector("deployment-web");
   };
-  assert.equal(await lifecycle.create(plan, "web", signal), "raced");
+  assert.equal(await lifecycle.create(plan, "web", undefined, signal), "raced");
   assert.deepEqual(actions, []);
 });
 

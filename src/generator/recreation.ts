@@ -1,0 +1,75 @@
+/**
+ * Makes PodProtectors again that vanished from the core together with their sources, as a wiped or restored core loses
+ * them (docs/generator.md#when-a-podprotector-is-gone). Where the source is still there, its reconciliation makes the
+ * PodProtector anyway.
+ */
+import { type ObjectKey, partsOf } from "../api/object-key.ts";
+import { type EventRecorder } from "../kube/event-recorder.ts";
+import { type InformerEvent } from "../kube/informer.ts";
+import { isKubeError } from "../kube/kube-client.ts";
+import { type StoredProtector } from "../kube/resources.ts";
+import { type Logger } from "../util/logger.ts";
+import { type ProtectorCrd } from "./protector-crd.ts";
+import { type ProtectorLifecycle } from "./protector-lifecycle.ts";
+import { type ReleaseList } from "./releases.ts";
+import { type Vanished, type VanishedProtectors } from "./vanished-protectors.ts";
+
+export interface RecreationOptions {
+  readonly vanished: VanishedProtectors;
+  readonly lifecycle: Pick<ProtectorLifecycle, "recreate">;
+  readonly releases: Pick<ReleaseList, "isLetGo">;
+  readonly crd: Pick<ProtectorCrd, "hasDeleted">;
+  readonly events: Pick<EventRecorder, "record">;
+  readonly logger: Logger;
+  /** Has these sources worked on. */
+  readonly onDue: (sources: readonly ObjectKey[]) => void;
+}
+
+export class Recreation {
+  readonly #options: RecreationOptions;
+  /** Namespaces in which nothing could be made: they are absent or terminating, or the CRD is. */
+  readonly #stuck = new Set<string>();
+
+  constructor(options: RecreationOptions) {
+    this.#options = options;
+  }
+
+  /** Call for each event, after the vanished ones are known. */
+  watched({ type, object }: InformerEvent<StoredProtector>): void {
+    const { vanished, onDue } = this.#options;
+    const { namespace } = object.protector.metadata;
+    // Somebody else's, which has let go of the name.
+    const absent = vanished.get(object.key);
+    if (absent !== undefined) onDue([absent.source]);
+    if (type !== "added" || !this.#stuck.delete(namespace)) return;
+    // What could not be made there before can be now.
+    const sources = [...vanished.values()].map(({ source }) => source);
+    onDue(sources.filter((source) => partsOf(source).namespace === namespace));
+  }
+
+  /** The source is gone too, and the name is free. Rejects with a KubeError. */
+  async recreate({ stored, sinceMs }: Vanished, signal: AbortSignal): Promise<void> {
+    const { vanished, lifecycle, releases, crd, logger, events } = this.#options;
+    const { key, uid, protector } = stored;
+    const { namespace, name, deletionTimestamp } = protector.metadata;
+    // A person who deletes a dangling one, and takes its finalizer off, wants it gone.
+    const isByHand = deletionTimestamp !== undefined && !crd.hasDeleted(protector.metadata);
+    if (isByHand || (await releases.isLetGo(uid, sinceMs, signal))) {
+      vanished.forget(key);
+      return;
+    }
+    try {
+      if (!(await lifecycle.recreate(protector, signal))) return;
+    } catch (error) {
+      if (isKubeError(error, "notFound", "forbidden")) this.#stuck.add(namespace);
+      throw error;
+    }
+    logger.warn("A PodProtector vanished without having been released, made it again", { podProtector: key });
+    events.record(
+      { apiVersion: protector.apiVersion, kind: "PodProtector", namespace, name },
+      "Warning",
+      "Recreated",
+      "This PodProtector had vanished from the core without having been released. It is made again and in force.",
+    );
+  }
+}

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { KubeError } from "../../../src/kube/kube-client.ts";
+import { createCore, isInForce } from "./core-cluster.ts";
+import { EngineClient, type Fault } from "../../support/engine-client.ts";
+import { createRecordingLogger } from "../observability/recording-logger.ts";
+import { ProtectorCrd } from "../../../src/generator/protector-crd.ts";
+
+const secondMs = 1_000;
+const crdPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podprotectors.podseidon.kubewharf.io";
+const list = "GET /apis/podseidon.kubewharf.io/v1alpha1/podprotectors";
+
+/** A leader that looks for the CRD. `fault` decides about each request. */
+async function bench() {
+  const core = await createCore();
+  const client = new EngineClient("core", core.engine);
+  const logger = createRecordingLogger();
+  const recorded: string[] = [];
+  const regarding: unknown[] = [];
+  let fault: (what: string) => Fault = () => undefined;
+  client.onRequest = (_, what) => fault(what);
+  let backs = 0;
+  const crd = new ProtectorCrd({
+    core: client,
+    namespace: undefined,
+    events: {
+      record(object, type, reason) {
+        recorded.push(`${type} ${reason}`);
+        regarding.push(object);
+      },
+      close() {},
+    },
+    clock: core.clock,
+    logger,
+    onBack: () => void backs++,
+  });
+  const life = new AbortController();
+  const running = crd.lead(life.signal);
+  await core.clock.advance(0);
+  return {
+    core,
+    client,
+    crd,
+    recorded,
+    regarding,
+    errors: () => logger.entries.filter(({ level }) => level === "error").length,
+    backs: () => backs,
+    set: async (next: typeof fault): Promise<void> => {
+      fault = next;
+      await core.clock.advance(25 * secondMs);
+    },
+    stop: async (): Promise<void> => {
+      life.abort();
+      await core.clock.advance(0);
+      await running;
+    },
+  };
+}
+
+const gone = new KubeError("notFound", "404");
+const forbidden = new KubeError("forbidden", "403");
+
+test("a CRD that is gone is told once by log and Event on it, and its return as well", async () => {
+  for (const mayRead of [true, false]) {
+    const { crd, recorded, regarding, errors, backs, set, stop } = await bench();
+    await set((what) => (mayRead ? undefined : what.includes("customresource") ? forbidden : undefined));
+    assert.deepEqual([crd.isLost, recorded], [false, []]);
+    await set((what) => (!mayRead && what.includes("customresource") ? forbidden : gone));
+    assert.deepEqual([crd.isLost, recorded, errors(), backs()], [true, ["Warning CRDLost"], 1, 0]);
+    assert.deepEqual((regarding[0] as { name: string }).name, crdPath.split("/").at(-1));
+    await set((what) => (mayRead ? undefined : what.includes("customresource") ? forbidden : undefined));
+    assert.deepEqual([crd.isLost, recorded.at(-1), backs()], [false, "Normal CRDBack", 1]);
+    await stop();
+    assert.equal(crd.isLost, false);
+  }
+});
+
+test("a terminating CRD is lost, and what is deleted with it is told from what people delete", async () => {
+  const { client, crd, recorded, stop, core } = await bench();
+  const original = client.request.bind(client);
+  client.request = async (request) =>
+    request.path === crdPath
+      ? { metadata: { uid: "crd-1", deletionTimestamp: "2026-01-02T00:00:00Z" } }
+      : await original(request);
+  await core.clock.advance(25 * secondMs);
+  assert.deepEqual([crd.isLost, recorded], [true, ["Warning CRDLost"]]);
+  const metadata = { name: "web", namespace: "default", uid: "u-1", resourceVersion: "1" };
+  assert.equal(crd.hasDeleted({ ...metadata, deletionTimestamp: "2026-01-02T00:00:03Z" }), true);
+  assert.equal(crd.hasDeleted({ ...metadata, deletionTimestamp: "2026-01-01T23:59:59Z" }), false);
+  assert.equal(crd.hasDeleted(metadata), false);
+  await stop();
+});
+
+test("trouble of the core says nothing about the CRD", async () => {
+  const { client, crd, recorded, set, stop } = await bench();
+  for (const kind of ["serverError", "timeout", "unauthorized"] as const)
+    await set(() => new KubeError(kind, "scripted"));
+  await set((what) => (what.includes("customresource") ? forbidden : new KubeError("serverError", "503")));
+  assert.deepEqual([crd.isLost, recorded], [false, []]);
+  assert.ok(client.count(/podprotectors/) < 20);
+  assert.ok(client.log.includes(list));
+  await stop();
+});
+
+test("Deployments that came while the CRD was lost get their protectors as soon as it is back", async () => {
+  const core = await createCore();
+  const generator = core.startGenerator();
+  await generator.ready();
+  let isGone = true;
+  generator.client.onRequest = (_, what) =>
+    isGone && (what.includes(crdPath) || /^(GET|POST) .*\/podprotectors(\/|$)/.test(what)) ? gone : undefined;
+  await core.createDeployment("web");
+  await core.clock.advance(3_600 * secondMs);
+  assert.equal(generator.troubles().isCrdLost, true);
+  assert.ok(core.events().some((event) => event["reason"] === "CRDLost"));
+  isGone = false;
+  await core.clock.advance(15 * secondMs);
+  assert.ok(isInForce(core.protector("deployment-web")));
+  assert.equal(generator.troubles().isCrdLost, false);
+  await generator.stop();
+});
