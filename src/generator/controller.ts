@@ -115,7 +115,7 @@ export class Generator {
     const isLetGo = this.#releases.isLetGo.bind(this.#releases);
     this.#vanished = new VanishedProtectors({ protectors, isLetGo, clock, logger });
     const namespace = config.coreNamespace;
-    const onBack = (): void => this.#addAll([...deps.deployments.values()].map(({ key }) => key));
+    const onBack = (): void => this.#addAll(this.#allSources());
     this.#crd = new ProtectorCrd({ core, namespace, events, clock, logger, onBack });
     this.#recreation = new Recreation({
       vanished: this.#vanished,
@@ -188,17 +188,22 @@ export class Generator {
    * are synced.
    */
   async lead(signal: AbortSignal): Promise<void> {
-    const { deployments, protectors } = this.#deps;
-    const sources = [...deployments.values()].map(({ key }) => key);
-    for (const { protector } of protectors.values()) {
-      const source = sourceKeyOf(protector);
-      if (source !== undefined) sources.push(source);
-    }
-    for (const { source } of this.#vanished.values()) sources.push(source);
     this.#isLeading = true;
-    await Promise.all([this.#sources.run(sources, signal), this.#releases.lead(signal), this.#crd.lead(signal)]);
+    await Promise.all([
+      this.#sources.run(this.#allSources(), signal),
+      this.#releases.lead(signal),
+      this.#crd.lead(signal),
+    ]);
     this.#isLeading = false;
     this.#states.clear();
+  }
+
+  #allSources(): readonly ObjectKey[] {
+    const { deployments, protectors } = this.#deps;
+    const generatedFor = [...protectors.values()].map(({ protector }) => sourceKeyOf(protector));
+    const vanished = [...this.#vanished.values()].map(({ source }) => source);
+    const present = [...deployments.values()].map(({ key }) => key);
+    return [...present, ...generatedFor.filter((key) => key !== undefined), ...vanished];
   }
 
   #observe(durationMs: number, outcome: Outcome): void {
