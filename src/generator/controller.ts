@@ -262,13 +262,15 @@ export class Generator {
   ): boolean {
     if (isVanished) return false;
     const isGone = existing === undefined || isFinished(existing);
-    if (source === undefined) return isGone || (this.#dangling.has(existing.key) && !isReleased(existing.protector));
+    const isListed = existing !== undefined && this.#releases.isListed(existing.uid);
+    if (source === undefined)
+      return isGone || (this.#dangling.has(existing.key) && !isReleased(existing.protector) && !isListed);
     const wanted = this.#wantedFor(source);
     const isGuarded = source.finalizers.includes(finalizer);
     if (wanted === undefined) return isGone && !isGuarded;
     // A terminating source accepts no finalizer.
     if (existing === undefined) return source.isTerminating && !isGuarded;
-    if (this.#releases.isListed(existing.uid)) return false;
+    if (isListed) return false;
     return (isGuarded || source.isTerminating) && driftPatch(existing.protector, wanted) === undefined;
   }
 
@@ -285,7 +287,7 @@ export class Generator {
     const vanished = stored === undefined ? this.#vanished.get(objectKey(namespace, protectorNameOf(name))) : undefined;
     if (source === undefined) {
       if (stored !== undefined && isReleased(stored.protector)) await this.#release(stored, key, "by hand", signal);
-      else if (stored !== undefined) this.#reportDangling(stored);
+      else if (stored !== undefined && this.#mayKeep(stored, key)) this.#reportDangling(stored);
       else if (vanished !== undefined && holder.kind === "none") await this.#recreation.recreate(vanished, signal);
       return;
     }
@@ -298,8 +300,9 @@ export class Generator {
     } else if (holder.kind === "foreign") {
       await this.#leaveUnprotected(source, wanted, signal);
     } else if (await this.#lifecycle.guard(source, (stored ?? vanished) !== undefined, signal)) {
-      if (stored !== undefined) await this.#keep(stored, key, wanted, signal);
-      else if ((await this.#lifecycle.create(wanted, name, vanished?.stored.protector, signal)) === "foreign") {
+      if (stored !== undefined) {
+        if (this.#mayKeep(stored, key)) await this.#lifecycle.sync(stored, wanted, signal);
+      } else if ((await this.#lifecycle.create(wanted, name, vanished?.stored.protector, signal)) === "foreign") {
         const guarded = await this.#lifecycle.readSource(namespace, name, signal);
         if (guarded !== undefined) await this.#leaveUnprotected(guarded, wanted, signal);
       }
@@ -320,11 +323,10 @@ export class Generator {
     return true;
   }
 
-  /** Repairs it, unless it is in the list of releases and has to leave that before. */
-  async #keep(stored: StoredProtector, source: ObjectKey, wanted: WantedProtector, signal: AbortSignal): Promise<void> {
+  /** False: it is in the list of releases, and has to leave that before it is kept. */
+  #mayKeep(stored: StoredProtector, source: ObjectKey): boolean {
     const isReleasing = isReleased(stored.protector) || this.#releases.isListed(stored.uid);
-    if (isReleasing && !this.#releases.mayKeep(stored.uid, source)) return;
-    await this.#lifecycle.sync(stored, wanted, signal);
+    return !isReleasing || this.#releases.mayKeep(stored.uid, source);
   }
 
   /** Somebody else's PodProtector has the name: it stays as it is, and the source is not held for nothing. */
