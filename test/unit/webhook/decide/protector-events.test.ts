@@ -118,7 +118,7 @@ test("Events on PodProtectors tell of an invalid object, with its UID", async ()
   assert.match(String(bodies()[0]!["message"]), /^It is invalid, so pod deletions are denied: spec\./);
 });
 
-test("Events on PodProtectors tell which Node object is gone when garbage collection is refused, or let go", async () => {
+test("Events on PodProtectors tell which Node object is gone when garbage collection is refused", async () => {
   for (const [orphanedPodGraceMs, reason, end] of [
     [3_600_000, "TooFewReplicas", " is gone, refused: Must stay 80"],
     [0, "OrphanLetGo", " is gone, let go after --orphaned-pod-grace, although: Must stay 80"],
