@@ -148,12 +148,18 @@ data:
 `;
 }
 
+/** Where the authority belongs: both entries of manifests/base/admission call the same webhook. */
+const caBundlePaths = [0, 1].map((entry) => `/webhooks/${entry}/clientConfig/caBundle`);
+
 /** A JSON patch that makes the API server trust the certificate, for `kubectl patch --type=json` and kustomize. */
 export function caBundlePatchYaml(issued: ServerCertificate): string {
-  return `- op: add
-  path: /webhooks/0/clientConfig/caBundle
+  const operations = caBundlePaths.map(
+    (at) => `- op: add
+  path: ${at}
   value: ${base64(issued.caCertificate)}
-`;
+`,
+  );
+  return operations.join("");
 }
 
 const usage = `usage: node scripts/n.mjs scripts/webhook-tls.ts --namespace NAMESPACE --service SERVICE [options]
@@ -208,9 +214,9 @@ async function main(args: readonly string[]): Promise<void> {
   const secret = secretYaml(options.namespace, options.secret, issued);
   const patch = caBundlePatchYaml(issued);
   if (options.out === undefined) {
-    const command = `kubectl patch validatingwebhookconfiguration podseidon --type=json -p '${JSON.stringify([
-      { op: "add", path: "/webhooks/0/clientConfig/caBundle", value: base64(issued.caCertificate) },
-    ])}'`;
+    const command = `kubectl patch validatingwebhookconfiguration podseidon --type=json -p '${JSON.stringify(
+      caBundlePaths.map((at) => ({ op: "add", path: at, value: base64(issued.caCertificate) })),
+    )}'`;
     process.stdout.write(
       `${secret}# The API server must trust the authority. Run in each worker cluster:\n# ${command}\n`,
     );

@@ -109,6 +109,8 @@ export interface WebhookConfig {
   readonly coreUnavailable: { readonly policy: "refuse" | "last-known"; readonly replicas: number };
   /** 0 = off. */
   readonly legacyCellHoldMs: number;
+  /** 0 = pod garbage collection is never refused. */
+  readonly orphanedPodGraceMs: number;
   readonly coldStartDelayMs: number;
   readonly retryBackoffBaseMs: number;
   readonly retryJitterMs: number;
@@ -310,6 +312,7 @@ function webhookConfig(values: FlagValues): WebhookConfig {
     dryRun: own["dry-run"],
     coreUnavailable: { policy: own["core-unavailable-policy"], replicas: own["core-unavailable-replicas"] },
     legacyCellHoldMs: own["legacy-cell-hold"],
+    orphanedPodGraceMs: values["orphaned-pod-grace"],
     coldStartDelayMs: handler["cold-start-delay"],
     retryBackoffBaseMs: handler["retry-backoff-base"],
     retryJitterMs: handler["retry-jitter"],
@@ -320,10 +323,7 @@ function webhookConfig(values: FlagValues): WebhookConfig {
       { criterion: "Running", annotation: unprefixed(criteria, "running-") },
       { criterion: "Ready", annotation: unprefixed(criteria, "ready-") },
     ],
-    requiresPodName: {
-      when: values["webhook-requires-pod-name"],
-      byCellFilter: new Set(values["webhook-requires-pod-name.by-cell-filter"]),
-    },
+    requiresPodName: { when: own["requires-pod-name"], byCellFilter: new Set(own["requires-pod-name.by-cell-filter"]) },
     workerClientProvider: workerClientProvider(values),
   };
 }

@@ -2,4 +2,7 @@
 import { type Disruption } from "../accounting/reserve/disruption.ts";
 
 /** `isForced`: allowed whatever the quota says, and recorded if possible. */
-export type Deletion = Omit<Disruption, "isProtected">;
+export type Deletion = Omit<Disruption, "isProtected"> & {
+  /** The node of the pod, whose Node object is gone, when pod garbage collection ends it ("" = unknown). */
+  readonly lostNode?: string | undefined;
+};

@@ -11,6 +11,7 @@ import { type Logger } from "../util/logger.ts";
 import { type Metrics } from "../util/metrics.ts";
 import { type Rng } from "../util/rng.ts";
 import { Handler } from "./decide/handler.ts";
+import { LostNodes } from "./decide/lost-nodes.ts";
 import { ProtectorEvents } from "./decide/protector-events.ts";
 import { SeveralProtectors } from "./decide/several-protectors.ts";
 import { type WorkerClients } from "./decide/subject.ts";
@@ -56,6 +57,8 @@ export interface WebhookOptions {
   readonly historyLimits?: HistoryLimits | undefined;
   /** How long an own admission is held that a Go aggregator drops from the history; 0 = not at all. */
   readonly legacyCellHoldMs: number;
+  /** For how long pods whose Node object is gone are kept from pod garbage collection; 0 = not at all. */
+  readonly orphanedPodGraceMs: number;
   readonly coldStartDelayMs: number;
   readonly retryBackoffBaseMs: number;
   readonly retryJitterMs: number;
@@ -81,7 +84,8 @@ export function createWebhook(options: WebhookOptions): Webhook {
   const reservations = createReservations(options, metrics);
   const sources = options.cores.map((core) => createSource(core, options, reservations, metrics, events));
   const severalProtectors = new SeveralProtectors({ ...options, reservations, metrics });
-  const handler = new Handler({ ...options, sources, severalProtectors, events, metrics });
+  const lostNodes = new LostNodes(options);
+  const handler = new Handler({ ...options, sources, severalProtectors, events, lostNodes, metrics });
   return {
     ...createWebhookApp({ ...options, handler, metrics }),
     unreadyReasons: new Map(sources.map(({ core }) => [core.name, () => core.unreadyReason()])),

@@ -79,10 +79,12 @@ export function writeKustomization(folder: string, options: UserKustomization): 
 export function urlPatch(url: string, replaces: "service" | "url"): unknown {
   return {
     target: { kind: "ValidatingWebhookConfiguration", name: "podseidon" },
-    patch: JSON.stringify([
-      { op: "remove", path: `/webhooks/0/clientConfig/${replaces}` },
-      { op: "add", path: "/webhooks/0/clientConfig/url", value: url },
-    ]),
+    patch: JSON.stringify(
+      [0, 1].flatMap((entry) => [
+        { op: "remove", path: `/webhooks/${entry}/clientConfig/${replaces}` },
+        { op: "add", path: `/webhooks/${entry}/clientConfig/url`, value: url },
+      ]),
+    ),
   };
 }
 

@@ -12,14 +12,14 @@ export interface WebhookConfigurationOptions {
   readonly caPem: string;
   /** The only namespace that is sent to the webhook. */
   readonly namespace: string;
-  /** Default: that of the manifests, Fail. */
+  /** Of the first entry. Default: that of the manifests, Fail. */
   readonly failurePolicy?: "Fail" | "Ignore";
   /** Default: that of the manifests, 10. */
   readonly timeoutSeconds?: number;
 }
 
 interface Configuration extends Manifest {
-  readonly webhooks: readonly [{ readonly namespaceSelector: object }];
+  readonly webhooks: readonly { readonly namespaceSelector: object }[];
 }
 
 const resource = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
@@ -33,24 +33,21 @@ export async function applyWebhookConfiguration(
 ): Promise<void> {
   const manifests = render("base/admission");
   const { apiVersion, kind, webhooks } = onlyOne<Configuration>(manifests, "ValidatingWebhookConfiguration");
-  const [webhook] = webhooks;
   await admin.apply(`${resource}/${options.name}`, {
     apiVersion,
     kind,
     metadata: { name: options.name },
-    webhooks: [
-      {
-        ...webhook,
-        name: webhookName(options.name),
-        clientConfig: { url: options.url, caBundle: Buffer.from(options.caPem).toString("base64") },
-        namespaceSelector: {
-          ...webhook.namespaceSelector,
-          matchLabels: { "kubernetes.io/metadata.name": options.namespace },
-        },
-        ...(options.failurePolicy === undefined ? {} : { failurePolicy: options.failurePolicy }),
-        ...(options.timeoutSeconds === undefined ? {} : { timeoutSeconds: options.timeoutSeconds }),
+    webhooks: webhooks.map((webhook, index) => ({
+      ...webhook,
+      name: index === 0 ? webhookName(options.name) : `entry-${index}.${webhookName(options.name)}`,
+      clientConfig: { url: options.url, caBundle: Buffer.from(options.caPem).toString("base64") },
+      namespaceSelector: {
+        ...webhook.namespaceSelector,
+        matchLabels: { "kubernetes.io/metadata.name": options.namespace },
       },
-    ],
+      ...(options.failurePolicy === undefined || index > 0 ? {} : { failurePolicy: options.failurePolicy }),
+      ...(options.timeoutSeconds === undefined ? {} : { timeoutSeconds: options.timeoutSeconds }),
+    })),
   });
 }
 

@@ -147,29 +147,31 @@ test("each Deployment has a system priority class, and its namespace a quota tha
 });
 
 interface WebhookConfiguration extends Manifest {
-  readonly webhooks: readonly [
-    {
-      readonly clientConfig: {
-        readonly url?: string;
-        readonly service?: {
-          readonly namespace: string;
-          readonly name: string;
-          readonly port: number;
-          readonly path: string;
-        };
-      };
-      readonly rules: readonly object[];
-      readonly namespaceSelector: { readonly matchExpressions: readonly { readonly values: readonly string[] }[] };
-      readonly failurePolicy: string;
-      readonly timeoutSeconds: number;
-      readonly sideEffects: string;
-      readonly matchPolicy: string;
-      readonly admissionReviewVersions: readonly string[];
-    },
-  ];
+  readonly webhooks: readonly [Webhook, Webhook];
 }
-const webhookOf = (folder: string) =>
-  onlyOne<WebhookConfiguration>(render(folder), "ValidatingWebhookConfiguration").webhooks[0];
+interface Webhook {
+  readonly name: string;
+  readonly clientConfig: {
+    readonly url?: string;
+    readonly service?: {
+      readonly namespace: string;
+      readonly name: string;
+      readonly port: number;
+      readonly path: string;
+    };
+  };
+  readonly rules: readonly object[];
+  readonly namespaceSelector: { readonly matchExpressions: readonly { readonly values: readonly string[] }[] };
+  readonly failurePolicy: string;
+  readonly timeoutSeconds: number;
+  readonly sideEffects: string;
+  readonly matchPolicy: string;
+  readonly admissionReviewVersions: readonly string[];
+  readonly matchConditions?: readonly { readonly name: string; readonly expression: string }[];
+}
+const webhooksOf = (folder: string) =>
+  onlyOne<WebhookConfiguration>(render(folder), "ValidatingWebhookConfiguration").webhooks;
+const webhookOf = (folder: string) => webhooksOf(folder)[0];
 
 test("the webhook is asked about pod deletions and evictions, and fails closed", () => {
   const webhook = webhookOf("overlays/single-cluster");
@@ -188,6 +190,28 @@ test("the webhook is asked about pod deletions and evictions, and fails closed",
       admissionReviewVersions: ["v1"],
     },
   );
+});
+
+test("the webhook is asked about the end of pods by pod garbage collection alone, and that goes on without it", () => {
+  const [first, second] = webhooksOf("overlays/single-cluster");
+  const { name, rules, failurePolicy, matchConditions = [], ...others } = second;
+  assert.notEqual(name, first.name);
+  assert.deepEqual(rules, [
+    { apiGroups: [""], apiVersions: ["v1"], operations: ["UPDATE"], resources: ["pods/status"], scope: "Namespaced" },
+  ]);
+  assert.equal(failurePolicy, "Ignore");
+  assert.deepEqual({ ...first, ...others }, first, "the rest is the same");
+  const conditions = matchConditions.map(({ expression }) => expression).join(" && ");
+  for (const user of ["system:serviceaccount:kube-system:pod-garbage-collector", "system:kube-controller-manager"])
+    assert.ok(conditions.includes(`'${user}'`));
+  // An expression with an error would let everything pass, so each optional field is asked for first.
+  const optional = [
+    "request.userInfo.username",
+    "object.status.phase",
+    "oldObject.status.phase",
+    "oldObject.metadata.deletionTimestamp",
+  ];
+  for (const field of optional) assert.ok(conditions.includes(`has(${field})`), field);
 });
 
 test("the webhook is not asked about kube-system and Podseidon's own namespaces", () => {
@@ -213,6 +237,10 @@ test("the path of the webhook ends with the aggregator's cell, in one cluster an
   );
   const { url = "" } = webhookOf("overlays/worker").clientConfig;
   assert.equal(new URL(url).pathname, `/${cellOf("overlays/worker")}`);
+  for (const folder of ["overlays/single-cluster", "overlays/worker"]) {
+    const [first, second] = webhooksOf(folder);
+    assert.deepEqual(second.clientConfig, first.clientConfig, "both entries call the same webhook");
+  }
 });
 
 test("in one cluster the webhook configuration, the Service and the port of the pods agree", () => {

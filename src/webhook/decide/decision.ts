@@ -9,6 +9,10 @@ export type RequestStatus =
   | "AlreadyUnready"
   /** All matching PodProtectors agree. */
   | "AdmittedAll"
+  /** Extension: a write of a pod's status that is no deletion in disguise. */
+  | "NotADeletion"
+  /** Extension: refused for the whole --orphaned-pod-grace, and now let go. */
+  | "OrphanLetGo"
   /** Neither the deletion nor the eviction of a pod. */
   | "NotRelevant"
   /** The pod of an eviction does not exist. */

@@ -3,12 +3,14 @@
  *
  * | condition                                                             | answer                    |
  * | neither the deletion nor the eviction of a pod, pod not found         | refused                   |
+ * | a write of a pod's status that is no deletion in disguise             | allowed                   |
  * | pod terminating, Failed or Succeeded                                  | allowed                   |
  * | DELETE of a pod that does not meet its criterion (it would be reviewed again) | allowed           |
  * | PodProtectors of a core not listed yet                                | refused (503)             |
  * | no PodProtector counts the pod                                        | allowed, nothing written  |
  * | dryRun                                                                | evaluated, nothing written|
  * | too many reviews wait already (an eviction: before all else)          | refused (429)             |
+ * | a lost node's pod that has been refused for --orphaned-pod-grace      | allowed, recorded if possible |
  * | otherwise                                                             | all evaluated, then recorded |
  *
  * The force-delete annotation and --webhook-dry-run turn every answer into "allowed", errors included, after recording
@@ -18,8 +20,10 @@ import { canMeet } from "../../accounting/count/health-criterion.ts";
 import { type Clock } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
 import { type WebhookMetrics } from "../metrics.ts";
+import { type Protector } from "../protector/protector.ts";
 import { type Protectors } from "../protector/protectors.ts";
 import { allowed, type Decision, type Refused } from "./decision.ts";
+import { type LostNodes, withLostNode } from "./lost-nodes.ts";
 import { type ProtectorEvents } from "./protector-events.ts";
 import { type Caller, type SeveralProtectors } from "./several-protectors.ts";
 import {
@@ -36,6 +40,7 @@ export interface HandlerOptions extends SubjectOptions {
   readonly sources: readonly Protectors[];
   readonly severalProtectors: SeveralProtectors;
   readonly events: ProtectorEvents;
+  readonly lostNodes: LostNodes;
   /** --webhook-dry-run. */
   readonly dryRun: boolean;
   readonly clock: Clock;
@@ -102,6 +107,7 @@ export class Handler {
 
   async #judge(subject: Subject, { user }: Review, context: ReviewContext): Promise<Decision> {
     if (subject.kind === "refused") return subject.refusal;
+    if (subject.kind === "no-deletion") return allowed("NotADeletion");
     if (subject.kind === "error") return { kind: "error", tag: subject.tag, message: subject.message };
     const { pod, operation, criterion, isEvaluateOnly } = subject;
     if (pod.isTerminating) return allowed("AlreadyTerminating");
@@ -116,7 +122,7 @@ export class Handler {
     const protectors = this.#sources.flatMap((source) => source.matching(pod.namespace, pod.labels));
     const { cellID, overload, deadlineMonotonicMs, signal } = context;
     const { severalProtectors, events } = this.#options;
-    const deletion: Deletion = { operation, cellID, pod, criterion, isForced: false };
+    const deletion: Deletion = { operation, cellID, pod, criterion, isForced: false, lostNode: subject.lostNode };
     const caller: Caller = { deadlineMonotonicMs, signal, user };
     if (isAllowedAnyway && !isEvaluateOnly) {
       // What would be answered is judged before the record changes it.
@@ -129,8 +135,31 @@ export class Handler {
     if (isEvaluateOnly) return severalProtectors.evaluate(protectors, deletion, caller);
     if (overload !== undefined) return overload;
     const decision = await severalProtectors.reserve(protectors, deletion, caller);
-    if (decision.kind === "refused") events.refused(decision, protectors, deletion);
+    if (decision.kind !== "refused") return decision;
+    if (deletion.lostNode !== undefined) return this.#keepOrLetGo(decision, protectors, deletion, caller);
+    events.refused(decision, protectors, deletion);
     return decision;
+  }
+
+  /** The end of a pod whose Node object is gone is to be refused: only for so long. */
+  async #keepOrLetGo(
+    decision: Refused,
+    protectors: readonly Protector[],
+    deletion: Deletion,
+    caller: Caller,
+  ): Promise<Decision> {
+    const { severalProtectors, events, lostNodes } = this.#options;
+    const { lostNode = "" } = deletion;
+    const leftMs = lostNodes.refused(deletion.cellID, lostNode);
+    if (leftMs > 0) {
+      const refusal = withLostNode(decision, lostNode, leftMs);
+      events.refused(refusal, protectors, deletion);
+      return refusal;
+    }
+    events.letGo(decision, protectors, deletion);
+    await severalProtectors.record(protectors, { ...deletion, isForced: true }, caller);
+    const audit = { ...decision.audit, "orphan-let-go": "1" };
+    return { ...allowed("OrphanLetGo", audit), warnings: [`allowed after --orphaned-pod-grace: ${decision.message}`] };
   }
 }
 

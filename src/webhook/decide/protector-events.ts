@@ -7,7 +7,8 @@ import { apiVersion } from "../../api/v1alpha1/names.ts";
 import { type EventRecorder } from "../../kube/event-recorder.ts";
 import { type Deletion } from "../deletion.ts";
 import { type Protector } from "../protector/protector.ts";
-import { type Refused } from "./decision.ts";
+import { type Cause, type Refused } from "./decision.ts";
+import { lostNodeText } from "./lost-nodes.ts";
 
 export class ProtectorEvents {
   /** By core. */
@@ -18,14 +19,17 @@ export class ProtectorEvents {
   }
 
   /** On each of `protectors` that the causes of the refusal name. */
-  refused({ causes }: Refused, protectors: readonly Protector[], { pod, cellID, operation }: Deletion): void {
-    for (const protector of protectors) {
-      const cause = causes.find(({ field }) => field === protector.id);
-      if (cause === undefined) continue;
-      const what = operation === "delete" ? "Deletion" : "Eviction";
-      const where = `pod ${pod.name} in cell ${JSON.stringify(cellID)}`;
-      this.#warn(protector, cause.reason, `${what} of ${where} refused: ${cause.message}`);
-    }
+  refused(refusal: Refused, protectors: readonly Protector[], deletion: Deletion): void {
+    const what = whatIsAsked(deletion);
+    for (const [protector, cause] of named(refusal, protectors))
+      this.#warn(protector, cause.reason, `${what} refused: ${cause.message}`);
+  }
+
+  /** The same for what is let go after all, because its Node object has been gone for so long. */
+  letGo(refusal: Refused, protectors: readonly Protector[], deletion: Deletion): void {
+    const what = whatIsAsked(deletion);
+    for (const [protector, cause] of named(refusal, protectors))
+      this.#warn(protector, "OrphanLetGo", `${what} let go after --orphaned-pod-grace, although: ${cause.message}`);
   }
 
   unusable(protector: Protector, reason: string): void {
@@ -36,4 +40,18 @@ export class ProtectorEvents {
     const regarding = { apiVersion, kind: "PodProtector", ...partsOf(key), uid };
     this.#recorders.get(core.name)?.record(regarding, "Warning", reason, message);
   }
+}
+
+function whatIsAsked({ pod, cellID, operation, lostNode }: Deletion): string {
+  const where = `pod ${pod.name} in cell ${JSON.stringify(cellID)}`;
+  if (lostNode !== undefined) return `Garbage collection of ${where}, whose ${lostNodeText(lostNode)} is gone,`;
+  return `${operation === "delete" ? "Deletion" : "Eviction"} of ${where}`;
+}
+
+/** Those that the causes of the refusal name. */
+function named({ causes }: Refused, protectors: readonly Protector[]): (readonly [Protector, Cause])[] {
+  return protectors.flatMap((protector) => {
+    const cause = causes.find(({ field }) => field === protector.id);
+    return cause === undefined ? [] : [[protector, cause] as const];
+  });
 }

@@ -142,12 +142,17 @@ export class SeveralProtectors {
     return undefined;
   }
 
-  #handled({ cellID, pod, operation }: Deletion, { user }: Caller, startMs: number, isRejected: boolean): void {
+  #handled(
+    { cellID, pod, operation, lostNode }: Deletion,
+    { user }: Caller,
+    startMs: number,
+    isRejected: boolean,
+  ): void {
     this.#options.metrics.handledPod({
       cellID,
       namespace: pod.namespace,
       user,
-      requestType: operation === "delete" ? "DeletePod" : "EvictPod",
+      requestType: operation === "evict" ? "EvictPod" : lostNode === undefined ? "DeletePod" : "EndPod",
       isRejected,
       durationMs: this.#options.clock.monotonicMs() - startMs,
     });

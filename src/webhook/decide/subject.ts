@@ -4,6 +4,7 @@
  *
  * Deletions are read from oldObject alone, because a deletecollection has no request.name. The pod of an eviction is
  * read from its worker cluster with resourceVersion unset, so that it is not a stale copy (docs/kubernetes.md#reviews).
+ * A write of a pod's status that is a deletion in disguise is read like a deletion.
  */
 import { type HealthCriterion } from "../../accounting/count/health-criterion.ts";
 import { type Labels, type PodRecord, readAnnotations, readPodRecord } from "../../api/pod.ts";
@@ -14,6 +15,7 @@ import { pods } from "../../kube/resources.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type Refused } from "./decision.ts";
+import { endsPod, nodeNameOf } from "./disguised-deletion.ts";
 
 /** What an AdmissionReview asks; absent texts are "". */
 export interface AdmissionRequest {
@@ -41,13 +43,17 @@ export type Subject =
       /** Asked with dryRun: judge, but write nothing. */
       readonly isEvaluateOnly: boolean;
       readonly isForced: boolean;
+      /** Of a deletion in disguise: the node whose Node object is gone ("" = unknown). */
+      readonly lostNode?: string;
     }
+  /** A write of a pod's status that is no deletion in disguise. */
+  | { readonly kind: "no-deletion"; readonly isForced: false }
   /** Answered without looking at PodProtectors, unless `isForced`. */
   | { readonly kind: "refused"; readonly refusal: Refused; readonly isForced: boolean }
   | { readonly kind: "error"; readonly tag: string; readonly message: string; readonly isForced: boolean };
 
 /** The kind of request, as the label `cause` of webhook_request. */
-export type Cause = "DeletePod" | "EvictPod" | "Unknown";
+export type Cause = "DeletePod" | "EvictPod" | "EndPod" | "Unknown";
 
 /** A review, as far as its request tells. */
 export interface Review {
@@ -90,6 +96,8 @@ export function readReview(request: AdmissionRequest, options: SubjectOptions, c
       return decided(cause, user, deletionOf(request, options));
     case "EvictPod":
       return evictionOf(request, options, context);
+    case "EndPod":
+      return decided(cause, user, endOf(request, options));
     case "Unknown":
       return decided(cause, user, { kind: "refused", refusal: notRelevant, isForced: false });
     default:
@@ -100,6 +108,7 @@ export function readReview(request: AdmissionRequest, options: SubjectOptions, c
 function causeOf({ operation, resource, subResource }: AdmissionRequest): Cause {
   if (resource.group !== "" || resource.version !== "v1" || resource.resource !== "pods") return "Unknown";
   if (operation === "DELETE" && subResource === "") return "DeletePod";
+  if (operation === "UPDATE" && subResource === "status") return "EndPod";
   return operation === "CREATE" && subResource === "eviction" ? "EvictPod" : "Unknown";
 }
 
@@ -140,6 +149,13 @@ function deletionOf({ oldObject: raw, dryRun }: AdmissionRequest, { healthCriter
     isEvaluateOnly: dryRun === true,
     isForced: isForced(own),
   };
+}
+
+/** Judged as the deletion of the pod as it was before the write. */
+function endOf(request: AdmissionRequest, options: SubjectOptions): Subject {
+  if (!endsPod(request)) return { kind: "no-deletion", isForced: false };
+  const subject = deletionOf(request, options);
+  return subject.kind === "deletion" ? { ...subject, lostNode: nodeNameOf(request.oldObject) } : subject;
 }
 
 /** Kubernetes gives out UIDs of 36 characters. The CRD accepts no longer ones than this in a status. */
@@ -210,7 +226,7 @@ async function readPodOf(
   { namespace, name, annotations: own }: Eviction,
   { workers, clock }: SubjectOptions,
   { cellID, deadlineMonotonicMs, signal }: SubjectContext,
-): Promise<{ readonly kind: "pod"; readonly raw: unknown } | Exclude<Subject, { readonly kind: "deletion" }>> {
+): Promise<{ readonly kind: "pod"; readonly raw: unknown } | Extract<Subject, { readonly kind: "refused" | "error" }>> {
   const isForcedEviction = isForced(own);
   const found = cellClient(workers, cellID);
   if (!found.ok) {

@@ -44,7 +44,7 @@ async function run(context: CaseContext): Promise<Figures> {
   const oldAuthority = readFileSync(path.join(tls, "ca.crt"));
   makeTlsFiles(tls);
   const both = Buffer.concat([oldAuthority, readFileSync(path.join(tls, "ca.crt"))]).toString("base64");
-  const patch = [{ op: "add", path: "/webhooks/0/clientConfig/caBundle", value: both }];
+  const patch = [0, 1].map((at) => ({ op: "add", path: `/webhooks/${at}/clientConfig/caBundle`, value: both }));
   const configuration = ["validatingwebhookconfiguration", "podseidon"];
   await kubectlOrFail(context, core, "patch", ...configuration, "--type=json", "-p", JSON.stringify(patch));
   await kubectlOrFail(context, core, "apply", "-f", path.join(tls, "secret.yaml"));

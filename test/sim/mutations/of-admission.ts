@@ -300,4 +300,24 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     only: ["last-known-quota", "outages"],
     plan: { cells: ["a"], podsPerCell: 6, minAvailable: 2, webhooks: 2, deletionsPerSecond: 2 },
   },
+  {
+    name: "anybody-ends-pods",
+    why: "pod garbage collection's write of a final phase is judged as the deletion of the pod",
+    file: "webhook/decide/disguised-deletion.ts",
+    find: `return podGarbageCollectors.includes(userInfo.username) && hasFinished(object);`,
+    replace: `return podGarbageCollectors.includes(userInfo.username) && object === undefined;`,
+    scenario: "45-lost-nodes",
+  },
+  {
+    name: "ends-are-not-recorded",
+    why: "an end by pod garbage collection that takes quota is recorded like a DELETE",
+    file: "webhook/decide/handler.ts",
+    find: `const decision = await severalProtectors.reserve(protectors, deletion, caller);`,
+    replace: `const decision = await severalProtectors[deletion.lostNode === undefined ? "reserve" : "evaluate"](
+      protectors,
+      deletion,
+      caller,
+    );`,
+    scenario: "45-lost-nodes",
+  },
 ];

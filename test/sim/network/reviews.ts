@@ -7,6 +7,7 @@ import { Readable } from "node:stream";
 import { type Rng } from "../../../src/util/rng.ts";
 import { type CallWebhook, type JsonObject } from "../../double/index.ts";
 import { asObject } from "../../double/engine/object.ts";
+import { isAskedAbout, othersName } from "../clusters/webhook-configurations.ts";
 import { type SimNode } from "../kernel/node.ts";
 import { type SimProcess } from "../processes/process.ts";
 import { type Network } from "./network.ts";
@@ -61,7 +62,8 @@ const slowMsMax = 20_000;
 export function createReviewRoute(route: ReviewRoute): CallWebhook {
   const { weather, rng } = route;
   return async (webhook, review, timeoutMs) => {
-    if (webhook["name"] !== webhookName) return await othersAnswer(route, review);
+    if (webhook["name"] === othersName) return await othersAnswer(route, review);
+    if (!isAskedAbout(webhook, review)) return { ...review, response: { uid: uidOf(review), allowed: true } };
     const body = JSON.stringify(review);
     const path = `/${encodeURIComponent(route.cell)}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
     // A connection that broke as it was used again: the same review once more, and the first answer is lost.
@@ -72,15 +74,18 @@ export function createReviewRoute(route: ReviewRoute): CallWebhook {
   };
 }
 
-/** Our webhook's name in the configuration of a cell. */
-export const webhookName = "pods.podseidon.kubewharf.io";
+function uidOf(review: JsonObject): unknown {
+  return asObject(review["request"])["uid"];
+}
 
 /** Another policy is asked at the same time, and has reasons of its own. */
 async function othersAnswer({ rng, weather, network }: ReviewRoute, review: JsonObject): Promise<unknown> {
   await network.kernel.pause(rng.next() * 20);
-  const { uid } = asObject(review["request"]);
   const allowed = rng.next() >= weather.otherRefusalRate;
-  return { ...review, response: { uid, allowed, status: { code: 403, message: "another policy refuses" } } };
+  return {
+    ...review,
+    response: { uid: uidOf(review), allowed, status: { code: 403, message: "another policy refuses" } },
+  };
 }
 
 function post(

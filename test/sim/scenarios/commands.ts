@@ -8,6 +8,8 @@
  *   delete|evict X asked -> asked        the answer is not awaited; answer X -> the same, later
  *   release X [hold|dropped] -> committed|over|refused|held
  *   retry X every=5s|on-change for=60s [evict] [dropped] [asked: not awaited]
+ *   podgc X -> allowed|refused: TEXT|gone
+ *                                        pod garbage collection finds that the Node object of the pod is gone
  *   budget N                             a PodDisruptionBudget that allows N disruptions
  *   protector NAME [min=2] [minready=30] [selector=K=V] [counting=K=V]
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
@@ -38,6 +40,7 @@ import { changeDeployment, wipe } from "./core-losses.ts";
 import { answering, budgeting, deleting, evicting, releasing, retrying } from "./deletions.ts";
 import { expect } from "./expectations.ts";
 import { forge, goCount, goWrite } from "./foreign-writes.ts";
+import { collecting } from "./pod-garbage-collection.ts";
 import { type Command } from "./scenario-file.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
 import { setProtector, worldOf } from "./world-command.ts";
@@ -122,6 +125,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["answer", answering],
   ["release", releasing],
   ["retry", retrying],
+  ["podgc", collecting],
   ["budget", budgeting],
   ["protector", async (stage, args) => await setProtector(stage, args, args.word("the name"))],
   ["erase", erase],

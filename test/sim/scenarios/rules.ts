@@ -246,4 +246,25 @@ export const rules: readonly Mutation[] = [
     find: `entry.sends += 1;`,
     replace: `entry.sends = 1;`,
   },
+  {
+    name: "not-ready-pods-take-quota",
+    why: "a DELETE, or what is one in disguise, of a pod that does not meet its criterion needs nothing",
+    file: "webhook/decide/subject.ts",
+    find: `lostNode: nodeNameOf(request.oldObject) } : subject;`,
+    replace: `pod: { ...subject.pod, isReady: true }, lostNode: nodeNameOf(request.oldObject) } : subject;`,
+  },
+  {
+    name: "orphans-are-kept",
+    why: "the guard lets go of a lost node's pods --orphaned-pod-grace after its first refusal",
+    file: "webhook/decide/handler.ts",
+    find: `if (leftMs > 0) {`,
+    replace: `if (leftMs >= 0) {`,
+  },
+  {
+    name: "lost-nodes-are-remembered",
+    why: "a lost node that nobody asks about for half an hour has the whole grace again",
+    file: "webhook/decide/lost-nodes.ts",
+    find: `nowMs - node.lastMs <= forgottenAfterMs`,
+    replace: `nowMs - node.lastMs <= Infinity`,
+  },
 ];

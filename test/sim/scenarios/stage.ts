@@ -279,7 +279,8 @@ function kindOf({ method, path, query }: RestRequest): string {
   return query.get("limit") === "1" ? "barrier" : "list";
 }
 
-function outcomeOf(error: unknown): string {
+/** What became of a request that failed with this error. */
+export function outcomeOf(error: unknown): string {
   if (!isApiError(error)) throw error;
   const { code, details } = error.status;
   if (error.message === otherPolicy) return "dropped";

@@ -52,6 +52,7 @@ test("the webhook refuses other subjects as upstream does, without a look at the
     { operation: "UPDATE" },
     { resource: { group: "apps", version: "v1", resource: "deployments" } },
     { subResource: "status" },
+    { operation: "PATCH", subResource: "status" },
   ]) {
     const answer = await replica.review(deleteReview(pod("p"), extra));
     assert.equal(answer.http, 200);

@@ -7,13 +7,14 @@ import { silentMetrics } from "../../../../src/util/metrics.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { FakeCore } from "../support/fake-core.ts";
-import { cell, deleteReview, type Json, pod, protector } from "../support/objects.ts";
+import { cell, deleteReview, endReview, type Json, pod, protector } from "../support/objects.ts";
 import { createReplica, settle } from "../support/replica.ts";
 
 /** A replica whose Events go to an API server of their own, which does as `serve` says. */
 function witnessed(
   objects: readonly Json[],
   serve: (request: KubeRequest) => Promise<unknown> = () => Promise.resolve({}),
+  options: Parameters<typeof createReplica>[2] = {},
 ) {
   const clock = createVirtualClock();
   const core = new FakeCore(clock);
@@ -36,7 +37,7 @@ function witnessed(
     logger: silentLogger,
     metrics: silentMetrics,
   });
-  const replica = createReplica(clock, core, { events: new Map([["core", recorder]]) });
+  const replica = createReplica(clock, core, { ...options, events: new Map([["core", recorder]]) });
   return { clock, core, replica, requests, bodies: () => requests.map(({ body }) => body as Json) };
 }
 
@@ -115,4 +116,18 @@ test("Events on PodProtectors tell of an invalid object, with its UID", async ()
   assert.equal(bodies()[0]!["reason"], "UnusablePodProtector");
   assert.equal((bodies()[0]!["involvedObject"] as Json)["uid"], "uid-of-web");
   assert.match(String(bodies()[0]!["message"]), /^It is invalid, so pod deletions are denied: spec\./);
+});
+
+test("Events on PodProtectors tell which Node object is gone when garbage collection is refused", async () => {
+  for (const [orphanedPodGraceMs, reason, end] of [
+    [3_600_000, "TooFewReplicas", " is gone, refused: Must stay 80"],
+    [0, "OrphanLetGo", " is gone, let go after --orphaned-pod-grace, although: Must stay 80"],
+  ] as const) {
+    const { replica, bodies } = witnessed([full()], undefined, { orphanedPodGraceMs });
+    await replica.review(endReview(pod("p", { nodeName: "node-1" })));
+    const [body] = bodies();
+    assert.equal(body?.["reason"], reason);
+    const beginning = 'Garbage collection of pod p in cell "c1", whose Node object "node-1"';
+    assert.ok(String(body?.["message"]).startsWith(beginning + end), String(body?.["message"]));
+  }
 });

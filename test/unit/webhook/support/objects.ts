@@ -69,6 +69,7 @@ export interface PodParts {
   readonly scheduled?: boolean;
   readonly readySince?: string;
   readonly phase?: string;
+  readonly nodeName?: string;
 }
 
 /** Running and Ready since long, labelled app=web. */
@@ -86,6 +87,7 @@ export function pod(name: string, parts: PodParts = {}): Json {
       ...(parts.annotations && { annotations: parts.annotations }),
       ...(parts.terminating === true && { deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 30 }),
     },
+    ...(parts.nodeName !== undefined && { spec: { nodeName: parts.nodeName } }),
     status: {
       phase: parts.phase ?? "Running",
       conditions: [
@@ -119,6 +121,20 @@ export function deleteReview(oldObject: unknown, extra: Json = {}): Json {
       ...extra,
     },
   };
+}
+
+export const podGarbageCollector = "system:serviceaccount:kube-system:pod-garbage-collector";
+
+/** The review of the write by which pod garbage collection ends `oldObject`; `extra` overrides fields. */
+export function endReview(oldObject: unknown, extra: Json = {}): Json {
+  return deleteReview(oldObject, {
+    operation: "UPDATE",
+    subResource: "status",
+    userInfo: { username: podGarbageCollector },
+    object: { ...(oldObject as Json), status: { phase: "Failed" } },
+    options: { kind: "UpdateOptions", apiVersion: "meta.k8s.io/v1" },
+    ...extra,
+  });
 }
 
 /** The review of an eviction of the pod `name`; `eviction` overrides fields of the Eviction. */

@@ -48,6 +48,7 @@ export const settings = {
   requiresPodName: () => false,
   history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
   legacyCellHoldMs: 10_000,
+  orphanedPodGraceMs: 3_600_000,
   coldStartDelayMs: 0,
   retryBackoffBaseMs: 100,
   retryJitterMs: 100,

@@ -1,0 +1,106 @@
+/**
+ * Nodes whose objects are gone, and how long their pods have been kept from pod garbage collection
+ * (docs/system-deletions.md#node-objects-that-are-gone). A node that died shortly before its object vanished leaves
+ * pods that look Ready for ever: kubelet cannot say otherwise, and the node controller looks after no node without an
+ * object. So the guard lets go of a node some time after the first refusal, which is time for a person to register a
+ * living one again. Each replica knows of its own refusals only, and forgets them when it stops: late, never early.
+ */
+import { type Clock, type MonotonicMs } from "../../util/clock.ts";
+import { type Logger } from "../../util/logger.ts";
+import { printable } from "../protector/unusable-protector.ts";
+import { type Refused } from "./decision.ts";
+import { ageText } from "./silence-text.ts";
+
+/**
+ * As many as Kubernetes supports in one cluster, about a megabyte. Beyond it the one that was refused first is
+ * forgotten, so that its time starts again.
+ */
+const nodesMax = 5_000;
+
+/**
+ * A node that nobody asks about for so long is registered again, or has no pods left; when it is lost another time, its
+ * time starts again. The collector asks at least once a minute, and the API server asks any of the replicas: so one of
+ * three is practically never left out for so long.
+ */
+const forgottenAfterMs = 30 * 60_000;
+
+interface LostNode {
+  readonly sinceMs: MonotonicMs;
+  lastMs: MonotonicMs;
+  hasLetGo: boolean;
+}
+
+export interface LostNodesOptions {
+  /** --orphaned-pod-grace: since the first refusal. */
+  readonly orphanedPodGraceMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class LostNodes {
+  readonly #options: LostNodesOptions;
+  /** By cell and name, the one that was refused first at the beginning. */
+  readonly #nodes = new Map<string, LostNode>();
+
+  constructor(options: LostNodesOptions) {
+    this.#options = options;
+  }
+
+  /** The end of one of its pods is to be refused. Returns for how many milliseconds more; 0 = it is let go. */
+  refused(cellID: string, name: string): number {
+    const { clock, logger, orphanedPodGraceMs: graceMs } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const node = this.#known(cellID, name, nowMs) ?? this.#first(cellID, name, nowMs);
+    node.lastMs = nowMs;
+    const leftMs = Math.max(0, graceMs - (nowMs - node.sinceMs));
+    if (leftMs === 0 && !node.hasLetGo) {
+      node.hasLetGo = true;
+      logger.warn("Letting pod garbage collection end pods whose Node object is gone", {
+        cell: cellID,
+        node: printable(name),
+        graceMs,
+      });
+    }
+    return leftMs;
+  }
+
+  #known(cellID: string, name: string, nowMs: MonotonicMs): LostNode | undefined {
+    const node = this.#nodes.get(idOf(cellID, name));
+    return node !== undefined && nowMs - node.lastMs <= forgottenAfterMs ? node : undefined;
+  }
+
+  #first(cellID: string, name: string, nowMs: MonotonicMs): LostNode {
+    const { logger, orphanedPodGraceMs: graceMs } = this.#options;
+    if (graceMs > 0)
+      logger.warn("Refusing pod garbage collection of pods whose Node object is gone", {
+        cell: cellID,
+        node: printable(name),
+        graceMs,
+      });
+    const node = { sinceMs: nowMs, lastMs: nowMs, hasLetGo: false };
+    this.#nodes.delete(idOf(cellID, name));
+    this.#nodes.set(idOf(cellID, name), node);
+    const [oldest] = this.#nodes.keys();
+    if (this.#nodes.size > nodesMax && oldest !== undefined) this.#nodes.delete(oldest);
+    return node;
+  }
+}
+
+/** Names of cells have no slash. */
+function idOf(cellID: string, name: string): string {
+  return `${cellID}/${name}`;
+}
+
+/** `Node object "node-1"`, for messages. */
+export function lostNodeText(name: string): string {
+  return name === "" ? "Node object" : `Node object ${printable(JSON.stringify(name))}`;
+}
+
+/** The refusal with what it is due to and what a person can do, and for how long there is time. */
+export function withLostNode(refused: Refused, name: string, leftMs: number): Refused {
+  const message =
+    `${refused.message}. The ${lostNodeText(name)} of the pod is gone, so pod garbage collection ends its pods. ` +
+    "If the node is alive, register it again by restarting its kubelet; " +
+    `else nothing needs to be done: its pods are let go in ${ageText(leftMs)}`;
+  return { ...refused, message, audit: { ...refused.audit, "lost-node": printable(name) } };
+}
