@@ -1,6 +1,6 @@
 /** Reviews as an API server sends them, as a badly configured one does, and as an attacker does. */
 import { annotations } from "../../src/api/v1alpha1/names.ts";
-import { deleteReview, evictReview, type Json, pod } from "../unit/webhook/support/objects.ts";
+import { deleteReview, endReview, evictReview, type Json, pod } from "../unit/webhook/support/objects.ts";
 import { type Draws } from "../support/draws.ts";
 import { type EpisodeSettings, type ReviewStep } from "./episode.ts";
 import { garbled, mutated } from "./mutate.ts";
@@ -51,6 +51,7 @@ function drawReview(draw: Draws, uid: string, podNames: readonly string[]): Json
     // deletecollection names no pod.
     [10, () => deleteReview(drawPod(draw, `p${draw.below(25)}`), extra)],
     [10, () => evict(draw, draw.pick(podNames), extra)],
+    [3, () => end(draw, extra)],
     [
       2,
       () =>
@@ -81,6 +82,19 @@ function drawReview(draw: Draws, uid: string, podNames: readonly string[]): Json
         }),
     ],
   ]);
+}
+
+/** A write of a pod's status, mostly one that ends it. */
+function end(draw: Draws, extra: Json): Json {
+  const odd = draw.pick<Json>([
+    {},
+    {},
+    {},
+    { userInfo: { username: "system:node:node-1" } },
+    { object: draw.pick([null, 7, {}, { status: { phase: "Running" } }]) },
+    { userInfo: { username: "system:kube-controller-manager" } },
+  ]);
+  return endReview(drawPod(draw, `p${draw.below(25)}`), { ...extra, ...odd });
 }
 
 function evict(draw: Draws, name: string, extra: Json): Json {

@@ -350,6 +350,16 @@ const matched = theme("webhook configuration", {
       ["UPDATE", "status", "status"],
     );
   },
+  "shows the pod before and after a write of its status that ends it": async (t) => {
+    const space = await t.space("writes");
+    const created = await space.livePod("a");
+    ok(await space.pods.merge("a/status", { status: { phase: "Failed" } }));
+    const review = space.reviews.at(-1);
+    assert.deepEqual([review?.operation, review?.resource, review?.subResource], ["UPDATE", podResource, "status"]);
+    assert.deepEqual(review?.oldObject, created);
+    const after = review?.object as { readonly status?: { readonly phase?: string } } | null | undefined;
+    assert.equal(after?.status?.phase, "Failed");
+  },
   "knows the name that generateName made": async (t) => {
     const space = await t.space("writes");
     const created = await space.configMaps.create({

@@ -8,7 +8,7 @@ import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { type AdminClient } from "../admin-client.ts";
 import { Fleet, startFleet } from "../fleet.ts";
 import { createNode, removeNode } from "../nodes.ts";
-import { createNamespace, createPods, podPath } from "../pods.ts";
+import { createNamespace, createPods, isServing, listPods, podPath, setPodReady } from "../pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { type DeletionRequest, SystemDrill } from "../system-drill.ts";
 import { waitFor } from "../wait.ts";
@@ -245,18 +245,32 @@ async function podsOfMissingNode(context: CaseContext, { core, workers, webhooks
   const drill = new SystemDrill(context, fleet);
   const labels = { app: "orphaned" };
   const startMs = performance.now();
-  await createPods(admin, { namespace, count: 2, namePrefix: "orphaned", labels, nodeName: "missing" });
+  const orphaned = await createPods(admin, {
+    namespace,
+    count: 2,
+    namePrefix: "orphaned",
+    labels,
+    nodeName: "missing",
+  });
   await fleet.protect("orphaned", labels, 2, 2);
   const finished = await createPods(admin, { namespace, count: 3, namePrefix: "finished", labels, ready: false });
   for (const name of finished)
     await admin.mergePatch(`${podPath(namespace, name)}/status`, { status: { phase: "Failed" } });
-  // It writes the phase Failed first, so that there is nothing left to protect.
-  await waitFor("pods of a missing node and finished ones are collected", orphanLimitMs, () => {
-    const collected = drill.requests().filter(({ user, code }) => user === podGarbageCollector && code === 200);
-    const countOf = (prefix: string): number => collected.filter(({ pod }) => pod.startsWith(prefix)).length;
-    return countOf("orphaned") === 2 && countOf("finished") === 2;
+  const collected = (prefix: string): number =>
+    drill.requests(prefix).filter(({ user, code }) => user === podGarbageCollector && code === 200).length;
+  // It writes the phase Failed first, and that is refused at the floor: the pods stay as they are.
+  await waitFor("pods of a missing node are kept, and finished ones are collected", orphanLimitMs, async () => {
+    const refused = await fleet.webhookCount("webhook_request_count", { status: "Rejected", cause: "EndPod" });
+    return refused >= orphaned.length && collected("finished") === 2;
   });
-  return { orphanedMs: Math.round(performance.now() - startMs) };
+  const refusedMs = Math.round(performance.now() - startMs);
+  const kept = await listPods(admin, namespace, "app=orphaned");
+  assert.equal(kept.filter((pod) => pod.status?.phase === "Running" && isServing(pod)).length, orphaned.length);
+  assert.equal(collected("orphaned"), 0);
+  // Those of a node that is really dead serve nobody.
+  for (const name of orphaned) await setPodReady(admin, { namespace, name }, false);
+  await waitFor("NotReady pods of a missing node are collected", orphanLimitMs, () => collected("orphaned") === 2);
+  return { orphanRefusedMs: refusedMs, orphanedMs: Math.round(performance.now() - startMs) };
 }
 
 /** The namespace with a Deployment and a hand-made PodProtector, both at their floors. */
