@@ -20,6 +20,7 @@ import { Core } from "./protector/core.ts";
 import { Protectors } from "./protector/protectors.ts";
 import { type WatchedProtector } from "./protector/protector-view.ts";
 import { Reservations } from "./protector/reservations.ts";
+import { TombstoneReport } from "./tombstone-report.ts";
 import { StatusWriter } from "./protector/status-writer.ts";
 
 /** A core cluster: name (without slashes), client, and an informer of all its PodProtectors that does not run yet. */
@@ -56,6 +57,10 @@ export interface WebhookOptions {
   readonly historyLimits?: HistoryLimits | undefined;
   /** How long an own admission is held that a Go aggregator drops from the history; 0 = not at all. */
   readonly legacyCellHoldMs: number;
+  /** For how long a PodProtector that is gone and not let go stays in force; 0 = for ever. */
+  readonly tombstoneTtlMs: number;
+  /** Of the generator's ConfigMap, in each core. */
+  readonly stateNamespace: string;
   readonly coldStartDelayMs: number;
   readonly retryBackoffBaseMs: number;
   readonly retryJitterMs: number;
@@ -85,7 +90,10 @@ export function createWebhook(options: WebhookOptions): Webhook {
   return {
     ...createWebhookApp({ ...options, handler, metrics }),
     unreadyReasons: new Map(sources.map(({ core }) => [core.name, () => core.unreadyReason()])),
-    drain: () => reservations.drain(),
+    drain() {
+      for (const source of sources) source.close();
+      return reservations.drain();
+    },
   };
 }
 
@@ -110,10 +118,13 @@ function createSource(
   metrics: WebhookMetrics,
   events: ProtectorEvents,
 ): Protectors {
-  const { coreUnavailable, logger } = options;
+  const { coreUnavailable, clock, logger, stateNamespace } = options;
+  const report = new TombstoneReport({ core: core.name, logger, metrics, events });
+  const { onRaised, onGone, onUnread, onDefinitionLoss } = report;
   const protectors = new Protectors({
-    core: new Core({ ...core, ...coreUnavailable, clock: options.clock, logger, rule: options }),
+    core: new Core({ ...core, ...coreUnavailable, clock, logger, rule: options, onDefinitionLoss }),
     logger,
+    tombstones: { stateNamespace, ttlMs: options.tombstoneTtlMs, onRaised, onGone, onUnread },
     onSooner: (protector) => reservations.startSooner(protector),
     onUnusable(protector, reason) {
       metrics.unusableProtector(protector.id, reason !== undefined);
@@ -121,5 +132,6 @@ function createSource(
     },
   });
   metrics.readProtectors(core.name, () => protectors.size);
+  metrics.readTombstones(core.name, () => protectors.tombstones);
   return protectors;
 }

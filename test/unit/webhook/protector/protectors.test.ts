@@ -8,6 +8,8 @@ import { createTestCore } from "../support/core.ts";
 import { FakeCells } from "../support/fake-cells.ts";
 import { cell, type Json, protector } from "../support/objects.ts";
 
+const tombstones = { stateNamespace: "podseidon-system", ttlMs: 0, onRaised() {}, onGone() {}, onUnread() {} };
+
 let version = 1;
 function versioned(object: Json, generation = 1): Json {
   const metadata = { ...(object["metadata"] as Json), resourceVersion: String(version++), generation };
@@ -22,6 +24,7 @@ function protectorsOver(objects: readonly Json[]) {
     logger: silentLogger,
     onSooner: () => {},
     onUnusable: () => void unusable++,
+    tombstones,
   });
   if (objects.length > 0) informer.sync(objects);
   const matching = (namespace: string, labels: Record<string, string>) =>
@@ -97,7 +100,7 @@ test("who still holds a deleted PodProtector takes nothing from the next one of 
 function withCounters() {
   const cells = new FakeCells();
   const { core, informer } = createTestCore({ cells });
-  const protectors = new Protectors({ core, logger: silentLogger, onSooner: () => {}, onUnusable: () => {} });
+  const protectors = new Protectors({ core, logger: silentLogger, onSooner: () => {}, onUnusable: () => {}, tombstones });
   return { cells, informer, protectors };
 }
 

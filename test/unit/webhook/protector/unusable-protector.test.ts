@@ -59,8 +59,8 @@ test("the outline of an invalid object keeps keys that mean something to JavaScr
 });
 
 test("the outline of an invalid object knows the generator's mark", () => {
-  assert.equal(outlineOf({ metadata: { annotations: { [annotations.released]: "" } } }).isReleased, true);
-  assert.equal(outlineOf({ metadata: { annotations: [annotations.released] } }).isReleased, false);
+  assert.equal(outlineOf({ metadata: { annotations: { [annotations.released]: "" } } }).marks.isReleased, true);
+  assert.equal(outlineOf({ metadata: { annotations: [annotations.released] } }).marks.isReleased, false);
 });
 
 const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };

@@ -48,6 +48,8 @@ export const settings = {
   requiresPodName: () => false,
   history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
   legacyCellHoldMs: 10_000,
+  tombstoneTtlMs: 0,
+  stateNamespace: "podseidon-system",
   coldStartDelayMs: 0,
   retryBackoffBaseMs: 100,
   retryJitterMs: 100,
