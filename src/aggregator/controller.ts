@@ -208,12 +208,7 @@ export class Aggregator {
       return [{ kind: "done" }, "open"];
     }
     const cell = { snapshot, lastEventTime: this.#cell.lastEventTime, pods: this.#podsOf(key) };
-    const tools = {
-      config: this.#config,
-      fences: this.#fences,
-      writer: this.#writer,
-      clock: this.#deps.clock,
-    };
+    const tools = { config: this.#config, fences: this.#fences, writer: this.#writer, clock: this.#deps.clock };
     const pass = await reconcileProtector(state, cell, tools, signal);
     this.#waitFor(state, pass, versionBefore, signal);
     return [pass.outcome, pass.isCounted ? "counted" : "open"];

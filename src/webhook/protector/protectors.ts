@@ -62,7 +62,7 @@ export class Protectors {
       onEvent: (event) => this.#onEvent(event),
       onListed: () => {
         core.definition.listed();
-        this.#tombstones.look();
+        this.#tombstones.listed();
       },
       onNotServed: () => core.definition.notServed(),
     });

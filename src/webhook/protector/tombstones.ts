@@ -47,6 +47,8 @@ interface Entry {
 
 /** A person who lets one go waits for it; four GETs a minute of one small object cost a core nothing. */
 const lookIntervalMs = 15_000;
+/** After a list: a replica that starts has more urgent reads. */
+const firstLookMs = 5_000;
 /** The first wait after a failure; it doubles up to the interval. */
 const retryMs = 1_000;
 const timeoutMs = 5_000;
@@ -106,7 +108,7 @@ export class Tombstones {
     }
     this.#entries.set(protector.key, entry);
     protector.vanished(tombstone);
-    this.look();
+    this.#look();
     return true;
   }
 
@@ -123,8 +125,12 @@ export class Tombstones {
     this.#entries.delete(key);
   }
 
-  /** Reads what is to be known, at once. */
-  look(): void {
+  /** The PodProtectors were listed: which CRD that was is needed when they vanish. */
+  listed(): void {
+    if (!this.#isLooking && this.#timer === undefined) this.#lookAfter(firstLookMs);
+  }
+
+  #look(): void {
     if (this.#isLooking) this.#isWanted = true;
     else this.#lookAfter(0);
   }
@@ -137,11 +143,12 @@ export class Tombstones {
   #lookAfter(delayMs: number): void {
     if (this.#closed.signal.aborted) return;
     this.#timer?.cancel();
-    this.#timer = this.#options.clock.setTimer(delayMs, () => void this.#look());
+    this.#timer = this.#options.clock.setTimer(delayMs, () => void this.#read());
   }
 
-  async #look(): Promise<void> {
+  async #read(): Promise<void> {
     this.#isLooking = true;
+    this.#timer = undefined;
     this.#isWanted = false;
     this.#hasFailed = false;
     const { definition } = this.#options.core;
@@ -161,7 +168,7 @@ export class Tombstones {
     this.#failures = this.#hasFailed ? this.#failures + 1 : 0;
     if (this.#isWanted) return this.#lookAfter(0);
     if (this.#failures > 0) return this.#lookAfter(Math.min(lookIntervalMs, retryMs * 2 ** (this.#failures - 1)));
-    if (this.#entries.size > 0) this.#lookAfter(lookIntervalMs);
+    if (this.#entries.size > 0 || this.#options.core.definition.isDue) this.#lookAfter(lookIntervalMs);
   }
 
   async #readState(): Promise<GeneratorState | undefined> {
