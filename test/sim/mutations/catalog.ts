@@ -7,6 +7,7 @@ import { mutationsOfLimits } from "./of-limits.ts";
 import { mutationsOfProtobuf } from "./of-protobuf.ts";
 import { mutationsOfSettlement } from "./of-settlement.ts";
 import { mutationsOfSilence } from "./of-silence.ts";
+import { mutationsOfVanishing } from "./of-vanishing.ts";
 
 export const mutations: readonly Mutation[] = [
   ...mutationsOfAdmission,
@@ -15,5 +16,6 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOfLimits,
   ...mutationsOfDelays,
   ...mutationsOfSilence,
+  ...mutationsOfVanishing,
   ...mutationsOfProtobuf,
 ];

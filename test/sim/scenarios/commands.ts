@@ -12,6 +12,8 @@
  *   protector NAME [min=2] [minready=30] [selector=K=V] [counting=K=V]
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
  *                                        [mended]: it has none
+ *   mark NAME generated|released         the annotation of a generator; let-go NAME: it is in its list of releases
+ *   crd delete|install                   of PodProtectors, in the core
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
  *   go-count N                           a Go aggregator's write of the first cell: N pods, and no admissions
  *   forge UID version=N [cell=C] [digits=N]
@@ -37,6 +39,7 @@ import { expect } from "./expectations.ts";
 import { forge, goCount, goWrite } from "./foreign-writes.ts";
 import { type Command } from "./scenario-file.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
+import { crd, letGo, mark } from "./vanishing.ts";
 import { setProtector, worldOf } from "./world-command.ts";
 
 /** Runs the first command. */
@@ -122,6 +125,9 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["budget", budgeting],
   ["protector", async (stage, args) => await setProtector(stage, args, args.word("the name"))],
   ["erase", erase],
+  ["mark", mark],
+  ["let-go", letGo],
+  ["crd", crd],
   ["go-write", goWrite],
   ["go-count", goCount],
   ["forge", forge],

@@ -93,6 +93,7 @@ export function start(
   informer.subscribe({
     onEvent: (event) => void log.push(describe(event)),
     onProgress: (version) => void log.push(`progress ${version}`),
+    onNotServed: () => void log.push("not served"),
     onListed: (first, changed) => {
       log.push(`listed ${first ? "first" : "again"}`);
       changes.push(changed === undefined ? undefined : [...changed].toSorted());

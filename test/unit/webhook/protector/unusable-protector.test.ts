@@ -45,7 +45,8 @@ test("the outline of an invalid object selects every pod when nothing is valid",
     { spec: [] },
     { metadata: 7, spec: { selector: 7 } },
   ]) {
-    assert.deepEqual(outlineOf(raw), { selector: { matchLabels: {}, matchExpressions: [] }, isReleased: false });
+    const marks = { maker: "person", isReleased: false, isTerminating: false, isDangling: false };
+    assert.deepEqual(outlineOf(raw), { selector: { matchLabels: {}, matchExpressions: [] }, marks });
   }
 });
 
