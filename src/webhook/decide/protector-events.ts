@@ -1,6 +1,6 @@
 /**
- * Kubernetes Events on the PodProtectors: what was refused, and which objects are invalid or gone. No answer waits for an
- * Event; the recorder aggregates, limits the rate and drops what does not fit.
+ * Kubernetes Events on the PodProtectors: what was refused, and which objects are invalid or gone. No answer waits for
+ * an Event; the recorder aggregates, limits the rate and drops what does not fit.
  */
 import { partsOf } from "../../api/object-key.ts";
 import { apiVersion } from "../../api/v1alpha1/names.ts";

@@ -282,7 +282,10 @@ const leftOutLabels = { "full-buffer": "FullBuffer", "unknown-cell": "UnknownCel
 type LeftOutLabel = (typeof leftOutLabels)[keyof typeof leftOutLabels];
 
 /** Whether a record can be written, as far as the newest known state tells; else why not, as a word for the metric. */
-function recordOutlook(protector: Protector, deletion: Deletion): "nothing" | "write" | "Unusable" | "Vanished" | LeftOutLabel {
+function recordOutlook(
+  protector: Protector,
+  deletion: Deletion,
+): "nothing" | "write" | "Unusable" | "Vanished" | LeftOutLabel {
   if (protector.tombstone !== undefined) return "Vanished";
   if (protector.unusable !== undefined) return "Unusable";
   if (protector.view === undefined) return "nothing";

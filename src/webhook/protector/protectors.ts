@@ -1,8 +1,8 @@
 /**
  * The PodProtectors of one core, each as one object, and which of them count a pod: an index of the counting selectors
  * per namespace. Kept by the events of the informer, so there are as many as the core has, and besides those which are
- * gone without having been let go (tombstones.ts), and those which are deleted and still in use. Pods are judged only after the whole initial list went through here
- * (docs/webhook.md#readiness).
+ * gone without having been let go (tombstones.ts), and those which are deleted and still in use. Pods are judged only
+ * after the whole initial list went through here (docs/webhook.md#readiness).
  *
  * An invalid object (an unknown operator, a malformed status) is named in the log, a metric and an Event, and stays in
  * force as unusable-protector.ts says. It never affects the others.

@@ -181,6 +181,7 @@ for (const [what, reason, event] of relistCases) {
     );
     client.stream0().send(event);
     await passBackoff();
+    assert.deepEqual(takeLog(), reason === "notFound" ? ["not served"] : []);
     assert.equal(relists(reason), 1);
     assert.equal(client.stream0().request.query?.["sendInitialEvents"], true);
     client.stream0().send(added(thing("same", 3)), added(thing("changed", 11)));

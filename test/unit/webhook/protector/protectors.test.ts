@@ -105,7 +105,13 @@ test("who still holds a deleted PodProtector takes nothing from the next one of 
 function withCounters() {
   const cells = new FakeCells();
   const { core, informer } = createTestCore({ cells });
-  const protectors = new Protectors({ core, logger: silentLogger, onSooner: () => {}, onUnusable: () => {}, tombstones });
+  const protectors = new Protectors({
+    core,
+    logger: silentLogger,
+    onSooner: () => {},
+    onUnusable: () => {},
+    tombstones,
+  });
   return { cells, informer, protectors };
 }
 
@@ -178,7 +184,7 @@ test("there are as many objects as PodProtectors, whatever happened to them", as
   assert.equal(protectors.size, 0);
 });
 
-test("an object that is in use outlives its PodProtector, and is the one of the next PodProtector of that name", async () => {
+test("an object that is in use outlives its PodProtector, and is the one of the next of that name", async () => {
   const { informer, protectors, get, erase } = protectorsOver([versioned(protector())]);
   const held = get("web") ?? assert.fail();
   held.hold();
