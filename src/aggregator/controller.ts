@@ -25,6 +25,7 @@ import { CellWatch } from "./cell-watch.ts";
 import { CellWriter } from "./cell-writer.ts";
 import { type ProvableWatch } from "./freshness.ts";
 import { Fencer } from "./fencer.ts";
+import { FormerProtectors } from "./former-protectors.ts";
 import { MatchTable } from "./match-table.ts";
 import { type AggregatorDependencies, type AggregatorSettings } from "./dependencies.ts";
 import { type AggregatorSizes, outcomeLabel } from "./metrics.ts";
@@ -46,6 +47,7 @@ export class Aggregator {
   readonly #marks: RecountMarks;
   readonly #podProtectorLabelSelector: CompiledSelector;
   readonly #states = new Map<ObjectKey, ProtectorState>();
+  readonly #former = new FormerProtectors();
   readonly #waiting = new Waiting();
   /** For heartbeats. Kept while leading. */
   readonly backlog: Backlog;
@@ -206,12 +208,7 @@ export class Aggregator {
       return [{ kind: "done" }, "open"];
     }
     const cell = { snapshot, lastEventTime: this.#cell.lastEventTime, pods: this.#podsOf(key) };
-    const tools = {
-      config: this.#config,
-      fences: this.#fences,
-      writer: this.#writer,
-      clock: this.#deps.clock,
-    };
+    const tools = { config: this.#config, fences: this.#fences, writer: this.#writer, clock: this.#deps.clock };
     const pass = await reconcileProtector(state, cell, tools, signal);
     this.#waitFor(state, pass, versionBefore, signal);
     return [pass.outcome, pass.isCounted ? "counted" : "open"];
@@ -290,6 +287,7 @@ export class Aggregator {
     const { key, uid } = event.object;
     if (event.type === "deleted") {
       this.#states.delete(key);
+      this.#former.left(event.object);
       this.#matchTable.untrackProtector(key);
       this.#waiting.forget(key);
       this.backlog.forget(key);
@@ -301,7 +299,9 @@ export class Aggregator {
     const selectorText = this.#track(event);
     const nowMs = this.#deps.clock.monotonicMs();
     if (state?.uid !== uid) {
-      this.#states.set(key, new ProtectorState(event.object, selectorText, this.#config.cellID, this.#marks, nowMs));
+      const created = new ProtectorState(event.object, selectorText, this.#config.cellID, this.#marks, nowMs);
+      if (this.#former.isRemade(event.object)) created.memory.remade(nowMs);
+      this.#states.set(key, created);
     } else {
       const wentBack =
         event.type === "modified" &&

@@ -103,14 +103,13 @@ export interface WebhookConfig {
   readonly allowedCells: ReadonlySet<string>;
   /** Undefined = clients need no certificate. */
   readonly clientAuth: ClientAuthConfig | undefined;
-  /** How long the webhook keeps serving after the signal to stop. */
   readonly drainDelayMs: number;
   readonly dryRun: boolean;
   readonly coreUnavailable: { readonly policy: "refuse" | "last-known"; readonly replicas: number };
-  /** 0 = off. */
   readonly legacyCellHoldMs: number;
   /** 0 = pod garbage collection is never refused. */
   readonly orphanedPodGraceMs: number;
+  readonly tombstoneTtlMs: number;
   readonly coldStartDelayMs: number;
   readonly retryBackoffBaseMs: number;
   readonly retryJitterMs: number;
@@ -313,6 +312,7 @@ function webhookConfig(values: FlagValues): WebhookConfig {
     coreUnavailable: { policy: own["core-unavailable-policy"], replicas: own["core-unavailable-replicas"] },
     legacyCellHoldMs: own["legacy-cell-hold"],
     orphanedPodGraceMs: values["orphaned-pod-grace"],
+    tombstoneTtlMs: own["tombstone-ttl"],
     coldStartDelayMs: handler["cold-start-delay"],
     retryBackoffBaseMs: handler["retry-backoff-base"],
     retryJitterMs: handler["retry-jitter"],

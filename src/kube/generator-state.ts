@@ -21,6 +21,11 @@ export const releasedKey = "released";
 /** Before a UID in a key of the data that a person adds to let a vanished PodProtector go. The value is for people. */
 const byHandPrefix = "uid.";
 
+/** The key by which a person lets the PodProtector with this UID go. */
+export function byHandKeyOf(uid: string): string {
+  return `${byHandPrefix}${uid}`;
+}
+
 /** A PodProtector that the generator has released. */
 export interface Release {
   /** `digestOfUID` of the PodProtector's UID. */
@@ -69,7 +74,7 @@ export function decodeGeneratorState(raw: unknown): GeneratorState {
 
 /** Whether the PodProtector with this UID was let go, by the generator or by hand. */
 export function isLetGo(state: GeneratorState, uid: string): boolean {
-  if (`${byHandPrefix}${uid}` in state.data) return true;
+  if (Object.hasOwn(state.data, byHandKeyOf(uid))) return true;
   const digest = digestOfUID(uid);
   return state.releases.some((release) => release.digest === digest);
 }

@@ -22,8 +22,11 @@ export type InformerEvent<T extends Stored> =
   | { readonly type: "added"; readonly object: T }
   /** `isListed`: it came in a list, so there may have been versions between `previous` and `object`. */
   | { readonly type: "modified"; readonly object: T; readonly previous: T; readonly isListed?: true }
-  /** `object` is its last state; the last one seen, when it was absent after a relist. */
-  | { readonly type: "deleted"; readonly object: T };
+  /**
+   * `object` is its last state. `isAbsent`: no deletion was seen. It is not in a list any more, or replaced under its
+   * name, or cannot be read; `object` is then the last state seen.
+   */
+  | { readonly type: "deleted"; readonly object: T; readonly isAbsent?: true };
 
 export interface InformerHandler<T extends Stored> {
   /** Synchronous and cheap. An object that was replaced under its name (other UID) arrives as deleted, then added. */
@@ -35,6 +38,11 @@ export interface InformerHandler<T extends Stored> {
    * these events, where no version of any other was missed; undefined = versions of all may have been missed.
    */
   onListed?(isFirst: boolean, changed: ReadonlySet<ObjectKey> | undefined): void;
+  /**
+   * The server answers that it does not know the resource: its CRD is gone. Called for each such answer, until
+   * `onListed`. The store stays as it is, because nobody knows what became of the objects.
+   */
+  onNotServed?(): void;
 }
 
 export interface Informer<T extends Stored> {

@@ -12,6 +12,12 @@ export const pods: Resource = { group: "", version: "v1", resource: "pods" };
 export const leases: Resource = { group: "coordination.k8s.io", version: "v1", resource: "leases" };
 export const namespaces: Resource = { group: "", version: "v1", resource: "namespaces" };
 
+export const customResourceDefinitions: Resource = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  resource: "customresourcedefinitions",
+};
+
 export const deployments: Resource = { group: "apps", version: "v1", resource: "deployments" };
 
 export interface StoredProtector extends Stored {

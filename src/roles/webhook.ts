@@ -49,6 +49,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   const { fetch, unreadyReasons, ...handler } = webhook.createWebhook({
     ...runtime,
     ...config,
+    stateNamespace: runtime.config.cells.leaseNamespace,
     logger,
     cores,
     workers: await connectWorkers(runtime, config.workerClientProvider),

@@ -40,6 +40,12 @@ export interface WebhookMetrics {
   unusableProtector(id: string, isUnusable: boolean): void;
   /** A deletion was admitted on the last known quota, because the core takes no writes. */
   lastKnownAdmission(core: string): void;
+  /** `count`: how many PodProtectors of the core are gone and not let go; called before each scrape. */
+  readTombstones(core: string, count: () => number): void;
+  /** What decides about them could not be read; `error` is a kind of failure. */
+  tombstoneUnread(core: string, source: string, error: string): void;
+  /** The CRD of the core is lost, or there again. */
+  definitionLost(core: string, isLost: boolean): void;
   /** Of all PodProtectors. */
   readonly retryBatch: RetryBatchObserver<unknown>;
 }
@@ -118,6 +124,7 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
     pruned: createPrunedCounter(metrics, "webhook"),
     unusableProtector: createUnusableReport(metrics),
     lastKnownAdmission: (core) => lastKnownAdmissions.inc({ core }),
+    ...createTombstoneMetrics(metrics),
     retryBatch: createRetryBatchObserver(metrics),
   };
 }
@@ -145,6 +152,27 @@ function createInFlightGauge(metrics: Metrics): WebhookMetrics["readReviewsInFli
 function createProtectorsGauge(metrics: Metrics): WebhookMetrics["readProtectors"] {
   const protectors = metrics.gauge("webhook_podprotectors", "PodProtectors in memory, by core", ["core"]);
   return (core, count) => metrics.onScrape(() => protectors.set({ core }, count()));
+}
+
+function createTombstoneMetrics(
+  metrics: Metrics,
+): Pick<WebhookMetrics, "readTombstones" | "tombstoneUnread" | "definitionLost"> {
+  const tombstones = metrics.gauge(
+    "webhook_tombstones",
+    "PodProtectors that are gone from the core without having been released, and stay in force, by core",
+    ["core"],
+  );
+  const unread = metrics.counter(
+    "webhook_tombstone_read_failure_total",
+    "Failed reads of what decides about PodProtectors that are gone, by core, resource and error",
+    ["core", "resource", "error"],
+  );
+  const lost = metrics.gauge("webhook_crd_lost", "1 while the CRD of PodProtectors is gone or being deleted", ["core"]);
+  return {
+    readTombstones: (core, count) => metrics.onScrape(() => tombstones.set({ core }, count())),
+    tombstoneUnread: (core, resource, error) => unread.inc({ core, resource, error }),
+    definitionLost: (core, isLost) => lost.set({ core }, isLost ? 1 : 0),
+  };
 }
 
 function createRetryBatchObserver(metrics: Metrics): RetryBatchObserver<unknown> {

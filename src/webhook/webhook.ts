@@ -21,6 +21,7 @@ import { Core } from "./protector/core.ts";
 import { Protectors } from "./protector/protectors.ts";
 import { type WatchedProtector } from "./protector/protector-view.ts";
 import { Reservations } from "./protector/reservations.ts";
+import { TombstoneReport } from "./tombstone-report.ts";
 import { StatusWriter } from "./protector/status-writer.ts";
 
 /** A core cluster: name (without slashes), client, and an informer of all its PodProtectors that does not run yet. */
@@ -59,6 +60,10 @@ export interface WebhookOptions {
   readonly legacyCellHoldMs: number;
   /** For how long pods whose Node object is gone are kept from pod garbage collection; 0 = not at all. */
   readonly orphanedPodGraceMs: number;
+  /** For how long a PodProtector that is gone and not let go stays in force; 0 = for ever. */
+  readonly tombstoneTtlMs: number;
+  /** Of the generator's ConfigMap, in each core. */
+  readonly stateNamespace: string;
   readonly coldStartDelayMs: number;
   readonly retryBackoffBaseMs: number;
   readonly retryJitterMs: number;
@@ -89,7 +94,10 @@ export function createWebhook(options: WebhookOptions): Webhook {
   return {
     ...createWebhookApp({ ...options, handler, metrics }),
     unreadyReasons: new Map(sources.map(({ core }) => [core.name, () => core.unreadyReason()])),
-    drain: () => reservations.drain(),
+    drain() {
+      for (const source of sources) source.close();
+      return reservations.drain();
+    },
   };
 }
 
@@ -114,10 +122,13 @@ function createSource(
   metrics: WebhookMetrics,
   events: ProtectorEvents,
 ): Protectors {
-  const { coreUnavailable, logger } = options;
+  const { coreUnavailable, clock, logger, stateNamespace } = options;
+  const report = new TombstoneReport({ core: core.name, logger, metrics, events });
+  const { onRaised, onGone, onUnread, onDefinitionLoss } = report;
   const protectors = new Protectors({
-    core: new Core({ ...core, ...coreUnavailable, clock: options.clock, logger, rule: options }),
+    core: new Core({ ...core, ...coreUnavailable, clock, logger, rule: options, onDefinitionLoss }),
     logger,
+    tombstones: { stateNamespace, ttlMs: options.tombstoneTtlMs, onRaised, onGone, onUnread },
     onSooner: (protector) => reservations.startSooner(protector),
     onUnusable(protector, reason) {
       metrics.unusableProtector(protector.id, reason !== undefined);
@@ -125,5 +136,6 @@ function createSource(
     },
   });
   metrics.readProtectors(core.name, () => protectors.size);
+  metrics.readTombstones(core.name, () => protectors.tombstones);
   return protectors;
 }

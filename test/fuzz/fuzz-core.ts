@@ -77,6 +77,8 @@ export class FuzzCore {
   }
 
   async #request(request: KubeRequest): Promise<unknown> {
+    if (request.path.includes("/customresourcedefinitions/")) return { metadata: { uid: "crd" } };
+    if (!request.path.includes("/podprotectors/")) throw failure("notFound");
     const { clock, latencyMs, steadyKeys } = this.#options;
     const [, key = "", isStatus] = /\/namespaces\/([^/]+\/podprotectors\/[^/]+)(\/status)?$/.exec(request.path) ?? [];
     const objectKey = decodeURIComponent(key.replace("/podprotectors/", "/"));

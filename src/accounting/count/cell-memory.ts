@@ -17,6 +17,7 @@ export class CellMemory {
   #written: OwnAggregation | undefined;
   #firstCounts: { readonly state: string; readonly sinceMs: MonotonicMs } | undefined;
   #restoredSinceMs: MonotonicMs | undefined;
+  #remadeSinceMs: MonotonicMs | undefined;
   /** A recorded version of a worker history that no longer exists. */
   #obsoleteVersion: ResourceVersion | undefined;
   /** What is recorded comes from another cluster, until our first accepted write. */
@@ -65,6 +66,18 @@ export class CellMemory {
     this.#isTakenOver = true;
     this.#written = undefined;
     this.#firstCounts = undefined;
+  }
+
+  /**
+   * Another PodProtector had the name before, and vanished without having been released: what was admitted on it can
+   * still commit, and no history says so. First counts wait for that (docs/accounting.md#re-made-objects).
+   */
+  remade(nowMs: MonotonicMs): void {
+    this.#remadeSinceMs = nowMs;
+  }
+
+  get remadeSinceMs(): MonotonicMs | undefined {
+    return this.#remadeSinceMs;
   }
 
   get isTakenOver(): boolean {

@@ -4,7 +4,8 @@
  * - Counts are never written from an older snapshot than the recorded one. This stops a deposed leader and a lagging
  *   API server (docs/accounting.md#stale-writers).
  * - First counts (no recorded version, or another countedSpec) need a snapshot that has passed a LIST barrier which was
- *   sent after that was seen (docs/accounting.md#first-counts).
+ *   sent after that was seen (docs/accounting.md#first-counts), and a settle window after a PodProtector was made again
+ *   (docs/accounting.md#re-made-objects).
  * - Version and time alone cause no write; counts, settled buckets and newly countable pods do.
  */
 import { epochMicrosOf, formatMicroTime } from "../../api/micro-time.ts";
@@ -59,8 +60,8 @@ export function planCell(input: CellPlanInput): CellPlan {
 
   const recordedVersion = recorded?.resourceVersion;
   if (recordedVersion === undefined || recorded?.countedSpec !== countedSpec) {
-    const sinceMs = memory.firstCountsSince(countedSpec, input.nowMs, input.cell?.aggregation);
-    if (snapshot.barrierSentAtMs <= sinceMs) return { kind: "barrier", fromMs: sinceMs };
+    const fromMs = firstCountsFromMs(input);
+    if (snapshot.barrierSentAtMs <= fromMs) return { kind: "barrier", fromMs };
     if (recordedVersion !== undefined && compareResourceVersions(snapshot.version, recordedVersion) < 0)
       return { kind: "behind" };
     return { kind: "write", cell: cellOf(input, recorded) };
@@ -75,6 +76,14 @@ export function planCell(input: CellPlanInput): CellPlan {
   if (settlement.settled.size === 0 && !becameCountable && haveSameCounts(recorded, census.counts))
     return { kind: "unchanged" };
   return { kind: "write", cell: cellOf(input, recorded) };
+}
+
+/** First counts need a barrier that was sent after this moment. */
+function firstCountsFromMs({ memory, countedSpec, cell, nowMs, settleWindowMs }: CellPlanInput): MonotonicMs {
+  const sinceMs = memory.firstCountsSince(countedSpec, nowMs, cell?.aggregation);
+  if (memory.remadeSinceMs === undefined) return sinceMs;
+  const settledMs = later(memory.remadeSinceMs, settleWindowMs);
+  return settledMs > sinceMs ? settledMs : sinceMs;
 }
 
 /** Compares counts; fields that a Go aggregator leaves out are 0. */

@@ -18,7 +18,9 @@ export type CountsState =
   /** They answer another spec: the PodProtector was edited, and its aggregator has not counted since. */
   | "other-spec"
   /** A restore of the core made them doubtful. */
-  | "lost";
+  | "lost"
+  /** The protector was made again under its name, and what was admitted before may still be carried out. */
+  | "remade";
 
 export interface CellFigures {
   readonly cellID: string;
@@ -65,14 +67,17 @@ export interface CountsContext {
   readonly silentForMs: (cellID: string) => number | undefined;
   /** Pods whose admissions have vanished from the history, and are subtracted all the same. */
   readonly held: HeldPods;
+  /** The protector was made again a moment ago, so no counts are in force yet. Absent = it was not. */
+  readonly isRemade?: boolean;
 }
 
 export function countsState(
   cell: CellStatus | undefined,
-  { countedSpec, countsLostUpTo }: Pick<CountsContext, "countedSpec" | "countsLostUpTo">,
+  { countedSpec, countsLostUpTo, isRemade }: Pick<CountsContext, "countedSpec" | "countsLostUpTo" | "isRemade">,
 ): CountsState {
   const aggregation = cell?.aggregation;
   if (cell === undefined || aggregation === undefined) return "none";
+  if (isRemade === true) return "remade";
   if (!countedSpec.isAnsweredBy(aggregation)) return "other-spec";
   const lostUpTo = countsLostUpTo.get(cell.cellID);
   if (lostUpTo === undefined) return "in-force";
@@ -122,7 +127,7 @@ function totalOf(cells: readonly CellStatus[]): number {
 export function awaitedCells({ cells }: QuotaFigures, lacking: number): readonly string[] {
   const outdated = cells.filter(
     ({ counts, silentForMs, last }) =>
-      (counts === "other-spec" || counts === "lost") && silentForMs === undefined && last > 0,
+      counts !== "in-force" && counts !== "none" && silentForMs === undefined && last > 0,
   );
   const sum = outdated.reduce((total, { last }) => total + last, 0);
   return sum < lacking ? [] : outdated.map(({ cellID }) => cellID);

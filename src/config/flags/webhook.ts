@@ -97,6 +97,12 @@ export const webhookFlags = {
           "being subtracted when it vanishes from the history. Longer than the watch of that aggregator is late. " +
           "0 is upstream's behaviour.",
       ),
+      "tombstone-ttl": flag(
+        durationMs({ min: "zero" }),
+        0,
+        "For how long a PodProtector that is gone from the core cluster without having been released stays in force. " +
+          "0 is for ever.",
+      ),
     }),
     ...prefixed("webhook-handler-", {
       "cold-start-delay": flag(

@@ -80,13 +80,20 @@ export class Cache<T extends Stored> {
     if (!this.#isStopped) this.#advance(frame.version);
   }
 
+  /** The server does not know the resource. */
+  notServed(): void {
+    for (const handler of this.handlers) {
+      if (!this.#isStopped) handler.onNotServed?.();
+    }
+  }
+
   #eventsOf(frame: ObjectFrame): Generator<InformerEvent<T>, void, undefined> {
     const object = this.#decoded(frame.object);
     if (frame.type === "deleted") {
       const key = object?.key ?? rawKey(frame.object);
       return this.store.remove(key, object);
     }
-    return object === undefined ? this.store.remove(rawKey(frame.object)) : this.store.upsert(object);
+    return object === undefined ? this.store.forget(rawKey(frame.object)) : this.store.upsert(object);
   }
 
   #emit(events: Iterable<InformerEvent<T>>): void {

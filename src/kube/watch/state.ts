@@ -120,7 +120,7 @@ function afterFailedWatch(state: State, resumeFrom: ResourceVersion, error: Kube
   if (isTooLarge(error)) return relist("tooLarge");
   switch (error.kind) {
     case "gone": // the version is older than the server's history
-    case "notFound": // the resource was removed (a CRD): its objects are gone
+    case "notFound": // the resource was removed (a CRD)
     case "invalid": // the server does not take our version
       return relist(error.kind);
     case "malformed":

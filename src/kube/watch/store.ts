@@ -25,7 +25,7 @@ export class Store<T extends Stored> {
    */
   *upsert(object: T): Generator<InformerEvent<T>, void, undefined> {
     const previous = this.#objects.get(object.key);
-    if (previous !== undefined && previous.uid !== object.uid) yield* this.remove(object.key);
+    if (previous !== undefined && previous.uid !== object.uid) yield* this.forget(object.key);
     this.#objects.set(object.key, object);
     yield previous !== undefined && previous.uid === object.uid
       ? { type: "modified", object, previous }
@@ -40,12 +40,20 @@ export class Store<T extends Stored> {
     yield { type: "deleted", object: final ?? previous };
   }
 
+  /** Removes an object that nobody has seen deleted. */
+  *forget(key: ObjectKey): Generator<InformerEvent<T>, void, undefined> {
+    const previous = this.#objects.get(key);
+    if (previous === undefined) return;
+    this.#objects.delete(key);
+    yield { type: "deleted", object: previous, isAbsent: true };
+  }
+
   /** Swaps the whole content at once, then yields the differences: first deletions, then additions and changes. */
   *replace(objects: Map<ObjectKey, T>): Generator<InformerEvent<T>, void, undefined> {
     const before = this.#objects;
     this.#objects = objects;
     for (const [key, previous] of before) {
-      if (objects.get(key)?.uid !== previous.uid) yield { type: "deleted", object: previous };
+      if (objects.get(key)?.uid !== previous.uid) yield { type: "deleted", object: previous, isAbsent: true };
     }
     for (const [key, object] of objects) {
       const previous = before.get(key);

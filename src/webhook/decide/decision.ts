@@ -33,6 +33,8 @@ export type RequestStatus =
   | "CoreUnavailable"
   /** Extension: the PodProtector cannot be found to record the deletion. */
   | "ProtectorVanished"
+  /** Extension: the PodProtector is gone without having been released, and stays in force. */
+  | "ProtectorLost"
   /** Extension: not decided before the API server gives up. */
   | "DeadlineExceeded"
   /** Extension: more reviews are waiting than the limits allow. */

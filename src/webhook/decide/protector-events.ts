@@ -1,14 +1,16 @@
 /**
- * Kubernetes Events on the PodProtectors: what was refused, and which objects are invalid. No answer waits for an
- * Event; the recorder aggregates, limits the rate and drops what does not fit.
+ * Kubernetes Events on the PodProtectors: what was refused, and which objects are invalid or gone. No answer waits for
+ * an Event; the recorder aggregates, limits the rate and drops what does not fit.
  */
 import { partsOf } from "../../api/object-key.ts";
 import { apiVersion } from "../../api/v1alpha1/names.ts";
 import { type EventRecorder } from "../../kube/event-recorder.ts";
+import { definitionName } from "../../kube/protector-definition.ts";
 import { type Deletion } from "../deletion.ts";
 import { type Protector } from "../protector/protector.ts";
 import { type Cause, type Refused } from "./decision.ts";
 import { lostNodeText } from "./lost-nodes.ts";
+import { type Tombstone } from "../protector/tombstone.ts";
 
 export class ProtectorEvents {
   /** By core. */
@@ -36,7 +38,18 @@ export class ProtectorEvents {
     this.#warn(protector, "UnusablePodProtector", `It is invalid, so pod deletions are denied: ${reason}`);
   }
 
-  #warn({ core, key, uid }: Protector, reason: string, message: string): void {
+  /** It is gone without having been let go. A namespace that is gone as well takes no Event; the log has the line. */
+  tombstone(protector: Protector, { uid }: Tombstone, message: string): void {
+    this.#warn(protector, "PodProtectorLost", message, uid);
+  }
+
+  /** The CRD of the core is lost. */
+  definitionLost(core: string, message: string): void {
+    const regarding = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: definitionName };
+    this.#recorders.get(core)?.record(regarding, "Warning", "PodProtectorCRDLost", message);
+  }
+
+  #warn({ core, key, uid: present }: Protector, reason: string, message: string, uid = present): void {
     const regarding = { apiVersion, kind: "PodProtector", ...partsOf(key), uid };
     this.#recorders.get(core.name)?.record(regarding, "Warning", reason, message);
   }

@@ -8,6 +8,9 @@ import { type CellFigures, type QuotaFigures } from "../../accounting/reserve/qu
 import { type Verdict } from "../../accounting/reserve/reservation.ts";
 import { type OpenAdmission } from "../../accounting/history/oldest-open.ts";
 import { assertNever } from "../../util/assert.ts";
+import { formatWholeSeconds } from "../../api/micro-time.ts";
+import { byHandKeyOf, generatorStateName } from "../../kube/generator-state.ts";
+import { type Tombstone } from "../protector/tombstone.ts";
 import { type Audit, type Cause, type Refused, refusedForNow, type RequestStatus } from "./decision.ts";
 import { type FloorOwner } from "./floor-owner.ts";
 import { ageText, missedText, silenceAdvice } from "./silence-text.ts";
@@ -16,7 +19,9 @@ import { printable } from "../protector/unusable-protector.ts";
 export type RefusingVerdict =
   | QuotaVerdict
   /** The PodProtector is invalid; `reason` says why. */
-  | { readonly kind: "unusable"; readonly reason: string };
+  | { readonly kind: "unusable"; readonly reason: string }
+  /** The PodProtector is gone without having been let go. */
+  | { readonly kind: "tombstone"; readonly tombstone: Tombstone; readonly goneForMs: number };
 type QuotaVerdict = Exclude<Verdict, { readonly kind: "admitted" }>;
 
 /** A PodProtector (core/namespace/name) that refuses. */
@@ -45,6 +50,7 @@ export function refusalOf(refusing: readonly [RefusingProtector, ...RefusingProt
   const [{ id, verdict, owner }] = refusing;
   const causes = refusing.slice(0, causesMax).map(causeOf);
   if (verdict.kind === "unusable") return unusable(id, verdict.reason, causes);
+  if (verdict.kind === "tombstone") return lost(id, verdict, causes);
   const reason = `${firstSentence(id, verdict)}: ${explanation(verdict, cellID)}`;
   const message = `${reason}. ${figuresText(verdict.figures)}. ${advice(verdict, cellID, owner)}`;
   return refusedForNow(statusOf(verdict), message, causes, auditOf(id, verdict.figures));
@@ -52,6 +58,7 @@ export function refusalOf(refusing: readonly [RefusingProtector, ...RefusingProt
 
 function causeOf({ id, verdict }: RefusingProtector): Cause {
   if (verdict.kind === "unusable") return { reason: "UnusablePodProtector", message: verdict.reason, field: id };
+  if (verdict.kind === "tombstone") return { reason: "ProtectorLost", message: lostText(verdict), field: id };
   const figures = figuresText(verdict.figures);
   const others = remarkOnCells(verdict);
   return { reason: causeReason(verdict), message: others === "" ? figures : `${others}. ${figures}`, field: id };
@@ -83,6 +90,34 @@ function unusable(id: string, reason: string, causes: readonly Cause[]): Refused
     causes,
     audit: { "reject-by-podprotector": id },
   };
+}
+
+type LostVerdict = Extract<RefusingVerdict, { readonly kind: "tombstone" }>;
+
+/** It may be made again any moment. */
+function lost(id: string, verdict: LostVerdict, causes: readonly Cause[]): Refused {
+  const message = `PodProtector ${id} ${lostText(verdict)}, so its pods stay protected. ${lostAdvice(verdict)}`;
+  return refusedForNow("ProtectorLost", message, causes, { "reject-by-podprotector": id });
+}
+
+function lostText({ tombstone, goneForMs }: LostVerdict): string {
+  return (
+    "is gone from the core cluster without having been released, " +
+    `since ${formatWholeSeconds(tombstone.since)} (${ageText(goneForMs)})`
+  );
+}
+
+/** A UID of Kubernetes has no characters that a key of a ConfigMap cannot have. */
+function lostAdvice({ tombstone: { uid, maker, stateNamespace } }: LostVerdict): string {
+  const again = {
+    generator: "The generator makes it again as soon as it can; check that it runs, and that the CRD is there",
+    "original-generator": "The generator makes it again as soon as it can; else it is let go after an hour",
+    person: "It was made by hand: make it again",
+  }[maker];
+  return (
+    `${again}. To let it go by hand, add the key ${byHandKeyOf(printable(uid))} ` +
+    `to the ConfigMap ${stateNamespace}/${generatorStateName} of the core cluster`
+  );
 }
 
 /** The numbers of a decision as audit annotations. */
@@ -196,6 +231,12 @@ function advice(verdict: QuotaVerdict, cellID: string, owner: FloorOwner | undef
       if (verdict.missed?.[0] !== undefined) return silenceAdvice(verdict.missed[0]);
       return `Try again in a few seconds: ${settling}${oldestText(verdict.oldest ?? [])}`;
     case "counts-pending":
+      if (verdict.figures.cells.some(({ counts }) => counts === "remade")) {
+        return (
+          "The PodProtector was gone and was made again a moment ago; " +
+          "try again when what was promised before has settled, in about a minute"
+        );
+      }
       return (
         "Try again in a few seconds; if this persists, check that the aggregator of each such cell is running, " +
         "and that the URL of the webhook ends with its --aggregator-cell-id"
@@ -265,6 +306,8 @@ function countedText({ counts, aggregated, last }: CellFigures): string {
       return `not counted (${last} by an earlier spec)`;
     case "lost":
       return `not counted (${last} before a restore)`;
+    case "remade":
+      return `not in force (${last}, since it was made again)`;
     default:
       return assertNever(counts);
   }

@@ -13,9 +13,10 @@ import { type Clock } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
 import { type WebhookMetrics } from "../metrics.ts";
 import { type Protector } from "../protector/protector.ts";
-import { isProtected } from "../protector/protector-view.ts";
+import { isProtected, needUnder } from "../protector/protector-view.ts";
 import { type Patience, type Reservations } from "../protector/reservations.ts";
 import { type ReservationResult } from "../protector/status-writer.ts";
+import { type Tombstone } from "../protector/tombstone.ts";
 import { allowed, type Audit, type Decision } from "./decision.ts";
 import { floorOwnerOf } from "./floor-owner.ts";
 import {
@@ -186,7 +187,8 @@ function opinionsOf(protectors: readonly Protector[], deletion: Deletion, doubts
 }
 
 function opinionOf(protector: Protector, deletion: Deletion, doubts: Doubts): Opinion {
-  const { view, unusable } = protector;
+  const { view, unusable, tombstone } = protector;
+  if (tombstone !== undefined) return opinionOfTombstone(protector, tombstone, deletion);
   const isNoted = deletion.isForced || (view !== undefined && !isProtected(view, deletion.pod.labels));
   if (unusable !== undefined) {
     if (isNoted) return { protector, says: "note", need: "quota" };
@@ -202,6 +204,20 @@ function opinionOf(protector: Protector, deletion: Deletion, doubts: Doubts): Op
   return need === "nothing" ? { protector, says: "admit", need } : { protector, says: "ask", need };
 }
 
+/** What needs quota is refused: there is nothing that a write could take it from. Nothing else can be recorded. */
+function opinionOfTombstone(protector: Protector, tombstone: Tombstone, deletion: Deletion): Opinion {
+  const { view, core } = protector;
+  if (deletion.isForced) return { protector, says: "note", need: "quota" };
+  const need = view === undefined ? "quota" : needUnder(view, deletion, core.rule);
+  if (need === "nothing") return { protector, says: "admit", need };
+  if (need !== "quota") return { protector, says: "note", need: "best-effort" };
+  return { protector, says: "refuse", verdict: tombstoneVerdict(protector, tombstone) };
+}
+
+function tombstoneVerdict({ core }: Protector, tombstone: Tombstone): RefusingVerdict {
+  return { kind: "tombstone", tombstone, goneForMs: core.clock.monotonicMs() - tombstone.sinceMs };
+}
+
 function verdictOn(protector: Protector, deletion: Deletion): Verdict {
   const [verdict] = protector.judge([deletion]).verdicts;
   assert(verdict !== undefined, "there is one verdict for each deletion");
@@ -213,7 +229,8 @@ function verdictOn(protector: Protector, deletion: Deletion): Verdict {
  * one GET (docs/decisions/0006-live-read-before-a-refusal.md).
  */
 function reconsidered(opinion: Opinion): Opinion {
-  if (opinion.says !== "refuse" || opinion.verdict.kind === "unusable") return opinion;
+  if (opinion.says !== "refuse") return opinion;
+  if (opinion.verdict.kind === "unusable" || opinion.verdict.kind === "tombstone") return opinion;
   const { protector } = opinion;
   const mayBeOld = protector.core.stalenessMs() > suspectAfterMs && protector.suspect();
   return mayBeOld ? { protector, says: "ask", need: "quota" } : opinion;
@@ -241,6 +258,8 @@ function afterReservation(protector: Protector, result: ReservationResult, { cel
       return vanished(id);
     case "unusable":
       return refusalOf([refusing(protector, result)], cellID);
+    case "tombstone":
+      return refusalOf([refusing(protector, tombstoneVerdict(protector, result.tombstone))], cellID);
     case "core-unavailable":
       return coreUnavailable(id, result.trouble);
     case "judged": {
@@ -268,7 +287,11 @@ const leftOutLabels = { "full-buffer": "FullBuffer", "unknown-cell": "UnknownCel
 type LeftOutLabel = (typeof leftOutLabels)[keyof typeof leftOutLabels];
 
 /** Whether a record can be written, as far as the newest known state tells; else why not, as a word for the metric. */
-function recordOutlook(protector: Protector, deletion: Deletion): "nothing" | "write" | "Unusable" | LeftOutLabel {
+function recordOutlook(
+  protector: Protector,
+  deletion: Deletion,
+): "nothing" | "write" | "Unusable" | "Vanished" | LeftOutLabel {
+  if (protector.tombstone !== undefined) return "Vanished";
   if (protector.unusable !== undefined) return "Unusable";
   if (protector.view === undefined) return "nothing";
   const verdict = verdictOn(protector, deletion);
@@ -281,7 +304,7 @@ function recordOutlook(protector: Protector, deletion: Deletion): "nothing" | "w
 function recordFailure(outcome: SubmitOutcome<ReservationResult>): string | undefined {
   switch (outcome.kind) {
     case "done": {
-      if (outcome.result.kind === "vanished") return "Vanished";
+      if (outcome.result.kind === "vanished" || outcome.result.kind === "tombstone") return "Vanished";
       if (outcome.result.kind === "not-in-force") return undefined;
       if (outcome.result.kind === "unusable") return "Unusable";
       if (outcome.result.kind === "core-unavailable") return "CoreUnavailable";

@@ -6,6 +6,7 @@ import { type KubeClient } from "../../kube/kube-client.ts";
 import { type Clock } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { CoreTrouble } from "../outage/core-trouble.ts";
+import { type DefinitionLoss, DefinitionState } from "./definition-state.ts";
 import { ReadLimit } from "./newest-state.ts";
 import { type Rule, type WatchedProtector } from "./protector-view.ts";
 import { CorePace } from "./write-pace.ts";
@@ -25,6 +26,8 @@ export interface CoreOptions {
   readonly isUnreadyWhenSilent: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The CRD of PodProtectors is lost, or, with undefined, there again. */
+  readonly onDefinitionLoss: (loss: DefinitionLoss | undefined) => void;
 }
 
 /**
@@ -43,6 +46,8 @@ export class Core {
   readonly clock: Clock;
   readonly pace: CorePace;
   readonly trouble: CoreTrouble;
+  /** The CRD of its PodProtectors. */
+  readonly definition: DefinitionState;
   /** Reads the marks of recounts of its PodProtectors. */
   readonly marks: RecountMarks;
   /** Of the live reads that only make sure of refusals. */
@@ -67,6 +72,7 @@ export class Core {
         logger.error("Recount mark is more than a day ahead of this clock, ignoring it", { core: name, recountedAt }),
     });
     this.trouble = new CoreTrouble(name, clock, logger);
+    this.definition = new DefinitionState({ client: options.client, onLoss: options.onDefinitionLoss });
     this.#isUnreadyWhenSilent = options.isUnreadyWhenSilent;
   }
 
@@ -93,6 +99,8 @@ export class Core {
     if (!informer.hasSynced()) {
       return `PodProtector informer of ${name} is not synced yet${error === undefined ? "" : `: ${error}`}`;
     }
+    // A 404 is an answer, not silence: every replica has the same one, and judges by what it knew.
+    if (this.definition.isNotServed) return undefined;
     const stalenessMs = informer.stalenessMs();
     if (stalenessMs <= unreadyAfterMs || !this.#isUnreadyWhenSilent) return undefined;
     return `nothing heard from ${name} for ${Math.round(stalenessMs / 1000)} s: ${error ?? "the watch is silent"}`;

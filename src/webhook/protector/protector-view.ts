@@ -14,6 +14,7 @@ import { countingSelector } from "../../accounting/count/counting-selector.ts";
 import { type HistoryConfig, historyConfigOf } from "../../accounting/history/history-config.ts";
 import { type HistoryLimits } from "../../accounting/history/record.ts";
 import { type Fill, fillOf } from "../../accounting/history/status-room.ts";
+import { type Need, needOf } from "../../accounting/reserve/disruption.ts";
 import { reserve, type Reservation, type ReservationContext } from "../../accounting/reserve/reservation.ts";
 import { type Stored } from "../../kube/informer.ts";
 import { readProtector, type StoredProtector } from "../../kube/resources.ts";
@@ -126,7 +127,7 @@ export interface Rule {
 }
 
 /** What besides the object itself deletions are judged by. */
-export type CountsInForce = Pick<ReservationContext, "countsLostUpTo" | "silentForMs" | "held">;
+export type CountsInForce = Pick<ReservationContext, "countsLostUpTo" | "silentForMs" | "held" | "isRemade">;
 
 /** Judges `deletions` in the order given; all must be counted by `view`. */
 export function judge(
@@ -148,6 +149,13 @@ export function judge(
       ...countsInForce,
     },
   );
+}
+
+/** What one deletion needs, whatever the counts are. It must be counted by `view`. */
+export function needUnder(view: ProtectorView, deletion: Deletion, { clock }: Rule): Need {
+  const cell = view.protector.status?.cells.find(({ cellID }) => cellID === deletion.cellID);
+  const disruption = { ...deletion, isProtected: isProtected(view, deletion.pod.labels) };
+  return needOf(disruption, view.protector.spec, cell?.aggregation?.countedAt, clock.epochMicros());
 }
 
 /** As if the object had this status. What it would hold is judged when it is written. */

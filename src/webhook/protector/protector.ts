@@ -1,19 +1,21 @@
 /**
  * Everything that this replica knows of one PodProtector, in one object: its newest state, when it may be written, and
- * what was admitted from it while its core took no writes. It exists from the first event of the watch until the watch
- * says that the PodProtector is deleted and nothing uses it any more.
+ * what was admitted from it while its core took no writes. It exists from the first event of the watch until the
+ * PodProtector is really gone (tombstones.ts) and nothing uses it any more.
  */
 import { type Reservation, type Verdict } from "../../accounting/reserve/reservation.ts";
 import { type ObjectKey, type ProtectorID, protectorID } from "../../api/object-key.ts";
 import { type ResourceVersion } from "../../api/resource-version.ts";
 import { type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { assert } from "../../util/assert.ts";
+import { type MonotonicMs } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
 import { LastKnownQuota } from "../outage/last-known-quota.ts";
 import { type Core } from "./core.ts";
 import { LegacyHold } from "./legacy-hold.ts";
 import { NewestState } from "./newest-state.ts";
 import { type CountsInForce, judge, type ProtectorView, withStatus } from "./protector-view.ts";
+import { remadeSettleMs, type Tombstone } from "./tombstone.ts";
 import { idlePace } from "./write-pace.ts";
 import { WriteTurn } from "./write-turn.ts";
 
@@ -35,6 +37,9 @@ export class Protector {
   readonly #onUnused: (protector: Protector) => void;
   #state: NewestState | undefined;
   #unusable: Unusable | undefined;
+  #tombstone: Tombstone | undefined;
+  /** Another object had the name before, and was not let go. */
+  #remade: { readonly formerUID: string; readonly sinceMs: MonotonicMs } | undefined;
   /** From the first own write on. */
   #turn: WriteTurn | undefined;
   readonly #pace = idlePace();
@@ -64,6 +69,11 @@ export class Protector {
     return this.#unusable;
   }
 
+  /** Set while the PodProtector is gone and not let go. `view` and `unusable` are what they were last. */
+  get tombstone(): Tombstone | undefined {
+    return this.#tombstone;
+  }
+
   get uid(): string | undefined {
     return this.#unusable?.uid ?? this.view?.uid;
   }
@@ -91,7 +101,13 @@ export class Protector {
       countsLostUpTo: state.countsLostUpTo(),
       silentForMs: (cellID) => this.core.silentForMs(cellID, uid),
       held: this.#legacyHold?.held(this.core.clock.monotonicMs()) ?? noneHeld,
+      isRemade: this.#isSettling,
     };
+  }
+
+  /** What was admitted on a former object of the name may still be carried out. */
+  get #isSettling(): boolean {
+    return this.#remade !== undefined && this.core.clock.monotonicMs() - this.#remade.sinceMs < remadeSettleMs;
   }
 
   // What the watch says.
@@ -99,6 +115,7 @@ export class Protector {
   /** The watch has delivered a valid state. */
   watched(view: ProtectorView): void {
     this.#unusable = undefined;
+    this.#appeared(view.uid);
     if (this.#state?.view.uid !== view.uid) {
       this.#state = new NewestState(view, this.core.marks);
       this.#legacyHold = undefined;
@@ -113,12 +130,32 @@ export class Protector {
   /** The watch has delivered an invalid state. */
   rejected(unusable: Unusable): void {
     this.#unusable = unusable;
+    this.#appeared(unusable.uid);
   }
 
-  /** The watch says that the PodProtector is gone. */
+  #appeared(uid: string): void {
+    const former = this.#tombstone;
+    this.#tombstone = undefined;
+    if (former === undefined || former.uid === uid) return;
+    this.#remade = { formerUID: former.uid, sinceMs: this.core.clock.monotonicMs() };
+  }
+
+  /** The PodProtector is gone, but nobody has let it go. */
+  vanished(tombstone: Tombstone): void {
+    this.#tombstone = tombstone;
+  }
+
+  /** The former object was let go after all, so its name is as any other. */
+  letGoFormer(uid: string): void {
+    if (this.#remade?.formerUID === uid) this.#remade = undefined;
+  }
+
+  /** The PodProtector is really gone. */
   removed(): void {
     this.#state = undefined;
     this.#unusable = undefined;
+    this.#tombstone = undefined;
+    this.#remade = undefined;
     this.#leave();
   }
 
@@ -202,7 +239,7 @@ export class Protector {
 
   /** Whether deletions may be admitted without a write, as far as it depends on what is known of the PodProtector. */
   get canAdmitOnLastKnown(): boolean {
-    if (this.view === undefined || this.view.isReleased) return false;
+    if (this.view === undefined || this.view.isReleased || this.#tombstone !== undefined) return false;
     // Of a state that somebody else has changed since, another replica may have used the quota. And before a restart
     // in the midst of an outage, this replica may have admitted its share already.
     return this.#state?.isOvertaken === false && this.core.hasSeenWrites;

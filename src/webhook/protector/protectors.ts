@@ -1,8 +1,8 @@
 /**
  * The PodProtectors of one core, each as one object, and which of them count a pod: an index of the counting selectors
  * per namespace. Kept by the events of the informer, so there are as many as the core has, and besides those which are
- * deleted and still in use. Pods are judged only after the whole initial list went through here
- * (docs/webhook.md#readiness).
+ * gone without having been let go (tombstones.ts), and those which are deleted and still in use. Pods are judged only
+ * after the whole initial list went through here (docs/webhook.md#readiness).
  *
  * An invalid object (an unknown operator, a malformed status) is named in the log, a metric and an Event, and stays in
  * force as unusable-protector.ts says. It never affects the others.
@@ -17,8 +17,10 @@ import { createNamespacedIndex, createSelectorIndex } from "../../label-index/in
 import { assert } from "../../util/assert.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Core } from "./core.ts";
+import { type Marks, marksOf } from "./departure.ts";
 import { Protector } from "./protector.ts";
 import { viewOf, type WatchedProtector } from "./protector-view.ts";
+import { Tombstones, type TombstonesOptions } from "./tombstones.ts";
 import { outlineOf, printable } from "./unusable-protector.ts";
 
 export interface ProtectorsOptions {
@@ -28,6 +30,7 @@ export interface ProtectorsOptions {
   readonly onSooner: (protector: Protector) => void;
   /** Called for each invalid state, with the reason; and with undefined when it is valid again, or gone. */
   readonly onUnusable: (protector: Protector, reason: string | undefined) => void;
+  readonly tombstones: Omit<TombstonesOptions, "core" | "clock" | "release">;
 }
 
 const none: readonly never[] = [];
@@ -38,6 +41,7 @@ export class Protectors {
   readonly #protectors = new Map<ObjectKey, Protector>();
   /** The names of those in force, by namespace. */
   readonly #index = createNamespacedIndex(createSelectorIndex);
+  readonly #tombstones: Tombstones;
   readonly #forget = (protector: Protector): void => {
     // A review may still hold one that is forgotten already, and another has its name since.
     if (this.#protectors.get(protector.key) === protector) this.#protectors.delete(protector.key);
@@ -47,12 +51,36 @@ export class Protectors {
   constructor(options: ProtectorsOptions) {
     this.core = options.core;
     this.#options = options;
-    options.core.informer.subscribe({ onEvent: (event) => this.#onEvent(event) });
+    const { core } = options;
+    this.#tombstones = new Tombstones({
+      ...options.tombstones,
+      core,
+      clock: core.clock,
+      release: (protector, uid) => this.#release(protector, uid),
+    });
+    core.informer.subscribe({
+      onEvent: (event) => this.#onEvent(event),
+      onListed: () => {
+        core.definition.listed();
+        this.#tombstones.listed();
+      },
+      onNotServed: () => core.definition.notServed(),
+    });
   }
 
   /** Objects in memory. */
   get size(): number {
     return this.#protectors.size;
+  }
+
+  /** PodProtectors that are gone and not let go. */
+  get tombstones(): number {
+    return this.#tombstones.size;
+  }
+
+  /** Reads nothing more. */
+  close(): void {
+    this.#tombstones.close();
   }
 
   /** Those in force that count a pod with these labels, in the order of their names. */
@@ -68,7 +96,7 @@ export class Protectors {
 
   #onEvent(event: InformerEvent<WatchedProtector>): void {
     const { key, resourceVersion } = event.object;
-    if (event.type === "deleted") return this.#drop(key);
+    if (event.type === "deleted") return this.#depart(event.object, event.isAbsent !== true);
     if (event.type === "modified" && event.isListed !== true) this.#seeCounters(event.previous, event.object);
     this.#take(event.object);
     const protector = this.#protectors.get(key);
@@ -83,10 +111,11 @@ export class Protectors {
 
   #take({ key, uid, content }: WatchedProtector): void {
     const known = this.#protectors.get(key);
+    this.#tombstones.appeared(key, uid);
     const read = content.ok ? viewOf(content.stored, known?.view) : content;
     if (!read.ok) {
       const outline = content.ok ? outlineOf(content.stored.protector) : content.outline;
-      if (outline.isReleased) return this.#drop(key);
+      if (outline.marks.isReleased) return this.#drop(key);
       return this.#reject(known ?? this.#add(key), { uid, reason: printable(read.reason) }, outline.selector);
     }
     const protector = known ?? this.#add(key);
@@ -110,7 +139,23 @@ export class Protectors {
     if (isNew) this.#track(key, selector);
   }
 
+  #depart(object: WatchedProtector, isDeletionSeen: boolean): void {
+    const { key, uid } = object;
+    const protector = this.#protectors.get(key);
+    if (protector === undefined) return;
+    const marks = lastMarks(object);
+    // A live read may have shown the mark before the watch.
+    const isReleased = marks.isReleased || (protector.view?.uid === uid && protector.view.isReleased);
+    if (!this.#tombstones.add(protector, uid, { ...marks, isReleased }, isDeletionSeen)) this.#drop(key);
+  }
+
+  #release(protector: Protector, uid: string): void {
+    if (protector.tombstone?.uid === uid) this.#drop(protector.key);
+    else protector.letGoFormer(uid);
+  }
+
   #drop(key: ObjectKey): void {
+    this.#tombstones.forget(key);
     this.#untrack(key);
     const protector = this.#protectors.get(key);
     if (protector?.unusable !== undefined) this.#options.onUnusable(protector, undefined);
@@ -133,6 +178,10 @@ export class Protectors {
     const { namespace, name } = partsOf(key);
     this.#index.untrack(namespace, name);
   }
+}
+
+function lastMarks({ content }: WatchedProtector): Marks {
+  return content.ok ? marksOf(content.stored.protector) : content.outline.marks;
 }
 
 function cellsOf({ content }: WatchedProtector): readonly CellStatus[] {

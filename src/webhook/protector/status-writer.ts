@@ -18,6 +18,7 @@ import { type Core } from "./core.ts";
 import { quickRetries } from "./newest-state.ts";
 import { type Protector } from "./protector.ts";
 import { isCounted, type ProtectorView, readView } from "./protector-view.ts";
+import { type Tombstone } from "./tombstone.ts";
 import { printable } from "./unusable-protector.ts";
 
 /** What became of one deletion of a batch. */
@@ -27,6 +28,8 @@ export type ReservationResult =
   | { readonly kind: "not-in-force" }
   /** The core answers 404, but the watch has not said that the object was deleted: nothing can be recorded for now. */
   | { readonly kind: "vanished" }
+  /** It is gone, and stays in force because nobody has let it go. */
+  | { readonly kind: "tombstone"; readonly tombstone: Tombstone }
   /** The object as it is in the core is invalid. */
   | { readonly kind: "unusable"; readonly reason: string }
   /** The core takes no writes, and its last known quota is used up. `trouble` for people. */
@@ -82,9 +85,12 @@ export class StatusWriter {
    * when quota is short. Rejects only for programmer errors.
    */
   async execute(protector: Protector, deletions: readonly Deletion[]): Promise<Outcome> {
-    const unread = protector.isDoubtful ? await this.#readLive(protector, deletions) : undefined;
+    const isThere = protector.tombstone === undefined;
+    const unread = isThere && protector.isDoubtful ? await this.#readLive(protector, deletions) : undefined;
+    const { view, tombstone } = protector;
+    // There is nothing to compare and swap.
+    if (tombstone !== undefined) return all(deletions, { kind: "tombstone", tombstone });
     if (unread !== undefined) return unread;
-    const { view } = protector;
     if (view === undefined || view.isReleased) {
       protector.recorded();
       return all(deletions, { kind: "not-in-force" });

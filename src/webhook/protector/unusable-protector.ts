@@ -11,16 +11,15 @@ import {
   type LabelSelectorRequirement,
   type PodProtectorStatus,
 } from "../../api/v1alpha1/pod-protector.ts";
-import { annotations } from "../../api/v1alpha1/names.ts";
 import { statusBucketsMax } from "../../accounting/history/status-room.ts";
 import { compileSelector } from "../../label-index/index.ts";
+import { type Marks, marksOf } from "./departure.ts";
 
 /** As much as is needed of an invalid object. */
 export interface Outline {
   /** Selects at least the pods that the object may mean to protect. */
   readonly selector: LabelSelector;
-  /** The generator has marked the object as released. */
-  readonly isReleased: boolean;
+  readonly marks: Marks;
 }
 
 /** A reason quotes the object, which may hold anything: a line for a terminal fits in this. */
@@ -37,7 +36,7 @@ export function outlineOf(raw: unknown): Outline {
   const object = fieldsOf(raw);
   return {
     selector: widestSelector(fieldsOf(object["spec"])["selector"]),
-    isReleased: Object.hasOwn(fieldsOf(fieldsOf(object["metadata"])["annotations"]), annotations.released),
+    marks: marksOf(raw),
   };
 }
 

@@ -149,7 +149,7 @@ export class ReviewChecker implements ReviewObserver {
   }
 }
 
-/** Of a lost node that has been kept for long enough: by the product's word (scenarios/45c-orphans-are-let-go.txt). */
+/** Of a lost node that has been kept for long enough: by the product's word (scenarios/48c-orphans-are-let-go.txt). */
 function isLetGo(answer: JsonObject): boolean {
   return asObject(answer["auditAnnotations"])["orphan-let-go"] !== undefined;
 }

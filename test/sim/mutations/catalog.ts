@@ -8,6 +8,7 @@ import { mutationsOfProtobuf } from "./of-protobuf.ts";
 import { mutationsOfReleases } from "./of-releases.ts";
 import { mutationsOfSettlement } from "./of-settlement.ts";
 import { mutationsOfSilence } from "./of-silence.ts";
+import { mutationsOfVanishing } from "./of-vanishing.ts";
 
 export const mutations: readonly Mutation[] = [
   ...mutationsOfAdmission,
@@ -17,5 +18,6 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOfDelays,
   ...mutationsOfSilence,
   ...mutationsOfReleases,
+  ...mutationsOfVanishing,
   ...mutationsOfProtobuf,
 ];

@@ -306,7 +306,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     file: "webhook/decide/disguised-deletion.ts",
     find: `return podGarbageCollectors.includes(userInfo.username) && hasFinished(object);`,
     replace: `return podGarbageCollectors.includes(userInfo.username) && object === undefined;`,
-    scenario: "45-lost-nodes",
+    scenario: "48-lost-nodes",
   },
   {
     name: "ends-are-not-recorded",
@@ -318,6 +318,6 @@ export const mutationsOfAdmission: readonly Mutation[] = [
       deletion,
       caller,
     );`,
-    scenario: "45-lost-nodes",
+    scenario: "48-lost-nodes",
   },
 ];

@@ -16,7 +16,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
     name: "first-counts-without-barrier",
     why: "first counts need a snapshot that has passed a LIST barrier made after that state was seen",
     file: "accounting/count/cell-plan.ts",
-    find: `if (snapshot.barrierSentAtMs <= sinceMs) return { kind: "barrier", fromMs: sinceMs };`,
+    find: `if (snapshot.barrierSentAtMs <= fromMs) return { kind: "barrier", fromMs };`,
     replace: ``,
     only: ["edits", "erasures", "watch-lag"],
     plan: { hasGenerator: false },

@@ -8,7 +8,7 @@ export const mutationsOfReleases: readonly Mutation[] = [
     file: "generator/controller.ts",
     find: `deps.protectors.subscribe({ onEvent: (event) => this.#protectorEvent(event) });`,
     replace: ``,
-    scenario: "45-vanished-protector",
+    scenario: "47-vanished-protector",
   },
   {
     name: "vanished-with-its-source-stays-away",
@@ -16,7 +16,7 @@ export const mutationsOfReleases: readonly Mutation[] = [
     file: "generator/controller.ts",
     find: `if (isVanished) return false;`,
     replace: ``,
-    scenario: "45b-wiped-core",
+    scenario: "47b-wiped-core",
   },
   {
     name: "list-of-releases-is-not-read",
@@ -24,7 +24,7 @@ export const mutationsOfReleases: readonly Mutation[] = [
     file: "generator/recreation.ts",
     find: `if (isByHand || (await releases.isLetGo(uid, sinceMs, signal))) {`,
     replace: `if (isByHand) {`,
-    scenario: "45c-unseen-release",
+    scenario: "47c-unseen-release",
   },
   {
     name: "releases-are-not-listed",
@@ -32,6 +32,6 @@ export const mutationsOfReleases: readonly Mutation[] = [
     file: "generator/controller.ts",
     find: `if (!isFinished(stored) && !this.#releases.mayRelease(stored.uid, cause, source)) return false;`,
     replace: ``,
-    scenario: "45c-unseen-release",
+    scenario: "47c-unseen-release",
   },
 ];

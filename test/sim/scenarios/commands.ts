@@ -16,6 +16,8 @@
  *                                        [mended]: it has none
  *   deployment delete                    a person scales Deployment web to zero and deletes it
  *   wipe podprotectors|deployments       the core's storage loses all of them, without a deletion
+ *   mark NAME generated|released         the annotation of a generator; let-go NAME: it is in its list of releases
+ *   crd delete|install                   of PodProtectors, in the core
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
  *   go-count N                           a Go aggregator's write of the first cell: N pods, and no admissions
  *   forge UID version=N [cell=C] [digits=N]
@@ -43,6 +45,7 @@ import { forge, goCount, goWrite } from "./foreign-writes.ts";
 import { collecting } from "./pod-garbage-collection.ts";
 import { type Command } from "./scenario-file.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
+import { crd, letGo, mark } from "./vanishing.ts";
 import { setProtector, worldOf } from "./world-command.ts";
 
 /** Runs the first command. */
@@ -131,6 +134,9 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["erase", erase],
   ["deployment", changeDeployment],
   ["wipe", wipe],
+  ["mark", mark],
+  ["let-go", letGo],
+  ["crd", crd],
   ["go-write", goWrite],
   ["go-count", goCount],
   ["forge", forge],

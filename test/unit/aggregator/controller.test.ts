@@ -273,7 +273,7 @@ test("in a quiet cluster first counts wait for a bookmark, or for the dummy pod 
   }
 });
 
-test("the pods of a protector that is recreated under its name are counted again", () =>
+test("the pods of a protector that is recreated under its name are counted again, after a settle window", () =>
   withRig(async (rig) => {
     await rig.protect("web");
     await rig.pod("a");
@@ -282,8 +282,9 @@ test("the pods of a protector that is recreated under its name are counted again
     const before = rig.cell("web")?.aggregation?.countedSpec;
     await rig.coreEngine.delete(rig.protectorType, "default", "web");
     await rig.protect("web");
+    await rig.clock.advance(70_000);
     assert.equal(rig.cell("web"), undefined);
-    await rig.clock.advance(5000);
+    await rig.clock.advance(10_000);
     assert.equal(rig.available("web"), 1);
     assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, before);
   }));

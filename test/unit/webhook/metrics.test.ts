@@ -97,3 +97,12 @@ test("webhook metrics use upstream's words for the pool", () => {
     assert.deepEqual(recorded.values.get(text), [value], text);
   }
 });
+
+test("webhook metrics count the tombstones of a core at each scrape", async () => {
+  const metrics = createMetrics({ byNamespace: false, byUser: false, ofProcess: false });
+  let count = 2;
+  createWebhookMetrics(metrics).readTombstones("core", () => count);
+  assert.match((await metrics.expose()).text, /webhook_tombstones\{core="core"\} 2/);
+  count = 0;
+  assert.match((await metrics.expose()).text, /webhook_tombstones\{core="core"\} 0/);
+});

@@ -228,3 +228,13 @@ describe("the mark of a recount", () => {
     assert.equal(aggregationOf(result)?.recountedAt, timeText(50));
   });
 });
+
+test("first counts of a PodProtector that was made again wait a settle window, and then for a barrier", () => {
+  const memory = new CellMemory(marks);
+  memory.remade(ms(1000));
+  const first = (nowMs: number, barrierSentAtMs: number) =>
+    plan({ cell: undefined, memory, nowMs: ms(nowMs), snapshot: seen(500, barrierSentAtMs) });
+  assert.deepEqual(first(1000, 999), { kind: "barrier", fromMs: 76_000 });
+  assert.deepEqual(first(90_000, 76_000), { kind: "barrier", fromMs: 76_000 });
+  assert.equal(first(90_000, 76_001).kind, "write");
+});

@@ -55,7 +55,7 @@ export const versionOf = (text: string): ResourceVersion => parseResourceVersion
 export function describe(event: InformerEvent<Thing>): string {
   const object = `${event.object.key}@${event.object.resourceVersion}`;
   if (event.type === "modified") return `modified ${event.previous.key}@${event.previous.resourceVersion} -> ${object}`;
-  return `${event.type} ${object}`;
+  return `${event.type === "deleted" && event.isAbsent === true ? "absent" : event.type} ${object}`;
 }
 
 /** Where the server's history is when a test says nothing else: beyond all versions that a test sends. */
@@ -93,6 +93,7 @@ export function start(
   informer.subscribe({
     onEvent: (event) => void log.push(describe(event)),
     onProgress: (version) => void log.push(`progress ${version}`),
+    onNotServed: () => void log.push("not served"),
     onListed: (first, changed) => {
       log.push(`listed ${first ? "first" : "again"}`);
       changes.push(changed === undefined ? undefined : [...changed].toSorted());

@@ -21,7 +21,7 @@ test("a server below the version of a broken watch was restored: a list shows mi
   client.stream0().send(added(thing("a", 2)), bookmark(5, true), modified(thing("a", 6)));
   await drainMicrotasks();
   assert.deepEqual(takeLog(), [
-    "deleted ns/undone@8",
+    "absent ns/undone@8",
     "modified ns/a@9 -> ns/a@2",
     "progress 5",
     "listed again",

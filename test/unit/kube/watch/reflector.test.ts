@@ -62,7 +62,7 @@ test("relist() drops the watch, lists again and keeps the store until the list h
   client.stream0().send(added(thing("a", 2)), bookmark(5, true), modified(thing("a", 6)));
   await drainMicrotasks();
   assert.deepEqual(takeLog(), [
-    "deleted ns/b@8",
+    "absent ns/b@8",
     "modified ns/a@9 -> ns/a@2",
     "progress 5",
     "listed again",
@@ -134,7 +134,7 @@ test("an unusable object is counted and treated as absent, and the stream goes o
     .send(modified(thing("a", 11, "undecodable")), added(thing("a", 12)), deleted(thing("a", 13, "undecodable")));
   await drainMicrotasks();
   assert.deepEqual(takeLog(), [
-    "deleted ns/a@3",
+    "absent ns/a@3",
     "progress 11",
     "added ns/a@12",
     "progress 12",

@@ -181,6 +181,7 @@ for (const [what, reason, event] of relistCases) {
     );
     client.stream0().send(event);
     await passBackoff();
+    assert.deepEqual(takeLog(), reason === "notFound" ? ["not served"] : []);
     assert.equal(relists(reason), 1);
     assert.equal(client.stream0().request.query?.["sendInitialEvents"], true);
     client.stream0().send(added(thing("same", 3)), added(thing("changed", 11)));
@@ -191,8 +192,8 @@ for (const [what, reason, event] of relistCases) {
     client.stream0().send(added(thing("replaced", 12, "", "other-uid")), added(thing("new", 13)), bookmark(20, true));
     await drainMicrotasks();
     assert.deepEqual(takeLog(), [
-      "deleted ns/gone@5",
-      "deleted ns/replaced@6",
+      "absent ns/gone@5",
+      "absent ns/replaced@6",
       "modified ns/changed@4 -> ns/changed@11",
       "added ns/replaced@12",
       "added ns/new@13",
@@ -206,5 +207,16 @@ test("an object replaced under its name without a deletion in between is deleted
   const { client, takeLog } = await startSynced(t, thing("a", 3));
   client.stream0().send(modified(thing("a", 11, "", "other-uid")));
   await drainMicrotasks();
-  assert.deepEqual(takeLog(), ["deleted ns/a@3", "added ns/a@11", "progress 11"]);
+  assert.deepEqual(takeLog(), ["absent ns/a@3", "added ns/a@11", "progress 11"]);
+});
+
+test("handlers are told each time that the server does not know the resource, and no object is dropped", async (t) => {
+  const { client, informer, takeLog, passBackoff } = await startSynced(t, thing("a", 3));
+  client.stream0().send(errorEvent(404, "NotFound"));
+  await passBackoff();
+  client.stream0().fail("notFound");
+  await passBackoff();
+  assert.deepEqual(takeLog(), ["not served", "not served"]);
+  assert.equal(informer.size, 1);
+  assert.equal(informer.hasSynced(), true);
 });

@@ -8,6 +8,8 @@ import { createTestCore } from "../support/core.ts";
 import { FakeCells } from "../support/fake-cells.ts";
 import { cell, type Json, protector } from "../support/objects.ts";
 
+const tombstones = { stateNamespace: "podseidon-system", ttlMs: 0, onRaised() {}, onGone() {}, onUnread() {} };
+
 let version = 1;
 function versioned(object: Json, generation = 1): Json {
   const metadata = { ...(object["metadata"] as Json), resourceVersion: String(version++), generation };
@@ -15,13 +17,14 @@ function versioned(object: Json, generation = 1): Json {
 }
 
 function protectorsOver(objects: readonly Json[]) {
-  const { core, informer } = createTestCore();
+  const { clock, core, informer } = createTestCore();
   let unusable = 0;
   const protectors = new Protectors({
     core,
     logger: silentLogger,
     onSooner: () => {},
     onUnusable: () => void unusable++,
+    tombstones,
   });
   if (objects.length > 0) informer.sync(objects);
   const matching = (namespace: string, labels: Record<string, string>) =>
@@ -29,7 +32,12 @@ function protectorsOver(objects: readonly Json[]) {
   /** Of those in force. */
   const get = (name: string) =>
     protectors.matching("ns", { app: "web", tier: "front" }).find(({ key }) => key === objectKey("ns", name));
-  return { informer, protectors, matching, get, unusable: () => unusable };
+  /** The watch shows what is left, and the webhook makes sure that the CRD is there. */
+  const erase = async (...left: readonly Json[]): Promise<void> => {
+    informer.sync(left);
+    await clock.advance(20);
+  };
+  return { informer, protectors, matching, get, erase, unusable: () => unusable };
 }
 
 test("a pod is matched with the PodProtectors of its namespace that count its labels, in the order of names", () => {
@@ -53,8 +61,8 @@ test("a pod is matched by the counting selector", () => {
   assert.deepEqual(matching("ns", { app: "x" }), []);
 });
 
-test("edits of the selector, deletions and the generator's mark are followed", () => {
-  const { matching, informer } = protectorsOver([versioned(protector())]);
+test("edits of the selector, deletions and the generator's mark are followed", async () => {
+  const { matching, informer, erase } = protectorsOver([versioned(protector())]);
   informer.sync([versioned(protector({ selector: { matchLabels: { app: "db" } } }), 2)]);
   assert.deepEqual(matching("ns", { app: "web" }), []);
   assert.deepEqual(matching("ns", { app: "db" }), ["ns/web"]);
@@ -62,7 +70,7 @@ test("edits of the selector, deletions and the generator's mark are followed", (
   assert.deepEqual(matching("ns", { app: "web" }), []);
   informer.sync([versioned(protector(), 4)]);
   assert.deepEqual(matching("ns", { app: "web" }), ["ns/web"]);
-  informer.sync([]);
+  await erase();
   assert.deepEqual(matching("ns", { app: "web" }), []);
 });
 
@@ -82,10 +90,10 @@ test("what a PodProtector asked for before it became invalid stays in force, and
   }
 });
 
-test("who still holds a deleted PodProtector takes nothing from the next one of that name", () => {
-  const { informer, get, matching } = protectorsOver([versioned(protector())]);
+test("who still holds a deleted PodProtector takes nothing from the next one of that name", async () => {
+  const { informer, get, matching, erase } = protectorsOver([versioned(protector())]);
   const deleted = get("web");
-  informer.sync([]);
+  await erase();
   informer.sync([versioned(protector(), 2)]);
   deleted?.hold();
   deleted?.release();
@@ -97,7 +105,13 @@ test("who still holds a deleted PodProtector takes nothing from the next one of 
 function withCounters() {
   const cells = new FakeCells();
   const { core, informer } = createTestCore({ cells });
-  const protectors = new Protectors({ core, logger: silentLogger, onSooner: () => {}, onUnusable: () => {} });
+  const protectors = new Protectors({
+    core,
+    logger: silentLogger,
+    onSooner: () => {},
+    onUnusable: () => {},
+    tombstones,
+  });
   return { cells, informer, protectors };
 }
 
@@ -161,25 +175,25 @@ test("managedFields are not kept in memory", () => {
   assert.equal("managedFields" in (get("web")?.view?.protector.metadata ?? {}), false);
 });
 
-test("there are as many objects as PodProtectors, whatever happened to them", () => {
-  const { informer, protectors } = protectorsOver([versioned(protector({ name: "a" })), versioned(protector())]);
+test("there are as many objects as PodProtectors, whatever happened to them", async () => {
+  const { erase, protectors } = protectorsOver([versioned(protector({ name: "a" })), versioned(protector())]);
   assert.equal(protectors.size, 2);
-  informer.sync([versioned({ ...protector(), spec: undefined })]);
+  await erase(versioned({ ...protector(), spec: undefined }));
   assert.equal(protectors.size, 1, "an invalid one is there");
-  informer.sync([]);
+  await erase();
   assert.equal(protectors.size, 0);
 });
 
-test("an object that is in use outlives its PodProtector, and is the one of the next PodProtector of that name", () => {
-  const { informer, protectors, get } = protectorsOver([versioned(protector())]);
+test("an object that is in use outlives its PodProtector, and is the one of the next of that name", async () => {
+  const { informer, protectors, get, erase } = protectorsOver([versioned(protector())]);
   const held = get("web") ?? assert.fail();
   held.hold();
-  informer.sync([]);
+  await erase();
   assert.equal(held.uid, undefined);
   informer.sync([versioned(protector({ uid: "uid-2" }))]);
   assert.equal(get("web"), held);
   assert.equal(get("web")?.uid, "uid-2");
-  informer.sync([]);
+  await erase();
   assert.equal(protectors.size, 1);
   held.release();
   assert.equal(protectors.size, 0);

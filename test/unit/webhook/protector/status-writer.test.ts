@@ -157,13 +157,14 @@ test("status writes never assume that a write with a lost answer went through: r
 });
 
 test("status writes answer a 404 with a refusal that can be repeated", async () => {
-  const { core, replica } = world([roomy()]);
+  const { clock, core, replica } = world([roomy()]);
   core.watches = false;
   core.remove("ns/web");
   const answer = await replica.review(deleteReview(pod("p")));
   assert.equal(answer.code, 429);
   assert.match(answer.message, /was not found when recording the pod deletion/);
   core.deliver();
+  await clock.advance(20);
   assert.equal((await replica.review(deleteReview(pod("p")))).allowed, true);
 });
 

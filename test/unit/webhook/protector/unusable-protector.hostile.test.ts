@@ -166,7 +166,7 @@ test("an invalid PodProtector is in force as it says as soon as it is fixed, and
 });
 
 test("an invalid PodProtector is in force no longer when it was deleted, or marked by the generator", async () => {
-  const { core, replica, badPod } = beside(odd);
+  const { clock, core, replica, badPod } = beside(odd);
   core.put({
     ...odd,
     metadata: { ...(odd["metadata"] as Json), annotations: { "podseidon.kubewharf.io/released": "" } },
@@ -175,6 +175,8 @@ test("an invalid PodProtector is in force no longer when it was deleted, or mark
   core.put(odd);
   assert.equal((await replica.review(badPod)).code, 503);
   core.remove("ns/bad");
+  // The CRD is read.
+  await clock.advance(20);
   assert.equal((await replica.review(badPod)).allowed, true);
   assert.equal(replica.metrics.values.get('webhook_unusable_podprotector{podprotector="core/ns/bad"}')?.at(-1), 0);
 });

@@ -45,7 +45,8 @@ test("the outline of an invalid object selects every pod when nothing is valid",
     { spec: [] },
     { metadata: 7, spec: { selector: 7 } },
   ]) {
-    assert.deepEqual(outlineOf(raw), { selector: { matchLabels: {}, matchExpressions: [] }, isReleased: false });
+    const marks = { maker: "person", isReleased: false, isTerminating: false, isDangling: false };
+    assert.deepEqual(outlineOf(raw), { selector: { matchLabels: {}, matchExpressions: [] }, marks });
   }
 });
 
@@ -59,8 +60,8 @@ test("the outline of an invalid object keeps keys that mean something to JavaScr
 });
 
 test("the outline of an invalid object knows the generator's mark", () => {
-  assert.equal(outlineOf({ metadata: { annotations: { [annotations.released]: "" } } }).isReleased, true);
-  assert.equal(outlineOf({ metadata: { annotations: [annotations.released] } }).isReleased, false);
+  assert.equal(outlineOf({ metadata: { annotations: { [annotations.released]: "" } } }).marks.isReleased, true);
+  assert.equal(outlineOf({ metadata: { annotations: [annotations.released] } }).marks.isReleased, false);
 });
 
 const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };

@@ -20,6 +20,7 @@ export function createTestCore(options: Partial<CoreOptions> = {}) {
     isUnreadyWhenSilent: true,
     clock,
     logger: silentLogger,
+    onDefinitionLoss() {},
     ...options,
   });
   return { clock, informer, core };

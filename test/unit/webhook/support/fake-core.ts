@@ -32,7 +32,12 @@ export class FakeCore {
   /** Drops fields of buckets that upstream's CRD does not have. */
   prunes = false;
   script: (request: KubeRequest) => Fault = () => "none";
+  /** Of PodProtectors alone. */
   readonly requests: KubeRequest[] = [];
+  /** The CRD of PodProtectors; undefined = none. */
+  definition: Json | undefined = { metadata: { uid: "crd-1" } };
+  /** Data of the generator's ConfigMap. */
+  generatorState: Readonly<Record<string, string>> | undefined;
   writes = 0;
   conflicts = 0;
 
@@ -100,12 +105,13 @@ export class FakeCore {
   }
 
   async #request(request: KubeRequest): Promise<unknown> {
-    this.requests.push(request);
+    const isProtector = request.path.includes("/podprotectors/");
+    if (isProtector) this.requests.push(request);
     const fault = this.script(request);
     const sent = structuredClone(request.body) as Json | undefined;
     await sleep(this.#clock, this.latencyMs);
     if (fault !== "none" && "refuse" in fault) throw failure(fault.refuse, request, fault.code, fault.retryAfterMs);
-    const answer = this.#serve(request, sent);
+    const answer = isProtector ? this.#serve(request, sent) : this.#serveOther(request);
     if (fault !== "none") throw failure(fault.loseAnswer, request);
     await sleep(this.#clock, this.latencyMs);
     return answer;
@@ -125,6 +131,14 @@ export class FakeCore {
     this.writes++;
     const status = this.prunes ? pruned(sent?.["status"]) : sent?.["status"];
     return structuredClone(this.#store(key, { ...object.body, status }));
+  }
+
+  #serveOther(request: KubeRequest): unknown {
+    const isDefinition = request.path.endsWith("/customresourcedefinitions/podprotectors.podseidon.kubewharf.io");
+    const { definition, generatorState } = this;
+    const found = isDefinition ? definition : generatorState && { data: generatorState };
+    if (found === undefined) throw failure("notFound", request, 404);
+    return structuredClone(found);
   }
 
   #store(key: string, body: Json): Json {

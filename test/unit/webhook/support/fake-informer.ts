@@ -45,18 +45,32 @@ export class FakeInformer implements Informer<WatchedProtector> {
    * The present state of an object as the watch tells it, or a list; undefined = gone. What has no version is as good
    * as absent.
    */
-  show(key: string, raw: unknown, isListed = false): void {
+  show(key: string, raw: unknown, isListed = false, isAbsent = false): void {
     const object = raw === undefined ? undefined : decodeWatched(raw);
     const previous = this.#store.get(key);
     if (object === undefined) this.#store.delete(key);
     else this.#store.set(key, object);
     const isSame = previous !== undefined && previous.uid === object?.uid;
     for (const handler of this.#handlers) {
-      if (previous !== undefined && !isSame) handler.onEvent({ type: "deleted", object: previous });
+      if (previous !== undefined && !isSame)
+        handler.onEvent({ type: "deleted", object: previous, ...(isAbsent && { isAbsent }) });
       if (object === undefined) continue;
       if (!isSame) handler.onEvent({ type: "added", object });
       else if (previous.resourceVersion !== object.resourceVersion)
         handler.onEvent({ type: "modified", object, previous, ...(isListed && { isListed }) });
+    }
+  }
+
+  /** The object is missing in a list. */
+  miss(key: string): void {
+    this.show(key, undefined, true, true);
+  }
+
+  /** The server was asked for a list: it has answered, or it does not know the resource. */
+  list(isServed = true): void {
+    for (const handler of this.#handlers) {
+      if (isServed) handler.onListed?.(false, undefined);
+      else handler.onNotServed?.();
     }
   }
 

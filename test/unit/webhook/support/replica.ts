@@ -49,6 +49,8 @@ export const settings = {
   history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
   legacyCellHoldMs: 10_000,
   orphanedPodGraceMs: 3_600_000,
+  tombstoneTtlMs: 0,
+  stateNamespace: "podseidon-system",
   coldStartDelayMs: 0,
   retryBackoffBaseMs: 100,
   retryJitterMs: 100,
