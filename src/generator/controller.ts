@@ -116,7 +116,7 @@ export class Generator {
     const isLetGo = this.#releases.isLetGo.bind(this.#releases);
     this.#vanished = new VanishedProtectors({ protectors, isLetGo, clock, logger });
     const namespace = config.coreNamespace;
-    const onBack = (): void => this.#addAll([...deps.deployments.values()].map(({ key }) => key));
+    const onBack = (): void => this.#addAll(this.#allSources());
     this.#crd = new ProtectorCrd({ core, namespace, events, clock, logger, onBack });
     this.#recreation = new Recreation({
       vanished: this.#vanished,
@@ -190,19 +190,23 @@ export class Generator {
    * are synced.
    */
   async lead(signal: AbortSignal): Promise<void> {
-    const { deployments, protectors } = this.#deps;
-    const sources = [...deployments.values()].map(({ key }) => key);
-    for (const { protector } of protectors.values()) {
-      const source = sourceKeyOf(protector);
-      if (source !== undefined) sources.push(source);
-    }
-    for (const { source } of this.#vanished.values()) sources.push(source);
     this.#isLeading = true;
-    const changes = this.#deps.changes.lead((key) => this.#sources.add(key), signal);
-    const lists = [this.#releases.lead(signal), this.#crd.lead(signal)];
-    await Promise.all([this.#sources.run(sources, signal), changes, ...lists]);
+    await Promise.all([
+      this.#sources.run(this.#allSources(), signal),
+      this.#deps.changes.lead((key) => this.#sources.add(key), signal),
+      this.#releases.lead(signal),
+      this.#crd.lead(signal),
+    ]);
     this.#isLeading = false;
     this.#states.clear();
+  }
+
+  #allSources(): readonly ObjectKey[] {
+    const { deployments, protectors } = this.#deps;
+    const generatedFor = [...protectors.values()].map(({ protector }) => sourceKeyOf(protector));
+    const vanished = [...this.#vanished.values()].map(({ source }) => source);
+    const present = [...deployments.values()].map(({ key }) => key);
+    return [...present, ...generatedFor.filter((key) => key !== undefined), ...vanished];
   }
 
   #observe(durationMs: number, outcome: Outcome): void {
@@ -271,13 +275,15 @@ export class Generator {
     kept: WantedProtector | undefined,
   ): boolean {
     const isGone = existing === undefined || isFinished(existing);
-    if (source === undefined) return isGone || (this.#dangling.has(existing.key) && !isReleased(existing.protector));
+    const isListed = existing !== undefined && this.#releases.isListed(existing.uid);
+    if (source === undefined)
+      return isGone || (this.#dangling.has(existing.key) && !isReleased(existing.protector) && !isListed);
     const wanted = kept ?? this.#wantedFor(source);
     const isGuarded = source.finalizers.includes(finalizer);
     if (wanted === undefined) return isGone && !isGuarded;
     // A terminating source accepts no finalizer.
     if (existing === undefined) return source.isTerminating && !isGuarded;
-    if (this.#releases.isListed(existing.uid)) return false;
+    if (isListed) return false;
     return (isGuarded || source.isTerminating) && driftPatch(existing.protector, wanted) === undefined;
   }
 
@@ -294,7 +300,7 @@ export class Generator {
     const vanished = stored === undefined ? this.#vanished.get(objectKey(namespace, protectorNameOf(name))) : undefined;
     if (source === undefined) {
       if (stored !== undefined && isReleased(stored.protector)) await this.#release(stored, key, "by hand", signal);
-      else if (stored !== undefined) this.#reportDangling(stored);
+      else if (stored !== undefined && this.#mayKeep(stored, key)) this.#reportDangling(stored);
       else if (vanished !== undefined && holder.kind === "none") await this.#recreation.recreate(vanished, signal);
       return;
     }
@@ -314,9 +320,10 @@ export class Generator {
     } else if (holder.kind === "foreign") {
       await this.#leaveUnprotected(source, wanted, signal);
     } else if (await this.#lifecycle.guard(source, (stored ?? vanished) !== undefined, signal)) {
-      if (stored !== undefined)
-        await this.#keep(stored, wanted, verdict.kind === "pass" ? verdict.floorBefore : undefined, signal);
-      else if ((await this.#lifecycle.create(wanted, name, vanished?.stored.protector, signal)) === "foreign") {
+      const floorBefore = verdict.kind === "pass" ? verdict.floorBefore : undefined;
+      if (stored !== undefined) {
+        if (this.#mayKeep(stored, key)) await this.#lifecycle.sync(stored, wanted, signal, floorBefore);
+      } else if ((await this.#lifecycle.create(wanted, name, vanished?.stored.protector, signal)) === "foreign") {
         const guarded = await this.#lifecycle.readSource(namespace, name, signal);
         if (guarded !== undefined) await this.#leaveUnprotected(guarded, wanted, signal);
       }
@@ -337,16 +344,9 @@ export class Generator {
     return true;
   }
 
-  /** Repairs it, unless it is in the list of releases and has to leave that before. */
-  async #keep(
-    stored: StoredProtector,
-    wanted: WantedProtector,
-    floorBefore: string | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const source = objectKey(wanted.namespace, wanted.ownerReference.name);
-    if (this.#isReleasing(stored) && !this.#releases.mayKeep(stored.uid, source)) return;
-    await this.#lifecycle.sync(stored, wanted, signal, floorBefore);
+  /** False: it is in the list of releases, and has to leave that before it is kept. */
+  #mayKeep(stored: StoredProtector, source: ObjectKey): boolean {
+    return !this.#isReleasing(stored) || this.#releases.mayKeep(stored.uid, source);
   }
 
   /** Whether its release has begun, or a person asks for it. */

@@ -21,7 +21,7 @@ const clusterRights = {
     "podseidon-generator @ *: update podprotectors/status.podseidon.kubewharf.io",
     "podseidon-generator @ podseidon-system: create configmaps",
     "podseidon-generator @ podseidon-system: create leases.coordination.k8s.io",
-    "podseidon-generator @ podseidon-system: get,update,patch configmaps [podseidon-generator-state]",
+    "podseidon-generator @ podseidon-system: get,patch configmaps [podseidon-generator-state]",
     "podseidon-generator @ podseidon-system: get,update leases.coordination.k8s.io [podseidon-generator]",
     "podseidon-generator @ podseidon-system: list,create,patch,delete leases.coordination.k8s.io",
     "podseidon-webhook @ *: create,patch events",

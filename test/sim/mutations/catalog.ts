@@ -5,6 +5,7 @@ import { mutationsOfCounts } from "./of-counts.ts";
 import { mutationsOfDelays } from "./of-delays.ts";
 import { mutationsOfLimits } from "./of-limits.ts";
 import { mutationsOfProtobuf } from "./of-protobuf.ts";
+import { mutationsOfReleases } from "./of-releases.ts";
 import { mutationsOfSettlement } from "./of-settlement.ts";
 import { mutationsOfSilence } from "./of-silence.ts";
 
@@ -15,5 +16,6 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOfLimits,
   ...mutationsOfDelays,
   ...mutationsOfSilence,
+  ...mutationsOfReleases,
   ...mutationsOfProtobuf,
 ];

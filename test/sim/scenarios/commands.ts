@@ -12,6 +12,8 @@
  *   protector NAME [min=2] [minready=30] [selector=K=V] [counting=K=V]
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
  *                                        [mended]: it has none
+ *   deployment delete                    a person scales Deployment web to zero and deletes it
+ *   wipe podprotectors|deployments       the core's storage loses all of them, without a deletion
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
  *   go-count N                           a Go aggregator's write of the first cell: N pods, and no admissions
  *   forge UID version=N [cell=C] [digits=N]
@@ -32,6 +34,7 @@ import { type ServerFault } from "../clusters/conditions.ts";
 import { namespace } from "../world.ts";
 import { Arguments } from "./arguments.ts";
 import { changeLease } from "./cell-leases.ts";
+import { changeDeployment, wipe } from "./core-losses.ts";
 import { answering, budgeting, deleting, evicting, releasing, retrying } from "./deletions.ts";
 import { expect } from "./expectations.ts";
 import { forge, goCount, goWrite } from "./foreign-writes.ts";
@@ -122,6 +125,8 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["budget", budgeting],
   ["protector", async (stage, args) => await setProtector(stage, args, args.word("the name"))],
   ["erase", erase],
+  ["deployment", changeDeployment],
+  ["wipe", wipe],
   ["go-write", goWrite],
   ["go-count", goCount],
   ["forge", forge],

@@ -38,6 +38,8 @@ const measures: Readonly<Record<string, Measure>> = {
   latency: (stage) => web(stage).object?.status?.summary.maxLatencyMillis ?? 0,
   /** Cells in the status. */
   cells: (stage) => web(stage).object?.status?.cells.length ?? 0,
+  /** Whether the PodProtector is there. */
+  exists: ({ checker }) => (checker?.object === undefined ? "no" : "yes"),
   /** Whether the counts of the first cell come from a recount. */
   recounted: (stage) => (web(stage).object?.status?.cells[0]?.aggregation?.recountedAt === undefined ? "no" : "yes"),
   /** Weight of the unsettled admissions. */

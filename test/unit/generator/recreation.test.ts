@@ -247,3 +247,30 @@ test("an object of others that takes the name stays, and the protector is made a
   assert.equal(core.protector(name)?.metadata.annotations?.[annotations.generated], "true");
   await generator.stop();
 });
+
+test("a dangling protector that goes with its CRD is made again as soon as the CRD is back", async () => {
+  const { core, generator } = await start();
+  core.eraseDeployments();
+  await core.clock.advance(secondMs);
+  const request = generator.client.request.bind(generator.client);
+  const deletionTimestamp = new Date(core.clock.epochMicros() / 1_000).toISOString();
+  let isLost = true;
+  generator.client.request = async (asked) => {
+    if (!isLost || !asked.path.includes("podprotectors")) return await request(asked);
+    if (asked.path.includes("customresourcedefinitions")) return { metadata: { uid: "crd-1", deletionTimestamp } };
+    if (asked.method === "POST") throw new KubeError("forbidden", "create not allowed while CRD is terminating");
+    return await request(asked);
+  };
+  await core.clock.advance(15 * secondMs);
+  await core.deleteProtector(name);
+  await core.patchProtector(name, { metadata: { finalizers: null } });
+  await core.clock.advance(600 * secondMs);
+  assert.equal(core.protector(name), undefined);
+  assert.deepEqual([generator.troubles().isCrdLost, generator.troubles().vanished], [true, 1]);
+  isLost = false;
+  await core.clock.advance(15 * secondMs);
+  const made = core.protector(name);
+  assert.ok(isInForce(made) && hasFinalizer(made));
+  assert.equal(made?.metadata.deletionTimestamp, undefined);
+  await generator.stop();
+});

@@ -274,31 +274,36 @@ test("a release by a person, or of another generator, is known when the list is 
   await stop();
 });
 
-test("a generator that dies after the entry leaves a protector that its successor keeps, off the list", async () => {
-  const core = await createCore();
-  const first = core.startGenerator();
-  await first.ready();
-  await core.createDeployment("web");
-  await core.clock.advance(2 * secondMs);
-  first.client.onWrite = (_, { path: at }) => {
-    if (!at.includes("/podprotectors/")) return undefined;
-    first.kill();
-    return "before";
-  };
-  await core.deleteDeployment("web");
-  await core.clock.advance(secondMs);
-  assert.equal(core.state().releases.length, 1);
-  assert.ok(isInForce(core.protector("deployment-web")));
-  // By force, and made again.
-  await core.patchDeployment("web", { metadata: { finalizers: null } });
-  await core.createDeployment("web", { replicas: 100 });
-  const next = core.startGenerator();
-  await next.ready();
-  await core.clock.advance(2 * secondMs);
-  assert.equal(core.state().releases.length, 0);
-  assert.equal(core.protector("deployment-web")?.spec?.["minAvailable"], 75);
-  await next.stop();
-});
+for (const isMadeAgain of [true, false]) {
+  const what = isMadeAgain ? "kept" : "kept dangling";
+  test(`a protector whose release ended with its generator is off the list when it is ${what}`, async () => {
+    const core = await createCore();
+    const first = core.startGenerator();
+    await first.ready();
+    await core.createDeployment("web");
+    await core.clock.advance(2 * secondMs);
+    first.client.onWrite = (_, { path: at }) => {
+      if (!at.includes("/podprotectors/")) return undefined;
+      first.kill();
+      return "before";
+    };
+    await core.deleteDeployment("web");
+    await core.clock.advance(secondMs);
+    assert.equal(core.state().releases.length, 1);
+    assert.ok(isInForce(core.protector("deployment-web")));
+    // By force.
+    await core.patchDeployment("web", { metadata: { finalizers: null } });
+    if (isMadeAgain) await core.createDeployment("web", { replicas: 100 });
+    const next = core.startGenerator();
+    await next.ready();
+    await core.clock.advance(2 * secondMs);
+    assert.equal(core.state().releases.length, 0);
+    assert.ok(isInForce(core.protector("deployment-web")));
+    assert.equal(next.actions("Dangling"), isMadeAgain ? 0 : 1);
+    if (isMadeAgain) assert.equal(core.protector("deployment-web")?.spec?.["minAvailable"], 75);
+    await next.stop();
+  });
+}
 
 test("a mark of release on a protector that is kept goes only when its entry has left the list", async () => {
   const core = await createCore();

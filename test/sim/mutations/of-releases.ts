@@ -1,0 +1,37 @@
+/** Mutations of when a PodProtector is gone (docs/generator.md#when-a-podprotector-is-gone). */
+import { type Mutation } from "./mutation.ts";
+
+export const mutationsOfReleases: readonly Mutation[] = [
+  {
+    name: "vanished-protector-stays-away",
+    why: "a PodProtector that vanishes while its Deployment is there is made again at once",
+    file: "generator/controller.ts",
+    find: `deps.protectors.subscribe({ onEvent: (event) => this.#protectorEvent(event) });`,
+    replace: ``,
+    scenario: "45-vanished-protector",
+  },
+  {
+    name: "vanished-with-its-source-stays-away",
+    why: "a PodProtector that vanishes with its Deployment is made again, and dangles",
+    file: "generator/controller.ts",
+    find: `if (isVanished) return work;`,
+    replace: ``,
+    scenario: "45b-wiped-core",
+  },
+  {
+    name: "list-of-releases-is-not-read",
+    why: "a release whose mark a relist has hidden is no loss",
+    file: "generator/recreation.ts",
+    find: `if (isByHand || (await releases.isLetGo(uid, sinceMs, signal))) {`,
+    replace: `if (isByHand) {`,
+    scenario: "45c-unseen-release",
+  },
+  {
+    name: "releases-are-not-listed",
+    why: "a release is in the list before the object is marked",
+    file: "generator/controller.ts",
+    find: `if (!isFinished(stored) && !this.#releases.mayRelease(stored.uid, cause, source)) return false;`,
+    replace: ``,
+    scenario: "45c-unseen-release",
+  },
+];
