@@ -13,6 +13,9 @@
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
  *                                        [mended]: it has none
  *   deployment delete                    a person scales Deployment web to zero and deletes it
+ *   workloads create|overwrite|restore N so many Deployments without pods; a tool sets those of the first N to 0
+ *                                        replicas, or to 8
+ *   approve CAUSE                        a person lets the changes pass that are held for this cause
  *   wipe podprotectors|deployments       the core's storage loses all of them, without a deletion
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
  *   go-count N                           a Go aggregator's write of the first cell: N pods, and no admissions
@@ -40,6 +43,7 @@ import { expect } from "./expectations.ts";
 import { forge, goCount, goWrite } from "./foreign-writes.ts";
 import { type Command } from "./scenario-file.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
+import { approve, changeWorkloads } from "./workloads.ts";
 import { setProtector, worldOf } from "./world-command.ts";
 
 /** Runs the first command. */
@@ -126,6 +130,8 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["protector", async (stage, args) => await setProtector(stage, args, args.word("the name"))],
   ["erase", erase],
   ["deployment", changeDeployment],
+  ["workloads", changeWorkloads],
+  ["approve", approve],
   ["wipe", wipe],
   ["go-write", goWrite],
   ["go-count", goCount],
