@@ -22,6 +22,7 @@ import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng } from "../util/rng.ts";
 import { type Outcome } from "../work-queue/index.ts";
+import { DanglingProtectors } from "./dangling-protectors.ts";
 import {
   isGeneratedFor,
   planForDeployment,
@@ -40,7 +41,7 @@ import { ProtectorCrd } from "./protector-crd.ts";
 import { ProtectorLifecycle } from "./protector-lifecycle.ts";
 import { Recreation } from "./recreation.ts";
 import { ReleaseList } from "./releases.ts";
-import { recordDangling, recordUnprotectable } from "./source-events.ts";
+import { recordUnprotectable } from "./source-events.ts";
 import { type SourceCounts, SourceStates } from "./source-states.ts";
 import { isFinished, isReleased, type Vanished, VanishedProtectors } from "./vanished-protectors.ts";
 
@@ -89,8 +90,7 @@ export class Generator {
   readonly #protectionSelector: CompiledSelector;
   readonly #states = new SourceStates();
   #isLeading = false;
-  /** Protectors reported as dangling by this process, so that each is reported once. */
-  readonly #dangling = new Set<ObjectKey>();
+  readonly #dangling: DanglingProtectors;
 
   constructor(config: GeneratorSettings, deps: GeneratorDependencies) {
     // Checked by the configuration. A selector that selects nothing by mistake would let every protector go.
@@ -99,11 +99,10 @@ export class Generator {
     this.#protectionSelector = selector.selector;
     this.#config = config;
     this.#deps = deps;
-    this.#lifecycle = new ProtectorLifecycle({
-      core: deps.core,
-      onAction: (action, object) => this.#acted(action, object),
-    });
     const { core, protectors, events, clock, rng, logger, metrics } = deps;
+    const onAction = this.#acted.bind(this);
+    this.#lifecycle = new ProtectorLifecycle({ core, onAction });
+    this.#dangling = new DanglingProtectors({ events, logger, onAction });
     this.#releases = new ReleaseList({
       core,
       namespace: config.stateNamespace,
@@ -160,9 +159,7 @@ export class Generator {
       if (this.#wantedFor(source) === undefined) return held;
       return { ...floorConditions(source.facts, floorOf(source.facts, this.#config)), ...held, Dangling: false };
     }
-    if (!this.#dangling.has(stored.key)) return {};
-    const message = `Deployment ${partsOf(key).name} vanished without being deleted. This PodProtector stays in force`;
-    return { Dangling: { reason: "SourceVanished", message } };
+    return this.#dangling.found(stored, key);
   }
 
   /** For gauges. */
@@ -218,7 +215,7 @@ export class Generator {
     const { key, protector } = event.object;
     if (event.type === "modified") this.#addSourceOf(event.previous.protector);
     this.#addSourceOf(protector);
-    if (event.type === "deleted") this.#dangling.delete(key);
+    if (event.type === "deleted") this.#dangling.forget(key);
     // Somebody else's, which has let go of the name, or has been given our marks.
     const lacking = this.#states.lackedBy(key);
     if (lacking !== undefined) this.#sources.add(lacking);
@@ -246,7 +243,7 @@ export class Generator {
     const protectorKey = objectKey(namespace, protectorNameOf(name));
     const stored = this.#deps.protectors.get(protectorKey);
     const existing = stored !== undefined && isGeneratedFor(stored.protector, name) ? stored : undefined;
-    if (source !== undefined && existing !== undefined) this.#dangling.delete(existing.key);
+    if (source !== undefined && existing !== undefined) this.#dangling.forget(existing.key);
     if (source === undefined || this.#wantedFor(source) === undefined) this.#states.forget(key);
     else if (existing !== undefined) this.#states.has(key, floorOf(source.facts, this.#config).kind);
     // Without a protector, a terminating source that we do not hold is about to be gone.
@@ -300,7 +297,7 @@ export class Generator {
     const vanished = stored === undefined ? this.#vanished.get(objectKey(namespace, protectorNameOf(name))) : undefined;
     if (source === undefined) {
       if (stored !== undefined && isReleased(stored.protector)) await this.#release(stored, key, "by hand", signal);
-      else if (stored !== undefined && this.#mayKeep(stored, key)) this.#reportDangling(stored);
+      else if (stored !== undefined && this.#mayKeep(stored, key)) this.#dangling.report(stored);
       else if (vanished !== undefined && holder.kind === "none") await this.#recreation.recreate(vanished, signal);
       return;
     }
@@ -379,17 +376,6 @@ export class Generator {
     if (source.isTerminating && !(this.#config.deploymentPlugin.protectNonZero && (source.facts.replicas ?? 1) > 0))
       return undefined;
     return matches(this.#protectionSelector, source.labels) ? planForDeployment(source.facts, this.#config) : undefined;
-  }
-
-  #reportDangling(stored: StoredProtector): void {
-    if (this.#dangling.has(stored.key)) return;
-    this.#dangling.add(stored.key);
-    const isTerminating = stored.protector.metadata.deletionTimestamp !== undefined;
-    this.#acted(isTerminating ? "Finalizing" : "Dangling", stored.protector.metadata);
-    this.#deps.logger.warn("The source of a PodProtector vanished without being deleted, keeping it in force", {
-      podProtector: stored.key,
-    });
-    recordDangling(this.#deps.events, stored);
   }
 
   #acted(action: GeneratorAction, object: { readonly namespace: string; readonly name: string }): void {

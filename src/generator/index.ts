@@ -5,6 +5,7 @@
  * - source-states.ts: how Deployments fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
  *   floor-conditions.ts has it in words. condition-writer.ts: how conditions are written.
  * - protector-lifecycle.ts: create, sync, release.
+ * - dangling-protectors.ts: whose Deployment vanished, told once.
  * - releases.ts: the list of what was released lately. vanished-protectors.ts: what vanished without.
  *   recreation.ts: makes it again.
  *   protector-crd.ts: whether there is a CRD to make it of.
