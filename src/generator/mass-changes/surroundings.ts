@@ -85,18 +85,20 @@ export class Surroundings {
     });
   }
 
-  /** The answer; "absent" for 404, undefined when it is forbidden. */
+  /** The answer; "absent" for 404, undefined when there will be none. */
   async #get(path: string, what: string, signal: AbortSignal): Promise<unknown> {
     const { core, failures, logger } = this.#options;
     try {
       return await core.request({ method: "GET", path, signal });
     } catch (error) {
       if (isKubeError(error, "notFound")) return "absent";
-      if (!isKubeError(error, "forbidden", "unauthorized")) throw error;
+      // An aggregated API server may be down for ever: its kinds are not known then, and nobody waits for it.
+      const isUnknown = isKubeError(error, "forbidden", "unauthorized") || isOfAnother(path, error);
+      if (!isKubeError(error) || !isUnknown) throw error;
       failures.inc({ error: error.kind });
       if (!this.#told.has(what)) {
         this.#told.add(what);
-        logger.warn(`Not allowed to read ${what}: mass changes are judged without them`, { err: error });
+        logger.warn(`Cannot read ${what}: mass changes are judged without them`, { err: error });
       }
       return undefined;
     }
@@ -116,4 +118,8 @@ export class Surroundings {
       throw error;
     }
   }
+}
+
+function isOfAnother(path: string, error: unknown): boolean {
+  return /^\/apis\/[^/]+\/[^/]+$/.test(path) && isKubeError(error, "serverError");
 }

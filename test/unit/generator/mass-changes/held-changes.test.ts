@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations, labels } from "../../../../src/api/v1alpha1/names.ts";
+import { builtInResources } from "../../../double/index.ts";
+import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../../../src/api/cell-lease.ts";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { hasFinalizer } from "../core-cluster.ts";
 import { namesOf, startHolding, tally } from "./bursts.ts";
@@ -273,6 +275,48 @@ test("the deletion of too many namespaces is held, with Events on them, where po
   const event = bench.events().find((one) => one["reason"] === "ChangeHeld");
   assert.partialDeepStrictEqual(event, { involvedObject: { kind: "Namespace" } });
   await bench.generator.stop();
+});
+
+test("where the core runs the pods itself, terminating namespaces are released at once, with an alarm", async () => {
+  const bench = await startHolding();
+  const system = bench.engine.find(builtInResources.namespaces, undefined, "kube-system");
+  await bench.engine.create(builtInResources.leases, "default", {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: {
+      name: cellLeaseName("default"),
+      namespace: "default",
+      labels: { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: "default" },
+      annotations: { [cellLeaseAnnotations.clusterUID]: system!.metadata.uid },
+    },
+    spec: { holderIdentity: "aggregator", leaseDurationSeconds: 180 },
+  });
+  const teams = namesOf("team", 25);
+  for (const team of teams) {
+    await bench.namespace(team);
+    await bench.run(["web"], { namespace: team });
+  }
+  await bench.clock.advance(minuteMs);
+  for (const team of teams) await bench.terminate(team);
+  for (const team of teams) await bench.delete(["web"], team);
+  await bench.clock.advance(secondMs);
+  assert.deepEqual(tally(teams.flatMap((team) => bench.floors(["web"], team))), { undefined: 25 });
+  assert.equal(bench.generator.metrics.value("generator_namespace_deletion_alarms_total"), 1);
+  await bench.generator.stop();
+});
+
+test("a new leader counts what the former one released, by the list of releases", async () => {
+  const bench = await startHolding();
+  await bench.run(shop);
+  await bench.delete(shop.slice(0, 15));
+  await bench.clock.advance(10 * secondMs);
+  assert.deepEqual(tally(bench.floors(shop)), { undefined: 15, 6: 45 });
+  await bench.generator.stop();
+  const next = await bench.start();
+  await bench.delete(shop.slice(15, 25));
+  await bench.clock.advance(minuteMs);
+  assert.deepEqual(tally(bench.floors(shop)), { undefined: 15, 6: 45 });
+  await next.stop();
 });
 
 test("200 Deployments with one replica whose floor falls by a new rule are lowered one by one, not held", async () => {

@@ -78,6 +78,11 @@ test("what is forbidden is not known, and is said once", async () => {
   assert.equal(metrics.value("failures", { error: "forbidden" }), 3);
 });
 
+test("kinds of an aggregated API server that is down are not known", async () => {
+  const { surroundings } = bench({ "/apis/example.com/v1": new KubeError("serverError", "down") });
+  assert.equal(await surroundings.isLost(owner, signal), false);
+});
+
 test("without an answer the question fails, and is asked again", async () => {
   const path = "/api/v1/namespaces/a";
   const { surroundings, answers } = bench({ [path]: new KubeError("timeout", "slow") });
