@@ -1,6 +1,11 @@
 /**
- * What Podseidon reads of a Deployment: the fields that its PodProtector depends on, without the pod template.
+ * What Podseidon reads of a Deployment: the fields that its PodProtector depends on, without the pod template, and who
+ * changed them.
  */
+import { type EpochMicros } from "../util/clock.ts";
+import { type FieldWriters, readFieldWriters } from "./field-writers.ts";
+import { asList, fieldsOf } from "./json.ts";
+import { parseTime } from "./micro-time.ts";
 import { type ObjectKey, objectKey } from "./object-key.ts";
 import * as v from "valibot";
 import { parseResourceVersion, type ResourceVersion } from "./resource-version.ts";
@@ -22,6 +27,12 @@ export interface DeploymentFacts {
   readonly maxSurge: IntOrPercent | undefined;
 }
 
+/** The kind of the object that a workload belongs to. */
+export interface OwnerKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
 export interface DeploymentRecord {
   /** namespace/name. */
   readonly key: ObjectKey;
@@ -31,6 +42,11 @@ export interface DeploymentRecord {
   readonly labels: Readonly<Record<string, string>>;
   readonly finalizers: readonly string[];
   readonly isTerminating: boolean;
+  /** The deletionTimestamp. */
+  readonly deletedAt: EpochMicros | undefined;
+  /** Of its controlling owner, else of the first. */
+  readonly owner: OwnerKind | undefined;
+  readonly writers: FieldWriters;
 }
 
 const intOrPercent = v.optional(v.union([v.number(), v.string()]));
@@ -43,6 +59,8 @@ const deployment = v.object({
     deletionTimestamp: v.optional(v.string()),
     labels: v.optional(stringMap, {}),
     finalizers: v.optional(v.array(v.string()), []),
+    ownerReferences: v.optional(v.unknown()),
+    managedFields: v.optional(v.unknown()),
   }),
   spec: v.object({
     replicas: v.optional(v.number()),
@@ -71,6 +89,9 @@ export function readDeployment(raw: unknown): DeploymentRecord | undefined {
     labels: metadata.labels,
     finalizers: metadata.finalizers,
     isTerminating: metadata.deletionTimestamp !== undefined,
+    deletedAt: parseTime(metadata.deletionTimestamp),
+    owner: ownerKindOf(metadata.ownerReferences),
+    writers: readFieldWriters(metadata.managedFields),
     facts: {
       name: metadata.name,
       namespace: metadata.namespace,
@@ -84,4 +105,10 @@ export function readDeployment(raw: unknown): DeploymentRecord | undefined {
       maxSurge: spec.strategy?.rollingUpdate?.maxSurge,
     },
   };
+}
+
+function ownerKindOf(ownerReferences: unknown): OwnerKind | undefined {
+  const owners = asList(ownerReferences).map(fieldsOf);
+  const { apiVersion, kind } = owners.find(({ controller }) => controller === true) ?? owners[0] ?? {};
+  return typeof apiVersion === "string" && typeof kind === "string" ? { apiVersion, kind } : undefined;
 }

@@ -10,6 +10,7 @@ import type { SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { aggregatorLeaseName } from "./aggregator-lease-name.ts";
 import { type Role, unprefixed } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
+import { type GeneratorRules } from "./generator-rules.ts";
 
 /** How to connect to a cluster: the values of `--core-kube-*`, `--worker-kube-*` and the like. "" = not given. */
 export interface ClusterConfig {
@@ -151,19 +152,9 @@ export interface UpdateTriggerConfig {
   };
 }
 
-export interface GeneratorConfig {
+export interface GeneratorConfig extends GeneratorRules {
   readonly queue: QueueConfig;
   readonly elector: ElectorConfig;
-  /** How a maxUnavailable percentage above zero becomes a number of pods. */
-  readonly percentRounding: "at-least-one" | "up" | "down";
-  /** Whether the only replica of a Deployment must stay where the percentage alone would let it go. */
-  readonly singleReplica: "drainable" | "protected";
-  readonly deploymentPlugin: {
-    /** Deployments that do not match get no PodProtector. */
-    readonly protectionSelector: LabelSelector;
-    /** Keep protecting a terminating Deployment until it is scaled to zero. */
-    readonly protectNonZero: boolean;
-  };
 }
 
 /** Cells that fall silent (docs/accounting.md#silent-cells). */
@@ -226,6 +217,7 @@ export function buildConfig(values: FlagValues): Config {
       elector: generatorElector(values),
       percentRounding: values["generator-percent-rounding"],
       singleReplica: values["generator-single-replica"],
+      massChanges: { policy: values["generator-mass-change-policy"], allow: values["generator-mass-change-allow"] },
       deploymentPlugin: {
         protectionSelector: values["deployment-plugin-protection-selector"],
         protectNonZero: values["deployment-plugin-protect-non-zero"],

@@ -59,6 +59,8 @@ export class CellController {
   /** What is done about a LIST. The next one is passed over while it lasts. */
   #round: Promise<void> | undefined;
   #silentCells = 0;
+  /** UIDs of kube-system of the cells' clusters. */
+  #clusterUIDs: ReadonlySet<string | undefined> = new Set();
 
   constructor({ cells, queue }: CellSettings, deps: CellControllerDependencies) {
     this.#deps = deps;
@@ -127,6 +129,11 @@ export class CellController {
     return this.#removals.sizes();
   }
 
+  /** Whether the cluster with this UID of kube-system is known to be a cell. */
+  isCell(clusterUID: string): boolean {
+    return this.#clusterUIDs.has(clusterUID);
+  }
+
   /** Observes the cells until the signal aborts. */
   async observe(signal: AbortSignal): Promise<void> {
     await this.#leases.run(signal);
@@ -142,6 +149,7 @@ export class CellController {
   }
 
   #listed(cells: readonly ObservedCell[]): void {
+    this.#clusterUIDs = new Set(cells.map(({ lease }) => lease?.clusterUID));
     const signal = this.#leadership;
     if (signal === undefined || signal.aborted) return;
     this.#silentCells = cells.filter(

@@ -14,12 +14,11 @@ import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { type Config } from "../config/config.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
-import { errorLabel, isKubeError, type KubeClient, KubeError, type KubeErrorKind } from "../kube/kube-client.ts";
+import { errorLabel, type KubeClient, KubeError } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { assert } from "../util/assert.ts";
 import { type Clock } from "../util/clock.ts";
-import { messageOf } from "../util/error-message.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng } from "../util/rng.ts";
 import { type Outcome } from "../work-queue/index.ts";
@@ -35,13 +34,16 @@ import { driftPatch } from "./drift.ts";
 import { floorConditions } from "./floor-conditions.ts";
 import { floorOf } from "./floor.ts";
 import { type GeneratorAction, type GeneratorMetrics, type GeneratorSizes, type GeneratorTroubles } from "./metrics.ts";
-import { PacedQueue, type Work } from "./paced-queue.ts";
+import { askedBefore, askedNow } from "./mass-changes/asking.ts";
+import { type HeldChanges } from "./mass-changes/held-changes.ts";
+import { type Later, PacedQueue, type Work } from "./paced-queue.ts";
 import { ProtectorCrd } from "./protector-crd.ts";
 import { ProtectorLifecycle } from "./protector-lifecycle.ts";
 import { Recreation } from "./recreation.ts";
 import { ReleaseList } from "./releases.ts";
+import { recordUnprotectable } from "./source-events.ts";
 import { type SourceCounts, SourceStates } from "./source-states.ts";
-import { isReleased, type Vanished, VanishedProtectors } from "./vanished-protectors.ts";
+import { isFinished, isReleased, type Vanished, VanishedProtectors } from "./vanished-protectors.ts";
 
 /** The settings that the generator needs, under the names that they have in the Config. */
 export type GeneratorSettings = Pick<
@@ -59,6 +61,8 @@ export interface GeneratorDependencies {
   readonly deployments: Informer<DeploymentRecord>;
   readonly protectors: Informer<StoredProtector>;
   readonly events: EventRecorder;
+  /** Is asked before anything is released or lowered. */
+  readonly changes: HeldChanges;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly logger: Logger;
@@ -69,9 +73,6 @@ export interface GeneratorDependencies {
 const foreignReason = "ForeignPodProtector";
 
 class ForeignProtectorError extends KubeError {}
-
-/** Somebody has to do something about these (a right, a quota, a policy, the CRD). Others go by themselves. */
-const lastingErrors: ReadonlySet<KubeErrorKind> = new Set(["forbidden", "invalid", "notFound"]);
 
 /** Metric labels, all but the namespace. Deployments are the only kind of source. */
 const sourceLabels = { group: "apps", version: "v1", resource: "deployments" } as const;
@@ -154,8 +155,9 @@ export class Generator {
     if (key === undefined || isReleased(stored.protector)) return {};
     const source = this.#deps.deployments.get(key);
     if (source !== undefined) {
-      const isWanted = this.#wantedFor(source) !== undefined;
-      return isWanted ? { ...floorConditions(source.facts, floorOf(source.facts, this.#config)), Dangling: false } : {};
+      const held = this.#deps.changes.found(key);
+      if (this.#wantedFor(source) === undefined) return held;
+      return { ...floorConditions(source.facts, floorOf(source.facts, this.#config)), ...held, Dangling: false };
     }
     return this.#dangling.found(stored, key);
   }
@@ -188,6 +190,7 @@ export class Generator {
     this.#isLeading = true;
     await Promise.all([
       this.#sources.run(this.#allSources(), signal),
+      this.#deps.changes.lead((key) => this.#sources.add(key), signal),
       this.#releases.lead(signal),
       this.#crd.lead(signal),
     ]);
@@ -234,7 +237,7 @@ export class Generator {
     if (key !== undefined) this.#sources.add(key);
   }
 
-  #dueReconciliation(key: ObjectKey): Work | undefined {
+  #dueReconciliation(key: ObjectKey): Work | Later | undefined {
     const { namespace, name } = partsOf(key);
     const source = this.#deps.deployments.get(key);
     const protectorKey = objectKey(namespace, protectorNameOf(name));
@@ -247,22 +250,32 @@ export class Generator {
     else if (source.isTerminating && !source.finalizers.includes(finalizer)) this.#states.forget(key);
     else this.#states.lacks(key, protectorKey, stored === undefined ? undefined : foreignReason);
     const isVanished = stored === undefined && this.#vanished.get(protectorKey) !== undefined;
-    return this.#isUpToDate(source, existing, isVanished)
-      ? undefined
-      : (signal) => this.#reconcile(namespace, name, signal);
+    const work: Work = (signal) => this.#reconcile(namespace, name, signal);
+    if (isVanished) return work;
+    if (source === undefined || existing === undefined) {
+      this.#deps.changes.gone(key);
+      return this.#isUpToDate(source, existing, undefined) ? undefined : work;
+    }
+    const wanted = this.#wantedFor(source);
+    const judged = this.#isReleasing(existing) ? undefined : existing;
+    const asked = askedBefore(this.#deps.changes, { stored: judged, source, wanted });
+    if (asked === "held") return undefined;
+    if ("waitMs" in asked) return asked;
+    if (!this.#isUpToDate(source, existing, asked.kept)) return work;
+    if (asked.kept === wanted) this.#deps.changes.settled(key, source);
+    return undefined;
   }
 
   #isUpToDate(
     source: DeploymentRecord | undefined,
     existing: StoredProtector | undefined,
-    isVanished: boolean,
+    kept: WantedProtector | undefined,
   ): boolean {
-    if (isVanished) return false;
     const isGone = existing === undefined || isFinished(existing);
     const isListed = existing !== undefined && this.#releases.isListed(existing.uid);
     if (source === undefined)
       return isGone || (this.#dangling.has(existing.key) && !isReleased(existing.protector) && !isListed);
-    const wanted = this.#wantedFor(source);
+    const wanted = kept ?? this.#wantedFor(source);
     const isGuarded = source.finalizers.includes(finalizer);
     if (wanted === undefined) return isGone && !isGuarded;
     // A terminating source accepts no finalizer.
@@ -276,7 +289,7 @@ export class Generator {
    * protector just made, a source that was recreated, or what another generator has done. The protector is read first:
    * if anybody changes it after the source was read, the writes decided here fail, since they hold for its version.
    */
-  async #reconcile(namespace: string, name: string, signal: AbortSignal): Promise<void> {
+  async #reconcile(namespace: string, name: string, signal: AbortSignal): Promise<Later | void> {
     const holder = await this.#lifecycle.nameHolder(namespace, name, signal);
     const stored = holder.kind === "ours" ? holder.stored : undefined;
     const source = await this.#lifecycle.readSource(namespace, name, signal);
@@ -288,17 +301,25 @@ export class Generator {
       else if (vanished !== undefined && holder.kind === "none") await this.#recreation.recreate(vanished, signal);
       return;
     }
-    const wanted = this.#wantedFor(source);
+    const known = stored ?? vanished?.stored;
+    const asked = { stored: known !== undefined && this.#isReleasing(known) ? undefined : known, source };
+    const verdict = await askedNow(this.#deps.changes, { ...asked, wanted: this.#wantedFor(source) }, signal);
+    if (verdict.kind === "later") return verdict;
+    const wanted = verdict.kept;
     if (wanted === undefined) {
-      const cause = `${source.isTerminating ? "deleted" : "not selected"} in ${namespace}`;
+      const isLost = verdict.kind === "held" && vanished !== undefined && holder.kind === "none";
+      if (isLost) await this.#recreation.recreate(vanished, signal);
+      if (verdict.kind === "held") return;
+      const cause = verdict.cause || `${source.isTerminating ? "deleted" : "not selected"} in ${namespace}`;
       if (stored !== undefined && !(await this.#release(stored, key, cause, signal))) return;
       if (vanished !== undefined && !this.#letGo(vanished, cause)) return;
       await this.#lifecycle.removeSourceFinalizer(source, signal);
     } else if (holder.kind === "foreign") {
       await this.#leaveUnprotected(source, wanted, signal);
     } else if (await this.#lifecycle.guard(source, (stored ?? vanished) !== undefined, signal)) {
+      const floorBefore = verdict.kind === "pass" ? verdict.floorBefore : undefined;
       if (stored !== undefined) {
-        if (this.#mayKeep(stored, key)) await this.#lifecycle.sync(stored, wanted, signal);
+        if (this.#mayKeep(stored, key)) await this.#lifecycle.sync(stored, wanted, signal, floorBefore);
       } else if ((await this.#lifecycle.create(wanted, name, vanished?.stored.protector, signal)) === "foreign") {
         const guarded = await this.#lifecycle.readSource(namespace, name, signal);
         if (guarded !== undefined) await this.#leaveUnprotected(guarded, wanted, signal);
@@ -322,8 +343,12 @@ export class Generator {
 
   /** False: it is in the list of releases, and has to leave that before it is kept. */
   #mayKeep(stored: StoredProtector, source: ObjectKey): boolean {
-    const isReleasing = isReleased(stored.protector) || this.#releases.isListed(stored.uid);
-    return !isReleasing || this.#releases.mayKeep(stored.uid, source);
+    return !this.#isReleasing(stored) || this.#releases.mayKeep(stored.uid, source);
+  }
+
+  /** Whether its release has begun, or a person asks for it. */
+  #isReleasing({ protector, uid }: StoredProtector): boolean {
+    return isReleased(protector) || this.#releases.isListed(uid);
   }
 
   /** Somebody else's PodProtector has the name: it stays as it is, and the source is not held for nothing. */
@@ -340,17 +365,11 @@ export class Generator {
   #failed(key: ObjectKey, error: unknown): void {
     const source = this.#deps.deployments.get(key);
     if (source === undefined || !this.#states.isLacking(key)) return;
-    const { namespace, name } = source.facts;
+    const { namespace, name } = partsOf(key);
     const isForeign = error instanceof ForeignProtectorError;
     const protectorKey = objectKey(namespace, protectorNameOf(name));
     this.#states.lacks(key, protectorKey, isForeign ? foreignReason : errorLabel(error));
-    if (!isKubeError(error) || !lastingErrors.has(error.kind)) return;
-    this.#deps.events.record(
-      { apiVersion: "apps/v1", kind: "Deployment", namespace, name, uid: source.uid },
-      "Warning",
-      "Unprotectable",
-      `This Deployment is not protected: its PodProtector cannot be created. ${messageOf(error)}`,
-    );
+    recordUnprotectable(this.#deps.events, source, error);
   }
 
   #wantedFor(source: DeploymentRecord): WantedProtector | undefined {
@@ -364,10 +383,4 @@ export class Generator {
     this.#deps.metrics.actions.inc({ ...sourceLabels, namespace, action });
     this.#deps.logger.verbose(3, "Acted", { action, namespace, name });
   }
-}
-
-/** Whether nothing is left to be done for its end: only finalizers of others keep it. */
-function isFinished(stored: StoredProtector): boolean {
-  const { deletionTimestamp, finalizers = [] } = stored.protector.metadata;
-  return isReleased(stored.protector) && deletionTimestamp !== undefined && !finalizers.includes(finalizer);
 }

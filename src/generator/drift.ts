@@ -1,4 +1,5 @@
 /** What differs between a PodProtector and what its source wants, as a merge patch (docs/generator.md#drift). */
+import { asObject } from "../api/json.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { compileSelector, formatSelector } from "../label-index/index.ts";
@@ -9,9 +10,14 @@ import { type WantedProtector } from "./deployment-plan.ts";
  * - Repaired: the three derived fields of the spec, labels, finalizer, owner reference, the annotations "generated" and
  *   "released".
  * - Kept: admissionHistoryConfig, aggregationSelector and whatever others added.
+ * - `floorBefore`: an annotation that is written along with what differs, and by itself is no difference.
  * - A terminating object accepts no new finalizer, so a removed one is not restored there.
  */
-export function driftPatch(actual: PodProtector, wanted: WantedProtector): Record<string, unknown> | undefined {
+export function driftPatch(
+  actual: PodProtector,
+  wanted: WantedProtector,
+  floorBefore?: string,
+): Record<string, unknown> | undefined {
   const metadata: Record<string, unknown> = {};
   const { labels = {}, finalizers = [], ownerReferences = [], deletionTimestamp } = actual.metadata;
   const lostLabels = Object.entries(wanted.labels).filter(([key, value]) => labels[key] !== value);
@@ -54,6 +60,8 @@ export function driftPatch(actual: PodProtector, wanted: WantedProtector): Recor
   const hasMetadata = Object.keys(metadata).length > 0;
   const hasSpec = Object.keys(spec).length > 0;
   if (!hasMetadata && !hasSpec) return undefined;
+  if (floorBefore !== undefined)
+    metadata["annotations"] = { ...asObject(metadata["annotations"]), [annotations.floorBefore]: floorBefore };
   return {
     // Lists are replaced as a whole, so the patch holds only for the version that it was made from.
     metadata: { ...metadata, resourceVersion: actual.metadata.resourceVersion },

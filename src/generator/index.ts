@@ -14,9 +14,11 @@
  * - silent-cell-marks.ts: marks on the Leases of silent cells. silent-cell-conditions.ts: conditions for people.
  *   ignored-annotations.ts: Events about annotations that cannot be read.
  * - cell-retirement.ts: when a cell may be retired. retire-cells.ts: how. cell-lease-writes.ts: writes about Leases.
+ * - mass-changes/: what is held when too many sources change at once; its own map is held-changes.ts.
  * - paced-queue.ts: the work queues. pacer.ts: how often one object is worked on.
  */
 export { Generator, type GeneratorSettings } from "./controller.ts";
 export { CellController } from "./cell-controller.ts";
+export { createHeldChanges } from "./mass-changes/create.ts";
 export { createGeneratorMetrics } from "./metrics.ts";
 export { SourceConditions } from "./source-conditions.ts";

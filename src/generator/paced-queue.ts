@@ -11,13 +11,13 @@ import { type Rng } from "../util/rng.ts";
 import { createWorkQueue, type Outcome, type WorkQueue } from "../work-queue/index.ts";
 import { Pacer } from "./pacer.ts";
 
-/** Rejects with a KubeError. */
-export type Work = (signal: AbortSignal) => Promise<void>;
-
 /** Nothing is to be done yet: look again after that. */
 export interface Later {
   readonly waitMs: number;
 }
+
+/** Rejects with a KubeError. */
+export type Work = (signal: AbortSignal) => Promise<Later | void>;
 
 export interface PacedQueueOptions {
   readonly config: Config["generator"]["queue"];
@@ -78,8 +78,8 @@ export class PacedQueue {
     const waitMs = this.#pacer.take(key, clock.monotonicMs());
     if (waitMs > 0) return { kind: "done", requeueAfterMs: waitMs };
     try {
-      await work(signal);
-      return { kind: "done" };
+      const rest = await work(signal);
+      return rest === undefined ? { kind: "done" } : { kind: "done", requeueAfterMs: rest.waitMs };
     } catch (error) {
       if (isKubeError(error, "conflict")) return { kind: "conflict" };
       if (!signal.aborted) onFailed(key, error);

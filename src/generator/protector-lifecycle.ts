@@ -99,9 +99,14 @@ export class ProtectorLifecycle {
     return true;
   }
 
-  /** Repairs what differs. */
-  async sync(stored: StoredProtector, wanted: WantedProtector, signal: AbortSignal): Promise<void> {
-    const patch = driftPatch(stored.protector, wanted);
+  /** Repairs what differs. `floorBefore`: the annotation of a floor that is lowered. */
+  async sync(
+    stored: StoredProtector,
+    wanted: WantedProtector,
+    signal: AbortSignal,
+    floorBefore?: string,
+  ): Promise<void> {
+    const patch = driftPatch(stored.protector, wanted, floorBefore);
     if (patch === undefined) return;
     await this.#patch(stored, patch, signal);
     this.#onAction("Sync", wanted);

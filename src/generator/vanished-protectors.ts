@@ -4,7 +4,7 @@
  * leader makes them again, from their last state. Standbys remember as well, since only who saw an object can.
  */
 import { type ObjectKey, partsOf } from "../api/object-key.ts";
-import { annotations } from "../api/v1alpha1/names.ts";
+import { annotations, finalizer } from "../api/v1alpha1/names.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { isKubeError } from "../kube/kube-client.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
@@ -118,4 +118,10 @@ function isOurs({ metadata }: PodProtector): boolean {
 /** If its source is gone too, it is to be deleted: a generator has begun that, or a person asks for it. */
 export function isReleased({ metadata }: PodProtector): boolean {
   return metadata.annotations?.[annotations.released] !== undefined;
+}
+
+/** Whether nothing is left to be done for its end: only finalizers of others keep it. */
+export function isFinished({ protector }: StoredProtector): boolean {
+  const { deletionTimestamp, finalizers = [] } = protector.metadata;
+  return isReleased(protector) && deletionTimestamp !== undefined && !finalizers.includes(finalizer);
 }

@@ -1,6 +1,12 @@
 /** Puts the generator of one core together: caches, leader election in the core, the controller. */
 import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
-import { CellController, createGeneratorMetrics, Generator, SourceConditions } from "../generator/index.ts";
+import {
+  CellController,
+  createGeneratorMetrics,
+  createHeldChanges,
+  Generator,
+  SourceConditions,
+} from "../generator/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
@@ -35,9 +41,13 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const generatorMetrics = createGeneratorMetrics(metrics);
   const common = { core, protectors, events, clock, rng, logger };
   const { core: ofCore, cells: ofCellLeases } = runtime.config;
+  const changes = createHeldChanges(
+    { ...config, cells: ofCellLeases },
+    { ...common, deployments: sources, isCell: (clusterUID) => cells.isCell(clusterUID), metrics },
+  );
   const generator = new Generator(
     { ...config, stateNamespace: ofCellLeases.leaseNamespace, coreNamespace: ofCore.namespace },
-    { ...common, deployments: sources, metrics: generatorMetrics },
+    { ...common, deployments: sources, changes, metrics: generatorMetrics },
   );
   const conditions = new SourceConditions({
     ...common,
@@ -55,8 +65,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     logger,
   });
   const { identity } = elector;
-  const settings = { cells: runtime.config.cells, queue: config.queue };
-  const cells = new CellController(settings, { ...common, identity, metrics });
+  const cells = new CellController({ cells: ofCellLeases, queue: config.queue }, { ...common, identity, metrics });
   metrics.onScrape(() => {
     const [ofSources, ofCells] = [generator.sizes(), cells.sizes()];
     generatorMetrics.setSizes({ queue: ofSources.queue + ofCells.queue, paced: ofSources.paced + ofCells.paced });

@@ -25,7 +25,7 @@ export const knownDifferences: readonly KnownDifference[] = [
   { what: "fieldValidation of built-in types", double: "is ignored: unknown fields are kept" },
   { what: "rules in CEL of a CustomResourceDefinition", double: "are not evaluated" },
   { what: "defaults and validation of built-in types", double: "only what the product and the tests touch" },
-  { what: "managedFields", double: "has the writers and times, never the fields" },
+  { what: "managedFields", double: "has the writers and times, and of fields only those of Deployments, whole" },
   { what: "reads from a watch cache that is behind", double: "never happen: each review sees the newest version" },
   { what: "the message of a selector or JSON that cannot be read", double: "differs; code and reason are the same" },
 ];

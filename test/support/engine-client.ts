@@ -54,6 +54,7 @@ export class EngineClient implements KubeClient {
     if (fault instanceof KubeError) throw fault;
     if (fault === "before") throw new KubeError("network", `${what}: connection refused`);
     const answer = await this.#handle(request);
+    if (answer.kind === "text" && answer.code >= 400) throw errorOfResponse(what, answer.code, answer.text, undefined);
     if (answer.kind !== "json") throw new KubeError("malformed", `${what}: no JSON`);
     if (answer.code >= 400) throw errorOfResponse(what, answer.code, answer.text, undefined);
     if (isOwnWrite) this.writes.push(what);

@@ -24,6 +24,8 @@ export const labels = {
    * writes.
    */
   coreUnavailablePolicy: `${prefix}/core-unavailable-policy`,
+  /** Extension. Namespace in the core: "allow" = its changes are never held, however many they are. */
+  massChanges: `${prefix}/mass-changes`,
 } as const;
 
 export const annotations = {
@@ -36,6 +38,10 @@ export const annotations = {
    * marked as released, or its UID is in the list of releases: its absence alone means nothing.
    */
   generated: `${prefix}/generated`,
+  /** Extension. PodProtector: highest floor before its source lowered it, `<floor>@<RFC 3339>`. */
+  floorBefore: `${prefix}/floor-before`,
+  /** Extension. The generator's ConfigMap, by a person: lets held changes pass (generator/mass-changes/approval.ts). */
+  approve: `${prefix}/approve`,
   /** Pod or Eviction: present = deletion is always allowed. */
   forceDelete: `${prefix}/force-delete`,
   /** Pod or Eviction: the criterion by which the deletion is judged. */

@@ -1,5 +1,6 @@
 /** Flags of the generator. */
 import { flag, inGroup, prefixed } from "../flag.ts";
+import { list } from "../collection-types.ts";
 import { bool, choice, labelSelector } from "../scalar-types.ts";
 import { electorFlags, objectName, queueFlags } from "./control.ts";
 
@@ -25,6 +26,19 @@ export const generatorFlags = inGroup(
         "Deployments with one replica whose maxUnavailable is a percentage: drainable leaves it to the rounding, " +
           "which by default gives a floor of 0, so one replica is not protected unless you say protected. " +
           "Then no drain can take it.",
+      ),
+      "mass-change-policy": flag(
+        choice("POLICY", ["hold", "trickle", "allow"]),
+        "hold",
+        "What becomes of deletions and falls of floors that are too many at once for one cause: hold keeps the " +
+          "floors until a person approves or the change is undone; trickle lets one pass a second, and raises the " +
+          "same alarm; allow neither counts nor holds.",
+      ),
+      "mass-change-allow": flag(
+        list("MANAGER,..."),
+        [],
+        "Field managers whose changes of replicas, strategy and labels are never held, such as a scheduler that " +
+          "scales to zero at night.",
       ),
     }),
     ...prefixed("deployment-plugin-", {

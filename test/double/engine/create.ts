@@ -57,7 +57,8 @@ export async function createObject(
   const pruned = prune(context, type, named, options, (why) => badRequest(unreadable(type, why)));
   const complete = initialStatus(type, applyDefaults(type, pruned));
   checkFields(context, type, complete, undefined);
-  const object = deepFreeze(stampManager(type, complete, options.fieldManager, undefined, time));
+  const writer = { manager: options.fieldManager, subresource: undefined, time };
+  const object = deepFreeze(stampManager(type, undefined, complete, writer));
   await context.admission.validate({
     operation: "CREATE",
     type,

@@ -10,9 +10,11 @@ import {
   asObject,
   asString,
   isObject,
+  asNumber,
   jsonEquals,
   withMetadata,
 } from "./object.ts";
+import { changedFields, fieldsIn, fieldsV1Of } from "./field-owners.ts";
 import { type ResourceType, apiVersionOf, builtInResources } from "./resources.ts";
 import { dnsSubdomainProblems, validateAnnotations, validateFinalizers, validateLabels } from "./qualified-names.ts";
 import { desiredStateChanged } from "./strategy.ts";
@@ -197,27 +199,41 @@ function managerOrder({ time, manager, apiVersion, subresource = "" }: JsonObjec
   return [time, manager, apiVersion, subresource].map(String).join("\0");
 }
 
-/** managedFields with the entry of this writer moved to `time`. The fields themselves are not tracked. */
+export interface Writer {
+  readonly manager: string;
+  readonly subresource: string | undefined;
+  /** Of the write. */
+  readonly time: string;
+}
+
+/** managedFields with the entry of this writer moved to `time`; which fields are tracked: field-owners.ts. */
 export function stampManager(
   type: ResourceType,
+  before: KubeObject | undefined,
   object: KubeObject,
-  manager: string,
-  subresource: string | undefined,
-  time: string,
+  { manager, subresource, time }: Writer,
 ): KubeObject {
-  const entry = {
+  const identity = {
     manager,
     operation: "Update",
     apiVersion: apiVersionOf(type),
-    time,
     fieldsType: "FieldsV1",
-    fieldsV1: {},
     ...(subresource === undefined ? {} : { subresource }),
   };
-  const { time: _, ...identity } = entry;
-  const others = (object.metadata.managedFields ?? []).filter(
-    ({ time: _time, ...other }) => !jsonEquals(other, identity),
-  );
+  const changed = changedFields(type, before, object);
+  const own: string[] = [];
+  const others: JsonObject[] = [];
+  for (const { time: at, fieldsV1, ...other } of object.metadata.managedFields ?? []) {
+    const kept = fieldsIn(fieldsV1).filter((field) => !changed.has(field));
+    if (jsonEquals(other, identity)) own.push(...kept);
+    else others.push({ ...other, time: at, fieldsV1: fieldsV1Of(kept) });
+  }
+  const taken = [...changed].filter((field) => subresource !== "scale" || !isScaledToZero(field, object));
+  const entry = { ...identity, time, fieldsV1: fieldsV1Of([...own, ...taken]) };
   const kept = [...others.slice(1 - managersMax), entry];
   return withMetadata(object, { managedFields: kept.toSorted((a, b) => (managerOrder(a) < managerOrder(b) ? -1 : 1)) });
+}
+
+function isScaledToZero(field: string, { spec }: KubeObject): boolean {
+  return field === "f:spec f:replicas" && asNumber(spec?.["replicas"]) === 0;
 }

@@ -59,7 +59,7 @@ async function writeScale(
   const resourceVersion = asString(asObject(scale["metadata"])["resourceVersion"]);
   const old = current(context, target);
   const wanted = withMetadata(withFields(old, { spec: { ...old.spec, replicas } }), { resourceVersion });
-  return scaleOf(await updateObject(context, target, undefined, wanted, options));
+  return scaleOf(await updateObject(context, target, undefined, wanted, { ...options, writtenThrough: "scale" }));
 }
 
 /** PUT of a Scale. */

@@ -82,9 +82,9 @@ async function guaranteedUpdate(
     const unstamped = completeUpdate(context, type, old, change, options);
     checkFields(context, type, unstamped, old);
     const changed = !jsonEquals(unstamped, old);
-    const next = deepFreeze(
-      changed ? stampManager(type, unstamped, options.fieldManager, subresource, nowSeconds(context.clock)) : old,
-    );
+    const time = nowSeconds(context.clock);
+    const writer = { manager: options.fieldManager, subresource: options.writtenThrough ?? subresource, time };
+    const next = deepFreeze(changed ? stampManager(type, old, unstamped, writer) : old);
     await context.admission.validate({
       operation: "UPDATE",
       type,
@@ -213,6 +213,7 @@ export function internalUpdate(
   const old = current(context, target);
   const next = compute(old);
   if (jsonEquals(old, next)) return old;
-  const stamped = stampManager(target.type, next, options.fieldManager, subresource, nowSeconds(context.clock));
+  const writer = { manager: options.fieldManager, subresource, time: nowSeconds(context.clock) };
+  const stamped = stampManager(target.type, old, next, writer);
   return commit(context, target.type, stamped, options.dryRun);
 }

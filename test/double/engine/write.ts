@@ -48,6 +48,8 @@ export interface WriteOptions {
   readonly dryRun: boolean;
   /** Name in managedFields. */
   readonly fieldManager: string;
+  /** The subresource in managedFields, where it is not that of the update: "scale" writes the object itself. */
+  readonly writtenThrough?: string;
   /**
    * What happens to fields that the schema of a custom resource does not know: they are dropped, or the write is
    * refused.

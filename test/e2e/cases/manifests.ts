@@ -35,6 +35,7 @@ const rarelyUsed: ReadonlyMap<string, string> = new Map([
   ["podseidon-aggregator: patch events", "it counts an Event that comes again"],
   ["podseidon-generator: patch events", "it counts an Event that comes again"],
   ["podseidon-generator: delete leases.coordination.k8s.io", "it retires a cell"],
+  ["podseidon-generator: get namespaces", "it judges a deletion, or a floor that falls far"],
   ["podseidon-generator: patch configmaps", "it lists a release when the list is there already"],
   ["podseidon-webhook: list namespaces", watchList],
   ["podseidon-webhook: patch events", "it counts an Event that comes again"],

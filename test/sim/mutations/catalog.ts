@@ -4,6 +4,7 @@ import { mutationsOfAdmission } from "./of-admission.ts";
 import { mutationsOfCounts } from "./of-counts.ts";
 import { mutationsOfDelays } from "./of-delays.ts";
 import { mutationsOfLimits } from "./of-limits.ts";
+import { mutationsOfMassChanges } from "./of-mass-changes.ts";
 import { mutationsOfProtobuf } from "./of-protobuf.ts";
 import { mutationsOfReleases } from "./of-releases.ts";
 import { mutationsOfSettlement } from "./of-settlement.ts";
@@ -19,5 +20,6 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOfSilence,
   ...mutationsOfReleases,
   ...mutationsOfVanishing,
+  ...mutationsOfMassChanges,
   ...mutationsOfProtobuf,
 ];

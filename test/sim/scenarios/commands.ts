@@ -15,6 +15,9 @@
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
  *                                        [mended]: it has none
  *   deployment delete                    a person scales Deployment web to zero and deletes it
+ *   workloads create|overwrite|restore N so many Deployments without pods; a tool sets those of the first N to 0
+ *                                        replicas, or to 8
+ *   approve CAUSE                        a person lets the changes pass that are held for this cause
  *   wipe podprotectors|deployments       the core's storage loses all of them, without a deletion
  *   mark NAME generated|released         the annotation of a generator; let-go NAME: it is in its list of releases
  *   crd delete|install                   of PodProtectors, in the core
@@ -46,6 +49,7 @@ import { collecting } from "./pod-garbage-collection.ts";
 import { type Command } from "./scenario-file.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
 import { crd, letGo, mark } from "./vanishing.ts";
+import { approve, changeWorkloads } from "./workloads.ts";
 import { setProtector, worldOf } from "./world-command.ts";
 
 /** Runs the first command. */
@@ -133,6 +137,8 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["protector", async (stage, args) => await setProtector(stage, args, args.word("the name"))],
   ["erase", erase],
   ["deployment", changeDeployment],
+  ["workloads", changeWorkloads],
+  ["approve", approve],
   ["wipe", wipe],
   ["mark", mark],
   ["let-go", letGo],

@@ -4,6 +4,7 @@ import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { type AccountingChecker } from "../checkers/accounting.ts";
 import { Arguments } from "./arguments.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
+import { floorsOfWorkloads } from "./workloads.ts";
 
 type Measure = (stage: Stage, args: Arguments) => number | string;
 
@@ -40,6 +41,8 @@ const measures: Readonly<Record<string, Measure>> = {
   cells: (stage) => web(stage).object?.status?.cells.length ?? 0,
   /** Whether the PodProtector is there. */
   exists: ({ checker }) => (checker?.object === undefined ? "no" : "yes"),
+  /** Workloads with a floor above 0. */
+  floors: floorsOfWorkloads,
   /** Whether the counts of the first cell come from a recount. */
   recounted: (stage) => (web(stage).object?.status?.cells[0]?.aggregation?.recountedAt === undefined ? "no" : "yes"),
   /** Weight of the unsettled admissions. */

@@ -7,7 +7,16 @@ const selector = { matchLabels: { app: "web" } };
 
 test("what the generator needs is read, the pod template is not", () => {
   const raw = {
-    metadata: { ...metadata, labels: { a: "1" }, finalizers: ["f"], deletionTimestamp: "2026-01-01T00:00:00Z" },
+    metadata: {
+      ...metadata,
+      labels: { a: "1" },
+      finalizers: ["f"],
+      deletionTimestamp: "2026-01-01T00:00:00Z",
+      ownerReferences: [
+        { apiVersion: "v1", kind: "ConfigMap" },
+        { apiVersion: "argoproj.io/v1alpha1", kind: "Rollout", controller: true },
+      ],
+    },
     spec: {
       replicas: 3,
       minReadySeconds: 5,
@@ -23,6 +32,9 @@ test("what the generator needs is read, the pod template is not", () => {
     labels: { a: "1" },
     finalizers: ["f"],
     isTerminating: true,
+    deletedAt: 1_767_225_600_000_000,
+    owner: { apiVersion: "argoproj.io/v1alpha1", kind: "Rollout" },
+    writers: { replicas: undefined, strategy: undefined, labels: undefined },
     facts: {
       name: "web",
       namespace: "default",
@@ -43,6 +55,8 @@ test("absent fields are absent, and an unknown strategy is a rolling update", ()
     labels: {},
     finalizers: [],
     isTerminating: false,
+    deletedAt: undefined,
+    owner: undefined,
     facts: { minReadySeconds: 0, strategy: "RollingUpdate" },
   });
   assert.deepEqual([record?.facts.replicas, record?.facts.maxUnavailable], [undefined, undefined]);

@@ -5,6 +5,7 @@ import { annotations, finalizer, sourceLabels } from "../../../src/api/v1alpha1/
 import {
   CellController,
   createGeneratorMetrics,
+  createHeldChanges,
   Generator,
   type GeneratorSettings,
   SourceConditions,
@@ -33,9 +34,14 @@ const config: GeneratorSettings = {
   queue: { concurrency: 2, backoffBaseMs: 100, backoffMaxMs: 60_000, backoffConflictMs: 10 },
 };
 
+/** Most tests are about one workload, whose deletion need not wait for others. */
+const neverHold = { policy: "allow", allow: [] } as const;
+
 interface ProcessOptions {
+  readonly massChanges?: { readonly policy: "hold" | "trickle" | "allow"; readonly allow: readonly string[] };
   readonly standby?: boolean;
   readonly silentPolicy?: "zero" | "keep";
+  readonly rule?: Partial<Pick<GeneratorSettings, "percentRounding" | "singleReplica">>;
 }
 
 export async function createCore() {
@@ -55,7 +61,7 @@ export async function createCore() {
 
     /** Starts a process that leads at once, or stands by with warm caches until `lead` is called. */
     startGenerator(plugin: Partial<GeneratorSettings["deploymentPlugin"]> = {}, options: ProcessOptions = {}) {
-      const { standby = false, silentPolicy = "zero" } = options;
+      const { standby = false, silentPolicy = "zero", massChanges = neverHold, rule = {} } = options;
       started += 1;
       const client = new EngineClient("core", engine);
       const logger = createRecordingLogger();
@@ -77,21 +83,26 @@ export async function createCore() {
         name: "podprotectors",
       });
       const events = createEventRecorder({ ...common, component: "podseidon-generator" });
-      const generator = new Generator(
-        { ...config, deploymentPlugin: { ...config.deploymentPlugin, ...plugin } },
-        {
-          core: client,
-          deployments: sources,
-          protectors,
-          events,
-          clock,
-          rng,
-          logger,
-          metrics: createGeneratorMetrics(metrics),
-        },
+      const deps = { core: client, deployments: sources, protectors, events, clock, logger, metrics };
+      const settings = { ...config, ...rule, deploymentPlugin: { ...config.deploymentPlugin, ...plugin } };
+      const cellSettings = { leaseNamespace: "default", silentAfterMs: 180_000, silentPolicy };
+      const changes = createHeldChanges(
+        { ...settings, massChanges, cells: cellSettings },
+        { ...deps, isCell: (clusterUID) => cells.isCell(clusterUID) },
       );
+      const generator = new Generator(settings, {
+        core: client,
+        deployments: sources,
+        protectors,
+        events,
+        changes,
+        clock,
+        rng,
+        logger,
+        metrics: createGeneratorMetrics(metrics),
+      });
       const cells = new CellController(
-        { cells: { leaseNamespace: "default", silentAfterMs: 180_000, silentPolicy }, queue: config.queue },
+        { cells: cellSettings, queue: config.queue },
         { core: client, protectors, events, identity: `generator-${started}`, clock, rng, logger, metrics },
       );
       const life = new AbortController();

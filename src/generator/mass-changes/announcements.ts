@@ -1,0 +1,140 @@
+/** What people are told of held changes: Events, log lines and metrics (docs/mass-changes.md#what-you-see). */
+import { type DeploymentRecord } from "../../api/deployment.ts";
+import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
+import { annotations } from "../../api/v1alpha1/names.ts";
+import { type EventRecorder, type ObjectReference } from "../../kube/event-recorder.ts";
+import { generatorStateName } from "../../kube/generator-state.ts";
+import { type Logger } from "../../util/logger.ts";
+import { type Counter, type Metrics } from "../../util/metrics.ts";
+import { type Approval } from "./approval.ts";
+
+/** A change that is held. */
+export interface HeldChange {
+  readonly source: DeploymentRecord;
+  readonly from: number;
+  readonly to: number | undefined;
+  /** What is latched: the cause of the change, or that of all together. */
+  readonly heldBy: string;
+  /** Events in a terminating namespace are refused. */
+  readonly terminatingNamespace: string | undefined;
+}
+
+export interface AnnouncementsOptions {
+  readonly events: Pick<EventRecorder, "record">;
+  /** Of the ConfigMap. */
+  readonly namespace: string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Of a text in a message: more than any valid cause has. */
+const shownMax = 200;
+
+export class Announcements {
+  readonly #options: AnnouncementsOptions;
+  readonly #holds: Counter;
+  readonly #ownChanges: Counter;
+  readonly #alarms: Counter;
+  readonly #configMap: ObjectReference;
+
+  constructor(options: AnnouncementsOptions) {
+    const { metrics, namespace } = options;
+    this.#options = options;
+    this.#configMap = { apiVersion: "v1", kind: "ConfigMap", namespace, name: generatorStateName };
+    this.#holds = metrics.counter(
+      "generator_changes_held_total",
+      "Changes of Deployments that were held because too many others had the same cause",
+    );
+    this.#ownChanges = metrics.counter(
+      "generator_own_floor_changes_total",
+      "Floors that were lowered far although their Deployments had not changed: by a flag, a new release, or repair",
+    );
+    this.#alarms = metrics.counter(
+      "generator_namespace_deletion_alarms_total",
+      "Times that too many namespaces were being deleted at once in a core that runs the pods itself",
+    );
+  }
+
+  latched(cause: string): void {
+    this.#options.logger.error("Too many changes with one cause, holding them", { cause, approve: this.#howTo(cause) });
+  }
+
+  unlatched(cause: string): void {
+    this.#options.logger.info("No change with this cause is held any more", { cause });
+  }
+
+  held(change: HeldChange): void {
+    const { events, logger } = this.#options;
+    const { source, heldBy: cause, terminatingNamespace } = change;
+    const { namespace, name } = source.facts;
+    this.#holds.inc();
+    logger.warn("Holding the change of a Deployment", { deployment: source.key, ...textsOf(change), cause });
+    const regarding =
+      terminatingNamespace === undefined
+        ? { apiVersion: "apps/v1", kind: "Deployment", namespace, name, uid: source.uid }
+        : { apiVersion: "v1", kind: "Namespace", name: namespace, uid: terminatingNamespace };
+    const message = `${this.#messageOf(name, change)}. To let it pass: ${this.#howTo(cause)}`;
+    events.record(regarding, "Warning", "ChangeHeld", message);
+  }
+
+  condition(change: HeldChange | undefined): FoundConditions {
+    if (change === undefined) return { ChangeHeld: false };
+    return { ChangeHeld: { reason: "MassChange", message: this.#messageOf(change.source.facts.name, change) } };
+  }
+
+  /** Each by itself, for the metric; the first one is said. */
+  ownChange(source: DeploymentRecord, isFirst: boolean): void {
+    this.#ownChanges.inc();
+    if (!isFirst) return;
+    const { events, logger } = this.#options;
+    const what = "Lowering floors, one after the other, of Deployments that have not changed";
+    const why = "a flag, a new release of the generator, or an edited PodProtector";
+    logger.warn(what, { why, first: source.key });
+    const message = `${what} (${why}); ${source.key} is the first`;
+    events.record(this.#configMap, "Normal", "FloorsLowered", message);
+  }
+
+  manyNamespaces(namespace: string, uid: string): void {
+    const { events, logger } = this.#options;
+    this.#alarms.inc();
+    const what = "Too many namespaces are being deleted at once";
+    logger.error(`${what}. Their pods cannot be protected any more, so nothing is held`, { namespace });
+    const regarding = { apiVersion: "v1", kind: "Namespace", name: namespace, uid };
+    events.record(regarding, "Warning", "ManyNamespacesDeleted", `${what}, this one among them`);
+  }
+
+  approved({ cause, reason }: Approval, changes: number): void {
+    const { events, logger } = this.#options;
+    logger.warn("A person has approved held changes", { cause, reason, changes });
+    events.record(this.#configMap, "Normal", "ChangesApproved", `${changes} held changes pass: ${shown(cause)}`);
+  }
+
+  ignoredApproval(text: string, why: string): void {
+    const { events, logger } = this.#options;
+    const message = `Ignoring the annotation ${annotations.approve}=${JSON.stringify(shown(text))}: ${why}`;
+    logger.warn("Ignoring an approval", { text: shown(text), why });
+    events.record(this.#configMap, "Warning", "AnnotationIgnored", message);
+  }
+
+  #messageOf(name: string, change: HeldChange): string {
+    const { wish } = textsOf(change);
+    return (
+      `Deployment ${name} asks ${wish}, and too many others do so at once (cause ${change.heldBy}). ` +
+      "Until a person approves, or the change is undone, the floor stays"
+    );
+  }
+
+  #howTo(cause: string): string {
+    const approval = JSON.stringify({ cause, until: "<RFC 3339>", reason: "<why>" });
+    const annotate = `kubectl -n ${this.#options.namespace} annotate configmap ${generatorStateName} --overwrite`;
+    return `${annotate} ${annotations.approve}='${approval}'`;
+  }
+}
+
+function textsOf({ from, to }: HeldChange): { readonly wish: string } {
+  return { wish: to === undefined ? `to release its floor of ${from}` : `for a floor of ${to} instead of ${from}` };
+}
+
+function shown(text: string): string {
+  return text.length > shownMax ? `${text.slice(0, shownMax)}…` : text;
+}

@@ -1,0 +1,53 @@
+/** How the controller asks about a source: whether its PodProtector may be released or get a lower floor. */
+import { type DeploymentRecord } from "../../api/deployment.ts";
+import { type StoredProtector } from "../../kube/resources.ts";
+import { type WantedProtector } from "../deployment-plan.ts";
+import { type HeldChanges, type Verdict } from "./held-changes.ts";
+
+export interface Asked {
+  /** The PodProtector as it is, or as it was when it vanished. */
+  readonly stored: StoredProtector | undefined;
+  readonly source: DeploymentRecord;
+  /** Undefined = release. */
+  readonly wanted: WantedProtector | undefined;
+}
+
+/** Whether the source asks for what may be held. */
+function isAsking(stored: StoredProtector | undefined, wanted: WantedProtector | undefined): stored is StoredProtector {
+  if (stored === undefined) return false;
+  return wanted === undefined || wanted.spec.minAvailable < stored.protector.spec.minAvailable;
+}
+
+/** What is to be kept in force, and whether that is what the source asks for. Throws KubeError. */
+export async function askedNow(
+  changes: HeldChanges,
+  { stored, source, wanted }: Asked,
+  signal: AbortSignal,
+): Promise<Verdict & { readonly kept: WantedProtector | undefined }> {
+  if (!isAsking(stored, wanted)) return { kind: "pass", cause: "", floorBefore: undefined, kept: wanted };
+  const { protector } = stored;
+  const verdict = await changes.judge(source.key, { protector, source, to: wanted?.spec.minAvailable }, signal);
+  return { ...verdict, kept: verdict.kind === "held" ? withFloorOf(stored, wanted) : wanted };
+}
+
+/**
+ * What the source asks for, as far as the caches know and what was judged before allows: "held" = a release that is
+ * held.
+ */
+export function askedBefore(
+  changes: HeldChanges,
+  { stored, source, wanted }: Asked,
+): "held" | { readonly waitMs: number } | { readonly kept: WantedProtector | undefined } {
+  const resting = isAsking(stored, wanted) ? changes.resting(source.key, wanted?.spec.minAvailable) : undefined;
+  if (resting !== "held") return resting ?? { kept: wanted };
+  // What else differs is repaired while a lower floor is held.
+  return wanted === undefined ? "held" : { kept: withFloorOf(stored, wanted) };
+}
+
+function withFloorOf(
+  stored: StoredProtector | undefined,
+  wanted: WantedProtector | undefined,
+): WantedProtector | undefined {
+  if (stored === undefined || wanted === undefined) return wanted;
+  return { ...wanted, spec: { ...wanted.spec, minAvailable: stored.protector.spec.minAvailable } };
+}

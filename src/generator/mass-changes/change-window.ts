@@ -1,0 +1,78 @@
+/** Counts changes by cause, and says when they are too many (docs/mass-changes.md#how-many-are-too-many). Pure. */
+import { type EpochMicros } from "../../util/clock.ts";
+import { type Cause } from "./change.ts";
+import { windowMicros } from "./floor-before.ts";
+
+/** What is latched when the changes of all causes together are too many. */
+export const coreCause = "core";
+
+/** A person empties a namespace of that many workloads, and a chart has that many. */
+const fewMax = 20;
+/** In a large core more than that is everyday life. */
+const shareMax = 0.1;
+/** Half of fewer than these is one team's evening. */
+const halfOfAtLeast = 6;
+/** All causes together: five times what one cause may do. */
+const coreFactor = 5;
+/** Some hundred bytes each: as many changes as a core of this size has in ten minutes when everything goes. */
+const entriesMax = 50_000;
+
+export interface CountedChange {
+  /** Digest of the PodProtector's UID: one object counts once. */
+  readonly id: string;
+  readonly cause: string;
+  readonly at: EpochMicros;
+  /** Its floor is 0 or gone once it is applied. */
+  readonly endsProtection: boolean;
+  /** It has been let pass, so its PodProtector is no longer among those with a floor above 0. */
+  readonly isApplied: boolean;
+}
+
+export class ChangeWindow {
+  /** In the order in which they were added. */
+  readonly #entries = new Map<string, CountedChange>();
+
+  add(entry: CountedChange): void {
+    this.#entries.set(entry.id, entry);
+    const oldest = this.#entries.keys().next();
+    if (this.#entries.size > entriesMax && oldest.done !== true) this.#entries.delete(oldest.value);
+  }
+
+  /** It was undone, or a person has approved it. */
+  remove(id: string): void {
+    this.#entries.delete(id);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+
+  /**
+   * What is too many around this moment: this cause, or all causes together; undefined = neither. `protectors`: those
+   * that have a floor above 0 now.
+   */
+  exceededBy(at: EpochMicros, cause: Cause, protectors: number, now: EpochMicros): string | undefined {
+    const before: CountedChange[] = [];
+    const after: CountedChange[] = [];
+    let gone = 0;
+    for (const entry of this.#entries.values()) {
+      // What was changed at a time long ago, but seen only now, is compared with others of that time.
+      if (Math.min(now, at) - entry.at > 2 * windowMicros) {
+        this.#entries.delete(entry.id);
+        continue;
+      }
+      if (Math.abs(entry.at - at) > windowMicros) continue;
+      if (entry.at <= at) before.push(entry);
+      if (entry.at >= at) after.push(entry);
+      if (entry.endsProtection && entry.isApplied) gone += 1;
+    }
+    // The highest number in the window: what a burst has taken away already must not lower its threshold.
+    const highest = protectors + gone;
+    const many = Math.max(fewMax, shareMax * highest);
+    const ofCause = (list: readonly CountedChange[]): number => list.filter((one) => one.cause === cause.text).length;
+    const count = Math.max(ofCause(before), ofCause(after));
+    const isHalf = cause.isHalfTooMany && highest >= halfOfAtLeast && count > highest / 2;
+    if (count > many || isHalf) return cause.text;
+    return Math.max(before.length, after.length) > coreFactor * many ? coreCause : undefined;
+  }
+}

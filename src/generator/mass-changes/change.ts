@@ -1,0 +1,117 @@
+/**
+ * Which changes of a source count towards a mass change, and what their cause is (docs/mass-changes.md#what-counts).
+ * Pure.
+ */
+import { type DeploymentRecord } from "../../api/deployment.ts";
+import { type FieldWriter, laterWriter } from "../../api/field-writers.ts";
+import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+import { type FloorRule } from "../floor.ts";
+import { floorBeforeOf, isDeepFall } from "./floor-before.ts";
+import { formerFloorOf } from "./former-floor.ts";
+
+/** What is to be done to a PodProtector: to give it a lower floor, or to release it. */
+export interface Subject {
+  readonly protector: PodProtector;
+  readonly source: DeploymentRecord;
+  /** Undefined = release. */
+  readonly to: number | undefined;
+  /** The source when this process last saw both agree. */
+  readonly settled: DeploymentRecord | undefined;
+}
+
+export interface Cause {
+  /** `owner/<kind>.<group>`, `manager/<name>[/<subresource>]`, `namespace/<name>`: what people approve. */
+  readonly text: string;
+  /** Cascades and scaling: more than half of the PodProtectors are too many, however few that are. */
+  readonly isHalfTooMany: boolean;
+}
+
+export interface Change {
+  readonly from: number;
+  readonly to: number | undefined;
+  readonly cause: Cause;
+  /** When the source says that it happened. It may be wrong: a restored core brings the times of last week. */
+  readonly evidence: EpochMicros | undefined;
+}
+
+export type Judged =
+  | { readonly kind: "counts"; readonly change: Change }
+  /** `from`: the highest floor within the window, by the present rule. */
+  | { readonly kind: "small"; readonly from: number }
+  /** An autoscaler's, or an allowed manager's. */
+  | { readonly kind: "exempt" }
+  /** The source has not changed: a flag, the rounding or the release of the generator has. */
+  | { readonly kind: "own" };
+
+export interface CountingRule extends FloorRule {
+  /** Managers whose changes of fields never count. */
+  readonly allowedManagers: readonly string[];
+}
+
+export function judge(subject: Subject, rule: CountingRule, now: EpochMicros): Judged {
+  const { protector, source, to, settled } = subject;
+  const former = formerFloorOf(protector, source.facts, settled?.facts, rule);
+  const from = Math.max(former, floorBeforeOf(protector, now)?.highest ?? 0);
+  if (!isDeepFall(from, to ?? 0))
+    return isDeepFall(protector.spec.minAvailable, to ?? 0) ? { kind: "own" } : small(from);
+  if (to === undefined) {
+    if (source.isTerminating) return counts(from, to, deletionCause(source), source.deletedAt);
+    // Labels that were changed while nobody looked cannot be told from a changed flag.
+    if (settled === undefined || isSameLabels(settled, source)) return { kind: "own" };
+    return ofWriter(source.writers.labels, false);
+  }
+  const isScaling = changesReplicas(source, settled);
+  const writer = isScaling ? source.writers.replicas : source.writers.strategy;
+  // By hand or by an autoscaler: both mean this one workload.
+  if (isScaling && writer?.subresource === "scale" && (source.facts.replicas ?? 1) > 0) return { kind: "exempt" };
+  return ofWriter(writer, isScaling);
+
+  function ofWriter(by: FieldWriter | undefined, isHalfTooMany: boolean): Judged {
+    if (by !== undefined && rule.allowedManagers.includes(by.manager)) return { kind: "exempt" };
+    return counts(from, to, { text: managerText(by), isHalfTooMany }, by?.time);
+  }
+}
+
+/** The cause of a floor that was lowered already, as the present source tells it; undefined when it never counted. */
+export function causeOfLowered(source: DeploymentRecord, rule: CountingRule): Cause | undefined {
+  const isScaling = changesReplicas(source, undefined);
+  const writer = isScaling ? source.writers.replicas : source.writers.strategy;
+  if (isScaling && writer?.subresource === "scale" && (source.facts.replicas ?? 1) > 0) return undefined;
+  if (writer !== undefined && rule.allowedManagers.includes(writer.manager)) return undefined;
+  return { text: managerText(writer), isHalfTooMany: isScaling };
+}
+
+const small = (from: number): Judged => ({ kind: "small", from });
+
+function counts(from: number, to: number | undefined, cause: Cause, evidence: EpochMicros | undefined): Judged {
+  return { kind: "counts", change: { from, to, cause, evidence } };
+}
+
+function deletionCause({ owner, facts }: DeploymentRecord): Cause {
+  if (owner === undefined) return { text: `namespace/${facts.namespace}`, isHalfTooMany: false };
+  return { text: `owner/${ownerText(owner)}`, isHalfTooMany: true };
+}
+
+/** As `kubectl get` takes it. */
+function ownerText({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): string {
+  const [group = "", version] = apiVersion.split("/");
+  return version === undefined ? kind : `${kind}.${group}`;
+}
+
+function managerText(writer: FieldWriter | undefined): string {
+  if (writer === undefined) return "manager/unknown";
+  return `manager/${writer.manager}${writer.subresource === undefined ? "" : `/${writer.subresource}`}`;
+}
+
+/** Whether the number of replicas is what has changed: else it is the strategy. */
+function changesReplicas({ facts, writers }: DeploymentRecord, settled: DeploymentRecord | undefined): boolean {
+  if (settled !== undefined) return settled.facts.replicas !== facts.replicas;
+  if (facts.replicas === 0) return true;
+  return writers.strategy === undefined || laterWriter(writers.strategy, writers.replicas) === writers.replicas;
+}
+
+function isSameLabels({ labels: a }: DeploymentRecord, { labels: b }: DeploymentRecord): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+}

@@ -1,0 +1,24 @@
+/** The Event that tells people of a workload that lacks its PodProtector. */
+import { type DeploymentRecord } from "../api/deployment.ts";
+import { type EventRecorder } from "../kube/event-recorder.ts";
+import { isKubeError, type KubeErrorKind } from "../kube/kube-client.ts";
+import { messageOf } from "../util/error-message.ts";
+
+/** Somebody has to do something about these (a right, a quota, a policy, the CRD). Others go by themselves. */
+const lastingErrors: ReadonlySet<KubeErrorKind> = new Set(["forbidden", "invalid", "notFound"]);
+
+/** `error`: why its PodProtector cannot be created. */
+export function recordUnprotectable(
+  events: Pick<EventRecorder, "record">,
+  { facts, uid }: DeploymentRecord,
+  error: unknown,
+): void {
+  if (!isKubeError(error) || !lastingErrors.has(error.kind)) return;
+  const { namespace, name } = facts;
+  events.record(
+    { apiVersion: "apps/v1", kind: "Deployment", namespace, name, uid },
+    "Warning",
+    "Unprotectable",
+    `This Deployment is not protected: its PodProtector cannot be created. ${messageOf(error)}`,
+  );
+}

@@ -1,0 +1,37 @@
+/** Mutations of what holds mass changes (docs/mass-changes.md). */
+import { type Mutation } from "./mutation.ts";
+
+export const mutationsOfMassChanges: readonly Mutation[] = [
+  {
+    name: "many-changes-are-not-too-many",
+    why: "changes of one cause that are too many at once are held",
+    file: "generator/mass-changes/change-window.ts",
+    find: `if (count > many || isHalf) return cause.text;`,
+    replace: ``,
+    scenario: "49-mass-change",
+  },
+  {
+    name: "bursts-are-judged-at-once",
+    why: "a change is judged after a while, so that a burst is held whole",
+    file: "generator/mass-changes/held-changes.ts",
+    find: `const judgeAfterMs = 2_000;`,
+    replace: `const judgeAfterMs = 0;`,
+    scenario: "49-mass-change",
+  },
+  {
+    name: "approvals-are-not-looked-at",
+    why: "a person lets held changes pass",
+    file: "generator/mass-changes/held-changes.ts",
+    find: `if (given !== undefined) {`,
+    replace: `if (given !== undefined && given.text === "") {`,
+    scenario: "49-mass-change",
+  },
+  {
+    name: "restart-counts-anew",
+    why: "a new leader counts the floors that were lowered before its term",
+    file: "generator/mass-changes/held-changes.ts",
+    find: `if (cause === undefined) continue;`,
+    replace: `continue;`,
+    scenario: "49b-mass-change-over-a-restart",
+  },
+];

@@ -1,0 +1,57 @@
+/** Deployments beside the one of the scenario, without pods: what becomes of their PodProtectors' floors. */
+import { annotations } from "../../../src/api/v1alpha1/names.ts";
+import { generatorStateName } from "../../../src/kube/generator-state.ts";
+import { builtInResources } from "../../double/index.ts";
+import { namespace } from "../world.ts";
+import { type Run, type Stage } from "./stage.ts";
+
+const { configMaps, deployments } = builtInResources;
+const mergePatch = "application/merge-patch+json";
+const nameOf = (index: number): string => `workload-${index}`;
+
+/** workloads create|overwrite|restore N: Deployments of 8 replicas; a tool sets those of the first N to 0 or 8. */
+export const changeWorkloads: Run = async (stage, args) => {
+  const { engine } = stage.world.core.server;
+  const act = args.word("what is done to them");
+  const names = Array.from({ length: Number(args.word("how many")) }, (_, index) => nameOf(index));
+  for (const name of names) {
+    if (act === "create") await stage.during(engine.create(deployments, namespace, body(name)));
+    else if (act === "overwrite" || act === "restore") {
+      const patch = { contentType: mergePatch, body: { spec: { replicas: act === "restore" ? 8 : 0 } } };
+      await stage.during(engine.patch(deployments, namespace, name, patch, { fieldManager: "tool" }));
+    } else throw args.error(`nobody can ${act} workloads`);
+  }
+};
+
+function body(name: string) {
+  const labels = { app: name };
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name, namespace },
+    spec: {
+      replicas: 8,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "main:1" }] } },
+    },
+  };
+}
+
+/** approve CAUSE: a person lets the changes pass that are held for it. */
+export const approve: Run = async (stage, args) => {
+  const { engine } = stage.world.core.server;
+  const found = engine.list(configMaps).items.find(({ metadata }) => metadata.name === generatorStateName);
+  if (found === undefined) throw args.error("nothing was ever held");
+  const until = new Date(engine.clock.epochMicros() / 1_000 + 3_600_000).toISOString();
+  const text = JSON.stringify({ cause: args.word("the cause"), until, reason: "planned" });
+  const patch = { contentType: mergePatch, body: { metadata: { annotations: { [annotations.approve]: text } } } };
+  await stage.during(engine.patch(configMaps, found.metadata.namespace, generatorStateName, patch));
+};
+
+/** How many workloads have a floor above 0. */
+export function floorsOfWorkloads({ world }: Stage): number {
+  const protectors = world.core.server.engine.list(world.protectors, namespace).items;
+  return protectors.filter(({ metadata, spec }) => {
+    return metadata.name.startsWith(`deployment-${nameOf(0).slice(0, -1)}`) && Number(spec?.["minAvailable"]) > 0;
+  }).length;
+}

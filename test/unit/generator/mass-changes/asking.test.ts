@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { planForDeployment } from "../../../../src/generator/deployment-plan.ts";
+import { askedBefore, askedNow } from "../../../../src/generator/mass-changes/asking.ts";
+import { type HeldChanges } from "../../../../src/generator/mass-changes/held-changes.ts";
+import { readProtector } from "../../../../src/kube/resources.ts";
+import { deployment, protector, rule } from "./samples.ts";
+
+const { signal } = new AbortController();
+const source = deployment(8);
+const wanted = planForDeployment(source.facts, rule);
+const storedWith = (floor: number) => {
+  const read = readProtector(protector(floor));
+  assert.ok(read.ok);
+  return read.stored;
+};
+const never = { judge: () => assert.fail("is not asked"), resting: () => assert.fail("is not asked") };
+const answering = (answer: unknown) => ({ judge: async () => answer, resting: () => answer }) as never as HeldChanges;
+
+test("a floor that stays or rises, and a PodProtector that is not there, need no judgement", async () => {
+  for (const stored of [undefined, storedWith(6), storedWith(1)]) {
+    const asked = { stored, source, wanted };
+    assert.equal((await askedNow(never as never, asked, signal)).kept, wanted);
+    assert.deepEqual(askedBefore(never as never, asked), { kept: wanted });
+  }
+});
+
+test("while a lower floor is held, everything else that is wanted is kept", async () => {
+  const asked = { stored: storedWith(9), source, wanted };
+  const kept = { ...wanted, spec: { ...wanted.spec, minAvailable: 9 } };
+  assert.deepEqual(await askedNow(answering({ kind: "held" }), asked, signal), { kind: "held", kept });
+  assert.deepEqual(askedBefore(answering("held"), asked), { kept });
+  assert.deepEqual(askedBefore(answering({ waitMs: 5 }), asked), { waitMs: 5 });
+  assert.equal((await askedNow(answering({ kind: "pass" }), asked, signal)).kept, wanted);
+});
+
+test("while a release is held, nothing is done", async () => {
+  const asked = { stored: storedWith(9), source, wanted: undefined };
+  assert.equal((await askedNow(answering({ kind: "held" }), asked, signal)).kept, undefined);
+  assert.equal(askedBefore(answering("held"), asked), "held");
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { annotations } from "../../../../src/api/v1alpha1/names.ts";
+import { causeOfLowered, judge, type Subject } from "../../../../src/generator/mass-changes/change.ts";
+import { after, deployment, managed, noon, protector, rule } from "./samples.ts";
+
+const replicas = { "f:spec": { "f:replicas": {} } };
+const strategy = { "f:spec": { "f:strategy": {} } };
+const deleted = { deletionTimestamp: "2026-01-01T12:00:00Z" };
+const all = { strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%" } } };
+
+/** What is judged, in short: the kind, or the cause of what counts. */
+function judged(subject: Partial<Subject> & Pick<Subject, "source">): string {
+  const found = judge({ protector: protector(6), to: 0, settled: undefined, ...subject }, rule, noon);
+  return found.kind === "counts" ? found.change.cause.text : found.kind;
+}
+
+test("the cause of a deletion is the kind of the owner, or else the namespace", () => {
+  const owned = (apiVersion: string) => ({ ownerReferences: [{ apiVersion, kind: "App", name: "a", uid: "u" }] });
+  const release = (metadata: object) => judged({ source: deployment(8, { ...deleted, ...metadata }), to: undefined });
+  assert.deepEqual(
+    [release({}), release(owned("example.com/v1")), release(owned("v1"))],
+    ["namespace/shop", "owner/App.example.com", "owner/App"],
+  );
+});
+
+test("the cause of scaling is the manager with its subresource, or unknown", () => {
+  const by = (...managedFields: object[]) => judged({ source: deployment(0, { managedFields }) });
+  assert.deepEqual(
+    [by(managed("helm", replicas)), by(managed("keda", replicas, "scale")), by()],
+    ["manager/helm", "manager/keda/scale", "manager/unknown"],
+  );
+});
+
+test("the cause of an edit is the manager of the field that changed", () => {
+  const managedFields = [managed("scaler", replicas), { ...managed("editor", strategy), time: "2026-01-01T12:00:01Z" }];
+  const source = deployment(8, { managedFields }, all);
+  assert.equal(judged({ source, settled: deployment(8) }), "manager/editor");
+  assert.equal(judged({ source }), "manager/editor");
+  assert.equal(judged({ source: deployment(2, { managedFields }), settled: deployment(8) }), "manager/scaler");
+});
+
+test("scaling to a number above 0 through the subresource, and allowed managers, are exempt", () => {
+  const scaled = deployment(1, { managedFields: [managed("hpa", replicas, "scale")] });
+  assert.equal(judged({ source: scaled, settled: deployment(8) }), "exempt");
+  assert.equal(causeOfLowered(scaled, rule), undefined);
+  const night = deployment(0, { managedFields: [managed("night", replicas)] });
+  assert.equal(judged({ source: night }), "exempt");
+  assert.equal(causeOfLowered(night, rule), undefined);
+  assert.deepEqual(causeOfLowered(deployment(0), rule), { text: "manager/unknown", isHalfTooMany: true });
+});
+
+test("a floor that falls to half or above does not count, unless it was higher within the window", () => {
+  assert.equal(judged({ source: deployment(4), settled: deployment(8), to: 3 }), "small");
+  const before = protector(6, { [annotations.floorBefore]: "10@2026-01-01T12:00:00Z" });
+  const stepwise = { protector: before, source: deployment(5), settled: deployment(8), to: 4 };
+  assert.equal(judged(stepwise), "manager/unknown");
+  assert.equal(judge(stepwise, rule, after(700)).kind, "small");
+});
+
+test("what a flag, a rounding, a release of ours or an edited PodProtector changes is our own", () => {
+  assert.equal(judged({ protector: protector(1), source: deployment(1) }), "own");
+  const person = { protector: protector(100), source: deployment(8), settled: deployment(8), to: 6 };
+  assert.equal(judge(person, rule, noon).kind, "own");
+});
+
+test("a source that is no longer selected counts when its labels were seen to change", () => {
+  const managedFields = [managed("labeller", { "f:metadata": { "f:labels": {} } })];
+  const source = deployment(8, { labels: { protect: "no" }, managedFields });
+  const release = { source, to: undefined };
+  assert.equal(judged({ ...release, settled: deployment(8, { labels: { protect: "yes" } }) }), "manager/labeller");
+  assert.equal(judged({ ...release, settled: source }), "own");
+  assert.equal(judged(release), "own");
+});
