@@ -4,7 +4,7 @@
  * plays their part.
  */
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import path from "node:path";
 import { request } from "undici";
@@ -97,6 +97,7 @@ export class Cluster {
   readonly #controllers: ManagedProcess[] = [];
   #admin: AdminClient | undefined;
   #caPem = "";
+  #backups = 0;
 
   constructor(environment: ClusterEnvironment, options: ClusterOptions, ports: { port: number; etcdPort: number }) {
     this.name = options.name;
@@ -252,16 +253,35 @@ export class Cluster {
 
   /**
    * The cluster is lost with all its data, and another one is built in its place: at the same address, with the same
-   * credentials, and nothing in it but its nodes. For clusters without controllers.
+   * credentials, and nothing in it but its nodes.
    */
   async rebuild(): Promise<void> {
+    await this.#replaceData(() => {});
+    await createNodes(this.admin, this.#options.nodes ?? 1);
+  }
+
+  /** A copy of all data as it is now, for `restore`. */
+  async backUp(): Promise<string> {
+    const copy = path.join(this.directory, `backup-${++this.#backups}`);
+    this.pauseEtcd();
+    cpSync(this.#files.etcdData, copy, { recursive: true });
+    this.resumeEtcd();
+    return copy;
+  }
+
+  /** The data are those of the copy again, versions included. */
+  async restore(copy: string): Promise<void> {
+    await this.#replaceData(() => cpSync(copy, this.#files.etcdData, { recursive: true }));
+  }
+
+  async #replaceData(fill: () => void): Promise<void> {
     await this.killApiServer();
     this.#etcd?.signal("SIGKILL");
     await this.#etcd?.exited;
     rmSync(this.#files.etcdData, { recursive: true, force: true });
+    fill();
     this.#etcd = this.#run("etcd", etcdArgs(this.#files, this.#etcdPort));
     await this.startApiServer();
-    await createNodes(this.admin, this.#options.nodes ?? 1);
   }
 
   /** SIGSTOP: writes hang and may commit after resumeEtcd. */
@@ -279,11 +299,20 @@ export class Cluster {
    * key.
    */
   async loseObject(path: string): Promise<void> {
-    const key = Buffer.from(`/registry/${path}`).toString("base64");
+    const deleted = await this.#deleteRange({ key: base64(`/registry/${path}`) });
+    if (deleted !== 1) throw new Error(`etcd has no /registry/${path}`);
+  }
+
+  /** The same for all keys that begin with `prefix`, which ends with a slash. Resolves to their number. */
+  async loseObjects(prefix: string): Promise<number> {
+    const end = `${prefix.slice(0, -1)}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)}`;
+    return this.#deleteRange({ key: base64(`/registry/${prefix}`), range_end: base64(`/registry/${end}`) });
+  }
+
+  async #deleteRange(range: Readonly<Record<string, string>>): Promise<number> {
     const url = `http://127.0.0.1:${this.#etcdPort}/v3/kv/deleterange`;
-    const response = await request(url, { method: "POST", body: JSON.stringify({ key }) });
-    const answer = (await response.body.json()) as { readonly deleted?: string };
-    if (answer.deleted !== "1") throw new Error(`etcd has no /registry/${path}: ${JSON.stringify(answer)}`);
+    const response = await request(url, { method: "POST", body: JSON.stringify(range) });
+    return Number(((await response.body.json()) as { readonly deleted?: string }).deleted ?? 0);
   }
 
   async isReady(): Promise<boolean> {
@@ -331,6 +360,10 @@ export class Cluster {
     const { assets, processes } = this.#environment;
     return processes.start({ name: `${this.name}/${name}`, command: assets[name], args, logFile });
   }
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
 }
 
 function newToken(): string {

@@ -53,6 +53,8 @@ export interface FleetOptions {
   readonly kubeconfig?: (cluster: Cluster, role: Role) => string;
   /** Default: the CRD of the manifests. */
   readonly crd?: string;
+  /** Namespaces whose deletions are judged besides the case's own: "default" has the dummy pod. */
+  readonly furtherNamespaces?: readonly string[];
 }
 
 export interface Worker {
@@ -153,7 +155,11 @@ export class Fleet {
   }
 
   /** Points the workers at the webhook; see `waitIntercepted`. */
-  async intercept(context: CaseContext, caPem: string): Promise<void> {
+  async intercept(
+    context: CaseContext,
+    caPem: string,
+    { furtherNamespaces = [] }: Pick<FleetOptions, "furtherNamespaces"> = {},
+  ): Promise<void> {
     const balancer = await startLaggingProxy(this.webhooks.map(({ ports }) => ports.webhook));
     this.balancer = balancer;
     this.caPem = caPem;
@@ -161,7 +167,8 @@ export class Fleet {
     for (const { cell, cluster } of this.workers) {
       const name = `${this.namespace}-${cell}`;
       const url = `https://127.0.0.1:${balancer.port}/${cell}`;
-      await applyWebhookConfiguration(cluster.admin, { name, url, caPem, namespace: this.namespace });
+      const to = { name, url, caPem, namespace: this.namespace, furtherNamespaces };
+      await applyWebhookConfiguration(cluster.admin, to);
       context.cleanup(() => removeWebhookConfiguration(cluster.admin, name));
     }
   }
@@ -185,7 +192,7 @@ export async function startFleet(context: CaseContext, options: FleetOptions = {
   const tls = await webhookTls(directory);
   if (options.allInOne === true) await startAllInOne(context, fleet, options, tls);
   else await startEachAlone(context, fleet, options, tls);
-  await fleet.intercept(context, tls.caPem);
+  await fleet.intercept(context, tls.caPem, options);
   return fleet;
 }
 

@@ -19,11 +19,14 @@ import { drainCases } from "./cases/drain.ts";
 import { evictionCases } from "./cases/evictions.ts";
 import { fencingCases } from "./cases/fencing.ts";
 import { floorCases } from "./cases/floor.ts";
+import { gateCases } from "./cases/gate.ts";
 import { harnessCases } from "./cases/harness.ts";
 import { kubectlOnDoubleCases } from "./cases/kubectl-on-double.ts";
 import { lastKnownCases } from "./cases/last-known.ts";
 import { leaseCases } from "./cases/lease.ts";
+import { lostProtectorCases } from "./cases/lost-protectors.ts";
 import { manifestCases } from "./cases/manifests.ts";
+import { massChangeCases } from "./cases/mass-changes.ts";
 import { nobodySilentCases } from "./cases/nobody-silent.ts";
 import { oneProcessCases } from "./cases/one-process.ts";
 import { otherCounterCases } from "./cases/other-counters.ts";
@@ -60,6 +63,9 @@ const cases: readonly E2eCase[] = [
   ...cellClusterCases,
   ...otherCounterCases,
   ...nobodySilentCases,
+  ...lostProtectorCases,
+  ...gateCases,
+  ...massChangeCases,
   ...upstreamCrdCases,
   ...upstreamRightsCases,
   ...systemDeletionCases,

@@ -10,8 +10,9 @@ export interface WebhookConfigurationOptions {
   /** `https://127.0.0.1:<port>/<cell>`. */
   readonly url: string;
   readonly caPem: string;
-  /** The only namespace that is sent to the webhook. */
+  /** The only namespace that is sent to the webhook, but for these. */
   readonly namespace: string;
+  readonly furtherNamespaces?: readonly string[];
   /** Of the first entry. Default: that of the manifests, Fail. */
   readonly failurePolicy?: "Fail" | "Ignore";
   /** Default: that of the manifests, 10. */
@@ -19,7 +20,7 @@ export interface WebhookConfigurationOptions {
 }
 
 interface Configuration extends Manifest {
-  readonly webhooks: readonly { readonly namespaceSelector: object }[];
+  readonly webhooks: readonly { readonly namespaceSelector: { readonly matchExpressions: readonly object[] } }[];
 }
 
 const resource = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
@@ -42,8 +43,14 @@ export async function applyWebhookConfiguration(
       name: index === 0 ? webhookName(options.name) : `entry-${index}.${webhookName(options.name)}`,
       clientConfig: { url: options.url, caBundle: Buffer.from(options.caPem).toString("base64") },
       namespaceSelector: {
-        ...webhook.namespaceSelector,
-        matchLabels: { "kubernetes.io/metadata.name": options.namespace },
+        matchExpressions: [
+          ...webhook.namespaceSelector.matchExpressions,
+          {
+            key: "kubernetes.io/metadata.name",
+            operator: "In",
+            values: [options.namespace, ...(options.furtherNamespaces ?? [])],
+          },
+        ],
       },
       ...(options.failurePolicy === undefined || index > 0 ? {} : { failurePolicy: options.failurePolicy }),
       ...(options.timeoutSeconds === undefined ? {} : { timeoutSeconds: options.timeoutSeconds }),

@@ -1,0 +1,177 @@
+/**
+ * The disasters that hit Podseidon's own objects: PodProtectors are erased, the core or its etcd is lost or comes back
+ * from before, the CRD is deleted. Pods are deleted all the while (docs/disasters.md).
+ */
+import assert from "node:assert/strict";
+import { AvailableWatch } from "../available.ts";
+import { applyCrd } from "../crd.ts";
+import { crdFile, type Fleet, startFleet } from "../fleet.ts";
+import { kubectl } from "../kubectl.ts";
+import { startKubelet } from "../kubelet.ts";
+import { createNamespace, createPods } from "../pods.ts";
+import { webLabels } from "../protected-pods.ts";
+import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
+import { Siege } from "../siege.ts";
+import { waitFor } from "../wait.ts";
+import { deploymentManifest, deploymentsPath, floorOf, protectorOf, startWorkloads } from "../workloads.ts";
+
+const second = 1_000;
+const minute = 60 * second;
+const replicas = 16;
+const floor = floorOf(replicas);
+const web = "web-0";
+/** An admission on the former object may still commit for 75 s; the rest is for lists, barriers and Leases. */
+const quotaLimitMs = 240 * second;
+
+export const lostProtectorCases: readonly E2eCase[] = [
+  {
+    name: "lost: all PodProtectors are erased from etcd during a mass deletion, one cluster: the floor holds",
+    timeLimitMs: 10 * minute,
+    run: erased,
+  },
+  {
+    name: "lost: the core is wiped during a mass deletion in its workers: the floor holds",
+    timeLimitMs: 10 * minute,
+    run: wiped,
+  },
+  {
+    name: "lost: the CRD of PodProtectors is deleted, and comes back by the documented procedure: the floor holds",
+    timeLimitMs: 10 * minute,
+    run: crdDeleted,
+  },
+  {
+    name: "lost: etcd comes back from before the PodProtectors, one cluster: the floor holds",
+    timeLimitMs: 10 * minute,
+    isLong: true,
+    run: restoredFromBefore,
+  },
+];
+
+async function erased(context: CaseContext): Promise<Figures> {
+  const { fleet, available } = await startWorkloads(context, { count: 1, replicas });
+  const { core, namespace } = fleet;
+  const before = await fleet.protector(protectorOf(web));
+  await core.killApiServer();
+  assert.equal(await core.loseObjects(`podseidon.kubewharf.io/podprotectors/${namespace}/`), 1);
+  await core.startApiServer();
+  const startMs = performance.now();
+  const siege = new Siege(context, fleet);
+  const quotaMs = await quotaReturns(context, fleet, siege, startMs);
+  assert.notEqual((await fleet.protector(protectorOf(web))).metadata.uid, before.metadata.uid);
+  const answers = await siege.end();
+  assert.ok(available.minimum >= floor, `${available.minimum} pods served`);
+  await waitFor("all pods serve again", 2 * minute, () => available.serving === replicas);
+  await fleet.waitCounted(protectorOf(web), replicas, 2 * minute);
+  await fleet.waitSettled(protectorOf(web), 2 * minute);
+  return { lowest: available.minimum, quotaMs, admitted: answers.deleted, refused: answers.refused };
+}
+
+async function restoredFromBefore(context: CaseContext): Promise<Figures> {
+  const namespaceOnly = new Map<string, string>();
+  const { fleet, available } = await startWorkloads(context, {
+    count: 1,
+    replicas,
+    prepare: async ({ core }) => void namespaceOnly.set("copy", await core.backUp()),
+  });
+  const { core } = fleet;
+  // Pods are gone with the Deployment: only processes remember. Nodes run them on, which no API server shows.
+  await core.restore(namespaceOnly.get("copy") ?? "");
+  const startMs = performance.now();
+  await waitFor("the PodProtector is made again from memory", 2 * minute, async () => {
+    const { status, spec } = await fleet.protector(protectorOf(web));
+    return spec.minAvailable === floor && status?.conditions?.some((one) => one.type === "Dangling");
+  });
+  const madeMs = Math.round(performance.now() - startMs);
+  // The workload comes back by its manifest, and is protected as before.
+  await core.admin.create(deploymentsPath(fleet), deploymentManifest(web, replicas));
+  await waitFor("all pods serve again", 2 * minute, () => available.serving === replicas);
+  await available.begin(replicas);
+  const siege = new Siege(context, fleet);
+  const quotaMs = await quotaReturns(context, fleet, siege, startMs);
+  const answers = await siege.end();
+  assert.ok(available.minimum >= floor, `${available.minimum} pods served`);
+  return { madeMs, quotaMs, lowest: available.minimum, admitted: answers.deleted, refused: answers.refused };
+}
+
+async function crdDeleted(context: CaseContext): Promise<Figures> {
+  const { fleet, available } = await startWorkloads(context, { count: 1, replicas });
+  const { core, namespace } = fleet;
+  const run = async (...args: readonly string[]): Promise<string> => {
+    const options = { kubectl: context.assets.kubectl, processes: context.processes, cluster: core };
+    const { code, stdout, stderr } = await kubectl(options, ...args);
+    assert.equal(code, 0, `kubectl ${args.join(" ")}: ${stderr}`);
+    return stdout;
+  };
+  const siege = new Siege(context, fleet);
+  await run("delete", "crd", "podprotectors.podseidon.kubewharf.io", "--wait=false");
+  const startMs = performance.now();
+  await waitFor("the generator reports the CRD", 2 * minute, async () => {
+    const text = await fleet.generator?.metrics();
+    return (text?.value("generator_crd_lost") ?? 0) === 1;
+  });
+  const noticedMs = Math.round(performance.now() - startMs);
+  // docs/disasters.md: the finalizers go, so that the deletion ends, and the CRD is applied again.
+  const [name] = (await run("get", "podprotectors", "-n", namespace, "-o", "name")).trim().split("\n");
+  await run("patch", name ?? "", "-n", namespace, "--type=merge", '-p={"metadata":{"finalizers":null}}');
+  await waitFor("the CRD is gone", minute, async () => {
+    const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podprotectors.podseidon.kubewharf.io";
+    return (await core.admin.request("GET", path)).code === 404;
+  });
+  await applyCrd(core.admin, crdFile);
+  const quotaMs = await quotaReturns(context, fleet, siege, startMs);
+  const answers = await siege.end();
+  assert.ok(available.minimum >= floor, `${available.minimum} pods served`);
+  await fleet.waitCounted(protectorOf(web), replicas, 2 * minute);
+  return { lowest: available.minimum, noticedMs, quotaMs, admitted: answers.deleted, refused: answers.refused };
+}
+
+async function wiped(context: CaseContext): Promise<Figures> {
+  const fleet = await startFleet(context);
+  const { core, workers, namespace } = fleet;
+  for (const { cluster } of workers) {
+    await createPods(cluster.admin, { namespace, count: replicas / 2, namePrefix: "web", labels: webLabels });
+    const kubelet = startKubelet({ admin: cluster.admin, namespace, readyDelayMs: "never" });
+    context.cleanup(() => kubelet.stop());
+  }
+  const labels = { app: "web" };
+  await core.admin.create(deploymentsPath(fleet), {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: web },
+    spec: {
+      replicas,
+      paused: true,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "none" }] } },
+    },
+  });
+  const available = new AvailableWatch(context, fleet, "app=web");
+  await available.begin(replicas);
+  await fleet.waitCounted(protectorOf(web), replicas);
+  await fleet.waitIntercepted();
+  await core.rebuild();
+  const startMs = performance.now();
+  const siege = new Siege(context, fleet);
+  await waitFor("a refusal names what is lost", 2 * minute, () => siege.refusal("gone") !== undefined);
+  // What a person does first: the namespaces and the CRD are made again. The generator does the rest.
+  await createNamespace(core.admin, namespace);
+  await applyCrd(core.admin, crdFile);
+  const quotaMs = await quotaReturns(context, fleet, siege, startMs);
+  await waitFor("what the floor allows is gone", 2 * minute, () => available.serving === floor);
+  const answers = await siege.end();
+  assert.equal(available.minimum, floor);
+  const { status, metadata } = await fleet.protector(protectorOf(web));
+  assert.ok(status?.conditions?.some(({ type, status: held }) => type === "Dangling" && held === "True"));
+  assert.equal(metadata.annotations?.["podseidon.kubewharf.io/generated"], "true");
+  return { left: available.serving, quotaMs, admitted: answers.deleted, refused: answers.refused };
+}
+
+/** Milliseconds since `startMs` when a deletion is admitted again. */
+async function quotaReturns(context: CaseContext, fleet: Fleet, siege: Siege, startMs: number): Promise<number> {
+  const already = siege.admitted;
+  await waitFor("a deletion is admitted again", quotaLimitMs, () => siege.admitted > already);
+  const shown = siege.refusal(protectorOf(web));
+  if (shown !== undefined) context.say(shown.message);
+  assert.equal((await fleet.protector(protectorOf(web))).spec.minAvailable, floor);
+  return Math.round(performance.now() - startMs);
+}
