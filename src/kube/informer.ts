@@ -22,8 +22,11 @@ export type InformerEvent<T extends Stored> =
   | { readonly type: "added"; readonly object: T }
   /** `isListed`: it came in a list, so there may have been versions between `previous` and `object`. */
   | { readonly type: "modified"; readonly object: T; readonly previous: T; readonly isListed?: true }
-  /** `object` is its last state; the last one seen, when it was absent after a relist. */
-  | { readonly type: "deleted"; readonly object: T };
+  /**
+   * `object` is its last state; with `isUnseen` the last one that was seen: it was absent from a list, or another has
+   * its name, and how it left nobody has seen.
+   */
+  | { readonly type: "deleted"; readonly object: T; readonly isUnseen?: true };
 
 export interface InformerHandler<T extends Stored> {
   /** Synchronous and cheap. An object that was replaced under its name (other UID) arrives as deleted, then added. */

@@ -37,7 +37,9 @@ export class Store<T extends Stored> {
     const previous = this.#objects.get(key);
     if (previous === undefined) return;
     this.#objects.delete(key);
-    yield { type: "deleted", object: final ?? previous };
+    yield final === undefined
+      ? { type: "deleted", object: previous, isUnseen: true }
+      : { type: "deleted", object: final };
   }
 
   /** Swaps the whole content at once, then yields the differences: first deletions, then additions and changes. */
@@ -45,7 +47,7 @@ export class Store<T extends Stored> {
     const before = this.#objects;
     this.#objects = objects;
     for (const [key, previous] of before) {
-      if (objects.get(key)?.uid !== previous.uid) yield { type: "deleted", object: previous };
+      if (objects.get(key)?.uid !== previous.uid) yield { type: "deleted", object: previous, isUnseen: true };
     }
     for (const [key, object] of objects) {
       const previous = before.get(key);
