@@ -30,6 +30,7 @@ const clusterRights = {
     "podseidon-aggregator @ podseidon-system: create leases.coordination.k8s.io",
     "podseidon-aggregator @ podseidon-system: get,update leases.coordination.k8s.io [podseidon-aggregator]",
     "podseidon-aggregator @ podseidon-update-trigger: create pods",
+    "podseidon-aggregator @ podseidon-update-trigger: delete pods [podseidon-update-trigger]",
     "podseidon-aggregator @ podseidon-update-trigger: patch pods [podseidon-update-trigger]",
     "podseidon-webhook @ *: get pods",
   ],
@@ -78,6 +79,7 @@ test("the update-trigger of its own uses the role that the aggregator's right to
     textsOf(objects).filter((right) => right.startsWith("podseidon-update-trigger")),
     [
       "podseidon-update-trigger @ podseidon-update-trigger: create pods",
+      "podseidon-update-trigger @ podseidon-update-trigger: delete pods [podseidon-update-trigger]",
       "podseidon-update-trigger @ podseidon-update-trigger: patch pods [podseidon-update-trigger]",
     ],
   );

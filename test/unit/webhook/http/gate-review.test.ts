@@ -9,7 +9,16 @@ function request(change: Partial<AdmissionRequest>): AdmissionRequest {
   const resource = { group: "", version: "v1", resource: "pods" };
   const userInfo = { username: "" };
   const names = { uid: "u", namespace: "n", name: "p" };
-  return { ...names, operation: "DELETE", resource, subResource: "", userInfo, dryRun: true, oldObject: dummy, ...change };
+  return {
+    ...names,
+    operation: "DELETE",
+    resource,
+    subResource: "",
+    userInfo,
+    dryRun: true,
+    oldObject: dummy,
+    ...change,
+  };
 }
 
 test("a dry-run deletion of the dummy pod is answered with the cell", () => {
