@@ -6,8 +6,8 @@
  * The map of kube/, and its doors:
  * - Its own files are imported directly: kube-client.ts (this contract), informer.ts (the contract of a local copy),
  *   resources.ts (the resources that several roles use), pod-protectors.ts (reads and writes of PodProtectors),
- *   event-recorder.ts (Kubernetes Events), dummy-pod.ts (the pod that the update-trigger touches), patch-or-update.ts (a
- *   client of an account that may not patch).
+ *   event-recorder.ts (Kubernetes Events), dummy-pod.ts (the update-trigger's pod), patch-or-update.ts (a client of
+ *   an account that may not patch).
  * - Its sub-folders are imported only through their index.ts, also by each other: transport/ (requests over HTTP,
  *   credentials), watch/ (lists, watches, barriers), leader-election/ (Leases), cell-leases/ (which cells are silent),
  *   protobuf/ (what a pod informer reads).
