@@ -35,6 +35,8 @@ export interface Beat {
   readonly clusterUID: string | undefined;
   /** Packed digests of PodProtectors; undefined = none. */
   readonly behind: string | undefined;
+  /** What is wrong with the gate; null = nothing; undefined = not known, and what is recorded stays. */
+  readonly gate?: string | null | undefined;
 }
 
 export class CellLeaseWriter {
@@ -81,10 +83,11 @@ export class CellLeaseWriter {
     };
     if (known === undefined) {
       const behind = beat.behind === undefined ? {} : { [cellLeaseAnnotations.behind]: beat.behind };
+      const gate = typeof beat.gate === "string" ? { [cellLeaseAnnotations.gate]: beat.gate } : {};
       const body = {
         apiVersion: "coordination.k8s.io/v1",
         kind: "Lease",
-        metadata: { name: this.#name, labels: this.#labels(), annotations: { ...annotations, ...behind } },
+        metadata: { name: this.#name, labels: this.#labels(), annotations: { ...annotations, ...behind, ...gate } },
         spec,
       };
       return this.#decoded(await this.#request("POST", signal, body));
@@ -96,6 +99,7 @@ export class CellLeaseWriter {
         annotations: {
           ...annotations,
           [cellLeaseAnnotations.behind]: beat.behind ?? null,
+          ...(beat.gate !== undefined && { [cellLeaseAnnotations.gate]: beat.gate }),
           [cellLeaseAnnotations.silentSince]: null,
         },
       },

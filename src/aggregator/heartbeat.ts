@@ -13,7 +13,7 @@ import { type Clock, later, longAgo, type MonotonicMs, sleep } from "../util/clo
 import { type Logger } from "../util/logger.ts";
 import { type Rng } from "../util/rng.ts";
 import { type Backlog } from "./backlog.ts";
-import { type CellLeaseWriter } from "./cell-lease-writer.ts";
+import { type Beat, type CellLeaseWriter } from "./cell-lease-writer.ts";
 import { Freshness, type ProvableWatch } from "./freshness.ts";
 import { type HeartbeatMetrics, type Silence } from "./heartbeat-metrics.ts";
 import { type Tenure } from "./tenure.ts";
@@ -27,6 +27,8 @@ export interface HeartbeatOptions {
   readonly backlog: Pick<Backlog, "startRound" | "isRoundDone" | "behind">;
   readonly writer: Pick<CellLeaseWriter, "read" | "beat">;
   readonly tenure: Pick<Tenure, "clusterUID" | "mayBeat" | "beaten">;
+  /** What beats say of the gate (gate-probe.ts). */
+  readonly gate: () => Beat["gate"];
   readonly clock: Clock;
   readonly rng: Rng;
   readonly logger: Logger;
@@ -68,6 +70,11 @@ export class Heartbeat {
   /** A touch that was sent at `sentAtMs` was carried out: the watch of pods should see it at once. */
   touched(sentAtMs: MonotonicMs): void {
     this.#touchedAtMs = sentAtMs;
+  }
+
+  /** Of the cell's Lease, once it was read or written. */
+  get leaseUID(): string | undefined {
+    return this.#lease?.uid;
   }
 
   /** Milliseconds since the last beat of this term; Infinity before the first. */
@@ -152,8 +159,8 @@ export class Heartbeat {
 
   /** False when the cell is another cluster's now: the term ends. */
   async #write(behind: string | undefined, signal: AbortSignal): Promise<boolean> {
-    const { tenure, writer } = this.#options;
-    const beat = { clusterUID: tenure.clusterUID, behind };
+    const { gate, tenure, writer } = this.#options;
+    const beat = { clusterUID: tenure.clusterUID, behind, gate: gate() };
     if (!this.#mustRead) {
       try {
         this.#lease = await writer.beat(this.#lease, beat, signal);

@@ -9,15 +9,18 @@
  * - heartbeat.ts: when the cell beats. freshness.ts: what proves that a watch is fresh. protector-watch.ts: that of
  *   PodProtectors. backlog.ts: what is not counted. cell-lease-writer.ts: the write. heartbeat-metrics.ts
  * - tenure.ts, cell-claim.ts: one cell, one cluster.
+ * - gate-probe.ts, gate-state.ts: whether deletions are reviewed. vanished-pods.ts: pods that were lost.
  * The rules themselves are in accounting/ (settle/settlement.ts, count/cell-plan.ts).
  */
 export { CellClaim } from "./cell-claim.ts";
 export { CellLeaseWriter } from "./cell-lease-writer.ts";
 export { Aggregator } from "./controller.ts";
 export { type AggregatorSettings } from "./dependencies.ts";
+export { GateProbe } from "./gate-probe.ts";
 export { createHeartbeatMetrics } from "./heartbeat-metrics.ts";
 export { Heartbeat } from "./heartbeat.ts";
-export { createAggregatorMetrics } from "./metrics.ts";
+export { type AggregatorMetrics, createAggregatorMetrics } from "./metrics.ts";
 export { createLabelInterner, createPodDecoder } from "./pod-decoder.ts";
 export { ProtectorWatch } from "./protector-watch.ts";
 export { Tenure } from "./tenure.ts";
+export { VanishedPods } from "./vanished-pods.ts";

@@ -23,6 +23,8 @@ export const cellLeaseAnnotations = {
   clusterUID: `${prefix}/cluster-uid`,
   /** By the aggregator: base64 of 64-bit digests of the UIDs of PodProtectors that it could not count or write. */
   behind: `${prefix}/behind`,
+  /** By the aggregator, while pod deletions are not reviewed as this cell's: why (docs/aggregator.md). */
+  gate: `${prefix}/gate`,
   /** By the generator, MicroTime: nothing was heard from the cell since. The next beat clears it. */
   silentSince: `${prefix}/silent-since`,
   /** By a person, RFC 3339: until then the cell's counts stay in force even if it is silent. */

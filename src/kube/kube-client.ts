@@ -6,7 +6,8 @@
  * The map of kube/, and its doors:
  * - Its own files are imported directly: kube-client.ts (this contract), informer.ts (the contract of a local copy),
  *   resources.ts (the resources that several roles use), pod-protectors.ts (reads and writes of PodProtectors),
- *   event-recorder.ts (Kubernetes Events), patch-or-update.ts (a client of an account that may not patch).
+ *   event-recorder.ts (Kubernetes Events), dummy-pod.ts (the update-trigger's pod), patch-or-update.ts (a client of
+ *   an account that may not patch).
  * - Its sub-folders are imported only through their index.ts, also by each other: transport/ (requests over HTTP,
  *   credentials), watch/ (lists, watches, barriers), leader-election/ (Leases), cell-leases/ (which cells are silent),
  *   protobuf/ (what a pod informer reads).
@@ -35,6 +36,11 @@ export interface KubeRequest {
    * caller waiting.
    */
   readonly newConnection?: true;
+  /**
+   * Takes the warnings of the answer (admission webhooks give some), whatever its code, before the request settles. Not
+   * called without an answer; called again when the client repeats the request by itself.
+   */
+  readonly onWarnings?: (warnings: readonly string[]) => void;
   readonly signal?: AbortSignal;
 }
 

@@ -2,7 +2,13 @@
  * Puts the aggregator of one cell together: caches, leader election, the update-trigger that runs under the same lease.
  */
 import { type PodRecord } from "../api/pod.ts";
-import { Aggregator, createAggregatorMetrics, createPodDecoder, type ProtectorWatch } from "../aggregator/index.ts";
+import {
+  Aggregator,
+  type AggregatorMetrics,
+  createAggregatorMetrics,
+  createPodDecoder,
+  type ProtectorWatch,
+} from "../aggregator/index.ts";
 import { oldestAges } from "../accounting/history/oldest-open.ts";
 import { createSyncTime, type SyncTime, type SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { type Informer, type Decode } from "../kube/informer.ts";
@@ -18,6 +24,7 @@ import { type Logger } from "../util/logger.ts";
 import { UpdateTrigger } from "../update-trigger/update-trigger.ts";
 import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
 import { createBackground } from "./background.ts";
+import { createCellAlarms } from "./cell-alarms.ts";
 import { warnOfCellNames } from "./cell-warnings.ts";
 import { createElector } from "./elector.ts";
 import { createHeartbeat } from "./heartbeat.ts";
@@ -60,11 +67,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
       metrics: aggregatorMetrics,
     },
   );
-  metrics.onScrape(() => {
-    aggregatorMetrics.setSizes(aggregator.sizes());
-    aggregatorMetrics.setOldestOpen(oldestAges(aggregator.histories(), clock.epochMicros()));
-    if (podInformer.hasSynced()) aggregatorMetrics.snapshotAge.set({}, podInformer.stalenessMs() / 1000);
-  });
+  metrics.onScrape(() => measure(aggregatorMetrics, aggregator, podInformer, clock));
   health.register("aggregator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   health.register("aggregator-worker/pod-informer-0-synced", syncCheck("pods", podInformer));
 
@@ -76,13 +79,15 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     logger,
   });
   const { identity } = elector;
-  const beating = { client: coreHeartbeat, worker, aggregator, protectors, identity, logger };
+  const leaseUID = (): string | undefined => heartbeat.leaseUID;
+  const alarms = createCellAlarms(runtime, { worker, core: coreHeartbeat, pods: podInformer, leaseUID, logger });
+  const beating = { client: coreHeartbeat, worker, aggregator, protectors, identity, alarms, logger };
   const { heartbeat, protectorWatch, tenure } = createHeartbeat(runtime, beating);
   health.register("aggregator-worker/cell-claim", () => tenure.problem());
   const lead = (leadership: AbortSignal): Promise<void> =>
     tenure.run(leadership, async (term, takesOver) => {
       protectorWatch.start(term);
-      await Promise.all([aggregator.lead(term, takesOver), trigger?.run(term), heartbeat.run(term)]);
+      await Promise.all([aggregator.lead(term, takesOver), trigger?.run(term), heartbeat.run(term), alarms.run(term)]);
     });
   return [
     createBackground("aggregator-worker", (signal) =>
@@ -91,6 +96,13 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
       ),
     ),
   ];
+}
+
+/** Sets the gauges that are computed for each scrape. */
+function measure(to: AggregatorMetrics, aggregator: Aggregator, pods: Informer<PodRecord>, clock: Clock): void {
+  to.setSizes(aggregator.sizes());
+  to.setOldestOpen(oldestAges(aggregator.histories(), clock.epochMicros()));
+  if (pods.hasSynced()) to.snapshotAge.set({}, pods.stalenessMs() / 1000);
 }
 
 interface Caches {

@@ -9,12 +9,12 @@ import {
   Tenure,
 } from "../aggregator/index.ts";
 import { silenceTimes } from "../accounting/silence/silence-times.ts";
-import { createEventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { podProtectors, type StoredProtector } from "../kube/resources.ts";
 import { listBarrier } from "../kube/watch/index.ts";
 import { type Logger } from "../util/logger.ts";
+import { type CellAlarms } from "./cell-alarms.ts";
 import { type Runtime } from "./runtime.ts";
 
 /** A deposed leader stops within the duration of the Lease, and the last request that it has sent ends soon after. */
@@ -30,6 +30,8 @@ export interface HeartbeatParts {
   readonly protectors: Informer<StoredProtector>;
   /** Of the leader election. */
   readonly identity: string;
+  /** They say what is wrong with the gate. */
+  readonly alarms: Pick<CellAlarms, "events" | "gate">;
   readonly logger: Logger;
 }
 
@@ -39,9 +41,10 @@ export function createHeartbeat(
   parts: HeartbeatParts,
 ): { readonly heartbeat: Heartbeat; readonly protectorWatch: ProtectorWatch; readonly tenure: Tenure } {
   const { config, clock, rng, productVersion } = runtime;
-  const { client, worker, aggregator, protectors, identity, logger } = parts;
+  const { client, worker, aggregator, protectors, identity, alarms, logger } = parts;
   const { leaseNamespace, silentAfterMs } = config.cells;
   const { cellID, elector } = config.aggregator;
+  const { events, gate } = alarms;
   const times = silenceTimes(silentAfterMs);
   const metrics = createHeartbeatMetrics(runtime.metrics);
   const core = "core";
@@ -73,14 +76,7 @@ export function createHeartbeat(
       times,
       overlapMs: elector.enable ? leasesPerOverlap * elector.leaseDurationMs : undefined,
     }),
-    events: createEventRecorder({
-      client,
-      component: "podseidon-aggregator",
-      clock,
-      rng,
-      logger,
-      metrics: runtime.metrics,
-    }),
+    events,
   });
   const heartbeat = new Heartbeat({
     ...shared,
@@ -88,6 +84,7 @@ export function createHeartbeat(
     pods: aggregator.podWatch,
     protectors: protectorWatch,
     backlog: aggregator.backlog,
+    gate,
     rng,
   });
   runtime.metrics.onScrape(() => metrics.setAge(core, heartbeat.ageMs()));

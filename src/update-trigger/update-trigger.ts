@@ -6,11 +6,9 @@
  * A pod that was deleted is created again. Several processes may touch the same pod: a touch depends on nothing that
  * another one wrote.
  */
-import { formatMicroTime } from "../api/micro-time.ts";
-import { annotations } from "../api/v1alpha1/names.ts";
 import type { Config } from "../config/config.ts";
-import { errorLabel, isKubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
-import { pods } from "../kube/resources.ts";
+import { createDummyPod, dummyPodPath, touchOf } from "../kube/dummy-pod.ts";
+import { errorLabel, isKubeError, type KubeClient } from "../kube/kube-client.ts";
 import { type Clock, later, longAgo, type MonotonicMs, type Timer } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Counter, type Metrics } from "../util/metrics.ts";
@@ -120,20 +118,16 @@ export class UpdateTrigger {
     return `${this.#config.dummyPod.namespace}/${this.#config.dummyPod.name}`;
   }
 
-  #stamp(): Record<string, string> {
-    return { [annotations.updateTriggerTime]: formatMicroTime(this.#deps.clock.epochMicros()) };
-  }
-
   /** False when the pod does not exist. */
   async #update(signal: AbortSignal): Promise<boolean> {
-    const { name, namespace } = this.#config.dummyPod;
+    const touch = touchOf(this.#deps.clock.epochMicros());
     return this.#count("update", async () => {
       try {
         await this.#deps.worker.request({
           method: "PATCH",
-          path: resourcePath(pods, { namespace, name }),
+          path: dummyPodPath(this.#config.dummyPod),
           contentType: "application/merge-patch+json",
-          body: { metadata: { annotations: this.#stamp() } },
+          body: { metadata: { annotations: touch } },
           signal,
         });
         return true;
@@ -145,25 +139,10 @@ export class UpdateTrigger {
   }
 
   async #create(signal: AbortSignal): Promise<void> {
-    const { name, namespace, labels, annotations: given, scheduler, image } = this.#config.dummyPod;
+    const { worker, clock } = this.#deps;
     await this.#count("create", async () => {
       try {
-        await this.#deps.worker.request({
-          method: "POST",
-          path: resourcePath(pods, { namespace }),
-          body: {
-            apiVersion: "v1",
-            kind: "Pod",
-            metadata: {
-              name,
-              namespace,
-              labels,
-              annotations: { ...this.#stamp(), ...given },
-            },
-            spec: { schedulerName: scheduler, containers: [{ name: "main", image }] },
-          },
-          signal,
-        });
+        await createDummyPod(worker, this.#config.dummyPod, clock.epochMicros(), signal);
       } catch (error) {
         // Somebody else was faster; the next period touches it.
         if (!isKubeError(error, "alreadyExists")) throw error;

@@ -25,9 +25,11 @@ const clusterRights = {
     "podseidon-generator @ podseidon-system: get,update leases.coordination.k8s.io [podseidon-generator]",
     "podseidon-generator @ podseidon-system: list,create,patch,delete leases.coordination.k8s.io",
     "podseidon-webhook @ *: create,patch events",
+    "podseidon-webhook @ *: get customresourcedefinitions.apiextensions.k8s.io [podprotectors.podseidon.kubewharf.io]",
     "podseidon-webhook @ *: get,list,watch podprotectors.podseidon.kubewharf.io",
     "podseidon-webhook @ *: list,watch namespaces",
     "podseidon-webhook @ *: update podprotectors/status.podseidon.kubewharf.io",
+    "podseidon-webhook @ podseidon-system: get configmaps [podseidon-generator-state]",
     "podseidon-webhook @ podseidon-system: list leases.coordination.k8s.io",
   ],
   worker: [
@@ -37,6 +39,7 @@ const clusterRights = {
     "podseidon-aggregator @ podseidon-system: create leases.coordination.k8s.io",
     "podseidon-aggregator @ podseidon-system: get,update leases.coordination.k8s.io [podseidon-aggregator]",
     "podseidon-aggregator @ podseidon-update-trigger: create pods",
+    "podseidon-aggregator @ podseidon-update-trigger: delete pods [podseidon-update-trigger]",
     "podseidon-aggregator @ podseidon-update-trigger: patch pods [podseidon-update-trigger]",
     "podseidon-webhook @ *: get pods",
   ],
@@ -85,6 +88,7 @@ test("the update-trigger of its own uses the role that the aggregator's right to
     textsOf(objects).filter((right) => right.startsWith("podseidon-update-trigger")),
     [
       "podseidon-update-trigger @ podseidon-update-trigger: create pods",
+      "podseidon-update-trigger @ podseidon-update-trigger: delete pods [podseidon-update-trigger]",
       "podseidon-update-trigger @ podseidon-update-trigger: patch pods [podseidon-update-trigger]",
     ],
   );

@@ -56,6 +56,7 @@ export class EngineClient implements KubeClient {
     const answer = await this.#handle(request);
     if (answer.kind === "text" && answer.code >= 400) throw errorOfResponse(what, answer.code, answer.text, undefined);
     if (answer.kind !== "json") throw new KubeError("malformed", `${what}: no JSON`);
+    if (fault !== "after") request.onWarnings?.(answer.warnings ?? []);
     if (answer.code >= 400) throw errorOfResponse(what, answer.code, answer.text, undefined);
     if (isOwnWrite) this.writes.push(what);
     if (fault === "after") throw new KubeError("network", `${what}: connection reset`);

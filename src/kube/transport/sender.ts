@@ -17,6 +17,7 @@ import { type Deadline } from "./deadline.ts";
 import { errorBodyBytesMax, exchange } from "./exchange.ts";
 import { isDistrust, networkError } from "../kube-errors.ts";
 import { createTokenBucket } from "../token-bucket.ts";
+import { readWarnings } from "./warnings.ts";
 
 /** A whole answer, or the header of one whose body is still to be read from `stream`. */
 interface Reply extends Answer {
@@ -63,6 +64,7 @@ export function createSender(
         let error: KubeError;
         try {
           const reply = await attempt(request, credentials, deadline, isStreaming, isProtobuf ? eitherType : jsonType);
+          request.onWarnings?.(readWarnings(reply.headers["warning"]));
           if (isSuccess(reply.code)) return reply;
           error = errorOfAnswer(nameOf(request), reply);
         } catch (thrown) {

@@ -48,15 +48,20 @@ export function readRequest(body: unknown): RequestResult {
   return { ok: false, uid, reason: `request.${v.getDotPath(issue) ?? ""}: ${issue.message}` };
 }
 
-/** The answer to the review `uid`. */
-export function answer(uid: string, decision: Exclude<Decision, { readonly kind: "error" }>): object {
+/** The answer to the review `uid`; `warnings` come beside those of the decision. */
+export function answer(
+  uid: string,
+  decision: Exclude<Decision, { readonly kind: "error" }>,
+  warnings: readonly string[] = [],
+): object {
   const { audit } = decision;
+  const all = decision.kind === "allowed" ? [...decision.warnings, ...warnings] : warnings;
   const response = {
     uid,
     allowed: decision.kind === "allowed",
     ...(decision.kind === "refused" && { status: refusalStatus(decision) }),
     ...(Object.keys(audit).length > 0 && { auditAnnotations: audit }),
-    ...(decision.kind === "allowed" && decision.warnings.length > 0 && { warnings: decision.warnings }),
+    ...(all.length > 0 && { warnings: all }),
   };
   return { kind, apiVersion, response };
 }

@@ -20,6 +20,7 @@ import { type Handler, type ReviewContext } from "../decide/handler.ts";
 import { type AdmissionRequest, type Review } from "../decide/subject.ts";
 import { otherCells, type WebhookMetrics } from "../metrics.ts";
 import { answer, failedCallStatus, malformedAnswer, readRequest } from "./admission-review.ts";
+import { warningsOf } from "./gate-review.ts";
 import { InFlightLimit } from "./in-flight-limit.ts";
 import { bodyBytesMax, ReviewBodies, type ReviewBody } from "./review-body.ts";
 import { ServedCells } from "./served-cells.ts";
@@ -160,7 +161,8 @@ class ReviewRoute {
   #answerRequest(request: AdmissionRequest, context: ReviewContext): Promise<Response> {
     const { uid, operation, namespace, name } = request;
     const review = this.#options.handler.read(request, context);
-    return this.#decide({ uid, operation, namespace, name }, review, context);
+    const warnings = warningsOf(request, context.cellID);
+    return this.#decide({ uid, operation, namespace, name, warnings }, review, context);
   }
 
   async #decide(identity: RequestIdentity, review: Review, context: ReviewContext): Promise<Response> {
@@ -175,19 +177,23 @@ class ReviewRoute {
     }
   }
 
-  #report({ uid, operation, namespace, name }: RequestIdentity, cellID: string, decision: Decision): Response {
+  #report(identity: RequestIdentity, cellID: string, decision: Decision): Response {
     const { logger } = this.#options;
+    const { uid, operation, namespace, name, warnings } = identity;
     if (logger.isVerbose(4)) {
       logger.verbose(4, "Review decided", { cell: cellID, namespace, name, requestUid: uid, operation, decision });
     }
-    if (decision.kind !== "error") return json(200, answer(uid, decision));
+    if (decision.kind !== "error") return json(200, answer(uid, decision, warnings));
     logger.error("HTTP error", { cell: cellID, requestUid: uid, tag: decision.tag, reason: decision.message });
     return json(500, failedCallStatus(500, `server internal error: ${decision.message}`));
   }
 }
 
 /** What of a request is needed to answer it, and for the log. */
-type RequestIdentity = Pick<AdmissionRequest, "uid" | "operation" | "namespace" | "name">;
+interface RequestIdentity extends Pick<AdmissionRequest, "uid" | "operation" | "namespace" | "name"> {
+  /** Of the answer, whatever is decided. */
+  readonly warnings: readonly string[];
+}
 
 function unreadable(problem: Extract<ReviewBody, { readonly ok: false }>["problem"]): Response {
   switch (problem) {

@@ -69,6 +69,11 @@ function decodeBody(method: string, text: string, contentType: string): unknown 
 }
 
 /** An event as a line of a watch. */
+/** The values of the Warning header, as the real server writes them. */
+export function warningHeaders(warnings: readonly string[] = []): string[] {
+  return warnings.map((text) => `299 - ${JSON.stringify(text)}`);
+}
+
 export function eventText(event: WatchEvent): string {
   const object =
     event.type === "BOOKMARK" || event.type === "ERROR" ? JSON.stringify(event.object) : objectText(event.object);
@@ -178,7 +183,7 @@ export class Front {
           fault?.type === "corrupt" ? corrupted : fault?.type === "truncate" ? truncated : (text: string) => text;
         const retryAfter =
           answer.retryAfterSeconds === undefined ? {} : { "retry-after": String(answer.retryAfterSeconds) };
-        const warning = (answer.warnings ?? []).map((text) => `299 - ${JSON.stringify(text)}`);
+        const warning = warningHeaders(answer.warnings);
         if (warning.length > 0) response.setHeader("warning", warning);
         response.writeHead(answer.code, { "content-type": "application/json", ...retryAfter }).end(change(answer.text));
       }

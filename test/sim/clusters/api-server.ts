@@ -15,7 +15,7 @@ import { type Watch, type WatchEvent } from "../../double/engine/watch.ts";
 import { type Fault } from "../../double/http/faults.ts";
 import { answerWith } from "../../double/http/faulty-answers.ts";
 import { corrupted, corruptedFrame, truncated } from "../../double/http/faulty-stream.ts";
-import { eventText } from "../../double/http/front.ts";
+import { eventText, warningHeaders } from "../../double/http/front.ts";
 import { type ResourceType, builtInResources } from "../../double/engine/resources.ts";
 import { systemAdmin } from "../../double/engine/engine.ts";
 import { type SimNode } from "../kernel/node.ts";
@@ -242,7 +242,9 @@ export class SimApiServer implements WireServer {
         ? { "retry-after": String(answer.retryAfterSeconds) }
         : {};
     const { contentType, body } = form.answer(text);
-    reply.head(answer.code, { "content-type": contentType, ...retryAfter });
+    const warnings = answer.kind === "json" ? warningHeaders(answer.warnings) : [];
+    const warning = warnings.length === 0 ? {} : { warning: warnings.join(", ") };
+    reply.head(answer.code, { "content-type": contentType, ...retryAfter, ...warning });
     const onDelivered = answer.kind === "json" && !isOdd ? this.deliveries.ofList(request, text) : undefined;
     reply.chunk(fault?.type === "truncate" ? truncated(body) : body, onDelivered);
     reply.end();

@@ -35,7 +35,7 @@ export const mutationsOfVanishing: readonly Mutation[] = [
     scenario: "45d-released-and-made-again",
   },
   {
-    name: "list-of-releases-is-not-read",
+    name: "webhook-reads-no-list-of-releases",
     why: "the generator's list tells of a release whose mark was not seen",
     file: "webhook/protector/tombstones.ts",
     find: `entry.isLetGo ||= state !== undefined && isLetGo(state, entry.tombstone.uid);`,

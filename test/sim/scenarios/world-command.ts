@@ -8,9 +8,11 @@
  * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
  * With "deployment" and without min, the generator makes one for a Deployment "web" of as many replicas as there are
  * pods, with Kubernetes' own default of maxUnavailable.
- * "update-trigger" leaves that flag at its default; without the word it is off, so that cells are quiet.
+ * "update-trigger" leaves that flag at its default; without the word it is off, and nobody may ask for the deletion of
+ * its pod either (the gate probe would make one), so that cells are quiet.
  * Without "silent-after" there is no heartbeat for days: its barriers would do what other rules are there for.
  */
+import { forbiddenToProbe } from "../clusters/rights.ts";
 import { builtInResources, type JsonObject, upstreamPodProtectorCrd } from "../../double/index.ts";
 import { namespace } from "../world.ts";
 import { type Arguments } from "./arguments.ts";
@@ -40,6 +42,7 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
     protector: isGenerated ? "deployment-web" : "web",
   });
   const { world } = stage;
+  if (!world.plan.updateTrigger) for (const { server } of world.cells) server.conditions.lasting.push(forbiddenToProbe);
   await stage.during(world.start());
   if (args.setting("crd") === "upstream")
     await stage.during(world.core.server.engine.installCrd(upstreamPodProtectorCrd()));

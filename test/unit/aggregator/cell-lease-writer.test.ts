@@ -127,3 +127,17 @@ test("an answer that is not the cell's Lease is malformed, and other errors pass
     });
     await assert.rejects(odd.read(signal), (error) => isKubeError(error, "malformed"));
   }));
+
+test("what is wrong with the gate is named in the beat, stays while nothing is known, and goes with the fault", () =>
+  withRig(async (rig) => {
+    const { writer } = writerOf(rig);
+    const named = (): string | undefined =>
+      rig.coreEngine.get(types.leases, "default", name).metadata.annotations?.[cellLeaseAnnotations.gate];
+    const beat = { clusterUID: undefined, behind: undefined };
+    const first = await writer.beat(undefined, { ...beat, gate: "missing" }, signal);
+    assert.equal(named(), "missing");
+    const second = await writer.beat(first, beat, signal);
+    assert.equal(named(), "missing");
+    await writer.beat(second, { ...beat, gate: null }, signal);
+    assert.equal(named(), undefined);
+  }));

@@ -40,6 +40,7 @@ class Bench {
   readonly roundsAtMs: number[] = [];
   reads = 0;
   mayBeat = true;
+  gate: string | null | undefined;
   behind: readonly string[] = [];
   readonly backlog = {
     startRound: () => void this.roundsAtMs.push(this.clock.monotonicMs()),
@@ -74,6 +75,7 @@ class Bench {
         },
       },
       tenure: { clusterUID: "cluster-1", mayBeat: () => this.mayBeat, beaten() {} },
+      gate: () => this.gate,
       clock,
       rng: createSeededRng(1),
       logger: this.log,

@@ -44,6 +44,13 @@ test("the answer to a review puts warnings and audit annotations beside an admis
   });
 });
 
+test("the warnings of the gate come beside those of an admission, and with a refusal", () => {
+  const warnings = (decision: Parameters<typeof answer>[1]): unknown =>
+    (answer("u", decision, ["gate"]) as { response: { warnings?: unknown } }).response.warnings;
+  assert.deepEqual(warnings({ kind: "allowed", status: "Unmatched", audit: {}, warnings: ["w"] }), ["w", "gate"]);
+  assert.deepEqual(warnings(refusedForNow("Overloaded", "words")), ["gate"]);
+});
+
 test("the answer to a refused review has a Status that clients understand", () => {
   const refusal = refusedForNow("Overloaded", "words", [{ reason: "R", message: "m", field: "f" }], { a: "b" });
   assert.deepEqual((answer("u", refusal) as { response: object }).response, {

@@ -1,0 +1,211 @@
+/**
+ * Asks once a minute what would become of a deletion in the worker: a dry-run DELETE of the update-trigger's dummy pod,
+ * which our webhook answers with a warning that names its cell (docs/aggregator.md#is-the-gate-still-there). Nothing is
+ * ever deleted by it.
+ */
+import { cellOfGateWarning } from "../api/gate-warning.ts";
+import { readAnnotations } from "../api/pod.ts";
+import { annotations } from "../api/v1alpha1/names.ts";
+import { createDummyPod, type DummyPod, dummyPodPath } from "../kube/dummy-pod.ts";
+import { asKubeError, isKubeError, type KubeClient, type KubeError } from "../kube/kube-client.ts";
+import { type Clock, sleep } from "../util/clock.ts";
+import { type Logger } from "../util/logger.ts";
+import { type Metrics } from "../util/metrics.ts";
+import { type Rng, uniform } from "../util/rng.ts";
+import { type Finding, type GateFault, gateFindings, GateState } from "./gate-state.ts";
+
+export interface GateProbeOptions {
+  readonly cellID: string;
+  readonly dummyPod: DummyPod;
+  readonly worker: KubeClient;
+  /** Writes an Event about the Lease of the cell. */
+  readonly event: (type: "Normal" | "Warning", reason: string, message: string) => void;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** After the caches have filled, the update-trigger has touched, and replicas that start together have come up. */
+const firstAfterMs = 5_000;
+/** One review a minute is nothing for anybody, and a fault that lasts is told within two. */
+const periodMs = 60_000;
+/** So that the aggregators of a fleet do not ask in step. */
+const jitter = 0.1;
+/** A first finding is looked at again: long enough for an API server to read its configurations. */
+const confirmAfterMs = 10_000;
+
+const reasons = { missing: "GateMissing", "other-cell": "GateOfOtherCell", unreachable: "GateUnreachable" } as const;
+
+export class GateProbe {
+  readonly #options: GateProbeOptions;
+  readonly #state = new GateState();
+  readonly #setFinding: (finding: Finding["kind"] | undefined) => void;
+  /** Why nothing is known; said once. */
+  #unknown: string | undefined;
+
+  constructor(options: GateProbeOptions) {
+    this.#options = options;
+    const gauge = options.metrics.gauge(
+      "aggregator_gate",
+      `What the leader's last probe of the webhook found (1): ${gateFindings.join(", ")}`,
+      ["state"],
+    );
+    this.#setFinding = (finding) => {
+      for (const state of gateFindings) gauge.set({ state }, state === finding ? 1 : 0);
+    };
+  }
+
+  /** For heartbeats: the fault that holds, null = none; undefined = not known, and what is recorded stays. */
+  named(): string | null | undefined {
+    return this.#state.isKnown ? (this.#state.fault?.kind ?? null) : undefined;
+  }
+
+  /** Probes until the signal aborts, which ends a term. Never rejects for what came from outside. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, rng } = this.#options;
+    this.#state.reset();
+    this.#unknown = undefined;
+    this.#setFinding("unknown");
+    await sleep(clock, uniform(rng, firstAfterMs, 2 * firstAfterMs), signal);
+    while (!signal.aborted) {
+      const finding = await this.#probe(signal);
+      if (signal.aborted) break;
+      this.#tell(finding);
+      const nextMs = this.#state.isSuspicious ? confirmAfterMs : periodMs;
+      await sleep(clock, nextMs * uniform(rng, 1 - jitter, 1 + jitter), signal);
+    }
+    this.#state.reset();
+    this.#setFinding(undefined);
+  }
+
+  /** A pod that is not there is made, and asked about at once. */
+  async #probe(signal: AbortSignal): Promise<Finding> {
+    const { clock, dummyPod, worker } = this.#options;
+    try {
+      const first = await this.#ask(signal);
+      if (first !== "no pod") return first;
+      await createDummyPod(worker, dummyPod, clock.epochMicros(), signal).catch((error: unknown) => {
+        if (!isKubeError(error, "alreadyExists")) throw error;
+      });
+      const second = await this.#ask(signal);
+      return second === "no pod" ? unknown(`the pod ${this.#pod} vanishes at once`) : second;
+    } catch (error) {
+      const { kind, message } = asKubeError(error);
+      return unknown(message, kind === "forbidden");
+    }
+  }
+
+  async #ask(signal: AbortSignal): Promise<Finding | "no pod"> {
+    const { dummyPod, worker } = this.#options;
+    let warnings: readonly string[] = [];
+    const cell = (): string | undefined =>
+      warnings.map((warning) => cellOfGateWarning(warning)).find((named) => named !== undefined);
+    try {
+      const answer = await worker.request({
+        method: "DELETE",
+        path: dummyPodPath(dummyPod),
+        query: { dryRun: "All" },
+        onWarnings: (given) => void (warnings = given),
+        signal,
+      });
+      return this.#ofCell(cell()) ?? (isMarked(answer) ? { kind: "missing" } : unknown(this.#unmarked));
+    } catch (error) {
+      const failure = asKubeError(error);
+      // A refusal too: whoever gave it, our webhook was asked.
+      return this.#ofCell(cell()) ?? ofFailure(failure);
+    }
+  }
+
+  #ofCell(cell: string | undefined): Finding | undefined {
+    if (cell === undefined) return undefined;
+    return cell === this.#options.cellID ? { kind: "ok" } : { kind: "other-cell", cell };
+  }
+
+  get #pod(): string {
+    return `${this.#options.dummyPod.namespace}/${this.#options.dummyPod.name}`;
+  }
+
+  get #unmarked(): string {
+    return `the pod ${this.#pod} lacks the annotation ${annotations.updateTriggerTime}; delete it, it is made again`;
+  }
+
+  #tell(finding: Finding): void {
+    const { event, logger } = this.#options;
+    const change = this.#state.found(finding);
+    // What one probe alone has found is not told yet.
+    this.#setFinding(this.#state.isSuspicious ? (this.#state.fault?.kind ?? "unknown") : finding.kind);
+    if (finding.kind === "unknown") this.#tellUnknown(finding);
+    else this.#unknown = undefined;
+    if (change === undefined) return;
+    const { fault } = change;
+    if (change.kind === "began") {
+      const message = this.#messageOf(fault);
+      logger.error(message, { fault: fault.kind });
+      event("Warning", reasons[fault.kind], message);
+    } else {
+      const message = `Pod deletions of cell "${this.#options.cellID}" are reviewed again`;
+      logger.info(message, { fault: fault.kind });
+      event("Normal", "GateIsBack", message);
+    }
+  }
+
+  #tellUnknown({ why, isForbidden }: Extract<Finding, { kind: "unknown" }>): void {
+    const kind = isForbidden ? "forbidden" : "failed";
+    if (this.#unknown === kind) return;
+    this.#unknown = kind;
+    const { logger } = this.#options;
+    const pod = this.#pod;
+    if (isForbidden)
+      logger.warn(
+        "May not ask whether pod deletions are reviewed: a webhook configuration that is lost goes unnoticed. Grant " +
+          "create and delete on this pod",
+        { pod, why },
+      );
+    else logger.warn("Cannot find out whether pod deletions are reviewed", { pod, why });
+  }
+
+  #messageOf(fault: GateFault): string {
+    const { cellID, dummyPod } = this.#options;
+    const asked = `a dry-run deletion of pod ${this.#pod}`;
+    switch (fault.kind) {
+      case "missing":
+        return (
+          `Pod deletions of cell "${cellID}" are not reviewed: ${asked} passed without Podseidon's warning, so every ` +
+          "pod can be deleted. Check the ValidatingWebhookConfiguration: it must exist, select pods of namespace " +
+          `${dummyPod.namespace}, and have failurePolicy Fail. A webhook of an earlier release gives no warning`
+        );
+      case "other-cell":
+        return (
+          `Pod deletions of cell "${cellID}" are reviewed as those of cell "${fault.cell}": ${asked} said so. ` +
+          "Correct the end of the path or URL in its ValidatingWebhookConfiguration, or --aggregator-cell-id"
+        );
+      case "unreachable":
+        return (
+          `Pod deletions of cell "${cellID}" are all refused, because the API server gets no decision from the ` +
+          `webhook: ${fault.why}`
+        );
+      default:
+        return fault satisfies never;
+    }
+  }
+}
+
+function unknown(why: string, isForbidden = false): Finding {
+  return { kind: "unknown", why, isForbidden };
+}
+
+/** False for a pod that the webhook cannot tell from others. An answer without the pod says nothing about that. */
+function isMarked(answer: unknown): boolean {
+  const { kind } = (answer ?? {}) as { readonly kind?: unknown };
+  return kind !== "Pod" || Object.hasOwn(readAnnotations(answer), annotations.updateTriggerTime);
+}
+
+/** The API server's words for a webhook without a decision, with its name, which is ours where it says so. */
+const failedCall = /failed calling webhook "[^"]*podseidon[^"]*"/;
+
+function ofFailure({ kind, message }: KubeError): Finding | "no pod" {
+  if (kind === "notFound") return "no pod";
+  if (kind === "serverError" && failedCall.test(message)) return { kind: "unreachable", why: message };
+  return unknown(message, kind === "forbidden");
+}

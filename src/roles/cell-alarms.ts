@@ -1,0 +1,63 @@
+/**
+ * What the leader of a cell watches for beside its counts: whether deletions are still reviewed, and pods that vanish.
+ * Both are told by metric, log, and Event on the Lease of the cell.
+ */
+import { GateProbe, VanishedPods } from "../aggregator/index.ts";
+import { cellLeaseName } from "../api/cell-lease.ts";
+import { type PodRecord } from "../api/pod.ts";
+import { createEventRecorder, type EventRecorder } from "../kube/event-recorder.ts";
+import { type Informer } from "../kube/informer.ts";
+import { type KubeClient } from "../kube/kube-client.ts";
+import { compileSelector, formatSelector } from "../label-index/index.ts";
+import { type Logger } from "../util/logger.ts";
+import { type Runtime } from "./runtime.ts";
+
+export interface CellAlarmParts {
+  readonly worker: KubeClient;
+  /** The core's client for heartbeats. */
+  readonly core: KubeClient;
+  readonly pods: Informer<PodRecord>;
+  /** Of the cell's Lease, where it is known. */
+  readonly leaseUID: () => string | undefined;
+  readonly logger: Logger;
+}
+
+export interface CellAlarms {
+  /** For Events about the cell. */
+  readonly events: Pick<EventRecorder, "record">;
+  /** What beats say of the gate. */
+  readonly gate: () => string | null | undefined;
+  /** Watches until the signal aborts, which ends a term. */
+  readonly run: (term: AbortSignal) => Promise<void>;
+}
+
+/** Call before the informer of pods runs. */
+export function createCellAlarms(runtime: Runtime, parts: CellAlarmParts): CellAlarms {
+  const { clock, config, metrics, rng } = runtime;
+  const { worker, core, pods, leaseUID, logger } = parts;
+  const { cellID, podLabelSelector } = config.aggregator;
+  const component = "podseidon-aggregator";
+  const events = createEventRecorder({ client: core, component, clock, rng, logger, metrics });
+  const name = cellLeaseName(cellID);
+  const namespace = config.cells.leaseNamespace;
+  const event = (type: "Normal" | "Warning", reason: string, message: string): void =>
+    events.record(
+      { apiVersion: "coordination.k8s.io/v1", kind: "Lease", namespace, name, uid: leaseUID() },
+      type,
+      reason,
+      message,
+    );
+  const compiled = compileSelector(podLabelSelector);
+  const hasSelector = compiled.ok && formatSelector(compiled.selector) !== "";
+  const shared = { cellID, event, clock, logger, metrics };
+  const probe = new GateProbe({ ...shared, worker, dummyPod: config.updateTrigger.dummyPod, rng });
+  const vanished = new VanishedPods({ ...shared, pods, hasSelector });
+  return {
+    events,
+    gate: () => probe.named(),
+    async run(term) {
+      vanished.lead(term);
+      await probe.run(term);
+    },
+  };
+}
