@@ -32,7 +32,7 @@ async function lost(context: CaseContext): Promise<Figures> {
   const waitState = async (state: string, limitMs: number): Promise<number> => {
     const startMs = performance.now();
     await waitFor(`the gate is ${state}`, limitMs, async () => {
-      return (await aggregator.metrics()).value("aggregator_gate_state", { state }) === 1;
+      return (await aggregator.metrics()).value("aggregator_gate", { state }) === 1;
     });
     return Math.round(performance.now() - startMs);
   };
