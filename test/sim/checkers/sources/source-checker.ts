@@ -44,6 +44,8 @@ export class SourceChecker {
   readonly #lost = new Map<string, Wanted>();
   /** By key: PodProtectors that a person has marked as released. */
   readonly #letGo = new Set<string>();
+  /** By key: those of them that are gone by now, until there is another one. */
+  readonly #wasLetGo = new Set<string>();
   /** By key: the latest change of the Deployment, or of the PodProtector by others than its source. */
   readonly #changedAtMs = new Map<string, number>();
 
@@ -107,7 +109,8 @@ export class SourceChecker {
     if (this.#options.rules === undefined || present === undefined) return undefined;
     const protector = this.#protectorOf(key);
     if (present.kind === "gone") {
-      if (!present.isDeleted && protector === undefined) return `${key} has vanished, and so has its PodProtector`;
+      const mayBeLetGo = present.isDeleted || this.#wasLetGo.has(key) || !present.wasHeld;
+      if (!mayBeLetGo && protector === undefined) return `${key} has vanished, and so has its PodProtector`;
       return present.isDeleted && isInForce(protector) ? `${key} is deleted, and its PodProtector stays` : undefined;
     }
     if (present.wanted === undefined) {
@@ -142,6 +145,7 @@ export class SourceChecker {
 
   #checkRelease(key: string, source: Source, object: KubeObject, previous: KubeObject | undefined): void {
     const { kernel } = this.#options;
+    this.#wasLetGo.delete(key);
     const isNew = (has: (object: KubeObject) => boolean): boolean =>
       has(object) && (previous === undefined || !has(previous));
     const isLeft = isGuarded(previous) && !isGuarded(object);
@@ -165,7 +169,7 @@ export class SourceChecker {
     this.#lost.delete(key);
     if (!isMarked(object)) kernel.fail(`the PodProtector of ${key} is gone, and was not marked as released`);
     else if (!this.#hasReason(key, source)) kernel.fail(`the PodProtector of ${key} is gone, but its source was not`);
-    this.#letGo.delete(key);
+    if (this.#letGo.delete(key)) this.#wasLetGo.add(key);
   }
 
   /** Why a generator may let it go. */

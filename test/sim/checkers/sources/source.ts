@@ -7,8 +7,8 @@ import { type KubeObject } from "../../../double/engine/object.ts";
 import { type SourceRules, type Wanted, wantedOf } from "./wanted.ts";
 
 type State =
-  /** `isDeleted`: somebody asked for it; else it vanished. */
-  | { readonly kind: "gone"; readonly sinceMs: number; readonly isDeleted: boolean }
+  /** `isDeleted`: somebody asked for it; else it vanished. `wasHeld`: it had its finalizer and its PodProtector. */
+  | { readonly kind: "gone"; readonly sinceMs: number; readonly isDeleted: boolean; readonly wasHeld: boolean }
   | {
       readonly kind: "there";
       readonly sinceMs: number;
@@ -47,7 +47,9 @@ export class Source {
 
   /** It is no longer there. */
   ended(isDeleted: boolean, nowMs: number, keptFromMs: number): void {
-    this.#add({ kind: "gone", sinceMs: nowMs, isDeleted }, keptFromMs);
+    const { present } = this;
+    const wasHeld = present?.kind === "there" && present.isGuarded && present.wanted !== undefined;
+    this.#add({ kind: "gone", sinceMs: nowMs, isDeleted, wasHeld }, keptFromMs);
   }
 
   /**
