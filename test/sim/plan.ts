@@ -47,8 +47,8 @@ const drawnLast = [
 /** These came later still, and are drawn after everything else. */
 const newest = ["odd-answers", "small-pages", "outages", "namespace-labels", "losses"] as const;
 /**
- * What people, controllers and disasters do to Deployments and to nodes, all day long. Drawn last, so that all else that
- * a seed draws is what it is without them.
+ * What people, controllers and disasters do to Deployments and to nodes, all day long. Drawn last, so that all else
+ * that a seed draws is what it is without them.
  */
 export const sourceClasses = [
   "source-edits",

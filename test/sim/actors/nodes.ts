@@ -1,4 +1,5 @@
 /** What happens to the pods of a cell beside single deletions: drains, lost nodes, scaling, and collected garbage. */
+import { assert } from "../../../src/util/assert.ts";
 import { Draws } from "../../support/draws.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { namespace, type Cell, type World } from "../world.ts";
@@ -44,10 +45,14 @@ export class Nodes {
   /** All pods of a node are evicted, again and again for a while. */
   async drain(): Promise<void> {
     const place = this.#place();
-    await this.#repeat(drain, () => place.workload.onNode(place.node).length, async () => {
-      const pods = place.workload.onNode(place.node);
-      for (const pod of pods) await this.#cast.deleters.delete(place.cell, pod, "evict");
-    });
+    await this.#repeat(
+      drain,
+      () => place.workload.onNode(place.node).length,
+      async () => {
+        const pods = place.workload.onNode(place.node);
+        for (const pod of pods) await this.#cast.deleters.delete(place.cell, pod, "evict");
+      },
+    );
   }
 
   /** Nothing is heard of a node for a while; if it takes long, its pods are deleted. */
@@ -96,17 +101,17 @@ export class Nodes {
     const workload = this.#cast.workloads.get(cell.name);
     if (workload === undefined) return;
     await workload.scale(wanted);
-    await this.#repeat(controller, () => workload.surplus, async () => {
-      const pods = workload.live().slice(0, workload.surplus);
-      await Promise.all(pods.map((pod) => this.#cast.deleters.delete(cell, pod, "delete")));
-    });
+    await this.#repeat(
+      controller,
+      () => workload.surplus,
+      async () => {
+        const pods = workload.live().slice(0, workload.surplus);
+        await Promise.all(pods.map((pod) => this.#cast.deleters.delete(cell, pod, "delete")));
+      },
+    );
   }
 
-  async #repeat(
-    { againMs, roundsMax }: typeof drain,
-    left: () => number,
-    act: () => Promise<void>,
-  ): Promise<void> {
+  async #repeat({ againMs, roundsMax }: typeof drain, left: () => number, act: () => Promise<void>): Promise<void> {
     for (let round = 0; round < roundsMax && left() > 0 && !this.#isOver; round += 1) {
       await act();
       await this.#world.kernel.pause(againMs);
@@ -115,6 +120,8 @@ export class Nodes {
 
   #place(): { readonly cell: Cell; readonly workload: Workload; readonly node: string } {
     const cell = this.#draws.pick(this.#world.cells);
-    return { cell, workload: this.#cast.workloads.get(cell.name)!, node: this.#draws.oneOf<string>(...nodeNames) };
+    const workload = this.#cast.workloads.get(cell.name);
+    assert(workload !== undefined, "each cell has a workload");
+    return { cell, workload, node: this.#draws.oneOf<string>(...nodeNames) };
   }
 }

@@ -145,7 +145,7 @@ export class SourceOwners {
   }
 
   #edited(replicas: number): JsonObject {
-    const { draws } = { draws: this.#draws };
+    const draws = this.#draws;
     const share = draws.oneOf<unknown>(0, 1, 2, "0%", "10%", "25%", "29%", "50%", "100%");
     const surge = draws.oneOf<unknown>(0, 1, "0%", "25%");
     const draw = draws.between(0, 1);

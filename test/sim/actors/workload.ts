@@ -131,7 +131,11 @@ export class Workload {
         apiVersion: "v1",
         kind: "Pod",
         metadata: { name: podName, labels: { app: "web", ours: "yes" }, ...this.#wish() },
-        spec: { nodeName: this.#nextNode(), containers: [{ name: "main", image: "web:1" }], terminationGracePeriodSeconds: 30 },
+        spec: {
+          nodeName: this.#nextNode(),
+          containers: [{ name: "main", image: "web:1" }],
+          terminationGracePeriodSeconds: 30,
+        },
       }),
     );
     if (object === undefined) return;

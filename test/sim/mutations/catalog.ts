@@ -7,6 +7,7 @@ import { mutationsOfLimits } from "./of-limits.ts";
 import { mutationsOfProtobuf } from "./of-protobuf.ts";
 import { mutationsOfSettlement } from "./of-settlement.ts";
 import { mutationsOfSilence } from "./of-silence.ts";
+import { mutationsOfSources } from "./of-sources.ts";
 
 export const mutations: readonly Mutation[] = [
   ...mutationsOfAdmission,
@@ -16,4 +17,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOfDelays,
   ...mutationsOfSilence,
   ...mutationsOfProtobuf,
+  ...mutationsOfSources,
 ];

@@ -121,7 +121,8 @@ export class SourceChecker {
     if (isMarked(protector)) return `the PodProtector of ${key} is marked as released, and its source is there`;
     if (!present.isGuarded && !present.isTerminating) return `${key} is not held`;
     const { metadata } = protector;
-    if (!isGuarded(protector) && metadata.deletionTimestamp === undefined) return `the PodProtector of ${key} is not held`;
+    if (!isGuarded(protector) && metadata.deletionTimestamp === undefined)
+      return `the PodProtector of ${key} is not held`;
     const isOwned = (metadata.ownerReferences ?? []).some(({ uid }) => uid === present.uid);
     if (!isOwned) return `the PodProtector of ${key} is not owned by its source`;
     const difference = differenceOf(present.wanted, specOf(protector));

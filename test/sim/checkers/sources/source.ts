@@ -65,9 +65,7 @@ export class Source {
 
   /** There was a reason to release: it was deleted, or no longer selected. */
   gaveReasonSince(fromMs: number): boolean {
-    return this.#since(fromMs).some((state) =>
-      state.kind === "gone" ? state.isDeleted : state.wanted === undefined,
-    );
+    return this.#since(fromMs).some((state) => (state.kind === "gone" ? state.isDeleted : state.wanted === undefined));
   }
 
   wasGuardedSince(fromMs: number): boolean {

@@ -66,9 +66,8 @@ function mayGo(share: Share, replicas: number, { percentRounding, singleReplica 
 function shareOf(value: unknown): Share {
   if (typeof value === "number") return { pods: value > 0 ? value : 0 };
   const text = asString(value) ?? "";
-  const digits = text.endsWith("%") ? text.slice(0, -1) : "";
-  const isNumber = digits !== "" && [...digits].every((digit) => digit >= "0" && digit <= "9");
-  return isNumber ? { percent: BigInt(digits) } : { pods: 0 };
+  const isPercentage = /^[0-9]+%$/.test(text);
+  return isPercentage ? { percent: BigInt(text.slice(0, -1)) } : { pods: 0 };
 }
 
 /** Whole numbers only, so that nothing is lost in fractions. */
@@ -87,7 +86,7 @@ export function selectorText(selector: JsonObject): string {
   const labels = Object.entries(asObject(selector["matchLabels"])).map(([key, value]) => [key, "In", [value]]);
   const expressions = asArray(selector["matchExpressions"]).map((item) => {
     const { key, operator, values } = asObject(item);
-    return [key, operator, [...new Set(asArray(values))].sort()];
+    return [key, operator, [...new Set(asArray(values).map(String))].sort()];
   });
   const texts = [...labels, ...expressions].map((requirement) => JSON.stringify(requirement));
   return [...new Set(texts)].sort().join(" ");
