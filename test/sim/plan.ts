@@ -58,10 +58,10 @@ export const sourceClasses = [
   "drains",
   "node-loss",
 ] as const;
-/** What the core loses of PodProtectors, and how. */
-const coreLosses = ["lost-protectors", "lost-crd", "wiped-core"] as const;
+/** What the core loses (actors/core-losses.ts). */
+const coreLosses = ["lost-protectors"] as const;
 type CoreLoss = (typeof coreLosses)[number];
-/** Those of them that seeds draw; the others come on demand only. */
+/** Those of them that seeds draw. The others come on demand only; nothing is demanded while a PodProtector is gone. */
 const drawnCoreLosses: readonly CoreLoss[] = [];
 /** Faults that a seed switches on or off together. */
 export const faultClasses = [

@@ -5,6 +5,7 @@ import { permissivePodProtectorCrd, upstreamPodProtectorCrd } from "../../double
 import { type SimProcess } from "../processes/process.ts";
 import { type World } from "../world.ts";
 import { Bystanders } from "./bystanders.ts";
+import { CoreLosses } from "./core-losses.ts";
 import { type Deleters } from "./deleters.ts";
 import { quietly } from "./quietly.ts";
 import { OddDeployments } from "./deployments.ts";
@@ -50,6 +51,7 @@ const periodMs: Partial<Record<FaultClass, number>> = {
   "vanished-sources": 30_000,
   drains: 45_000,
   "node-loss": 30_000,
+  "lost-protectors": 60_000,
 };
 /**
  * How old a backup is when it is restored. More must have been written since than is written before the watches are
@@ -76,6 +78,7 @@ export class Chaos {
   readonly #reviews: OddReviews;
   readonly #losses: Losses;
   readonly #nodes: Nodes;
+  readonly #coreLosses: CoreLosses;
   readonly #upgrades: Upgrades;
   #isOver = false;
 
@@ -88,6 +91,7 @@ export class Chaos {
     this.#reviews = new OddReviews(world);
     this.#losses = new Losses(world, cast.workloads);
     this.#nodes = new Nodes(world, cast);
+    this.#coreLosses = new CoreLosses(world);
     this.#upgrades = new Upgrades(world, (process) => this.#isToStart(process));
   }
 
@@ -224,6 +228,8 @@ export class Chaos {
         return this.#run(this.#nodes.drain());
       case "node-loss":
         return this.#run(this.#nodes.lose());
+      case "lost-protectors":
+        return this.#coreLosses.loseProtectors();
       case "old-crd":
         return this.#goBackToOldCrd();
       case "webhook-dry-runs":

@@ -58,15 +58,6 @@ export class SourceChecker {
     this.#meddling.told(`${namespace}/${source}`, what, this.#options.kernel.nowMs);
   }
 
-  /** The core has gone back to another state: what was told before says nothing of it. */
-  restarted(deployments: readonly KubeObject[]): void {
-    const { kernel } = this.#options;
-    const present = new Map(deployments.map((object) => [keyOf(object), object] as const));
-    for (const [key, source] of this.#sources)
-      if (!present.has(key) && source.present?.kind === "there") source.ended(false, kernel.nowMs, this.#fromMs());
-    for (const [key, object] of present) this.#sourceOf(key).became(object, kernel.nowMs, this.#fromMs());
-  }
-
   /** A version of a Deployment has been committed. */
   source({ type, object, previous }: Change): void {
     const key = keyOf(object);
