@@ -160,6 +160,8 @@ export class SourceOwners {
   async #editProtector(target: Target): Promise<void> {
     const { protectors, core, sources } = this.#world;
     const { namespace, name } = target;
+    // By mistake: its source is there.
+    if (this.#draws.chance(0.3)) return await this.#release(target);
     const minAvailable = this.#draws.whole(0, 12);
     const labels = { app: this.#draws.oneOf<string>(...otherNames), other: "yes" };
     const spec: JsonObject = this.#draws.chance(0.5) ? { minAvailable } : { selector: { matchLabels: labels } };
@@ -169,7 +171,7 @@ export class SourceOwners {
     await quietly(() => core.server.engine.patch(protectors, namespace, protectorNameOf(name), patch));
   }
 
-  /** A person says that the workload of a vanished Deployment is really gone. */
+  /** A person says that the workload of a Deployment is really gone. */
   async #release({ namespace, name }: Target): Promise<void> {
     const { protectors, core, sources } = this.#world;
     sources.meddled(namespace, name, "release");
