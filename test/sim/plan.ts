@@ -46,15 +46,39 @@ const drawnLast = [
 ] as const;
 /** These came later still, and are drawn after everything else. */
 const newest = ["odd-answers", "small-pages", "outages", "namespace-labels", "losses"] as const;
+/**
+ * What people, controllers and disasters do to Deployments and to nodes, all day long. Drawn last, so that all else
+ * that a seed draws is what it is without them.
+ */
+export const sourceClasses = [
+  "source-edits",
+  "autoscaling",
+  "cascades",
+  "vanished-sources",
+  "drains",
+  "node-loss",
+] as const;
+/** What the core loses (actors/core-losses.ts). */
+const coreLosses = ["lost-protectors"] as const;
+type CoreLoss = (typeof coreLosses)[number];
+/** Those of them that seeds draw. The others come on demand only; nothing is demanded while a PodProtector is gone. */
+const drawnCoreLosses: readonly CoreLoss[] = [];
 /** Faults that a seed switches on or off together. */
-export const faultClasses = [...drawnFirst, ...drawnLast, ...newest] as const;
+export const faultClasses = [
+  ...drawnFirst,
+  ...drawnLast,
+  ...newest,
+  ...sourceClasses,
+  ...drawnCoreLosses,
+] as const satisfies readonly string[];
 /**
  * Faults that even a correct guard cannot hold against in full (docs/accounting.md): drawn only on demand. Beside all
  * other faults restores hold in nearly all worlds, but not in all: a core's new history may reach the very version of
  * an object that a process still knows from the old one, and then a compare-and-swap cannot tell them apart.
  */
-export const onDemand = ["restores", "old-crd", "last-known-quota", "webhook-dry-runs"] as const;
-const lateFaults: ReadonlySet<string> = new Set([...drawnLast, ...newest]);
+const exotic = ["restores", "old-crd", "last-known-quota", "webhook-dry-runs"] as const;
+export const onDemand = [...exotic, ...coreLosses.filter((name) => !drawnCoreLosses.includes(name))] as const;
+const lateFaults: ReadonlySet<string> = new Set([...drawnLast, ...newest, ...sourceClasses, ...drawnCoreLosses]);
 export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[number];
 
 /** What is lost for ever at some time (actors/losses.ts). */
@@ -75,6 +99,11 @@ export interface Plan {
   readonly aggregatorsPerCell: number;
   /** A generator makes the PodProtector from a Deployment; else a person has written it. */
   readonly hasGenerator: boolean;
+  /** How generators round percentages, and what the only replica of a Deployment is worth. */
+  readonly percentRounding: string;
+  readonly singleReplica: string;
+  /** A terminating Deployment keeps its PodProtector while it wants replicas. */
+  readonly protectsNonZero: boolean;
   /** A second PodProtector selects the same pods. */
   readonly hasSecondProtector: boolean;
   readonly offersWatchList: boolean;
@@ -183,7 +212,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
     severities.set(name, magnitude(rng, -1, 0.5));
     if (rng.next() < share && only === undefined && lateFaults.has(name)) faults.add(name);
   };
-  for (const name of [...drawnLast, ...onDemand]) if (!severities.has(name)) drawSeverity(name);
+  for (const name of [...drawnLast, ...exotic]) if (!severities.has(name)) drawSeverity(name);
   const late = {
     hasRichSelectors: rng.next() < 0.3,
     evictedPods: rng.next() < 0.9 ? "map" : rng.next() < 0.5 ? "single" : "none",
@@ -209,12 +238,15 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const hasSmallLimits = areLimitsLow && upgrade === "none";
   const limits = hasSmallLimits ? { hasSmallLimits, compactThreshold: 3 } : { hasSmallLimits };
   const access = drawAccess(rng, loss, upgrade);
+  const sourceRules = drawSourceRules(rng, upgrade);
+  for (const name of [...sourceClasses, ...coreLosses]) drawSeverity(name);
   return {
     ...plan,
     ...late,
     ...size,
     ...limits,
     ...access,
+    ...sourceRules,
     minAvailable,
     loss,
     silentAfterMs,
@@ -231,6 +263,21 @@ function drawAccess(rng: Rng, loss: Loss, upgrade: Upgrade): Pick<Plan, "forbids
     forbidsHeartbeats: hasFewRights && loss === "none" && upgrade === "none",
     servesOnlyItsCells: rng.next() < 0.3,
   };
+}
+
+/** The previous release has rules of its own. */
+function drawSourceRules(
+  rng: Rng,
+  upgrade: Upgrade,
+): Pick<Plan, "percentRounding" | "singleReplica" | "protectsNonZero"> {
+  const usual = { percentRounding: "at-least-one", singleReplica: "drainable", protectsNonZero: true };
+  const roundings = ["up", "down"];
+  const drawn = {
+    percentRounding: roundings[integer(rng, 0, 3)] ?? usual.percentRounding,
+    singleReplica: rng.next() < 0.3 ? "protected" : usual.singleReplica,
+    protectsNonZero: rng.next() < 0.7,
+  };
+  return upgrade === "none" ? drawn : usual;
 }
 
 /** Most worlds stay small, so that many of them run. */

@@ -4,6 +4,7 @@ import { uniform } from "../../src/util/rng.ts";
 import { Chaos } from "./actors/chaos.ts";
 import { Deleters } from "./actors/deleters.ts";
 import { ProtectorOwner } from "./actors/protectors.ts";
+import { SourceOwners } from "./actors/sources.ts";
 import { Workload } from "./actors/workload.ts";
 import { type AccountingChecker } from "./checkers/accounting.ts";
 import { type Exclusion, type ExclusionUse, silenceLimitMs } from "./checkers/exclusions.ts";
@@ -35,13 +36,22 @@ const refillMs = 30_000;
  * docs/accounting.md#silent-cells.
  */
 const heardMsMax = 30_000 + 120_000;
-/** Long enough for a few pods to be replaced. */
+/** Long enough for a few pods to be replaced, and for generators to have answered every change. */
 const calmMs = 20_000;
+/** Of Deployments without pods, when that begins. */
+const calmEdits = 4;
 /**
  * An aggregator that was shown an old list takes the core for restored, and counts again after the settle window and a
  * bookmark (docs/accounting.md#restores).
  */
 const lastTriesMs = settleWindowMs + 75_000;
+
+/** Who acts when all has been mended. */
+interface Actors {
+  readonly deleters: Deleters;
+  readonly workloads: ReadonlyMap<string, Workload>;
+  readonly sources: SourceOwners;
+}
 
 export interface RunOptions {
   readonly seed: number;
@@ -118,13 +128,15 @@ async function runPhases(world: World): Promise<number> {
   world.calm.allIsWell();
 
   const deleters = new Deleters(world, workloads);
-  const chaos = new Chaos(world, { workloads, deleters, owner });
+  const sources = new SourceOwners(world, owner);
+  const chaos = new Chaos(world, { workloads, deleters, owner, sources });
   chaos.begin();
   const endMs = kernel.nowMs + plan.chaosMs;
   await deleteUntil(world, deleters, endMs);
   await during(world, chaos.heal());
   if (plan.loss === "core") return await withoutCore(world, deleters);
-  return await healed(world, deleters, workloads);
+  void sources.goHome();
+  return await healed(world, { workloads, deleters, sources });
 }
 
 /** People and controllers delete pods, as often as the plan has it. */
@@ -143,20 +155,22 @@ async function deleteUntil({ kernel, plan }: World, deleters: Deleters, endMs: n
  * Nobody asks for anything any more: buckets must go, counts must be true, and what fits must be admitted. Returns how
  * long it took.
  */
-async function healed(world: World, deleters: Deleters, workloads: ReadonlyMap<string, Workload>): Promise<number> {
+async function healed(world: World, { deleters, workloads, sources }: Actors): Promise<number> {
   const { kernel } = world;
   const startMs = kernel.nowMs;
-  await kernel.run(startMs + healingMsMax, () => deleters.running === 0 && isSettled(world));
+  await kernel.run(startMs + healingMsMax, () => deleters.running === 0 && isSettled(world, sources));
   const healedMs = kernel.nowMs - startMs;
-  if (kernel.failure === undefined && !isSettled(world))
-    kernel.fail(`not settled ${Math.round(healedMs)} ms after the end of all faults: ${describe(world)}`);
+  if (kernel.failure === undefined && !isSettled(world, sources)) {
+    const left = world.sources.unmet().join("; ") || describe(world);
+    kernel.fail(`not settled ${Math.round(healedMs)} ms after the end of all faults: ${left}`);
+  }
   await rested(world);
   for (const workload of workloads.values()) await during(world, workload.fill());
   await kernel.run(kernel.nowMs + refillMs);
   if (world.lost.cells.size > 0)
     await kernel.run(Math.max(kernel.nowMs, startMs + silenceLimitMs(world.plan.silentAfterMs)));
   await heard(world, startMs);
-  await deleteInCalm(world, deleters);
+  await deleteInCalm(world, { deleters, sources });
   await tryOnce(world, deleters);
   return healedMs;
 }
@@ -215,9 +229,11 @@ function silentCells({ webhooks, cells, lost }: World): readonly string[] {
 }
 
 /** Everything is well, and deletions go on: none is refused without need (checkers/refusals.ts). */
-async function deleteInCalm(world: World, deleters: Deleters): Promise<void> {
+async function deleteInCalm(world: World, { deleters, sources }: Omit<Actors, "workloads">): Promise<void> {
   const { kernel, calm } = world;
   calm.allIsWell();
+  // One change for each, so that all are answered before the end.
+  for (let edits = 0; edits < calmEdits; edits += 1) void sources.editInCalm();
   await deleteUntil(world, deleters, kernel.nowMs + calmMs);
   await kernel.run(kernel.nowMs + calmMs / 2, () => deleters.running === 0);
 }
@@ -287,7 +303,8 @@ function isTrue(world: World, checker: AccountingChecker): boolean {
   });
 }
 
-function isSettled(world: World): boolean {
+function isSettled(world: World, sources: SourceOwners): boolean {
+  if (!sources.isHome || world.sources.unmet().length > 0) return false;
   return present(world).every((checker) => checker.weight(isThere(world)) === 0 && isTrue(world, checker));
 }
 

@@ -3,6 +3,7 @@
  * run.ts runs it.
  */
 import { assert } from "../../src/util/assert.ts";
+import { annotations } from "../../src/api/v1alpha1/names.ts";
 import { readProtector } from "../../src/kube/resources.ts";
 import { type JsonObject, asObject, type KubeObject } from "../double/engine/object.ts";
 import { builtInResources, type ResourceType } from "../double/engine/resources.ts";
@@ -13,6 +14,7 @@ import { Ledger } from "./checkers/ledger.ts";
 import { LentChecker } from "./checkers/lent.ts";
 import { RefusalChecker } from "./checkers/refusals.ts";
 import { ReviewChecker } from "./checkers/reviews.ts";
+import { SourceChecker } from "./checkers/sources/source-checker.ts";
 import { SimApiServer } from "./clusters/api-server.ts";
 import { ServerConditions } from "./clusters/conditions.ts";
 import { forbiddenInCore, forbiddenInWorker } from "./clusters/rights.ts";
@@ -55,6 +57,8 @@ export interface WorldTotals {
 
 export const namespace = "default";
 export const settleWindowMs = 75_000;
+/** Where Deployments without pods are, which are checked too. */
+export const sourceNamespace = "sources";
 /** Where people work whose objects are out of order, and whom no checker watches over. */
 export const sideNamespace = "side";
 /** With them floors break, as the documentation says. */
@@ -94,6 +98,7 @@ export class World {
   readonly calm: Calm;
   readonly refusals: RefusalChecker;
   readonly reviews: ReviewChecker;
+  readonly sources: SourceChecker;
   readonly totals: WorldTotals = {
     deletions: 0,
     admitted: 0,
@@ -119,7 +124,7 @@ export class World {
       resetRate: 0,
     });
     this.ledger = new Ledger(this.kernel, options.plan.silentAfterMs);
-    this.calm = new Calm(options.plan);
+    this.calm = new Calm(options.plan, this.kernel);
     this.refusals = new RefusalChecker({
       kernel: this.kernel,
       checkers: this.checkers,
@@ -128,6 +133,12 @@ export class World {
       isCalm: () => this.calm.is && this.#isExact,
     });
     this.reviews = new ReviewChecker(this);
+    this.sources = new SourceChecker({
+      kernel: this.kernel,
+      rules: this.plan.upgrade === "none" ? this.plan : undefined,
+      calmSinceMs: () => this.calm.sinceMs,
+      find: (of, name) => this.core.server.engine.find(this.protectors, of, name),
+    });
     this.core = this.#createCluster("core", undefined);
     this.cells = this.plan.cells.map((name) => ({ name, ...this.#createCluster(`worker-${name}`, name) }));
     const fleet = createFleet({
@@ -156,12 +167,18 @@ export class World {
       this.ledger.follow(name, server);
       server.engine.onChange(builtInResources.pods, () => this.refusals.changed());
     }
-    this.core.server.engine.onChange(this.protectors, ({ type, object }) => {
+    this.core.server.engine.onChange(builtInResources.deployments, (change) => {
+      if (change.object.metadata.namespace !== sideNamespace) this.sources.source(change);
+    });
+    this.core.server.engine.onChange(this.protectors, (change) => {
+      const { type, object } = change;
       this.#protectorsSeen.add(`${object.metadata.namespace}/${object.metadata.name}`);
       for (const process of this.processes()) this.#checkBounds(process);
       // Bystanders are not checked: their objects are out of order on purpose.
+      if (object.metadata.namespace !== sideNamespace) this.sources.protector(change);
       if (object.metadata.namespace !== namespace) return;
-      this.#checkerOf(object.metadata.name).committed(type === "DELETED" ? undefined : protectorOf(object));
+      const isInForce = type !== "DELETED" && object.metadata.annotations?.[annotations.released] === undefined;
+      this.#checkerOf(object.metadata.name).committed(isInForce ? protectorOf(object) : undefined);
       this.refusals.changed();
       this.kernel.note(
         `core protector ${object.metadata.name} ${type} ${object.metadata.resourceVersion} ${summaryOf(object)}`,

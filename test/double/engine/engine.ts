@@ -311,6 +311,12 @@ export class Engine {
     }
   }
 
+  /** Removes one object in the same way; nothing happens when there is none. */
+  erase(type: ResourceType, namespace: string | undefined, name: string): void {
+    const key = namespace === undefined ? name : `${namespace}/${name}`;
+    if (this.#store.get(type, key) !== undefined) this.#store.remove(type, key);
+  }
+
   /** The type of a kind, for controllers that follow owner references. */
   typeOfKind(apiVersion: string, kind: string): ResourceType | undefined {
     return this.registry.all().find((type) => type.kind === kind && apiVersionOf(type) === apiVersion);

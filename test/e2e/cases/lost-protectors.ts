@@ -152,7 +152,7 @@ async function wiped(context: CaseContext): Promise<Figures> {
   await core.rebuild();
   const startMs = performance.now();
   const siege = new Siege(context, fleet);
-  await waitFor("a refusal names what is lost", 2 * minute, () => siege.refusal("gone") !== undefined);
+  await waitFor("a refusal names what is lost", 2 * minute, () => siege.refusal(protectorOf(web)) !== undefined);
   // What a person does first: the namespaces and the CRD are made again. The generator does the rest.
   await createNamespace(core.admin, namespace);
   await applyCrd(core.admin, crdFile);

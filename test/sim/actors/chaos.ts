@@ -5,12 +5,15 @@ import { permissivePodProtectorCrd, upstreamPodProtectorCrd } from "../../double
 import { type SimProcess } from "../processes/process.ts";
 import { type World } from "../world.ts";
 import { Bystanders } from "./bystanders.ts";
+import { CoreLosses } from "./core-losses.ts";
 import { type Deleters } from "./deleters.ts";
 import { quietly } from "./quietly.ts";
 import { OddDeployments } from "./deployments.ts";
 import { OddReviews } from "./odd-reviews.ts";
 import { Losses } from "./losses.ts";
+import { Nodes } from "./nodes.ts";
 import { type ProtectorOwner } from "./protectors.ts";
+import { type SourceOwners } from "./sources.ts";
 import { Upgrades } from "./upgrades.ts";
 import { type Workload } from "./workload.ts";
 
@@ -42,6 +45,13 @@ const periodMs: Partial<Record<FaultClass, number>> = {
   "namespace-labels": 15_000,
   "old-crd": 60_000,
   "webhook-dry-runs": 60_000,
+  "source-edits": 6_000,
+  autoscaling: 30_000,
+  cascades: 90_000,
+  "vanished-sources": 30_000,
+  drains: 45_000,
+  "node-loss": 30_000,
+  "lost-protectors": 60_000,
 };
 /**
  * How old a backup is when it is restored. More must have been written since than is written before the watches are
@@ -56,6 +66,7 @@ export interface Cast {
   readonly workloads: ReadonlyMap<string, Workload>;
   readonly deleters: Deleters;
   readonly owner: ProtectorOwner;
+  readonly sources: SourceOwners;
 }
 
 export class Chaos {
@@ -66,6 +77,8 @@ export class Chaos {
   readonly #deployments: OddDeployments;
   readonly #reviews: OddReviews;
   readonly #losses: Losses;
+  readonly #nodes: Nodes;
+  readonly #coreLosses: CoreLosses;
   readonly #upgrades: Upgrades;
   #isOver = false;
 
@@ -77,6 +90,8 @@ export class Chaos {
     this.#deployments = new OddDeployments(world);
     this.#reviews = new OddReviews(world);
     this.#losses = new Losses(world, cast.workloads);
+    this.#nodes = new Nodes(world, cast);
+    this.#coreLosses = new CoreLosses(world);
     this.#upgrades = new Upgrades(world, (process) => this.#isToStart(process));
   }
 
@@ -123,6 +138,7 @@ export class Chaos {
     network.weather.resetRate = 0;
     network.mendAll();
     this.#losses.last();
+    this.#nodes.end();
     this.#world.fencePolicyCode = undefined;
     this.#world.corePolicyCode = undefined;
     if (this.#world.plan.faults.has("old-crd")) await core.server.engine.installCrd(permissivePodProtectorCrd());
@@ -200,6 +216,20 @@ export class Chaos {
         return this.#bystanders.refuseProtectors();
       case "odd-reviews":
         return this.#run(this.#reviews.send(this.#pick(this.#world.webhooks)));
+      case "source-edits":
+        return this.#run(this.#cast.sources.edit());
+      case "vanished-sources":
+        return this.#run(this.#cast.sources.lose());
+      case "cascades":
+        return this.#run(this.#nodes.cascade());
+      case "autoscaling":
+        return this.#run(this.#nodes.scale());
+      case "drains":
+        return this.#run(this.#nodes.drain());
+      case "node-loss":
+        return this.#run(this.#nodes.lose());
+      case "lost-protectors":
+        return this.#coreLosses.loseProtectors();
       case "old-crd":
         return this.#goBackToOldCrd();
       case "webhook-dry-runs":

@@ -18,7 +18,7 @@ export class ProtectorOwner {
 
   async start(): Promise<void> {
     const { plan } = this.#world;
-    if (plan.hasGenerator) await this.#createDeployment();
+    if (plan.hasGenerator) await this.createDeployment();
     else await this.#create("web", plan.minAvailable);
     if (plan.hasSecondProtector) await this.#create("zone", Math.max(1, plan.minAvailable - 1));
   }
@@ -32,8 +32,19 @@ export class ProtectorOwner {
     if (name === undefined) return;
     const minAvailable = Math.floor(this.#rng.next() * (total + 1));
     const spec = this.#edited(this.#rng.next(), minAvailable);
+    this.#tell(name, spec);
     const patch = { contentType: "application/merge-patch+json", body: { spec } };
     await quietly(() => core.server.engine.patch(this.#world.protectors, namespace, name, patch));
+  }
+
+  /** The generator's checker is told what it did not do. */
+  #tell(protector: string, { minAvailable, minReadySeconds, selector }: JsonObject): void {
+    const [, source] = protector.split("deployment-");
+    if (source === undefined) return;
+    const { sources } = this.#world;
+    if (minAvailable !== undefined) sources.meddled(namespace, source, `minAvailable ${Number(minAvailable)}`);
+    if (minReadySeconds !== undefined) sources.meddled(namespace, source, `minReadySeconds ${Number(minReadySeconds)}`);
+    if (selector !== undefined) sources.meddled(namespace, source, "selector");
   }
 
   #edited(draw: number, minAvailable: number): JsonObject {
@@ -71,25 +82,26 @@ export class ProtectorOwner {
     );
   }
 
-  async #createDeployment(): Promise<void> {
+  /** The source of the generated PodProtector. */
+  async createDeployment(): Promise<void> {
     const { core, plan } = this.#world;
     const replicas = plan.podsPerCell * plan.cells.length;
     const maxUnavailable = Math.max(0, replicas - plan.minAvailable);
-    await core.server.engine.create(deployments, namespace, {
-      apiVersion: "apps/v1",
-      kind: "Deployment",
-      metadata: { name: "web", labels: { app: "web" } },
-      spec: {
-        replicas,
-        minReadySeconds: plan.minReadySeconds,
-        selector: { matchLabels: { app: "web" } },
-        strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable, maxSurge: 1 } },
-        template: {
-          metadata: { labels: { app: "web" } },
-          spec: { containers: [{ name: "main", image: "web:1" }] },
+    const labels = { app: "web" };
+    await quietly(() =>
+      core.server.engine.create(deployments, namespace, {
+        apiVersion: "apps/v1",
+        kind: "Deployment",
+        metadata: { name: "web", labels },
+        spec: {
+          replicas,
+          minReadySeconds: plan.minReadySeconds,
+          selector: { matchLabels: labels },
+          strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable, maxSurge: 1 } },
+          template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "web:1" }] } },
         },
-      },
-    });
+      }),
+    );
   }
 }
 

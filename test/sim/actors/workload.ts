@@ -16,6 +16,8 @@ const { pods } = builtInResources;
 const replacedAfterMs = { low: 100, high: 3_000 };
 const readyAfterMs = { low: 200, high: 8_000 };
 const terminatesInMs = { low: 0, high: 6_000 };
+/** In each cell. */
+export const nodeNames = ["node-1", "node-2", "node-3"] as const;
 const kubelet = { username: "system:node:node-1", groups: ["system:nodes", "system:authenticated"] };
 
 export class Workload {
@@ -82,6 +84,32 @@ export class Workload {
     await quietly(() => this.#patch(pod.metadata.name, { metadata: { labels: { app } } }));
   }
 
+  /** Present pods of a node that nobody deletes. */
+  onNode(node: string): KubeObject[] {
+    return this.live().filter(({ spec }) => spec?.["nodeName"] === node);
+  }
+
+  /** Nothing is heard of the node: none of its pods counts as ready, until it is back after `durationMs`. */
+  async loseNode(node: string, durationMs: number): Promise<void> {
+    const lost = this.onNode(node);
+    await Promise.all(lost.map((pod) => this.#setReady(pod, false)));
+    this.#later({ low: durationMs, high: durationMs }, async () => {
+      for (const pod of lost) await this.#setReady(pod, true);
+    });
+  }
+
+  /** So many pods are wanted from now on, unless nothing is left of the cell. What is too much others delete. */
+  async scale(wanted: number): Promise<void> {
+    if (this.#hasPerished) return;
+    this.wanted = wanted;
+    await this.fill();
+  }
+
+  /** How many pods there are above those that are wanted. */
+  get surplus(): number {
+    return Math.max(0, this.live().length - this.wanted);
+  }
+
   /** The machines of the cell have gone, with all pods; nothing comes in their place. */
   async perish(): Promise<void> {
     this.#hasPerished = true;
@@ -103,12 +131,20 @@ export class Workload {
         apiVersion: "v1",
         kind: "Pod",
         metadata: { name: podName, labels: { app: "web", ours: "yes" }, ...this.#wish() },
-        spec: { nodeName: "node-1", containers: [{ name: "main", image: "web:1" }], terminationGracePeriodSeconds: 30 },
+        spec: {
+          nodeName: this.#nextNode(),
+          containers: [{ name: "main", image: "web:1" }],
+          terminationGracePeriodSeconds: 30,
+        },
       }),
     );
     if (object === undefined) return;
     if (readyAfter === 0) await this.#setReady(object, true);
     else this.#world.kernel.schedule(readyAfter, () => void this.#setReady(object, true));
+  }
+
+  #nextNode(): string {
+    return nodeNames[this.#created % nodeNames.length] ?? nodeNames[0];
   }
 
   /** Pods ask to be judged by another property than availability with an annotation. */

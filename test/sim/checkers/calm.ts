@@ -3,7 +3,8 @@
  * mended. What people and controllers do all day is no fault, however much of it there is. Scenarios, whose faults are
  * scripted, never say that all is well.
  */
-import { type FaultClass, type Plan } from "../plan.ts";
+import { type Kernel } from "../kernel/kernel.ts";
+import { type FaultClass, type Plan, sourceClasses } from "../plan.ts";
 
 /** They harm nobody whose objects are in order. */
 const everydayLife: ReadonlySet<string> = new Set<FaultClass>([
@@ -22,6 +23,7 @@ const everydayLife: ReadonlySet<string> = new Set<FaultClass>([
   "core-policies",
   "odd-reviews",
   "namespace-labels",
+  ...sourceClasses,
 ]);
 /** They do not strike, but last from the beginning to the end. */
 const lasting: readonly FaultClass[] = ["latency", "resets", "lost-responses", "slow-reviews", "late-cells"];
@@ -33,29 +35,36 @@ export function isEverydayLife({ faults }: Plan): boolean {
 
 export class Calm {
   readonly #plan: Plan;
-  #isDisturbed = true;
+  readonly #kernel: Pick<Kernel, "nowMs">;
+  #wellSinceMs: number | undefined;
 
-  constructor(plan: Plan) {
+  constructor(plan: Plan, kernel: Pick<Kernel, "nowMs">) {
     this.#plan = plan;
+    this.#kernel = kernel;
   }
 
   /** Clocks stay wrong when all else has been mended, and pods that have just become ready are young by them. */
   get is(): boolean {
-    return !this.#isDisturbed && !this.#plan.faults.has("clocks");
+    return this.#wellSinceMs !== undefined && !this.#plan.faults.has("clocks");
+  }
+
+  /** Since when nothing has gone wrong, wrong clocks aside; undefined = something has. */
+  get sinceMs(): number | undefined {
+    return this.#wellSinceMs;
   }
 
   /** The faults of the plan begin. */
   begin(): void {
-    if (lasting.some((name) => this.#plan.severity(name) > 0)) this.#isDisturbed = true;
+    if (lasting.some((name) => this.#plan.severity(name) > 0)) this.#wellSinceMs = undefined;
   }
 
   /** A fault strikes, or somebody acts. */
   struck(what: string): void {
-    if (!everydayLife.has(what)) this.#isDisturbed = true;
+    if (!everydayLife.has(what)) this.#wellSinceMs = undefined;
   }
 
   /** All is well, and whoever had to notice has done so. */
   allIsWell(): void {
-    this.#isDisturbed = false;
+    this.#wellSinceMs = this.#kernel.nowMs;
   }
 }

@@ -9,6 +9,7 @@ import { mutationsOfProtobuf } from "./of-protobuf.ts";
 import { mutationsOfReleases } from "./of-releases.ts";
 import { mutationsOfSettlement } from "./of-settlement.ts";
 import { mutationsOfSilence } from "./of-silence.ts";
+import { mutationsOfSources } from "./of-sources.ts";
 import { mutationsOfVanishing } from "./of-vanishing.ts";
 
 export const mutations: readonly Mutation[] = [
@@ -22,4 +23,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOfVanishing,
   ...mutationsOfMassChanges,
   ...mutationsOfProtobuf,
+  ...mutationsOfSources,
 ];

@@ -6,8 +6,8 @@ import { tryMutation } from "./check.ts";
 import { mutate } from "./mutation.ts";
 
 /**
- * The first two need one or two seeds; a few more, so that a change of what worlds draw does not matter. The other one
- * is caught in its scenario.
+ * Each needs one or two seeds; a few more, so that a change of what worlds draw does not matter. One is caught in its
+ * scenario.
  */
 const seedsMax = 5;
 /** Ends a process that hangs; it needs seconds. */
@@ -16,6 +16,8 @@ const fast = {
   "wrong-cell": "checker",
   "terminating-pod-holds-its-quota": "checker",
   "barrier-is-as-old-as-its-answer": "scenario",
+  "floor-is-always-zero": "checker",
+  "vanished-source-releases": "checker",
 } as const;
 
 test("every mutation has a name of its own", () => {

@@ -38,7 +38,7 @@ export function createFleet(options: FleetOptions): Fleet {
   const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
   return {
     generators: numbers(plan.hasGenerator ? 2 : 0).map((number) =>
-      create("generator", `generator-${number}`, generatorFlags),
+      create("generator", `generator-${number}`, generatorFlags(plan)),
     ),
     aggregators: plan.cells.flatMap((cell) =>
       numbers(plan.aggregatorsPerCell).map((number) =>
@@ -49,10 +49,15 @@ export function createFleet(options: FleetOptions): Fleet {
   };
 }
 
-const generatorFlags = [
-  "--deployment-plugin-protection-selector=unprotected!=yes",
-  "--deployment-plugin-protect-non-zero=true",
-];
+function generatorFlags({ percentRounding, singleReplica, protectsNonZero, upgrade }: Plan): readonly string[] {
+  const flags = [
+    "--deployment-plugin-protection-selector=unprotected!=yes",
+    `--deployment-plugin-protect-non-zero=${protectsNonZero}`,
+  ];
+  // The previous release knows no other rules than its own.
+  if (upgrade !== "none") return flags;
+  return [...flags, `--generator-percent-rounding=${percentRounding}`, `--generator-single-replica=${singleReplica}`];
+}
 
 function aggregatorFlags({ plan, algorithm }: FleetOptions, cell: string): readonly string[] {
   return [

@@ -16,10 +16,9 @@ export interface Played {
 /** `algorithm`: of the aggregators. The scenario goes on after a finding, so that one sees what comes of it. */
 export async function play({ commands: [first, ...others] }: Scenario, algorithm: string): Promise<Played> {
   if (first === undefined) throw new Error("a scenario without commands");
-  const findings: string[] = [];
   const stage = await startStage(first, algorithm);
+  const { findings } = stage;
   const { kernel, totals } = stage.world;
-  kernel.fail = (finding) => void findings.push(`checker: ${finding}`);
   for (const command of others) {
     const finding = await tryCommand(stage, command);
     if (finding !== undefined) findings.push(finding);

@@ -76,6 +76,8 @@ export class Stage {
   readonly #arrived = new Map<string, (held: (outcome: Promise<string>) => void) => void>();
   readonly #backups = new Map<string, Backup>();
   readonly counters = new Map<Counted, number>();
+  /** Of the checkers: the scenario goes on after each. */
+  readonly findings: string[] = [];
 
   constructor({ algorithm, plan, protector }: StageOptions) {
     this.#protector = protector;
@@ -84,6 +86,9 @@ export class Stage {
       podsPerCell: 0,
       minAvailable: 0,
       hasSecondProtector: false,
+      percentRounding: "at-least-one",
+      singleReplica: "drainable",
+      protectsNonZero: true,
       hasRichSelectors: false,
       evictedPods: "map",
       recordsPodNames: false,
@@ -102,6 +107,7 @@ export class Stage {
       rates: {},
     };
     this.world = new World({ seed: 1, plan: noChance, algorithm });
+    this.world.kernel.fail = (finding) => void this.findings.push(`checker: ${finding}`);
     this.pods = new Map(this.world.cells.map((cell) => [cell.name, new Pods(cell)]));
     for (const server of [this.world.core.server, ...this.world.cells.map((cell) => cell.server)]) {
       server.conditions.script = (request) => this.#faultOf(server, request);

@@ -1,0 +1,224 @@
+/**
+ * Deployments of the checked namespaces and what becomes of them: people edit, deselect, delete and restore them, and
+ * some are lost without anybody's doing. One of them is the workload's, where the world has a generator; the others
+ * have no pods and are there for the generator alone (checkers/sources/).
+ */
+import { annotations } from "../../../src/api/v1alpha1/names.ts";
+import { protectorNameOf } from "../../../src/generator/deployment-plan.ts";
+import { asObject, type JsonObject, type KubeObject } from "../../double/engine/object.ts";
+import { builtInResources } from "../../double/engine/resources.ts";
+import { Draws } from "../../support/draws.ts";
+import { namespace as ownNamespace, sourceNamespace, type World } from "../world.ts";
+import { type ProtectorOwner } from "./protectors.ts";
+import { quietly } from "./quietly.ts";
+
+const { deployments, namespaces } = builtInResources;
+
+/** One has the name of the workload's, in another namespace. */
+const otherNames = ["web", "one", "two"] as const;
+/** Of a vanished or deselected Deployment, until people notice it. */
+const noticedMs = { least: 2_000, most: 40_000 };
+/** Until people look again whether a Deployment is gone. */
+const lookAgainMs = 1_000;
+
+interface Target {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The workload's. */
+export const ownTarget: Target = { namespace: ownNamespace, name: "web" };
+
+export class SourceOwners {
+  readonly #world: World;
+  readonly #owner: ProtectorOwner;
+  readonly #draws: Draws;
+  #isOver = false;
+
+  constructor(world: World, owner: ProtectorOwner) {
+    this.#world = world;
+    this.#owner = owner;
+    this.#draws = new Draws(world.kernel.rng("sources"));
+  }
+
+  /** Somebody changes a Deployment. */
+  async edit(): Promise<void> {
+    if (!this.#world.plan.hasGenerator) return;
+    const isOwn = this.#draws.chance(0.3);
+    await (isOwn ? this.#editOwn() : this.#editOther());
+  }
+
+  /** The same where nothing may disturb the workload. */
+  async editInCalm(): Promise<void> {
+    if (this.#world.plan.hasGenerator) await this.#editOther();
+  }
+
+  /** The core loses a Deployment, and nobody is told. */
+  async lose(): Promise<void> {
+    const target = this.#draws.chance(0.4) ? ownTarget : this.#otherTarget();
+    const { core, kernel } = this.#world;
+    const lost = this.find(target);
+    if (lost === undefined || !this.#world.plan.hasGenerator) return;
+    kernel.note(`the core loses the Deployment ${target.namespace}/${target.name}`);
+    core.server.engine.erase(deployments, target.namespace, target.name);
+    await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
+    const isReleased = this.#draws.chance(0.2);
+    if (isReleased && this.find(target) === undefined) await this.#release(target);
+    if (isReleased) await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
+    await this.#apply(target, lost);
+  }
+
+  /** Everything is as it was planned again: the workload's Deployment is there. Ends when it is. */
+  async goHome(): Promise<void> {
+    this.#isOver = true;
+    if (!this.#world.plan.hasGenerator) return;
+    while (!this.isHome) {
+      const present = this.find(ownTarget);
+      if (present === undefined) await this.#owner.createDeployment();
+      else if (present.metadata.deletionTimestamp !== undefined) await this.patch(ownTarget, { spec: { replicas: 0 } });
+      else await this.patch(ownTarget, { metadata: { labels: { unprotected: null } } });
+      await this.#world.kernel.pause(lookAgainMs);
+    }
+  }
+
+  /** The workload's Deployment asks for a PodProtector. */
+  get isHome(): boolean {
+    const present = this.find(ownTarget);
+    if (!this.#world.plan.hasGenerator) return true;
+    return (
+      present !== undefined &&
+      present.metadata.deletionTimestamp === undefined &&
+      present.metadata.labels?.["unprotected"] !== "yes"
+    );
+  }
+
+  find({ namespace, name }: Target): KubeObject | undefined {
+    return this.#world.core.server.engine.find(deployments, namespace, name);
+  }
+
+  async patch({ namespace, name }: Target, body: JsonObject): Promise<void> {
+    const patch = { contentType: "application/merge-patch+json", body };
+    await quietly(() => this.#world.core.server.engine.patch(deployments, namespace, name, patch));
+  }
+
+  /** Deletes it, waits until it is gone, and makes it again after a while. */
+  async deleteAndRestore(target: Target, before: () => Promise<void> = async () => {}): Promise<void> {
+    const { core, kernel } = this.#world;
+    const { namespace, name } = target;
+    const present = this.find(target);
+    if (present === undefined) return;
+    const propagationPolicy = this.#draws.oneOf("Background", "Foreground");
+    await quietly(() => core.server.engine.delete(deployments, namespace, name, { propagationPolicy }));
+    // Nobody collects garbage in a core without workloads.
+    if (propagationPolicy === "Foreground") await this.#collect(target);
+    await before();
+    while (!this.#isOver && this.find(target)?.metadata.deletionTimestamp !== undefined) {
+      await this.patch(target, { spec: { replicas: 0 } });
+      await kernel.pause(lookAgainMs);
+    }
+    await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
+    await this.#apply(target, present);
+  }
+
+  async #editOwn(): Promise<void> {
+    const { plan, kernel } = this.#world;
+    const total = plan.podsPerCell * plan.cells.length;
+    const draw = this.#draws.between(0, 1);
+    if (draw < 0.1) {
+      await this.patch(ownTarget, { metadata: { labels: { unprotected: "yes" } } });
+      await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
+      await this.patch(ownTarget, { metadata: { labels: { unprotected: null } } });
+    } else if (draw < 0.2) await this.deleteAndRestore(ownTarget);
+    else await this.patch(ownTarget, { spec: this.#edited(this.#draws.whole(1, total + 1)) });
+  }
+
+  async #editOther(): Promise<void> {
+    const target = this.#otherTarget();
+    const present = this.find(target);
+    const draw = this.#draws.between(0, 1);
+    if (present === undefined) await this.#create(target);
+    else if (draw < 0.1) await this.patch(target, { metadata: { labels: { unprotected: "yes" } } });
+    else if (draw < 0.3) await this.patch(target, { metadata: { labels: { unprotected: null } } });
+    else if (draw < 0.4) await this.deleteAndRestore(target);
+    else if (draw < 0.5) await this.#editProtector(target);
+    else await this.patch(target, { spec: this.#edited(this.#draws.whole(0, 12)) });
+  }
+
+  #edited(replicas: number): JsonObject {
+    const draws = this.#draws;
+    const share = draws.oneOf<unknown>(0, 1, 2, "0%", "10%", "25%", "29%", "50%", "100%");
+    const surge = draws.oneOf<unknown>(0, 1, "0%", "25%");
+    const draw = draws.between(0, 1);
+    if (draw < 0.35) return { replicas };
+    if (draw < 0.8)
+      return { strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: share, maxSurge: surge } } };
+    if (draw < 0.95) return { minReadySeconds: draws.whole(0, 10) };
+    return { strategy: { type: "Recreate", rollingUpdate: null } };
+  }
+
+  /** Somebody edits what is generated. */
+  async #editProtector(target: Target): Promise<void> {
+    const { protectors, core, sources } = this.#world;
+    const { namespace, name } = target;
+    // By mistake: its source is there.
+    if (this.#draws.chance(0.3)) return await this.#release(target);
+    const minAvailable = this.#draws.whole(0, 12);
+    const labels = { app: this.#draws.oneOf<string>(...otherNames), other: "yes" };
+    const spec: JsonObject = this.#draws.chance(0.5) ? { minAvailable } : { selector: { matchLabels: labels } };
+    sources.meddled(namespace, name, `minAvailable ${minAvailable}`);
+    sources.meddled(namespace, name, "selector");
+    const patch = { contentType: "application/merge-patch+json", body: { spec } };
+    await quietly(() => core.server.engine.patch(protectors, namespace, protectorNameOf(name), patch));
+  }
+
+  /** A person says that the workload of a Deployment is really gone. */
+  async #release({ namespace, name }: Target): Promise<void> {
+    const { protectors, core, sources } = this.#world;
+    sources.meddled(namespace, name, "release");
+    const body = { metadata: { annotations: { [annotations.released]: "true" } } };
+    const patch = { contentType: "application/merge-patch+json", body };
+    await quietly(() => core.server.engine.patch(protectors, namespace, protectorNameOf(name), patch));
+  }
+
+  /** The collector has deleted all dependents of a foreground deletion. */
+  async #collect(target: Target): Promise<void> {
+    const finalizers = this.find(target)?.metadata.finalizers?.filter((name) => name !== "foregroundDeletion");
+    if (finalizers !== undefined) await this.patch(target, { metadata: { finalizers } });
+  }
+
+  /** Unless it is there again. */
+  async #apply(target: Target, { metadata, spec }: KubeObject): Promise<void> {
+    if (this.find(target) !== undefined) return;
+    const { engine } = this.#world.core.server;
+    const { replicas } = asObject(spec);
+    const body = {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: target.name, labels: metadata.labels ?? {} },
+      spec: { ...spec, replicas: replicas === 0 ? 1 : replicas },
+    };
+    await quietly(() => engine.create(deployments, target.namespace, body));
+  }
+
+  async #create(target: Target): Promise<void> {
+    const { engine } = this.#world.core.server;
+    const { namespace, name } = target;
+    if (engine.find(namespaces, undefined, namespace) === undefined) {
+      const body = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
+      await quietly(() => engine.create(namespaces, undefined, body));
+    }
+    const labels = { app: name };
+    const spec = {
+      replicas: this.#draws.whole(0, 12),
+      ...(this.#draws.chance(0.5) ? { minReadySeconds: this.#draws.whole(1, 10) } : {}),
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "web:1" }] } },
+    };
+    const body = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name, labels }, spec };
+    await quietly(() => engine.create(deployments, namespace, body));
+  }
+
+  #otherTarget(): Target {
+    return { namespace: sourceNamespace, name: this.#draws.oneOf<string>(...otherNames) };
+  }
+}

@@ -1,0 +1,253 @@
+/**
+ * Checks what generators make of Deployments: each change of a PodProtector is one that the Deployment asked for lately
+ * (safety), and soon after a change of either, when all is well, the PodProtector is what the Deployment asks for
+ * (liveness). It knows what is wanted by code of its own (wanted.ts).
+ */
+import { annotations, finalizer } from "../../../../src/api/v1alpha1/names.ts";
+import { asNumber, asObject, type KubeObject } from "../../../double/engine/object.ts";
+import { type Change } from "../../../double/engine/store.ts";
+import { type Kernel } from "../../kernel/kernel.ts";
+import { type Meddled, Meddling } from "./meddling.ts";
+import { Source } from "./source.ts";
+import { selectorText, type SourceRules, type Wanted } from "./wanted.ts";
+
+/**
+ * From the moment when a generator reads a Deployment until what it writes is committed: a request lasts 60 s, is
+ * stalled for 77 s at most, and its process may pause meanwhile.
+ */
+const lagMs = 150_000;
+/** The same while all is well: milliseconds, and a turn that comes a moment later (generator/pacer.ts). */
+const calmLagMs = 3_000;
+/** When all is well: an event, two reads and a write; and a few times that beside the writes of a mass deletion. */
+const repairedMs = 15_000;
+
+const namePrefix = "deployment-";
+
+/** Whether a Deployment asks for a PodProtector at all is the same by all rules for floors. */
+const anyRules: SourceRules = { percentRounding: "up", singleReplica: "drainable", protectsNonZero: true };
+
+export interface SourceCheckerOptions {
+  readonly kernel: Kernel;
+  /** Undefined = nobody knows: generators of another release have other rules for floors. */
+  readonly rules: SourceRules | undefined;
+  /** Since when all is well; undefined = it is not. */
+  readonly calmSinceMs: () => number | undefined;
+  /** The PodProtector as it is. */
+  readonly find: (namespace: string, name: string) => KubeObject | undefined;
+}
+
+export class SourceChecker {
+  readonly #options: SourceCheckerOptions;
+  readonly #sources = new Map<string, Source>();
+  readonly #meddling = new Meddling();
+  /** By key: the specs of PodProtectors that the core has lost. */
+  readonly #lost = new Map<string, Wanted>();
+  /** By key: PodProtectors that a person has marked as released. */
+  readonly #letGo = new Set<string>();
+  /** By key: those of them that are gone by now, until there is another one. */
+  readonly #wasLetGo = new Set<string>();
+  /** By key: the latest change of the Deployment, or of the PodProtector by others than its source. */
+  readonly #changedAtMs = new Map<string, number>();
+
+  constructor(options: SourceCheckerOptions) {
+    this.#options = options;
+  }
+
+  /** Somebody is about to do that to the PodProtector of a Deployment. */
+  meddled(namespace: string, source: string, what: Meddled): void {
+    this.#meddling.told(`${namespace}/${source}`, what, this.#options.kernel.nowMs);
+  }
+
+  /** A version of a Deployment has been committed. */
+  source({ type, object, previous }: Change): void {
+    const key = keyOf(object);
+    const source = this.#sourceOf(key);
+    const { kernel } = this.#options;
+    const isDeleted = previous?.metadata.deletionTimestamp !== undefined;
+    if (type === "DELETED") source.ended(isDeleted, kernel.nowMs, kernel.nowMs - lagMs);
+    else source.became(object, kernel.nowMs, kernel.nowMs - lagMs);
+    kernel.note(`core source ${key} ${type} ${object.metadata.resourceVersion}`);
+    this.#changed(key);
+    const lostGuard = isGuarded(previous) && (type === "DELETED" || !isGuarded(object));
+    if (type !== "DELETED" && lostGuard && isInForce(this.#protectorOf(key)) && this.#isCalm())
+      kernel.fail(`the source ${key} is let go although its PodProtector is in force`);
+  }
+
+  /** A version of a PodProtector has been committed. */
+  protector({ type, object, previous }: Change): void {
+    const { namespace = "", name } = object.metadata;
+    if (!name.startsWith(namePrefix)) return;
+    const key = `${namespace}/${name.slice(namePrefix.length)}`;
+    const source = this.#sources.get(key);
+    if (source === undefined || !hasChanged(type, object, previous)) return;
+    if (type === "DELETED") this.#checkEnd(key, source, object);
+    else {
+      this.#checkRelease(key, source, object, previous);
+      this.#checkSpec(key, source, specOf(object), previous === undefined ? undefined : specOf(previous));
+      if (previous === undefined && !source.wasGuardedSince(this.#fromMs()) && !this.#lost.has(key))
+        this.#options.kernel.fail(`the PodProtector of ${key} is made before its source is held`);
+    }
+    this.#changed(key);
+  }
+
+  /** What is not as the Deployments ask for, and why. */
+  unmet(): readonly string[] {
+    return [...this.#sources.keys()].flatMap((key) => this.#unmetOf(key) ?? []);
+  }
+
+  #unmetOf(key: string): string | undefined {
+    const { present } = this.#sourceOf(key);
+    if (this.#options.rules === undefined || present === undefined) return undefined;
+    const protector = this.#protectorOf(key);
+    if (present.kind === "gone") {
+      const mayBeLetGo = present.isDeleted || this.#wasLetGo.has(key) || !present.wasHeld;
+      if (!mayBeLetGo && protector === undefined) return `${key} has vanished, and so has its PodProtector`;
+      return present.isDeleted && isInForce(protector) ? `${key} is deleted, and its PodProtector stays` : undefined;
+    }
+    if (present.wanted === undefined) {
+      if (protector !== undefined) return `${key} asks for no PodProtector, and has one`;
+      return present.isGuarded ? `${key} asks for no PodProtector, and is held` : undefined;
+    }
+    if (protector === undefined) return present.isTerminating ? undefined : `${key} lacks its PodProtector`;
+    if (isMarked(protector)) return `the PodProtector of ${key} is marked as released, and its source is there`;
+    if (!present.isGuarded && !present.isTerminating) return `${key} is not held`;
+    const { metadata } = protector;
+    if (!isGuarded(protector) && metadata.deletionTimestamp === undefined)
+      return `the PodProtector of ${key} is not held`;
+    const isOwned = (metadata.ownerReferences ?? []).some(({ uid }) => uid === present.uid);
+    if (!isOwned) return `the PodProtector of ${key} is not owned by its source`;
+    const difference = differenceOf(present.wanted, specOf(protector));
+    return difference === undefined ? undefined : `the PodProtector of ${key} says ${difference}`;
+  }
+
+  #checkSpec(key: string, source: Source, after: Wanted, before: Wanted | undefined): void {
+    const { rules, kernel } = this.#options;
+    if (rules === undefined) return;
+    const fromMs = this.#fromMs();
+    const lost = this.#lost.get(key);
+    const asked = [...source.askedSince(fromMs), ...(lost === undefined ? [] : [lost])];
+    for (const field of ["minAvailable", "minReadySeconds", "selector"] as const) {
+      if (after[field] === before?.[field] || asked.some((wanted) => wanted[field] === after[field])) continue;
+      const what: Meddled = field === "selector" ? field : (`${field} ${after[field]}` as Meddled);
+      if (this.#meddling.mayBe(key, what, kernel.nowMs - lagMs)) continue;
+      const wanted = [...new Set(asked.map((one) => one[field]))].join(" or ") || "nothing";
+      kernel.fail(`${field} of the PodProtector of ${key} becomes ${after[field]}, but its source asked for ${wanted}`);
+    }
+  }
+
+  #checkRelease(key: string, source: Source, object: KubeObject, previous: KubeObject | undefined): void {
+    const { kernel } = this.#options;
+    this.#wasLetGo.delete(key);
+    const isNew = (has: (object: KubeObject) => boolean): boolean =>
+      has(object) && (previous === undefined || !has(previous));
+    const isLeft = isGuarded(previous) && !isGuarded(object);
+    if (!isMarked(object)) this.#letGo.delete(key);
+    else if (this.#meddling.mayBe(key, "release", kernel.nowMs - lagMs)) this.#letGo.add(key);
+    if (isNew(isMarked) && !this.#hasReason(key, source))
+      kernel.fail(`the PodProtector of ${key} is marked as released, but its source was not deleted`);
+    const isEnding = isNew(({ metadata }) => metadata.deletionTimestamp !== undefined) || isLeft;
+    if (!isEnding || this.#meddling.mayBe(key, "loss", kernel.nowMs - lagMs)) return;
+    if (!isMarked(object)) kernel.fail(`the PodProtector of ${key} is deleted before it is marked as released`);
+    else if (!this.#hasReason(key, source))
+      kernel.fail(`the PodProtector of ${key} is deleted, but its source was not`);
+  }
+
+  #checkEnd(key: string, source: Source, object: KubeObject): void {
+    const { kernel } = this.#options;
+    if (this.#meddling.mayBe(key, "loss", kernel.nowMs - lagMs)) {
+      this.#lost.set(key, specOf(object));
+      return;
+    }
+    this.#lost.delete(key);
+    if (!isMarked(object)) kernel.fail(`the PodProtector of ${key} is gone, and was not marked as released`);
+    else if (!this.#hasReason(key, source)) kernel.fail(`the PodProtector of ${key} is gone, but its source was not`);
+    if (this.#letGo.delete(key)) this.#wasLetGo.add(key);
+  }
+
+  /** Why a generator may let it go. */
+  #hasReason(key: string, source: Source): boolean {
+    return source.gaveReasonSince(this.#fromMs()) || this.#letGo.has(key);
+  }
+
+  /** All is well: then the change will be answered soon. */
+  #changed(key: string): void {
+    const { kernel } = this.#options;
+    this.#changedAtMs.set(key, kernel.nowMs);
+    if (!this.#isCalm()) return;
+    kernel.schedule(repairedMs, () => {
+      if (!this.#isCalm(repairedMs) || this.#changedSince(key, repairedMs)) return;
+      const unmet = this.#unmetOf(key);
+      if (unmet !== undefined) kernel.fail(`${Math.round(repairedMs / 1000)} s after a change, ${unmet}`);
+    });
+  }
+
+  #changedSince(key: string, ms: number): boolean {
+    return this.#options.kernel.nowMs - (this.#changedAtMs.get(key) ?? 0) < ms;
+  }
+
+  #isCalm(forMs = 0): boolean {
+    const sinceMs = this.#options.calmSinceMs();
+    return sinceMs !== undefined && this.#options.kernel.nowMs - sinceMs >= forMs;
+  }
+
+  /** When a generator whose write is committed now may have read what it acts on. */
+  #fromMs(): number {
+    const { nowMs } = this.#options.kernel;
+    const calmMs = this.#options.calmSinceMs();
+    return calmMs === undefined ? nowMs - lagMs : Math.max(nowMs - lagMs, Math.min(calmMs, nowMs - calmLagMs));
+  }
+
+  #protectorOf(key: string): KubeObject | undefined {
+    const [namespace = "", name = ""] = key.split("/");
+    return this.#options.find(namespace, `${namePrefix}${name}`);
+  }
+
+  #sourceOf(key: string): Source {
+    let source = this.#sources.get(key);
+    if (source === undefined) this.#sources.set(key, (source = new Source(this.#options.rules ?? anyRules)));
+    return source;
+  }
+}
+
+function keyOf({ metadata }: KubeObject): string {
+  return `${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+function isGuarded(object: KubeObject | undefined): boolean {
+  return object?.metadata.finalizers?.includes(finalizer) === true;
+}
+
+function isMarked({ metadata }: KubeObject): boolean {
+  return metadata.annotations?.[annotations.released] !== undefined;
+}
+
+function isInForce(protector: KubeObject | undefined): boolean {
+  return protector !== undefined && isGuarded(protector) && !isMarked(protector);
+}
+
+function specOf({ spec = {} }: KubeObject): Wanted {
+  return {
+    minAvailable: asNumber(spec["minAvailable"]) ?? 0,
+    minReadySeconds: asNumber(spec["minReadySeconds"]) ?? 0,
+    selector: selectorText(asObject(spec["selector"])),
+  };
+}
+
+/** Something that a generator keeps may be another one: no write of a status or of somebody's annotation. */
+function hasChanged(type: Change["type"], object: KubeObject, previous: KubeObject | undefined): boolean {
+  if (type === "DELETED" || previous === undefined) return true;
+  const [after, before] = [object.metadata, previous.metadata];
+  return (
+    after.generation !== before.generation ||
+    after.deletionTimestamp !== before.deletionTimestamp ||
+    isMarked(object) !== isMarked(previous) ||
+    isGuarded(object) !== isGuarded(previous) ||
+    after.ownerReferences?.[0]?.uid !== before.ownerReferences?.[0]?.uid
+  );
+}
+
+function differenceOf(wanted: Wanted, found: Wanted): string | undefined {
+  const fields = ["minAvailable", "minReadySeconds", "selector"] as const;
+  const field = fields.find((one) => wanted[one] !== found[one]);
+  return field === undefined ? undefined : `${field} ${found[field]}, not ${wanted[field]}`;
+}

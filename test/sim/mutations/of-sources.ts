@@ -1,0 +1,93 @@
+/** Mutations of the generator: what a Deployment asks for, and when its PodProtector is let go. */
+import { type Mutation } from "./mutation.ts";
+
+const only = ["source-edits", "vanished-sources"] as const;
+const plan = { hasGenerator: true } as const;
+const exact = { ...plan, percentRounding: "at-least-one", singleReplica: "drainable" } as const;
+
+export const mutationsOfSources: readonly Mutation[] = [
+  {
+    name: "floor-is-always-zero",
+    why: "the floor is replicas less what may go at once",
+    file: "generator/floor.ts",
+    find: `const minAvailable = Math.max(0, replicas - mayGo);`,
+    replace: `const minAvailable = 0;`,
+    only,
+    plan,
+  },
+  {
+    name: "vanished-source-releases",
+    why: "a Deployment that merely vanishes leaves its PodProtector in force",
+    file: "generator/controller.ts",
+    find: `if (stored !== undefined && isReleased(stored.protector)) await`,
+    replace: `if (stored !== undefined) await`,
+    only,
+    plan,
+  },
+  {
+    name: "percentage-is-one-off",
+    why: "a percentage that lets more than one pod go rounds down by default",
+    file: "generator/floor.ts",
+    find: `return Math.max(1, Math.floor(share));`,
+    replace: `return Math.max(1, Math.floor(share) + 1);`,
+    only,
+    plan: exact,
+  },
+  {
+    name: "zero-lets-one-go",
+    why: "a number is taken at its word, 0 included",
+    file: "generator/floor.ts",
+    find: `  if (typeof value === "number") return Math.max(0, value);`,
+    replace: `  if (typeof value === "number") return Math.max(1, value);`,
+    only,
+    plan,
+  },
+  {
+    name: "min-ready-seconds-dropped",
+    why: "minReadySeconds is the Deployment's",
+    file: "generator/deployment-plan.ts",
+    find: `minReadySeconds: Math.max(0, deployment.minReadySeconds),`,
+    replace: `minReadySeconds: 0,`,
+    only,
+    plan,
+  },
+  {
+    name: "selector-drift-stays",
+    why: "an edited selector is repaired",
+    file: "generator/drift.ts",
+    find: `if (!isSameSelector(actual.spec.selector, wanted.spec.selector)) {`,
+    replace: `if (actual.spec.selector === undefined) {`,
+    only,
+    plan,
+  },
+  {
+    name: "source-is-not-held",
+    why: "the Deployment gets its finalizer before the PodProtector is made",
+    file: "generator/controller.ts",
+    find: `} else if (await this.#lifecycle.guard(source, (stored ?? vanished) !== undefined, signal)) {`,
+    replace: `} else if (stored === undefined || (await this.#lifecycle.guard(source, true, signal))) {`,
+    only,
+    plan,
+  },
+  {
+    name: "mark-of-release-stays",
+    why: "a mark of release goes when the source is there",
+    file: "generator/drift.ts",
+    find: `metadata["annotations"] = isReleased ? { ...repaired, [annotations.released]: null } : repaired;`,
+    replace: `if (lostAnnotations.length > 0) metadata["annotations"] = repaired;`,
+    only,
+    plan,
+  },
+  {
+    name: "sources-share-a-selector",
+    why: "each PodProtector has the selector of its own Deployment",
+    file: "generator/deployment-plan.ts",
+    find: `export function planForDeployment(deployment: DeploymentFacts, rule: FloorRule): WantedProtector {\n`,
+    replace:
+      `const selectors: Record<string, DeploymentFacts["selector"]> = {};\n` +
+      `export function planForDeployment(deployment: DeploymentFacts, rule: FloorRule): WantedProtector {\n` +
+      `  deployment = { ...deployment, selector: (selectors[deployment.namespace] ??= deployment.selector) };\n`,
+    only,
+    plan,
+  },
+];
