@@ -16,8 +16,10 @@ export const changeDeployment: Run = async (stage, args) => {
 
 /** wipe podprotectors|deployments */
 export const wipe: Run = async (stage, args) => {
-  const { engine } = stage.world.core.server;
+  const { core, protectors, sources } = stage.world;
   const resource = args.word("the resource");
   if (resource !== "podprotectors" && resource !== "deployments") throw args.error(`nobody loses ${resource}`);
-  engine.wipe(resource === "podprotectors" ? stage.world.protectors : builtInResources.deployments);
+  // The Deployment of scenarios.
+  if (resource === "podprotectors") sources.meddled(namespace, "web", "loss");
+  core.server.engine.wipe(resource === "podprotectors" ? protectors : builtInResources.deployments);
 };
