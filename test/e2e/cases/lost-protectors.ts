@@ -37,6 +37,7 @@ export const lostProtectorCases: readonly E2eCase[] = [
   {
     name: "lost: the CRD of PodProtectors is deleted, and comes back by the documented procedure: the floor holds",
     timeLimitMs: 10 * minute,
+    isLong: true,
     run: crdDeleted,
   },
   {
