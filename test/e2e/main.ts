@@ -24,6 +24,7 @@ import { harnessCases } from "./cases/harness.ts";
 import { kubectlOnDoubleCases } from "./cases/kubectl-on-double.ts";
 import { lastKnownCases } from "./cases/last-known.ts";
 import { leaseCases } from "./cases/lease.ts";
+import { lostNodeCases } from "./cases/lost-nodes.ts";
 import { lostProtectorCases } from "./cases/lost-protectors.ts";
 import { manifestCases } from "./cases/manifests.ts";
 import { massChangeCases } from "./cases/mass-changes.ts";
@@ -64,6 +65,7 @@ const cases: readonly E2eCase[] = [
   ...otherCounterCases,
   ...nobodySilentCases,
   ...lostProtectorCases,
+  ...lostNodeCases,
   ...gateCases,
   ...massChangeCases,
   ...upstreamCrdCases,

@@ -37,6 +37,7 @@ const rarelyUsed: ReadonlyMap<string, string> = new Map([
   ["podseidon-generator: delete leases.coordination.k8s.io", "it retires a cell"],
   ["podseidon-generator: get namespaces", "it judges a deletion, or a floor that falls far"],
   ["podseidon-generator: patch configmaps", "it lists a release when the list is there already"],
+  ["podseidon-webhook: get configmaps", "it reads the list of releases when a PodProtector is gone"],
   ["podseidon-webhook: list namespaces", watchList],
   ["podseidon-webhook: patch events", "it counts an Event that comes again"],
 ]);
