@@ -131,6 +131,7 @@ export class World {
       kernel: this.kernel,
       checkers: this.checkers,
       hasUpdateTrigger: options.plan.updateTrigger,
+      settleWindowMs,
       lost: this.lost,
       isCalm: () => this.calm.is && this.#isExact,
     });
@@ -185,8 +186,9 @@ export class World {
       if (object.metadata.namespace !== sideNamespace) this.sources.protector(change);
       if (object.metadata.namespace !== namespace) return;
       this.lostProtectors?.protector(change);
-      const isInForce = type !== "DELETED" && object.metadata.annotations?.[annotations.released] === undefined;
-      this.#checkerOf(object.metadata.name).committed(isInForce ? protectorOf(object) : undefined);
+      const isReleased = object.metadata.annotations?.[annotations.released] !== undefined;
+      const isInForce = type !== "DELETED" && !isReleased;
+      this.#checkerOf(object.metadata.name).committed(isInForce ? protectorOf(object) : undefined, isReleased);
       this.refusals.changed();
       this.kernel.note(
         `core protector ${object.metadata.name} ${type} ${object.metadata.resourceVersion} ${summaryOf(object)}`,
