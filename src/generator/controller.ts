@@ -298,7 +298,7 @@ export class Generator {
     if (source === undefined) {
       if (stored !== undefined && isReleased(stored.protector)) await this.#release(stored, key, "by hand", signal);
       else if (stored !== undefined && this.#mayKeep(stored, key)) this.#dangling.report(stored);
-      else if (vanished !== undefined && holder.kind === "none") await this.#recreation.recreate(vanished, signal);
+      else if (vanished !== undefined && holder.kind === "none") return this.#recreation.recreate(vanished, signal);
       return;
     }
     const known = stored ?? vanished?.stored;
@@ -308,7 +308,7 @@ export class Generator {
     const wanted = verdict.kept;
     if (wanted === undefined) {
       const isLost = verdict.kind === "held" && vanished !== undefined && holder.kind === "none";
-      if (isLost) await this.#recreation.recreate(vanished, signal);
+      if (isLost) return this.#recreation.recreate(vanished, signal);
       if (verdict.kind === "held") return;
       const cause = verdict.cause || `${source.isTerminating ? "deleted" : "not selected"} in ${namespace}`;
       if (stored !== undefined && !(await this.#release(stored, key, cause, signal))) return;
