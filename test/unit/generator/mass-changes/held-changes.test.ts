@@ -261,6 +261,19 @@ test("everyday life: the deletion of a namespace with 60 workloads is one change
   await bench.generator.stop();
 });
 
+test("everyday life: a namespace that is deleted right after some of its workloads takes all with it", async () => {
+  const bench = await startHolding();
+  await bench.namespace("team");
+  await bench.run(shop, { namespace: "team" });
+  await bench.delete(shop.slice(0, 30), "team");
+  await bench.clock.advance(300);
+  await bench.terminate("team");
+  await bench.delete(shop.slice(30), "team");
+  await bench.clock.advance(15 * secondMs);
+  assert.deepEqual(tally(bench.floors(shop, "team")), { undefined: 60 });
+  await bench.generator.stop();
+});
+
 test("the deletion of too many namespaces is held, with Events on them, where pods run elsewhere", async () => {
   const bench = await startHolding();
   const teams = namesOf("team", 25);
