@@ -189,8 +189,9 @@ export class Generator {
   async lead(signal: AbortSignal): Promise<void> {
     this.#isLeading = true;
     await Promise.all([
-      this.#sources.run(this.#allSources(), signal),
+      // First: it forgets the term before, and the queue begins at once.
       this.#deps.changes.lead((key) => this.#sources.add(key), signal),
+      this.#sources.run(this.#allSources(), signal),
       this.#releases.lead(signal),
       this.#crd.lead(signal),
     ]);
