@@ -108,6 +108,19 @@ test("an approval that cannot be read, or names nothing that is held, is an Even
   await bench.generator.stop();
 });
 
+test("a ConfigMap that a person deletes while changes are held is made again, so that they can be approved", async () => {
+  const bench = await startHolding();
+  await bench.run(shop);
+  await bench.delete(shop);
+  await bench.clock.advance(minuteMs);
+  await bench.engine.delete(builtInResources.configMaps, "default", "podseidon-generator-state");
+  await bench.clock.advance(10 * secondMs);
+  await bench.approve(bench.approval("namespace/default"));
+  await bench.clock.advance(10 * secondMs);
+  assert.deepEqual(tally(bench.floors(shop)), { undefined: 60 });
+  await bench.generator.stop();
+});
+
 test("replicas overwritten from 8 to 0 are held by manager, and undone changes end the latch", async () => {
   const bench = await startHolding();
   await bench.run(shop);
