@@ -111,7 +111,9 @@ export class LatchBook {
     }
   }
 
-  /** Writes what has changed or was lost, and returns an approval that a person has given since. Never throws KubeErrors. */
+  /**
+   * Writes what has changed or was lost, and returns an approval that a person has given since. Never throws KubeErrors.
+   */
   async round(signal: AbortSignal): Promise<GivenApproval | undefined> {
     const { store, clock } = this.#options;
     // What is latched is compared each time: without the ConfigMap, which a person may delete, nobody can approve.

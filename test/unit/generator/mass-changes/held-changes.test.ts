@@ -108,7 +108,7 @@ test("an approval that cannot be read, or names nothing that is held, is an Even
   await bench.generator.stop();
 });
 
-test("a ConfigMap that a person deletes while changes are held is made again, so that they can be approved", async () => {
+test("a ConfigMap that a person deletes while changes are held is made again, and they can be approved", async () => {
   const bench = await startHolding();
   await bench.run(shop);
   await bench.delete(shop);
