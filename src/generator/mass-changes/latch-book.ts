@@ -112,7 +112,8 @@ export class LatchBook {
   }
 
   /**
-   * Writes what has changed or was lost, and returns an approval that a person has given since. Never throws KubeErrors.
+   * Writes what has changed or was lost, and returns an approval that a person has given since. Never throws
+   * KubeErrors.
    */
   async round(signal: AbortSignal): Promise<GivenApproval | undefined> {
     const { store, clock } = this.#options;
