@@ -258,7 +258,7 @@ export class Generator {
       return this.#isUpToDate(source, existing, undefined) ? undefined : work;
     }
     const wanted = this.#wantedFor(source);
-    const judged = this.#isReleasing(existing) ? undefined : existing;
+    const judged = wanted === undefined && this.#isReleasing(existing) ? undefined : existing;
     const asked = askedBefore(this.#deps.changes, { stored: judged, source, wanted });
     if (asked === "held") return undefined;
     if ("waitMs" in asked) return asked;
@@ -303,8 +303,11 @@ export class Generator {
       return;
     }
     const known = stored ?? vanished?.stored;
-    const asked = { stored: known !== undefined && this.#isReleasing(known) ? undefined : known, source };
-    const verdict = await askedNow(this.#deps.changes, { ...asked, wanted: this.#wantedFor(source) }, signal);
+    const wish = this.#wantedFor(source);
+    // A release that has begun goes on. One that is to be kept after all has its floor as before.
+    const hasPassed = wish === undefined && known !== undefined && this.#isReleasing(known);
+    const asked = { stored: hasPassed ? undefined : known, source, wanted: wish };
+    const verdict = await askedNow(this.#deps.changes, asked, signal);
     if (verdict.kind === "later") return verdict;
     const wanted = verdict.kept;
     if (wanted === undefined) {

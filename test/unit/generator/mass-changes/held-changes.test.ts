@@ -384,3 +384,14 @@ test("while a lower floor is held, what else differs is repaired, and a person m
   assert.deepEqual(bench.floors(["shop-0", "shop-1"]), [6, 0]);
   await bench.generator.stop();
 });
+
+test("marks of release by mistake let no lower floors pass", async () => {
+  const bench = await startHolding();
+  await bench.run(shop);
+  const metadata = { annotations: { [annotations.released]: "true" } };
+  for (const name of shop) await bench.patchProtector(`deployment-${name}`, { metadata });
+  await bench.edit(shop, { replicas: 0 }, "sync-tool");
+  await bench.clock.advance(10 * secondMs);
+  assert.deepEqual(tally(bench.floors(shop)), { 6: 60 });
+  await bench.generator.stop();
+});
