@@ -127,6 +127,29 @@ test("a PodProtector that is made again takes its counts after a settle window",
   assert.equal((await review()).allowed, true);
 });
 
+test("one that a live read shows made again before the watch takes its counts after a settle window", async () => {
+  const { clock, core, review } = await vanished();
+  core.put({ ...generated, metadata: { ...(generated["metadata"] as object), uid: "again" } });
+  assert.equal((await review("p")).allowed, false);
+  assert.match((await review("q")).message, /not in force \(3, since it was made again\)/);
+  await clock.advance(74_000);
+  assert.equal((await review("r")).allowed, false);
+  await clock.advance(2_000);
+  assert.equal((await review("s")).allowed, true);
+});
+
+test("one that a live read shows made again takes its counts once the watch shows its release", async () => {
+  const { clock, core, informer, review } = await vanished();
+  core.put({ ...generated, metadata: { ...(generated["metadata"] as object), uid: "again" } });
+  assert.equal((await review("p")).allowed, false);
+  assert.match((await review("q")).message, /since it was made again/);
+  core.generatorState = { "uid.uid-of-web": "" };
+  informer.miss(key);
+  core.deliver();
+  await clock.advance(lookMs);
+  assert.equal((await review("r")).allowed, true);
+});
+
 test("a PodProtector that is made again after a hidden release takes its counts at once", async () => {
   const { clock, core, informer, review } = await vanished();
   core.generatorState = { "uid.uid-of-web": "" };
