@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { annotations } from "../../../../src/api/v1alpha1/names.ts";
+import { annotations, sourceLabels } from "../../../../src/api/v1alpha1/names.ts";
 import { configMaps, generatorStateName } from "../../../../src/kube/generator-state.ts";
 import { resourcePath } from "../../../../src/kube/kube-client.ts";
 import { cell, deleteReview, evictReview, pod, protector } from "../support/objects.ts";
@@ -72,6 +72,19 @@ test("a deletion of a hand-made PodProtector is believed when its CRD is as befo
   await drop();
   assert.equal((await review()).allowed, true);
   assert.equal(lines(/gone/), 0);
+});
+
+test("a deletion is believed once the mark of ownership was taken off, as before a way back to an earlier release", async () => {
+  const { core, review, drop } = await vanished();
+  const metadata = {
+    ...(generated["metadata"] as object),
+    annotations: {},
+    labels: { [sourceLabels.kind]: "Deployment" },
+  };
+  core.watches = true;
+  core.put({ ...generated, metadata });
+  await drop();
+  assert.equal((await review()).allowed, true);
 });
 
 test("a deletion with the CRD is not believed, and the CRD is asked again while it cannot be read", async () => {
