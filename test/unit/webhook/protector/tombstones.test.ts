@@ -74,7 +74,7 @@ test("a deletion of a hand-made PodProtector is believed when its CRD is as befo
   assert.equal(lines(/gone/), 0);
 });
 
-test("a deletion is believed once the mark of ownership was taken off, as before a way back to an earlier release", async () => {
+test("a deletion is believed once the mark of ownership is off, for the way back to an earlier release", async () => {
   const { core, review, drop } = await vanished();
   const metadata = {
     ...(generated["metadata"] as object),
@@ -196,7 +196,7 @@ test("nothing more is read for a tombstone after the replica has drained", async
 });
 
 test("a replica stays ready while the core answers that it knows no PodProtectors, and says so", async () => {
-  const { replica, informer, lines } = await vanished();
+  const { clock, replica, informer, lines } = await vanished();
   informer.silence = 3_600_000;
   assert.match(replica.webhook.unreadyReasons.get("core")?.() ?? "", /nothing heard/);
   informer.list(false);
@@ -204,4 +204,8 @@ test("a replica stays ready while the core answers that it knows no PodProtector
   assert.equal(replica.webhook.unreadyReasons.get("core")?.(), undefined);
   assert.equal(lines(/answers 404 for PodProtectors/), 1);
   assert.deepEqual(replica.metrics.values.get('webhook_crd_lost{core="core"}'), [1]);
+  await clock.advance(6 * minuteMs);
+  assert.match(replica.webhook.unreadyReasons.get("core")?.() ?? "", /nothing heard/, "it answers nothing any more");
+  informer.list(false);
+  assert.equal(replica.webhook.unreadyReasons.get("core")?.(), undefined);
 });
