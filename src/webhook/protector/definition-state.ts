@@ -54,6 +54,8 @@ export class DefinitionState {
   /** The core does not know PodProtectors. */
   notServed(nowMs: MonotonicMs): void {
     this.#notServedAtMs = nowMs;
+    // What is listed next is listed under another one, which a person may use before it is read.
+    this.#uid = undefined;
     this.#report("NotServed");
   }
 

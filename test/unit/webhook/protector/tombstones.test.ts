@@ -98,6 +98,20 @@ test("a deletion with the CRD is not believed, and the CRD is asked again while 
   assert.equal((await review()).allowed, false);
 });
 
+test("a deletion is believed when the CRD was made again a moment before it, after its loss", async () => {
+  const { clock, core, informer, review, miss, drop } = await vanished(byHand);
+  await miss();
+  informer.list(false);
+  core.definition = { metadata: { uid: "crd-2" } };
+  core.put({ ...byHand, metadata: { ...(byHand["metadata"] as object), uid: "again" } });
+  core.deliver();
+  informer.list();
+  await clock.advance(3_000);
+  core.remove(key);
+  await drop();
+  assert.equal((await review()).allowed, true);
+});
+
 test("a PodProtector is gone once its UID is in the generator's ConfigMap, also when a person adds it", async () => {
   const { clock, core, review, miss, lines } = await vanished();
   await miss();
