@@ -16,6 +16,7 @@ import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts
 import { cellClusterCases } from "./cases/cell-clusters.ts";
 import { deploymentCases } from "./cases/deployments.ts";
 import { drainCases } from "./cases/drain.ts";
+import { everydayChangeCases } from "./cases/everyday-changes.ts";
 import { evictionCases } from "./cases/evictions.ts";
 import { fencingCases } from "./cases/fencing.ts";
 import { floorCases } from "./cases/floor.ts";
@@ -68,6 +69,7 @@ const cases: readonly E2eCase[] = [
   ...lostNodeCases,
   ...gateCases,
   ...massChangeCases,
+  ...everydayChangeCases,
   ...upstreamCrdCases,
   ...upstreamRightsCases,
   ...systemDeletionCases,
