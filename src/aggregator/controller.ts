@@ -287,7 +287,7 @@ export class Aggregator {
     const { key, uid } = event.object;
     if (event.type === "deleted") {
       this.#states.delete(key);
-      this.#former.left(event.object);
+      this.#former.left(event.object, event.isAbsent === true ? undefined : this.#deps.clock.monotonicMs());
       this.#matchTable.untrackProtector(key);
       this.#waiting.forget(key);
       this.backlog.forget(key);
@@ -300,7 +300,8 @@ export class Aggregator {
     const nowMs = this.#deps.clock.monotonicMs();
     if (state?.uid !== uid) {
       const created = new ProtectorState(event.object, selectorText, this.#config.cellID, this.#marks, nowMs);
-      if (this.#former.isRemade(event.object)) created.memory.remade(nowMs);
+      const sinceMs = this.#former.appeared(event.object, nowMs);
+      if (sinceMs !== undefined) created.memory.remade(sinceMs);
       this.#states.set(key, created);
     } else {
       const wentBack =

@@ -189,8 +189,9 @@ export class Generator {
   async lead(signal: AbortSignal): Promise<void> {
     this.#isLeading = true;
     await Promise.all([
-      this.#sources.run(this.#allSources(), signal),
+      // First: it forgets the term before, and the queue begins at once.
       this.#deps.changes.lead((key) => this.#sources.add(key), signal),
+      this.#sources.run(this.#allSources(), signal),
       this.#releases.lead(signal),
       this.#crd.lead(signal),
     ]);
@@ -257,7 +258,7 @@ export class Generator {
       return this.#isUpToDate(source, existing, undefined) ? undefined : work;
     }
     const wanted = this.#wantedFor(source);
-    const judged = this.#isReleasing(existing) ? undefined : existing;
+    const judged = wanted === undefined && this.#isReleasing(existing) ? undefined : existing;
     const asked = askedBefore(this.#deps.changes, { stored: judged, source, wanted });
     if (asked === "held") return undefined;
     if ("waitMs" in asked) return asked;
@@ -298,17 +299,20 @@ export class Generator {
     if (source === undefined) {
       if (stored !== undefined && isReleased(stored.protector)) await this.#release(stored, key, "by hand", signal);
       else if (stored !== undefined && this.#mayKeep(stored, key)) this.#dangling.report(stored);
-      else if (vanished !== undefined && holder.kind === "none") await this.#recreation.recreate(vanished, signal);
+      else if (vanished !== undefined && holder.kind === "none") return this.#recreation.recreate(vanished, signal);
       return;
     }
     const known = stored ?? vanished?.stored;
-    const asked = { stored: known !== undefined && this.#isReleasing(known) ? undefined : known, source };
-    const verdict = await askedNow(this.#deps.changes, { ...asked, wanted: this.#wantedFor(source) }, signal);
+    const wish = this.#wantedFor(source);
+    // A release that has begun goes on. One that is to be kept after all has its floor as before.
+    const hasPassed = wish === undefined && known !== undefined && this.#isReleasing(known);
+    const asked = { stored: hasPassed ? undefined : known, source, wanted: wish };
+    const verdict = await askedNow(this.#deps.changes, asked, signal);
     if (verdict.kind === "later") return verdict;
     const wanted = verdict.kept;
     if (wanted === undefined) {
       const isLost = verdict.kind === "held" && vanished !== undefined && holder.kind === "none";
-      if (isLost) await this.#recreation.recreate(vanished, signal);
+      if (isLost) return this.#recreation.recreate(vanished, signal);
       if (verdict.kind === "held") return;
       const cause = verdict.cause || `${source.isTerminating ? "deleted" : "not selected"} in ${namespace}`;
       if (stored !== undefined && !(await this.#release(stored, key, cause, signal))) return;

@@ -40,6 +40,8 @@ export class ProtectorCrd {
   #uid: string | undefined;
   /** When it was deleted last, as far as this process has seen. */
   #deletedAt: string | undefined;
+  /** When the present one was made. */
+  #createdAt: string | undefined;
 
   constructor(options: ProtectorCrdOptions) {
     this.#options = options;
@@ -52,7 +54,10 @@ export class ProtectorCrd {
 
   /** Whether the object was deleted because its CRD was, and by no person. */
   hasDeleted({ deletionTimestamp }: ObjectMeta): boolean {
-    return deletionTimestamp !== undefined && this.#deletedAt !== undefined && deletionTimestamp >= this.#deletedAt;
+    const [since, until] = [this.#deletedAt, this.#createdAt];
+    if (deletionTimestamp === undefined || since === undefined || deletionTimestamp < since) return false;
+    // One that was made since then has taken nothing with it.
+    return until === undefined || until < since || deletionTimestamp <= until;
   }
 
   /** Looks until the signal aborts. Never rejects for operating errors. */
@@ -76,8 +81,9 @@ export class ProtectorCrd {
       const { metadata } = fieldsOf(
         await core.request({ method: "GET", path: resourcePath(crds, { name }), ...limits }),
       );
-      const { uid, deletionTimestamp } = fieldsOf(metadata);
+      const { uid, deletionTimestamp, creationTimestamp } = fieldsOf(metadata);
       this.#uid = typeof uid === "string" ? uid : undefined;
+      this.#createdAt = typeof creationTimestamp === "string" ? creationTimestamp : undefined;
       if (typeof deletionTimestamp !== "string") return "present";
       this.#deletedAt = deletionTimestamp;
       return "terminating";

@@ -9,10 +9,17 @@ import { type InformerEvent } from "../kube/informer.ts";
 import { isKubeError } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type Logger } from "../util/logger.ts";
+import { type Later } from "./paced-queue.ts";
 import { type ProtectorCrd } from "./protector-crd.ts";
 import { type ProtectorLifecycle } from "./protector-lifecycle.ts";
 import { type ReleaseList } from "./releases.ts";
 import { type Vanished, type VanishedProtectors } from "./vanished-protectors.ts";
+
+/**
+ * Where nothing can be made, one of each namespace is tried often (vanished-protectors.ts), and the others follow it.
+ * By themselves they come so seldom: ten thousand in a wiped core cost 50 requests a second then, and delay nobody.
+ */
+const stuckEveryMs = 600_000;
 
 export interface RecreationOptions {
   readonly vanished: VanishedProtectors;
@@ -48,7 +55,7 @@ export class Recreation {
   }
 
   /** The source is gone too, and the name is free. Rejects with a KubeError. */
-  async recreate({ stored, sinceMs }: Vanished, signal: AbortSignal): Promise<void> {
+  async recreate({ stored, sinceMs }: Vanished, signal: AbortSignal): Promise<Later | void> {
     const { vanished, lifecycle, releases, crd, logger, events } = this.#options;
     const { key, uid, protector } = stored;
     const { namespace, name, deletionTimestamp } = protector.metadata;
@@ -61,8 +68,10 @@ export class Recreation {
     try {
       if (!(await lifecycle.recreate(protector, signal))) return;
     } catch (error) {
-      if (isKubeError(error, "notFound", "forbidden")) this.#stuck.add(namespace);
-      throw error;
+      if (!isKubeError(error, "notFound", "forbidden")) throw error;
+      if (this.#stuck.has(namespace)) return { waitMs: stuckEveryMs };
+      this.#stuck.add(namespace);
+      throw error; // for the log
     }
     logger.warn("A PodProtector vanished without having been released, made it again", { podProtector: key });
     events.record(

@@ -12,7 +12,7 @@ export const definitionName = `${podProtectorResource}.${apiGroup}`;
 
 export type ReadDefinition =
   | { readonly kind: "there"; readonly uid: string; readonly isTerminating: boolean }
-  /** The server answers 404. */
+  /** The API server answers 404. */
   | { readonly kind: "gone" }
   /** The right to read it is missing. */
   | { readonly kind: "forbidden"; readonly error: KubeError }
@@ -26,7 +26,8 @@ export async function readDefinition(core: KubeClient, limits: RequestLimits): P
     answer = await core.request({ method: "GET", path, ...limits });
   } catch (thrown) {
     const error = asKubeError(thrown);
-    if (error.kind === "notFound") return { kind: "gone" };
+    // A 404 without a Status is the page of a proxy that has no server, and says nothing.
+    if (error.kind === "notFound" && error.status !== undefined) return { kind: "gone" };
     return { kind: error.kind === "forbidden" ? "forbidden" : "failed", error };
   }
   const { uid, deletionTimestamp } = fieldsOf(fieldsOf(answer)["metadata"]);

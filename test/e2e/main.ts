@@ -16,6 +16,7 @@ import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts
 import { cellClusterCases } from "./cases/cell-clusters.ts";
 import { deploymentCases } from "./cases/deployments.ts";
 import { drainCases } from "./cases/drain.ts";
+import { everydayChangeCases } from "./cases/everyday-changes.ts";
 import { evictionCases } from "./cases/evictions.ts";
 import { fencingCases } from "./cases/fencing.ts";
 import { floorCases } from "./cases/floor.ts";
@@ -24,6 +25,7 @@ import { harnessCases } from "./cases/harness.ts";
 import { kubectlOnDoubleCases } from "./cases/kubectl-on-double.ts";
 import { lastKnownCases } from "./cases/last-known.ts";
 import { leaseCases } from "./cases/lease.ts";
+import { lostNodeCases } from "./cases/lost-nodes.ts";
 import { lostProtectorCases } from "./cases/lost-protectors.ts";
 import { manifestCases } from "./cases/manifests.ts";
 import { massChangeCases } from "./cases/mass-changes.ts";
@@ -64,8 +66,10 @@ const cases: readonly E2eCase[] = [
   ...otherCounterCases,
   ...nobodySilentCases,
   ...lostProtectorCases,
+  ...lostNodeCases,
   ...gateCases,
   ...massChangeCases,
+  ...everydayChangeCases,
   ...upstreamCrdCases,
   ...upstreamRightsCases,
   ...systemDeletionCases,

@@ -100,5 +100,6 @@ export const caBundlePatch = (file: string): unknown => ({
 export async function removeOverlay(context: CaseContext, cluster: Cluster, folder: string): Promise<void> {
   const which = ["-l", "app.kubernetes.io/component", "--ignore-not-found"];
   await kubectlOrFail(context, cluster, "delete", "-k", folder, ...which);
-  await kubectlOrFail(context, cluster, "delete", "leases", "--all", "-n", systemNamespace);
+  // Outside of tests these go with the namespace, which stays here.
+  await kubectlOrFail(context, cluster, "delete", "leases,configmaps", "--all", "-n", systemNamespace);
 }

@@ -60,25 +60,21 @@ export const sourceClasses = [
 ] as const;
 /** What the core loses (actors/core-losses.ts). */
 const coreLosses = ["lost-protectors"] as const;
-type CoreLoss = (typeof coreLosses)[number];
-/** Those of them that seeds draw. The others come on demand only; nothing is demanded while a PodProtector is gone. */
-const drawnCoreLosses: readonly CoreLoss[] = [];
 /** Faults that a seed switches on or off together. */
 export const faultClasses = [
   ...drawnFirst,
   ...drawnLast,
   ...newest,
   ...sourceClasses,
-  ...drawnCoreLosses,
+  ...coreLosses,
 ] as const satisfies readonly string[];
 /**
  * Faults that even a correct guard cannot hold against in full (docs/accounting.md): drawn only on demand. Beside all
  * other faults restores hold in nearly all worlds, but not in all: a core's new history may reach the very version of
  * an object that a process still knows from the old one, and then a compare-and-swap cannot tell them apart.
  */
-const exotic = ["restores", "old-crd", "last-known-quota", "webhook-dry-runs"] as const;
-export const onDemand = [...exotic, ...coreLosses.filter((name) => !drawnCoreLosses.includes(name))] as const;
-const lateFaults: ReadonlySet<string> = new Set([...drawnLast, ...newest, ...sourceClasses, ...drawnCoreLosses]);
+export const onDemand = ["restores", "old-crd", "last-known-quota", "webhook-dry-runs"] as const;
+const lateFaults: ReadonlySet<string> = new Set([...drawnLast, ...newest, ...sourceClasses, ...coreLosses]);
 export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[number];
 
 /** What is lost for ever at some time (actors/losses.ts). */
@@ -212,7 +208,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
     severities.set(name, magnitude(rng, -1, 0.5));
     if (rng.next() < share && only === undefined && lateFaults.has(name)) faults.add(name);
   };
-  for (const name of [...drawnLast, ...exotic]) if (!severities.has(name)) drawSeverity(name);
+  for (const name of [...drawnLast, ...onDemand]) if (!severities.has(name)) drawSeverity(name);
   const late = {
     hasRichSelectors: rng.next() < 0.3,
     evictedPods: rng.next() < 0.9 ? "map" : rng.next() < 0.5 ? "single" : "none",

@@ -13,6 +13,7 @@ import { Calm } from "./checkers/calm.ts";
 import { Ledger } from "./checkers/ledger.ts";
 import { LentChecker } from "./checkers/lent.ts";
 import { RefusalChecker } from "./checkers/refusals.ts";
+import { LostProtectors } from "./checkers/lost-protectors.ts";
 import { ReviewChecker } from "./checkers/reviews.ts";
 import { SourceChecker } from "./checkers/sources/source-checker.ts";
 import { SimApiServer } from "./clusters/api-server.ts";
@@ -99,6 +100,7 @@ export class World {
   readonly refusals: RefusalChecker;
   readonly reviews: ReviewChecker;
   readonly sources: SourceChecker;
+  readonly lostProtectors: LostProtectors | undefined;
   readonly totals: WorldTotals = {
     deletions: 0,
     admitted: 0,
@@ -129,9 +131,15 @@ export class World {
       kernel: this.kernel,
       checkers: this.checkers,
       hasUpdateTrigger: options.plan.updateTrigger,
+      settleWindowMs,
       lost: this.lost,
       isCalm: () => this.calm.is && this.#isExact,
     });
+    // The release before this one forgets what is lost, and the last known quota is lent without a look at the core.
+    const { kernel, webhooks, plan } = this;
+    const knew = this.knew.bind(this);
+    const keepsLost = this.#isExact && plan.upgrade === "none" && !plan.faults.has("last-known-quota");
+    this.lostProtectors = keepsLost ? new LostProtectors({ kernel, webhooks, knew }) : undefined;
     this.reviews = new ReviewChecker(this);
     this.sources = new SourceChecker({
       kernel: this.kernel,
@@ -177,13 +185,16 @@ export class World {
       // Bystanders are not checked: their objects are out of order on purpose.
       if (object.metadata.namespace !== sideNamespace) this.sources.protector(change);
       if (object.metadata.namespace !== namespace) return;
-      const isInForce = type !== "DELETED" && object.metadata.annotations?.[annotations.released] === undefined;
-      this.#checkerOf(object.metadata.name).committed(isInForce ? protectorOf(object) : undefined);
+      this.lostProtectors?.protector(change);
+      const isReleased = object.metadata.annotations?.[annotations.released] !== undefined;
+      const isInForce = type !== "DELETED" && !isReleased;
+      this.#checkerOf(object.metadata.name).committed(isInForce ? protectorOf(object) : undefined, isReleased);
       this.refusals.changed();
       this.kernel.note(
         `core protector ${object.metadata.name} ${type} ${object.metadata.resourceVersion} ${summaryOf(object)}`,
       );
     });
+    this.core.server.engine.onChange(builtInResources.configMaps, (change) => this.lostProtectors?.configMap(change));
     for (const process of this.processes()) await process.start();
   }
 

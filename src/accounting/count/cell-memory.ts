@@ -70,10 +70,11 @@ export class CellMemory {
 
   /**
    * Another PodProtector had the name before, and vanished without having been released: what was admitted on it can
-   * still commit, and no history says so. First counts wait for that (docs/accounting.md#re-made-objects).
+   * still commit, and no history says so. First counts wait for that (docs/accounting.md#re-made-objects). `sinceMs`:
+   * nothing was admitted on it later.
    */
-  remade(nowMs: MonotonicMs): void {
-    this.#remadeSinceMs = nowMs;
+  remade(sinceMs: MonotonicMs): void {
+    this.#remadeSinceMs = sinceMs;
   }
 
   get remadeSinceMs(): MonotonicMs | undefined {

@@ -19,7 +19,7 @@ export interface FloorBefore {
 export function floorBeforeOf({ metadata }: PodProtector, now: EpochMicros): FloorBefore | undefined {
   const [, digits, time] = /^(\d{1,9})@(.+)$/.exec(metadata.annotations?.[annotations.floorBefore] ?? "") ?? [];
   const at = parseTime(time);
-  if (digits === undefined || at === undefined || now - at > windowMicros) return undefined;
+  if (digits === undefined || at === undefined || Math.abs(now - at) > windowMicros) return undefined;
   return { highest: Number(digits), at };
 }
 

@@ -21,6 +21,7 @@ import { type Change, type CountingRule, causeOfLowered, judge, type Subject } f
 import { ChangeWindow } from "./change-window.ts";
 import { floorBeforeOf, formatFloorBefore, isDeepFall } from "./floor-before.ts";
 import { everyCause, type LatchBook } from "./latch-book.ts";
+import { EndingNamespaces } from "./ending-namespaces.ts";
 import { News } from "./news.ts";
 import { type Surroundings } from "./surroundings.ts";
 import { Trickle } from "./trickle.ts";
@@ -84,6 +85,7 @@ export class HeldChanges {
   readonly #entries = new Map<ObjectKey, Entry>();
   /** Each source when it last agreed with its PodProtector, in this term. */
   readonly #settled = new Map<ObjectKey, DeploymentRecord>();
+  readonly #endings: EndingNamespaces;
   readonly #ownTurns = new Trickle(ownEveryMs);
   readonly #heldTurns = new Trickle(heldEveryMs);
   /** What was held once stays in the gauge, with 0. */
@@ -98,6 +100,7 @@ export class HeldChanges {
     this.#options = options;
     const { massChanges, percentRounding, singleReplica } = options.config;
     this.#rule = { percentRounding, singleReplica, allowedManagers: massChanges.allow };
+    this.#endings = new EndingNamespaces(options.surroundings);
     const arrived = (): void => this.#news.arrived(options.clock.epochMicros());
     options.deployments.subscribe({ onEvent: arrived, onProgress: arrived });
   }
@@ -166,8 +169,7 @@ export class HeldChanges {
     this.#wake = wake;
     while (!signal.aborted) {
       await sleep(this.#options.clock, roundEveryMs, signal);
-      if (signal.aborted) break;
-      await this.#round(signal);
+      if (!signal.aborted) await this.#round(signal);
     }
     this.#clear();
   }
@@ -191,6 +193,10 @@ export class HeldChanges {
         this.#window.remove(entry.windowID);
         this.#wake(key);
       }
+    }
+    for (const key of await this.#endings.among(this.#entries, signal)) {
+      this.#forget(key);
+      this.#wake(key);
     }
     const held = [...this.#entries.values()].filter(({ state }) => state === "held");
     latches.endWithout(new Set(held.flatMap(({ heldBy }) => heldBy ?? [])));
@@ -217,17 +223,16 @@ export class HeldChanges {
         this.#window.add({ id: cause, cause: namespacesCause.text, ...applied });
       else if (countedCause.test(cause)) this.#window.add({ id: digest, cause, ...applied });
     }
-    const now = clock.epochMicros();
     for (const { protector, uid } of protectors.values()) {
-      const before = floorBeforeOf(protector, now);
+      const before = floorBeforeOf(protector, clock.epochMicros());
       const { minAvailable } = protector.spec;
       const name = deploymentNameOf(protector);
       if (before === undefined || name === undefined || !isDeepFall(before.highest, minAvailable)) continue;
       const source = deployments.get(objectKey(protector.metadata.namespace, name));
       const cause = source === undefined ? undefined : causeOfLowered(source, this.#rule);
       if (cause === undefined) continue;
-      const entry = { id: digestOfUID(uid), cause: cause.text, at: before.at, isApplied: true };
-      this.#window.add({ ...entry, endsProtection: minAvailable === 0 });
+      const counted = { cause: cause.text, at: before.at, endsProtection: minAvailable === 0, isApplied: true };
+      this.#window.add({ id: digestOfUID(uid), ...counted });
     }
   }
 
@@ -249,12 +254,11 @@ export class HeldChanges {
     const namespace = await surroundings.namespace(source.facts.namespace, signal);
     if (namespace?.isExempt === true) return undefined;
     const isEnd = to === undefined && namespace?.isTerminating === true;
-    const ofNamespace = `${namespacesCause.text}/${source.facts.namespace}`;
     const now = clock.epochMicros();
     const at = settled === undefined ? now : this.#news.timeOf(change.evidence, now);
     const entry: Entry = {
       protectorUID: protector.metadata.uid,
-      windowID: isEnd ? ofNamespace : digestOfUID(protector.metadata.uid),
+      windowID: isEnd ? `${namespacesCause.text}/${source.facts.namespace}` : digestOfUID(protector.metadata.uid),
       change: isEnd ? { ...change, cause: namespacesCause } : change,
       at,
       approvableAt: settled === undefined ? (change.evidence ?? now) : at,
@@ -292,8 +296,7 @@ export class HeldChanges {
       }
     }
     const heldBy = latches.heldBy(change.cause.text);
-    if (heldBy === undefined) return this.#pass(entry);
-    return this.#hold(key, entry, heldBy);
+    return heldBy === undefined ? this.#pass(entry) : this.#hold(key, entry, heldBy);
   }
 
   #hold(key: ObjectKey, entry: Entry, heldBy: string): Verdict {
@@ -314,9 +317,8 @@ export class HeldChanges {
     // An approved one is counted no longer.
     if (entry.state === "pending") this.#count(entry, true);
     entry.state = "passed";
-    const before = { highest: change.from, at };
     const cause = entry.terminatingNamespace === undefined ? change.cause.text : entry.windowID;
-    return pass(cause, change.to === undefined ? undefined : formatFloorBefore(before));
+    return pass(cause, change.to === undefined ? undefined : formatFloorBefore({ highest: change.from, at }));
   }
 
   /** Pods cannot be created there any more, and their Services are gone: holding would protect nothing. */
@@ -350,14 +352,12 @@ export class HeldChanges {
   }
 
   #count({ windowID, change, at }: Entry, isApplied: boolean): void {
-    const endsProtection = (change.to ?? 0) === 0;
-    this.#window.add({ id: windowID, cause: change.cause.text, at, endsProtection, isApplied });
+    this.#window.add({ id: windowID, cause: change.cause.text, at, endsProtection: (change.to ?? 0) === 0, isApplied });
   }
 
   /** What is too many with this entry, which is counted. */
   #exceededBy({ change, at }: Entry): string | undefined {
-    const now = this.#options.clock.epochMicros();
-    return this.#window.exceededBy(at, change.cause, this.#floorsAboveZero(), now);
+    return this.#window.exceededBy(at, change.cause, this.#floorsAboveZero(), this.#options.clock.epochMicros());
   }
 
   #floorsAboveZero(): number {

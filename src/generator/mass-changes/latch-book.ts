@@ -111,10 +111,14 @@ export class LatchBook {
     }
   }
 
-  /** Writes what has changed, and returns an approval that a person has given since. Never throws KubeErrors. */
+  /**
+   * Writes what has changed or was lost, and returns an approval that a person has given since. Never throws
+   * KubeErrors.
+   */
   async round(signal: AbortSignal): Promise<GivenApproval | undefined> {
     const { store, clock } = this.#options;
-    if (this.#isDirty) {
+    // What is latched is compared each time: without the ConfigMap, which a person may delete, nobody can approve.
+    if (this.#isDirty || this.#latched.size > 0) {
       const latches = { latched: new Map(this.#latched), approvals: this.#approvals };
       this.#isDirty = false;
       if (!(await store.write(latches, signal))) this.#isDirty = true;

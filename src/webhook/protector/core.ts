@@ -3,7 +3,7 @@ import { RecountMarks } from "../../accounting/count/recount-mark.ts";
 import { type CellLeases } from "../../kube/cell-leases/index.ts";
 import { type Informer } from "../../kube/informer.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
-import { type Clock } from "../../util/clock.ts";
+import { type Clock, longAgo } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { CoreTrouble } from "../outage/core-trouble.ts";
 import { type DefinitionLoss, DefinitionState } from "./definition-state.ts";
@@ -99,9 +99,9 @@ export class Core {
     if (!informer.hasSynced()) {
       return `PodProtector informer of ${name} is not synced yet${error === undefined ? "" : `: ${error}`}`;
     }
-    // A 404 is an answer, not silence: every replica has the same one, and judges by what it knew.
-    if (this.definition.isNotServed) return undefined;
-    const stalenessMs = informer.stalenessMs();
+    // A 404 is an answer, not silence: every replica has the same one, and judges by what it knew. But it gets older.
+    const { notServedAtMs = longAgo } = this.definition;
+    const stalenessMs = Math.min(informer.stalenessMs(), this.clock.monotonicMs() - notServedAtMs);
     if (stalenessMs <= unreadyAfterMs || !this.#isUnreadyWhenSilent) return undefined;
     return `nothing heard from ${name} for ${Math.round(stalenessMs / 1000)} s: ${error ?? "the watch is silent"}`;
   }

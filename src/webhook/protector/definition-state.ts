@@ -5,6 +5,7 @@
  */
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { type ReadDefinition, readDefinition } from "../../kube/protector-definition.ts";
+import { type MonotonicMs } from "../../util/clock.ts";
 
 export type DefinitionLoss =
   /** The core answers 404 for PodProtectors. */
@@ -24,6 +25,7 @@ const timeoutMs = 5_000;
 export class DefinitionState {
   readonly #options: DefinitionStateOptions;
   #loss: DefinitionLoss | undefined;
+  #notServedAtMs: MonotonicMs | undefined;
   #uid: string | undefined;
   /** Counts the lists of PodProtectors. */
   #lists = 0;
@@ -39,9 +41,9 @@ export class DefinitionState {
     return this.#uid;
   }
 
-  /** The core answers 404 for PodProtectors. */
-  get isNotServed(): boolean {
-    return this.#loss === "NotServed";
+  /** When the core answered 404 for PodProtectors last; undefined = they have been listed since. */
+  get notServedAtMs(): MonotonicMs | undefined {
+    return this.#notServedAtMs;
   }
 
   /** The PodProtectors were listed, and which CRD that was is not known. */
@@ -50,14 +52,18 @@ export class DefinitionState {
   }
 
   /** The core does not know PodProtectors. */
-  notServed(): void {
+  notServed(nowMs: MonotonicMs): void {
+    this.#notServedAtMs = nowMs;
+    // What is listed next is listed under another one, which a person may use before it is read.
+    this.#uid = undefined;
     this.#report("NotServed");
   }
 
   /** The PodProtectors were listed. */
   listed(): void {
     this.#lists += 1;
-    if (this.isNotServed) this.#report(undefined);
+    this.#notServedAtMs = undefined;
+    if (this.#loss === "NotServed") this.#report(undefined);
   }
 
   /** Reads it live. Rejects only for programmer errors. */
@@ -68,7 +74,7 @@ export class DefinitionState {
     if (definition.kind === "there") {
       // Another one, read for another reason, says nothing of the PodProtectors that were listed before.
       if (this.isDue) this.#uid = definition.uid;
-      if (!this.isNotServed) this.#report(definition.isTerminating ? "Terminating" : undefined);
+      if (this.#loss !== "NotServed") this.#report(definition.isTerminating ? "Terminating" : undefined);
     }
     this.#readAfter = lists;
     return definition;

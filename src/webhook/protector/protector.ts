@@ -178,6 +178,10 @@ export class Protector {
 
   /** The answer of a live GET; `known` was the view when it was sent. Returns true when the core was restored. */
   readLive(view: ProtectorView, known: ProtectorView): boolean {
+    const shown = this.view;
+    // Before the watch shows that the former one is gone, which ends this if it was let go.
+    if (shown?.uid === known.uid && view.uid !== known.uid && !shown.isReleased)
+      this.#remade = { formerUID: known.uid, sinceMs: this.core.clock.monotonicMs() };
     const isRestored = this.#state?.readLive(view, known) === true;
     this.#observe();
     return isRestored;

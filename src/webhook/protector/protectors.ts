@@ -64,7 +64,7 @@ export class Protectors {
         core.definition.listed();
         this.#tombstones.listed();
       },
-      onNotServed: () => core.definition.notServed(),
+      onNotServed: () => core.definition.notServed(core.clock.monotonicMs()),
     });
   }
 

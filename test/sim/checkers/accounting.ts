@@ -90,6 +90,10 @@ export class AccountingChecker {
   heldPodMs = 0;
   #heldSinceMs = 0;
   #coreRestoredAtMs = Number.NEGATIVE_INFINITY;
+  /** There was another one of this name, and nobody has released it. */
+  #hasVanished = false;
+  /** When one was made again under the name of such a one: for a settle window nothing is counted. */
+  remadeAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(name: string, options: AccountingOptions) {
     this.name = name;
@@ -109,10 +113,12 @@ export class AccountingChecker {
     return { revision: this.#standing.editedRevision, sinceMs: this.#standing.editedAtMs };
   }
 
-  /** A version has been committed; undefined = the object is gone. */
-  committed(object: PodProtector | undefined): void {
+  /** A version has been committed; undefined = the object is gone, or released. */
+  committed(object: PodProtector | undefined, isReleased = false): void {
     const { kernel } = this.#options;
     const before = this.object;
+    if (object !== undefined && before === undefined && this.#hasVanished) this.remadeAtMs = kernel.nowMs;
+    this.#hasVanished = object === undefined && !isReleased && (this.#hasVanished || before !== undefined);
     this.heldPodMs += weightOf(before) * (kernel.nowMs - this.#heldSinceMs);
     this.#heldSinceMs = kernel.nowMs;
     this.#standing.object = object;

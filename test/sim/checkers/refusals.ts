@@ -18,6 +18,8 @@ export interface RefusalOptions {
   readonly kernel: Kernel;
   readonly checkers: ReadonlyMap<string, AccountingChecker>;
   readonly hasUpdateTrigger: boolean;
+  /** Of webhooks and aggregators. */
+  readonly settleWindowMs: number;
   /** What nothing is demanded of. */
   readonly lost: { readonly cells: ReadonlySet<string>; readonly processes: ReadonlySet<SimProcess> };
   /** Nothing has gone wrong since the world began, or since everything was mended. */
@@ -62,11 +64,15 @@ export class RefusalChecker {
 
   /** All was well, and the webhooks could know what is counted. */
   #isWellSince(sinceMs: number, concerned: readonly AccountingChecker[]): boolean {
-    const { kernel, hasUpdateTrigger, isCalm } = this.#options;
+    const { kernel, hasUpdateTrigger, settleWindowMs, isCalm } = this.#options;
     if (!isCalm() || this.#calmSinceMs === undefined || this.#calmSinceMs > sinceMs) return false;
     const { withTrigger, withoutTrigger } = recountedMs;
     const recountsMs = hasUpdateTrigger ? withTrigger : withoutTrigger;
+    const recountedByMs = (atMs: number): boolean => kernel.nowMs - atMs >= recountsMs + graceMs;
     // An invalid one admits nothing.
-    return concerned.every(({ edit, isValid }) => isValid && kernel.nowMs - edit.sinceMs >= recountsMs + graceMs);
+    return concerned.every(
+      ({ edit, isValid, remadeAtMs }) =>
+        isValid && recountedByMs(edit.sinceMs) && recountedByMs(remadeAtMs + settleWindowMs),
+    );
   }
 }

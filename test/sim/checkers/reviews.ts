@@ -4,6 +4,7 @@
  */
 import { type PodRecord, readAnnotations, readPodRecord } from "../../../src/api/pod.ts";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
+import { type PodProtectorSpec } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { availableFrom, canMeet } from "../../../src/accounting/count/health-criterion.ts";
 import { type JsonObject, asObject, asString } from "../../double/engine/object.ts";
@@ -15,6 +16,7 @@ import { type Plan } from "../plan.ts";
 import { type SimProcess } from "../processes/process.ts";
 import { type AccountingChecker } from "./accounting.ts";
 import { type Ledger } from "./ledger.ts";
+import { type LostProtectors } from "./lost-protectors.ts";
 import { type RefusalChecker } from "./refusals.ts";
 import { checkAnswered, checkUnanswered } from "./review-times.ts";
 
@@ -34,6 +36,8 @@ interface Reviewed {
   knew(replica: string, edit: Edit, atMs: number): boolean;
   readonly totals: { admitted: number; refused: number };
   readonly refusals: RefusalChecker;
+  /** Undefined = the replicas' rules promise nothing of what is lost. */
+  readonly lostProtectors: LostProtectors | undefined;
   readonly plan: Plan;
 }
 
@@ -111,19 +115,27 @@ export class ReviewChecker implements ReviewObserver {
     const before = operation === "delete" ? old : pod.versions.findLast(({ atMs }) => atMs < arrivedMs)?.record;
     if (before === undefined) return;
     for (const [protector, checker] of checkers) {
+      const spec = checker.object?.spec ?? this.#world.lostProtectors?.inMemoryOf(replica, protector, arrivedMs);
       // Without a floor, records are best effort.
-      if (checker.object === undefined || checker.object.spec.minAvailable <= 0 || unknown.has(protector)) continue;
-      if (![before, record].every((one) => checker.concerns(one))) continue;
-      const { minReadySeconds } = checker.object.spec;
-      const needsQuota = [before, record].every((one) => {
-        if (checker.criterion !== "Available") return canMeet(checker.criterion, one, 0);
-        const from = availableFrom(one, minReadySeconds);
-        if (from === undefined) return false;
-        return checker.wasOldByData(pod.uid, from) || this.#isOld(from, minReadySeconds, arrivedMs);
-      });
+      if (spec === undefined || spec.minAvailable <= 0 || unknown.has(protector)) continue;
+      const needsQuota = [before, record].every(
+        (one) => checker.concerns(one) && this.#needsQuota(checker, { uid: pod.uid, record: one, arrivedMs }, spec),
+      );
       if (!needsQuota) continue;
-      checker.answered(pod.uid, arrivedMs);
+      if (checker.object !== undefined) checker.answered(pod.uid, arrivedMs);
+      else kernel.fail(`${replica} admits the deletion of ${name} while ${protector} is lost, which it knew`);
     }
+  }
+
+  #needsQuota(
+    checker: AccountingChecker,
+    { uid, record, arrivedMs }: { readonly uid: string; readonly record: PodRecord; readonly arrivedMs: number },
+    { minReadySeconds }: Pick<PodProtectorSpec, "minReadySeconds">,
+  ): boolean {
+    if (checker.criterion !== "Available") return canMeet(checker.criterion, record, 0);
+    const from = availableFrom(record, minReadySeconds);
+    if (from === undefined) return false;
+    return checker.wasOldByData(uid, from) || this.#isOld(from, minReadySeconds, arrivedMs);
   }
 
   /** Judged, but not written; when nobody has asked in earnest for a while, nobody else has written either. */

@@ -21,6 +21,8 @@ export class SimNode {
   readonly name: string;
   readonly kernel: Kernel;
   readonly clock: Clock;
+  /** When it was started. */
+  readonly bornMs: number;
   readonly #rate: number;
   #offsetMs: number;
   #isAlive = true;
@@ -31,6 +33,7 @@ export class SimNode {
   constructor(kernel: Kernel, name: string, { offsetMs, rate }: ClockSettings = { offsetMs: 0, rate: 1 }) {
     this.kernel = kernel;
     this.name = name;
+    this.bornMs = kernel.nowMs;
     this.#offsetMs = offsetMs;
     this.#rate = rate;
     this.clock = {

@@ -11,6 +11,15 @@ export const mutationsOfVanishing: readonly Mutation[] = [
     scenario: "45-erased-unseen",
   },
   {
+    name: "lost-protectors-are-forgotten",
+    why: "what the core loses stays in force from memory, until the generator makes it again",
+    file: "webhook/protector/departure.ts",
+    find: `  if (last.isReleased) return { kind: "gone", why: "released" };`,
+    replace: `  if (last.isReleased || last.maker === "generator") return { kind: "gone", why: "released" };`,
+    only: ["lost-protectors", "partitions", "crashes"],
+    plan: { hasGenerator: true },
+  },
+  {
     name: "deletion-with-the-crd-is-believed",
     why: "the deletion of the CRD releases no PodProtector, though it sends their DELETED events",
     file: "webhook/protector/departure.ts",

@@ -102,6 +102,23 @@ test("trouble of the core says nothing about the CRD", async () => {
   await stop();
 });
 
+test("what a person deletes after the CRD is back was not deleted with the CRD", async () => {
+  const { core, crd, client, stop } = await bench();
+  const request = client.request.bind(client);
+  let metadata: object = { creationTimestamp: "2025-01-01T00:00:00Z", deletionTimestamp: "2026-01-01T00:00:10Z" };
+  client.request = async (asked) => (asked.path === crdPath ? { metadata } : await request(asked));
+  await core.clock.advance(15 * secondMs);
+  const deletedAt = (deletionTimestamp: string): boolean => {
+    return crd.hasDeleted({ name: "a", namespace: "b", uid: "c", resourceVersion: "1", deletionTimestamp });
+  };
+  assert.ok(deletedAt("2026-01-01T00:00:10Z") && deletedAt("2026-01-02T00:00:00Z"));
+  metadata = { creationTimestamp: "2026-01-01T00:01:00Z" };
+  await core.clock.advance(15 * secondMs);
+  assert.ok(deletedAt("2026-01-01T00:00:10Z") && deletedAt("2026-01-01T00:01:00Z"));
+  assert.ok(!deletedAt("2026-01-01T00:00:09Z") && !deletedAt("2026-01-01T00:01:01Z"));
+  await stop();
+});
+
 test("Deployments that came while the CRD was lost get their protectors as soon as it is back", async () => {
   const core = await createCore();
   const generator = core.startGenerator();

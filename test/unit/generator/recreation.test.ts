@@ -217,6 +217,21 @@ test("while nothing can be created it is tried at a trickle, and all is made aga
   }
 });
 
+test("hundreds that cannot be made again do not keep the core busy, and the log says it once", async () => {
+  const { core, generator } = await start();
+  for (let index = 0; index < 300; index++) await core.createDeployment(`w${index}`);
+  await core.clock.advance(60 * secondMs);
+  generator.client.onRequest = (_, what) =>
+    creation.test(what) ? new KubeError("notFound", "no namespace") : undefined;
+  wipe(core);
+  await core.clock.advance(600 * secondMs);
+  assert.equal(generator.errors().length, 1);
+  generator.client.log.length = 0;
+  await core.clock.advance(600 * secondMs);
+  assert.ok(generator.client.log.length < 1_500, `${generator.client.log.length} requests in ten minutes`);
+  await generator.stop();
+});
+
 test("while the list of releases cannot be read nothing is made again; without the right all is", async () => {
   for (const kind of ["serverError", "forbidden"] as const) {
     const { core, generator } = await start();

@@ -10,7 +10,7 @@ import { createCountingMetrics } from "../kube/counting-metrics.ts";
 import { createRecordingLogger } from "../observability/recording-logger.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { EngineClient } from "../../support/engine-client.ts";
-import { type JsonObject } from "../../double/index.ts";
+import { builtInResources, type JsonObject } from "../../double/index.ts";
 import { createCore, labelsFor } from "./core-cluster.ts";
 
 const secondMs = 1_000;
@@ -117,5 +117,34 @@ test("what is let go later is forgotten soon, and the rest is told again, one of
   vanished.forget(objectKey("default", "deployment-other"));
   await core.clock.advance(60 * secondMs);
   assert.equal(looks.length, 2);
+  await stop();
+});
+
+test("when many namespaces have lost theirs, they take turns in the looks", async () => {
+  const { core, vanished, looks, erase, stop } = await bench();
+  const spec = { minAvailable: 3, minReadySeconds: 0, selector: { matchLabels: { app: "mine" } } };
+  for (let index = 0; index < 150; index++) {
+    const namespace = `n${index}`;
+    await core.engine.create(builtInResources.namespaces, undefined, {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: namespace },
+    });
+    await core.engine.create(core.protectorType, namespace, {
+      apiVersion: "podseidon.kubewharf.io/v1alpha1",
+      kind: "PodProtector",
+      metadata: { name: "deployment-web", namespace, labels: labelsFor("web"), ...ours },
+      spec,
+    });
+  }
+  await core.clock.advance(1);
+  await erase();
+  assert.equal(vanished.size, 150);
+  await core.clock.advance(46 * secondMs);
+  assert.deepEqual(
+    looks.map(({ length }) => length),
+    [100, 50, 100],
+  );
+  assert.equal(new Set(looks.slice(0, 2).flat()).size, 150);
   await stop();
 });

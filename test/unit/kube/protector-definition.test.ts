@@ -25,8 +25,13 @@ test("the CRD of PodProtectors is read with its UID, and whether it is being del
 });
 
 test("a CRD that is gone, one that may not be read, and a failure are told apart", async () => {
-  assert.deepEqual(await readFrom(new KubeError("notFound", "no")), { kind: "gone" });
+  const notFound = new KubeError("notFound", "no", { code: 404, status: { code: 404, reason: "NotFound" } });
+  assert.deepEqual(await readFrom(notFound), { kind: "gone" });
   assert.equal((await readFrom(new KubeError("forbidden", "no"))).kind, "forbidden");
   assert.equal((await readFrom(new KubeError("serverError", "no"))).kind, "failed");
   assert.equal((await readFrom("nonsense")).kind, "failed");
+});
+
+test("the 404 of a proxy says nothing about the CRD", async () => {
+  assert.equal((await readFrom(new KubeError("notFound", "default backend - 404", { code: 404 }))).kind, "failed");
 });

@@ -11,6 +11,7 @@ test("the highest floor before is read as it was written, for ten minutes", () =
   assert.equal(text, "8@2026-01-01T12:00:00Z");
   assert.deepEqual(floorBeforeOf(withText(text), after(600)), { highest: 8, at: noon });
   assert.equal(floorBeforeOf(withText(text), after(601)), undefined);
+  assert.equal(floorBeforeOf(withText(text), after(-601)), undefined, "a clock that had run ahead");
 });
 
 test("what cannot be read was no floor", () => {

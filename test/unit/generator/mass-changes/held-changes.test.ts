@@ -108,6 +108,19 @@ test("an approval that cannot be read, or names nothing that is held, is an Even
   await bench.generator.stop();
 });
 
+test("a ConfigMap that a person deletes while changes are held is made again, and they can be approved", async () => {
+  const bench = await startHolding();
+  await bench.run(shop);
+  await bench.delete(shop);
+  await bench.clock.advance(minuteMs);
+  await bench.engine.delete(builtInResources.configMaps, "default", "podseidon-generator-state");
+  await bench.clock.advance(10 * secondMs);
+  await bench.approve(bench.approval("namespace/default"));
+  await bench.clock.advance(10 * secondMs);
+  assert.deepEqual(tally(bench.floors(shop)), { undefined: 60 });
+  await bench.generator.stop();
+});
+
 test("replicas overwritten from 8 to 0 are held by manager, and undone changes end the latch", async () => {
   const bench = await startHolding();
   await bench.run(shop);
@@ -261,6 +274,19 @@ test("everyday life: the deletion of a namespace with 60 workloads is one change
   await bench.generator.stop();
 });
 
+test("everyday life: a namespace that is deleted right after some of its workloads takes all with it", async () => {
+  const bench = await startHolding();
+  await bench.namespace("team");
+  await bench.run(shop, { namespace: "team" });
+  await bench.delete(shop.slice(0, 30), "team");
+  await bench.clock.advance(300);
+  await bench.terminate("team");
+  await bench.delete(shop.slice(30), "team");
+  await bench.clock.advance(15 * secondMs);
+  assert.deepEqual(tally(bench.floors(shop, "team")), { undefined: 60 });
+  await bench.generator.stop();
+});
+
 test("the deletion of too many namespaces is held, with Events on them, where pods run elsewhere", async () => {
   const bench = await startHolding();
   const teams = namesOf("team", 25);
@@ -356,5 +382,16 @@ test("while a lower floor is held, what else differs is repaired, and a person m
   await bench.clock.advance(10 * secondMs);
   assert.ok(hasFinalizer(bench.protector("deployment-shop-0")));
   assert.deepEqual(bench.floors(["shop-0", "shop-1"]), [6, 0]);
+  await bench.generator.stop();
+});
+
+test("marks of release by mistake let no lower floors pass", async () => {
+  const bench = await startHolding();
+  await bench.run(shop);
+  const metadata = { annotations: { [annotations.released]: "true" } };
+  for (const name of shop) await bench.patchProtector(`deployment-${name}`, { metadata });
+  await bench.edit(shop, { replicas: 0 }, "sync-tool");
+  await bench.clock.advance(10 * secondMs);
+  assert.deepEqual(tally(bench.floors(shop)), { 6: 60 });
   await bench.generator.stop();
 });

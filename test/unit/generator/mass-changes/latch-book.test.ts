@@ -56,7 +56,7 @@ test("a latch that holds nothing ends, but not before its changes can have been 
 });
 
 test("what has changed is written until that succeeds", async () => {
-  const { book, given, written } = bench();
+  const { book, clock, given, written } = bench();
   await book.round(signal);
   assert.equal(written.length, 0);
   book.latch("a");
@@ -64,8 +64,14 @@ test("what has changed is written until that succeeds", async () => {
   await book.round(signal);
   given.isDown = false;
   await book.round(signal);
-  await book.round(signal);
   assert.equal(written.length, 2);
+  await book.round(signal);
+  assert.equal(written.length, 3, "what is latched may have been lost meanwhile");
+  await clock.advance(30_000);
+  book.endWithout(new Set());
+  await book.round(signal);
+  await book.round(signal);
+  assert.equal(written.length, 4);
 });
 
 test("a new leader has the latches of the former one, and looks at approvals once it knows what is held", async () => {

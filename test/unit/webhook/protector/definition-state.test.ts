@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DefinitionState, type DefinitionLoss } from "../../../../src/webhook/protector/definition-state.ts";
+import { type MonotonicMs } from "../../../../src/util/clock.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { FakeCore } from "../support/fake-core.ts";
+
+const at = 7 as MonotonicMs;
 
 function definitionOf() {
   const clock = createVirtualClock();
@@ -39,11 +42,11 @@ test("a CRD that is not served or is being deleted is reported once, and its ret
   core.definition = { metadata: { uid: "crd-1", deletionTimestamp: "2026-01-01T00:00:00Z" } };
   await read();
   await read();
-  state.notServed();
-  state.notServed();
-  assert.equal(state.isNotServed, true);
+  state.notServed(at);
+  state.notServed(at);
+  assert.equal(state.notServedAtMs, at);
   state.listed();
-  assert.equal(state.isNotServed, false);
+  assert.equal(state.notServedAtMs, undefined);
   assert.deepEqual(losses, ["Terminating", "NotServed", undefined]);
 });
 

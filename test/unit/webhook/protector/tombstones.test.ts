@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { annotations } from "../../../../src/api/v1alpha1/names.ts";
+import { annotations, sourceLabels } from "../../../../src/api/v1alpha1/names.ts";
 import { configMaps, generatorStateName } from "../../../../src/kube/generator-state.ts";
 import { resourcePath } from "../../../../src/kube/kube-client.ts";
 import { cell, deleteReview, evictReview, pod, protector } from "../support/objects.ts";
@@ -74,6 +74,19 @@ test("a deletion of a hand-made PodProtector is believed when its CRD is as befo
   assert.equal(lines(/gone/), 0);
 });
 
+test("a deletion is believed once the mark of ownership is off, for the way back to an earlier release", async () => {
+  const { core, review, drop } = await vanished();
+  const metadata = {
+    ...(generated["metadata"] as object),
+    annotations: {},
+    labels: { [sourceLabels.kind]: "Deployment" },
+  };
+  core.watches = true;
+  core.put({ ...generated, metadata });
+  await drop();
+  assert.equal((await review()).allowed, true);
+});
+
 test("a deletion with the CRD is not believed, and the CRD is asked again while it cannot be read", async () => {
   const { clock, core, review, drop } = await vanished(byHand);
   core.script = ({ path }) => (path.includes("customresourcedefinitions") ? { refuse: "serverError" } : "none");
@@ -83,6 +96,20 @@ test("a deletion with the CRD is not believed, and the CRD is asked again while 
   core.script = () => "none";
   await clock.advance(minuteMs);
   assert.equal((await review()).allowed, false);
+});
+
+test("a deletion is believed when the CRD was made again a moment before it, after its loss", async () => {
+  const { clock, core, informer, review, miss, drop } = await vanished(byHand);
+  await miss();
+  informer.list(false);
+  core.definition = { metadata: { uid: "crd-2" } };
+  core.put({ ...byHand, metadata: { ...(byHand["metadata"] as object), uid: "again" } });
+  core.deliver();
+  informer.list();
+  await clock.advance(3_000);
+  core.remove(key);
+  await drop();
+  assert.equal((await review()).allowed, true);
 });
 
 test("a PodProtector is gone once its UID is in the generator's ConfigMap, also when a person adds it", async () => {
@@ -127,6 +154,29 @@ test("a PodProtector that is made again takes its counts after a settle window",
   assert.equal((await review()).allowed, true);
 });
 
+test("one that a live read shows made again before the watch takes its counts after a settle window", async () => {
+  const { clock, core, review } = await vanished();
+  core.put({ ...generated, metadata: { ...(generated["metadata"] as object), uid: "again" } });
+  assert.equal((await review("p")).allowed, false);
+  assert.match((await review("q")).message, /not in force \(3, since it was made again\)/);
+  await clock.advance(74_000);
+  assert.equal((await review("r")).allowed, false);
+  await clock.advance(2_000);
+  assert.equal((await review("s")).allowed, true);
+});
+
+test("one that a live read shows made again takes its counts once the watch shows its release", async () => {
+  const { clock, core, informer, review } = await vanished();
+  core.put({ ...generated, metadata: { ...(generated["metadata"] as object), uid: "again" } });
+  assert.equal((await review("p")).allowed, false);
+  assert.match((await review("q")).message, /since it was made again/);
+  core.generatorState = { "uid.uid-of-web": "" };
+  informer.miss(key);
+  core.deliver();
+  await clock.advance(lookMs);
+  assert.equal((await review("r")).allowed, true);
+});
+
 test("a PodProtector that is made again after a hidden release takes its counts at once", async () => {
   const { clock, core, informer, review } = await vanished();
   core.generatorState = { "uid.uid-of-web": "" };
@@ -160,7 +210,7 @@ test("nothing more is read for a tombstone after the replica has drained", async
 });
 
 test("a replica stays ready while the core answers that it knows no PodProtectors, and says so", async () => {
-  const { replica, informer, lines } = await vanished();
+  const { clock, replica, informer, lines } = await vanished();
   informer.silence = 3_600_000;
   assert.match(replica.webhook.unreadyReasons.get("core")?.() ?? "", /nothing heard/);
   informer.list(false);
@@ -168,4 +218,8 @@ test("a replica stays ready while the core answers that it knows no PodProtector
   assert.equal(replica.webhook.unreadyReasons.get("core")?.(), undefined);
   assert.equal(lines(/answers 404 for PodProtectors/), 1);
   assert.deepEqual(replica.metrics.values.get('webhook_crd_lost{core="core"}'), [1]);
+  await clock.advance(6 * minuteMs);
+  assert.match(replica.webhook.unreadyReasons.get("core")?.() ?? "", /nothing heard/, "it answers nothing any more");
+  informer.list(false);
+  assert.equal(replica.webhook.unreadyReasons.get("core")?.(), undefined);
 });

@@ -160,7 +160,10 @@ function withVersion(body: Json, version: number): Json {
 }
 
 function failure(kind: KubeErrorKind, request: KubeRequest, code?: number, retryAfterMs?: number): KubeError {
-  const details = { ...(code !== undefined && { code }), ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  const details = {
+    ...(code !== undefined && { code, status: { code } }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
   return new KubeError(kind, `${request.method} ${request.path}: ${kind}`, details);
 }
 

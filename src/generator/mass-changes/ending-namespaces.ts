@@ -1,0 +1,60 @@
+/**
+ * Finds held deletions whose namespace is being deleted too: nothing tells of that, and what was a change of its own
+ * becomes a part of the namespace's end (docs/mass-changes.md#terminating-namespaces).
+ */
+import { type DeploymentRecord } from "../../api/deployment.ts";
+import { type ObjectKey } from "../../api/object-key.ts";
+import { isKubeError } from "../../kube/kube-client.ts";
+import { type Surroundings } from "./surroundings.ts";
+
+/** Namespaces in a round: two requests a second, when a disaster holds deletions in thousands of them. */
+const askedMax = 10;
+
+interface JudgedChange {
+  readonly source: DeploymentRecord;
+  readonly change: { readonly to: number | undefined };
+  readonly terminatingNamespace: string | undefined;
+  readonly state: string;
+}
+
+export class EndingNamespaces {
+  readonly #surroundings: Pick<Surroundings, "namespace">;
+  /** These had their turn, until all have had one. */
+  readonly #asked = new Set<string>();
+
+  constructor(surroundings: Pick<Surroundings, "namespace">) {
+    this.#surroundings = surroundings;
+  }
+
+  /** Which of the changes are to be judged anew; call it now and then. Never throws KubeErrors. */
+  async among(changes: ReadonlyMap<ObjectKey, JudgedChange>, signal: AbortSignal): Promise<readonly ObjectKey[]> {
+    const held = new Set([...changes.values()].filter(isHeldDeletion).map(namespaceOf));
+    if ([...held].every((namespace) => this.#asked.has(namespace))) this.#asked.clear();
+    const turn = [...held].filter((namespace) => !this.#asked.has(namespace)).slice(0, askedMax);
+    const ending = new Set<string>();
+    for (const namespace of turn) {
+      this.#asked.add(namespace);
+      if (await this.#isEnding(namespace, signal)) ending.add(namespace);
+    }
+    // Meanwhile they may have been approved.
+    const due = [...changes].filter(([, change]) => isHeldDeletion(change) && ending.has(namespaceOf(change)));
+    return due.map(([key]) => key);
+  }
+
+  async #isEnding(namespace: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      return (await this.#surroundings.namespace(namespace, signal))?.isTerminating === true;
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      return false;
+    }
+  }
+}
+
+function isHeldDeletion({ state, change, terminatingNamespace }: JudgedChange): boolean {
+  return state === "held" && change.to === undefined && terminatingNamespace === undefined;
+}
+
+function namespaceOf({ source }: JudgedChange): string {
+  return source.facts.namespace;
+}
