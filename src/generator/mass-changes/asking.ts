@@ -21,9 +21,11 @@ function isAsking(stored: StoredProtector | undefined, wanted: WantedProtector |
 /** What is to be kept in force, and whether that is what the source asks for. Throws KubeError. */
 export async function askedNow(
   changes: HeldChanges,
-  { stored, source, wanted }: Asked,
+  asked: Asked,
   signal: AbortSignal,
 ): Promise<Verdict & { readonly kept: WantedProtector | undefined }> {
+  const { source, wanted } = asked;
+  const stored = changes.beforeRestore(asked.stored);
   if (!isAsking(stored, wanted)) return { kind: "pass", cause: "", floorBefore: undefined, kept: wanted };
   const { protector } = stored;
   const verdict = await changes.judge(source.key, { protector, source, to: wanted?.spec.minAvailable }, signal);
@@ -36,10 +38,15 @@ export async function askedNow(
  */
 export function askedBefore(
   changes: HeldChanges,
-  { stored, source, wanted }: Asked,
+  asked: Asked,
 ): "held" | { readonly waitMs: number } | { readonly kept: WantedProtector | undefined } {
-  const resting = isAsking(stored, wanted) ? changes.resting(source.key, wanted?.spec.minAvailable) : undefined;
-  if (resting !== "held") return resting ?? { kept: wanted };
+  const { source, wanted } = asked;
+  const stored = changes.beforeRestore(asked.stored);
+  if (!isAsking(stored, wanted)) return { kept: wanted };
+  const resting = changes.resting(source.key, wanted?.spec.minAvailable);
+  // After a restore of the core nothing differs. That the former floor is wanted makes somebody judge it.
+  if (resting === undefined) return { kept: stored === asked.stored ? wanted : withFloorOf(stored, wanted) };
+  if (resting !== "held") return resting;
   // What else differs is repaired while a lower floor is held.
   return wanted === undefined ? "held" : { kept: withFloorOf(stored, wanted) };
 }

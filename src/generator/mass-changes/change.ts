@@ -18,7 +18,12 @@ export interface Subject {
   readonly to: number | undefined;
   /** The source when this process last saw both agree. */
   readonly settled: DeploymentRecord | undefined;
+  /** The floor of `protector` is that of before a restore of the core, which has lowered it (restored-floors.ts). */
+  readonly isRestored: boolean;
 }
+
+/** Whoever wrote the fields of a backup did it long ago: the restore is what changed them. */
+const restoredCause: Cause = { text: "restored", isHalfTooMany: true };
 
 export interface Cause {
   /** `owner/<kind>.<group>`, `manager/<name>[/<subresource>]`, `namespace/<name>`: what people approve. */
@@ -51,7 +56,9 @@ export interface CountingRule extends FloorRule {
 
 export function judge(subject: Subject, rule: CountingRule, now: EpochMicros): Judged {
   const { protector, source, to, settled } = subject;
-  const former = formerFloorOf(protector, source.facts, settled?.facts, rule);
+  const former = subject.isRestored
+    ? protector.spec.minAvailable
+    : formerFloorOf(protector, source.facts, settled?.facts, rule);
   const from = Math.max(former, floorBeforeOf(protector, now)?.highest ?? 0);
   if (!isDeepFall(from, to ?? 0))
     return isDeepFall(protector.spec.minAvailable, to ?? 0) ? { kind: "own" } : small(from);
@@ -61,6 +68,7 @@ export function judge(subject: Subject, rule: CountingRule, now: EpochMicros): J
     if (settled === undefined || isSameLabels(settled, source)) return { kind: "own" };
     return ofWriter(source.writers.labels, false);
   }
+  if (subject.isRestored) return counts(from, to, restoredCause, undefined);
   const isScaling = changesReplicas(source, settled);
   const writer = isScaling ? source.writers.replicas : source.writers.strategy;
   // By hand or by an autoscaler: both mean this one workload.

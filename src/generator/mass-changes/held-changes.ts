@@ -23,6 +23,7 @@ import { floorBeforeOf, formatFloorBefore, isDeepFall } from "./floor-before.ts"
 import { everyCause, type LatchBook } from "./latch-book.ts";
 import { EndingNamespaces } from "./ending-namespaces.ts";
 import { News } from "./news.ts";
+import { RestoredFloors } from "./restored-floors.ts";
 import { type Surroundings } from "./surroundings.ts";
 import { Trickle } from "./trickle.ts";
 
@@ -63,6 +64,8 @@ const namespacesCause = { text: "namespaces", isHalfTooMany: false } as const;
 /** Of a release that counts, in the list of releases. */
 const countedCause = /^(?:owner|manager|namespace)\//;
 
+type Asked = Omit<Subject, "settled" | "isRestored">;
+
 interface Entry {
   readonly protectorUID: string;
   readonly windowID: string;
@@ -86,6 +89,7 @@ export class HeldChanges {
   /** Each source when it last agreed with its PodProtector, in this term. */
   readonly #settled = new Map<ObjectKey, DeploymentRecord>();
   readonly #endings: EndingNamespaces;
+  readonly #restored: RestoredFloors;
   readonly #ownTurns = new Trickle(ownEveryMs);
   readonly #heldTurns = new Trickle(heldEveryMs);
   /** What was held once stays in the gauge, with 0. */
@@ -101,6 +105,7 @@ export class HeldChanges {
     const { massChanges, percentRounding, singleReplica } = options.config;
     this.#rule = { percentRounding, singleReplica, allowedManagers: massChanges.allow };
     this.#endings = new EndingNamespaces(options.surroundings);
+    this.#restored = new RestoredFloors(options.protectors, options.clock);
     const arrived = (): void => this.#news.arrived(options.clock.epochMicros());
     options.deployments.subscribe({ onEvent: arrived, onProgress: arrived });
   }
@@ -143,15 +148,29 @@ export class HeldChanges {
     return waitMs > 0 ? { waitMs } : undefined;
   }
 
+  /** With the floor that it had before a restore of the core; the very same object where no restore has lowered it. */
+  beforeRestore(stored: StoredProtector | undefined): StoredProtector | undefined {
+    const minAvailable = stored === undefined ? undefined : this.#restored.floorOf(stored.protector);
+    if (stored === undefined || minAvailable === undefined) return stored;
+    return { ...stored, protector: { ...stored.protector, spec: { ...stored.protector.spec, minAvailable } } };
+  }
+
   /**
    * Whether a PodProtector may be released or get a lower floor now, by the states of it and of its source that were
    * just read. Throws KubeError when something that must be known first is not.
    */
-  async judge(key: ObjectKey, found: Omit<Subject, "settled">, signal: AbortSignal): Promise<Verdict> {
+  async judge(key: ObjectKey, asked: Asked, signal: AbortSignal): Promise<Verdict> {
+    const verdict = await this.#judge(key, asked, signal);
+    if (verdict.kind === "pass") this.#restored.forget(asked.protector);
+    return verdict;
+  }
+
+  async #judge(key: ObjectKey, found: Asked, signal: AbortSignal): Promise<Verdict> {
     const { clock, config } = this.#options;
     if (config.massChanges.policy === "allow") return pass();
     await this.#ready(signal);
-    const subject = { ...found, settled: this.#settled.get(key) };
+    const isRestored = this.#restored.has(found.protector);
+    const subject = { ...found, settled: this.#settled.get(key), isRestored };
     const judged = judge(subject, this.#rule, clock.epochMicros());
     if (judged.kind === "own") return this.#ownChange(key, found.source);
     if (judged.kind !== "counts") {
@@ -165,6 +184,7 @@ export class HeldChanges {
   /** The rounds of a term, until the signal aborts. `wake`: look at this source again. */
   async lead(wake: (key: ObjectKey) => void, signal: AbortSignal): Promise<void> {
     this.#clear();
+    this.#restored.forgetOld();
     this.#options.latches.begin();
     this.#wake = wake;
     while (!signal.aborted) {
@@ -237,7 +257,7 @@ export class HeldChanges {
   }
 
   /** The entry of a change that was seen before; undefined when this one asks for more. */
-  #known(key: ObjectKey, { protector, source }: Omit<Subject, "settled">, change: Change): Entry | undefined {
+  #known(key: ObjectKey, { protector, source }: Asked, change: Change): Entry | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.protectorUID !== protector.metadata.uid) return undefined;
     if (entry.state === "passed" && (change.to ?? -1) < (entry.change.to ?? -1)) return undefined;

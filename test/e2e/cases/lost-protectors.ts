@@ -24,6 +24,7 @@ const web = "web-0";
 /** An admission on the former object may still commit for 75 s; the rest is for lists, barriers and Leases. */
 const quotaLimitMs = 240 * second;
 const crdName = "podprotectors.podseidon.kubewharf.io";
+const podProtectorsPath = "/apis/podseidon.kubewharf.io/v1alpha1/podprotectors";
 
 interface StoredProtector extends KubeObject {
   readonly apiVersion: string;
@@ -71,11 +72,13 @@ async function erased(context: CaseContext): Promise<Figures> {
   const siege = new Siege(context, fleet);
   const quotaMs = await quotaReturns(context, fleet, siege, startMs);
   assert.notEqual((await fleet.protector(protectorOf(web))).metadata.uid, before.metadata.uid);
+  await waitTold(fleet);
   const answers = await siege.end();
   assert.ok(available.minimum >= floor, `${available.minimum} pods served`);
   await waitFor("all pods serve again", 2 * minute, () => available.serving === replicas);
   await fleet.waitCounted(protectorOf(web), replicas, 2 * minute);
   await fleet.waitSettled(protectorOf(web), 2 * minute);
+  await waitOver(fleet);
   return { lowest: available.minimum, quotaMs, admitted: answers.deleted, refused: answers.refused };
 }
 
@@ -103,6 +106,7 @@ async function restoredFromBefore(context: CaseContext): Promise<Figures> {
   const quotaMs = await quotaReturns(context, fleet, siege, startMs);
   const answers = await siege.end();
   assert.ok(available.minimum >= floor, `${available.minimum} pods served`);
+  await waitOver(fleet);
   return { madeMs, quotaMs, lowest: available.minimum, admitted: answers.deleted, refused: answers.refused };
 }
 
@@ -122,12 +126,14 @@ async function crdDeleted(context: CaseContext): Promise<Figures> {
     const text = await fleet.generator?.metrics();
     return (text?.value("generator_crd_lost") ?? 0) === 1;
   });
+  await waitFor("an Event tells of the CRD", minute, () => hasEvent(fleet, "default", "CRDLost"));
   const noticedMs = Math.round(performance.now() - startMs);
   await bringBack(fleet, run);
   const quotaMs = await quotaReturns(context, fleet, siege, startMs);
   const answers = await siege.end();
   assert.ok(available.minimum >= floor, `${available.minimum} pods served`);
   await fleet.waitCounted(protectorOf(web), replicas, 2 * minute);
+  await waitOver(fleet);
   return { lowest: available.minimum, noticedMs, quotaMs, admitted: answers.deleted, refused: answers.refused };
 }
 
@@ -180,15 +186,18 @@ async function wiped(context: CaseContext): Promise<Figures> {
   await available.begin(replicas);
   await fleet.waitCounted(protectorOf(web), replicas);
   await fleet.waitIntercepted();
+  const protectors = await core.admin.get<ObjectList<StoredProtector>>(podProtectorsPath);
+  const namespaces = new Set([namespace, ...protectors.items.flatMap(({ metadata }) => metadata.namespace ?? [])]);
   await core.rebuild();
   const startMs = performance.now();
   const siege = new Siege(context, fleet);
   await waitFor("a refusal names what is lost", 2 * minute, () => siege.refusal(protectorOf(web)) !== undefined);
   // What a person does first: the namespaces and the CRD are made again. The generator does the rest.
-  await createNamespace(core.admin, namespace);
+  for (const lost of namespaces) await createNamespace(core.admin, lost);
   await applyCrd(core.admin, crdFile);
   const quotaMs = await quotaReturns(context, fleet, siege, startMs);
   await waitFor("what the floor allows is gone", 2 * minute, () => available.serving === floor);
+  await waitOver(fleet);
   const answers = await siege.end();
   assert.equal(available.minimum, floor);
   const { status, metadata } = await fleet.protector(protectorOf(web));
@@ -205,4 +214,22 @@ async function quotaReturns(context: CaseContext, fleet: Fleet, siege: Siege, st
   if (shown !== undefined) context.say(shown.message);
   assert.equal((await fleet.protector(protectorOf(web))).spec.minAvailable, floor);
   return Math.round(performance.now() - startMs);
+}
+
+/** Resolves when an Event tells that the PodProtector is lost. */
+async function waitTold(fleet: Fleet): Promise<void> {
+  await waitFor("an Event tells of the loss", minute, () => hasEvent(fleet, fleet.namespace, "PodProtectorLost"));
+}
+
+async function hasEvent({ core }: Fleet, namespace: string, reason: string): Promise<boolean> {
+  const { items } = await core.admin.get<ObjectList<{ reason: string }>>(`/api/v1/namespaces/${namespace}/events`);
+  return items.some((event) => event.reason === reason);
+}
+
+/** Resolves when no replica judges from memory any more, and none misses the CRD. */
+async function waitOver(fleet: Fleet): Promise<void> {
+  await waitFor("nothing counts as lost any more", minute, async () => {
+    const lost = await fleet.webhookCount("webhook_tombstones");
+    return lost === 0 && (await fleet.webhookCount("webhook_crd_lost")) === 0;
+  });
 }

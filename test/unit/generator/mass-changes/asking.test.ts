@@ -14,8 +14,10 @@ const storedWith = (floor: number) => {
   assert.ok(read.ok);
   return read.stored;
 };
-const never = { judge: () => assert.fail("is not asked"), resting: () => assert.fail("is not asked") };
-const answering = (answer: unknown) => ({ judge: async () => answer, resting: () => answer }) as never as HeldChanges;
+const beforeRestore = (found: unknown) => found;
+const never = { beforeRestore, judge: () => assert.fail("is not asked"), resting: () => assert.fail("is not asked") };
+const answering = (answer: unknown) =>
+  ({ beforeRestore, judge: async () => answer, resting: () => answer }) as never as HeldChanges;
 
 test("a floor that stays or rises, and a PodProtector that is not there, need no judgement", async () => {
   for (const stored of [undefined, storedWith(6), storedWith(1)]) {
@@ -38,4 +40,15 @@ test("while a release is held, nothing is done", async () => {
   const asked = { stored: storedWith(9), source, wanted: undefined };
   assert.equal((await askedNow(answering({ kind: "held" }), asked, signal)).kept, undefined);
   assert.equal(askedBefore(answering("held"), asked), "held");
+});
+
+test("a floor that a restore has lowered is what it was before, until that is judged", async () => {
+  const beforeRestore = () => storedWith(9);
+  const changes = (answer: unknown) =>
+    ({ beforeRestore, judge: async () => answer, resting: () => undefined }) as never as HeldChanges;
+  const asked = { stored: storedWith(wanted.spec.minAvailable), source, wanted };
+  const kept = { ...wanted, spec: { ...wanted.spec, minAvailable: 9 } };
+  assert.deepEqual(askedBefore(changes({}), asked), { kept });
+  assert.deepEqual(await askedNow(changes({ kind: "held" }), asked, signal), { kind: "held", kept });
+  assert.equal((await askedNow(changes({ kind: "pass" }), asked, signal)).kept, wanted);
 });

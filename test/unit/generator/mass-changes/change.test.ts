@@ -11,7 +11,11 @@ const all = { strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable
 
 /** What is judged, in short: the kind, or the cause of what counts. */
 function judged(subject: Partial<Subject> & Pick<Subject, "source">): string {
-  const found = judge({ protector: protector(6), to: 0, settled: undefined, ...subject }, rule, noon);
+  const found = judge(
+    { protector: protector(6), to: 0, settled: undefined, isRestored: false, ...subject },
+    rule,
+    noon,
+  );
   return found.kind === "counts" ? found.change.cause.text : found.kind;
 }
 
@@ -53,14 +57,14 @@ test("scaling to a number above 0 through the subresource, and allowed managers,
 test("a floor that falls to half or above does not count, unless it was higher within the window", () => {
   assert.equal(judged({ source: deployment(4), settled: deployment(8), to: 3 }), "small");
   const before = protector(6, { [annotations.floorBefore]: "10@2026-01-01T12:00:00Z" });
-  const stepwise = { protector: before, source: deployment(5), settled: deployment(8), to: 4 };
+  const stepwise = { isRestored: false, protector: before, source: deployment(5), settled: deployment(8), to: 4 };
   assert.equal(judged(stepwise), "manager/unknown");
   assert.equal(judge(stepwise, rule, after(700)).kind, "small");
 });
 
 test("what a flag, a rounding, a release of ours or an edited PodProtector changes is our own", () => {
   assert.equal(judged({ protector: protector(1), source: deployment(1) }), "own");
-  const person = { protector: protector(100), source: deployment(8), settled: deployment(8), to: 6 };
+  const person = { isRestored: false, protector: protector(100), source: deployment(8), settled: deployment(8), to: 6 };
   assert.equal(judge(person, rule, noon).kind, "own");
 });
 
@@ -71,4 +75,11 @@ test("a source that is no longer selected counts when its labels were seen to ch
   assert.equal(judged({ ...release, settled: deployment(8, { labels: { protect: "yes" } }) }), "manager/labeller");
   assert.equal(judged({ ...release, settled: source }), "own");
   assert.equal(judged(release), "own");
+});
+
+test("the cause of a floor that a restore of the core has lowered is the restore, whoever wrote the fields", () => {
+  const scaled = deployment(1, { managedFields: [managed("hpa", replicas, "scale")] });
+  assert.equal(judged({ source: scaled, isRestored: true }), "restored");
+  assert.equal(judged({ source: deployment(4), to: 3, isRestored: true }), "small");
+  assert.equal(judged({ source: deployment(8, deleted), to: undefined, isRestored: true }), "namespace/shop");
 });

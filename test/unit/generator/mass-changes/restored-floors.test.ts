@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
+import { RestoredFloors } from "../../../../src/generator/mass-changes/restored-floors.ts";
+import { type InformerEvent } from "../../../../src/kube/informer.ts";
+import { readProtector, type StoredProtector } from "../../../../src/kube/resources.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { protector } from "./samples.ts";
+
+function start() {
+  const clock = createVirtualClock();
+  let deliver: (event: InformerEvent<StoredProtector>) => void = () => {};
+  const informer = { subscribe: ({ onEvent }: { onEvent: typeof deliver }) => void (deliver = onEvent) };
+  const restored = new RestoredFloors(informer as never, clock);
+  const change = (previous: PodProtector, object: PodProtector): void =>
+    deliver({ type: "modified", object: stored(object), previous: stored(previous) });
+  return { clock, restored, change, deliver: (event: InformerEvent<StoredProtector>) => deliver(event) };
+}
+
+function stored(object: PodProtector): StoredProtector {
+  const read = readProtector(object);
+  assert.ok(read.ok);
+  return read.stored;
+}
+
+function version(minAvailable: number, generation: number, uid = "p"): PodProtector {
+  const object = protector(minAvailable);
+  return { ...object, metadata: { ...object.metadata, uid, generation } };
+}
+
+test("a floor that falls with the generation fell by a restore, and the highest before it is remembered", () => {
+  const { restored, change } = start();
+  change(version(6, 9), version(3, 7));
+  assert.equal(restored.floorOf(version(3, 7)), 6);
+  change(version(3, 7), version(1, 2));
+  assert.equal(restored.floorOf(version(1, 2)), 6);
+});
+
+test("an edit that lowers the floor is no restore, and neither is an older state with the same floor", () => {
+  const { restored, change } = start();
+  change(version(6, 9), version(3, 10));
+  assert.equal(restored.floorOf(version(3, 10)), undefined);
+  change(version(6, 9), version(6, 7));
+  assert.equal(restored.floorOf(version(6, 7)), undefined);
+});
+
+test("it is over when the floor is back, the object is gone or another one, or the lower floor is in force", () => {
+  const { restored, change, deliver } = start();
+  const [before, after] = [version(6, 9), version(1, 2)];
+  change(before, after);
+  assert.equal(restored.floorOf(version(1, 2, "another")), undefined);
+  change(after, version(6, 3));
+  assert.equal(restored.floorOf(after), undefined);
+  change(before, after);
+  deliver({ type: "deleted", object: stored(after) });
+  assert.equal(restored.floorOf(after), undefined);
+  change(before, after);
+  restored.forget(after);
+  assert.equal(restored.floorOf(after), undefined);
+});
+
+test("a new term knows what was restored within the last ten minutes", async () => {
+  const { clock, restored, change } = start();
+  change(version(6, 9), version(1, 2));
+  await clock.advance(600_000);
+  restored.forgetOld();
+  assert.equal(restored.floorOf(version(1, 2)), 6);
+  await clock.advance(1);
+  restored.forgetOld();
+  assert.equal(restored.floorOf(version(1, 2)), undefined);
+});
