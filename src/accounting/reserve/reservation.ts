@@ -158,8 +158,8 @@ function judge(
   const cell = cells.find((one) => one.cellID === disruption.cellID);
   const countsThere = countsState(cell, context) === "in-force";
   const silentForMs = context.silentForMs(disruption.cellID);
-  const countedAt = countsThere ? cell?.aggregation?.countedAt : undefined;
-  const need = needOf(disruption, protector.spec, countedAt, context.now);
+  // Counts that are not in force tell a pod's age all the same.
+  const need = needOf(disruption, protector.spec, cell?.aggregation?.countedAt, context.now);
   if (need === "nothing") return { verdict: { kind: "admitted", need, isRecorded: false, isRepeated: false } };
 
   const buckets = cell?.admissionHistory?.buckets ?? [];

@@ -310,8 +310,8 @@ export class AccountingChecker {
           `${this.name}: a packed bucket is of version ${entry.version}, but has a pod of ${earlier.version}`,
         );
       const isCounted = this.#counts.areThere(old?.aggregation);
-      // Counts of another spec say nothing of a pod's age. The release before this one uses those of no other.
-      const tellAge = this.#options.isByPreviousRelease() ? this.#counts.isUsable(old?.aggregation) : isCounted;
+      // Also counts that are not in force tell a pod's age. The release before this one asks no others.
+      const tellAge = !this.#options.isByPreviousRelease() || this.#counts.isUsable(old?.aggregation);
       // A change of its companions starts no wait of a packed pod again (docs/accounting.md#settlement).
       const isCompanions = known?.isPacked === true;
       this.#recorded.set(entry.digest, {

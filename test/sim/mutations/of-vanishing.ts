@@ -67,4 +67,12 @@ export const mutationsOfVanishing: readonly Mutation[] = [
     replace: `  if (sinceMs !== undefined) return sinceMs;`,
     scenario: "46b-made-again",
   },
+  {
+    name: "counts-not-in-force-tell-no-age",
+    why: "a pod is young only by the data, in force or not, and by the webhook's clock",
+    file: "accounting/reserve/reservation.ts",
+    find: `needOf(disruption, protector.spec, cell?.aggregation?.countedAt, context.now)`,
+    replace: `needOf(disruption, protector.spec, countsThere ? cell?.aggregation?.countedAt : undefined, context.now)`,
+    scenario: "46c-young-when-made-again",
+  },
 ];

@@ -240,6 +240,19 @@ test("counts of another spec are no reason to leave out a record: the cell has a
   assert.equal(bucketsOf(result).length, 2);
 });
 
+test("counts that are not in force tell a pod's age all the same, or a slow clock would give quota away", () => {
+  const counted = (changes = {}) => counts(3, { countedAt: timeText(40), ...changes });
+  const wishes = [disruption("x", { as: { readySince: at(5) } })];
+  assert.deepEqual(kinds(run({ cells: [cell(counted({ countedSpec: "former" }))], wishes })), ["counts-pending"]);
+  assert.deepEqual(kinds(run({ cells: [cell(counted())], wishes, context: { isRemade: true } })), ["counts-pending"]);
+  const before = [cell(counts(3, { countedAt: timeText(6) }))];
+  assert.deepEqual(
+    kinds(run({ cells: before, wishes, context: { isRemade: true } })),
+    ["admitted"],
+    "nobody can have counted it",
+  );
+});
+
 test("a best-effort record that a full history leaves out says so", () => {
   const names = Array.from({ length: 2000 }, (_, index) => `p${index}`);
   const result = run({
