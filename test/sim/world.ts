@@ -187,8 +187,8 @@ export class World {
       if (object.metadata.namespace !== namespace) return;
       this.lostProtectors?.protector(change);
       const isReleased = object.metadata.annotations?.[annotations.released] !== undefined;
-      const isInForce = type !== "DELETED" && !isReleased;
-      this.#checkerOf(object.metadata.name).committed(isInForce ? protectorOf(object) : undefined, isReleased);
+      const present = type === "DELETED" ? undefined : protectorOf(object);
+      this.#checkerOf(object.metadata.name).committed(present, isReleased);
       this.refusals.changed();
       this.kernel.note(
         `core protector ${object.metadata.name} ${type} ${object.metadata.resourceVersion} ${summaryOf(object)}`,

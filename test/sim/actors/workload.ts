@@ -181,12 +181,20 @@ export class Workload {
     await this.#patchStatus(pod, this.#hasPerished ? failed(now) : running);
   }
 
-  async #patchStatus(pod: KubeObject, status: JsonObject): Promise<void> {
-    const present = this.#cell.server.engine.find(pods, namespace, pod.metadata.name);
-    if (present === undefined || present.metadata.uid !== pod.metadata.uid) return;
-    if (asObject(present.status)["phase"] === "Failed") return;
-    const patch = { metadata: { uid: pod.metadata.uid }, status };
-    await quietly(() => this.#patch(pod.metadata.name, patch, "status"));
+  /** A pod that has failed never runs again, however late an earlier write of its kubelet commits. */
+  async #patchStatus({ metadata: { name, uid } }: KubeObject, status: JsonObject): Promise<void> {
+    const { engine } = this.#cell.server;
+    let triedAt: string | undefined;
+    for (;;) {
+      const present = engine.find(pods, namespace, name);
+      if (present === undefined || present.metadata.uid !== uid) return;
+      const { resourceVersion } = present.metadata;
+      // What failed at this version has another reason than a pod that has changed meanwhile.
+      if (asObject(present.status)["phase"] === "Failed" || resourceVersion === triedAt) return;
+      triedAt = resourceVersion;
+      const patch = { metadata: { uid, resourceVersion }, status };
+      if ((await quietly(() => this.#patch(name, patch, "status"))) !== undefined) return;
+    }
   }
 
   async #patch(name: string, body: JsonObject, subresource?: "status"): Promise<unknown> {

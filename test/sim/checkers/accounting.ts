@@ -94,6 +94,8 @@ export class AccountingChecker {
   #hasVanished = false;
   /** When one was made again under the name of such a one: for a settle window nothing is counted. */
   remadeAtMs = Number.NEGATIVE_INFINITY;
+  /** It is there, but marked as released: nobody judges by it, and the mark may be taken back. */
+  #released: PodProtector | undefined;
 
   constructor(name: string, options: AccountingOptions) {
     this.name = name;
@@ -113,37 +115,43 @@ export class AccountingChecker {
     return { revision: this.#standing.editedRevision, sinceMs: this.#standing.editedAtMs };
   }
 
-  /** A version has been committed; undefined = the object is gone, or released. */
-  committed(object: PodProtector | undefined, isReleased = false): void {
+  /** A version has been committed, or, undefined, the object is gone. */
+  committed(present: PodProtector | undefined, isReleased = false): void {
     const { kernel } = this.#options;
     const before = this.object;
+    const last = before ?? this.#released;
+    this.#released = isReleased ? present : undefined;
+    const object = isReleased ? undefined : present;
     if (object !== undefined && before === undefined && this.#hasVanished) this.remadeAtMs = kernel.nowMs;
     this.#hasVanished = object === undefined && !isReleased && (this.#hasVanished || before !== undefined);
     this.heldPodMs += weightOf(before) * (kernel.nowMs - this.#heldSinceMs);
     this.#heldSinceMs = kernel.nowMs;
     this.#standing.object = object;
     this.#options.lent?.committed(object);
-    if (object === undefined || before?.metadata.uid !== object.metadata.uid) {
+    const former = last?.metadata.uid === present?.metadata.uid ? last : undefined;
+    if (former === undefined) {
       this.#recorded.clear();
       this.#packedSinceMs.clear();
     }
-    if (object === undefined) return;
+    if (object === undefined) {
+      if (present !== undefined)
+        for (const cell of present.status?.cells ?? []) this.#record(present, cellOf(former, cell.cellID), cell);
+      return;
+    }
     this.#standing.edited(object, before);
     if (object.status === undefined) {
       this.#counts.noteUncounted(object);
       return;
     }
     this.#checkShape(object.status);
-    for (const cell of object.status.cells) {
-      const old = before?.metadata.uid === object.metadata.uid ? cellOf(before, cell.cellID) : undefined;
-      this.#checkCell(object, old, cell);
-    }
+    for (const cell of object.status.cells) this.#checkCell(object, cellOf(former, cell.cellID), cell);
     this.#counts.noteUncounted(object);
   }
 
   /** The core went back to a backup: what follows is no step from what was. */
   restored(object: PodProtector | undefined): void {
     const before = this.object;
+    this.#released = undefined;
     this.#standing.object = object;
     if (object !== undefined) this.#standing.edited(object, before);
     this.#recorded.clear();
@@ -265,12 +273,8 @@ export class AccountingChecker {
     const { kernel, ledger, isExact } = this.#options;
     const before = new Map((old === undefined ? [] : entriesOf(old)).map((entry) => [entry.digest, entry]));
     const after = new Map(entriesOf(cell).map((entry) => [entry.digest, entry]));
-    for (const entry of before.values()) {
-      if (!after.has(entry.digest)) {
-        this.#packedSinceMs.delete(entry.digest);
-        if (isExact) this.#settlement.settled(entry, this.#recorded.get(entry.digest), cell);
-      }
-    }
+    for (const entry of before.values())
+      if (isExact && !after.has(entry.digest)) this.#settlement.settled(entry, this.#recorded.get(entry.digest), cell);
     if (cell.aggregation !== undefined && cell.aggregation !== old?.aggregation)
       this.#counts.noteSource(cell.aggregation, cell.cellID);
     const isAdmission = [...after.values()].some(({ digest, mark, isPacked }) => {
@@ -289,13 +293,37 @@ export class AccountingChecker {
     const isUncounted = isAdmission && old?.aggregation === undefined && [...ledger.cells()].includes(cell.cellID);
     if (isUncounted && !this.#options.isByPreviousRelease())
       kernel.fail(`${this.name}: an admission is recorded in ${cell.cellID}, which nobody has counted`);
+    this.#record(object, old, cell);
+    if (isExact && cell.aggregation !== undefined && cell.aggregation !== old?.aggregation) {
+      this.#counts.check(old?.aggregation, cell.aggregation, cell.cellID);
+      // An edit that is taken back makes the old counts usable again, and nobody has counted.
+      const isNew = JSON.stringify(cell.aggregation) !== JSON.stringify(old?.aggregation);
+      if (isNew && this.#counts.isUsable(cell.aggregation)) {
+        this.#settlement.counted(cell.aggregation, cell.cellID, new Set(after.keys()));
+        this.#counts.checkFirst(cell.aggregation, cell.cellID);
+      }
+    }
+  }
+
+  /**
+   * Notes when each admission was recorded, and whether its floor held. While the PodProtector is released nothing is
+   * judged by it, but replicas that have not heard of it go on recording, and the mark may be taken back: then these
+   * admissions must settle like any other.
+   */
+  #record(object: PodProtector, old: CellStatus | undefined, cell: CellStatus): void {
+    const { kernel, ledger } = this.#options;
+    const before = new Map((old === undefined ? [] : entriesOf(old)).map((entry) => [entry.digest, entry]));
+    const after = entriesOf(cell);
+    const present = new Set(after.map(({ digest }) => digest));
+    for (const digest of before.keys()) if (!present.has(digest)) this.#packedSinceMs.delete(digest);
     let standing: number | undefined;
     let standingAsCounted = 0;
-    for (const entry of after.values()) {
+    for (const entry of after) {
       const known = before.get(entry.digest);
       if (!entry.isPacked) this.#packedSinceMs.delete(entry.digest);
       else if (!this.#packedSinceMs.has(entry.digest)) this.#packedSinceMs.set(entry.digest, kernel.nowMs);
       if (known?.mark === entry.mark) continue;
+      if (this.object === undefined) standing = standingAsCounted = Number.POSITIVE_INFINITY;
       if (standing === undefined) {
         const open = openOf(object);
         standing = this.#standing.count(object, open);
@@ -309,7 +337,7 @@ export class AccountingChecker {
         kernel.fail(
           `${this.name}: a packed bucket is of version ${entry.version}, but has a pod of ${earlier.version}`,
         );
-      const isCounted = this.#counts.areThere(old?.aggregation);
+      const isCounted = this.object === undefined || this.#counts.areThere(old?.aggregation);
       // Also counts that are not in force tell a pod's age. The release before this one asks no others.
       const tellAge = !this.#options.isByPreviousRelease() || this.#counts.isUsable(old?.aggregation);
       // A change of its companions starts no wait of a packed pod again (docs/accounting.md#settlement).
@@ -323,15 +351,6 @@ export class AccountingChecker {
         standingAsCounted: Math.max(standingAsCounted, earlier?.standingAsCounted ?? 0),
         minAvailable: Math.min(object.spec.minAvailable, earlier?.minAvailable ?? Infinity),
       });
-    }
-    if (isExact && cell.aggregation !== undefined && cell.aggregation !== old?.aggregation) {
-      this.#counts.check(old?.aggregation, cell.aggregation, cell.cellID);
-      // An edit that is taken back makes the old counts usable again, and nobody has counted.
-      const isNew = JSON.stringify(cell.aggregation) !== JSON.stringify(old?.aggregation);
-      if (isNew && this.#counts.isUsable(cell.aggregation)) {
-        this.#settlement.counted(cell.aggregation, cell.cellID, new Set(after.keys()));
-        this.#counts.checkFirst(cell.aggregation, cell.cellID);
-      }
     }
   }
 }

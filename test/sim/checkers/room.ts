@@ -32,6 +32,11 @@ const floorShare = "the floor";
 const lagShare = "the lag limit";
 const fullPrefix = "full: ";
 const fullStatusShare = "full status";
+/**
+ * With the update-trigger: until an evicted pod that is gone has left its history. There is a barrier a second at most,
+ * and a write of counts.
+ */
+const passedMs = 2_000;
 /** More than there are pods. */
 const unlimited = 1_000_000;
 
@@ -126,8 +131,12 @@ export function weightOf(object: PodProtector | undefined, cells: InCells = allC
 function isOpen(entry: HistoryEntry, { ledger, hasUpdateTrigger }: RoomOptions): boolean {
   const pod = ledger.byDigest.get(entry.digest);
   if (pod === undefined) return true;
-  if (pod.goneAt !== undefined) return entry.version === undefined && !hasUpdateTrigger;
-  const record = pod.versions.at(-1)?.record;
+  const { record, atMs } = pod.versions.at(-1) ?? {};
+  if (pod.goneAt !== undefined) {
+    // Until a barrier is passed, the pod is not counted any more and its bucket still takes from the others.
+    const isPassed = hasUpdateTrigger && ledger.kernel.nowMs - (atMs ?? 0) >= passedMs;
+    return entry.version === undefined && !isPassed;
+  }
   if (record?.isTerminating === true) return false;
   return entry.version === undefined || Number(record?.resourceVersion) <= Number(entry.version);
 }

@@ -11,6 +11,15 @@ export const mutationsOfDelays: readonly Mutation[] = [
     only: ["evictions"],
   },
   {
+    name: "evicted-pod-that-has-gone-holds-its-quota",
+    why: "an eviction whose pod has gone settles by the next barrier",
+    file: "accounting/settle/settlement.ts",
+    find: `const barrierFromMs = version === undefined ? seen.sinceMs : later(`,
+    replace: `const barrierFromMs = later(`,
+    only: ["evictions"],
+    plan: { updateTrigger: true },
+  },
+  {
     name: "moved-pod-holds-its-quota",
     why: "a bucket settles when its pod has a newer version than it was admitted at",
     file: "accounting/settle/settlement.ts",

@@ -14,10 +14,17 @@ const stateNamespace = "default";
 export const mark: Run = async (stage, args) => {
   const name = args.word("the name");
   const key = args.word("the mark") === "released" ? annotations.released : annotations.generated;
+  const { sources } = stage.world;
+  // By a person, as far as the generator of this world is concerned.
+  if (key === annotations.released) sources.meddled(namespace, sourceOf(name), "release");
   const body = { metadata: { annotations: { [key]: "" } } };
   const patch = { contentType: "application/merge-patch+json", body };
   await stage.during(stage.world.core.server.engine.patch(stage.world.protectors, namespace, name, patch));
 };
+
+function sourceOf(protector: string): string {
+  return protector.replace(/^deployment-/, "");
+}
 
 /** let-go NAME: its generator notes in its list that it is released. */
 export const letGo: Run = async (stage, args) => {
