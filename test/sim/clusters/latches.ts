@@ -1,4 +1,4 @@
-/** The generator's ConfigMap as people see it: what is held, and how they let it pass (docs/mass-changes.md#approve). */
+/** The ConfigMap of a generator as people see it: what is held, and how they let it pass (docs/mass-changes.md). */
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { decodeLatches, latchesKey } from "../../../src/generator/mass-changes/latches.ts";
 import { generatorStateName } from "../../../src/kube/generator-state.ts";
