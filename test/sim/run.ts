@@ -1,6 +1,7 @@
 /** The run of a world: it starts, pods are deleted while things go wrong, all heals, and all quota must come back. */
 import { cellLeaseName } from "../../src/api/cell-lease.ts";
 import { uniform } from "../../src/util/rng.ts";
+import { Approvers } from "./actors/approvers.ts";
 import { Chaos } from "./actors/chaos.ts";
 import { Deleters } from "./actors/deleters.ts";
 import { ProtectorOwner } from "./actors/protectors.ts";
@@ -129,6 +130,7 @@ async function runPhases(world: World): Promise<number> {
 
   const deleters = new Deleters(world, workloads);
   const sources = new SourceOwners(world, owner);
+  new Approvers(world).begin();
   const chaos = new Chaos(world, { workloads, deleters, owner, sources });
   chaos.begin();
   const endMs = kernel.nowMs + plan.chaosMs;

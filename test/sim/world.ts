@@ -15,6 +15,7 @@ import { LentChecker } from "./checkers/lent.ts";
 import { RefusalChecker } from "./checkers/refusals.ts";
 import { LostProtectors } from "./checkers/lost-protectors.ts";
 import { ReviewChecker } from "./checkers/reviews.ts";
+import { latchedCauses } from "./clusters/latches.ts";
 import { SourceChecker } from "./checkers/sources/source-checker.ts";
 import { SimApiServer } from "./clusters/api-server.ts";
 import { ServerConditions } from "./clusters/conditions.ts";
@@ -146,6 +147,7 @@ export class World {
       rules: this.plan.upgrade === "none" ? this.plan : undefined,
       calmSinceMs: () => this.calm.sinceMs,
       find: (of, name) => this.core.server.engine.find(this.protectors, of, name),
+      latched: () => latchedCauses(this.core.server.engine),
     });
     this.core = this.#createCluster("core", undefined);
     this.cells = this.plan.cells.map((name) => ({ name, ...this.#createCluster(`worker-${name}`, name) }));

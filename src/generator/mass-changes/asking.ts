@@ -25,7 +25,7 @@ export async function askedNow(
   signal: AbortSignal,
 ): Promise<Verdict & { readonly kept: WantedProtector | undefined }> {
   const { source, wanted } = asked;
-  const stored = changes.beforeRestore(asked.stored);
+  const stored = asked.stored && changes.beforeRestore(asked.stored);
   if (!isAsking(stored, wanted)) return { kind: "pass", cause: "", floorBefore: undefined, kept: wanted };
   const { protector } = stored;
   const verdict = await changes.judge(source.key, { protector, source, to: wanted?.spec.minAvailable }, signal);
@@ -41,7 +41,7 @@ export function askedBefore(
   asked: Asked,
 ): "held" | { readonly waitMs: number } | { readonly kept: WantedProtector | undefined } {
   const { source, wanted } = asked;
-  const stored = changes.beforeRestore(asked.stored);
+  const stored = asked.stored && changes.beforeRestore(asked.stored);
   if (!isAsking(stored, wanted)) return { kept: wanted };
   const resting = changes.resting(source.key, wanted?.spec.minAvailable);
   // After a restore of the core nothing differs. That the former floor is wanted makes somebody judge it.

@@ -7,19 +7,21 @@
  * the ConfigMap, and what is held is seen again.
  */
 import { type DeploymentRecord } from "../../api/deployment.ts";
-import { type ObjectKey, objectKey } from "../../api/object-key.ts";
+import { type ObjectKey } from "../../api/object-key.ts";
 import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import { type Config } from "../../config/config.ts";
 import { type Informer } from "../../kube/informer.ts";
+import { isKubeError } from "../../kube/kube-client.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
-import { type Clock, type EpochMicros, later, longAgo, type MonotonicMs, sleep } from "../../util/clock.ts";
-import { deploymentNameOf } from "../deployment-plan.ts";
+import { type Clock, type EpochMicros, later, type MonotonicMs, sleep } from "../../util/clock.ts";
 import { type Announcements, type HeldChange } from "./announcements.ts";
-import { type Change, type CountingRule, causeOfLowered, judge, type Subject } from "./change.ts";
+import { type Change, type CountingRule, judge, type Subject } from "./change.ts";
 import { ChangeWindow } from "./change-window.ts";
-import { floorBeforeOf, formatFloorBefore, isDeepFall } from "./floor-before.ts";
+import { floorBeforeOf, formatFloorBefore } from "./floor-before.ts";
+import { loweredBefore, namespacesCause, releasedBefore } from "./former-changes.ts";
+import { FloorNumber } from "./floor-number.ts";
 import { everyCause, type LatchBook } from "./latch-book.ts";
 import { EndingNamespaces } from "./ending-namespaces.ts";
 import { News } from "./news.ts";
@@ -55,15 +57,6 @@ const roundEveryMs = 5_000;
 const heldEveryMs = 1_000;
 /** Floors that a new rule lowers: 200 take 40 s, 10,000 half an hour; time enough to stop a rollout of ours. */
 const ownEveryMs = 200;
-/** The number of PodProtectors may be so old; counting 10,000 takes half a millisecond. */
-const numberOldMs = 1_000;
-
-/** What a terminating namespace takes with it is one change. */
-const namespacesCause = { text: "namespaces", isHalfTooMany: false } as const;
-
-/** Of a release that counts, in the list of releases. */
-const countedCause = /^(?:owner|manager|namespace)\//;
-
 type Asked = Omit<Subject, "settled" | "isRestored">;
 
 interface Entry {
@@ -90,6 +83,7 @@ export class HeldChanges {
   readonly #settled = new Map<ObjectKey, DeploymentRecord>();
   readonly #endings: EndingNamespaces;
   readonly #restored: RestoredFloors;
+  readonly #floors: FloorNumber;
   readonly #ownTurns = new Trickle(ownEveryMs);
   readonly #heldTurns = new Trickle(heldEveryMs);
   /** What was held once stays in the gauge, with 0. */
@@ -97,7 +91,6 @@ export class HeldChanges {
   #loading: Promise<void> | undefined;
   #hasToldOwn = false;
   #hasAlarmed = false;
-  #floors = { number: 0, countedAtMs: longAgo };
   #wake: (key: ObjectKey) => void = () => {};
 
   constructor(options: HeldChangesOptions) {
@@ -106,6 +99,7 @@ export class HeldChanges {
     this.#rule = { percentRounding, singleReplica, allowedManagers: massChanges.allow };
     this.#endings = new EndingNamespaces(options.surroundings);
     this.#restored = new RestoredFloors(options.protectors, options.clock);
+    this.#floors = new FloorNumber(options.protectors, options.clock);
     const arrived = (): void => this.#news.arrived(options.clock.epochMicros());
     options.deployments.subscribe({ onEvent: arrived, onProgress: arrived });
   }
@@ -149,11 +143,7 @@ export class HeldChanges {
   }
 
   /** With the floor that it had before a restore of the core; the very same object where no restore has lowered it. */
-  beforeRestore(stored: StoredProtector | undefined): StoredProtector | undefined {
-    const minAvailable = stored === undefined ? undefined : this.#restored.floorOf(stored.protector);
-    if (stored === undefined || minAvailable === undefined) return stored;
-    return { ...stored, protector: { ...stored.protector, spec: { ...stored.protector.spec, minAvailable } } };
-  }
+  readonly beforeRestore = (stored: StoredProtector): StoredProtector => this.#restored.asBefore(stored);
 
   /**
    * Whether a PodProtector may be released or get a lower floor now, by the states of it and of its source that were
@@ -196,6 +186,8 @@ export class HeldChanges {
 
   async #round(signal: AbortSignal): Promise<void> {
     const { latches, announcements } = this.#options;
+    // Also where nothing is asked for: what was undone before this term is latched no longer.
+    if (!(await this.#isReady(signal))) return;
     const given = await latches.round(signal);
     if (given !== undefined) {
       const { cause } = given.approval;
@@ -222,6 +214,17 @@ export class HeldChanges {
     latches.endWithout(new Set(held.flatMap(({ heldBy }) => heldBy ?? [])));
   }
 
+  async #isReady(signal: AbortSignal): Promise<boolean> {
+    if (this.#options.config.massChanges.policy === "allow") return true;
+    try {
+      await this.#ready(signal);
+      return true;
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      return false;
+    }
+  }
+
   /** Reads what the former leader has left, before the first judgement of a term. */
   async #ready(signal: AbortSignal): Promise<void> {
     this.#loading ??= this.#load(signal);
@@ -236,23 +239,10 @@ export class HeldChanges {
   async #load(signal: AbortSignal): Promise<void> {
     const { latches, protectors, deployments, clock } = this.#options;
     const state = await latches.load(signal);
-    for (const { digest, releasedAt: at, cause } of state?.releases ?? []) {
-      const applied = { at, endsProtection: true, isApplied: true };
-      // Others did not count. Those of one namespace are one change.
-      if (cause.startsWith(`${namespacesCause.text}/`))
-        this.#window.add({ id: cause, cause: namespacesCause.text, ...applied });
-      else if (countedCause.test(cause)) this.#window.add({ id: digest, cause, ...applied });
-    }
-    for (const { protector, uid } of protectors.values()) {
-      const before = floorBeforeOf(protector, clock.epochMicros());
-      const { minAvailable } = protector.spec;
-      const name = deploymentNameOf(protector);
-      if (before === undefined || name === undefined || !isDeepFall(before.highest, minAvailable)) continue;
-      const source = deployments.get(objectKey(protector.metadata.namespace, name));
-      const cause = source === undefined ? undefined : causeOfLowered(source, this.#rule);
-      if (cause === undefined) continue;
-      const counted = { cause: cause.text, at: before.at, endsProtection: minAvailable === 0, isApplied: true };
-      this.#window.add({ id: digestOfUID(uid), ...counted });
+    for (const change of releasedBefore(state?.releases ?? [])) this.#window.add(change);
+    for (const stored of protectors.values()) {
+      const change = loweredBefore(stored, deployments, this.#rule, clock.epochMicros());
+      if (change !== undefined) this.#window.add(change);
     }
   }
 
@@ -377,17 +367,7 @@ export class HeldChanges {
 
   /** What is too many with this entry, which is counted. */
   #exceededBy({ change, at }: Entry): string | undefined {
-    return this.#window.exceededBy(at, change.cause, this.#floorsAboveZero(), this.#options.clock.epochMicros());
-  }
-
-  #floorsAboveZero(): number {
-    const { clock, protectors } = this.#options;
-    const nowMs = clock.monotonicMs();
-    if (nowMs - this.#floors.countedAtMs < numberOldMs) return this.#floors.number;
-    let number = 0;
-    for (const { protector } of protectors.values()) if (protector.spec.minAvailable > 0) number += 1;
-    this.#floors = { number, countedAtMs: nowMs };
-    return number;
+    return this.#window.exceededBy(at, change.cause, this.#floors.aboveZero(), this.#options.clock.epochMicros());
   }
 
   #forget(key: ObjectKey): void {

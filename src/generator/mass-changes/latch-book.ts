@@ -27,8 +27,8 @@ export interface GivenApproval {
 export const everyCause = "*";
 
 /**
- * After the beginning of a term, and of a latch: by then the changes that it holds have been seen. A round through a
- * large core takes a few seconds, and each change two more.
+ * After the beginning of a term, once the latches are read, and of a latch: by then the changes that it holds have been
+ * seen. A round through a large core takes a few seconds, and each change two more.
  */
 const settleMs = 30_000;
 /** Far more than people give in a day. */
@@ -65,6 +65,8 @@ export class LatchBook {
     if (read === undefined) return undefined;
     this.#latched = new Map(read.latches.latched);
     this.#approvals = read.latches.approvals;
+    // Nothing was judged before.
+    this.#settlesAtMs = later(this.#options.clock.monotonicMs(), settleMs);
     return read.state;
   }
 

@@ -28,11 +28,12 @@ export class RestoredFloors {
     protectors.subscribe({ onEvent: (event) => this.#observe(event) });
   }
 
-  /** The floor that it had before the restore; undefined when no restore has lowered it. */
-  floorOf({ metadata, spec }: PodProtector): number | undefined {
-    const before = this.#before.get(objectKey(metadata.namespace, metadata.name));
-    const isLower = before?.uid === metadata.uid && spec.minAvailable < (before?.minAvailable ?? 0);
-    return isLower ? before?.minAvailable : undefined;
+  /** With the floor that it had before a restore; the very same object where no restore has lowered it. */
+  asBefore(stored: StoredProtector): StoredProtector {
+    const { protector, key, uid } = stored;
+    const before = this.#before.get(key);
+    if (before?.uid !== uid || protector.spec.minAvailable >= before.minAvailable) return stored;
+    return { ...stored, protector: { ...protector, spec: { ...protector.spec, minAvailable: before.minAvailable } } };
   }
 
   /** Whether a restore has lowered its floor, and that was not judged yet. */

@@ -29,9 +29,17 @@ export const mutationsOfMassChanges: readonly Mutation[] = [
   {
     name: "restart-counts-anew",
     why: "a new leader counts the floors that were lowered before its term",
-    file: "generator/mass-changes/held-changes.ts",
-    find: `if (cause === undefined) continue;`,
-    replace: `continue;`,
+    file: "generator/mass-changes/former-changes.ts",
+    find: `if (cause === undefined) return undefined;`,
+    replace: `return undefined;`,
     scenario: "49b-mass-change-over-a-restart",
+  },
+  {
+    name: "former-latches-are-left-alone",
+    why: "a new leader ends the latches of the former one that hold nothing",
+    file: "generator/mass-changes/held-changes.ts",
+    find: `if (!(await this.#isReady(signal))) return;`,
+    replace: ``,
+    scenario: "49c-undone-over-a-restart",
   },
 ];

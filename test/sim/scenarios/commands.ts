@@ -49,7 +49,7 @@ import { collecting } from "./pod-garbage-collection.ts";
 import { type Command } from "./scenario-file.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
 import { crd, letGo, mark } from "./vanishing.ts";
-import { approve, changeWorkloads } from "./workloads.ts";
+import { approveHeld, changeWorkloads } from "./workloads.ts";
 import { setProtector, worldOf } from "./world-command.ts";
 
 /** Runs the first command. */
@@ -138,7 +138,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["erase", erase],
   ["deployment", changeDeployment],
   ["workloads", changeWorkloads],
-  ["approve", approve],
+  ["approve", approveHeld],
   ["wipe", wipe],
   ["mark", mark],
   ["let-go", letGo],

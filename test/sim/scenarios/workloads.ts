@@ -1,11 +1,10 @@
 /** Deployments beside the one of the scenario, without pods: what becomes of their PodProtectors' floors. */
-import { annotations } from "../../../src/api/v1alpha1/names.ts";
-import { generatorStateName } from "../../../src/kube/generator-state.ts";
 import { builtInResources } from "../../double/index.ts";
+import { approve } from "../clusters/latches.ts";
 import { namespace } from "../world.ts";
 import { type Run, type Stage } from "./stage.ts";
 
-const { configMaps, deployments } = builtInResources;
+const { deployments } = builtInResources;
 const mergePatch = "application/merge-patch+json";
 const nameOf = (index: number): string => `workload-${index}`;
 
@@ -38,14 +37,9 @@ function body(name: string) {
 }
 
 /** approve CAUSE: a person lets the changes pass that are held for it. */
-export const approve: Run = async (stage, args) => {
-  const { engine } = stage.world.core.server;
-  const found = engine.list(configMaps).items.find(({ metadata }) => metadata.name === generatorStateName);
-  if (found === undefined) throw args.error("nothing was ever held");
-  const until = new Date(engine.clock.epochMicros() / 1_000 + 3_600_000).toISOString();
-  const text = JSON.stringify({ cause: args.word("the cause"), until, reason: "planned" });
-  const patch = { contentType: mergePatch, body: { metadata: { annotations: { [annotations.approve]: text } } } };
-  await stage.during(engine.patch(configMaps, found.metadata.namespace, generatorStateName, patch));
+export const approveHeld: Run = async (stage, args) => {
+  const wasHeld = await stage.during(approve(stage.world.core.server.engine, args.word("the cause"), "planned"));
+  if (!wasHeld) throw args.error("nothing was ever held");
 };
 
 /** How many workloads have a floor above 0. */

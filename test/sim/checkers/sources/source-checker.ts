@@ -34,6 +34,8 @@ export interface SourceCheckerOptions {
   readonly calmSinceMs: () => number | undefined;
   /** The PodProtector as it is. */
   readonly find: (namespace: string, name: string) => KubeObject | undefined;
+  /** The causes whose changes the generator says that it holds, until a person approves (actors/approvers.ts). */
+  readonly latched: () => readonly string[];
 }
 
 export class SourceChecker {
@@ -92,7 +94,9 @@ export class SourceChecker {
 
   /** What is not as the Deployments ask for, and why. */
   unmet(): readonly string[] {
-    return [...this.#sources.keys()].flatMap((key) => this.#unmetOf(key) ?? []);
+    const { rules, latched } = this.#options;
+    const held = rules === undefined ? [] : latched().map((cause) => `changes of the cause ${cause} are held`);
+    return [...this.#sources.keys()].flatMap((key) => this.#unmetOf(key) ?? []).concat(held);
   }
 
   #unmetOf(key: string): string | undefined {
@@ -174,11 +178,30 @@ export class SourceChecker {
     const { kernel } = this.#options;
     this.#changedAtMs.set(key, kernel.nowMs);
     if (!this.#isCalm()) return;
-    kernel.schedule(repairedMs, () => {
-      if (!this.#isCalm(repairedMs) || this.#changedSince(key, repairedMs)) return;
-      const unmet = this.#unmetOf(key);
-      if (unmet !== undefined) kernel.fail(`${Math.round(repairedMs / 1000)} s after a change, ${unmet}`);
-    });
+    kernel.schedule(repairedMs, () => this.#checkRepaired(key));
+  }
+
+  /** What a person has to approve first is looked at again after a while, until nothing is held any more. */
+  #checkRepaired(key: string): void {
+    const { kernel } = this.#options;
+    if (!this.#isCalm(repairedMs) || this.#changedSince(key, repairedMs)) return;
+    const unmet = this.#unmetOf(key);
+    if (unmet === undefined) return;
+    if (this.#mayBeHeld(key)) kernel.schedule(repairedMs, () => this.#checkRepaired(key));
+    else kernel.fail(`${Math.round(repairedMs / 1000)} s after a change, ${unmet}`);
+  }
+
+  /** All that is wrong is that a floor is still in force, and the generator says that it holds some. */
+  #mayBeHeld(key: string): boolean {
+    const protector = this.#protectorOf(key);
+    const { present } = this.#sourceOf(key);
+    if (protector === undefined || present?.kind !== "there" || this.#options.latched().length === 0) return false;
+    if (!isInForce(protector) || !present.isGuarded) return false;
+    const { wanted } = present;
+    if (wanted === undefined) return true;
+    const found = specOf(protector);
+    const isHigher = wanted.minAvailable < found.minAvailable;
+    return isHigher && differenceOf({ ...wanted, minAvailable: found.minAvailable }, found) === undefined;
   }
 
   #changedSince(key: string, ms: number): boolean {

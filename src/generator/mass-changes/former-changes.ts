@@ -1,0 +1,44 @@
+/** The changes that former leaders let pass: by the list of releases, and by the annotations floor-before. Pure. */
+import { type DeploymentRecord } from "../../api/deployment.ts";
+import { type ObjectKey, objectKey } from "../../api/object-key.ts";
+import { digestOfUID } from "../../accounting/history/uid-digest.ts";
+import { type Release } from "../../kube/generator-state.ts";
+import { type StoredProtector } from "../../kube/resources.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+import { deploymentNameOf } from "../deployment-plan.ts";
+import { causeOfLowered, type CountingRule } from "./change.ts";
+import { type CountedChange } from "./change-window.ts";
+import { floorBeforeOf, isDeepFall } from "./floor-before.ts";
+
+/** What a terminating namespace takes with it is one change. */
+export const namespacesCause = { text: "namespaces", isHalfTooMany: false } as const;
+
+/** Of a release that counts, in the list of releases. */
+const countedCause = /^(?:owner|manager|namespace)\//;
+
+export function releasedBefore(releases: readonly Release[]): readonly CountedChange[] {
+  return releases.flatMap(({ digest, releasedAt: at, cause }) => {
+    const applied = { at, endsProtection: true, isApplied: true };
+    // Others did not count. Those of one namespace are one change.
+    if (cause.startsWith(`${namespacesCause.text}/`)) return [{ id: cause, cause: namespacesCause.text, ...applied }];
+    return countedCause.test(cause) ? [{ id: digest, cause, ...applied }] : [];
+  });
+}
+
+/** Undefined when its floor was not lowered far, or by what never counts. */
+export function loweredBefore(
+  { protector, uid }: StoredProtector,
+  sources: { get(key: ObjectKey): DeploymentRecord | undefined },
+  rule: CountingRule,
+  now: EpochMicros,
+): CountedChange | undefined {
+  const before = floorBeforeOf(protector, now);
+  const { minAvailable } = protector.spec;
+  const name = deploymentNameOf(protector);
+  if (before === undefined || name === undefined || !isDeepFall(before.highest, minAvailable)) return undefined;
+  const source = sources.get(objectKey(protector.metadata.namespace, name));
+  const cause = source === undefined ? undefined : causeOfLowered(source, rule);
+  if (cause === undefined) return undefined;
+  const id = digestOfUID(uid);
+  return { id, cause: cause.text, at: before.at, endsProtection: minAvailable === 0, isApplied: true };
+}

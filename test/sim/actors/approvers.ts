@@ -1,0 +1,48 @@
+/**
+ * People who are told that too many changes of Deployments are held, look at them, and let them pass
+ * (docs/mass-changes.md#approve). In a world people and controllers have one name, so that their everyday edits are
+ * many of one cause.
+ */
+import { builtInResources } from "../../double/engine/resources.ts";
+import { Draws } from "../../support/draws.ts";
+import { approve, latchedCauses } from "../clusters/latches.ts";
+import { type World } from "../world.ts";
+import { quietly } from "./quietly.ts";
+
+const { configMaps } = builtInResources;
+
+/** Of a latch, until somebody approves; also between two tries. */
+const noticedMs = { least: 2_000, most: 20_000 };
+
+export class Approvers {
+  readonly #world: World;
+  readonly #draws: Draws;
+  #isLooking = false;
+  #approvals = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#draws = new Draws(world.kernel.rng("approvers"));
+  }
+
+  /** From now on somebody looks after whatever is latched. */
+  begin(): void {
+    this.#world.core.server.engine.onChange(configMaps, () => void this.#look());
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const { core, kernel } = this.#world;
+    const { engine } = core.server;
+    while (latchedCauses(engine).length > 0) {
+      await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
+      const cause = this.#draws.pickAny(latchedCauses(engine));
+      if (cause === undefined) break;
+      this.#approvals += 1;
+      const reason = `looked at it, try ${this.#approvals}`;
+      await quietly(() => approve(engine, this.#draws.chance(0.5) ? "*" : cause, reason));
+    }
+    this.#isLooking = false;
+  }
+}

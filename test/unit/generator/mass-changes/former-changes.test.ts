@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { digestOfUID } from "../../../../src/accounting/history/uid-digest.ts";
+import { annotations, sourceLabels } from "../../../../src/api/v1alpha1/names.ts";
+import { loweredBefore, releasedBefore } from "../../../../src/generator/mass-changes/former-changes.ts";
+import { after, deployment, managed, noon, protector, rule } from "./samples.ts";
+
+test("releases count by their causes, those of one namespace as one, and others not at all", () => {
+  const causes = ["owner/App.example.com", "manager/tool", "namespaces/shop", "not selected in shop", "by hand"];
+  const releases = causes.map((cause, index) => ({ digest: `${index}`, releasedAt: noon, cause }));
+  assert.deepEqual(
+    releasedBefore(releases).map(({ id, cause }) => [id, cause]),
+    [
+      ["0", "owner/App.example.com"],
+      ["1", "manager/tool"],
+      ["namespaces/shop", "namespaces"],
+    ],
+  );
+});
+
+test("a floor that was lowered far counts by its annotation, if its source is there and says who did it", () => {
+  const fields = { "f:spec": { "f:replicas": {} } };
+  const source = deployment(1, { managedFields: [managed("tool", fields)] });
+  const stored = (minAvailable: number) => {
+    const one = protector(minAvailable, { [annotations.floorBefore]: "6@2026-01-01T12:00:00Z" });
+    const { name, group, kind, resource } = sourceLabels;
+    const labels = { [name]: "web", [group]: "apps", [kind]: "Deployment", [resource]: "deployments" };
+    const metadata = { ...one.metadata, labels };
+    return { key: "shop/deployment-web", uid: "p", protector: { ...one, metadata } } as never;
+  };
+  const found = loweredBefore(stored(1), { get: () => source }, rule, after(60));
+  const cause = "manager/tool";
+  assert.deepEqual(found, { id: digestOfUID("p"), cause, at: noon, endsProtection: false, isApplied: true });
+  assert.equal(loweredBefore(stored(4), { get: () => source }, rule, after(60)), undefined);
+  assert.equal(loweredBefore(stored(1), { get: () => undefined }, rule, after(60)), undefined);
+  assert.equal(loweredBefore(stored(1), { get: () => source }, rule, after(3_600)), undefined);
+});
