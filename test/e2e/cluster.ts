@@ -11,6 +11,7 @@ import { request } from "undici";
 import { type KubeAssets } from "../../scripts/kube-assets.ts";
 import { clusterAt, writeKubeconfig } from "../support/kubeconfig.ts";
 import { AdminClient } from "./admin-client.ts";
+import { Limiter } from "./limiter.ts";
 import { type ManagedProcess, type ProcessSet } from "../../scripts/child-processes.ts";
 import {
   apiServerArgs,
@@ -58,6 +59,7 @@ const readyLimitMs = 90_000;
 const apiServerGraceMs = 5_000;
 /** The log of a restarted server continues the old one; its last words are in here. */
 const logTailChars = 4_000;
+const etcdRequestsInFlight = 16;
 
 /**
  * Starts a cluster and resolves when its API server is ready and its nodes exist. Everything is stopped when that
@@ -307,6 +309,16 @@ export class Cluster {
   async loseObjects(prefix: string): Promise<number> {
     const end = `${prefix.slice(0, -1)}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)}`;
     return this.#deleteRange({ key: base64(`/registry/${prefix}`), range_end: base64(`/registry/${end}`) });
+  }
+
+  /** So many more versions, as of a cluster that has been in use: a new history reaches them only after a while. */
+  async age(versions: number): Promise<void> {
+    const body = JSON.stringify({ key: base64("/e2e/age"), value: base64("-") });
+    const url = `http://127.0.0.1:${this.#etcdPort}/v3/kv/put`;
+    await new Limiter(etcdRequestsInFlight).all(Array.from({ length: versions }), async () => {
+      const { body: answer } = await request(url, { method: "POST", body });
+      await answer.dump();
+    });
   }
 
   async #deleteRange(range: Readonly<Record<string, string>>): Promise<number> {
