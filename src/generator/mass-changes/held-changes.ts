@@ -14,11 +14,12 @@ import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import { type Config } from "../../config/config.ts";
 import { type Informer } from "../../kube/informer.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
-import { type Clock, type EpochMicros, later, longAgo, type MonotonicMs, sleep } from "../../util/clock.ts";
+import { type Clock, type EpochMicros, later, type MonotonicMs, sleep } from "../../util/clock.ts";
 import { deploymentNameOf } from "../deployment-plan.ts";
 import { type Announcements, type HeldChange } from "./announcements.ts";
 import { type Change, type CountingRule, causeOfLowered, judge, type Subject } from "./change.ts";
 import { ChangeWindow } from "./change-window.ts";
+import { FloorCount } from "./floor-count.ts";
 import { floorBeforeOf, formatFloorBefore, isDeepFall } from "./floor-before.ts";
 import { everyCause, type LatchBook } from "./latch-book.ts";
 import { EndingNamespaces } from "./ending-namespaces.ts";
@@ -54,8 +55,6 @@ const roundEveryMs = 5_000;
 const heldEveryMs = 1_000;
 /** Floors that a new rule lowers: 200 take 40 s, 10,000 half an hour; time enough to stop a rollout of ours. */
 const ownEveryMs = 200;
-/** The number of PodProtectors may be so old; counting 10,000 takes half a millisecond. */
-const numberOldMs = 1_000;
 
 /** What a terminating namespace takes with it is one change. */
 const namespacesCause = { text: "namespaces", isHalfTooMany: false } as const;
@@ -86,6 +85,7 @@ export class HeldChanges {
   /** Each source when it last agreed with its PodProtector, in this term. */
   readonly #settled = new Map<ObjectKey, DeploymentRecord>();
   readonly #endings: EndingNamespaces;
+  readonly #floors: FloorCount;
   readonly #ownTurns = new Trickle(ownEveryMs);
   readonly #heldTurns = new Trickle(heldEveryMs);
   /** What was held once stays in the gauge, with 0. */
@@ -93,7 +93,6 @@ export class HeldChanges {
   #loading: Promise<void> | undefined;
   #hasToldOwn = false;
   #hasAlarmed = false;
-  #floors = { number: 0, countedAtMs: longAgo };
   #wake: (key: ObjectKey) => void = () => {};
 
   constructor(options: HeldChangesOptions) {
@@ -101,6 +100,7 @@ export class HeldChanges {
     const { massChanges, percentRounding, singleReplica } = options.config;
     this.#rule = { percentRounding, singleReplica, allowedManagers: massChanges.allow };
     this.#endings = new EndingNamespaces(options.surroundings);
+    this.#floors = new FloorCount(options);
     const arrived = (): void => this.#news.arrived(options.clock.epochMicros());
     options.deployments.subscribe({ onEvent: arrived, onProgress: arrived });
   }
@@ -233,6 +233,7 @@ export class HeldChanges {
       if (cause === undefined) continue;
       const counted = { cause: cause.text, at: before.at, endsProtection: minAvailable === 0, isApplied: true };
       this.#window.add({ id: digestOfUID(uid), ...counted });
+      if (minAvailable === 0) this.#floors.passed(uid);
     }
   }
 
@@ -316,6 +317,7 @@ export class HeldChanges {
     const { change, at } = entry;
     // An approved one is counted no longer.
     if (entry.state === "pending") this.#count(entry, true);
+    if (entry.state === "pending" && endsFloor(change)) this.#floors.passed(entry.protectorUID);
     entry.state = "passed";
     const cause = entry.terminatingNamespace === undefined ? change.cause.text : entry.windowID;
     return pass(cause, change.to === undefined ? undefined : formatFloorBefore({ highest: change.from, at }));
@@ -352,22 +354,12 @@ export class HeldChanges {
   }
 
   #count({ windowID, change, at }: Entry, isApplied: boolean): void {
-    this.#window.add({ id: windowID, cause: change.cause.text, at, endsProtection: (change.to ?? 0) === 0, isApplied });
+    this.#window.add({ id: windowID, cause: change.cause.text, at, endsProtection: endsFloor(change), isApplied });
   }
 
   /** What is too many with this entry, which is counted. */
   #exceededBy({ change, at }: Entry): string | undefined {
-    return this.#window.exceededBy(at, change.cause, this.#floorsAboveZero(), this.#options.clock.epochMicros());
-  }
-
-  #floorsAboveZero(): number {
-    const { clock, protectors } = this.#options;
-    const nowMs = clock.monotonicMs();
-    if (nowMs - this.#floors.countedAtMs < numberOldMs) return this.#floors.number;
-    let number = 0;
-    for (const { protector } of protectors.values()) if (protector.spec.minAvailable > 0) number += 1;
-    this.#floors = { number, countedAtMs: nowMs };
-    return number;
+    return this.#window.exceededBy(at, change.cause, this.#floors.aboveZero(), this.#options.clock.epochMicros());
   }
 
   #forget(key: ObjectKey): void {
@@ -381,6 +373,7 @@ export class HeldChanges {
 
   #clear(): void {
     this.#window.clear();
+    this.#floors.clear();
     this.#entries.clear();
     this.#settled.clear();
     this.#ownTurns.clear();
@@ -393,6 +386,10 @@ export class HeldChanges {
 
 function pass(cause = "", floorBefore?: string): Verdict {
   return { kind: "pass", cause, floorBefore };
+}
+
+function endsFloor({ to }: Change): boolean {
+  return (to ?? 0) === 0;
 }
 
 function heldChangeOf({ source, change, heldBy = "", terminatingNamespace }: Entry): HeldChange {

@@ -34,4 +34,12 @@ export const mutationsOfMassChanges: readonly Mutation[] = [
     replace: `continue;`,
     scenario: "49b-mass-change-over-a-restart",
   },
+  {
+    name: "passed-floors-are-counted-twice",
+    why: "a floor that was let go does not count among those that are there, although the cache still shows it",
+    file: "generator/mass-changes/floor-count.ts",
+    find: ` && !this.#passed.has(uid)`,
+    replace: ``,
+    scenario: "49c-mass-change-under-lag",
+  },
 ];
