@@ -60,6 +60,8 @@ export const sourceClasses = [
 ] as const;
 /** What the core loses (actors/core-losses.ts). */
 const coreLosses = ["lost-protectors"] as const;
+/** What a tool changes everywhere at once (actors/mass-changes.ts). */
+const massChanges = ["mass-changes"] as const;
 /** Faults that a seed switches on or off together. */
 export const faultClasses = [
   ...drawnFirst,
@@ -67,6 +69,7 @@ export const faultClasses = [
   ...newest,
   ...sourceClasses,
   ...coreLosses,
+  ...massChanges,
 ] as const satisfies readonly string[];
 /**
  * Faults that even a correct guard cannot hold against in full (docs/accounting.md): drawn only on demand. Beside all
@@ -74,7 +77,13 @@ export const faultClasses = [
  * an object that a process still knows from the old one, and then a compare-and-swap cannot tell them apart.
  */
 export const onDemand = ["restores", "old-crd", "last-known-quota", "webhook-dry-runs"] as const;
-const lateFaults: ReadonlySet<string> = new Set([...drawnLast, ...newest, ...sourceClasses, ...coreLosses]);
+const lateFaults: ReadonlySet<string> = new Set([
+  ...drawnLast,
+  ...newest,
+  ...sourceClasses,
+  ...coreLosses,
+  ...massChanges,
+]);
 export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[number];
 
 /** What is lost for ever at some time (actors/losses.ts). */
@@ -235,7 +244,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const limits = hasSmallLimits ? { hasSmallLimits, compactThreshold: 3 } : { hasSmallLimits };
   const access = drawAccess(rng, loss, upgrade);
   const sourceRules = drawSourceRules(rng, upgrade);
-  for (const name of [...sourceClasses, ...coreLosses]) drawSeverity(name);
+  for (const name of [...sourceClasses, ...coreLosses, ...massChanges]) drawSeverity(name);
   return {
     ...plan,
     ...late,

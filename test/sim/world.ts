@@ -14,6 +14,7 @@ import { Ledger } from "./checkers/ledger.ts";
 import { LentChecker } from "./checkers/lent.ts";
 import { RefusalChecker } from "./checkers/refusals.ts";
 import { LostProtectors } from "./checkers/lost-protectors.ts";
+import { MassChangeChecker } from "./checkers/mass-changes.ts";
 import { ReviewChecker } from "./checkers/reviews.ts";
 import { latchedCauses } from "./clusters/latches.ts";
 import { SourceChecker } from "./checkers/sources/source-checker.ts";
@@ -61,6 +62,8 @@ export const namespace = "default";
 export const settleWindowMs = 75_000;
 /** Where Deployments without pods are, which are checked too. */
 export const sourceNamespace = "sources";
+/** Where a tool changes all Deployments at once. */
+export const massNamespace = "mass";
 /** Where people work whose objects are out of order, and whom no checker watches over. */
 export const sideNamespace = "side";
 /** With them floors break, as the documentation says. */
@@ -102,6 +105,7 @@ export class World {
   readonly reviews: ReviewChecker;
   readonly sources: SourceChecker;
   readonly lostProtectors: LostProtectors | undefined;
+  readonly massChanges: MassChangeChecker;
   readonly totals: WorldTotals = {
     deletions: 0,
     admitted: 0,
@@ -142,10 +146,11 @@ export class World {
     const keepsLost = this.#isExact && plan.upgrade === "none" && !plan.faults.has("last-known-quota");
     this.lostProtectors = keepsLost ? new LostProtectors({ kernel, webhooks, knew }) : undefined;
     this.reviews = new ReviewChecker(this);
+    this.massChanges = new MassChangeChecker(this.kernel);
     this.sources = new SourceChecker({
       kernel: this.kernel,
       rules: this.plan.upgrade === "none" ? this.plan : undefined,
-      calmSinceMs: () => this.calm.sinceMs,
+      calmSinceMs: () => (this.massChanges.isUnderWay ? undefined : this.calm.sinceMs),
       find: (of, name) => this.core.server.engine.find(this.protectors, of, name),
       latched: () => latchedCauses(this.core.server.engine),
     });
@@ -184,6 +189,7 @@ export class World {
       const { type, object } = change;
       this.#protectorsSeen.add(`${object.metadata.namespace}/${object.metadata.name}`);
       for (const process of this.processes()) this.#checkBounds(process);
+      this.massChanges.protector(change);
       // Bystanders are not checked: their objects are out of order on purpose.
       if (object.metadata.namespace !== sideNamespace) this.sources.protector(change);
       if (object.metadata.namespace !== namespace) return;

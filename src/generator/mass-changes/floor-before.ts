@@ -27,6 +27,12 @@ export function formatFloorBefore({ highest, at }: FloorBefore): string {
   return `${highest}@${formatWholeSeconds(at)}`;
 }
 
+/** For a floor that is lowered from `highest` now: the highest one stays noted while it is in the window. */
+export function keptFloorBefore(protector: PodProtector, highest: number, now: EpochMicros): string {
+  const known = floorBeforeOf(protector, now);
+  return formatFloorBefore(known !== undefined && known.highest >= highest ? known : { highest, at: now });
+}
+
 /** Whether a floor that falls like that counts. */
 export function isDeepFall(highest: number, to: number): boolean {
   return highest > 0 && (to === 0 || to * 2 < highest);

@@ -9,7 +9,6 @@
 import { type DeploymentRecord } from "../../api/deployment.ts";
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
-import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import { type Config } from "../../config/config.ts";
 import { type Informer } from "../../kube/informer.ts";
@@ -19,9 +18,9 @@ import { type Clock, type EpochMicros, later, type MonotonicMs, sleep } from "..
 import { type Announcements, type HeldChange } from "./announcements.ts";
 import { type Change, type CountingRule, judge, type Subject } from "./change.ts";
 import { ChangeWindow } from "./change-window.ts";
-import { floorBeforeOf, formatFloorBefore } from "./floor-before.ts";
+import { formatFloorBefore, keptFloorBefore } from "./floor-before.ts";
+import { FloorCount } from "./floor-count.ts";
 import { loweredBefore, namespacesCause, releasedBefore } from "./former-changes.ts";
-import { FloorNumber } from "./floor-number.ts";
 import { everyCause, type LatchBook } from "./latch-book.ts";
 import { EndingNamespaces } from "./ending-namespaces.ts";
 import { News } from "./news.ts";
@@ -83,7 +82,7 @@ export class HeldChanges {
   readonly #settled = new Map<ObjectKey, DeploymentRecord>();
   readonly #endings: EndingNamespaces;
   readonly #restored: RestoredFloors;
-  readonly #floors: FloorNumber;
+  readonly #floors: FloorCount;
   readonly #ownTurns = new Trickle(ownEveryMs);
   readonly #heldTurns = new Trickle(heldEveryMs);
   /** What was held once stays in the gauge, with 0. */
@@ -99,7 +98,7 @@ export class HeldChanges {
     this.#rule = { percentRounding, singleReplica, allowedManagers: massChanges.allow };
     this.#endings = new EndingNamespaces(options.surroundings);
     this.#restored = new RestoredFloors(options.protectors, options.clock);
-    this.#floors = new FloorNumber(options.protectors, options.clock);
+    this.#floors = new FloorCount(options);
     const arrived = (): void => this.#news.arrived(options.clock.epochMicros());
     options.deployments.subscribe({ onEvent: arrived, onProgress: arrived });
   }
@@ -165,7 +164,10 @@ export class HeldChanges {
     if (judged.kind === "own") return this.#ownChange(key, found.source);
     if (judged.kind !== "counts") {
       this.#forget(key);
-      return pass("", judged.kind === "small" ? this.#floorBefore(found.protector, judged.from) : undefined);
+      return pass(
+        "",
+        judged.kind === "small" ? keptFloorBefore(found.protector, judged.from, clock.epochMicros()) : undefined,
+      );
     }
     const entry = this.#known(key, found, judged.change) ?? (await this.#begin(key, subject, judged.change, signal));
     return entry === undefined ? pass() : await this.#decide(key, entry, signal);
@@ -243,6 +245,7 @@ export class HeldChanges {
     for (const stored of protectors.values()) {
       const change = loweredBefore(stored, deployments, this.#rule, clock.epochMicros());
       if (change !== undefined) this.#window.add(change);
+      if (change?.endsProtection === true) this.#floors.passed(stored.uid);
     }
   }
 
@@ -259,7 +262,7 @@ export class HeldChanges {
 
   /** Begins to count a change; undefined when it does not count after all. */
   async #begin(key: ObjectKey, subject: Subject, change: Change, signal: AbortSignal): Promise<Entry | undefined> {
-    const { clock, surroundings } = this.#options;
+    const { clock, surroundings, isCell } = this.#options;
     const { protector, source, settled, to } = subject;
     const namespace = await surroundings.namespace(source.facts.namespace, signal);
     if (namespace?.isExempt === true) return undefined;
@@ -279,7 +282,8 @@ export class HeldChanges {
       heldBy: undefined,
     };
     this.#count(entry, false);
-    if (isEnd && (await this.#isCoreACell(signal))) {
+    const core = isEnd ? await surroundings.namespace("kube-system", signal) : undefined;
+    if (isEnd && core !== undefined && isCell(core.uid)) {
       this.#alarm(entry, namespace.uid);
       return undefined;
     }
@@ -295,6 +299,7 @@ export class HeldChanges {
     if (waitMs > 0) return { kind: "later", waitMs };
     if (entry.state === "pending") {
       if (latches.hasApproved(change.cause.text, entry.approvableAt)) {
+        entry.state = "approved";
         this.#window.remove(entry.windowID);
         return this.#pass(entry);
       }
@@ -323,11 +328,13 @@ export class HeldChanges {
   }
 
   #pass(entry: Entry): Verdict {
-    const { change, at } = entry;
-    // An approved one is counted no longer.
+    const { change, at, windowID, terminatingNamespace } = entry;
+    // An approved one is counted no longer, also after a restart.
+    const isCounted = entry.state !== "approved";
     if (entry.state === "pending") this.#count(entry, true);
     entry.state = "passed";
-    const cause = entry.terminatingNamespace === undefined ? change.cause.text : entry.windowID;
+    const cause = terminatingNamespace === undefined ? change.cause.text : windowID;
+    if (!isCounted) return pass(`approved ${cause}`);
     return pass(cause, change.to === undefined ? undefined : formatFloorBefore({ highest: change.from, at }));
   }
 
@@ -340,11 +347,6 @@ export class HeldChanges {
     this.#hasAlarmed = isTooMany;
   }
 
-  async #isCoreACell(signal: AbortSignal): Promise<boolean> {
-    const system = await this.#options.surroundings.namespace("kube-system", signal);
-    return system !== undefined && this.#options.isCell(system.uid);
-  }
-
   #ownChange(key: ObjectKey, source: DeploymentRecord): Verdict {
     this.#forget(key);
     const waitMs = this.#ownTurns.take(key, this.#options.clock.monotonicMs());
@@ -354,15 +356,10 @@ export class HeldChanges {
     return pass();
   }
 
-  /** The highest floor stays in memory of the object while it is in the window. */
-  #floorBefore(protector: PodProtector, highest: number): string {
-    const now = this.#options.clock.epochMicros();
-    const known = floorBeforeOf(protector, now);
-    return formatFloorBefore(known !== undefined && known.highest >= highest ? known : { highest, at: now });
-  }
-
-  #count({ windowID, change, at }: Entry, isApplied: boolean): void {
-    this.#window.add({ id: windowID, cause: change.cause.text, at, endsProtection: (change.to ?? 0) === 0, isApplied });
+  #count({ protectorUID, windowID, change, at }: Entry, isApplied: boolean): void {
+    const endsProtection = (change.to ?? 0) === 0;
+    this.#window.add({ id: windowID, cause: change.cause.text, at, endsProtection, isApplied });
+    if (endsProtection && isApplied) this.#floors.passed(protectorUID);
   }
 
   /** What is too many with this entry, which is counted. */
@@ -381,6 +378,7 @@ export class HeldChanges {
 
   #clear(): void {
     this.#window.clear();
+    this.#floors.clear();
     this.#entries.clear();
     this.#settled.clear();
     this.#ownTurns.clear();

@@ -11,6 +11,7 @@ import { quietly } from "./quietly.ts";
 import { OddDeployments } from "./deployments.ts";
 import { OddReviews } from "./odd-reviews.ts";
 import { Losses } from "./losses.ts";
+import { MassChanges } from "./mass-changes.ts";
 import { Nodes } from "./nodes.ts";
 import { type ProtectorOwner } from "./protectors.ts";
 import { type SourceOwners } from "./sources.ts";
@@ -52,6 +53,7 @@ const periodMs: Partial<Record<FaultClass, number>> = {
   drains: 45_000,
   "node-loss": 30_000,
   "lost-protectors": 60_000,
+  "mass-changes": 15_000,
 };
 /**
  * How old a backup is when it is restored. More must have been written since than is written before the watches are
@@ -79,6 +81,7 @@ export class Chaos {
   readonly #losses: Losses;
   readonly #nodes: Nodes;
   readonly #coreLosses: CoreLosses;
+  readonly #massChanges: MassChanges;
   readonly #upgrades: Upgrades;
   #isOver = false;
 
@@ -92,6 +95,7 @@ export class Chaos {
     this.#losses = new Losses(world, cast.workloads);
     this.#nodes = new Nodes(world, cast);
     this.#coreLosses = new CoreLosses(world);
+    this.#massChanges = new MassChanges(world);
     this.#upgrades = new Upgrades(world, (process) => this.#isToStart(process));
   }
 
@@ -139,6 +143,7 @@ export class Chaos {
     network.mendAll();
     this.#losses.last();
     this.#nodes.end();
+    this.#massChanges.end();
     this.#world.fencePolicyCode = undefined;
     this.#world.corePolicyCode = undefined;
     if (this.#world.plan.faults.has("old-crd")) await core.server.engine.installCrd(permissivePodProtectorCrd());
@@ -230,6 +235,8 @@ export class Chaos {
         return this.#run(this.#nodes.lose());
       case "lost-protectors":
         return this.#coreLosses.loseProtectors();
+      case "mass-changes":
+        return this.#run(this.#massChanges.act());
       case "old-crd":
         return this.#goBackToOldCrd();
       case "webhook-dry-runs":

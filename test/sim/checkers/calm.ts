@@ -23,6 +23,7 @@ const everydayLife: ReadonlySet<string> = new Set<FaultClass>([
   "core-policies",
   "odd-reviews",
   "namespace-labels",
+  "mass-changes",
   ...sourceClasses,
 ]);
 /** They do not strike, but last from the beginning to the end. */

@@ -1,0 +1,56 @@
+/**
+ * How many PodProtectors have a floor above 0, without those whose floor has passed to 0: a cache may show these as
+ * they were for a while, or hide that a person has brought them back, and they are counted with what has passed. Twice
+ * counted they would raise the threshold of the very burst that takes them.
+ */
+import { type Informer } from "../../kube/informer.ts";
+import { type StoredProtector } from "../../kube/resources.ts";
+import { type Clock, longAgo, type MonotonicMs } from "../../util/clock.ts";
+import { windowMicros } from "./floor-before.ts";
+
+/** The number may be so old; counting 10,000 takes a millisecond. */
+const numberOldMs = 1_000;
+/** So long they are counted as passed, which also bounds how many are remembered. */
+const windowMs = windowMicros / 1_000;
+
+export interface FloorCountOptions {
+  readonly protectors: Pick<Informer<StoredProtector>, "values">;
+  readonly clock: Clock;
+}
+
+export class FloorCount {
+  readonly #options: FloorCountOptions;
+  /** By UID, oldest first: since when the floor of a PodProtector may be 0, whether the cache shows it or not. */
+  readonly #passed = new Map<string, MonotonicMs>();
+  #number = 0;
+  #countedAtMs: MonotonicMs = longAgo;
+
+  constructor(options: FloorCountOptions) {
+    this.#options = options;
+  }
+
+  /** The floor of the PodProtector with this UID goes to 0, and is counted as that. */
+  passed(uid: string): void {
+    if (!this.#passed.has(uid)) this.#number -= 1;
+    this.#passed.delete(uid);
+    this.#passed.set(uid, this.#options.clock.monotonicMs());
+  }
+
+  /** Nothing has passed. */
+  clear(): void {
+    this.#passed.clear();
+    this.#countedAtMs = longAgo;
+  }
+
+  aboveZero(): number {
+    const { protectors, clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#countedAtMs < numberOldMs) return this.#number;
+    for (const [uid, atMs] of this.#passed) if (nowMs - atMs > windowMs) this.#passed.delete(uid);
+    this.#number = 0;
+    for (const { protector, uid } of protectors.values())
+      if (protector.spec.minAvailable > 0 && !this.#passed.has(uid)) this.#number += 1;
+    this.#countedAtMs = nowMs;
+    return this.#number;
+  }
+}
