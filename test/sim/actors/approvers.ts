@@ -14,6 +14,9 @@ const { configMaps } = builtInResources;
 /** Of a latch, until somebody approves; also between two tries. */
 const noticedMs = { least: 2_000, most: 20_000 };
 
+/** Of the one name under which all people and controllers of a world write. */
+const everydayPrefix = "manager/double";
+
 export class Approvers {
   readonly #world: World;
   readonly #draws: Draws;
@@ -33,15 +36,18 @@ export class Approvers {
   async #look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
-    const { core, kernel } = this.#world;
+    const { core, kernel, massChanges } = this.#world;
     const { engine } = core.server;
     while (latchedCauses(engine).length > 0) {
       await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
-      const cause = this.#draws.pickAny(latchedCauses(engine));
-      if (cause === undefined) break;
+      // That one has a person of its own, who takes longer (mass-changes.ts).
+      const isOther = massChanges.isWaiting;
+      const causes = latchedCauses(engine).filter((one) => !isOther || one.startsWith(everydayPrefix));
+      const cause = this.#draws.pickAny(causes);
+      if (cause === undefined) continue;
       this.#approvals += 1;
       const reason = `looked at it, try ${this.#approvals}`;
-      await quietly(() => approve(engine, this.#draws.chance(0.5) ? "*" : cause, reason));
+      await quietly(() => approve(engine, !isOther && this.#draws.chance(0.5) ? "*" : cause, reason));
     }
     this.#isLooking = false;
   }

@@ -2,16 +2,15 @@
  * One mass change in the life of a world: a tool overwrites the replicas of all Deployments of a namespace with 0, and
  * after a while a person approves it, or undoes it, or both in part (docs/mass-changes.md).
  */
-import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { protectorNameOf } from "../../../src/generator/deployment-plan.ts";
-import { generatorStateName } from "../../../src/kube/generator-state.ts";
 import { asNumber, type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { Draws } from "../../support/draws.ts";
+import { approve } from "../clusters/latches.ts";
 import { massNamespace, type World } from "../world.ts";
 import { quietly } from "./quietly.ts";
 
-const { configMaps, deployments, namespaces } = builtInResources;
+const { deployments, namespaces } = builtInResources;
 
 /** More than half of all floors of most worlds, and no more than 20: only the rule of the half holds them. */
 const workloads = { least: 10, most: 14 };
@@ -105,7 +104,8 @@ export class MassChanges {
 
   /** What a person wants of it, said until it is done. */
   async #settle(names: readonly string[]): Promise<void> {
-    const { kernel, massChanges } = this.#world;
+    const { kernel, massChanges, core } = this.#world;
+    const { engine } = core.server;
     const outcome = this.#draws.oneOf<Outcome>(
       () => true,
       () => false,
@@ -121,20 +121,9 @@ export class MassChanges {
       const isDone = names.every((name, index) => this.#isMet(name) && (!outcome(index) || this.#replicasOf(name) > 0));
       if (isDone) return;
       kernel.note(`a person looks after the mass change, round ${round}`);
-      if (names.some((_, index) => !outcome(index))) await this.#approve(cause, round);
+      if (names.some((_, index) => !outcome(index))) await quietly(() => approve(engine, cause, `planned ${round}`));
       await kernel.pause(lookAgainMs);
     }
-  }
-
-  async #approve(cause: string, round: number): Promise<void> {
-    const { engine } = this.#world.core.server;
-    const found = engine.list(configMaps).items.find(({ metadata }) => metadata.name === generatorStateName);
-    if (found === undefined) return;
-    const until = new Date(engine.clock.epochMicros() / 1_000 + 3_600_000).toISOString();
-    const text = JSON.stringify({ cause, until, reason: `planned ${round}` });
-    const body = { metadata: { annotations: { [annotations.approve]: text } } };
-    const patch = { contentType: "application/merge-patch+json", body };
-    await quietly(() => engine.patch(configMaps, found.metadata.namespace, generatorStateName, patch));
   }
 
   async #scale(name: string, replicas: number, fieldManager: string): Promise<void> {

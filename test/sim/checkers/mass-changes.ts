@@ -35,6 +35,11 @@ export class MassChangeChecker {
     this.#kernel = kernel;
   }
 
+  /** Nobody but its own person may approve it yet. */
+  get isWaiting(): boolean {
+    return this.#overwritten !== undefined;
+  }
+
   /** A version of a PodProtector has been committed in the core, or is gone. */
   protector({ type, object }: Change): void {
     const key = keyOf(object);
