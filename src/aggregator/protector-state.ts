@@ -181,6 +181,7 @@ export class ProtectorState {
         // enough. Once there are counts, the wait begins when the next aggregation sees them.
         if (recorded === undefined) this.memory.firstCountsSince(spec, nowMs);
         else if (this.#wasUncounted) this.memory.firstCountsDone();
+        else this.memory.firstCountsOnlyOf(spec);
         this.#wasUncounted = recorded === undefined;
         return;
       }

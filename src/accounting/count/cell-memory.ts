@@ -15,7 +15,7 @@ export type OwnAggregation = Aggregation & PodCounts;
 export class CellMemory {
   readonly #marks: RecountMarks;
   #written: OwnAggregation | undefined;
-  #firstCounts: { readonly state: string; readonly sinceMs: MonotonicMs } | undefined;
+  #firstCounts: { readonly spec: string; readonly state: string; readonly sinceMs: MonotonicMs } | undefined;
   #restoredSinceMs: MonotonicMs | undefined;
   #remadeSinceMs: MonotonicMs | undefined;
   /** A recorded version of a worker history that no longer exists. */
@@ -127,8 +127,16 @@ export class CellMemory {
    */
   firstCountsSince(countedSpec: string, nowMs: MonotonicMs, recorded?: Aggregation): MonotonicMs {
     const state = JSON.stringify([countedSpec, recorded]);
-    if (this.#firstCounts?.state !== state) this.#firstCounts = { state, sinceMs: nowMs };
+    if (this.#firstCounts?.state !== state) this.#firstCounts = { spec: countedSpec, state, sinceMs: nowMs };
     return this.#firstCounts.sinceMs;
+  }
+
+  /**
+   * The spec is this one now. First counts of another one are no longer wanted, and when that is wanted again the wait
+   * begins anew: what it does not count was not recorded meanwhile.
+   */
+  firstCountsOnlyOf(countedSpec: string): void {
+    if (this.#firstCounts?.spec !== countedSpec) this.#firstCounts = undefined;
   }
 
   firstCountsDone(): void {

@@ -13,6 +13,14 @@ export const mutationsOfCounts: readonly Mutation[] = [
     scenario: "15-two-leaders",
   },
   {
+    name: "first-counts-of-a-former-edit",
+    why: "the wait for first counts begins anew where the spec was another one meanwhile",
+    file: "aggregator/protector-state.ts",
+    find: `else this.memory.firstCountsOnlyOf(spec);`,
+    replace: ``,
+    scenario: "09f-edited-and-edited-back",
+  },
+  {
     name: "first-counts-without-barrier",
     why: "first counts need a snapshot that has passed a LIST barrier made after that state was seen",
     file: "accounting/count/cell-plan.ts",

@@ -11,7 +11,7 @@
  *   podgc X -> allowed|refused: TEXT|gone
  *                                        pod garbage collection finds that the Node object of the pod is gone
  *   budget N                             a PodDisruptionBudget that allows N disruptions
- *   protector NAME [min=2] [minready=30] [selector=K=V] [counting=K=V]
+ *   protector NAME [min=2] [minready=30] [selector=K=V] [counting=K=V] [rate=10s]
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
  *                                        [mended]: it has none
  *   deployment delete                    a person scales Deployment web to zero and deletes it

@@ -100,6 +100,7 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
   const selector = args.label("selector");
   const counting = args.label("counting");
   const min = args.setting("min");
+  const rate = args.setting("rate");
   const isBroken = args.flag("broken");
   const isMended = args.flag("mended");
   const isNew = engine.find(world.protectors, namespace, name) === undefined;
@@ -108,6 +109,7 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
     ...(min !== undefined && { minAvailable: Number(min) }),
     ...(minReady !== undefined && { minReadySeconds: Number(minReady) }),
     ...(selector !== undefined && { selector: { matchLabels: { app: null, ...selector } } }),
+    ...(rate !== undefined && { admissionHistoryConfig: { aggregationRateMillis: args.duration(rate) } }),
     ...(counting !== undefined && { aggregationSelector: { matchLabels: counting } }),
     ...(isBroken && { aggregationSelector: { matchExpressions: [{ key: "app", operator: "In", values: [] }] } }),
     ...(isMended && { aggregationSelector: null }),

@@ -129,6 +129,19 @@ test("counts without a version that came after are a state of their own", () => 
   assert.equal(state.memory.firstCountsSince(state.countedSpec()!, at(150)), 150);
 });
 
+test("a spec that was another one meanwhile waits for its first counts anew", () => {
+  const aggregation = counts("100");
+  const state = new ProtectorState(storedProtector(10, { aggregation }), "first", "cell-1", marks, at(0));
+  const since = (ms: number) => state.memory.firstCountsSince(state.countedSpec()!, at(ms), aggregation);
+  state.watched(storedProtector(11, { aggregation }), "second", false, at(100));
+  assert.equal(since(110), 110);
+  state.watched(storedProtector(12, { aggregation }), "second", false, at(120));
+  assert.equal(since(130), 110);
+  state.watched(storedProtector(13, { aggregation }), "first", false, at(140));
+  state.watched(storedProtector(14, { aggregation }), "second", false, at(150));
+  assert.equal(since(160), 160);
+});
+
 test("after a relist the wait for first counts starts again", () => {
   const state = new ProtectorState(storedProtector(10), "selector", "cell-1", marks, at(0));
   state.relisted(at(100));
