@@ -49,8 +49,8 @@ export class Nodes {
       drain,
       () => place.workload.onNode(place.node).length,
       async () => {
-        const pods = place.workload.onNode(place.node);
-        for (const pod of pods) await this.#cast.deleters.delete(place.cell, pod, "evict");
+        for (const pod of place.workload.onNode(place.node))
+          if (!this.#isOver) await this.#cast.deleters.delete(place.cell, pod, "evict");
       },
     );
   }
@@ -63,7 +63,7 @@ export class Nodes {
     await workload.loseNode(node, durationMs);
     if (durationMs < lostNode.evictedAfterMs) return;
     await this.#world.kernel.pause(lostNode.evictedAfterMs);
-    if (!this.#isOver) for (const pod of lost) await this.#cast.deleters.delete(cell, pod, "delete");
+    for (const pod of lost) if (!this.#isOver) await this.#cast.deleters.delete(cell, pod, "delete");
   }
 
   /** An autoscaler wants more or fewer pods: it tells the Deployment, and the controllers follow. */
