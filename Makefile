@@ -32,7 +32,7 @@ help: ## Show this list
 demo: $(SETUP) ## Show a disaster in three clusters with and without Podseidon (90 seconds)
 	$(call run,scripts/demo/main.ts)
 
-test: $(SETUP) ## Run the tests (under 2 minutes); TESTS="test/unit/webhook/**/*.test.ts" runs only some
+test: $(SETUP) ## Run the tests (about 3 minutes); TESTS="test/unit/webhook/**/*.test.ts" runs only some
 	$(call test,$(or $(TESTS),$(ALL_TESTS)))
 
 test-long: $(SETUP) ## Run the tests that take too long for make test (1 minute); .ci/run runs them
