@@ -23,6 +23,7 @@
  *   crd delete|install                   of PodProtectors, in the core
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
  *   go-count N                           a Go aggregator's write of the first cell: N pods, and no admissions
+ *   misdate 2h                           the counts of the first cell seem to be recounted so far in the future
  *   forge UID version=N [cell=C] [digits=N]
  *                                        a bucket for a pod that does not exist, with so long a text of digests;
  *                                        C may be a cell that does not either
@@ -55,7 +56,7 @@ import { changeDeployment, wipe } from "./core-losses.ts";
 import { label, lose, rebuild } from "./clusters.ts";
 import { answering, budgeting, deleting, evicting, releasing, retrying } from "./deletions.ts";
 import { expect } from "./expectations.ts";
-import { forge, goCount, goWrite } from "./foreign-writes.ts";
+import { forge, goCount, goWrite, misdate } from "./foreign-writes.ts";
 import { changeGate } from "./gate.ts";
 import { collecting } from "./pod-garbage-collection.ts";
 import { reviewing } from "./reviews.ts";
@@ -178,6 +179,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["go-write", goWrite],
   ["go-count", goCount],
   ["forge", forge],
+  ["misdate", misdate],
   ["lease", changeLease],
   ["advance", async (stage, args) => await stage.advance(args.duration(args.word("the time")))],
   ["lag", async (stage, args) => stage.lag(args.word("the server"), args.duration(args.word("the lag")))],

@@ -323,4 +323,32 @@ export const rules: readonly Mutation[] = [
     find: `if (sentAt - this.#unbroken(cell.vanishedAt) < this.#times.silentAfterMs) return;`,
     replace: `if (sentAt - this.#unbroken(cell.vanishedAt) < Infinity) return;`,
   },
+  {
+    name: "refusals-are-not-looked-at",
+    why: "before a refusal by a state that may be old the object is read live",
+    file: "webhook/decide/several-protectors.ts",
+    find: `protector.core.stalenessMs() > suspectAfterMs && protector.suspect()`,
+    replace: `protector.core.stalenessMs() > Infinity`,
+  },
+  {
+    name: "marks-of-the-future-are-believed",
+    why: "a mark of a recount that lies more than a day ahead is not believed",
+    file: "accounting/count/recount-mark.ts",
+    find: `const aheadMaxMicros = 86_400_000_000;`,
+    replace: `const aheadMaxMicros = Infinity;`,
+  },
+  {
+    name: "zero-holds-too",
+    why: "--webhook-legacy-cell-hold=0s holds nothing",
+    file: "webhook/protector/protector.ts",
+    find: `if (rule.legacyCellHoldMs === 0 || this.view === undefined) return;`,
+    replace: `if (this.view === undefined) return;`,
+  },
+  {
+    name: "hold-of-a-minute",
+    why: "--webhook-legacy-cell-hold says how long (with zero-holds-too)",
+    file: "webhook/protector/protector.ts",
+    find: `new LegacyHold(rule.legacyCellHoldMs)`,
+    replace: `new LegacyHold(60_000)`,
+  },
 ];
