@@ -351,4 +351,11 @@ export const rules: readonly Mutation[] = [
     find: `new LegacyHold(rule.legacyCellHoldMs)`,
     replace: `new LegacyHold(60_000)`,
   },
+  {
+    name: "unread-labels-say-nothing",
+    why: "until namespaces are listed nothing is lent, for a label could forbid it",
+    file: "webhook/outage/namespace-policy.ts",
+    find: `if (labelled?.hasSynced() === false) return false;`,
+    replace: ``,
+  },
 ];
