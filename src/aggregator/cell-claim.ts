@@ -50,6 +50,13 @@ export class CellClaim {
     this.#hasBeaten = false;
   }
 
+  /** What is recorded will be counted anew. Until then a cell that is to be taken over from a clone stays that. */
+  takenOver(): void {
+    if (!this.#yields) return;
+    this.#yields = false;
+    this.began();
+  }
+
   /** Our beat was accepted. */
   beaten(lease: CellLease, nowMs: MonotonicMs): void {
     this.#see(lease, nowMs);
@@ -82,10 +89,8 @@ export class CellClaim {
       return { kind: "held", by: "cluster", lease };
     }
     if (!this.#yields && !this.#isClone(lease, beatSinceMs)) return { kind: "ours" };
-    this.#yields = !isSilent;
-    if (this.#yields) return { kind: "held", by: "clone", lease };
-    this.began();
-    return { kind: "takeOver" };
+    this.#yields = true;
+    return isSilent ? { kind: "takeOver" } : { kind: "held", by: "clone", lease };
   }
 
   /** `beatSinceMs`: the Lease has beaten since the look at this moment; undefined = it has not. */

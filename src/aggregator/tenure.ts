@@ -122,8 +122,10 @@ export class Tenure {
       const lease = await writer.read(signal);
       this.#deniedSinceMs = undefined;
       const verdict = claim.observed(lease, this.#clusterUID, clock.monotonicMs());
+      if (verdict.kind !== "takeOver") return verdict;
       // So that of two clusters that take over at once one is refused.
-      if (verdict.kind === "takeOver" && lease !== undefined) await this.#claim(lease, signal);
+      if (lease !== undefined) await this.#claim(lease, signal);
+      claim.takenOver();
       return verdict;
     } catch (error) {
       if (!isKubeError(error)) throw error;

@@ -45,7 +45,7 @@ export interface SeveralProtectorsOptions {
 /** What one PodProtector says on its newest known state, without a write. */
 type Opinion = { readonly protector: Protector } & (
   | { readonly says: "admit"; readonly need: "nothing" }
-  | { readonly says: "refuse"; readonly verdict: RefusingVerdict }
+  | { readonly says: "refuse"; readonly need: "quota"; readonly verdict: RefusingVerdict }
   /** Only a write tells: the admission needs a record, or the state may be old or wrong. */
   | { readonly says: "ask"; readonly need: "record" | "quota" | "nothing" }
   /** Forced, or counted but not protected: admitted, and recorded if possible. */
@@ -192,7 +192,7 @@ function opinionOf(protector: Protector, deletion: Deletion, doubts: Doubts): Op
   const isNoted = deletion.isForced || (view !== undefined && !isProtected(view, deletion.pod.labels));
   if (unusable !== undefined) {
     if (isNoted) return { protector, says: "note", need: "quota" };
-    return { protector, says: "refuse", verdict: { kind: "unusable", reason: unusable.reason } };
+    return { protector, says: "refuse", need: "quota", verdict: { kind: "unusable", reason: unusable.reason } };
   }
   const verdict = verdictOn(protector, deletion);
   const need = verdict.kind === "admitted" ? verdict.need : "quota";
@@ -200,7 +200,7 @@ function opinionOf(protector: Protector, deletion: Deletion, doubts: Doubts): Op
   if (view !== undefined && !hasFloor(view.protector.spec.minAvailable))
     return need === "nothing" ? { protector, says: "admit", need } : { protector, says: "offer", need: "best-effort" };
   if (doubts === "ask" && protector.isDoubtful) return { protector, says: "ask", need };
-  if (verdict.kind !== "admitted") return { protector, says: "refuse", verdict };
+  if (verdict.kind !== "admitted") return { protector, says: "refuse", need: "quota", verdict };
   return need === "nothing" ? { protector, says: "admit", need } : { protector, says: "ask", need };
 }
 
@@ -211,7 +211,7 @@ function opinionOfTombstone(protector: Protector, tombstone: Tombstone, deletion
   const need = view === undefined ? "quota" : needUnder(view, deletion, core.rule);
   if (need === "nothing") return { protector, says: "admit", need };
   if (need !== "quota") return { protector, says: "note", need: "best-effort" };
-  return { protector, says: "refuse", verdict: tombstoneVerdict(protector, tombstone) };
+  return { protector, says: "refuse", need, verdict: tombstoneVerdict(protector, tombstone) };
 }
 
 function tombstoneVerdict({ core }: Protector, tombstone: Tombstone): RefusingVerdict {
@@ -275,9 +275,7 @@ function afterReservation(protector: Protector, result: ReservationResult, { cel
 const admittedNamesMax = 20;
 
 function admitted(opinions: readonly Opinion[]): Decision {
-  const names = opinions
-    .slice(0, admittedNamesMax)
-    .map((opinion) => `${opinion.protector.id}=${opinion.says === "refuse" ? "quota" : opinion.need}`);
+  const names = opinions.slice(0, admittedNamesMax).map(({ protector, need }) => `${protector.id}=${need}`);
   const audit: Audit = names.length === 0 ? {} : { "admit-by-podprotectors": names.join(",") };
   return allowed("AdmittedAll", audit);
 }

@@ -84,6 +84,8 @@ const historyChangesMax = 2_000;
 export class SimApiServer implements WireServer {
   readonly engine: Engine;
   readonly conditions: ServerConditions;
+  /** Of the webhooks that it asks; a scenario takes them away. */
+  readonly webhookConfigurations: Record<string, unknown>[];
   /** How far the watches of PodProtectors have got. */
   readonly deliveries: Deliveries;
   /** Times that the etcd came back from a backup. */
@@ -107,6 +109,7 @@ export class SimApiServer implements WireServer {
     this.#node = node;
     this.#network = network;
     this.conditions = conditions;
+    this.webhookConfigurations = [...webhookConfigurations];
     this.deliveries = new Deliveries(node.kernel);
     this.#rng = node.kernel.rng(`${node.name} faults`);
     this.#unfenced = unfenced;
@@ -114,7 +117,7 @@ export class SimApiServer implements WireServer {
       clock: node.clock,
       rng: node.kernel.rng(`${node.name} engine`),
       callWebhook,
-      webhookConfigurations,
+      webhookConfigurations: this.webhookConfigurations,
       historyChangesMax,
       beforeCommit: (type, key) => this.#beforeCommit(type, key),
       cachedState: (type, key) => this.#cachedState(type, key),

@@ -65,13 +65,19 @@ export function createReviewRoute(route: ReviewRoute): CallWebhook {
     if (webhook["name"] === othersName) return await othersAnswer(route, review);
     if (!isAskedAbout(webhook, review)) return { ...review, response: { uid: uidOf(review), allowed: true } };
     const body = JSON.stringify(review);
-    const path = `/${encodeURIComponent(route.cell)}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
+    const path = `/${cellOf(webhook) ?? encodeURIComponent(route.cell)}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
     // A connection that broke as it was used again: the same review once more, and the first answer is lost.
     if (rng.next() < weather.duplicateRate) {
       post(route, review, body, path, timeoutMs).catch(() => {});
     }
     return await post(route, review, body, path, timeoutMs);
   };
+}
+
+/** As its configuration names the cell, rightly or not. */
+function cellOf(webhook: JsonObject): string | undefined {
+  const { url } = asObject(webhook["clientConfig"]);
+  return typeof url === "string" ? url.split("/").at(-1) : undefined;
 }
 
 function uidOf(review: JsonObject): unknown {

@@ -26,6 +26,11 @@ export class Arguments {
     return this.#words.length < before;
   }
 
+  /** All words that are left; takes them. */
+  rest(): readonly string[] {
+    return this.#words.splice(0);
+  }
+
   /** The value of NAME=VALUE; takes it. */
   setting(name: string): string | undefined {
     const index = this.#words.findIndex((word) => word.startsWith(`${name}=`));

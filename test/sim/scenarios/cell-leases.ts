@@ -4,18 +4,26 @@ import { formatMicroTime } from "../../../src/api/micro-time.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { builtInResources, type JsonObject } from "../../double/index.ts";
 import { type Arguments } from "./arguments.ts";
-import { type Run } from "./stage.ts";
+import { type Run, type Stage } from "./stage.ts";
 
 /** The default of --cell-lease-namespace. */
 const leaseNamespace = "default";
 
-/** lease CELL delete | keep=2h | forget | seize */
+/** How often a clone's aggregator beats. */
+const cloneBeatMs = 5_000;
+
+/** lease CELL delete | keep=2h | forget | seize | cloned [for=5m] */
 export const changeLease: Run = async (stage, args) => {
   const { core } = stage.world;
   const { engine } = core.server;
   const name = cellLeaseName(args.word("the cell"));
   if (args.flag("delete")) {
     await stage.during(engine.delete(builtInResources.leases, leaseNamespace, name));
+    return;
+  }
+  if (args.flag("cloned")) {
+    const untilMs = stage.world.kernel.nowMs + args.duration(args.setting("for") ?? "");
+    beatAsClone(stage, name, untilMs);
     return;
   }
   const body = args.flag("seize")
@@ -27,6 +35,18 @@ export const changeLease: Run = async (stage, args) => {
   const patch = { contentType: "application/merge-patch+json", body };
   await stage.during(engine.patch(builtInResources.leases, leaseNamespace, name, patch));
 };
+
+/** Of a cluster with the same UID; its aggregator finds nothing wrong with the Lease either. */
+function beatAsClone(stage: Stage, name: string, untilMs: number): void {
+  const { kernel, core } = stage.world;
+  const { engine } = core.server;
+  if (kernel.nowMs >= untilMs) return;
+  const spec = { holderIdentity: "aggregator-of-a-clone", renewTime: formatMicroTime(engine.clock.epochMicros()) };
+  const patch = { contentType: "application/merge-patch+json", body: { spec } };
+  if (engine.find(builtInResources.leases, leaseNamespace, name) !== undefined)
+    void engine.patch(builtInResources.leases, leaseNamespace, name, patch);
+  kernel.schedule(cloneBeatMs, () => beatAsClone(stage, name, untilMs));
+}
 
 function annotationOf(args: Arguments, now: EpochMicros): JsonObject {
   if (args.flag("forget")) return { [cellLeaseAnnotations.forget]: "true" };

@@ -23,29 +23,43 @@
  *   crd delete|install                   of PodProtectors, in the core
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
  *   go-count N                           a Go aggregator's write of the first cell: N pods, and no admissions
+ *   misdate 2h                           the counts of the first cell seem to be recounted so far in the future
  *   forge UID version=N [cell=C] [digits=N]
  *                                        a bucket for a pod that does not exist, with so long a text of digests;
  *                                        C may be a cell that does not either
  *   lease CELL delete|keep=2h|forget     a person deletes it, keeps the cell's counts in force for so long, or asks to
- *                                        retire the cell; seize: the aggregator of another cluster beats once
+ *                                        retire the cell; seize: the aggregator of another cluster beats once;
+ *                                        cloned [for=5m]: that of a clone beats all the time
  *   advance 76s
  *   lag SERVER 5s; backup|drop-watches SERVER
  *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order
  *   kill|start PROCESS; clock PROCESS -30s; partition|heal FROM>TO
- *   fault SERVER lose|slow|gone|stall|stale KIND RESOURCE [by=PROCESS] [times=N] [after=N] [revisions=N] [delay=5s]
- *                                        the next such requests (watch, list, barrier, patch, …) go wrong
+ *   fault SERVER lose|slow|queue|gone|stall|stale|forbid|error KIND RESOURCE [by=PROCESS] [times=N] [after=N]
+ *   [revisions=N] [delay=5s]             the next such requests (watch, list, barrier, patch, …) go wrong;
+ *                                        lease=C is the Lease of a cell
+ *   gate CELL remove|install|as=C        the webhook configuration of a cell; as=C: its URL ends with another cell
+ *   restart PROCESS [--FLAG=VALUE…]      it stops in good order and starts with these flags besides
+ *   lost X,Y                             pods vanish from the worker's storage, without a deletion
+ *   cluster CELL rebuilt|nameless        its namespace kube-system is another one, or none
+ *   review KIND [X] [cell=C] -> allowed|refused: TEXT
+ *                                        an unusual review, see reviews.ts
+ *   namespace LABEL=VALUE                label of the scenario's namespace in the core; LABEL= removes it
  *   count fences|barriers|writes         from zero again
  *   expect WHAT VALUE [within 20s]       expectations.ts; VALUE: 2, <=2, >=2
  */
+import { cellLeaseName } from "../../../src/api/cell-lease.ts";
 import { type ServerFault } from "../clusters/conditions.ts";
 import { namespace } from "../world.ts";
 import { Arguments } from "./arguments.ts";
 import { changeLease } from "./cell-leases.ts";
 import { changeDeployment, wipe } from "./core-losses.ts";
+import { label, lose, rebuild } from "./clusters.ts";
 import { answering, budgeting, deleting, evicting, releasing, retrying } from "./deletions.ts";
 import { expect } from "./expectations.ts";
-import { forge, goCount, goWrite } from "./foreign-writes.ts";
+import { forge, goCount, goWrite, misdate } from "./foreign-writes.ts";
+import { changeGate } from "./gate.ts";
 import { collecting } from "./pod-garbage-collection.ts";
+import { reviewing } from "./reviews.ts";
 import { type Command } from "./scenario-file.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
 import { crd, letGo, mark } from "./vanishing.ts";
@@ -90,6 +104,12 @@ function faultOf(name: string, args: Arguments): ServerFault {
       return { type: "loseResponse" };
     case "slow":
       return { type: "slowAnswer", delayMs: args.duration(args.setting("delay") ?? "") };
+    case "queue":
+      return { type: "queued", delayMs: args.duration(args.setting("delay") ?? "") };
+    case "forbid":
+      return { type: "forbidden" };
+    case "error":
+      return { type: "serverError" };
     case "gone":
       return { type: "historyLoss" };
     case "stale":
@@ -107,8 +127,14 @@ const fault: Run = async (stage, args) => {
   const server = stage.server(args.word("the server"));
   const planned = faultOf(args.word("the fault"), args);
   const kind = args.word("the kind of request");
-  const resource = `/${args.word("the resource")}`;
-  stage.addFault(server, { fault: planned, kind, resource, by: args.setting("by"), left: args.number("times", 1) });
+  const [resource = "", cell] = args.word("the resource").split("=");
+  stage.addFault(server, {
+    fault: planned,
+    kind,
+    resource: `/${cell === undefined ? resource : cellLeaseName(cell)}`,
+    by: args.setting("by"),
+    left: args.number("times", 1),
+  });
 };
 
 const erase: Run = async (stage, args) => {
@@ -119,6 +145,13 @@ const erase: Run = async (stage, args) => {
 const clock: Run = async (stage, args) => {
   const node = stage.process(args.word("the process")).node();
   node?.jumpWallClock(args.duration(args.word("by how much")));
+};
+
+const restart: Run = async (stage, args) => {
+  const process = stage.process(args.word("the process"));
+  process.settings = [...process.settings, ...args.rest()];
+  await stage.during(process.stop());
+  await stage.during(process.start());
 };
 
 const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
@@ -146,6 +179,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["go-write", goWrite],
   ["go-count", goCount],
   ["forge", forge],
+  ["misdate", misdate],
   ["lease", changeLease],
   ["advance", async (stage, args) => await stage.advance(args.duration(args.word("the time")))],
   ["lag", async (stage, args) => stage.lag(args.word("the server"), args.duration(args.word("the lag")))],
@@ -154,6 +188,12 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["drop-watches", onServer((stage, server) => stage.server(server).dropWatches())],
   ["start", async (stage, args) => await stage.during(stage.process(args.word("the process")).start())],
   ["kill", async (stage, args) => stage.process(args.word("the process")).kill()],
+  ["restart", restart],
+  ["gate", changeGate],
+  ["lost", lose],
+  ["cluster", rebuild],
+  ["namespace", label],
+  ["review", reviewing],
   ["clock", clock],
   ["partition", onLink(({ world }, from, to) => world.network.cut(from, to))],
   ["heal", onLink(({ world }, from, to) => world.network.heal(from, to))],

@@ -1,6 +1,8 @@
 /** What scenarios measure: expect WHAT [OF] VALUE [within TIME]. */
 import { bucketKind } from "../../../src/accounting/history/bucket.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
+import { cellLeaseAnnotations, cellLeaseName } from "../../../src/api/cell-lease.ts";
+import { builtInResources } from "../../double/index.ts";
 import { type AccountingChecker } from "../checkers/accounting.ts";
 import { Arguments } from "./arguments.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
@@ -51,6 +53,29 @@ const measures: Readonly<Record<string, Measure>> = {
   bucket: bucketOf,
   /** Whether a process says that it is ready. */
   ready: (stage, args) => (stage.process(args.word("the process")).isReady() ? "yes" : "no"),
+  /** What the last probe of an aggregator found. */
+  gate: (stage, args) => {
+    const gauges = stage.process(args.word("the process")).gauges();
+    const found = [...gauges].find(([name, value]) => name.startsWith("aggregator_gate ") && value === 1);
+    return found?.[0].split(" ").at(-1) ?? "none";
+  },
+  /** Whether the product has written an Event with this reason. */
+  event: ({ world }, args) => {
+    const reason = args.word("the reason");
+    const { items } = world.core.server.engine.list(builtInResources.events);
+    return items.some((event) => event["reason"] === reason) ? "yes" : "no";
+  },
+  /** The gate as the Lease of a cell names it. */
+  named: ({ world }, args) => {
+    const { items } = world.core.server.engine.list(builtInResources.leases);
+    const lease = items.find(({ metadata }) => metadata.name === cellLeaseName(args.word("the cell")));
+    return lease?.metadata.annotations?.[cellLeaseAnnotations.gate] ?? "none";
+  },
+  /** Whether a condition of the PodProtector holds. */
+  condition: (stage, args) => {
+    const type = args.word("the type");
+    return web(stage).object?.status?.conditions?.find((one) => one.type === type)?.status ?? "none";
+  },
   fences: counter("fences"),
   barriers: counter("barriers"),
   writes: counter("writes"),
@@ -62,6 +87,8 @@ function holds(value: number | string, wanted: string): boolean {
   return limit[1] === "<" ? Number(value) <= Number(limit[2]) : Number(value) >= Number(limit[2]);
 }
 
+/** These take a word more. */
+const ofSomething: ReadonlySet<string> = new Set(["bucket", "ready", "gate", "event", "named", "condition"]);
 /** A watch that does not lag delivers within a few milliseconds. */
 const deliveryMs = 50;
 
@@ -70,7 +97,7 @@ export const expect: Run = async (stage, args) => {
   const measure = measures[what];
   if (measure === undefined) throw args.error(`nobody measures ${what}`);
   const within = args.flag("within");
-  const subject = what === "bucket" || what === "ready" ? [args.word("of what")] : [];
+  const subject = ofSomething.has(what) ? [args.word("of what")] : [];
   const now = (): number | string => measure(stage, new Arguments("", subject));
   const wanted = args.word("the value");
   const { kernel } = stage.world;

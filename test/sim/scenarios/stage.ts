@@ -26,6 +26,7 @@ export interface StageOptions {
     | "hasGenerator"
     | "compactThreshold"
     | "silentAfterMs"
+    | "faults"
   >;
   /** The PodProtector that the scenario is about. */
   readonly protector: string;
@@ -102,7 +103,6 @@ export class Stage {
       servesOnlyItsCells: false,
       deletionsPerSecond: 0,
       chaosMs: 0,
-      faults: new Set(),
       severity: () => 0,
       rates: {},
     };

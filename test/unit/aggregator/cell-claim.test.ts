@@ -102,6 +102,9 @@ test("a holder from before our term that beats longer than an election explains 
   for (let ms = 31_000; ms < 211_000; ms += 15_000)
     assert.equal(claim.observed(lease("clone", 5), "ours", at(ms)).kind, "held", "another term changes nothing");
   assert.equal(claim.observed(lease("clone", 5), "ours", at(211_000)).kind, "takeOver");
+  // The claim has failed.
+  assert.equal(claim.observed(lease("clone", 5), "ours", at(211_500)).kind, "takeOver");
+  claim.takenOver();
   assert.equal(claim.observed(lease("me", 6), "ours", at(212_000)).kind, "ours");
 });
 

@@ -113,6 +113,25 @@ test("of two clusters that take over at once, the one whose claim is refused loo
   await bench.stop();
 });
 
+test("a silent clone is taken over from also when the first claim fails", async () => {
+  const beat = (number: number): CellLease => ({ ...lease("cluster-1", "clone"), beat: `clone ${number}` });
+  const bench = new Bench(beat(1));
+  await bench.clock.advance(31_000);
+  assert.equal(bench.tenure.mayBeat(beat(2)), true);
+  await bench.clock.advance(10_000);
+  bench.lease = beat(3);
+  assert.equal(bench.tenure.mayBeat(beat(3)), false);
+  assert.match(bench.tenure.problem() ?? "", /a clone with the same UID/);
+  bench.claimFails = new KubeError("serverError", "restarting");
+  await bench.clock.advance(200_000);
+  assert.deepEqual(
+    bench.terms.map(({ takesOver }) => takesOver),
+    [false, true],
+  );
+  assert.deepEqual(bench.claims, ["cluster-1"]);
+  await bench.stop();
+});
+
 test("a worker that was exchanged behind its address ends the term within 90 s", async () => {
   const bench = new Bench(lease("cluster-1", "me"));
   await bench.clock.advance(50_000);
