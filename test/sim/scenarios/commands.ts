@@ -14,12 +14,16 @@
  *   protector NAME [min=2] [minready=30] [selector=K=V] [counting=K=V]
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
  *                                        [mended]: it has none
- *   deployment delete                    a person scales Deployment web to zero and deletes it
+ *   deployment delete|create             a person scales Deployment web to zero and deletes it, or makes it
  *   workloads create|overwrite|restore N so many Deployments without pods; a tool sets those of the first N to 0
  *                                        replicas, or to 8
  *   approve CAUSE                        a person lets the changes pass that are held for this cause
  *   wipe podprotectors|deployments       the core's storage loses all of them, without a deletion
- *   mark NAME generated|released         the annotation of a generator; let-go NAME: it is in its list of releases
+ *   mark NAME generated|released|original
+ *                                        the annotation of a generator, or what the Go original sets; let-go NAME: it
+ *                                        is in the list of releases; releases N: which has so many entries of others,
+ *                                        or, 0, is deleted by a person
+ *   strip NAME                           a person takes its finalizers off
  *   crd delete|install                   of PodProtectors, in the core
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
  *   go-count N                           a Go aggregator's write of the first cell: N pods, and no admissions
@@ -27,18 +31,19 @@
  *                                        a bucket for a pod that does not exist, with so long a text of digests;
  *                                        C may be a cell that does not either
  *   lease CELL delete|keep=2h|forget     a person deletes it, keeps the cell's counts in force for so long, or asks to
- *                                        retire the cell; seize: the aggregator of another cluster beats once
+ *                                        retire the cell; seize: the aggregator of another cluster beats once; ask: a
+ *                                        person makes the Lease, to retire the cell
  *   advance 76s
  *   lag SERVER 5s; backup|drop-watches SERVER
  *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order
- *   kill|start PROCESS; clock PROCESS -30s; partition|heal FROM>TO
- *   fault SERVER lose|slow|gone|stall|stale KIND RESOURCE [by=PROCESS] [times=N] [after=N] [revisions=N] [delay=5s]
+ *   kill PROCESS; start PROCESS [flag=F]; clock PROCESS -30s; partition|heal FROM>TO
+ *   fault SERVER lose|slow|queue|gone|stall|stale|fail|forbid KIND RESOURCE
+ *     [by=PROCESS] [times=N] [after=N] [revisions=N] [delay=5s]
  *                                        the next such requests (watch, list, barrier, patch, …) go wrong
  *   count fences|barriers|writes         from zero again
  *   expect WHAT VALUE [within 20s]       expectations.ts; VALUE: 2, <=2, >=2
  */
 import { type ServerFault } from "../clusters/conditions.ts";
-import { namespace } from "../world.ts";
 import { Arguments } from "./arguments.ts";
 import { changeLease } from "./cell-leases.ts";
 import { changeDeployment, wipe } from "./core-losses.ts";
@@ -48,7 +53,7 @@ import { forge, goCount, goWrite } from "./foreign-writes.ts";
 import { collecting } from "./pod-garbage-collection.ts";
 import { type Command } from "./scenario-file.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
-import { crd, letGo, mark } from "./vanishing.ts";
+import { crd, erase, fillReleases, letGo, mark, strip } from "./vanishing.ts";
 import { approveHeld, changeWorkloads } from "./workloads.ts";
 import { setProtector, worldOf } from "./world-command.ts";
 
@@ -90,6 +95,12 @@ function faultOf(name: string, args: Arguments): ServerFault {
       return { type: "loseResponse" };
     case "slow":
       return { type: "slowAnswer", delayMs: args.duration(args.setting("delay") ?? "") };
+    case "queue":
+      return { type: "queued", delayMs: args.duration(args.setting("delay") ?? "") };
+    case "fail":
+      return { type: "serverError" };
+    case "forbid":
+      return { type: "forbidden" };
     case "gone":
       return { type: "historyLoss" };
     case "stale":
@@ -111,9 +122,11 @@ const fault: Run = async (stage, args) => {
   stage.addFault(server, { fault: planned, kind, resource, by: args.setting("by"), left: args.number("times", 1) });
 };
 
-const erase: Run = async (stage, args) => {
-  const { world } = stage;
-  await stage.during(world.core.server.engine.delete(world.protectors, namespace, args.word("the name")));
+const start: Run = async (stage, args) => {
+  const process = stage.process(args.word("the process"));
+  const flag = args.setting("flag");
+  if (flag !== undefined) process.settings = [flag];
+  await stage.during(process.start());
 };
 
 const clock: Run = async (stage, args) => {
@@ -142,6 +155,8 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["wipe", wipe],
   ["mark", mark],
   ["let-go", letGo],
+  ["strip", strip],
+  ["releases", fillReleases],
   ["crd", crd],
   ["go-write", goWrite],
   ["go-count", goCount],
@@ -152,7 +167,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["backup", onServer((stage, server) => stage.backUp(server))],
   ["restore", async (stage, args) => stage.restore(args.word("the server"), args.flag("gracefully"))],
   ["drop-watches", onServer((stage, server) => stage.server(server).dropWatches())],
-  ["start", async (stage, args) => await stage.during(stage.process(args.word("the process")).start())],
+  ["start", start],
   ["kill", async (stage, args) => stage.process(args.word("the process")).kill()],
   ["clock", clock],
   ["partition", onLink(({ world }, from, to) => world.network.cut(from, to))],

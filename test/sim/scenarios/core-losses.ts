@@ -2,10 +2,12 @@
 import { builtInResources } from "../../double/index.ts";
 import { namespace } from "../world.ts";
 import { type Run } from "./stage.ts";
+import { createDeployment } from "./world-command.ts";
 
-/** deployment delete: it is scaled to zero and deleted. */
+/** deployment delete: it is scaled to zero and deleted; create: it is made, or made again. */
 export const changeDeployment: Run = async (stage, args) => {
   const act = args.word("what is done to it");
+  if (act === "create") return await createDeployment(stage);
   if (act !== "delete") throw args.error(`nobody can ${act} a Deployment`);
   const { engine } = stage.world.core.server;
   // While it wants replicas, --deployment-plugin-protect-non-zero keeps its PodProtector (processes/fleet.ts).

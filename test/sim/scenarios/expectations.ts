@@ -1,6 +1,8 @@
 /** What scenarios measure: expect WHAT [OF] VALUE [within TIME]. */
 import { bucketKind } from "../../../src/accounting/history/bucket.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
+import { cellLeaseName } from "../../../src/api/cell-lease.ts";
+import { builtInResources } from "../../double/index.ts";
 import { type AccountingChecker } from "../checkers/accounting.ts";
 import { Arguments } from "./arguments.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
@@ -41,6 +43,19 @@ const measures: Readonly<Record<string, Measure>> = {
   cells: (stage) => web(stage).object?.status?.cells.length ?? 0,
   /** Whether the PodProtector is there. */
   exists: ({ checker }) => (checker?.object === undefined ? "no" : "yes"),
+  /** What the PodProtector asks for. */
+  floor: (stage) => web(stage).object?.spec.minAvailable ?? "none",
+  /** Whether people are told of something in the core, by the reason of an Event. */
+  told: ({ world }, args) => {
+    const reason = args.word("the reason");
+    const { items } = world.core.server.engine.list(builtInResources.events);
+    return items.some((event) => event["reason"] === reason) ? "yes" : "no";
+  },
+  /** Whether a cell has a Lease. */
+  lease: ({ world }, args) => {
+    const names = world.core.server.engine.list(builtInResources.leases).items.map(({ metadata }) => metadata.name);
+    return names.includes(cellLeaseName(args.word("the cell"))) ? "yes" : "no";
+  },
   /** Workloads with a floor above 0. */
   floors: floorsOfWorkloads,
   /** Whether the counts of the first cell come from a recount. */
@@ -70,7 +85,7 @@ export const expect: Run = async (stage, args) => {
   const measure = measures[what];
   if (measure === undefined) throw args.error(`nobody measures ${what}`);
   const within = args.flag("within");
-  const subject = what === "bucket" || what === "ready" ? [args.word("of what")] : [];
+  const subject = ["bucket", "ready", "told", "lease"].includes(what) ? [args.word("of what")] : [];
   const now = (): number | string => measure(stage, new Arguments("", subject));
   const wanted = args.word("the value");
   const { kernel } = stage.world;
