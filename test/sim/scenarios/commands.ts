@@ -14,9 +14,11 @@
  *   protector NAME [min=2] [minready=30] [selector=K=V] [counting=K=V]
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
  *                                        [mended]: it has none
- *   deployment delete|create             a person scales Deployment web to zero and deletes it, or makes it
- *   workloads create|overwrite|restore N so many Deployments without pods; a tool sets those of the first N to 0
- *                                        replicas, or to 8
+ *   deployment delete|create|end|strip|scale=N
+ *                                        what a person does to Deployment web (core-losses.ts)
+ *   workloads create|overwrite|restore|deselect N
+ *                                        so many Deployments without pods; a tool sets those of the first N to 0
+ *                                        replicas, or to 8, or takes them out of the generator's selection
  *   approve CAUSE                        a person lets the changes pass that are held for this cause
  *   wipe podprotectors|deployments       the core's storage loses all of them, without a deletion
  *   mark NAME generated|released|original

@@ -2,6 +2,7 @@
 import { bucketKind } from "../../../src/accounting/history/bucket.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { cellLeaseName } from "../../../src/api/cell-lease.ts";
+import { decodeGeneratorState, generatorStateName } from "../../../src/kube/generator-state.ts";
 import { builtInResources } from "../../double/index.ts";
 import { type AccountingChecker } from "../checkers/accounting.ts";
 import { Arguments } from "./arguments.ts";
@@ -43,6 +44,13 @@ const measures: Readonly<Record<string, Measure>> = {
   cells: (stage) => web(stage).object?.status?.cells.length ?? 0,
   /** Whether the PodProtector is there. */
   exists: ({ checker }) => (checker?.object === undefined ? "no" : "yes"),
+  /** Entries in the list of releases. */
+  listed: ({ world }) => {
+    const { configMaps } = builtInResources;
+    const items = world.core.server.engine.list(configMaps).items;
+    const state = items.find(({ metadata }) => metadata.name === generatorStateName);
+    return state === undefined ? 0 : decodeGeneratorState(state).releases.length;
+  },
   /** What the PodProtector asks for. */
   floor: (stage) => web(stage).object?.spec.minAvailable ?? "none",
   /** Whether people are told of something in the core, by the reason of an Event. */
