@@ -8,7 +8,7 @@ const { deployments } = builtInResources;
 const mergePatch = "application/merge-patch+json";
 const nameOf = (index: number): string => `workload-${index}`;
 
-/** workloads create|overwrite|restore|deselect N: of 8 replicas; a tool sets those of the first N to 0 or 8, or a label. */
+/** workloads create|overwrite|restore|deselect N: a tool gives 0 or 8 replicas or a label to the first N of them. */
 export const changeWorkloads: Run = async (stage, args) => {
   const { engine } = stage.world.core.server;
   const act = args.word("what is done to them");
