@@ -62,6 +62,8 @@ export const sourceClasses = [
 const coreLosses = ["lost-protectors"] as const;
 /** What a tool changes everywhere at once (actors/mass-changes.ts). */
 const massChanges = ["mass-changes"] as const;
+/** What happens to a whole core at once (actors/core-losses.ts). */
+const coreDisasters = ["wiped-core"] as const;
 /** Faults that a seed switches on or off together. */
 export const faultClasses = [
   ...drawnFirst,
@@ -70,6 +72,7 @@ export const faultClasses = [
   ...sourceClasses,
   ...coreLosses,
   ...massChanges,
+  ...coreDisasters,
 ] as const satisfies readonly string[];
 /**
  * Faults that even a correct guard cannot hold against in full (docs/accounting.md): drawn only on demand. Beside all
@@ -83,6 +86,7 @@ const lateFaults: ReadonlySet<string> = new Set([
   ...sourceClasses,
   ...coreLosses,
   ...massChanges,
+  ...coreDisasters,
 ]);
 export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[number];
 
@@ -244,7 +248,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const limits = hasSmallLimits ? { hasSmallLimits, compactThreshold: 3 } : { hasSmallLimits };
   const access = drawAccess(rng, loss, upgrade);
   const sourceRules = drawSourceRules(rng, upgrade);
-  for (const name of [...sourceClasses, ...coreLosses, ...massChanges]) drawSeverity(name);
+  for (const name of [...sourceClasses, ...coreLosses, ...massChanges, ...coreDisasters]) drawSeverity(name);
   return {
     ...plan,
     ...late,

@@ -4,7 +4,7 @@
  * | last watched state                                | it is gone                                                   |
  * | anything                                          | when it was marked as released, or is let go by list or hand |
  * | anything                                          | after --webhook-tombstone-ttl                                |
- * | ours, dangling, with a deletionTimestamp          | a person has deleted what had lost its source                |
+ * | ours, dangling, with a deletionTimestamp          | unless the CRD is being deleted, or is another one           |
  * | ours                                              | not by absence, a DELETED event, or the loss of the CRD      |
  * | not ours, a DELETED event was seen                | unless the CRD is being deleted, or is another one           |
  * | an original generator's, absent after a list      | after an hour                                                |
@@ -94,12 +94,10 @@ export function fateOf(last: Marks, evidence: Evidence, ttlMs: number): Fate {
   const { goneForMs, isLetGo, isDeletionSeen } = evidence;
   if (last.isReleased) return { kind: "gone", why: "released" };
   if (isLetGo) return { kind: "gone", why: "let-go" };
-  if (last.maker === "generator" && last.isDangling && last.isTerminating)
-    return { kind: "gone", why: "deleted-while-dangling" };
   if (ttlMs > 0 && goneForMs >= ttlMs) return { kind: "gone", why: "expired" };
   switch (last.maker) {
     case "generator":
-      return remains;
+      return last.isDangling && last.isTerminating ? afterDeletion(evidence, "deleted-while-dangling") : remains;
     case "original-generator":
       if (isDeletionSeen) return afterDeletion(evidence);
       return goneForMs >= originalGraceMs ? { kind: "gone", why: "absent-for-long" } : remains;
@@ -110,11 +108,11 @@ export function fateOf(last: Marks, evidence: Evidence, ttlMs: number): Fate {
   }
 }
 
-/** Deleting the CRD sends ordinary DELETED events. */
-function afterDeletion({ definition, definitionUID }: Evidence): Fate {
+/** Deleting the CRD deletes its objects like a person, and sends ordinary DELETED events. */
+function afterDeletion({ definition, definitionUID }: Evidence, why: GoneReason = "deleted"): Fate {
   const unknown: Fate = { kind: "tombstone", awaitsDefinition: true };
   if (definition === undefined) return unknown;
-  const believed: Fate = { kind: "gone", why: "deleted" };
+  const believed: Fate = { kind: "gone", why };
   switch (definition.kind) {
     case "failed":
       return unknown;

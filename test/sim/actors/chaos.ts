@@ -54,6 +54,7 @@ const periodMs: Partial<Record<FaultClass, number>> = {
   "node-loss": 30_000,
   "lost-protectors": 60_000,
   "mass-changes": 15_000,
+  "wiped-core": 90_000,
 };
 /**
  * How old a backup is when it is restored. More must have been written since than is written before the watches are
@@ -235,6 +236,8 @@ export class Chaos {
         return this.#run(this.#nodes.lose());
       case "lost-protectors":
         return this.#coreLosses.loseProtectors();
+      case "wiped-core":
+        return this.#run(this.#coreLosses.wipe());
       case "mass-changes":
         return this.#run(this.#massChanges.act());
       case "old-crd":

@@ -31,8 +31,8 @@ export const mutationsOfVanishing: readonly Mutation[] = [
     name: "deletion-of-ours-is-believed",
     why: "what this generator makes is not released by a DELETED event",
     file: "webhook/protector/departure.ts",
-    find: `    case "generator":\n      return remains;`,
-    replace: `    case "generator":\n      return isDeletionSeen ? afterDeletion(evidence) : remains;`,
+    find: `return last.isDangling && last.isTerminating ?`,
+    replace: `return isDeletionSeen ?`,
     scenario: "45c-generated-and-deleted",
   },
   {

@@ -1,5 +1,5 @@
 /** What a person does to the Lease of a cell, or another cluster. */
-import { cellLeaseAnnotations, cellLeaseName } from "../../../src/api/cell-lease.ts";
+import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../../src/api/cell-lease.ts";
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { builtInResources, type JsonObject } from "../../double/index.ts";
@@ -12,11 +12,15 @@ const leaseNamespace = "default";
 /** How often a clone's aggregator beats. */
 const cloneBeatMs = 5_000;
 
-/** lease CELL delete | keep=2h | forget | seize | cloned [for=5m] */
+/**
+ * lease CELL delete | keep=2h | forget | seize | cloned [for=5m] | ask: a person makes one without a holder, to retire
+ * the cell.
+ */
 export const changeLease: Run = async (stage, args) => {
   const { core } = stage.world;
   const { engine } = core.server;
-  const name = cellLeaseName(args.word("the cell"));
+  const cell = args.word("the cell");
+  const name = cellLeaseName(cell);
   if (args.flag("delete")) {
     await stage.during(engine.delete(builtInResources.leases, leaseNamespace, name));
     return;
@@ -24,6 +28,13 @@ export const changeLease: Run = async (stage, args) => {
   if (args.flag("cloned")) {
     const untilMs = stage.world.kernel.nowMs + args.duration(args.setting("for") ?? "");
     beatAsClone(stage, name, untilMs);
+    return;
+  }
+  if (args.flag("ask")) {
+    const labels = { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: cell };
+    const metadata = { name, labels, annotations: { [cellLeaseAnnotations.forget]: "true" } };
+    const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata };
+    await stage.during(engine.create(builtInResources.leases, leaseNamespace, lease));
     return;
   }
   const body = args.flag("seize")

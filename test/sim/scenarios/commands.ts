@@ -14,12 +14,18 @@
  *   protector NAME [min=2] [minready=30] [selector=K=V] [counting=K=V] [rate=10s]
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
  *                                        [mended]: it has none
- *   deployment delete                    a person scales Deployment web to zero and deletes it
- *   workloads create|overwrite|restore N so many Deployments without pods; a tool sets those of the first N to 0
- *                                        replicas, or to 8
+ *   deployment delete|create|end|strip|scale=N
+ *                                        what a person does to Deployment web (core-losses.ts)
+ *   workloads create|overwrite|restore|deselect N
+ *                                        so many Deployments without pods; a tool sets those of the first N to 0
+ *                                        replicas, or to 8, or takes them out of the generator's selection
  *   approve CAUSE                        a person lets the changes pass that are held for this cause
  *   wipe podprotectors|deployments       the core's storage loses all of them, without a deletion
- *   mark NAME generated|released         the annotation of a generator; let-go NAME: it is in its list of releases
+ *   mark NAME generated|released|original
+ *                                        the annotation of a generator, or what the Go original sets; let-go NAME: it
+ *                                        is in the list of releases; releases N: which has so many entries of others,
+ *                                        or, 0, is deleted by a person
+ *   strip NAME                           a person takes its finalizers off
  *   crd delete|install                   of PodProtectors, in the core
  *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
  *   go-count N                           a Go aggregator's write of the first cell: N pods, and no admissions
@@ -29,11 +35,12 @@
  *                                        C may be a cell that does not either
  *   lease CELL delete|keep=2h|forget     a person deletes it, keeps the cell's counts in force for so long, or asks to
  *                                        retire the cell; seize: the aggregator of another cluster beats once;
- *                                        cloned [for=5m]: that of a clone beats all the time
+ *                                        cloned [for=5m]: that of a clone beats all the time; ask: a person makes the
+ *                                        Lease, to retire the cell
  *   advance 76s
  *   lag SERVER 5s; backup|drop-watches SERVER
  *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order
- *   kill|start PROCESS; clock PROCESS -30s; partition|heal FROM>TO
+ *   kill PROCESS; start PROCESS [flag=F]; clock PROCESS -30s; partition|heal FROM>TO
  *   fault SERVER lose|slow|queue|gone|stall|stale|forbid|error KIND RESOURCE [by=PROCESS] [times=N] [after=N]
  *   [revisions=N] [delay=5s]             the next such requests (watch, list, barrier, patch, …) go wrong;
  *                                        lease=C is the Lease of a cell
@@ -49,7 +56,6 @@
  */
 import { cellLeaseName } from "../../../src/api/cell-lease.ts";
 import { type ServerFault } from "../clusters/conditions.ts";
-import { namespace } from "../world.ts";
 import { Arguments } from "./arguments.ts";
 import { changeLease } from "./cell-leases.ts";
 import { changeDeployment, wipe } from "./core-losses.ts";
@@ -62,7 +68,7 @@ import { collecting } from "./pod-garbage-collection.ts";
 import { reviewing } from "./reviews.ts";
 import { type Command } from "./scenario-file.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
-import { crd, letGo, mark } from "./vanishing.ts";
+import { crd, erase, fillReleases, letGo, mark, strip } from "./vanishing.ts";
 import { approveHeld, changeWorkloads } from "./workloads.ts";
 import { setProtector, worldOf } from "./world-command.ts";
 
@@ -137,9 +143,11 @@ const fault: Run = async (stage, args) => {
   });
 };
 
-const erase: Run = async (stage, args) => {
-  const { world } = stage;
-  await stage.during(world.core.server.engine.delete(world.protectors, namespace, args.word("the name")));
+const start: Run = async (stage, args) => {
+  const process = stage.process(args.word("the process"));
+  const flag = args.setting("flag");
+  if (flag !== undefined) process.settings = [flag];
+  await stage.during(process.start());
 };
 
 const clock: Run = async (stage, args) => {
@@ -175,6 +183,8 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["wipe", wipe],
   ["mark", mark],
   ["let-go", letGo],
+  ["strip", strip],
+  ["releases", fillReleases],
   ["crd", crd],
   ["go-write", goWrite],
   ["go-count", goCount],
@@ -186,7 +196,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["backup", onServer((stage, server) => stage.backUp(server))],
   ["restore", async (stage, args) => stage.restore(args.word("the server"), args.flag("gracefully"))],
   ["drop-watches", onServer((stage, server) => stage.server(server).dropWatches())],
-  ["start", async (stage, args) => await stage.during(stage.process(args.word("the process")).start())],
+  ["start", start],
   ["kill", async (stage, args) => stage.process(args.word("the process")).kill()],
   ["restart", restart],
   ["gate", changeGate],

@@ -1,17 +1,38 @@
 /** What is deleted from the core, or lost with its storage. */
-import { builtInResources } from "../../double/index.ts";
+import { builtInResources, type JsonObject } from "../../double/index.ts";
 import { namespace } from "../world.ts";
 import { type Run } from "./stage.ts";
+import { createDeployment } from "./world-command.ts";
 
-/** deployment delete: it is scaled to zero and deleted. */
+/**
+ * deployment delete: it is scaled to zero and deleted; create: it is made, or made again; end: it is deleted in the
+ * foreground, and waits for its dependents; strip: a person takes our finalizer off; scale=N.
+ */
 export const changeDeployment: Run = async (stage, args) => {
-  const act = args.word("what is done to it");
-  if (act !== "delete") throw args.error(`nobody can ${act} a Deployment`);
   const { engine } = stage.world.core.server;
-  // While it wants replicas, --deployment-plugin-protect-non-zero keeps its PodProtector (processes/fleet.ts).
-  const patch = { contentType: "application/merge-patch+json", body: { spec: { replicas: 0 } } };
-  await stage.during(engine.patch(builtInResources.deployments, namespace, "web", patch));
-  await stage.during(engine.delete(builtInResources.deployments, namespace, "web"));
+  const patch = async (body: JsonObject): Promise<void> => {
+    const merge = { contentType: "application/merge-patch+json", body };
+    await stage.during(engine.patch(builtInResources.deployments, namespace, "web", merge));
+  };
+  const replicas = args.number("scale", -1);
+  if (replicas >= 0) return await patch({ spec: { replicas } });
+  const act = args.word("what is done to it");
+  switch (act) {
+    case "create":
+      return await createDeployment(stage);
+    case "strip":
+      return await patch({ metadata: { finalizers: ["foregroundDeletion"] } });
+    case "delete":
+      // While it wants replicas, --deployment-plugin-protect-non-zero keeps its PodProtector (processes/fleet.ts).
+      await patch({ spec: { replicas: 0 } });
+      return void (await stage.during(engine.delete(builtInResources.deployments, namespace, "web")));
+    case "end": {
+      const options = { propagationPolicy: "Foreground" };
+      return void (await stage.during(engine.delete(builtInResources.deployments, namespace, "web", options)));
+    }
+    default:
+      throw args.error(`nobody can ${act} a Deployment`);
+  }
 };
 
 /** wipe podprotectors|deployments */
@@ -19,7 +40,7 @@ export const wipe: Run = async (stage, args) => {
   const { core, protectors, sources } = stage.world;
   const resource = args.word("the resource");
   if (resource !== "podprotectors" && resource !== "deployments") throw args.error(`nobody loses ${resource}`);
-  // The Deployment of scenarios.
-  if (resource === "podprotectors") sources.meddled(namespace, "web", "loss");
+  for (const { metadata } of core.server.engine.list(protectors).items)
+    if (resource === "podprotectors") sources.meddled(namespace, metadata.name.replace(/^deployment-/, ""), "loss");
   core.server.engine.wipe(resource === "podprotectors" ? protectors : builtInResources.deployments);
 };

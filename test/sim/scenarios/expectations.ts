@@ -2,6 +2,7 @@
 import { bucketKind } from "../../../src/accounting/history/bucket.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { cellLeaseAnnotations, cellLeaseName } from "../../../src/api/cell-lease.ts";
+import { decodeGeneratorState, generatorStateName } from "../../../src/kube/generator-state.ts";
 import { builtInResources } from "../../double/index.ts";
 import { type AccountingChecker } from "../checkers/accounting.ts";
 import { Arguments } from "./arguments.ts";
@@ -43,6 +44,26 @@ const measures: Readonly<Record<string, Measure>> = {
   cells: (stage) => web(stage).object?.status?.cells.length ?? 0,
   /** Whether the PodProtector is there. */
   exists: ({ checker }) => (checker?.object === undefined ? "no" : "yes"),
+  /** Entries in the list of releases. */
+  listed: ({ world }) => {
+    const { configMaps } = builtInResources;
+    const items = world.core.server.engine.list(configMaps).items;
+    const state = items.find(({ metadata }) => metadata.name === generatorStateName);
+    return state === undefined ? 0 : decodeGeneratorState(state).releases.length;
+  },
+  /** What the PodProtector asks for. */
+  floor: (stage) => web(stage).object?.spec.minAvailable ?? "none",
+  /** Whether people are told of something in the core, by the reason of an Event. */
+  told: ({ world }, args) => {
+    const reason = args.word("the reason");
+    const { items } = world.core.server.engine.list(builtInResources.events);
+    return items.some((event) => event["reason"] === reason) ? "yes" : "no";
+  },
+  /** Whether a cell has a Lease. */
+  lease: ({ world }, args) => {
+    const names = world.core.server.engine.list(builtInResources.leases).items.map(({ metadata }) => metadata.name);
+    return names.includes(cellLeaseName(args.word("the cell"))) ? "yes" : "no";
+  },
   /** Workloads with a floor above 0. */
   floors: floorsOfWorkloads,
   /** Whether the counts of the first cell come from a recount. */
@@ -88,7 +109,16 @@ function holds(value: number | string, wanted: string): boolean {
 }
 
 /** These take a word more. */
-const ofSomething: ReadonlySet<string> = new Set(["bucket", "ready", "gate", "event", "named", "condition"]);
+const ofSomething: ReadonlySet<string> = new Set([
+  "bucket",
+  "ready",
+  "gate",
+  "event",
+  "named",
+  "condition",
+  "told",
+  "lease",
+]);
 /** A watch that does not lag delivers within a few milliseconds. */
 const deliveryMs = 50;
 

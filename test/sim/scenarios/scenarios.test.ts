@@ -10,6 +10,7 @@ import { type Mutation } from "../mutations/mutation.ts";
 import type * as Player from "./player.ts";
 import { play, type Played } from "./player.ts";
 import { rules } from "./rules.ts";
+import { rulesOfVanishing } from "./rules-of-vanishing.ts";
 import { type Breakage, parseScenario, readScenarios, type Scenario } from "./scenario-file.ts";
 import { Copies } from "./without-rule.ts";
 
@@ -23,7 +24,7 @@ async function playWithout(scenario: Scenario, { without }: Breakage): Promise<P
   const names = without.filter((name) => !name.startsWith(algorithmPrefix));
   if (names.length === 0) return await play(scenario, algorithm ?? "observed");
   const chosen = names.map((name): Mutation => {
-    const mutation = [...mutations, ...rules].find((one) => one.name === name);
+    const mutation = [...mutations, ...rules, ...rulesOfVanishing].find((one) => one.name === name);
     assert(mutation !== undefined, `${scenario.name}: there is no mutation ${name}`);
     return mutation;
   });

@@ -77,6 +77,8 @@ export class Stage {
   readonly #arrived = new Map<string, (held: (outcome: Promise<string>) => void) => void>();
   readonly #backups = new Map<string, Backup>();
   readonly counters = new Map<Counted, number>();
+  /** Of Deployment web, when somebody makes it. */
+  replicas = 0;
   /** Of the checkers: the scenario goes on after each. */
   readonly findings: string[] = [];
 

@@ -1,23 +1,28 @@
 /** How PodProtectors come to vanish: what a generator notes of them, and what becomes of their CRD. */
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
-import { annotations } from "../../../src/api/v1alpha1/names.ts";
-import { encodeReleases, generatorStateName, releasedKey } from "../../../src/kube/generator-state.ts";
+import { annotations, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
+import { encodeReleases, generatorStateName, type Release, releasedKey } from "../../../src/kube/generator-state.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { builtInResources, permissivePodProtectorCrd } from "../../double/index.ts";
 import { namespace } from "../world.ts";
-import { type Run } from "./stage.ts";
+import { type Arguments } from "./arguments.ts";
+import { type Run, type Stage } from "./stage.ts";
 
 /** The default of --cell-lease-namespace. */
 const stateNamespace = "default";
 
-/** mark NAME generated|released: the annotation that a generator sets. */
+/** mark NAME generated|released|original: the annotation that a generator sets, or what the Go original sets. */
 export const mark: Run = async (stage, args) => {
   const name = args.word("the name");
-  const key = args.word("the mark") === "released" ? annotations.released : annotations.generated;
+  const kind = args.word("the mark");
   const { sources } = stage.world;
   // By a person, as far as the generator of this world is concerned.
-  if (key === annotations.released) sources.meddled(namespace, sourceOf(name), "release");
-  const body = { metadata: { annotations: { [key]: "" } } };
+  if (kind === "released") sources.meddled(namespace, sourceOf(name), "release");
+  const key = kind === "released" ? annotations.released : annotations.generated;
+  const body =
+    kind === "original"
+      ? { metadata: { labels: { [sourceLabels.kind]: "Deployment" } } }
+      : { metadata: { annotations: { [key]: "" } } };
   const patch = { contentType: "application/merge-patch+json", body };
   await stage.during(stage.world.core.server.engine.patch(stage.world.protectors, namespace, name, patch));
 };
@@ -26,19 +31,55 @@ function sourceOf(protector: string): string {
   return protector.replace(/^deployment-/, "");
 }
 
+/** erase NAME: a person deletes it; strip NAME: a person takes its finalizers off. */
+export const erase: Run = async (stage, args) => {
+  const { engine } = stage.world.core.server;
+  await stage.during(engine.delete(stage.world.protectors, namespace, meddledWith(stage, args)));
+};
+
+export const strip: Run = async (stage, args) => {
+  const patch = { contentType: "application/merge-patch+json", body: { metadata: { finalizers: null } } };
+  const { engine } = stage.world.core.server;
+  await stage.during(engine.patch(stage.world.protectors, namespace, meddledWith(stage, args), patch));
+};
+
+/** By nobody's wish but the person's: the checker of sources is told of a loss. */
+function meddledWith(stage: Stage, args: Arguments): string {
+  const name = args.word("the name");
+  stage.world.sources.meddled(namespace, sourceOf(name), "loss");
+  return name;
+}
+
+/** releases N: the generator's list of releases has so many entries, of a moment ago; 0: a person deletes it. */
+export const fillReleases: Run = async (stage, args) => {
+  const { engine } = stage.world.core.server;
+  const { configMaps } = builtInResources;
+  const count = Number(args.word("how many"));
+  if (engine.find(configMaps, stateNamespace, generatorStateName) !== undefined)
+    await stage.during(engine.delete(configMaps, stateNamespace, generatorStateName));
+  if (count === 0) return;
+  const releasedAt = engine.clock.epochMicros();
+  const releases = Array.from({ length: count }, (_, index): Release => {
+    return { digest: digestOfUID(`another ${index}`), releasedAt, cause: "deleted" };
+  });
+  await stage.during(createState(stage, encodeReleases(releases)));
+};
+
+function createState(stage: Stage, releases: string): Promise<unknown> {
+  return stage.world.core.server.engine.create(builtInResources.configMaps, stateNamespace, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: generatorStateName },
+    data: { [releasedKey]: releases },
+  });
+}
+
 /** let-go NAME: its generator notes in its list that it is released. */
 export const letGo: Run = async (stage, args) => {
   const { engine } = stage.world.core.server;
   const uid = engine.find(stage.world.protectors, namespace, args.word("the name"))?.metadata.uid ?? "";
   const released = encodeReleases([{ digest: digestOfUID(uid), releasedAt: 0 as EpochMicros, cause: "deleted" }]);
-  await stage.during(
-    engine.create(builtInResources.configMaps, stateNamespace, {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { name: generatorStateName },
-      data: { [releasedKey]: released },
-    }),
-  );
+  await stage.during(createState(stage, released));
 };
 
 /** crd delete|install: in the core, with all PodProtectors; and as it was, without them. */
@@ -47,6 +88,8 @@ export const crd: Run = async (stage, args) => {
   const definition = permissivePodProtectorCrd();
   const isDeleted = args.word("what becomes of it") === "delete";
   const { name } = definition["metadata"] as { readonly name: string };
+  // Those with finalizers are there as long as these are.
+  stage.world.sources.meddled(namespace, "web", "loss");
   await stage.during<unknown>(
     isDeleted
       ? engine.delete(builtInResources.customResourceDefinitions, undefined, name)

@@ -8,7 +8,7 @@ const { deployments } = builtInResources;
 const mergePatch = "application/merge-patch+json";
 const nameOf = (index: number): string => `workload-${index}`;
 
-/** workloads create|overwrite|restore N: Deployments of 8 replicas; a tool sets those of the first N to 0 or 8. */
+/** workloads create|overwrite|restore|deselect N: a tool gives 0 or 8 replicas or a label to the first N of them. */
 export const changeWorkloads: Run = async (stage, args) => {
   const { engine } = stage.world.core.server;
   const act = args.word("what is done to them");
@@ -17,6 +17,9 @@ export const changeWorkloads: Run = async (stage, args) => {
     if (act === "create") await stage.during(engine.create(deployments, namespace, body(name)));
     else if (act === "overwrite" || act === "restore") {
       const patch = { contentType: mergePatch, body: { spec: { replicas: act === "restore" ? 8 : 0 } } };
+      await stage.during(engine.patch(deployments, namespace, name, patch, { fieldManager: "tool" }));
+    } else if (act === "deselect") {
+      const patch = { contentType: mergePatch, body: { metadata: { labels: { unprotected: "yes" } } } };
       await stage.during(engine.patch(deployments, namespace, name, patch, { fieldManager: "tool" }));
     } else throw args.error(`nobody can ${act} workloads`);
   }

@@ -49,6 +49,7 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
   if (args.setting("crd") === "upstream")
     await stage.during(world.core.server.engine.installCrd(upstreamPodProtectorCrd()));
   const webPods = args.list("pods");
+  stage.replicas = webPods.length * stage.pods.size;
   for (const [app, names] of [
     ["web", webPods],
     ["other", args.list("others")],
@@ -56,7 +57,7 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
     for (const pods of stage.pods.values()) for (const name of names) await stage.during(pods.create(name, app, true));
   }
   if (!args.flag("no-protector")) {
-    if (isGenerated) await createDeployment(stage, webPods.length * stage.pods.size);
+    if (isGenerated) await createDeployment(stage);
     else await setProtector(stage, args, "web");
     await world.kernel.run(world.kernel.nowMs + minReadySeconds * 1_000 + startUpMs, () => isCounted(stage));
     if (!isCounted(stage)) throw args.error("the counts are not there when everything is well");
@@ -67,7 +68,8 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
   return stage;
 }
 
-async function createDeployment(stage: Stage, replicas: number): Promise<void> {
+/** Of as many replicas as the scenario begins with. */
+export async function createDeployment(stage: Stage): Promise<void> {
   const labels = { app: "web" };
   await stage.during(
     stage.world.core.server.engine.create(builtInResources.deployments, namespace, {
@@ -75,7 +77,7 @@ async function createDeployment(stage: Stage, replicas: number): Promise<void> {
       kind: "Deployment",
       metadata: { name: "web" },
       spec: {
-        replicas,
+        replicas: stage.replicas,
         minReadySeconds: stage.world.plan.minReadySeconds,
         selector: { matchLabels: labels },
         template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "web:1" }] } },
@@ -116,6 +118,10 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
     ...(isBroken && { aggregationSelector: { matchExpressions: [{ key: "app", operator: "In", values: [] }] } }),
     ...(isMended && { aggregationSelector: null }),
   };
+  // Under the name of a generated one: the checker of sources is told who does it.
+  const source = name.replace(/^deployment-/, "");
+  world.sources.meddled(namespace, source, "selector");
+  if (min !== undefined) world.sources.meddled(namespace, source, `minAvailable ${Number(min)}`);
   if (!isNew) {
     const patch = { contentType: "application/merge-patch+json", body: { spec } };
     await stage.during(engine.patch(world.protectors, namespace, name, patch));

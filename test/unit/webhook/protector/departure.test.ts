@@ -8,6 +8,7 @@ import { type Evidence, fateOf, type Marks, marksOf } from "../../../../src/webh
 const hourMs = 3_600_000;
 const person: Marks = { maker: "person", isReleased: false, isTerminating: false, isDangling: false };
 const ours: Marks = { ...person, maker: "generator" };
+const letGo: Marks = { ...ours, isDangling: true, isTerminating: true };
 const original: Marks = { ...person, maker: "original-generator" };
 const absent: Evidence = {
   isDeletionSeen: false,
@@ -17,7 +18,8 @@ const absent: Evidence = {
   definitionUID: "crd-1",
 };
 const there = (uid: string, isTerminating = false): ReadDefinition => ({ kind: "there", uid, isTerminating });
-const after = (definition: ReadDefinition | undefined): Evidence => ({ ...absent, isDeletionSeen: true, definition });
+const under = (definition: ReadDefinition | undefined): Evidence => ({ ...absent, definition });
+const after = (definition: ReadDefinition | undefined): Evidence => ({ ...under(definition), isDeletionSeen: true });
 const error = new KubeError("serverError", "no");
 
 /** Last state, evidence, fate: the reason of being gone, "tombstone", or "ask" for one that awaits the CRD. */
@@ -28,12 +30,12 @@ const table: readonly (readonly [string, Marks, Evidence, string, number?])[] = 
   ["ours that is absent", ours, absent, "tombstone"],
   ["ours that was deleted", ours, after(there("crd-1")), "tombstone"],
   ["ours that is absent for long", ours, { ...absent, goneForMs: 100 * hourMs }, "tombstone"],
-  [
-    "ours, deleted while dangling",
-    { ...ours, isDangling: true, isTerminating: true },
-    absent,
-    "deleted-while-dangling",
-  ],
+  ["ours, deleted while dangling, before the CRD is read", letGo, absent, "ask"],
+  ["ours, deleted while dangling", letGo, after(there("crd-1")), "deleted-while-dangling"],
+  ["ours, deleted while dangling, and only absent", letGo, under(there("crd-1")), "deleted-while-dangling"],
+  ["ours, dangling, deleted with its CRD", letGo, after(there("crd-1", true)), "tombstone"],
+  ["ours, dangling, when the CRD is gone", letGo, under({ kind: "gone" }), "tombstone"],
+  ["ours, dangling, under another CRD", letGo, after(there("crd-2")), "tombstone"],
   ["ours that dangles, and is absent", { ...ours, isDangling: true }, absent, "tombstone"],
   ["ours that is being deleted", { ...ours, isTerminating: true }, absent, "tombstone"],
   ["a hand-made one that is absent", person, absent, "tombstone"],
