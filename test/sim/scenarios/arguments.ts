@@ -19,6 +19,11 @@ export class Arguments {
     return word;
   }
 
+  /** All words that are left. */
+  rest(): readonly string[] {
+    return this.#words.splice(0);
+  }
+
   /** Whether the flag is there; takes it. */
   flag(name: string): boolean {
     const before = this.#words.length;

@@ -1,5 +1,5 @@
 /** What a person does to the Lease of a cell, or another cluster. */
-import { cellLeaseAnnotations, cellLeaseName } from "../../../src/api/cell-lease.ts";
+import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../../src/api/cell-lease.ts";
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { builtInResources, type JsonObject } from "../../double/index.ts";
@@ -9,13 +9,23 @@ import { type Run } from "./stage.ts";
 /** The default of --cell-lease-namespace. */
 const leaseNamespace = "default";
 
-/** lease CELL delete | keep=2h | forget | seize */
+/** lease CELL delete | keep=2h | forget | seize | of-core */
 export const changeLease: Run = async (stage, args) => {
   const { core } = stage.world;
   const { engine } = core.server;
-  const name = cellLeaseName(args.word("the cell"));
+  const cell = args.word("the cell");
+  const name = cellLeaseName(cell);
   if (args.flag("delete")) {
     await stage.during(engine.delete(builtInResources.leases, leaseNamespace, name));
+    return;
+  }
+  if (args.flag("of-core")) {
+    // The core runs pods too, and is a cell.
+    const clusterUID = engine.get(builtInResources.namespaces, undefined, "kube-system").metadata.uid;
+    const beat = { holderIdentity: "aggregator", renewTime: formatMicroTime(engine.clock.epochMicros()) };
+    const labels = { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: cell };
+    const metadata = { name, labels, annotations: { [cellLeaseAnnotations.clusterUID]: clusterUID } };
+    await stage.during(engine.create(builtInResources.leases, leaseNamespace, { metadata, spec: beat }));
     return;
   }
   const body = args.flag("seize")

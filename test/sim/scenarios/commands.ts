@@ -15,9 +15,17 @@
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
  *                                        [mended]: it has none
  *   deployment delete                    a person scales Deployment web to zero and deletes it
- *   workloads create|overwrite|restore N so many Deployments without pods; a tool sets those of the first N to 0
- *                                        replicas, or to 8
+ *   workloads create N [in=NAMESPACE|apart] [exempt] [replicas=R] [owner=GROUP/VERSION#KIND]
+ *                                        so many Deployments without pods, in one namespace or each in its own
+ *   workloads overwrite|restore N [replicas=R] [by=MANAGER] [scale]
+ *                                        a tool sets those of the first N to 0 replicas, or to 8; scale: by the
+ *                                        subresource
+ *   workloads loosen|deselect N [by=M]   all their pods may go at once; no PodProtector is wanted for them
+ *   workloads delete|end N               they are deleted; with their namespaces. [from=M]: only those from M on
+ *   owners install|end|gone              the CRD of Shop.shops.example.com/v1; end: it is being deleted
  *   approve CAUSE                        a person lets the changes pass that are held for this cause
+ *   state approve|latches TEXT [times=N] somebody writes this text into the ConfigMap of the generator
+ *   flags ROLE FLAG...                   all processes of a role are started anew with these flags
  *   wipe podprotectors|deployments       the core's storage loses all of them, without a deletion
  *   mark NAME generated|released         the annotation of a generator; let-go NAME: it is in its list of releases
  *   crd delete|install                   of PodProtectors, in the core
@@ -27,13 +35,15 @@
  *                                        a bucket for a pod that does not exist, with so long a text of digests;
  *                                        C may be a cell that does not either
  *   lease CELL delete|keep=2h|forget     a person deletes it, keeps the cell's counts in force for so long, or asks to
- *                                        retire the cell; seize: the aggregator of another cluster beats once
+ *                                        retire the cell; seize: the aggregator of another cluster beats once;
+ *                                        of-core: the core itself is this cell
  *   advance 76s
  *   lag SERVER 5s; backup|drop-watches SERVER
  *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order
  *   kill|start PROCESS; clock PROCESS -30s; partition|heal FROM>TO
- *   fault SERVER lose|slow|gone|stall|stale KIND RESOURCE [by=PROCESS] [times=N] [after=N] [revisions=N] [delay=5s]
- *                                        the next such requests (watch, list, barrier, patch, …) go wrong
+ *   fault SERVER lose|slow|gone|stall|stale|forbidden|broken KIND RESOURCE [by=PROCESS] [times=N] [after=N]
+ *       [revisions=N] [delay=5s]         the next such requests (watch, list, barrier, patch, …) go wrong; RESOURCE/:
+ *                                        those of all objects of it
  *   count fences|barriers|writes         from zero again
  *   expect WHAT VALUE [within 20s]       expectations.ts; VALUE: 2, <=2, >=2
  */
@@ -48,8 +58,8 @@ import { forge, goCount, goWrite } from "./foreign-writes.ts";
 import { collecting } from "./pod-garbage-collection.ts";
 import { type Command } from "./scenario-file.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
-import { crd, letGo, mark } from "./vanishing.ts";
-import { approveHeld, changeWorkloads } from "./workloads.ts";
+import { changeOwners, crd, letGo, mark } from "./vanishing.ts";
+import { approveHeld, changeWorkloads, writeState } from "./workloads.ts";
 import { setProtector, worldOf } from "./world-command.ts";
 
 /** Runs the first command. */
@@ -92,6 +102,10 @@ function faultOf(name: string, args: Arguments): ServerFault {
       return { type: "slowAnswer", delayMs: args.duration(args.setting("delay") ?? "") };
     case "gone":
       return { type: "historyLoss" };
+    case "forbidden":
+      return { type: "forbidden" };
+    case "broken":
+      return { type: "serverError" };
     case "stale":
       return { type: "staleReplica", revisions: args.number("revisions", 1) };
     case "stall": {
@@ -121,6 +135,16 @@ const clock: Run = async (stage, args) => {
   node?.jumpWallClock(args.duration(args.word("by how much")));
 };
 
+const setFlags: Run = async (stage, args) => {
+  const role = args.word("the role");
+  const settings = args.rest();
+  for (const process of stage.world.processes().filter(({ options }) => options.role === role)) {
+    process.settings = settings;
+    process.kill();
+    await stage.during(process.start());
+  }
+};
+
 const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["create", onPod(({ pods, name }, args) => pods.create(name, args.setting("app") ?? "web", args.flag("ready")))],
   ["touch", onPod(({ pods, name }, args) => pods.touch(name, args.number("times", 1)))],
@@ -139,6 +163,9 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["deployment", changeDeployment],
   ["workloads", changeWorkloads],
   ["approve", approveHeld],
+  ["state", writeState],
+  ["owners", changeOwners],
+  ["flags", setFlags],
   ["wipe", wipe],
   ["mark", mark],
   ["let-go", letGo],

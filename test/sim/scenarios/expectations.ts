@@ -4,7 +4,7 @@ import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { type AccountingChecker } from "../checkers/accounting.ts";
 import { Arguments } from "./arguments.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
-import { floorsOfWorkloads } from "./workloads.ts";
+import { floorsOfWorkloads, heldFor, told } from "./workloads.ts";
 
 type Measure = (stage: Stage, args: Arguments) => number | string;
 
@@ -43,6 +43,10 @@ const measures: Readonly<Record<string, Measure>> = {
   exists: ({ checker }) => (checker?.object === undefined ? "no" : "yes"),
   /** Workloads with a floor above 0. */
   floors: floorsOfWorkloads,
+  /** Changes that generators say they hold for a cause. */
+  held: (stage, args) => heldFor(stage, args.word("the cause")),
+  /** Events of a reason in the core. */
+  told: (stage, args) => told(stage, args.word("the reason")),
   /** Whether the counts of the first cell come from a recount. */
   recounted: (stage) => (web(stage).object?.status?.cells[0]?.aggregation?.recountedAt === undefined ? "no" : "yes"),
   /** Weight of the unsettled admissions. */
@@ -65,12 +69,15 @@ function holds(value: number | string, wanted: string): boolean {
 /** A watch that does not lag delivers within a few milliseconds. */
 const deliveryMs = 50;
 
+/** Followed by what is measured of. */
+const withSubject: ReadonlySet<string> = new Set(["bucket", "ready", "held", "told"]);
+
 export const expect: Run = async (stage, args) => {
   const what = args.word("what is expected");
   const measure = measures[what];
   if (measure === undefined) throw args.error(`nobody measures ${what}`);
   const within = args.flag("within");
-  const subject = what === "bucket" || what === "ready" ? [args.word("of what")] : [];
+  const subject = withSubject.has(what) ? [args.word("of what")] : [];
   const now = (): number | string => measure(stage, new Arguments("", subject));
   const wanted = args.word("the value");
   const { kernel } = stage.world;

@@ -26,6 +26,7 @@ export interface StageOptions {
     | "hasGenerator"
     | "compactThreshold"
     | "silentAfterMs"
+    | "protectsNonZero"
   >;
   /** The PodProtector that the scenario is about. */
   readonly protector: string;
@@ -88,7 +89,6 @@ export class Stage {
       hasSecondProtector: false,
       percentRounding: "at-least-one",
       singleReplica: "drainable",
-      protectsNonZero: true,
       hasRichSelectors: false,
       evictedPods: "map",
       recordsPodNames: false,
@@ -244,7 +244,7 @@ export class Stage {
         ({ left, by, resource, ...fault }) =>
           left > 0 &&
           fault.kind === kind &&
-          request.path.endsWith(resource) &&
+          (resource.endsWith("/") ? request.path.includes(resource) : request.path.endsWith(resource)) &&
           (by ?? request.userAgent) === request.userAgent,
       );
     if (planned === undefined) return undefined;
