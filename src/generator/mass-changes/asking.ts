@@ -51,10 +51,6 @@ export function askedBefore(
   return wanted === undefined ? "held" : { kept: withFloorOf(stored, wanted) };
 }
 
-function withFloorOf(
-  stored: StoredProtector | undefined,
-  wanted: WantedProtector | undefined,
-): WantedProtector | undefined {
-  if (stored === undefined || wanted === undefined) return wanted;
-  return { ...wanted, spec: { ...wanted.spec, minAvailable: stored.protector.spec.minAvailable } };
+function withFloorOf(stored: StoredProtector, wanted: WantedProtector | undefined): WantedProtector | undefined {
+  return wanted && { ...wanted, spec: { ...wanted.spec, minAvailable: stored.protector.spec.minAvailable } };
 }

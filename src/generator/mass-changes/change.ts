@@ -71,8 +71,7 @@ export function judge(subject: Subject, rule: CountingRule, now: EpochMicros): J
   if (subject.isRestored) return counts(from, to, restoredCause, undefined);
   const isScaling = changesReplicas(source, settled);
   const writer = isScaling ? source.writers.replicas : source.writers.strategy;
-  // By hand or by an autoscaler: both mean this one workload.
-  if (isScaling && writer?.subresource === "scale" && (source.facts.replicas ?? 1) > 0) return { kind: "exempt" };
+  if (isScaling && isByAutoscaler(source)) return { kind: "exempt" };
   return ofWriter(writer, isScaling);
 
   function ofWriter(by: FieldWriter | undefined, isHalfTooMany: boolean): Judged {
@@ -85,7 +84,7 @@ export function judge(subject: Subject, rule: CountingRule, now: EpochMicros): J
 export function causeOfLowered(source: DeploymentRecord, rule: CountingRule): Cause | undefined {
   const isScaling = changesReplicas(source, undefined);
   const writer = isScaling ? source.writers.replicas : source.writers.strategy;
-  if (isScaling && writer?.subresource === "scale" && (source.facts.replicas ?? 1) > 0) return undefined;
+  if (isScaling && isByAutoscaler(source)) return undefined;
   if (writer !== undefined && rule.allowedManagers.includes(writer.manager)) return undefined;
   return { text: managerText(writer), isHalfTooMany: isScaling };
 }
@@ -117,6 +116,11 @@ function changesReplicas({ facts, writers }: DeploymentRecord, settled: Deployme
   if (settled !== undefined) return settled.facts.replicas !== facts.replicas;
   if (facts.replicas === 0) return true;
   return writers.strategy === undefined || laterWriter(writers.strategy, writers.replicas) === writers.replicas;
+}
+
+/** Or by hand: both mean this one workload. An API server has always set the replicas. */
+function isByAutoscaler({ facts, writers }: DeploymentRecord): boolean {
+  return writers.replicas?.subresource === "scale" && facts.replicas !== 0;
 }
 
 function isSameLabels({ labels: a }: DeploymentRecord, { labels: b }: DeploymentRecord): boolean {

@@ -3,7 +3,6 @@
  * they were for a while, or hide that a person has brought them back, and they are counted with what has passed. Twice
  * counted they would raise the threshold of the very burst that takes them.
  */
-import { type Informer } from "../../kube/informer.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type Clock, longAgo, type MonotonicMs } from "../../util/clock.ts";
 import { windowMicros } from "./floor-before.ts";
@@ -14,7 +13,7 @@ const numberOldMs = 1_000;
 const windowMs = windowMicros / 1_000;
 
 export interface FloorCountOptions {
-  readonly protectors: Pick<Informer<StoredProtector>, "values">;
+  readonly protectors: { values(): Iterable<StoredProtector> };
   readonly clock: Clock;
 }
 
@@ -34,6 +33,11 @@ export class FloorCount {
     if (!this.#passed.has(uid)) this.#number -= 1;
     this.#passed.delete(uid);
     this.#passed.set(uid, this.#options.clock.monotonicMs());
+  }
+
+  /** It had a floor above 0 again, which is asked for anew. */
+  back(uid: string): void {
+    if (this.#passed.delete(uid)) this.#countedAtMs = longAgo;
   }
 
   /** Nothing has passed. */

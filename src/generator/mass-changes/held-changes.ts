@@ -69,7 +69,8 @@ interface Entry {
   readonly source: DeploymentRecord;
   readonly terminatingNamespace: string | undefined;
   state: "pending" | "held" | "approved" | "passed";
-  heldBy: string | undefined;
+  /** Of one that is held: what is latched. */
+  heldBy: string;
 }
 
 export class HeldChanges {
@@ -98,7 +99,9 @@ export class HeldChanges {
     this.#rule = { percentRounding, singleReplica, allowedManagers: massChanges.allow };
     this.#endings = new EndingNamespaces(options.surroundings);
     this.#restored = new RestoredFloors(options.protectors, options.clock);
-    this.#floors = new FloorCount(options);
+    // A floor that a restore has lowered was there a moment ago, as every other one that is judged.
+    const values = (): StoredProtector[] => Array.from(options.protectors.values(), this.beforeRestore);
+    this.#floors = new FloorCount({ protectors: { values }, clock: options.clock });
     const arrived = (): void => this.#news.arrived(options.clock.epochMicros());
     options.deployments.subscribe({ onEvent: arrived, onProgress: arrived });
   }
@@ -106,8 +109,7 @@ export class HeldChanges {
   /** For a gauge: how many changes are held, by what is latched. */
   counts(): ReadonlyMap<string, number> {
     const counts = new Map([...this.#causes].map((cause) => [cause, 0]));
-    for (const { state, heldBy } of this.#entries.values())
-      if (state === "held" && heldBy !== undefined) counts.set(heldBy, (counts.get(heldBy) ?? 0) + 1);
+    for (const { heldBy } of this.#held()) counts.set(heldBy, (counts.get(heldBy) ?? 0) + 1);
     return counts;
   }
 
@@ -144,10 +146,7 @@ export class HeldChanges {
   /** With the floor that it had before a restore of the core; the very same object where no restore has lowered it. */
   readonly beforeRestore = (stored: StoredProtector): StoredProtector => this.#restored.asBefore(stored);
 
-  /**
-   * Whether a PodProtector may be released or get a lower floor now, by the states of it and of its source that were
-   * just read. Throws KubeError when something that must be known first is not.
-   */
+  /** Whether a release or a lower floor may pass, by what was just read. Throws KubeError when too little is known. */
   async judge(key: ObjectKey, asked: Asked, signal: AbortSignal): Promise<Verdict> {
     const verdict = await this.#judge(key, asked, signal);
     if (verdict.kind === "pass") this.#restored.forget(asked.protector);
@@ -160,14 +159,12 @@ export class HeldChanges {
     await this.#ready(signal);
     const isRestored = this.#restored.has(found.protector);
     const subject = { ...found, settled: this.#settled.get(key), isRestored };
-    const judged = judge(subject, this.#rule, clock.epochMicros());
+    const now = clock.epochMicros();
+    const judged = judge(subject, this.#rule, now);
     if (judged.kind === "own") return this.#ownChange(key, found.source);
     if (judged.kind !== "counts") {
       this.#forget(key);
-      return pass(
-        "",
-        judged.kind === "small" ? keptFloorBefore(found.protector, judged.from, clock.epochMicros()) : undefined,
-      );
+      return pass("", judged.kind === "small" ? keptFloorBefore(found.protector, judged.from, now) : undefined);
     }
     const entry = this.#known(key, found, judged.change) ?? (await this.#begin(key, subject, judged.change, signal));
     return entry === undefined ? pass() : await this.#decide(key, entry, signal);
@@ -193,9 +190,8 @@ export class HeldChanges {
     const given = await latches.round(signal);
     if (given !== undefined) {
       const { cause } = given.approval;
-      const approved = [...this.#entries].filter(([, { state, heldBy }]) => {
-        return state === "held" && (cause === heldBy || cause === everyCause);
-      });
+      const isMeant = ({ heldBy }: Entry): boolean => cause === heldBy || cause === everyCause;
+      const approved = [...this.#entries].filter(([, entry]) => entry.state === "held" && isMeant(entry));
       if (approved.length === 0) announcements.ignoredApproval(given.text, "nothing with this cause is held");
       else {
         latches.carriedOut(given);
@@ -212,19 +208,22 @@ export class HeldChanges {
       this.#forget(key);
       this.#wake(key);
     }
-    const held = [...this.#entries.values()].filter(({ state }) => state === "held");
-    latches.endWithout(new Set(held.flatMap(({ heldBy }) => heldBy ?? [])));
+    latches.endWithout(new Set(this.#held().map(({ heldBy }) => heldBy)));
+  }
+
+  #held(): readonly Entry[] {
+    return [...this.#entries.values()].filter(({ state }) => state === "held");
   }
 
   async #isReady(signal: AbortSignal): Promise<boolean> {
     if (this.#options.config.massChanges.policy === "allow") return true;
     try {
       await this.#ready(signal);
-      return true;
     } catch (error) {
-      if (!isKubeError(error)) throw error;
-      return false;
+      if (isKubeError(error)) return false;
+      throw error;
     }
+    return true;
   }
 
   /** Reads what the former leader has left, before the first judgement of a term. */
@@ -244,8 +243,9 @@ export class HeldChanges {
     for (const change of releasedBefore(state?.releases ?? [])) this.#window.add(change);
     for (const stored of protectors.values()) {
       const change = loweredBefore(stored, deployments, this.#rule, clock.epochMicros());
-      if (change !== undefined) this.#window.add(change);
-      if (change?.endsProtection === true) this.#floors.passed(stored.uid);
+      if (change === undefined) continue;
+      this.#window.add(change);
+      if (change.endsProtection) this.#floors.passed(stored.uid);
     }
   }
 
@@ -279,7 +279,7 @@ export class HeldChanges {
       source,
       terminatingNamespace: isEnd ? namespace.uid : undefined,
       state: "pending",
-      heldBy: undefined,
+      heldBy: "",
     };
     this.#count(entry, false);
     const core = isEnd ? await surroundings.namespace("kube-system", signal) : undefined;
@@ -303,8 +303,9 @@ export class HeldChanges {
         this.#window.remove(entry.windowID);
         return this.#pass(entry);
       }
-      const isRelease = change.to === undefined && source.owner !== undefined;
-      if (isRelease && (await surroundings.isLost(source.owner, signal))) latches.latch(change.cause.text);
+      // In a terminating namespace it is deleted in any case, and its latch would hold all other namespaces.
+      const owner = change.to === undefined && entry.terminatingNamespace === undefined ? source.owner : undefined;
+      if (owner !== undefined && (await surroundings.isLost(owner, signal))) latches.latch(change.cause.text);
       else if (latches.heldBy(change.cause.text) === undefined) {
         const exceeded = this.#exceededBy(entry);
         if (exceeded !== undefined) latches.latch(exceeded);
@@ -340,10 +341,10 @@ export class HeldChanges {
 
   /** Pods cannot be created there any more, and their Services are gone: holding would protect nothing. */
   #alarm(entry: Entry, namespaceUID: string): void {
-    const { announcements } = this.#options;
     this.#count(entry, true);
     const isTooMany = this.#exceededBy(entry) === entry.change.cause.text;
-    if (isTooMany && !this.#hasAlarmed) announcements.manyNamespaces(entry.source.facts.namespace, namespaceUID);
+    const { namespace } = entry.source.facts;
+    if (isTooMany && !this.#hasAlarmed) this.#options.announcements.manyNamespaces(namespace, namespaceUID);
     this.#hasAlarmed = isTooMany;
   }
 
@@ -359,10 +360,10 @@ export class HeldChanges {
   #count({ protectorUID, windowID, change, at }: Entry, isApplied: boolean): void {
     const endsProtection = (change.to ?? 0) === 0;
     this.#window.add({ id: windowID, cause: change.cause.text, at, endsProtection, isApplied });
-    if (endsProtection && isApplied) this.#floors.passed(protectorUID);
+    if (!isApplied) this.#floors.back(protectorUID);
+    else if (endsProtection) this.#floors.passed(protectorUID);
   }
 
-  /** What is too many with this entry, which is counted. */
   #exceededBy({ change, at }: Entry): string | undefined {
     return this.#window.exceededBy(at, change.cause, this.#floors.aboveZero(), this.#options.clock.epochMicros());
   }
@@ -393,6 +394,6 @@ function pass(cause = "", floorBefore?: string): Verdict {
   return { kind: "pass", cause, floorBefore };
 }
 
-function heldChangeOf({ source, change, heldBy = "", terminatingNamespace }: Entry): HeldChange {
+function heldChangeOf({ source, change, heldBy, terminatingNamespace }: Entry): HeldChange {
   return { source, from: change.from, to: change.to, heldBy, terminatingNamespace };
 }

@@ -5,7 +5,7 @@
  */
 import { builtInResources } from "../../double/engine/resources.ts";
 import { Draws } from "../../support/draws.ts";
-import { approve, latchedCauses } from "../clusters/latches.ts";
+import { approve, latchedCauses, writeApproval } from "../clusters/latches.ts";
 import { type World } from "../world.ts";
 import { quietly } from "./quietly.ts";
 
@@ -13,6 +13,18 @@ const { configMaps } = builtInResources;
 
 /** Of a latch, until somebody approves; also between two tries. */
 const noticedMs = { least: 2_000, most: 20_000 };
+
+/** What people write who have not read how; and until they are told, and look it up. */
+const mistakes = [
+  "yes",
+  "[]",
+  "{}",
+  '{"cause": "*"}',
+  '{"cause": "*", "reason": "planned", "until": "tomorrow"}',
+  '{"cause": "*", "reason": "planned", "until": "1999-12-31T23:59:59Z"}',
+  '{"cause": "*", "reason": "planned", "until": "9999-12-31T23:59:59Z"}',
+];
+const toldMs = { least: 1_000, most: 10_000 };
 
 /** Of the one name under which all people and controllers of a world write. */
 const everydayPrefix = "manager/double";
@@ -45,10 +57,24 @@ export class Approvers {
       const causes = latchedCauses(engine).filter((one) => !isOther || one.startsWith(everydayPrefix));
       const cause = this.#draws.pickAny(causes);
       if (cause === undefined) continue;
+      if (this.#draws.chance(0.2)) await this.#blunder();
       this.#approvals += 1;
       const reason = `looked at it, try ${this.#approvals}`;
       await quietly(() => approve(engine, !isOther && this.#draws.chance(0.5) ? "*" : cause, reason));
     }
     this.#isLooking = false;
+  }
+
+  /** What is no approval, or names what holds nothing, lets nothing pass. */
+  async #blunder(): Promise<void> {
+    const { core, kernel } = this.#world;
+    const { engine } = core.server;
+    const mistake = this.#draws.pickAny(mistakes);
+    await quietly(() =>
+      mistake === undefined || this.#draws.chance(0.2)
+        ? approve(engine, "manager/nobody", `mistaken, try ${this.#approvals}`)
+        : writeApproval(engine, mistake),
+    );
+    await kernel.pause(this.#draws.between(toldMs.least, toldMs.most));
   }
 }

@@ -17,10 +17,14 @@ export function latchedCauses(engine: Engine): readonly string[] {
 
 /** False when there is no ConfigMap, so that nothing can be held. The same words are looked at once. */
 export async function approve(engine: Engine, cause: string, reason: string): Promise<boolean> {
+  const until = new Date(engine.clock.epochMicros() / 1_000 + hourMs).toISOString();
+  return await writeApproval(engine, JSON.stringify({ cause, until, reason }));
+}
+
+/** Whatever a person writes there. False when there is no ConfigMap. */
+export async function writeApproval(engine: Engine, text: string): Promise<boolean> {
   const state = stateOf(engine);
   if (state === undefined) return false;
-  const until = new Date(engine.clock.epochMicros() / 1_000 + hourMs).toISOString();
-  const text = JSON.stringify({ cause, until, reason });
   const body = { metadata: { annotations: { [annotations.approve]: text } } };
   const patch = { contentType: "application/merge-patch+json", body };
   await engine.patch(configMaps, state.metadata.namespace, generatorStateName, patch);

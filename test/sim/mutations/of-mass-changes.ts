@@ -56,4 +56,12 @@ export const mutationsOfMassChanges: readonly Mutation[] = [
     replace: ``,
     scenario: "49c-undone-over-a-restart",
   },
+  {
+    name: "restored-floors-are-taken-as-they-are",
+    why: "floors that a restore of the core has lowered are judged, although PodProtector and Deployment agree",
+    file: "generator/mass-changes/restored-floors.ts",
+    find: `if (before?.uid !== uid || protector.spec.minAvailable >= before.minAvailable) return stored;`,
+    replace: `if (before === before) return stored;`,
+    scenario: "49e-restored-core",
+  },
 ];

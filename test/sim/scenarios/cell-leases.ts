@@ -14,7 +14,7 @@ const cloneBeatMs = 5_000;
 
 /**
  * lease CELL delete | keep=2h | forget | seize | cloned [for=5m] | ask: a person makes one without a holder, to retire
- * the cell.
+ * the cell | of-core
  */
 export const changeLease: Run = async (stage, args) => {
   const { core } = stage.world;
@@ -35,6 +35,15 @@ export const changeLease: Run = async (stage, args) => {
     const metadata = { name, labels, annotations: { [cellLeaseAnnotations.forget]: "true" } };
     const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata };
     await stage.during(engine.create(builtInResources.leases, leaseNamespace, lease));
+    return;
+  }
+  if (args.flag("of-core")) {
+    // The core runs pods too, and is a cell.
+    const clusterUID = engine.get(builtInResources.namespaces, undefined, "kube-system").metadata.uid;
+    const beat = { holderIdentity: "aggregator", renewTime: formatMicroTime(engine.clock.epochMicros()) };
+    const labels = { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: cell };
+    const metadata = { name, labels, annotations: { [cellLeaseAnnotations.clusterUID]: clusterUID } };
+    await stage.during(engine.create(builtInResources.leases, leaseNamespace, { metadata, spec: beat }));
     return;
   }
   const body = args.flag("seize")

@@ -16,10 +16,16 @@
  *                                        [mended]: it has none
  *   deployment delete|create|end|strip|scale=N
  *                                        what a person does to Deployment web (core-losses.ts)
- *   workloads create|overwrite|restore|deselect N
- *                                        so many Deployments without pods; a tool sets those of the first N to 0
- *                                        replicas, or to 8, or takes them out of the generator's selection
+ *   workloads create N [in=NAMESPACE|apart] [exempt] [replicas=R] [owner=GROUP/VERSION#KIND]
+ *                                        so many Deployments without pods, in one namespace or each in its own
+ *   workloads overwrite|restore N [replicas=R] [by=MANAGER] [scale]
+ *                                        a tool sets those of the first N to 0 replicas, or to 8; scale: by the
+ *                                        subresource
+ *   workloads loosen|deselect N [by=M]   all their pods may go at once; no PodProtector is wanted for them
+ *   workloads delete|end N               they are deleted; with their namespaces. [from=M]: only those from M on
+ *   owners install|end|gone              the CRD of Shop.shops.example.com/v1; end: it is being deleted
  *   approve CAUSE                        a person lets the changes pass that are held for this cause
+ *   state approve|latches TEXT [times=N] somebody writes this text into the ConfigMap of the generator
  *   wipe podprotectors|deployments       the core's storage loses all of them, without a deletion
  *   mark NAME generated|released|original
  *                                        the annotation of a generator, or what the Go original sets; let-go NAME: it
@@ -36,14 +42,15 @@
  *   lease CELL delete|keep=2h|forget     a person deletes it, keeps the cell's counts in force for so long, or asks to
  *                                        retire the cell; seize: the aggregator of another cluster beats once;
  *                                        cloned [for=5m]: that of a clone beats all the time; ask: a person makes the
- *                                        Lease, to retire the cell
+ *                                        Lease, to retire the cell; of-core: the core itself is this cell
  *   advance 76s
  *   lag SERVER 5s; backup|drop-watches SERVER
  *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order
- *   kill PROCESS; start PROCESS [flag=F]; clock PROCESS -30s; partition|heal FROM>TO
+ *   kill|start PROCESS; clock PROCESS -30s; partition|heal FROM>TO
  *   fault SERVER lose|slow|queue|gone|stall|stale|forbid|error KIND RESOURCE [by=PROCESS] [times=N] [after=N]
  *   [revisions=N] [delay=5s]             the next such requests (watch, list, barrier, patch, …) go wrong;
- *                                        lease=C is the Lease of a cell
+ *                                        lease=C is the Lease of a cell; RESOURCE/: those of all
+ *                                        objects of it
  *   gate CELL remove|install|as=C        the webhook configuration of a cell; as=C: its URL ends with another cell
  *   restart PROCESS [--FLAG=VALUE…]      it stops in good order and starts with these flags besides
  *   lost X,Y                             pods vanish from the worker's storage, without a deletion
@@ -68,8 +75,8 @@ import { collecting } from "./pod-garbage-collection.ts";
 import { reviewing } from "./reviews.ts";
 import { type Command } from "./scenario-file.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
-import { crd, erase, fillReleases, letGo, mark, strip } from "./vanishing.ts";
-import { approveHeld, changeWorkloads } from "./workloads.ts";
+import { changeOwners, crd, erase, fillReleases, letGo, mark, strip } from "./vanishing.ts";
+import { approveHeld, changeWorkloads, writeState } from "./workloads.ts";
 import { setProtector, worldOf } from "./world-command.ts";
 
 /** Runs the first command. */
@@ -143,13 +150,6 @@ const fault: Run = async (stage, args) => {
   });
 };
 
-const start: Run = async (stage, args) => {
-  const process = stage.process(args.word("the process"));
-  const flag = args.setting("flag");
-  if (flag !== undefined) process.settings = [flag];
-  await stage.during(process.start());
-};
-
 const clock: Run = async (stage, args) => {
   const node = stage.process(args.word("the process")).node();
   node?.jumpWallClock(args.duration(args.word("by how much")));
@@ -180,6 +180,8 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["deployment", changeDeployment],
   ["workloads", changeWorkloads],
   ["approve", approveHeld],
+  ["state", writeState],
+  ["owners", changeOwners],
   ["wipe", wipe],
   ["mark", mark],
   ["let-go", letGo],
@@ -196,7 +198,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["backup", onServer((stage, server) => stage.backUp(server))],
   ["restore", async (stage, args) => stage.restore(args.word("the server"), args.flag("gracefully"))],
   ["drop-watches", onServer((stage, server) => stage.server(server).dropWatches())],
-  ["start", start],
+  ["start", async (stage, args) => await stage.during(stage.process(args.word("the process")).start())],
   ["kill", async (stage, args) => stage.process(args.word("the process")).kill()],
   ["restart", restart],
   ["gate", changeGate],

@@ -7,7 +7,7 @@ import { builtInResources } from "../../double/index.ts";
 import { type AccountingChecker } from "../checkers/accounting.ts";
 import { Arguments } from "./arguments.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
-import { floorsOfWorkloads } from "./workloads.ts";
+import { floorsOfWorkloads, heldFor, told } from "./workloads.ts";
 
 type Measure = (stage: Stage, args: Arguments) => number | string;
 
@@ -53,12 +53,6 @@ const measures: Readonly<Record<string, Measure>> = {
   },
   /** What the PodProtector asks for. */
   floor: (stage) => web(stage).object?.spec.minAvailable ?? "none",
-  /** Whether people are told of something in the core, by the reason of an Event. */
-  told: ({ world }, args) => {
-    const reason = args.word("the reason");
-    const { items } = world.core.server.engine.list(builtInResources.events);
-    return items.some((event) => event["reason"] === reason) ? "yes" : "no";
-  },
   /** Whether a cell has a Lease. */
   lease: ({ world }, args) => {
     const names = world.core.server.engine.list(builtInResources.leases).items.map(({ metadata }) => metadata.name);
@@ -66,6 +60,10 @@ const measures: Readonly<Record<string, Measure>> = {
   },
   /** Workloads with a floor above 0. */
   floors: floorsOfWorkloads,
+  /** Changes that generators say they hold for a cause. */
+  held: (stage, args) => heldFor(stage, args.word("the cause")),
+  /** Events of a reason in the core. */
+  told: (stage, args) => told(stage, args.word("the reason")),
   /** Whether the counts of the first cell come from a recount. */
   recounted: (stage) => (web(stage).object?.status?.cells[0]?.aggregation?.recountedAt === undefined ? "no" : "yes"),
   /** Weight of the unsettled admissions. */
@@ -79,12 +77,6 @@ const measures: Readonly<Record<string, Measure>> = {
     const gauges = stage.process(args.word("the process")).gauges();
     const found = [...gauges].find(([name, value]) => name.startsWith("aggregator_gate ") && value === 1);
     return found?.[0].split(" ").at(-1) ?? "none";
-  },
-  /** Whether the product has written an Event with this reason. */
-  event: ({ world }, args) => {
-    const reason = args.word("the reason");
-    const { items } = world.core.server.engine.list(builtInResources.events);
-    return items.some((event) => event["reason"] === reason) ? "yes" : "no";
   },
   /** The gate as the Lease of a cell names it. */
   named: ({ world }, args) => {
@@ -122,6 +114,7 @@ const ofSomething: ReadonlySet<string> = new Set([
 /** A watch that does not lag delivers within a few milliseconds. */
 const deliveryMs = 50;
 
+/** Followed by what is measured of. */
 export const expect: Run = async (stage, args) => {
   const what = args.word("what is expected");
   const measure = measures[what];

@@ -1,7 +1,9 @@
 /** Rules switched off for scenarios, besides those of mutations/catalog.ts. */
 import { type Mutation } from "../mutations/mutation.ts";
+import { rulesOfMassChanges } from "./rules-of-mass-changes.ts";
 
 export const rules: readonly Mutation[] = [
+  ...rulesOfMassChanges,
   {
     name: "quiet-time-is-latency",
     why: "time in which nothing happened to an object is no latency",

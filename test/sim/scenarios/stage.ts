@@ -27,6 +27,7 @@ export interface StageOptions {
     | "compactThreshold"
     | "silentAfterMs"
     | "faults"
+    | "protectsNonZero"
   >;
   /** The PodProtector that the scenario is about. */
   readonly protector: string;
@@ -91,7 +92,6 @@ export class Stage {
       hasSecondProtector: false,
       percentRounding: "at-least-one",
       singleReplica: "drainable",
-      protectsNonZero: true,
       hasRichSelectors: false,
       evictedPods: "map",
       recordsPodNames: false,
@@ -246,7 +246,7 @@ export class Stage {
         ({ left, by, resource, ...fault }) =>
           left > 0 &&
           fault.kind === kind &&
-          request.path.endsWith(resource) &&
+          (resource.endsWith("/") ? request.path.includes(resource) : request.path.endsWith(resource)) &&
           (by ?? request.userAgent) === request.userAgent,
       );
     if (planned === undefined) return undefined;

@@ -82,6 +82,41 @@ export const letGo: Run = async (stage, args) => {
   await stage.during(createState(stage, released));
 };
 
+/** owners install|end|gone: the CRD of the kind that workloads belong to; "end": its deletion waits for an object. */
+export const changeOwners: Run = async (stage, args) => {
+  const { engine } = stage.world.core.server;
+  const type = builtInResources.customResourceDefinitions;
+  const name = "shops.shops.example.com";
+  const act = args.word("what becomes of them");
+  if (act === "install") {
+    const schema = { openAPIV3Schema: { type: "object" } };
+    const versions = [{ name: "v1", served: true, storage: true, schema }];
+    const spec = {
+      group: "shops.example.com",
+      scope: "Namespaced",
+      names: { plural: "shops", kind: "Shop" },
+      versions,
+    };
+    await stage.during(engine.installCrd({ metadata: { name }, spec }));
+    return;
+  }
+  const shops = engine.registry.all().find(({ kind }) => kind === "Shop");
+  if (shops === undefined) throw args.error("there are no owners");
+  if (act === "gone") {
+    const body = { metadata: { finalizers: null } };
+    const patch = { contentType: "application/merge-patch+json", body };
+    await stage.during(engine.patch(shops, namespace, "kept", patch));
+    return;
+  }
+  const shop = {
+    apiVersion: "shops.example.com/v1",
+    kind: "Shop",
+    metadata: { name: "kept", finalizers: ["example.com/kept"] },
+  };
+  await stage.during(engine.create(shops, namespace, shop));
+  await stage.during(engine.delete(type, undefined, name));
+};
+
 /** crd delete|install: in the core, with all PodProtectors; and as it was, without them. */
 export const crd: Run = async (stage, args) => {
   const { engine } = stage.world.core.server;

@@ -3,7 +3,7 @@
  *
  *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [minready=30] [selector=K=V] [counting=K=V] [compact=N]
  *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator] [no-protector|deployment]
- *   [crd=upstream] [silent-after=3m] [lends]
+ *   [crd=upstream] [silent-after=3m] [lends] [released-when-deleted]
  *
  * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
  * With "deployment" and without min, the generator makes one for a Deployment "web" of as many replicas as there are
@@ -11,6 +11,7 @@
  * "update-trigger" leaves that flag at its default; without the word it is off, and nobody may ask for the deletion of
  * its pod either (the gate probe would make one), so that cells are quiet.
  * "lends": webhooks admit on the last known quota while the core takes no writes.
+ * With "released-when-deleted" a Deployment that is deleted with its replicas lets its PodProtector go.
  * Without "silent-after" there is no heartbeat for days: its barriers would do what other rules are there for.
  */
 import { forbiddenToProbe } from "../clusters/rights.ts";
@@ -37,6 +38,7 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
       offersWatchList: !args.flag("without-watchlist"),
       updateTrigger: args.flag("update-trigger"),
       hasGenerator: args.flag("generator") || isGenerated,
+      protectsNonZero: !args.flag("released-when-deleted"),
       compactThreshold: args.number("compact", 100),
       faults: new Set(args.flag("lends") ? ["last-known-quota" as const] : []),
       silentAfterMs: args.duration(args.setting("silent-after") ?? "240h"),

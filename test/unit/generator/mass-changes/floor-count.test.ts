@@ -30,6 +30,15 @@ test("a floor that has passed is not counted for ten minutes, although the cache
   assert.equal(floors.aboveZero(), 3);
 });
 
+test("what has passed and is back counts at once when it is asked for again", () => {
+  const { floors } = countOf([3, 2, 1]);
+  floors.passed("u-0");
+  assert.equal(floors.aboveZero(), 2);
+  floors.back("u-0");
+  floors.back("u-1");
+  assert.equal(floors.aboveZero(), 3);
+});
+
 test("a new term knows of nothing that has passed", () => {
   const { floors } = countOf([3, 2, 1]);
   floors.passed("u-0");

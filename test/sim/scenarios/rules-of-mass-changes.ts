@@ -1,0 +1,96 @@
+/** Rules about mass changes (docs/mass-changes.md), switched off for scenarios. */
+import { type Mutation } from "../mutations/mutation.ts";
+
+export const rulesOfMassChanges: readonly Mutation[] = [
+  {
+    name: "owners-are-never-lost",
+    why: "deletions are held, however few, when the kind of the owner is no longer served",
+    file: "generator/mass-changes/held-changes.ts",
+    find: `if (owner !== undefined && (await surroundings.isLost(owner, signal)))`,
+    replace: `if (owner === null)`,
+  },
+  {
+    name: "unknown-owners-are-lost",
+    why: "what the generator cannot know of the kind of an owner holds nothing",
+    file: "generator/mass-changes/surroundings.ts",
+    find: `if (list === undefined) return false;`,
+    replace: `if (list === undefined) return true;`,
+  },
+  {
+    name: "ending-namespaces-are-not-noticed",
+    why: "a deletion that is held is judged anew when its namespace is deleted",
+    file: "generator/mass-changes/ending-namespaces.ts",
+    find: `return (await this.#surroundings.namespace(namespace, signal))?.isTerminating === true;`,
+    replace: `return (await this.#surroundings.namespace(namespace, signal)) === null;`,
+  },
+  {
+    name: "ended-namespaces-are-counted-anew",
+    why: "a new leader counts the namespaces that were deleted before its term",
+    file: "generator/mass-changes/former-changes.ts",
+    find: `return [{ id: cause, cause: namespacesCause.text, ...applied }];`,
+    replace: `return [];`,
+  },
+  {
+    name: "namespaces-of-cells-are-held",
+    why: "in a core that runs the pods, nothing is held in a namespace that is being deleted",
+    file: "generator/mass-changes/held-changes.ts",
+    find: `if (isEnd && core !== undefined && isCell(core.uid)) {`,
+    replace: `if (isEnd && core === undefined) {`,
+  },
+  {
+    name: "no-namespace-is-exempt",
+    why: "a label exempts a namespace",
+    file: "generator/mass-changes/held-changes.ts",
+    find: `if (namespace?.isExempt === true) return undefined;`,
+    replace: ``,
+  },
+  {
+    name: "trickle-has-no-pace",
+    why: "the policy trickle lets one change pass a second",
+    file: "generator/mass-changes/held-changes.ts",
+    find: `const heldEveryMs = 1_000;`,
+    replace: `const heldEveryMs = 0;`,
+  },
+  {
+    name: "policy-allow-is-none",
+    why: "the policy allow holds nothing",
+    file: "generator/mass-changes/held-changes.ts",
+    find: `if (config.massChanges.policy === "allow") return pass();`,
+    replace: ``,
+  },
+  {
+    name: "broken-approvals-are-taken",
+    why: "text that is no approval lets nothing pass",
+    file: "generator/mass-changes/latch-book.ts",
+    find: `const read = readApproval(text, clock.epochMicros());`,
+    replace: `const read = { ok: true, approval: { cause: everyCause, until: clock.epochMicros() * 2, reason: "" } };`,
+  },
+  {
+    name: "former-approvals-are-forgotten",
+    why: "what was approved before the term of a leader passes in it",
+    file: "generator/mass-changes/latch-book.ts",
+    find: `if (one.until <= now || at > one.at) return false;`,
+    replace: `if (now > 0) return false;`,
+  },
+  {
+    name: "autoscalers-are-counted",
+    why: "scaling to a number above 0 by the subresource counts nowhere",
+    file: "generator/mass-changes/change.ts",
+    find: `if (isScaling && isByAutoscaler(source)) return { kind: "exempt" };`,
+    replace: ``,
+  },
+  {
+    name: "restored-floors-are-remembered",
+    why: "a new leader forgets what restores of long ago have lowered",
+    file: "generator/mass-changes/restored-floors.ts",
+    find: `if (seenAtMs < oldestMs) this.#before.delete(key);`,
+    replace: `if (seenAtMs < oldestMs) continue;`,
+  },
+  {
+    name: "the-window-is-a-day",
+    why: "changes are counted within ten minutes",
+    file: "generator/mass-changes/floor-before.ts",
+    find: `export const windowMicros = 600_000_000;`,
+    replace: `export const windowMicros = 86_400_000_000;`,
+  },
+];
