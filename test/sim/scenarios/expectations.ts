@@ -105,9 +105,9 @@ const ofSomething: ReadonlySet<string> = new Set([
   "bucket",
   "ready",
   "gate",
-  "event",
   "named",
   "condition",
+  "held",
   "told",
   "lease",
 ]);
