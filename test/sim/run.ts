@@ -185,9 +185,10 @@ async function withoutCore(world: World, deleters: Deleters): Promise<number> {
   const { kernel } = world;
   const startMs = kernel.nowMs;
   await deleteUntil(world, deleters, startMs + 2 * settleWindowMs);
-  await kernel.run(kernel.nowMs + settleWindowMs, () => deleters.running === 0);
-  if (kernel.failure === undefined && deleters.running > 0)
-    kernel.fail(`${deleters.running} deletions have no answer for ${settleWindowMs} ms without the core`);
+  const unanswered = (): number => deleters.runningSince(startMs);
+  await kernel.run(kernel.nowMs + settleWindowMs, () => unanswered() === 0);
+  if (kernel.failure === undefined && unanswered() > 0)
+    kernel.fail(`${unanswered()} deletions have no answer for ${settleWindowMs} ms without the core`);
   return kernel.nowMs - startMs;
 }
 

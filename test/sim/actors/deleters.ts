@@ -20,7 +20,7 @@ export class Deleters {
   readonly #rng: Rng;
   /** Pods whose deletion was asked for last; the oldest first. */
   readonly #asked = new Set<string>();
-  #running = 0;
+  readonly #running = new Set<{ readonly beganMs: number }>();
 
   constructor(world: World, workloads: ReadonlyMap<string, Workload>) {
     this.#world = world;
@@ -30,7 +30,12 @@ export class Deleters {
 
   /** Deletions that have not been answered yet. */
   get running(): number {
-    return this.#running;
+    return this.#running.size;
+  }
+
+  /** Of them those that were asked for since then. An earlier one may hang in a stalled etcd. */
+  runningSince(sinceMs: number): number {
+    return [...this.#running].filter((operation) => operation.beganMs >= sinceMs).length;
   }
 
   /** Asks for one deletion somewhere; resolves to whether it was done. */
@@ -117,10 +122,11 @@ export class Deleters {
     forcedName: string | undefined,
     act: (caller: { username: string; groups: string[] }) => Promise<void>,
   ): Promise<boolean> {
-    const { ledger, totals } = this.#world;
+    const { ledger, totals, kernel } = this.#world;
     const operation = ledger.begin(cell.name, forcedName);
     totals.deletions += 1;
-    this.#running += 1;
+    const running = { beganMs: kernel.nowMs };
+    this.#running.add(running);
     try {
       await act({ username: operation.id, groups: ["system:authenticated"] });
       return true;
@@ -128,7 +134,7 @@ export class Deleters {
       if (!isApiError(error)) throw error;
       return false;
     } finally {
-      this.#running -= 1;
+      this.#running.delete(running);
       ledger.end(operation);
     }
   }
