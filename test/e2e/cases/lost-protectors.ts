@@ -3,7 +3,8 @@
  * from before, the CRD is deleted. Pods are deleted all the while (docs/disasters.md).
  */
 import assert from "node:assert/strict";
-import { type KubeObject, type ObjectList, type ObjectMeta } from "../admin-client.ts";
+import { annotations } from "../../../src/api/v1alpha1/names.ts";
+import { type AdminClient, type KubeObject, type ObjectList, type ObjectMeta } from "../admin-client.ts";
 import { AvailableWatch } from "../available.ts";
 import { applyCrd } from "../crd.ts";
 import { crdFile, type Fleet, startFleet } from "../fleet.ts";
@@ -150,18 +151,23 @@ async function bringBack(fleet: Fleet, run: (...args: readonly string[]) => Prom
   }
   await run("wait", "--for=delete", `crd/${crdName}`, "--timeout=60s");
   await applyCrd(admin, crdFile);
-  for (const { apiVersion, kind, metadata, spec, status } of saved.items) {
-    const { name, namespace = "", labels, annotations, finalizers, ownerReferences } = metadata;
-    if (annotations?.["podseidon.kubewharf.io/released"] !== undefined) continue;
+  await createAgain(admin, saved.items);
+  fleet.generator = await fleet.generator?.startAgain();
+}
+
+/** All but the released ones, each with its status. */
+async function createAgain(admin: AdminClient, protectors: readonly StoredProtector[]): Promise<void> {
+  for (const { apiVersion, kind, metadata, spec, status } of protectors) {
+    const { name, namespace = "", labels, finalizers, ownerReferences } = metadata;
+    if (metadata.annotations?.[annotations.released] !== undefined) continue;
     const path = `/apis/${apiVersion}/namespaces/${namespace}/podprotectors`;
-    const kept = { name, namespace, labels, annotations, finalizers, ownerReferences };
+    const kept = { name, namespace, labels, annotations: metadata.annotations, finalizers, ownerReferences };
     const created = await admin.create(path, { apiVersion, kind, metadata: kept, spec });
     if (status === undefined) continue;
     // Somebody who was faster keeps what he wrote.
     const { code } = await admin.request("PUT", `${path}/${name}/status`, { body: { ...created, spec, status } });
     assert.ok(code === 200 || code === 409, `${namespace}/${name}: the status is answered with ${code}`);
   }
-  fleet.generator = await fleet.generator?.startAgain();
 }
 
 async function wiped(context: CaseContext): Promise<Figures> {
@@ -196,9 +202,14 @@ async function wiped(context: CaseContext): Promise<Figures> {
   const startMs = performance.now();
   const siege = new Siege(context, fleet);
   await waitFor("a refusal names what is lost", 2 * minute, () => siege.refusal(protectorOf(web)) !== undefined);
-  // What a person does first: the namespaces and the CRD are made again. The generator does the rest.
+  // What people do: namespaces, CRD and hand-made PodProtectors (of other cases) are made again. The generator does
+  // the rest.
   for (const lost of namespaces) await createNamespace(core.admin, lost);
   await applyCrd(core.admin, crdFile);
+  const handMade = protectors.items.filter(
+    ({ metadata }) => metadata.annotations?.[annotations.generated] === undefined,
+  );
+  await createAgain(core.admin, handMade);
   const quotaMs = await quotaReturns(context, fleet, siege, startMs);
   await waitFor("what the floor allows is gone", 2 * minute, () => available.serving === floor);
   await waitOver(fleet);
@@ -206,7 +217,7 @@ async function wiped(context: CaseContext): Promise<Figures> {
   assert.equal(available.minimum, floor);
   const { status, metadata } = await fleet.protector(protectorOf(web));
   assert.ok(status?.conditions?.some(({ type, status: held }) => type === "Dangling" && held === "True"));
-  assert.equal(metadata.annotations?.["podseidon.kubewharf.io/generated"], "true");
+  assert.equal(metadata.annotations?.[annotations.generated], "true");
   return { left: available.serving, quotaMs, admitted: answers.deleted, refused: answers.refused };
 }
 
