@@ -3,6 +3,7 @@
  * from before, the CRD is deleted. Pods are deleted all the while (docs/disasters.md).
  */
 import assert from "node:assert/strict";
+import path from "node:path";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { type AdminClient, type KubeObject, type ObjectList, type ObjectMeta } from "../admin-client.ts";
 import { AvailableWatch } from "../available.ts";
@@ -160,12 +161,12 @@ async function createAgain(admin: AdminClient, protectors: readonly StoredProtec
   for (const { apiVersion, kind, metadata, spec, status } of protectors) {
     const { name, namespace = "", labels, finalizers, ownerReferences } = metadata;
     if (metadata.annotations?.[annotations.released] !== undefined) continue;
-    const path = `/apis/${apiVersion}/namespaces/${namespace}/podprotectors`;
+    const list = `/apis/${apiVersion}/namespaces/${namespace}/podprotectors`;
     const kept = { name, namespace, labels, annotations: metadata.annotations, finalizers, ownerReferences };
-    const created = await admin.create(path, { apiVersion, kind, metadata: kept, spec });
+    const created = await admin.create(list, { apiVersion, kind, metadata: kept, spec });
     if (status === undefined) continue;
     // Somebody who was faster keeps what he wrote.
-    const { code } = await admin.request("PUT", `${path}/${name}/status`, { body: { ...created, spec, status } });
+    const { code } = await admin.request("PUT", `${list}/${name}/status`, { body: { ...created, spec, status } });
     assert.ok(code === 200 || code === 409, `${namespace}/${name}: the status is answered with ${code}`);
   }
 }
@@ -196,14 +197,19 @@ async function wiped(context: CaseContext): Promise<Figures> {
   await available.begin(replicas);
   await fleet.waitCounted(protectorOf(web), replicas);
   await fleet.waitIntercepted();
+  await core.admin.create(path.posix.dirname(fleet.protectorPath("by-hand")), {
+    apiVersion: "podseidon.kubewharf.io/v1alpha1",
+    kind: "PodProtector",
+    metadata: { name: "by-hand" },
+    spec: { minAvailable: 1, minReadySeconds: 0, selector: { matchLabels: { app: "another" } } },
+  });
   const protectors = await core.admin.get<ObjectList<StoredProtector>>(podProtectorsPath);
   const namespaces = new Set([namespace, ...protectors.items.flatMap(({ metadata }) => metadata.namespace ?? [])]);
   await core.rebuild();
   const startMs = performance.now();
   const siege = new Siege(context, fleet);
   await waitFor("a refusal names what is lost", 2 * minute, () => siege.refusal(protectorOf(web)) !== undefined);
-  // What people do: namespaces, CRD and hand-made PodProtectors (of other cases) are made again. The generator does
-  // the rest.
+  // What people do: namespaces, CRD and hand-made PodProtectors, also of other cases. The generator does the rest.
   for (const lost of namespaces) await createNamespace(core.admin, lost);
   await applyCrd(core.admin, crdFile);
   const handMade = protectors.items.filter(
