@@ -50,7 +50,8 @@ export class Deliveries {
 
   /** What to call when the last page of a list has arrived. */
   ofList(request: RestRequest, text: string): (() => void) | undefined {
-    if (!isOfProtectors(request)) return undefined;
+    // Of one object it is a barrier: it asks how far the server is, and nobody looks at the object.
+    if (!isOfProtectors(request) || request.query.get("limit") === "1") return undefined;
     const metadata = asObject(asObject(JSON.parse(text))["metadata"]);
     if ((metadata["continue"] ?? "") !== "") return undefined;
     return () => this.#add(request.userAgent, Number(metadata["resourceVersion"]));
