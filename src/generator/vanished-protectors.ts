@@ -11,6 +11,7 @@ import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
+import { Turns } from "../util/turns.ts";
 import { sourceKeyOf } from "./deployment-plan.ts";
 
 /** Ten times the largest core that we know of. Each takes as much memory as it took in the cache before. */
@@ -43,8 +44,7 @@ export class VanishedProtectors {
   readonly #options: VanishedProtectorsOptions;
   /** By key, the one that vanished first before the others. */
   readonly #vanished = new Map<ObjectKey, Vanished>();
-  /** Namespaces that had their turn, until all have had one. */
-  readonly #looked = new Set<string>();
+  readonly #turns = new Turns(namespacesMax);
 
   constructor(options: VanishedProtectorsOptions) {
     this.#options = options;
@@ -94,10 +94,7 @@ export class VanishedProtectors {
 
   #oneOfSomeNamespaces(): readonly Vanished[] {
     const byNamespace = new Map([...this.#vanished].map(([key, one]) => [partsOf(key).namespace, one]));
-    if ([...byNamespace.keys()].every((namespace) => this.#looked.has(namespace))) this.#looked.clear();
-    const turn = [...byNamespace].filter(([namespace]) => !this.#looked.has(namespace)).slice(0, namespacesMax);
-    for (const [namespace] of turn) this.#looked.add(namespace);
-    return turn.map(([, one]) => one);
+    return this.#turns.next(byNamespace.keys()).flatMap((namespace) => byNamespace.get(namespace) ?? []);
   }
 
   #watched(event: InformerEvent<StoredProtector>): void {

@@ -64,30 +64,18 @@ const coreLosses = ["lost-protectors"] as const;
 const massChanges = ["mass-changes"] as const;
 /** What happens to a whole core at once (actors/core-losses.ts). */
 const coreDisasters = ["wiped-core"] as const;
+/** Drawn when all else of a plan has been. A class that is new comes last. */
+const drawnAfterAll = [...sourceClasses, ...coreLosses, ...massChanges, ...coreDisasters] as const;
+const drawnLate = [...drawnLast, ...newest, ...drawnAfterAll] as const;
 /** Faults that a seed switches on or off together. */
-export const faultClasses = [
-  ...drawnFirst,
-  ...drawnLast,
-  ...newest,
-  ...sourceClasses,
-  ...coreLosses,
-  ...massChanges,
-  ...coreDisasters,
-] as const satisfies readonly string[];
+export const faultClasses = [...drawnFirst, ...drawnLate] as const satisfies readonly string[];
 /**
  * Faults that even a correct guard cannot hold against in full (docs/accounting.md): drawn only on demand. Beside all
  * other faults restores hold in nearly all worlds, but not in all: a core's new history may reach the very version of
  * an object that a process still knows from the old one, and then a compare-and-swap cannot tell them apart.
  */
 export const onDemand = ["restores", "old-crd", "last-known-quota", "webhook-dry-runs"] as const;
-const lateFaults: ReadonlySet<string> = new Set([
-  ...drawnLast,
-  ...newest,
-  ...sourceClasses,
-  ...coreLosses,
-  ...massChanges,
-  ...coreDisasters,
-]);
+const lateFaults: ReadonlySet<string> = new Set(drawnLate);
 export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[number];
 
 /** What is lost for ever at some time (actors/losses.ts). */
@@ -248,7 +236,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const limits = hasSmallLimits ? { hasSmallLimits, compactThreshold: 3 } : { hasSmallLimits };
   const access = drawAccess(rng, loss, upgrade);
   const sourceRules = drawSourceRules(rng, upgrade);
-  for (const name of [...sourceClasses, ...coreLosses, ...massChanges, ...coreDisasters]) drawSeverity(name);
+  for (const name of drawnAfterAll) drawSeverity(name);
   return {
     ...plan,
     ...late,

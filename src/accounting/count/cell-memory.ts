@@ -15,7 +15,7 @@ export type OwnAggregation = Aggregation & PodCounts;
 export class CellMemory {
   readonly #marks: RecountMarks;
   #written: OwnAggregation | undefined;
-  #firstCounts: { readonly spec: string; readonly state: string; readonly sinceMs: MonotonicMs } | undefined;
+  #firstCounts: { readonly spec: string; readonly over: string; readonly sinceMs: MonotonicMs } | undefined;
   #restoredSinceMs: MonotonicMs | undefined;
   #remadeSinceMs: MonotonicMs | undefined;
   /** A recorded version of a worker history that no longer exists. */
@@ -126,8 +126,9 @@ export class CellMemory {
    * another aggregator has written meanwhile, and the snapshot has to be newer than that, too.
    */
   firstCountsSince(countedSpec: string, nowMs: MonotonicMs, recorded?: Aggregation): MonotonicMs {
-    const state = JSON.stringify([countedSpec, recorded]);
-    if (this.#firstCounts?.state !== state) this.#firstCounts = { spec: countedSpec, state, sinceMs: nowMs };
+    const over = recorded === undefined ? "" : JSON.stringify(recorded);
+    this.firstCountsOnlyOf(countedSpec);
+    if (this.#firstCounts?.over !== over) this.#firstCounts = { spec: countedSpec, over, sinceMs: nowMs };
     return this.#firstCounts.sinceMs;
   }
 

@@ -66,27 +66,41 @@ export function judge(subject: Subject, rule: CountingRule, now: EpochMicros): J
     if (source.isTerminating) return counts(from, to, deletionCause(source), source.deletedAt);
     // Labels that were changed while nobody looked cannot be told from a changed flag.
     if (settled === undefined || isSameLabels(settled, source)) return { kind: "own" };
-    return ofWriter(source.writers.labels, false);
+    return edited(editBy(source.writers.labels, false, rule));
   }
   if (subject.isRestored) return counts(from, to, restoredCause, undefined);
-  const isScaling = changesReplicas(source, settled);
-  const writer = isScaling ? source.writers.replicas : source.writers.strategy;
-  if (isScaling && isByAutoscaler(source)) return { kind: "exempt" };
-  return ofWriter(writer, isScaling);
+  return edited(lowering(source, settled, rule));
 
-  function ofWriter(by: FieldWriter | undefined, isHalfTooMany: boolean): Judged {
-    if (by !== undefined && rule.allowedManagers.includes(by.manager)) return { kind: "exempt" };
-    return counts(from, to, { text: managerText(by), isHalfTooMany }, by?.time);
+  function edited(edit: Edit | undefined): Judged {
+    return edit === undefined ? { kind: "exempt" } : counts(from, to, edit.cause, edit.time);
   }
 }
 
 /** The cause of a floor that was lowered already, as the present source tells it; undefined when it never counted. */
 export function causeOfLowered(source: DeploymentRecord, rule: CountingRule): Cause | undefined {
-  const isScaling = changesReplicas(source, undefined);
-  const writer = isScaling ? source.writers.replicas : source.writers.strategy;
+  return lowering(source, undefined, rule)?.cause;
+}
+
+interface Edit {
+  readonly cause: Cause;
+  readonly time: EpochMicros | undefined;
+}
+
+/** What has lowered the floor; undefined = an autoscaler, or a manager that is allowed to. */
+function lowering(
+  source: DeploymentRecord,
+  settled: DeploymentRecord | undefined,
+  rule: CountingRule,
+): Edit | undefined {
+  const isScaling = changesReplicas(source, settled);
   if (isScaling && isByAutoscaler(source)) return undefined;
-  if (writer !== undefined && rule.allowedManagers.includes(writer.manager)) return undefined;
-  return { text: managerText(writer), isHalfTooMany: isScaling };
+  return editBy(isScaling ? source.writers.replicas : source.writers.strategy, isScaling, rule);
+}
+
+/** Undefined = by a manager that is allowed to. */
+function editBy(by: FieldWriter | undefined, isHalfTooMany: boolean, rule: CountingRule): Edit | undefined {
+  if (by !== undefined && rule.allowedManagers.includes(by.manager)) return undefined;
+  return { cause: { text: managerText(by), isHalfTooMany }, time: by?.time };
 }
 
 const small = (from: number): Judged => ({ kind: "small", from });

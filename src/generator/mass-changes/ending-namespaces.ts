@@ -5,6 +5,7 @@
 import { type DeploymentRecord } from "../../api/deployment.ts";
 import { type ObjectKey } from "../../api/object-key.ts";
 import { isKubeError } from "../../kube/kube-client.ts";
+import { Turns } from "../../util/turns.ts";
 import { type Surroundings } from "./surroundings.ts";
 
 /** Namespaces in a round: two requests a second, when a disaster holds deletions in thousands of them. */
@@ -19,8 +20,7 @@ interface JudgedChange {
 
 export class EndingNamespaces {
   readonly #surroundings: Pick<Surroundings, "namespace">;
-  /** These had their turn, until all have had one. */
-  readonly #asked = new Set<string>();
+  readonly #turns = new Turns(askedMax);
 
   constructor(surroundings: Pick<Surroundings, "namespace">) {
     this.#surroundings = surroundings;
@@ -28,14 +28,9 @@ export class EndingNamespaces {
 
   /** Which of the changes are to be judged anew; call it now and then. Never throws KubeErrors. */
   async among(changes: ReadonlyMap<ObjectKey, JudgedChange>, signal: AbortSignal): Promise<readonly ObjectKey[]> {
-    const held = new Set([...changes.values()].filter(isHeldDeletion).map(namespaceOf));
-    if ([...held].every((namespace) => this.#asked.has(namespace))) this.#asked.clear();
-    const turn = [...held].filter((namespace) => !this.#asked.has(namespace)).slice(0, askedMax);
+    const held = [...changes.values()].filter(isHeldDeletion).map(namespaceOf);
     const ending = new Set<string>();
-    for (const namespace of turn) {
-      this.#asked.add(namespace);
-      if (await this.#isEnding(namespace, signal)) ending.add(namespace);
-    }
+    for (const namespace of this.#turns.next(held)) if (await this.#isEnding(namespace, signal)) ending.add(namespace);
     // Meanwhile they may have been approved.
     const due = [...changes].filter(([, change]) => isHeldDeletion(change) && ending.has(namespaceOf(change)));
     return due.map(([key]) => key);

@@ -31,6 +31,6 @@ export async function writeApproval(engine: Engine, text: string): Promise<boole
   return true;
 }
 
-function stateOf(engine: Engine): KubeObject | undefined {
+export function stateOf(engine: Engine): KubeObject | undefined {
   return engine.list(configMaps).items.find(({ metadata }) => metadata.name === generatorStateName);
 }

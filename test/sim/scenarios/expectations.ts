@@ -2,9 +2,10 @@
 import { bucketKind } from "../../../src/accounting/history/bucket.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { cellLeaseAnnotations, cellLeaseName } from "../../../src/api/cell-lease.ts";
-import { decodeGeneratorState, generatorStateName } from "../../../src/kube/generator-state.ts";
+import { decodeGeneratorState } from "../../../src/kube/generator-state.ts";
 import { builtInResources } from "../../double/index.ts";
 import { type AccountingChecker } from "../checkers/accounting.ts";
+import { stateOf } from "../clusters/latches.ts";
 import { Arguments } from "./arguments.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
 import { floorsOfWorkloads, heldFor, told } from "./workloads.ts";
@@ -46,9 +47,7 @@ const measures: Readonly<Record<string, Measure>> = {
   exists: ({ checker }) => (checker?.object === undefined ? "no" : "yes"),
   /** Entries in the list of releases. */
   listed: ({ world }) => {
-    const { configMaps } = builtInResources;
-    const items = world.core.server.engine.list(configMaps).items;
-    const state = items.find(({ metadata }) => metadata.name === generatorStateName);
+    const state = stateOf(world.core.server.engine);
     return state === undefined ? 0 : decodeGeneratorState(state).releases.length;
   },
   /** What the PodProtector asks for. */
