@@ -182,8 +182,14 @@ export class SourceOwners {
 
   /** The collector has deleted all dependents of a foreground deletion. */
   async #collect(target: Target): Promise<void> {
-    const finalizers = this.find(target)?.metadata.finalizers?.filter((name) => name !== "foregroundDeletion");
-    if (finalizers !== undefined) await this.patch(target, { metadata: { finalizers } });
+    for (;;) {
+      const finalizers = this.find(target)?.metadata.finalizers ?? [];
+      const left = finalizers.filter((name) => name !== "foregroundDeletion");
+      if (left.length < finalizers.length) await this.patch(target, { metadata: { finalizers: left } });
+      // The generator may have let go of it meanwhile, and then the patch would add a finalizer, which is refused.
+      if (this.find(target)?.metadata.finalizers?.includes("foregroundDeletion") !== true) return;
+      await this.#world.kernel.pause(lookAgainMs);
+    }
   }
 
   /** Unless it is there again. */
