@@ -121,6 +121,7 @@ export class AccountingChecker {
     const before = this.object;
     const last = before ?? this.#released;
     this.#released = isReleased ? present : undefined;
+    if (this.#released !== undefined) this.#standing.marked(this.#released);
     const object = isReleased ? undefined : present;
     if (object !== undefined && before === undefined && this.#hasVanished) this.remadeAtMs = kernel.nowMs;
     this.#hasVanished = object === undefined && !isReleased && (this.#hasVanished || before !== undefined);

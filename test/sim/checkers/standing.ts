@@ -47,6 +47,8 @@ export class Standing {
   editedAtMs = Number.NEGATIVE_INFINITY;
   /** Version of the object since its selectors are what they are. */
   editedRevision = Number.POSITIVE_INFINITY;
+  /** What it asked for, and since when, when it was marked as released by mistake. */
+  #marked: { readonly question: string; readonly sinceMs: number } | undefined;
 
   constructor(name: string, ledger: Ledger, criterion: HealthCriterion) {
     this.#name = name;
@@ -57,7 +59,9 @@ export class Standing {
   /** The next version of the object, or of another one by its name. */
   edited(object: PodProtector, before: PodProtector | undefined): void {
     const { selector, aggregationSelector = selector } = object.spec;
-    if (before?.metadata.uid === object.metadata.uid && judgedBy(before) === judgedBy(object)) return;
+    if (before !== undefined && questionOf(before) === questionOf(object)) return;
+    // Only its old counts are in force again when the mark is taken back.
+    if (before !== undefined || this.#marked?.question !== questionOf(object)) this.#marked = undefined;
     const [own, counting] = [compileSelector(selector), compileSelector(aggregationSelector)];
     // The last valid selectors stay in force.
     this.isValid = own.ok && counting.ok;
@@ -69,6 +73,11 @@ export class Standing {
     this.spec = this.specBy(object.spec.minReadySeconds);
     this.#selector = own.selector;
     this.#counting = counting.selector;
+  }
+
+  /** It is there, but marked as released: nobody judges by it, and the mark may be taken back. */
+  marked(object: PodProtector): void {
+    this.#marked ??= { question: questionOf(object), sinceMs: this.#ledger.kernel.nowMs };
   }
 
   /** The PodProtector protects such a pod. */
@@ -139,7 +148,8 @@ export class Standing {
         : { name: "in a lost cell", sinceMs: unheardMs };
     if (isLive) return byItself;
     // Gone before anybody counted for the present selectors: it must not be counted at all.
-    if (endedAtMs !== undefined && endedAtMs < this.editedAtMs) return undefined;
+    const wasMarked = endedAtMs !== undefined && endedAtMs >= (this.#marked?.sinceMs ?? Number.POSITIVE_INFINITY);
+    if (endedAtMs !== undefined && endedAtMs < this.editedAtMs && !wasMarked) return undefined;
     if (lastLive === undefined || !this.#meets(this.criterion, lastLive, this.#ledger.nowMicros)) return byItself;
     return end === undefined ? byItself : this.#excuseOfAdmission(end, endedAtMs ?? end.atMs);
   }
@@ -205,6 +215,7 @@ export class Standing {
 }
 
 /** What decides which pods are protected and counted. */
-function judgedBy({ spec }: PodProtector): string {
-  return JSON.stringify([spec.selector, spec.aggregationSelector, spec.minReadySeconds, spec.minAvailable > 0]);
+function questionOf({ metadata, spec }: PodProtector): string {
+  const { selector, aggregationSelector, minReadySeconds, minAvailable } = spec;
+  return JSON.stringify([metadata.uid, selector, aggregationSelector, minReadySeconds, minAvailable > 0]);
 }
