@@ -8,6 +8,7 @@ import { type PodProtector } from "../../src/api/v1alpha1/pod-protector.ts";
 import { type AdminClient, type ObjectList } from "./admin-client.ts";
 import { type Cluster } from "./cluster.ts";
 import { type DeletionAttempt, deletePods } from "./deletions.ts";
+import { eventMessage } from "./events.ts";
 import { type Kubelet, startKubelet } from "./kubelet.ts";
 import { isServing, listPods, type Pod, podPath } from "./pods.ts";
 import { freePorts } from "./ports.ts";
@@ -158,13 +159,8 @@ export class ProtectionProof {
       return !isThere && metadata.annotations?.[annotations.removeCellOnce] === undefined;
     });
     await core.loseObject(`deployments/${namespace}/lost`);
-    await waitFor("an Event tells of the lost source", limitMs, async () => {
-      const fieldSelector = `involvedObject.kind=PodProtector,involvedObject.name=${name},reason=Dangling`;
-      const events = await core.admin.get<ObjectList<object>>(`/api/v1/namespaces/${namespace}/events`, {
-        fieldSelector,
-      });
-      return events.items.length > 0;
-    });
+    const query = { namespace, reason: "Dangling", about: { kind: "PodProtector", name } };
+    await waitFor("an Event tells of the lost source", limitMs, () => eventMessage(core.admin, query));
     assert.equal((await core.admin.request("GET", path)).code, 200, "the protector stays");
     await core.admin.mergePatch(path, { metadata: { annotations: { [annotations.released]: "true" } } });
     await waitFor("the released protector is gone", limitMs, async () => {

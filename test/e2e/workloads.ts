@@ -2,6 +2,7 @@
  * Deployments with their pods in the one cluster that is core and worker, kept by the real controllers and a fake
  * kubelet; each has the PodProtector that the generator makes.
  */
+import { type AdminClient } from "./admin-client.ts";
 import { AvailableWatch } from "./available.ts";
 import { Limiter } from "./limiter.ts";
 import { type Fleet, type FleetOptions, startFleet } from "./fleet.ts";
@@ -43,6 +44,19 @@ export function protectorOf(deployment: string): string {
 
 export function deploymentsPath({ namespace }: Pick<Fleet, "namespace">): string {
   return `/apis/apps/v1/namespaces/${namespace}/deployments`;
+}
+
+/** Sets the replicas at the path of a Deployment, or of its scale subresource. */
+export async function scale(
+  admin: AdminClient,
+  path: string,
+  to: { readonly replicas: number; readonly manager: string },
+): Promise<void> {
+  await admin.ask("PATCH", path, {
+    body: { spec: { replicas: to.replicas } },
+    contentType: "application/merge-patch+json",
+    query: { fieldManager: to.manager },
+  });
 }
 
 /** As a person's manifest has it. */

@@ -11,7 +11,7 @@ import { Limiter } from "../limiter.ts";
 import { createNamespace } from "../pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { waitFor } from "../wait.ts";
-import { deploymentManifest, floorOf } from "../workloads.ts";
+import { deploymentManifest, floorOf, scale } from "../workloads.ts";
 
 const second = 1_000;
 const replicas = 4;
@@ -55,10 +55,13 @@ async function everyday(context: CaseContext): Promise<Figures> {
   const startMs = performance.now();
   await admin.remove(`/api/v1/namespaces/${ending.namespace}`);
   await Promise.all([
-    limiter.all(namesOf(previews), (name) => scale(fleet, `${pathOf(previews)}/${name}`, 0, "ci")),
+    limiter.all(namesOf(previews), (name) =>
+      scale(admin, `${pathOf(previews)}/${name}`, { replicas: 0, manager: "ci" }),
+    ),
     // As the horizontal pod autoscaler does it: through the subresource, to a number above 0.
     limiter.all(namesOf(autoscaled), (name) => {
-      return scale(fleet, `${pathOf(autoscaled)}/${name}/scale`, halved, "horizontal-pod-autoscaler");
+      const to = { replicas: halved, manager: "horizontal-pod-autoscaler" };
+      return scale(admin, `${pathOf(autoscaled)}/${name}/scale`, to);
     }),
     // As `helm uninstall` does it: one DELETE for each object.
     limiter.all(namesOf(chart), (name) => {
@@ -95,14 +98,6 @@ async function create(fleet: Fleet, group: Group): Promise<void> {
   await new Limiter(requestsInFlight).all(namesOf(group), async (name) => {
     const manifest = deploymentManifest(name, replicas) as { readonly spec: object };
     await admin.create(pathOf(group), { ...manifest, spec: { ...manifest.spec, paused: true } });
-  });
-}
-
-async function scale(fleet: Fleet, path: string, to: number, manager: string): Promise<void> {
-  await fleet.core.admin.ask("PATCH", path, {
-    body: { spec: { replicas: to } },
-    contentType: "application/merge-patch+json",
-    query: { fieldManager: manager },
   });
 }
 

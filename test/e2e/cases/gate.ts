@@ -1,6 +1,6 @@
 /** The ValidatingWebhookConfiguration is deleted: nothing is judged any more, and somebody must be told. */
 import assert from "node:assert/strict";
-import { type ObjectList } from "../admin-client.ts";
+import { eventMessage } from "../events.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { startProtectedPods } from "../protected-pods.ts";
 import { waitFor } from "../wait.ts";
@@ -39,11 +39,8 @@ async function lost(context: CaseContext): Promise<Figures> {
   await waitState("ok", 120 * second);
   await removeWebhookConfiguration(worker.cluster.admin, `${fleet.namespace}-${worker.cell}`);
   const noticedMs = await waitState("missing", 120 * second);
-  await waitFor("an Event tells of it", 30 * second, async () => {
-    const path = `/api/v1/namespaces/${fleet.namespace}/events`;
-    const events = await fleet.core.admin.get<ObjectList<{ reason: string }>>(path);
-    return events.items.some(({ reason }) => reason === "GateMissing");
-  });
+  const query = { namespace: fleet.namespace, reason: "GateMissing" };
+  await waitFor("an Event tells of it", 30 * second, () => eventMessage(fleet.core.admin, query));
   await aggregator.waitReady(second);
   await fleet.intercept(context, fleet.caPem, { furtherNamespaces });
   const backMs = await waitState("ok", 120 * second);

@@ -8,6 +8,7 @@ import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { type AdminClient, type KubeObject, type ObjectList, type ObjectMeta } from "../admin-client.ts";
 import { AvailableWatch } from "../available.ts";
 import { applyCrd } from "../crd.ts";
+import { eventMessage } from "../events.ts";
 import { crdFile, type Fleet, startFleet } from "../fleet.ts";
 import { kubectl } from "../kubectl.ts";
 import { startKubelet } from "../kubelet.ts";
@@ -130,7 +131,8 @@ async function crdDeleted(context: CaseContext): Promise<Figures> {
     const text = await fleet.generator?.metrics();
     return (text?.value("generator_crd_lost") ?? 0) === 1;
   });
-  await waitFor("an Event tells of the CRD", minute, () => hasEvent(fleet, "default", "CRDLost"));
+  const query = { namespace: "default", reason: "CRDLost" };
+  await waitFor("an Event tells of the CRD", minute, () => eventMessage(fleet.core.admin, query));
   const noticedMs = Math.round(performance.now() - startMs);
   await bringBack(fleet, run);
   const quotaMs = await quotaReturns(context, fleet, siege, startMs);
@@ -239,12 +241,8 @@ async function quotaReturns(context: CaseContext, fleet: Fleet, siege: Siege, st
 
 /** Resolves when an Event tells that the PodProtector is lost. */
 async function waitTold(fleet: Fleet): Promise<void> {
-  await waitFor("an Event tells of the loss", minute, () => hasEvent(fleet, fleet.namespace, "PodProtectorLost"));
-}
-
-async function hasEvent({ core }: Fleet, namespace: string, reason: string): Promise<boolean> {
-  const { items } = await core.admin.get<ObjectList<{ reason: string }>>(`/api/v1/namespaces/${namespace}/events`);
-  return items.some((event) => event.reason === reason);
+  const query = { namespace: fleet.namespace, reason: "PodProtectorLost" };
+  await waitFor("an Event tells of the loss", minute, () => eventMessage(fleet.core.admin, query));
 }
 
 /** Resolves when no replica judges from memory any more, and none misses the CRD. */

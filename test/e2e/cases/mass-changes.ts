@@ -3,7 +3,8 @@
  * them for a person, and everyday changes of others go on (docs/mass-changes.md).
  */
 import assert from "node:assert/strict";
-import { type AdminClient, type KubeObject, type ObjectList } from "../admin-client.ts";
+import { type AdminClient, type KubeObject } from "../admin-client.ts";
+import { eventMessage } from "../events.ts";
 import { type Fleet } from "../fleet.ts";
 import { Limiter } from "../limiter.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
@@ -13,6 +14,7 @@ import {
   deploymentsPath,
   floorOf,
   protectorOf,
+  scale,
   servingUIDs,
   startWorkloads,
   waitFloor,
@@ -52,9 +54,11 @@ async function scaledToZero(context: CaseContext): Promise<Figures> {
   const { fleet, names, available } = await startWorkloads(context, { count: count + 1, replicas });
   const [alone = "", ...many] = names;
   const { admin } = fleet.core;
-  await forAll(many, (name) => scale(admin, fleet, { name, replicas: 0, manager: "bad-federation" }));
+  await forAll(many, (name) =>
+    scale(admin, `${deploymentsPath(fleet)}/${name}`, { replicas: 0, manager: "bad-federation" }),
+  );
   const singleStartMs = performance.now();
-  await scale(admin, fleet, { name: alone, replicas: 0, manager: "somebody-else" });
+  await scale(admin, `${deploymentsPath(fleet)}/${alone}`, { replicas: 0, manager: "somebody-else" });
   await waitFloor(fleet, alone, 0, everydayLimitMs);
   const singleMs = Math.round(performance.now() - singleStartMs);
   const told = await waitHeld(fleet, many);
@@ -64,7 +68,9 @@ async function scaledToZero(context: CaseContext): Promise<Figures> {
   await assertFloors(fleet, many);
   assert.equal(available.minimum, many.length * floor);
   const left = available.serving;
-  await forAll(many, (name) => scale(admin, fleet, { name, replicas, manager: "bad-federation" }));
+  await forAll(many, (name) =>
+    scale(admin, `${deploymentsPath(fleet)}/${name}`, { replicas, manager: "bad-federation" }),
+  );
   await waitNothingHeld(fleet, many);
   await waitFor("all pods serve again", 3 * minute, () => available.serving === many.length * replicas);
   return { singleMs, left };
@@ -103,14 +109,18 @@ async function oldSpecs(context: CaseContext): Promise<Figures> {
   const { fleet, names, available } = await startWorkloads(context, { count, replicas: 1 });
   const { core } = fleet;
   const copy = await core.backUp();
-  await forAll(names, (name) => scale(core.admin, fleet, { name, replicas: 4, manager: "kubectl" }));
+  await forAll(names, (name) =>
+    scale(core.admin, `${deploymentsPath(fleet)}/${name}`, { replicas: 4, manager: "kubectl" }),
+  );
   await waitFor("all pods serve", 4 * minute, () => available.serving === count * 4);
   for (const name of names) await waitFloor(fleet, name, floorOf(4), minute);
   await core.restore(copy);
   const told = await waitHeld(fleet, names);
   context.say(told);
   for (const name of names) await waitFloor(fleet, name, floorOf(4), 2 * minute);
-  await forAll(names, (name) => scale(core.admin, fleet, { name, replicas: 4, manager: "kubectl" }));
+  await forAll(names, (name) =>
+    scale(core.admin, `${deploymentsPath(fleet)}/${name}`, { replicas: 4, manager: "kubectl" }),
+  );
   await waitNothingHeld(fleet, names);
   return { held: names.length };
 }
@@ -174,26 +184,11 @@ async function waitCollects(admin: AdminClient, namespace: string, owners: strin
   });
 }
 
-async function scale(
-  admin: AdminClient,
-  fleet: Fleet,
-  to: { readonly name: string; readonly replicas: number; readonly manager: string },
-): Promise<void> {
-  await admin.ask("PATCH", `${deploymentsPath(fleet)}/${to.name}`, {
-    body: { spec: { replicas: to.replicas } },
-    contentType: "application/merge-patch+json",
-    query: { fieldManager: to.manager },
-  });
-}
-
 /** Resolves when all are held, to what an Event says. */
 async function waitHeld(fleet: Fleet, names: readonly string[]): Promise<string> {
   await waitConditions(fleet, names, "True");
-  return waitFor("an Event tells of it", minute, async () => {
-    const path = `/api/v1/namespaces/${fleet.namespace}/events`;
-    const { items } = await fleet.core.admin.get<ObjectList<{ reason: string; message: string }>>(path);
-    return items.find(({ reason }) => reason === "ChangeHeld")?.message;
-  });
+  const query = { namespace: fleet.namespace, reason: "ChangeHeld" };
+  return waitFor("an Event tells of it", minute, () => eventMessage(fleet.core.admin, query));
 }
 
 async function waitNothingHeld(fleet: Fleet, names: readonly string[]): Promise<void> {

@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { cellLeaseName } from "../../../src/api/cell-lease.ts";
-import { type ObjectList } from "../admin-client.ts";
 import { AvailableWatch } from "../available.ts";
 import { cellStateOf, scaledMs, silenceArgs, waitCellState } from "../cell-states.ts";
 import { deleteNow, type DeletionAttempt, deletionFigures, deletePods } from "../deletions.ts";
+import { eventMessage } from "../events.ts";
 import { type Fleet, type Worker } from "../fleet.ts";
 import { createPods, isServing, listPods } from "../pods.ts";
 import { type PodseidonProcess } from "../process.ts";
@@ -154,11 +154,9 @@ async function protectLone(fleet: Fleet, { cluster }: Worker): Promise<void> {
 /** Resolves when people are told: an Event on the cell's Lease, and a condition where the floor is out of reach. */
 async function waitTold(fleet: Fleet, { cell }: Worker): Promise<void> {
   const { core, namespace } = fleet;
-  await waitFor("an Event on the Lease tells that the cell is silent", minute, async () => {
-    const fieldSelector = `involvedObject.kind=Lease,involvedObject.name=${cellLeaseName(cell)},reason=CellSilent`;
-    const path = `/api/v1/namespaces/${namespace}/events`;
-    return (await core.admin.get<ObjectList<unknown>>(path, { fieldSelector })).items.length > 0;
-  });
+  const about = { kind: "Lease", name: cellLeaseName(cell) };
+  const query = { namespace, reason: "CellSilent", about };
+  await waitFor("an Event on the Lease tells that the cell is silent", minute, () => eventMessage(core.admin, query));
   await waitCondition(fleet, "True");
   const { status } = await fleet.protector("web");
   assert.ok(!status?.conditions?.some(({ type }) => type === "CellSilent"), "the floor of web is within reach");
