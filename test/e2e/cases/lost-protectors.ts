@@ -124,6 +124,8 @@ async function crdDeleted(context: CaseContext): Promise<Figures> {
     assert.equal(code, 0, `kubectl ${args.join(" ")}: ${stderr}`);
     return stdout;
   };
+  await createByHand(fleet);
+  const handMade = await handMadeProtectors(core.admin);
   const siege = new Siege(context, fleet);
   await run("delete", "crd", crdName, "--wait=false");
   const startMs = performance.now();
@@ -134,7 +136,7 @@ async function crdDeleted(context: CaseContext): Promise<Figures> {
   const query = { namespace: "default", reason: "CRDLost" };
   await waitFor("an Event tells of the CRD", minute, () => eventMessage(fleet.core.admin, query));
   const noticedMs = Math.round(performance.now() - startMs);
-  await bringBack(fleet, run);
+  await bringBack(fleet, run, handMade);
   const quotaMs = await quotaReturns(context, fleet, siege, startMs);
   const answers = await siege.end();
   assert.ok(available.minimum >= floor, `${available.minimum} pods served`);
@@ -144,7 +146,11 @@ async function crdDeleted(context: CaseContext): Promise<Figures> {
 }
 
 /** The six steps of docs/disasters.md, "The CRD is lost", with what other cases left behind. */
-async function bringBack(fleet: Fleet, run: (...args: readonly string[]) => Promise<string>): Promise<void> {
+async function bringBack(
+  fleet: Fleet,
+  run: (...args: readonly string[]) => Promise<string>,
+  handMade: readonly StoredProtector[],
+): Promise<void> {
   const { admin } = fleet.core;
   await fleet.generator?.terminate();
   const saved = JSON.parse(await run("get", "podprotectors", "-A", "-o", "json")) as ObjectList<StoredProtector>;
@@ -154,11 +160,30 @@ async function bringBack(fleet: Fleet, run: (...args: readonly string[]) => Prom
   }
   await run("wait", "--for=delete", `crd/${crdName}`, "--timeout=60s");
   await applyCrd(admin, crdFile);
-  await createAgain(admin, saved.items);
+  const savedNames = new Set(saved.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
+  const isLeft = ({ metadata }: StoredProtector): boolean => !savedNames.has(`${metadata.namespace}/${metadata.name}`);
+  await createAgain(admin, [...saved.items, ...handMade.filter(isLeft)]);
   fleet.generator = await fleet.generator?.startAgain();
 }
 
-/** All but the released ones, each with its status. */
+/** A person protects pods that no Deployment has. */
+async function createByHand(fleet: Fleet): Promise<void> {
+  await fleet.core.admin.create(path.posix.dirname(fleet.protectorPath("by-hand")), {
+    apiVersion: "podseidon.kubewharf.io/v1alpha1",
+    kind: "PodProtector",
+    metadata: { name: "by-hand" },
+    spec: { minAvailable: 1, minReadySeconds: 0, selector: { matchLabels: { app: "another" } } },
+  });
+}
+
+/** As people keep their manifests, also those of other cases: without status. */
+async function handMadeProtectors(admin: AdminClient): Promise<readonly StoredProtector[]> {
+  const { items } = await admin.get<ObjectList<StoredProtector>>(podProtectorsPath);
+  const handMade = items.filter(({ metadata }) => metadata.annotations?.[annotations.generated] === undefined);
+  return handMade.map(({ apiVersion, kind, metadata, spec }) => ({ apiVersion, kind, metadata, spec }));
+}
+
+/** All but the released ones, each with its status where it is known. */
 async function createAgain(admin: AdminClient, protectors: readonly StoredProtector[]): Promise<void> {
   for (const { apiVersion, kind, metadata, spec, status } of protectors) {
     const { name, namespace = "", labels, finalizers, ownerReferences } = metadata;
@@ -199,12 +224,8 @@ async function wiped(context: CaseContext): Promise<Figures> {
   await available.begin(replicas);
   await fleet.waitCounted(protectorOf(web), replicas);
   await fleet.waitIntercepted();
-  await core.admin.create(path.posix.dirname(fleet.protectorPath("by-hand")), {
-    apiVersion: "podseidon.kubewharf.io/v1alpha1",
-    kind: "PodProtector",
-    metadata: { name: "by-hand" },
-    spec: { minAvailable: 1, minReadySeconds: 0, selector: { matchLabels: { app: "another" } } },
-  });
+  await createByHand(fleet);
+  const handMade = await handMadeProtectors(core.admin);
   const protectors = await core.admin.get<ObjectList<StoredProtector>>(podProtectorsPath);
   const namespaces = new Set([namespace, ...protectors.items.flatMap(({ metadata }) => metadata.namespace ?? [])]);
   await core.rebuild();
@@ -214,9 +235,6 @@ async function wiped(context: CaseContext): Promise<Figures> {
   // What people do: namespaces, CRD and hand-made PodProtectors, also of other cases. The generator does the rest.
   for (const lost of namespaces) await createNamespace(core.admin, lost);
   await applyCrd(core.admin, crdFile);
-  const handMade = protectors.items.filter(
-    ({ metadata }) => metadata.annotations?.[annotations.generated] === undefined,
-  );
   await createAgain(core.admin, handMade);
   const quotaMs = await quotaReturns(context, fleet, siege, startMs);
   await waitFor("what the floor allows is gone", 2 * minute, () => available.serving === floor);
