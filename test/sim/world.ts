@@ -304,6 +304,10 @@ export class World {
         historyLimits: historyLimitsOf(this.plan),
         hasFewFences: this.plan.hasSmallLimits,
         isByPreviousRelease: () => this.#isByPreviousRelease(),
+        isTold: (edit) =>
+          [...this.aggregators, ...this.webhooks].every(
+            (process) => process.node() === undefined || this.knew(process.name, edit, this.kernel.nowMs),
+          ),
         criterion: this.plan.criterion,
         // Somebody who changes flags goes up to 20 (chaos.ts).
         compactThreshold: Math.max(this.plan.compactThreshold, this.plan.faults.has("settings") ? 20 : 0),

@@ -42,6 +42,8 @@ export interface AccountingOptions {
   readonly hasFewFences: boolean;
   /** Whether an admission may have been recorded by the release before this one, whose rules were fewer. */
   readonly isByPreviousRelease: () => boolean;
+  /** Whether all replicas that judge by PodProtectors, or count for them, have been told of an edit by now. */
+  readonly isTold: (edit: Edit) => boolean;
   /** The greatest one that a webhook may have been started with. */
   readonly compactThreshold: number;
   readonly onBreach: (breach: Breach) => void;
@@ -90,12 +92,13 @@ export class AccountingChecker {
   heldPodMs = 0;
   #heldSinceMs = 0;
   #coreRestoredAtMs = Number.NEGATIVE_INFINITY;
-  /** There was another one of this name, and nobody has released it. */
+  /** There was another one of this name, and nobody has released it, or not all were told of that. */
   #hasVanished = false;
   /** When one was made again under the name of such a one: for a settle window nothing is counted. */
   remadeAtMs = Number.NEGATIVE_INFINITY;
   /** It is there, but marked as released: nobody judges by it, and the mark may be taken back. */
   #released: PodProtector | undefined;
+  #releasedFrom: Edit | undefined;
 
   constructor(name: string, options: AccountingOptions) {
     this.name = name;
@@ -117,14 +120,17 @@ export class AccountingChecker {
 
   /** A version has been committed, or, undefined, the object is gone. */
   committed(present: PodProtector | undefined, isReleased = false): void {
-    const { kernel } = this.#options;
+    const { kernel, isTold } = this.#options;
     const before = this.object;
     const last = before ?? this.#released;
+    const isMissed = present === undefined && this.#releasedFrom !== undefined && !isTold(this.#releasedFrom);
     this.#released = isReleased ? present : undefined;
-    if (this.#released !== undefined) this.#standing.marked(this.#released);
+    if (this.#released === undefined) this.#releasedFrom = undefined;
+    else this.#releasedFrom ??= { revision: Number(this.#released.metadata.resourceVersion), sinceMs: kernel.nowMs };
     const object = isReleased ? undefined : present;
     if (object !== undefined && before === undefined && this.#hasVanished) this.remadeAtMs = kernel.nowMs;
-    this.#hasVanished = object === undefined && !isReleased && (this.#hasVanished || before !== undefined);
+    const isLost = isMissed || (!isReleased && (this.#hasVanished || before !== undefined));
+    this.#hasVanished = object === undefined && isLost;
     this.heldPodMs += weightOf(before) * (kernel.nowMs - this.#heldSinceMs);
     this.#heldSinceMs = kernel.nowMs;
     this.#standing.object = object;

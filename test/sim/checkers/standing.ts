@@ -47,8 +47,9 @@ export class Standing {
   editedAtMs = Number.NEGATIVE_INFINITY;
   /** Version of the object since its selectors are what they are. */
   editedRevision = Number.POSITIVE_INFINITY;
-  /** What it asked for, and since when, when it was marked as released by mistake. */
-  #marked: { readonly question: string; readonly sinceMs: number } | undefined;
+  /** When what is to be counted changed last: older counts are in force no longer. */
+  #respecifiedAtMs = Number.NEGATIVE_INFINITY;
+  #minReadySeconds = 0;
 
   constructor(name: string, ledger: Ledger, criterion: HealthCriterion) {
     this.#name = name;
@@ -59,9 +60,7 @@ export class Standing {
   /** The next version of the object, or of another one by its name. */
   edited(object: PodProtector, before: PodProtector | undefined): void {
     const { selector, aggregationSelector = selector } = object.spec;
-    if (before !== undefined && questionOf(before) === questionOf(object)) return;
-    // Only its old counts are in force again when the mark is taken back.
-    if (before !== undefined || this.#marked?.question !== questionOf(object)) this.#marked = undefined;
+    if (before?.metadata.uid === object.metadata.uid && judgedBy(before) === judgedBy(object)) return;
     const [own, counting] = [compileSelector(selector), compileSelector(aggregationSelector)];
     // The last valid selectors stay in force.
     this.isValid = own.ok && counting.ok;
@@ -70,14 +69,15 @@ export class Standing {
     this.editedRevision = Number(object.metadata.resourceVersion);
     const { uid } = object.metadata;
     this.specBy = (minReadySeconds) => countedSpec(uid, formatSelector(counting.selector), minReadySeconds);
-    this.spec = this.specBy(object.spec.minReadySeconds);
+    const { minReadySeconds } = object.spec;
+    // Counts by a longer minReadySeconds stay in force, and so do all where only the floor was raised from zero, or a
+    // mark of release taken back.
+    const counted = Math.max(minReadySeconds, this.#minReadySeconds);
+    if (this.specBy(counted) !== this.spec) this.#respecifiedAtMs = this.#ledger.kernel.nowMs;
+    this.spec = this.specBy(minReadySeconds);
+    this.#minReadySeconds = minReadySeconds;
     this.#selector = own.selector;
     this.#counting = counting.selector;
-  }
-
-  /** It is there, but marked as released: nobody judges by it, and the mark may be taken back. */
-  marked(object: PodProtector): void {
-    this.#marked ??= { question: questionOf(object), sinceMs: this.#ledger.kernel.nowMs };
   }
 
   /** The PodProtector protects such a pod. */
@@ -148,8 +148,7 @@ export class Standing {
         : { name: "in a lost cell", sinceMs: unheardMs };
     if (isLive) return byItself;
     // Gone before anybody counted for the present selectors: it must not be counted at all.
-    const wasMarked = endedAtMs !== undefined && endedAtMs >= (this.#marked?.sinceMs ?? Number.POSITIVE_INFINITY);
-    if (endedAtMs !== undefined && endedAtMs < this.editedAtMs && !wasMarked) return undefined;
+    if (endedAtMs !== undefined && endedAtMs < this.#respecifiedAtMs) return undefined;
     if (lastLive === undefined || !this.#meets(this.criterion, lastLive, this.#ledger.nowMicros)) return byItself;
     return end === undefined ? byItself : this.#excuseOfAdmission(end, endedAtMs ?? end.atMs);
   }
@@ -215,7 +214,6 @@ export class Standing {
 }
 
 /** What decides which pods are protected and counted. */
-function questionOf({ metadata, spec }: PodProtector): string {
-  const { selector, aggregationSelector, minReadySeconds, minAvailable } = spec;
-  return JSON.stringify([metadata.uid, selector, aggregationSelector, minReadySeconds, minAvailable > 0]);
+function judgedBy({ spec }: PodProtector): string {
+  return JSON.stringify([spec.selector, spec.aggregationSelector, spec.minReadySeconds, spec.minAvailable > 0]);
 }
