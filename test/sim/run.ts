@@ -211,7 +211,8 @@ function slownessMs({ cells, aggregators }: World): number {
 /** Every webhook hears of every cell, so none is silent because of what has been. */
 async function heard(world: World, healedAtMs: number): Promise<void> {
   const { kernel } = world;
-  await kernel.run(Math.max(kernel.nowMs, healedAtMs + heardMsMax), () => silentCells(world).length === 0);
+  const isHeard = (): boolean => silentCells(world).length + unheardCells(world, healedAtMs).length === 0;
+  await kernel.run(Math.max(kernel.nowMs, healedAtMs + heardMsMax), isHeard);
   const silent = silentCells(world);
   if (kernel.failure === undefined && silent.length > 0)
     kernel.fail(
@@ -219,15 +220,29 @@ async function heard(world: World, healedAtMs: number): Promise<void> {
     );
 }
 
-/** Of those that are there, and by whom they are not heard. */
-function silentCells({ webhooks, cells, lost }: World): readonly string[] {
+type Gauges = ReadonlyMap<string, number>;
+
+function silentCells(world: World): readonly string[] {
+  return cellsBy(world, (gauges, cell) => gauges.get(`cell_state core webhook ${cell} silent`) === 1);
+}
+
+/** They fall silent in a moment, if their aggregators need so long to be well again. */
+function unheardCells(world: World, sinceMs: number): readonly string[] {
+  const agedMs = world.kernel.nowMs - sinceMs;
+  return cellsBy(world, (gauges, cell) => {
+    const isBeating = gauges.get(`cell_state core webhook ${cell} beating`) === 1;
+    return isBeating && (gauges.get(`cell_beat_age_seconds core webhook ${cell}`) ?? 0) * 1_000 > agedMs;
+  });
+}
+
+/** Those of which this is true by the gauges of a webhook, and of which. */
+function cellsBy({ webhooks, cells, lost }: World, is: (gauges: Gauges, cell: string) => boolean): readonly string[] {
   const present = cells.filter(({ name }) => !lost.cells.has(name));
   return webhooks
     .filter((webhook) => !lost.processes.has(webhook))
     .flatMap((webhook) => {
       const gauges = webhook.gauges();
-      const isSilent = (cell: string): boolean => gauges.get(`cell_state core webhook ${cell} silent`) === 1;
-      return present.filter(({ name }) => isSilent(name)).map(({ name }) => `${name} to ${webhook.name}`);
+      return present.filter(({ name }) => is(gauges, name)).map(({ name }) => `${name} to ${webhook.name}`);
     });
 }
 
