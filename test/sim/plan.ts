@@ -63,7 +63,7 @@ const coreLosses = ["lost-protectors"] as const;
 /** What a tool changes everywhere at once (actors/mass-changes.ts). */
 const massChanges = ["mass-changes"] as const;
 /** What happens to a whole core at once (actors/core-losses.ts). */
-const coreDisasters = ["wiped-core"] as const;
+const coreDisasters = ["wiped-core", "deleted-crd"] as const;
 /** Drawn when all else of a plan has been. A class that is new comes last. */
 const drawnAfterAll = [...sourceClasses, ...coreLosses, ...massChanges, ...coreDisasters] as const;
 const drawnLate = [...drawnLast, ...newest, ...drawnAfterAll] as const;

@@ -115,6 +115,7 @@ export class World {
     faults: new Map(),
   };
   readonly #protectorsSeen = new Set<string>();
+  #protectors: ResourceType | undefined;
   /** What fences of bystanders' pods are refused with; undefined = they are not. */
   fencePolicyCode: number | undefined;
   /** The same for writes of bystanders' PodProtectors. */
@@ -206,11 +207,11 @@ export class World {
     for (const process of this.processes()) await process.start();
   }
 
-  /** The type of PodProtectors in the core. */
+  /** The type of PodProtectors in the core, also while it serves none. */
   get protectors(): ResourceType {
-    const type = this.core.server.engine.registry.all().find(({ resource }) => resource === "podprotectors");
-    assert(type !== undefined, "the core serves PodProtectors");
-    return type;
+    this.#protectors ??= this.core.server.engine.registry.all().find(({ resource }) => resource === "podprotectors");
+    assert(this.#protectors !== undefined, "the core serves PodProtectors");
+    return this.#protectors;
   }
 
   processes(): readonly SimProcess[] {

@@ -13,7 +13,7 @@ import {
   withMetadata,
 } from "./object.ts";
 import { type ResourceRegistry, type ResourceType, builtInResources, customResource } from "./resources.ts";
-import { type FieldError, invalid, notImplemented } from "./status.ts";
+import { type FieldError, forbidden, invalid, noSuchResource, notImplemented } from "./status.ts";
 import { type Store } from "./store.ts";
 
 interface Served {
@@ -81,6 +81,16 @@ export class CustomResources {
   /** Throws when the definition cannot be served; called before it is stored. */
   check(crd: KubeObject): void {
     compile(crd);
+  }
+
+  /** Throws when no object of the type can be created: its CRD is gone, or being deleted. */
+  checkCreate(type: ResourceType): void {
+    if (!type.custom) return;
+    const name = `${type.resource}.${type.group}`;
+    const crd = this.#store.get(builtInResources.customResourceDefinitions, name);
+    if (crd === undefined) throw noSuchResource();
+    if (crd.metadata.deletionTimestamp === undefined) return;
+    throw forbidden(type, "", "create not allowed while custom resource definition is terminating");
   }
 
   /** Follows a committed change of any object. */

@@ -42,6 +42,7 @@ export async function createObject(
     throw plainError("resourceVersion should not be set on objects to be created");
   }
   const name = newName(context, type, decoded.metadata as unknown as JsonObject);
+  context.checkCreate(type);
   checkNamespace(context, type, namespace, name);
   const time = nowSeconds(context.clock);
   const named = withMetadata(decoded, {
@@ -70,6 +71,7 @@ export async function createObject(
     warn: options.warn,
     options: reviewOptions("CreateOptions", { fieldManager: options.fieldManager }, options.dryRun),
   });
+  context.checkCreate(type);
   checkNamespace(context, type, namespace, name);
   if (context.store.get(type, objectKey(namespace, name)) !== undefined) throw alreadyExists(type, name);
   return commit(context, type, object, options.dryRun);

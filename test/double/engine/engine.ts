@@ -93,6 +93,7 @@ export class Engine {
       clock,
       rng,
       schemaOf: (type) => this.#custom.schemaOf(type),
+      checkCreate: (type) => this.#custom.checkCreate(type),
       beforeCommit: options.beforeCommit,
       cachedState: options.cachedState,
       stampWrites: options.stampWrites,

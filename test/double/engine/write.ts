@@ -18,6 +18,8 @@ export interface WriteContext {
   readonly rng: Rng;
   /** The schema of a custom resource; undefined = anything goes. */
   schemaOf(type: ResourceType): CustomSchema | undefined;
+  /** Throws when no object of a custom resource can be created. */
+  checkCreate(type: ResourceType): void;
   /**
    * Awaited between admission and the storage's transaction, which may hang in a sick etcd. False = the request is over
    * by then: the transaction is still tried at the version that was reviewed, but nothing is done again when that

@@ -55,6 +55,7 @@ const periodMs: Partial<Record<FaultClass, number>> = {
   "lost-protectors": 60_000,
   "mass-changes": 15_000,
   "wiped-core": 90_000,
+  "deleted-crd": 90_000,
 };
 /**
  * How old a backup is when it is restored. More must have been written since than is written before the watches are
@@ -238,6 +239,8 @@ export class Chaos {
         return this.#coreLosses.loseProtectors();
       case "wiped-core":
         return this.#run(this.#coreLosses.wipe());
+      case "deleted-crd":
+        return this.#run(this.#coreLosses.deleteCrd());
       case "mass-changes":
         return this.#run(this.#massChanges.act());
       case "old-crd":

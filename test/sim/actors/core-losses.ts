@@ -1,11 +1,12 @@
 /** What the core loses with its storage: of the PodProtectors that generators have made, or everything at once. */
 import { type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources, type ResourceType } from "../../double/engine/resources.ts";
+import { permissivePodProtectorCrd } from "../../double/pod-protector-crd.ts";
 import { Draws } from "../../support/draws.ts";
 import { sideNamespace, type World } from "../world.ts";
 import { quietly } from "./quietly.ts";
 
-const { deployments } = builtInResources;
+const { customResourceDefinitions, deployments } = builtInResources;
 
 const generatedPrefix = "deployment-";
 /** Until people apply their manifests again; between two of them. */
@@ -23,6 +24,7 @@ interface Manifest {
 export class CoreLosses {
   readonly #world: World;
   readonly #draws: Draws;
+  #isCrdDeleted = false;
 
   constructor(world: World) {
     this.#world = world;
@@ -46,21 +48,64 @@ export class CoreLosses {
     if (!plan.hasGenerator) return;
     kernel.note("the core is wiped");
     const types = this.#draws.chance(0.5) ? [deployments, protectors] : [protectors, deployments];
-    const manifests = types.flatMap((type) => this.#wipeAll(type));
+    const lost = types.flatMap((type) => this.#objects(type));
+    const manifests = types.flatMap((type) => this.#manifests(type));
+    for (const object of lost) this.#erase(object.kind === deployments.kind ? deployments : protectors, object);
     await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
+    await this.#applyAll(manifests);
+  }
+
+  /**
+   * Somebody deletes the CRD of PodProtectors. After a while people take the finalizers off, apply the CRD again, and
+   * then their manifests (docs/disasters.md). What generators have made is made again by them, without its status.
+   */
+  async deleteCrd(): Promise<void> {
+    const { core, kernel, plan, protectors } = this.#world;
+    const { engine } = core.server;
+    const definition = permissivePodProtectorCrd();
+    const { name } = definition["metadata"] as { readonly name: string };
+    if (!plan.hasGenerator || this.#isCrdDeleted) return;
+    this.#isCrdDeleted = true;
+    kernel.note("the CRD of PodProtectors is deleted");
+    const manifests = this.#manifests(protectors);
+    for (const object of this.#objects(protectors)) this.#tell(object);
+    await quietly(() => engine.delete(customResourceDefinitions, undefined, name));
+    await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
+    while (engine.find(customResourceDefinitions, undefined, name) !== undefined) {
+      for (const object of engine.list(protectors).items) await this.#strip(object);
+      await kernel.pause(this.#draws.between(0, betweenMsMax));
+    }
+    await kernel.pause(this.#draws.between(0, noticedMs.least));
+    await engine.installCrd(definition);
+    await this.#applyAll(manifests);
+    this.#isCrdDeleted = false;
+  }
+
+  async #strip(object: KubeObject): Promise<void> {
+    const { core, protectors } = this.#world;
+    const { namespace = "", name } = object.metadata;
+    this.#tell(object);
+    const patch = { contentType: "application/merge-patch+json", body: { metadata: { finalizers: null } } };
+    await quietly(() => core.server.engine.patch(protectors, namespace, name, patch));
+  }
+
+  async #applyAll(manifests: Manifest[]): Promise<void> {
     while (manifests.length > 0) {
       const [manifest] = manifests.splice(this.#draws.below(manifests.length), 1);
       if (manifest !== undefined) await this.#apply(manifest);
-      await kernel.pause(this.#draws.between(0, betweenMsMax));
+      await this.#world.kernel.pause(this.#draws.between(0, betweenMsMax));
     }
   }
 
-  /** Returns what people have of it in their manifests. */
-  #wipeAll(type: ResourceType): Manifest[] {
+  /** All but those of people whose objects are out of order anyway. */
+  #objects(type: ResourceType): readonly KubeObject[] {
     const { items } = this.#world.core.server.engine.list(type);
-    const lost = items.filter(({ metadata }) => metadata.namespace !== sideNamespace);
-    for (const object of lost) this.#erase(type, object);
-    return lost
+    return items.filter(({ metadata }) => metadata.namespace !== sideNamespace);
+  }
+
+  /** What people have of it in their manifests. */
+  #manifests(type: ResourceType): Manifest[] {
+    return this.#objects(type)
       .filter((object) => type === deployments || !isGenerated(object))
       .map(({ apiVersion, kind, metadata: { namespace = "", name, labels = {} }, spec = {} }) => {
         return { type, namespace, name, body: { apiVersion, kind, metadata: { name, labels }, spec } };
@@ -74,11 +119,17 @@ export class CoreLosses {
   }
 
   #erase(type: ResourceType, object: KubeObject): void {
-    const { core, kernel, sources } = this.#world;
+    const { core, kernel } = this.#world;
     const { namespace = "", name } = object.metadata;
     kernel.note(`the core loses the ${type.kind} ${namespace}/${name}`);
-    if (isGenerated(object)) sources.meddled(namespace, name.slice(generatedPrefix.length), "loss");
+    this.#tell(object);
     core.server.engine.erase(type, namespace, name);
+  }
+
+  /** The generator's checker is told what it did not do. */
+  #tell(object: KubeObject): void {
+    const { namespace = "", name } = object.metadata;
+    if (isGenerated(object)) this.#world.sources.meddled(namespace, name.slice(generatedPrefix.length), "loss");
   }
 }
 
