@@ -52,8 +52,7 @@ export class ChangeWindow {
    * that have a floor above 0 now.
    */
   exceededBy(at: EpochMicros, cause: Cause, protectors: number, now: EpochMicros): string | undefined {
-    const before: CountedChange[] = [];
-    const after: CountedChange[] = [];
+    const near: CountedChange[] = [];
     let gone = 0;
     for (const entry of this.#entries.values()) {
       // What was changed at a time long ago, but seen only now, is compared with others of that time.
@@ -62,17 +61,30 @@ export class ChangeWindow {
         continue;
       }
       if (Math.abs(entry.at - at) > windowMicros) continue;
-      if (entry.at <= at) before.push(entry);
-      if (entry.at >= at) after.push(entry);
+      near.push(entry);
       if (entry.endsProtection && entry.isApplied) gone += 1;
     }
     // The highest number in the window: what a burst has taken away already must not lower its threshold.
     const highest = protectors + gone;
     const many = Math.max(fewMax, shareMax * highest);
-    const ofCause = (list: readonly CountedChange[]): number => list.filter((one) => one.cause === cause.text).length;
-    const count = Math.max(ofCause(before), ofCause(after));
-    const isHalf = cause.isHalfTooMany && highest >= halfOfAtLeast && count > highest / 2;
-    if (count > many || isHalf) return cause.text;
-    return Math.max(before.length, after.length) > coreFactor * many ? coreCause : undefined;
+    const ofCause = near.filter((one) => one.cause === cause.text);
+    const isHalf = cause.isHalfTooMany && highest >= halfOfAtLeast;
+    const ofCauseMax = isHalf ? Math.min(many, highest / 2) : many;
+    if (isMoreInAWindow(ofCause, ofCauseMax)) return cause.text;
+    return isMoreInAWindow(near, coreFactor * many) ? coreCause : undefined;
   }
+}
+
+/**
+ * Whether more than `most` of them lie within the length of one window. Clocks of two leaders may disagree, and changes
+ * may be found in any order, so some are before the one that is judged, and some after it.
+ */
+function isMoreInAWindow(changes: readonly CountedChange[], most: number): boolean {
+  if (changes.length <= most) return false;
+  const times = changes.map(({ at }) => at).toSorted((a, b) => a - b);
+  const distance = Math.floor(most);
+  return times.some((time, index) => {
+    const last = times[index + distance];
+    return last !== undefined && last - time <= windowMicros;
+  });
 }

@@ -304,18 +304,16 @@ export class Engine {
    */
   wipe(type: ResourceType): void {
     if (type === types.namespaces) throw notImplemented("wiping namespaces");
-    for (const { metadata } of this.#store.values(type)) {
-      this.#store.remove(
-        type,
-        metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`,
-      );
-    }
+    for (const { metadata } of this.#store.values(type)) this.erase(type, metadata.namespace, metadata.name);
   }
 
   /** Removes one object in the same way; nothing happens when there is none. */
   erase(type: ResourceType, namespace: string | undefined, name: string): void {
     const key = namespace === undefined ? name : `${namespace}/${name}`;
-    if (this.#store.get(type, key) !== undefined) this.#store.remove(type, key);
+    const object = this.#store.get(type, key);
+    if (object === undefined) return;
+    this.#store.remove(type, key);
+    this.#custom.onCommitted(type, object, true);
   }
 
   /** The type of a kind, for controllers that follow owner references. */

@@ -50,8 +50,8 @@ export class MassChangeChecker {
     if (floor === 0 && known !== undefined) known.lostAtMs = Math.min(known.lostAtMs, nowMs);
     const one = this.#overwritten?.get(key);
     if (one === undefined || one.floor.kind === "erased") return;
-    // What the product lets go of is deleted by a request before it is gone.
-    const isErased = type === "DELETED" && object.metadata.deletionTimestamp === undefined;
+    // What the product lets go of is marked before it is gone.
+    const isErased = type === "DELETED" && object.metadata.annotations?.[annotations.released] === undefined;
     if (isErased) one.floor = { kind: "erased" };
     else one.floor = { kind: floor < one.before / 2 ? "lost" : "held" };
     this.#check();

@@ -12,7 +12,7 @@ export const mutationsOfMassChanges: readonly Mutation[] = [
     name: "many-changes-are-not-too-many",
     why: "changes of one cause that are too many at once are held",
     file: "generator/mass-changes/change-window.ts",
-    find: `if (count > many || isHalf) return cause.text;`,
+    find: `if (isMoreInAWindow(ofCause, ofCauseMax)) return cause.text;`,
     replace: ``,
     ...inWorlds,
   },

@@ -56,6 +56,15 @@ test("only what lies within ten minutes counts, before or after", () => {
   assert.equal(window.exceededBy(noon, deletion, 60, noon), undefined);
 });
 
+test("changes before and after the one that is judged count together, where all lie within ten minutes", () => {
+  const window = windowOf(15, deletion.text, { at: after(-60) });
+  fill(window, 15, deletion.text, { at: after(60), prefix: "later-" });
+  assert.equal(window.exceededBy(noon, deletion, 60, after(60)), "namespace/x");
+  const apart = windowOf(15, deletion.text, { at: after(-301) });
+  fill(apart, 15, deletion.text, { at: after(300), prefix: "later-" });
+  assert.equal(apart.exceededBy(noon, deletion, 60, after(300)), undefined);
+});
+
 test("what is twice as old as the window is forgotten", () => {
   const window = windowOf(30, deletion.text);
   assert.equal(window.exceededBy(after(1_300), deletion, 60, after(1_300)), undefined);
