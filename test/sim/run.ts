@@ -1,5 +1,6 @@
 /** The run of a world: it starts, pods are deleted while things go wrong, all heals, and all quota must come back. */
-import { cellLeaseName } from "../../src/api/cell-lease.ts";
+import { digestOfUID, unpackDigests } from "../../src/accounting/history/uid-digest.ts";
+import { cellLeaseAnnotations, cellLeaseName } from "../../src/api/cell-lease.ts";
 import { uniform } from "../../src/util/rng.ts";
 import { Approvers } from "./actors/approvers.ts";
 import { Chaos } from "./actors/chaos.ts";
@@ -226,13 +227,29 @@ function silentCells(world: World): readonly string[] {
   return cellsBy(world, (gauges, cell) => gauges.get(`cell_state core webhook ${cell} silent`) === 1);
 }
 
-/** They fall silent in a moment, if their aggregators need so long to be well again. */
+/**
+ * They fall silent in a moment, if their aggregators need so long to be well again, or are silent for a PodProtector
+ * that they have yet to count.
+ */
 function unheardCells(world: World, sinceMs: number): readonly string[] {
   const agedMs = world.kernel.nowMs - sinceMs;
+  const counted = new Set(present(world).map(({ object }) => digestOfUID(object?.metadata.uid ?? "")));
   return cellsBy(world, (gauges, cell) => {
     const isBeating = gauges.get(`cell_state core webhook ${cell} beating`) === 1;
-    return isBeating && (gauges.get(`cell_beat_age_seconds core webhook ${cell}`) ?? 0) * 1_000 > agedMs;
+    if (isBeating && (gauges.get(`cell_beat_age_seconds core webhook ${cell}`) ?? 0) * 1_000 > agedMs) return true;
+    const behind = behindIn(world, cell);
+    // Bystanders' may stay behind for ever.
+    const isTold = (gauges.get(`cell_behind_podprotectors core webhook ${cell}`) ?? 0) <= behind.length;
+    return !isTold || behind.some((digest) => counted.has(digest));
   });
+}
+
+/** Digests of PodProtectors that the aggregator of the cell cannot count or write, by its Lease. */
+function behindIn({ core }: World, cell: string): readonly string[] {
+  const { items } = core.server.engine.list(builtInResources.leases);
+  const lease = items.find(({ metadata }) => metadata.name === cellLeaseName(cell));
+  const packed = lease?.metadata.annotations?.[cellLeaseAnnotations.behind];
+  return packed === undefined ? [] : (unpackDigests(packed)?.list() ?? []);
 }
 
 /** Those of which this is true by the gauges of a webhook, and of which. */

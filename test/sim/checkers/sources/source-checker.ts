@@ -106,7 +106,9 @@ export class SourceChecker {
     if (present.kind === "gone") {
       const mayBeLetGo = present.isDeleted || this.#wasLetGo.has(key) || !present.wasHeld;
       if (!mayBeLetGo && protector === undefined) return `${key} has vanished, and so has its PodProtector`;
-      return present.isDeleted && isInForce(protector) ? `${key} is deleted, and its PodProtector stays` : undefined;
+      // One that was lost while its deletion was waited for may dangle.
+      const isOver = present.isDeleted && !present.wasGuarded;
+      return isOver && isInForce(protector) ? `${key} is deleted, and its PodProtector stays` : undefined;
     }
     if (present.wanted === undefined) {
       if (protector !== undefined) return `${key} asks for no PodProtector, and has one`;

@@ -7,8 +7,16 @@ import { type KubeObject } from "../../../double/engine/object.ts";
 import { type SourceRules, type Wanted, wantedOf } from "./wanted.ts";
 
 type State =
-  /** `isDeleted`: somebody asked for it; else it vanished. `wasHeld`: it had its finalizer and its PodProtector. */
-  | { readonly kind: "gone"; readonly sinceMs: number; readonly isDeleted: boolean; readonly wasHeld: boolean }
+  | {
+      readonly kind: "gone";
+      readonly sinceMs: number;
+      /** Somebody asked for it; else it vanished. */
+      readonly isDeleted: boolean;
+      /** It had its finalizer, so the core has lost it, whatever else was asked for. */
+      readonly wasGuarded: boolean;
+      /** It had its finalizer and its PodProtector. */
+      readonly wasHeld: boolean;
+    }
   | {
       readonly kind: "there";
       readonly sinceMs: number;
@@ -48,8 +56,9 @@ export class Source {
   /** It is no longer there. */
   ended(isDeleted: boolean, nowMs: number, keptFromMs: number): void {
     const { present } = this;
-    const wasHeld = present?.kind === "there" && present.isGuarded && present.wanted !== undefined;
-    this.#add({ kind: "gone", sinceMs: nowMs, isDeleted, wasHeld }, keptFromMs);
+    const wasGuarded = present?.kind === "there" && present.isGuarded;
+    const wasHeld = wasGuarded && present.wanted !== undefined;
+    this.#add({ kind: "gone", sinceMs: nowMs, isDeleted, wasGuarded, wasHeld }, keptFromMs);
   }
 
   /**
