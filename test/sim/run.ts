@@ -339,8 +339,15 @@ function isTrue(world: World, checker: AccountingChecker): boolean {
 }
 
 function isSettled(world: World, sources: SourceOwners): boolean {
-  if (!sources.isHome || world.sources.unmet().length > 0) return false;
+  if (!sources.isHome || !servesProtectors(world) || world.sources.unmet().length > 0) return false;
   return present(world).every((checker) => checker.weight(isThere(world)) === 0 && isTrue(world, checker));
+}
+
+/** The CRD of PodProtectors is there, and nobody has deleted it. */
+function servesProtectors({ core }: World): boolean {
+  const { items } = core.server.engine.list(builtInResources.customResourceDefinitions);
+  const crd = items.find(({ metadata }) => metadata.name.startsWith("podprotectors."));
+  return crd !== undefined && crd.metadata.deletionTimestamp === undefined;
 }
 
 /** Of what is lost nothing is demanded. */

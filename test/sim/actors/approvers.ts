@@ -50,7 +50,7 @@ export class Approvers {
     this.#isLooking = true;
     const { core, kernel, massChanges, plan } = this.#world;
     const { engine } = core.server;
-    // By wrong clocks a change that comes a moment later may be taken for an earlier one (docs/mass-changes.md#approve).
+    // By wrong clocks a change that comes later may be taken for an earlier one (docs/mass-changes.md#approve).
     const isVague = plan.faults.has("clocks") && plan.faults.has("mass-changes");
     while (latchedCauses(engine).length > 0) {
       await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
