@@ -92,7 +92,8 @@ export class CoreLosses {
   async #applyAll(manifests: Manifest[]): Promise<void> {
     while (manifests.length > 0) {
       const [manifest] = manifests.splice(this.#draws.below(manifests.length), 1);
-      if (manifest !== undefined) await this.#apply(manifest);
+      // While the CRD is going it is refused, and tried again.
+      if (manifest !== undefined && !(await this.#apply(manifest))) manifests.push(manifest);
       await this.#world.kernel.pause(this.#draws.between(0, betweenMsMax));
     }
   }
@@ -112,10 +113,11 @@ export class CoreLosses {
       });
   }
 
-  /** Unless somebody else has. */
-  async #apply({ type, namespace, name, body }: Manifest): Promise<void> {
+  /** False: it is still not there. */
+  async #apply({ type, namespace, name, body }: Manifest): Promise<boolean> {
     const { engine } = this.#world.core.server;
     if (engine.find(type, namespace, name) === undefined) await quietly(() => engine.create(type, namespace, body));
+    return engine.find(type, namespace, name) !== undefined;
   }
 
   #erase(type: ResourceType, object: KubeObject): void {
