@@ -47,9 +47,8 @@ export class Standing {
   editedAtMs = Number.NEGATIVE_INFINITY;
   /** Version of the object since its selectors are what they are. */
   editedRevision = Number.POSITIVE_INFINITY;
-  /** When what is to be counted changed last: older counts are in force no longer. */
-  #respecifiedAtMs = Number.NEGATIVE_INFINITY;
-  #minReadySeconds = 0;
+  /** When what is to be counted changed last, and the cells whose counts answer that all the same. */
+  #respecified = { atMs: Number.NEGATIVE_INFINITY, answered: new Set<string>() };
 
   constructor(name: string, ledger: Ledger, criterion: HealthCriterion) {
     this.#name = name;
@@ -70,12 +69,15 @@ export class Standing {
     const { uid } = object.metadata;
     this.specBy = (minReadySeconds) => countedSpec(uid, formatSelector(counting.selector), minReadySeconds);
     const { minReadySeconds } = object.spec;
-    // Counts by a longer minReadySeconds stay in force, and so do all where only the floor was raised from zero, or a
-    // mark of release taken back.
-    const counted = Math.max(minReadySeconds, this.#minReadySeconds);
-    if (this.specBy(counted) !== this.spec) this.#respecifiedAtMs = this.#ledger.kernel.nowMs;
-    this.spec = this.specBy(minReadySeconds);
-    this.#minReadySeconds = minReadySeconds;
+    const spec = this.specBy(minReadySeconds);
+    const answers = ({ countedSpec: counted, countedMinReadySeconds: seconds = -1 }: Aggregation): boolean =>
+      counted === undefined || counted === spec || (seconds > minReadySeconds && counted === this.specBy(seconds));
+    // Not where only the floor was raised from zero, or a mark of release taken back.
+    if (spec !== this.spec) {
+      const answered = (object.status?.cells ?? []).filter(({ aggregation }) => aggregation && answers(aggregation));
+      this.#respecified = { atMs: this.editedAtMs, answered: new Set(answered.map(({ cellID }) => cellID)) };
+    }
+    this.spec = spec;
     this.#selector = own.selector;
     this.#counting = counting.selector;
   }
@@ -148,7 +150,8 @@ export class Standing {
         : { name: "in a lost cell", sinceMs: unheardMs };
     if (isLive) return byItself;
     // Gone before anybody counted for the present selectors: it must not be counted at all.
-    if (endedAtMs !== undefined && endedAtMs < this.#respecifiedAtMs) return undefined;
+    const isAnswered = this.#respecified.answered.has(pod.cell);
+    if (endedAtMs !== undefined && endedAtMs < this.#respecified.atMs && !isAnswered) return undefined;
     if (lastLive === undefined || !this.#meets(this.criterion, lastLive, this.#ledger.nowMicros)) return byItself;
     return end === undefined ? byItself : this.#excuseOfAdmission(end, endedAtMs ?? end.atMs);
   }
