@@ -68,8 +68,12 @@ export class CoreLosses {
     this.#isCrdDeleted = true;
     kernel.note("the CRD of PodProtectors is deleted");
     const manifests = this.#manifests(protectors);
-    for (const object of this.#objects(protectors)) this.#tell(object);
+    // The deletion may hang in a slow etcd; it takes what is there in the end.
+    const stop = engine.onChange(customResourceDefinitions, () => {
+      for (const object of this.#objects(protectors)) this.#tell(object);
+    });
     await quietly(() => engine.delete(customResourceDefinitions, undefined, name));
+    stop();
     await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
     while (engine.find(customResourceDefinitions, undefined, name) !== undefined) {
       for (const object of engine.list(protectors).items) await this.#strip(object);
