@@ -292,16 +292,17 @@ export class Generator {
    */
   async #reconcile(ref: SourceRef, signal: AbortSignal): Promise<Later | void> {
     const { namespace, kind } = ref;
+    const { sources } = this.#deps;
     const key = protectorKeyOf(ref);
     const holder = await this.#lifecycle.nameHolder(ref, signal);
     const stored = holder.kind === "ours" ? holder.stored : undefined;
     // What is not served is not read: "not found" would say nothing of the object.
-    const source = this.#isKnown(kind) ? await this.#lifecycle.readSource(ref, signal) : undefined;
+    const source = sources.isKnown(kind) ? await this.#lifecycle.readSource(ref, signal) : undefined;
     const vanished = stored === undefined ? this.#vanished.get(key) : undefined;
     if (source === undefined) {
       if (vanished !== undefined && holder.kind === "none") return this.#recreation.recreate(vanished, signal);
       // While the cache has it, it is not gone: its resource may have ceased to be served just now.
-      if (stored === undefined || !this.#isKnown(kind) || this.#deps.sources.get(key) !== undefined) return;
+      if (stored === undefined || !sources.isKnown(kind) || sources.get(key) !== undefined) return;
       if (isReleased(stored.protector)) await this.#release(stored, ref, "by hand", signal);
       else if (this.#mayKeep(stored)) this.#dangling.report(stored, kind);
       return;
@@ -373,15 +374,12 @@ export class Generator {
   #failed(key: ObjectKey, err: unknown): void {
     const { sources, logger, events } = this.#deps;
     const ref = this.#refOf(key);
-    if (ref !== undefined) logger.error(`Cannot reconcile a ${ref.kind.kind}, retrying`, { ...inLogs(ref), err });
+    const fields = ref === undefined ? { podProtector: key } : inLogs(ref);
+    logger.error(`Cannot reconcile a ${ref?.kind.kind ?? "source"}, retrying`, { ...fields, err });
     const source = sources.get(key);
     if (source === undefined || !this.#states.isLacking(key)) return;
     this.#states.lacks(key, err instanceof ForeignProtectorError ? foreignReason : errorLabel(err));
     recordUnprotectable(events, source, err);
-  }
-
-  #isKnown(kind: SourceKind): boolean {
-    return this.#deps.sources.isKnown(kind);
   }
 
   #wantedFor(source: SourceRecord, isProtected: boolean): WantedProtector | undefined {

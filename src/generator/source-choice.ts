@@ -1,4 +1,5 @@
 /** Which sources ask for a PodProtector at all (docs/generator.md#sources). */
+import { finalizer } from "../api/v1alpha1/names.ts";
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { type Config } from "../config/config.ts";
 import { type SourceID } from "../config/generator-rules.ts";
@@ -19,14 +20,14 @@ export class SourceChoice {
     this.#untilZero = new Set(deploymentPlugin.protectNonZero ? ["deployments.apps"] : []);
   }
 
-  /**
-   * `isProtected`: it has a PodProtector, or had one that vanished. A controller that appears later changes nothing
-   * then: nobody knows whether that controller has a floor, so what is protected stays so until it is deleted or no
-   * longer selected.
-   */
-  isChosen({ kind, labels, isTerminating, isControlled, spec }: SourceRecord, isProtected: boolean): boolean {
+  /** `hasProtector`: it has a PodProtector, or had one that vanished. */
+  isChosen(source: SourceRecord, hasProtector: boolean): boolean {
+    const { kind, labels, finalizers, isTerminating, spec } = source;
     if (isTerminating && !(this.#untilZero.has(kind.id) && spec.replicas > 0)) return false;
-    if (kind.isOnlyProtectedAlone && isControlled && !isProtected) return false;
+    // A controller that appears later changes nothing: nobody knows whether that one has a floor. So what is protected
+    // stays so until it is deleted or no longer selected. Our finalizer tells of a PodProtector that nobody saw vanish.
+    const isProtected = hasProtector || finalizers.includes(finalizer);
+    if (kind.isOnlyProtectedAlone && source.isControlled && !isProtected) return false;
     return matches(this.#own.get(kind.id) ?? this.#common, labels);
   }
 }

@@ -91,11 +91,16 @@ test("a controller that appears later releases nothing, whoever leads, and the f
   core.eraseProtectors();
   await core.clock.advance(3 * secondMs);
   assert.equal(floor("replicaset-bare"), 6, "what vanishes is made again");
+  await next.stop();
+  core.eraseProtectors();
+  const last = core.startGenerator({}, options);
+  await last.ready();
+  assert.equal(floor("replicaset-bare"), 6, "also what vanished while nobody looked");
   await core.engine.delete(replicaSets, "default", "bare");
   await core.clock.advance(3 * secondMs);
   assert.equal(core.protector("replicaset-bare"), undefined);
   assert.equal(replicaSet("bare"), undefined);
-  await next.stop();
+  await last.stop();
 });
 
 test("a ReplicaSet that loses its controller is protected from then on", async () => {

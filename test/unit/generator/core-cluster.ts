@@ -48,7 +48,7 @@ interface ProcessOptions {
   readonly sources?: readonly SourceID[];
   /** From its first request. */
   readonly onRequest?: EngineClient["onRequest"];
-  readonly rule?: Partial<Pick<GeneratorSettings, "percentRounding" | "singleReplica">>;
+  readonly rule?: Partial<Pick<GeneratorSettings, "percentRounding" | "singleReplica" | "sourceSelector">>;
 }
 
 export async function createCore() {

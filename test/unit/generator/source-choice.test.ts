@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finalizer } from "../../../src/api/v1alpha1/names.ts";
 import { SourceChoice } from "../../../src/generator/source-choice.ts";
 import { deployments } from "../../../src/sources/deployment.ts";
 import { readSource } from "../../../src/sources/read-source.ts";
@@ -12,7 +13,7 @@ const controller = { apiVersion: "example.com/v1", kind: "App", name: "a", uid: 
 function chosen(
   kind: SourceKind,
   metadata: object,
-  { replicas = 3, isProtected = false, protectNonZero = false } = {},
+  { replicas = 3, hasProtector = false, protectNonZero = false } = {},
 ) {
   const sourceSelector = { matchLabels: { guard: "yes" } };
   const deploymentPlugin = { protectionSelector: { matchLabels: { protect: "yes" } }, protectNonZero };
@@ -20,7 +21,7 @@ function chosen(
     metadata: { name: "web", namespace: "shop", uid: "u", resourceVersion: "1", ...metadata },
     spec: { replicas, selector: { matchLabels: { app: "web" } } },
   });
-  return new SourceChoice({ sourceSelector, deploymentPlugin }).isChosen(source!, isProtected);
+  return new SourceChoice({ sourceSelector, deploymentPlugin }).isChosen(source!, hasProtector);
 }
 
 test("Deployments are chosen by their own selector, and all other kinds by the common one", () => {
@@ -44,7 +45,8 @@ test("a kind that is only protected alone leaves what has a controller to that, 
   assert.ok(chosen(alone, { labels }));
   assert.ok(!chosen(alone, owned));
   assert.ok(chosen(alone, { labels, ownerReferences: [{ ...controller, controller: false }] }));
-  assert.ok(chosen(alone, owned, { isProtected: true }));
-  assert.ok(!chosen(alone, { ownerReferences: [controller] }, { isProtected: true }), "no longer selected");
+  assert.ok(chosen(alone, owned, { hasProtector: true }));
+  assert.ok(!chosen(alone, { ownerReferences: [controller] }, { hasProtector: true }), "no longer selected");
+  assert.ok(chosen(alone, { ...owned, finalizers: [finalizer] }), "its PodProtector was lost while nobody looked");
   assert.ok(chosen(statefulSets, owned));
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sourceLabels } from "../../../../src/api/v1alpha1/names.ts";
 import { type Condition, type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { planFor, protectorTypeMeta } from "../../../../src/generator/source-plan.ts";
 import { deployments } from "../../../../src/sources/deployment.ts";
@@ -37,6 +38,17 @@ test("the owner of a generated PodProtector is its Deployment, with the fields t
     hasVanished: false,
     isUndrainable: false,
   });
+});
+
+test("each kind of source has fields of its own, and a kind that is not known has its spec", () => {
+  const fieldsOf = (group: string, kind: string) => {
+    const labels = { [sourceLabels.group]: group, [sourceLabels.kind]: kind, [sourceLabels.name]: "db" };
+    return floorOwnerOf(generated("web", { labels }))?.fields;
+  };
+  assert.deepEqual(
+    [fieldsOf("apps", "StatefulSet"), fieldsOf("", "ReplicationController"), fieldsOf("example.com", "StatefulSet")],
+    ["spec.replicas and spec.updateStrategy.rollingUpdate.maxUnavailable", "spec.replicas", "its spec"],
+  );
 });
 
 test("a name too long for a label is taken from the owner reference", () => {
