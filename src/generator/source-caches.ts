@@ -121,7 +121,7 @@ export class SourceCaches {
         resolve();
       };
       this.#waiting.add(look);
-      signal.addEventListener("abort", look, { once: true });
+      waiting.signal.addEventListener("abort", look, { once: true });
       look();
     });
     waiting.abort();
