@@ -17,6 +17,7 @@ const layers: readonly Layer[] = [
   { folders: ["accounting", "label-index"], mayUsePeers: false },
   { folders: ["retry-batch", "work-queue"], mayUsePeers: false },
   { folders: ["kube", "config", "lifecycle", "server", "observability"], mayUsePeers: true },
+  { folders: ["sources"], mayUsePeers: false },
   { folders: ["generator", "aggregator", "webhook", "update-trigger"], mayUsePeers: false },
   { folders: ["roles", "commands"], mayUsePeers: false },
   { folders: ["main.ts"], mayUsePeers: false },
@@ -44,7 +45,7 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   "pino-pretty": ["observability/"],
   "prom-client": ["observability/"],
   undici: ["kube/"],
-  valibot: ["api/", "config/", "webhook/"],
+  valibot: ["api/", "config/", "sources/", "webhook/"],
 };
 
 /** Folders that do no input or output: of Node they may use only `pureBuiltins`. */

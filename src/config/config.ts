@@ -213,6 +213,8 @@ export function buildConfig(values: FlagValues): Config {
     aggregator: aggregatorConfig(values),
     updateTrigger: updateTriggerConfig(values, roles),
     generator: {
+      sources: values["generator-sources"],
+      sourceSelector: values["generator-source-selector"],
       queue: queueConfig(unprefixed(values, "generator-worker-")),
       elector: generatorElector(values),
       percentRounding: values["generator-percent-rounding"],

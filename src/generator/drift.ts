@@ -3,7 +3,7 @@ import { asObject } from "../api/json.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { compileSelector, formatSelector } from "../label-index/index.ts";
-import { type WantedProtector } from "./deployment-plan.ts";
+import { type WantedProtector } from "./source-plan.ts";
 
 /**
  * The merge patch that turns `actual` into what is wanted; undefined when nothing differs.

@@ -1,11 +1,12 @@
 /**
  * The generator: turns workloads into PodProtectors and keeps them until the workload is deleted explicitly.
- * - controller.ts: events in, what each Deployment wants, dangling PodProtectors.
- * - deployment-plan.ts: the PodProtector that a Deployment wants; floor.ts: its floor. drift.ts: what differs from it.
- * - source-states.ts: how Deployments fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
+ * - controller.ts: events in, what each source wants, dangling PodProtectors.
+ * - source-caches.ts: the sources of all kinds, by the keys of their PodProtectors. source-choice.ts: which of them ask
+ *   for one. source-plan.ts: what they want. drift.ts: what differs from it. The kinds are in src/sources/.
+ * - source-states.ts: how sources fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
  *   floor-conditions.ts has it in words. condition-writer.ts: how conditions are written.
  * - protector-lifecycle.ts: create, sync, release.
- * - dangling-protectors.ts: whose Deployment vanished, told once.
+ * - dangling-protectors.ts: whose source vanished, told once.
  * - releases.ts: the list of what was released lately. vanished-protectors.ts: what vanished without.
  *   recreation.ts: makes it again.
  *   protector-crd.ts: whether there is a CRD to make it of.
@@ -20,5 +21,6 @@
 export { Generator, type GeneratorSettings } from "./controller.ts";
 export { CellController } from "./cell-controller.ts";
 export { createHeldChanges } from "./mass-changes/create.ts";
+export { SourceCaches } from "./source-caches.ts";
 export { createGeneratorMetrics } from "./metrics.ts";
 export { SourceConditions } from "./source-conditions.ts";

@@ -1,5 +1,4 @@
 /** Puts the generator of one core together: caches, leader election in the core, the controller. */
-import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
 import {
   CellController,
   createGeneratorMetrics,
@@ -10,12 +9,11 @@ import {
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
-import { createInformer } from "../kube/watch/index.ts";
-import { deployments } from "../kube/resources.ts";
 import { type Component } from "../lifecycle/component.ts";
+import { sourceKindOf } from "../sources/index.ts";
 import { createBackground } from "./background.ts";
 import { createElector } from "./elector.ts";
-import { createProtectorInformer, syncCheck, whenSynced } from "./informers.ts";
+import { createProtectorInformer, createSourceCaches, syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
 
 export async function createGenerator(runtime: Runtime): Promise<Component[]> {
@@ -26,28 +24,19 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const core = patchOrUpdate(await runtime.clients.core(), { clock, logger, metrics });
 
   const protectors = createProtectorInformer(runtime, core, logger);
-  const sources = createInformer<DeploymentRecord>({
-    client: core,
-    resource: deployments,
-    namespace: runtime.config.core.namespace,
-    decode: readDeployment,
-    clock,
-    rng,
-    logger,
-    metrics,
-    name: "deployments",
-  });
+  const kinds = config.sources.map(sourceKindOf);
+  const sources = createSourceCaches(runtime, core, kinds, logger);
   const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
   const generatorMetrics = createGeneratorMetrics(metrics);
   const common = { core, protectors, events, clock, rng, logger };
   const { core: ofCore, cells: ofCellLeases } = runtime.config;
   const changes = createHeldChanges(
     { ...config, cells: ofCellLeases },
-    { ...common, deployments: sources, isCell: (clusterUID) => cells.isCell(clusterUID), metrics },
+    { ...common, sources, isCell: (clusterUID) => cells.isCell(clusterUID), metrics },
   );
   const generator = new Generator(
     { ...config, stateNamespace: ofCellLeases.leaseNamespace, coreNamespace: ofCore.namespace },
-    { ...common, deployments: sources, changes, metrics: generatorMetrics },
+    { ...common, sources, changes, metrics: generatorMetrics },
   );
   const conditions = new SourceConditions({
     ...common,
@@ -55,7 +44,10 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     failures: generatorMetrics.conditionFailures,
   });
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
-  health.register("generator-worker/deployment/informer-sync", syncCheck("Deployments", sources));
+  for (const kind of kinds) {
+    const name = kind.kind.toLowerCase();
+    health.register(`generator-worker/${name}/informer-sync`, () => sources.problemOf(kind));
+  }
 
   const elector = createElector(runtime, {
     role: "generator",
@@ -71,10 +63,11 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     generatorMetrics.setSizes({ queue: ofSources.queue + ofCells.queue, paced: ofSources.paced + ofCells.paced });
     generatorMetrics.setSources(generator.sources());
     generatorMetrics.setTroubles(generator.troubles());
+    generatorMetrics.setKinds(sources.kinds());
   });
   return [
     createBackground("generator-worker", async (signal) => {
-      const synced = Promise.all([whenSynced(protectors, signal), whenSynced(sources, signal)]);
+      const synced = Promise.all([whenSynced(protectors, signal), sources.ready(signal)]);
       const watching = Promise.all([
         protectors.run(signal),
         sources.run(signal),

@@ -1,10 +1,13 @@
-/** The PodProtector informer of the roles, and how to wait for an informer. */
+/** The informers of the roles, and how to wait for one. */
+import { SourceCaches } from "../generator/index.ts";
 import { type Informer, type Stored } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { createInformer } from "../kube/watch/index.ts";
 import { createIndexErrorCounter } from "../kube/pod-protector-metrics.ts";
 import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 import { type HealthCheck } from "../lifecycle/component.ts";
+import { readSource } from "../sources/read-source.ts";
+import { type SourceKind, type SourceRecord } from "../sources/source.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Runtime } from "./runtime.ts";
 
@@ -29,6 +32,24 @@ export function createProtectorInformer(runtime: Runtime, core: KubeClient, logg
     metrics,
     name: "podprotectors",
   });
+}
+
+/** Watches the sources of these kinds in a core. */
+export function createSourceCaches(
+  runtime: Runtime,
+  core: KubeClient,
+  kinds: readonly SourceKind[],
+  logger: Logger,
+): SourceCaches {
+  const { clock, rng, metrics } = runtime;
+  const { namespace } = runtime.config.core;
+  const create = (kind: SourceKind): Informer<SourceRecord> => {
+    const { resource } = kind;
+    const decode = (raw: unknown): SourceRecord | undefined => readSource(kind, raw);
+    const name = resource.resource;
+    return createInformer({ client: core, resource, namespace, decode, clock, rng, logger, metrics, name });
+  };
+  return new SourceCaches({ informers: new Map(kinds.map((kind) => [kind, create(kind)])), clock, logger });
 }
 
 /**

@@ -93,3 +93,14 @@ test("the update-trigger of its own uses the role that the aggregator's right to
     ],
   );
 });
+
+test("the generator's rights to further kinds of sources are those to Deployments, and nothing more", () => {
+  const objects = [...render("overlays/core"), ...render("base/generator-sources")];
+  const core: readonly string[] = clusterRights.core;
+  assert.deepEqual(
+    textsOf(objects).filter((right) => !core.includes(right)),
+    ["replicasets.apps", "replicationcontrollers", "statefulsets.apps"].map(
+      (resource) => `podseidon-generator @ *: get,list,watch,patch ${resource}`,
+    ),
+  );
+});

@@ -46,7 +46,7 @@ test("every kustomization renders: what it refers to exists, and its patches fit
 
 test("every file of a base is used by some kustomization", () => {
   const objects = new Set(
-    [...folders, "base/namespace"]
+    [...folders, "base/namespace", "base/generator-sources"]
       .flatMap((folder) => render(folder))
       .map(({ kind, metadata }) => `${kind} ${metadata.name}`),
   );

@@ -1,7 +1,8 @@
 /** Flags of the generator. */
 import { flag, inGroup, prefixed } from "../flag.ts";
-import { list } from "../collection-types.ts";
+import { choices, list } from "../collection-types.ts";
 import { bool, choice, labelSelector } from "../scalar-types.ts";
+import { sourceIDs } from "../generator-rules.ts";
 import { electorFlags, objectName, queueFlags } from "./control.ts";
 
 export const generatorFlags = inGroup(
@@ -13,6 +14,16 @@ export const generatorFlags = inGroup(
         "leader-elector-",
         electorFlags(flag(objectName, "podseidon-generator", "Name of the Lease."), "core"),
       ),
+      sources: flag(
+        choices("RESOURCE,...", sourceIDs),
+        ["deployments.apps"],
+        "Kinds of workloads that get PodProtectors. PodProtectors of other kinds stay in force as they are.",
+      ),
+      "source-selector": flag(
+        labelSelector(),
+        {},
+        "Sources to protect, other than Deployments, which have a selector of their own; empty selects all.",
+      ),
       "percent-rounding": flag(
         choice("RULE", ["at-least-one", "up", "down"]),
         "at-least-one",
@@ -23,7 +34,7 @@ export const generatorFlags = inGroup(
       "single-replica": flag(
         choice("POLICY", ["drainable", "protected"]),
         "drainable",
-        "Deployments with one replica whose maxUnavailable is a percentage: drainable leaves it to the rounding, " +
+        "Sources with one replica whose maxUnavailable is a percentage: drainable leaves it to the rounding, " +
           "which by default gives a floor of 0, so one replica is not protected unless you say protected. " +
           "Then no drain can take it.",
       ),

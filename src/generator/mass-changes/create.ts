@@ -1,5 +1,4 @@
 /** Puts together what holds mass changes (held-changes.ts has the idea). */
-import { type DeploymentRecord } from "../../api/deployment.ts";
 import { type Config } from "../../config/config.ts";
 import { type EventRecorder } from "../../kube/event-recorder.ts";
 import { type Informer } from "../../kube/informer.ts";
@@ -8,6 +7,7 @@ import { type StoredProtector } from "../../kube/resources.ts";
 import { type Clock } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
+import { type SourceCaches } from "../source-caches.ts";
 import { Announcements } from "./announcements.ts";
 import { HeldChanges, type MassChangeSettings } from "./held-changes.ts";
 import { LatchBook } from "./latch-book.ts";
@@ -16,7 +16,7 @@ import { Surroundings } from "./surroundings.ts";
 
 export interface HeldChangesDependencies {
   readonly core: KubeClient;
-  readonly deployments: Informer<DeploymentRecord>;
+  readonly sources: SourceCaches;
   readonly protectors: Informer<StoredProtector>;
   readonly events: EventRecorder;
   /** Whether the cluster with this UID of kube-system is a cell. */
@@ -30,7 +30,7 @@ export function createHeldChanges(
   config: MassChangeSettings & Pick<Config, "cells">,
   deps: HeldChangesDependencies,
 ): HeldChanges {
-  const { core, deployments, protectors, events, isCell, clock, logger, metrics } = deps;
+  const { core, sources, protectors, events, isCell, clock, logger, metrics } = deps;
   const namespace = config.cells.leaseNamespace;
   const failures = metrics.counter(
     "generator_mass_change_failures_total",
@@ -44,7 +44,7 @@ export function createHeldChanges(
   ]);
   const changes = new HeldChanges({
     config,
-    deployments,
+    sources,
     protectors,
     surroundings: new Surroundings({ core, clock, logger, failures }),
     latches: new LatchBook({ store, announcements, clock }),

@@ -6,7 +6,6 @@
  * what has passed is counted by the list of releases and by the annotations floor-before, latches and approvals are in
  * the ConfigMap, and what is held is seen again.
  */
-import { type DeploymentRecord } from "../../api/deployment.ts";
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
@@ -15,6 +14,8 @@ import { type Informer } from "../../kube/informer.ts";
 import { isKubeError } from "../../kube/kube-client.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type Clock, type EpochMicros, later, type MonotonicMs, sleep } from "../../util/clock.ts";
+import { type SourceRecord } from "../../sources/source.ts";
+import { type SourceCaches } from "../source-caches.ts";
 import { type Announcements, type HeldChange } from "./announcements.ts";
 import { type Change, type CountingRule, judge, type Subject } from "./change.ts";
 import { ChangeWindow } from "./change-window.ts";
@@ -23,7 +24,7 @@ import { FloorCount } from "./floor-count.ts";
 import { loweredBefore, namespacesCause, releasedBefore } from "./former-changes.ts";
 import { everyCause, type LatchBook } from "./latch-book.ts";
 import { EndingNamespaces } from "./ending-namespaces.ts";
-import { News } from "./news.ts";
+import { SourceNews } from "./news.ts";
 import { RestoredFloors } from "./restored-floors.ts";
 import { type Surroundings } from "./surroundings.ts";
 import { Trickle } from "./trickle.ts";
@@ -32,7 +33,7 @@ export type MassChangeSettings = Pick<Config["generator"], "massChanges" | "perc
 
 export interface HeldChangesOptions {
   readonly config: MassChangeSettings;
-  readonly deployments: Informer<DeploymentRecord>;
+  readonly sources: SourceCaches;
   readonly protectors: Informer<StoredProtector>;
   readonly surroundings: Surroundings;
   readonly latches: LatchBook;
@@ -66,7 +67,7 @@ interface Entry {
   /** What an approval before this term is compared with. */
   readonly approvableAt: EpochMicros;
   readonly readyAtMs: MonotonicMs;
-  readonly source: DeploymentRecord;
+  readonly source: SourceRecord;
   readonly terminatingNamespace: string | undefined;
   state: "pending" | "held" | "approved" | "passed";
   /** Of one that is held: what is latched. */
@@ -76,11 +77,11 @@ interface Entry {
 export class HeldChanges {
   readonly #options: HeldChangesOptions;
   readonly #rule: CountingRule;
-  readonly #news = new News();
+  readonly #news: SourceNews;
   readonly #window = new ChangeWindow();
   readonly #entries = new Map<ObjectKey, Entry>();
-  /** Each source when it last agreed with its PodProtector, in this term. */
-  readonly #settled = new Map<ObjectKey, DeploymentRecord>();
+  /** By PodProtector, as #entries: each source when it last agreed with that, in this term. */
+  readonly #settled = new Map<ObjectKey, SourceRecord>();
   readonly #endings: EndingNamespaces;
   readonly #restored: RestoredFloors;
   readonly #floors: FloorCount;
@@ -102,8 +103,7 @@ export class HeldChanges {
     // A floor that a restore has lowered was there a moment ago, as every other one that is judged.
     const values = (): StoredProtector[] => Array.from(options.protectors.values(), this.beforeRestore);
     this.#floors = new FloorCount({ protectors: { values }, clock: options.clock });
-    const arrived = (): void => this.#news.arrived(options.clock.epochMicros());
-    options.deployments.subscribe({ onEvent: arrived, onProgress: arrived });
+    this.#news = new SourceNews(options.sources, options.clock);
   }
 
   /** For a gauge: how many changes are held, by what is latched. */
@@ -119,7 +119,7 @@ export class HeldChanges {
   }
 
   /** Source and PodProtector agree, as far as the caches know: a change that was held is undone. */
-  settled(key: ObjectKey, source: DeploymentRecord): void {
+  settled(key: ObjectKey, source: SourceRecord): void {
     this.#settled.set(key, source);
     this.#forget(key);
   }
@@ -238,11 +238,11 @@ export class HeldChanges {
   }
 
   async #load(signal: AbortSignal): Promise<void> {
-    const { latches, protectors, deployments, clock } = this.#options;
+    const { latches, protectors, sources, clock } = this.#options;
     const state = await latches.load(signal);
     for (const change of releasedBefore(state?.releases ?? [])) this.#window.add(change);
     for (const stored of protectors.values()) {
-      const change = loweredBefore(stored, deployments, this.#rule, clock.epochMicros());
+      const change = loweredBefore(stored, sources, this.#rule, clock.epochMicros());
       if (change === undefined) continue;
       this.#window.add(change);
       if (change.endsProtection) this.#floors.passed(stored.uid);
@@ -264,14 +264,14 @@ export class HeldChanges {
   async #begin(key: ObjectKey, subject: Subject, change: Change, signal: AbortSignal): Promise<Entry | undefined> {
     const { clock, surroundings, isCell } = this.#options;
     const { protector, source, settled, to } = subject;
-    const namespace = await surroundings.namespace(source.facts.namespace, signal);
+    const namespace = await surroundings.namespace(source.namespace, signal);
     if (namespace?.isExempt === true) return undefined;
     const isEnd = to === undefined && namespace?.isTerminating === true;
     const now = clock.epochMicros();
-    const at = settled === undefined ? now : this.#news.timeOf(change.evidence, now);
+    const at = settled === undefined ? now : this.#news.timeOf(source.kind, change.evidence, now);
     const entry: Entry = {
       protectorUID: protector.metadata.uid,
-      windowID: isEnd ? `${namespacesCause.text}/${source.facts.namespace}` : digestOfUID(protector.metadata.uid),
+      windowID: isEnd ? `${namespacesCause.text}/${source.namespace}` : digestOfUID(protector.metadata.uid),
       change: isEnd ? { ...change, cause: namespacesCause } : change,
       at,
       approvableAt: settled === undefined ? (change.evidence ?? now) : at,
@@ -343,12 +343,12 @@ export class HeldChanges {
   #alarm(entry: Entry, namespaceUID: string): void {
     this.#count(entry, true);
     const isTooMany = this.#exceededBy(entry) === entry.change.cause.text;
-    const { namespace } = entry.source.facts;
+    const { namespace } = entry.source;
     if (isTooMany && !this.#hasAlarmed) this.#options.announcements.manyNamespaces(namespace, namespaceUID);
     this.#hasAlarmed = isTooMany;
   }
 
-  #ownChange(key: ObjectKey, source: DeploymentRecord): Verdict {
+  #ownChange(key: ObjectKey, source: SourceRecord): Verdict {
     this.#forget(key);
     const waitMs = this.#ownTurns.take(key, this.#options.clock.monotonicMs());
     if (waitMs > 0) return { kind: "later", waitMs };

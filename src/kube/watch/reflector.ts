@@ -167,6 +167,7 @@ class Reflector<T extends Stored> implements Informer<T> {
     const step = nextStep(state, ending);
     this.#report(state, ending);
     if (ending.type === "failed" && ending.error.kind === "notFound") this.#cache.notServed();
+    if (ending.type === "failed" && ending.error.kind === "forbidden") this.#cache.forbidden();
     if (step.backoff !== undefined) await this.#wait(step.backoff, step.retryAfterMs);
     if (step.relistReason !== undefined && !this.#isInterrupted()) this.#metrics.relist(step.relistReason);
     return step.next;

@@ -6,6 +6,7 @@ import { asList, fieldsOf } from "../../api/json.ts";
 import { type ConditionType } from "../../api/v1alpha1/conditions.ts";
 import { finalizer, sourceLabels } from "../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { sourceKinds } from "../../sources/index.ts";
 import { printable } from "../protector/unusable-protector.ts";
 
 export interface FloorOwner {
@@ -19,21 +20,17 @@ export interface FloorOwner {
   readonly isUndrainable: boolean;
 }
 
-const fieldsOfKind: Readonly<Partial<Record<string, string>>> = {
-  Deployment: "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable",
-};
-
 /** Undefined for a hand-made PodProtector, which sets its floor itself. */
 export function floorOwnerOf({ metadata, status }: PodProtector): FloorOwner | undefined {
   const { namespace, labels = {}, finalizers = [] } = metadata;
-  const kind = labels[sourceLabels.kind];
+  const { [sourceLabels.kind]: kind, [sourceLabels.group]: group } = labels;
   if (kind === undefined || !finalizers.includes(finalizer)) return undefined;
   const name = wholeNameOf(metadata.ownerReferences, kind) ?? labels[sourceLabels.name] ?? "";
   const holds = (type: ConditionType): boolean =>
     status?.conditions?.some((condition) => condition.type === type && condition.status === "True") === true;
   return {
     name: printable(`${kind} ${namespace}/${name}`),
-    fields: fieldsOfKind[kind] ?? "its spec",
+    fields: sourceKinds.find((one) => one.kind === kind && one.resource.group === group)?.floorFields ?? "its spec",
     hasVanished: holds("Dangling"),
     isUndrainable: holds("Undrainable"),
   };

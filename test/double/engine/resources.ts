@@ -94,6 +94,10 @@ export const builtInResources = {
   deployments: builtIn("apps", "v1", "deployments", "Deployment", { ...workload, shortNames: ["deploy"] }),
   replicaSets: builtIn("apps", "v1", "replicasets", "ReplicaSet", { ...workload, shortNames: ["rs"] }),
   statefulSets: builtIn("apps", "v1", "statefulsets", "StatefulSet", { ...workload, shortNames: ["sts"] }),
+  replicationControllers: builtIn("", "v1", "replicationcontrollers", "ReplicationController", {
+    ...workload,
+    shortNames: ["rc"],
+  }),
   leases: builtIn("coordination.k8s.io", "v1", "leases", "Lease", { unconditionalUpdate: false }),
   podDisruptionBudgets: builtIn("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", {
     shortNames: ["pdb"],

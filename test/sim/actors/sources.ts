@@ -4,7 +4,8 @@
  * have no pods and are there for the generator alone (checkers/sources/).
  */
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
-import { protectorNameOf } from "../../../src/generator/deployment-plan.ts";
+import { protectorNameOf } from "../../../src/generator/source-plan.ts";
+import { deployments as ofDeployments } from "../../../src/sources/deployment.ts";
 import { asObject, type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { Draws } from "../../support/draws.ts";
@@ -168,7 +169,7 @@ export class SourceOwners {
     sources.meddled(namespace, name, `minAvailable ${minAvailable}`);
     sources.meddled(namespace, name, "selector");
     const patch = { contentType: "application/merge-patch+json", body: { spec } };
-    await quietly(() => core.server.engine.patch(protectors, namespace, protectorNameOf(name), patch));
+    await quietly(() => core.server.engine.patch(protectors, namespace, protectorNameOf(ofDeployments, name), patch));
   }
 
   /** A person says that the workload of a Deployment is really gone. */
@@ -177,7 +178,7 @@ export class SourceOwners {
     sources.meddled(namespace, name, "release");
     const body = { metadata: { annotations: { [annotations.released]: "true" } } };
     const patch = { contentType: "application/merge-patch+json", body };
-    await quietly(() => core.server.engine.patch(protectors, namespace, protectorNameOf(name), patch));
+    await quietly(() => core.server.engine.patch(protectors, namespace, protectorNameOf(ofDeployments, name), patch));
   }
 
   /** The collector has deleted all dependents of a foreground deletion. */

@@ -30,7 +30,7 @@ export const mutationsOfReleases: readonly Mutation[] = [
     name: "releases-are-not-listed",
     why: "a release is in the list before the object is marked",
     file: "generator/controller.ts",
-    find: `if (!isFinished(stored) && !this.#releases.mayRelease(stored.uid, cause, source)) return false;`,
+    find: `if (!isFinished(stored) && !this.#releases.mayRelease(stored.uid, cause, stored.key)) return false;`,
     replace: ``,
     scenario: "47c-unseen-release",
   },

@@ -9,7 +9,7 @@ export const mutationsOfSources: readonly Mutation[] = [
   {
     name: "floor-is-always-zero",
     why: "the floor is replicas less what may go at once",
-    file: "generator/floor.ts",
+    file: "sources/floor.ts",
     find: `const minAvailable = Math.max(0, replicas - mayGo);`,
     replace: `const minAvailable = 0;`,
     only,
@@ -19,15 +19,15 @@ export const mutationsOfSources: readonly Mutation[] = [
     name: "vanished-source-releases",
     why: "a Deployment that merely vanishes leaves its PodProtector in force",
     file: "generator/controller.ts",
-    find: `if (stored !== undefined && isReleased(stored.protector)) await`,
-    replace: `if (stored !== undefined) await`,
+    find: `if (isReleased(stored.protector)) await this.#release(`,
+    replace: `if (stored === stored) await this.#release(`,
     only,
     plan,
   },
   {
     name: "percentage-is-one-off",
     why: "a percentage that lets more than one pod go rounds down by default",
-    file: "generator/floor.ts",
+    file: "sources/floor.ts",
     find: `return Math.max(1, Math.floor(share));`,
     replace: `return Math.max(1, Math.floor(share) + 1);`,
     only,
@@ -36,7 +36,7 @@ export const mutationsOfSources: readonly Mutation[] = [
   {
     name: "zero-lets-one-go",
     why: "a number is taken at its word, 0 included",
-    file: "generator/floor.ts",
+    file: "sources/floor.ts",
     find: `  if (typeof value === "number") return Math.max(0, value);`,
     replace: `  if (typeof value === "number") return Math.max(1, value);`,
     only,
@@ -45,8 +45,8 @@ export const mutationsOfSources: readonly Mutation[] = [
   {
     name: "min-ready-seconds-dropped",
     why: "minReadySeconds is the Deployment's",
-    file: "generator/deployment-plan.ts",
-    find: `minReadySeconds: Math.max(0, deployment.minReadySeconds),`,
+    file: "generator/source-plan.ts",
+    find: `minReadySeconds: Math.max(0, spec.minReadySeconds),`,
     replace: `minReadySeconds: 0,`,
     only,
     plan,
@@ -81,12 +81,15 @@ export const mutationsOfSources: readonly Mutation[] = [
   {
     name: "sources-share-a-selector",
     why: "each PodProtector has the selector of its own Deployment",
-    file: "generator/deployment-plan.ts",
-    find: `export function planForDeployment(deployment: DeploymentFacts, rule: FloorRule): WantedProtector {\n`,
+    file: "generator/source-plan.ts",
+    find:
+      `export function planFor(source: SourceRecord, rule: FloorRule): WantedProtector {\n` +
+      `  const { kind, namespace, name, uid, spec } = source;\n`,
     replace:
-      `const selectors: Record<string, DeploymentFacts["selector"]> = {};\n` +
-      `export function planForDeployment(deployment: DeploymentFacts, rule: FloorRule): WantedProtector {\n` +
-      `  deployment = { ...deployment, selector: (selectors[deployment.namespace] ??= deployment.selector) };\n`,
+      `const selectors: Record<string, PodProtectorSpec["selector"]> = {};\n` +
+      `export function planFor(source: SourceRecord, rule: FloorRule): WantedProtector {\n` +
+      `  const { kind, namespace, name, uid } = source;\n` +
+      `  const spec = { ...source.spec, selector: (selectors[namespace] ??= source.spec.selector) };\n`,
     only,
     plan,
   },

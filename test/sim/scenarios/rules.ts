@@ -49,7 +49,7 @@ export const rules: readonly Mutation[] = [
   {
     name: "percentages-round-down",
     why: "a maxUnavailable percentage above zero lets at least one pod go",
-    file: "generator/floor.ts",
+    file: "sources/floor.ts",
     find: `return Math.max(1, Math.floor(share));`,
     replace: `return Math.floor(share);`,
   },

@@ -1,6 +1,5 @@
 /** A core cluster in the API double with generators on it, and what tests do and ask there. */
 import assert from "node:assert/strict";
-import { type DeploymentRecord, readDeployment } from "../../../src/api/deployment.ts";
 import { annotations, finalizer, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
 import {
   CellController,
@@ -8,12 +7,16 @@ import {
   createHeldChanges,
   Generator,
   type GeneratorSettings,
+  SourceCaches,
   SourceConditions,
 } from "../../../src/generator/index.ts";
 import { createEventRecorder } from "../../../src/kube/event-recorder.ts";
 import { decodeGeneratorState, generatorStateName } from "../../../src/kube/generator-state.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
-import { deployments, podProtectors, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
+import { podProtectors, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
+import { type SourceID } from "../../../src/config/generator-rules.ts";
+import { sourceKindOf } from "../../../src/sources/index.ts";
+import { readSource } from "../../../src/sources/read-source.ts";
 import { builtInResources, Engine, type JsonObject, type KubeObject, type ResourceType } from "../../double/index.ts";
 import { permissivePodProtectorCrd } from "../../double/index.ts";
 import { createCountingMetrics } from "../kube/counting-metrics.ts";
@@ -28,6 +31,7 @@ export type GeneratorProcess = ReturnType<Core["startGenerator"]>;
 const config: GeneratorSettings = {
   percentRounding: "at-least-one",
   singleReplica: "drainable",
+  sourceSelector: {},
   deploymentPlugin: { protectionSelector: {}, protectNonZero: false },
   stateNamespace: "default",
   coreNamespace: undefined,
@@ -41,7 +45,10 @@ interface ProcessOptions {
   readonly massChanges?: { readonly policy: "hold" | "trickle" | "allow"; readonly allow: readonly string[] };
   readonly standby?: boolean;
   readonly silentPolicy?: "zero" | "keep";
-  readonly rule?: Partial<Pick<GeneratorSettings, "percentRounding" | "singleReplica">>;
+  readonly sources?: readonly SourceID[];
+  /** From its first request. */
+  readonly onRequest?: EngineClient["onRequest"];
+  readonly rule?: Partial<Pick<GeneratorSettings, "percentRounding" | "singleReplica" | "sourceSelector">>;
 }
 
 export async function createCore() {
@@ -62,17 +69,21 @@ export async function createCore() {
     /** Starts a process that leads at once, or stands by with warm caches until `lead` is called. */
     startGenerator(plugin: Partial<GeneratorSettings["deploymentPlugin"]> = {}, options: ProcessOptions = {}) {
       const { standby = false, silentPolicy = "zero", massChanges = neverHold, rule = {} } = options;
+      const { sources: ids = ["deployments.apps"] } = options;
       started += 1;
       const client = new EngineClient("core", engine);
+      if (options.onRequest !== undefined) client.onRequest = options.onRequest;
       const logger = createRecordingLogger();
       const metrics = createCountingMetrics();
       const common = { client, clock, rng, logger, metrics };
-      const sources = createInformer<DeploymentRecord>({
-        ...common,
-        resource: deployments,
-        decode: readDeployment,
-        name: "deployments",
-      });
+      const informers = new Map(
+        ids.map(sourceKindOf).map((kind) => {
+          const { resource } = kind;
+          const decode = (raw: unknown) => readSource(kind, raw);
+          return [kind, createInformer({ ...common, resource, decode, name: resource.resource })];
+        }),
+      );
+      const sources = new SourceCaches({ informers, clock, logger });
       const protectors = createInformer<StoredProtector>({
         ...common,
         resource: podProtectors,
@@ -83,7 +94,7 @@ export async function createCore() {
         name: "podprotectors",
       });
       const events = createEventRecorder({ ...common, component: "podseidon-generator" });
-      const deps = { core: client, deployments: sources, protectors, events, clock, logger, metrics };
+      const deps = { core: client, sources, protectors, events, clock, logger, metrics };
       const settings = { ...config, ...rule, deploymentPlugin: { ...config.deploymentPlugin, ...plugin } };
       const cellSettings = { leaseNamespace: "default", silentAfterMs: 180_000, silentPolicy };
       const changes = createHeldChanges(
@@ -92,7 +103,7 @@ export async function createCore() {
       );
       const generator = new Generator(settings, {
         core: client,
-        deployments: sources,
+        sources,
         protectors,
         events,
         changes,
@@ -111,7 +122,8 @@ export async function createCore() {
       let leadership = new AbortController();
       const lead = async (): Promise<void> => {
         await clock.advance(0);
-        assert.ok(protectors.hasSynced() && sources.hasSynced(), "the caches are synced");
+        assert.ok(protectors.hasSynced(), "the caches are synced");
+        await sources.ready(life.signal);
         leadership = new AbortController();
         running.push(generator.lead(leadership.signal), cells.lead(leadership.signal));
       };
@@ -127,6 +139,7 @@ export async function createCore() {
         },
         sources: () => generator.sources(),
         troubles: () => generator.troubles(),
+        kinds: () => sources.kinds(),
         /** Conditions are written from now on. Only on request, since other tests count writes. */
         writeConditions() {
           const found = generator.found.bind(generator);
@@ -135,14 +148,8 @@ export async function createCore() {
           running.push(conditions.lead(leadership.signal));
         },
         loseLeadership: () => leadership.abort(),
-        actions: (action: string, namespace = "default") =>
-          metrics.value("generator_action", {
-            group: "apps",
-            version: "v1",
-            resource: "deployments",
-            namespace,
-            action,
-          }),
+        actions: (action: string, namespace = "default", resource = "deployments") =>
+          metrics.value("generator_action", { group: "apps", version: "v1", resource, namespace, action }),
         metrics,
         gauge(name: string): number {
           metrics.scrape();

@@ -1,26 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type DeploymentFacts } from "../../../src/api/deployment.ts";
 import { type FoundConditions } from "../../../src/api/v1alpha1/conditions.ts";
 import { floorConditions } from "../../../src/generator/floor-conditions.ts";
-import { floorOf, type FloorRule } from "../../../src/generator/floor.ts";
+import { deployments } from "../../../src/sources/deployment.ts";
+import { type FloorRule } from "../../../src/sources/floor.ts";
 
 const rule: FloorRule = { percentRounding: "at-least-one", singleReplica: "drainable" };
 
-function found(changes: Partial<DeploymentFacts>, by: Partial<FloorRule> = {}): FoundConditions {
-  const facts: DeploymentFacts = {
-    name: "web",
-    namespace: "default",
-    uid: "d-1",
-    replicas: 3,
-    minReadySeconds: 0,
-    selector: {},
-    strategy: "RollingUpdate",
-    maxUnavailable: undefined,
-    maxSurge: undefined,
-    ...changes,
-  };
-  return floorConditions(facts, floorOf(facts, { ...rule, ...by }));
+interface Fields {
+  readonly replicas?: number;
+  readonly strategy?: string;
+  readonly maxUnavailable?: number | string;
+}
+
+function found({ replicas = 3, strategy, maxUnavailable }: Fields, by: Partial<FloorRule> = {}): FoundConditions {
+  const rollingUpdate = maxUnavailable === undefined ? null : { maxUnavailable };
+  const spec = deployments.readSpec({ replicas, selector: {}, strategy: { type: strategy, rollingUpdate } });
+  assert.ok(spec !== undefined);
+  return floorConditions({ kind: deployments, name: "web" }, spec.floorBy({ ...rule, ...by }));
 }
 
 test("a floor that can be drained and protects something has neither condition", () => {

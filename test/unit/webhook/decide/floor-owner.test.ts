@@ -1,26 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sourceLabels } from "../../../../src/api/v1alpha1/names.ts";
 import { type Condition, type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { planForDeployment, protectorTypeMeta } from "../../../../src/generator/deployment-plan.ts";
+import { planFor, protectorTypeMeta } from "../../../../src/generator/source-plan.ts";
+import { deployments } from "../../../../src/sources/deployment.ts";
+import { readSource } from "../../../../src/sources/read-source.ts";
 import { floorOwnerOf } from "../../../../src/webhook/decide/floor-owner.ts";
 import { cell, deleteReview, pod, protector } from "../support/objects.ts";
 import { world } from "../support/replica.ts";
 
 /** The PodProtector that the generator makes for a Deployment of that name. */
 function generated(name: string, metadata: object = {}, conditions: readonly Condition[] = []): PodProtector {
-  const facts = {
-    name,
-    namespace: "shop",
-    uid: "d-1",
-    replicas: 2,
-    minReadySeconds: 0,
-    selector: {},
-    strategy: "RollingUpdate",
-    maxUnavailable: undefined,
-    maxSurge: undefined,
-  } as const;
+  const source = readSource(deployments, {
+    metadata: { name, namespace: "shop", uid: "d-1", resourceVersion: "1" },
+    spec: { replicas: 2, selector: {} },
+  });
   const rule = { percentRounding: "at-least-one", singleReplica: "drainable" } as const;
-  const { ownerReference, finalizer, labels, ...plan } = planForDeployment(facts, rule);
+  const { ownerReference, finalizer, labels, ...plan } = planFor(source!, rule);
   const owned = { labels, finalizers: [finalizer], ownerReferences: [ownerReference] };
   const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
   return {
@@ -42,6 +38,17 @@ test("the owner of a generated PodProtector is its Deployment, with the fields t
     hasVanished: false,
     isUndrainable: false,
   });
+});
+
+test("each kind of source has fields of its own, and a kind that is not known has its spec", () => {
+  const fieldsOf = (group: string, kind: string) => {
+    const labels = { [sourceLabels.group]: group, [sourceLabels.kind]: kind, [sourceLabels.name]: "db" };
+    return floorOwnerOf(generated("web", { labels }))?.fields;
+  };
+  assert.deepEqual(
+    [fieldsOf("apps", "StatefulSet"), fieldsOf("", "ReplicationController"), fieldsOf("example.com", "StatefulSet")],
+    ["spec.replicas and spec.updateStrategy.rollingUpdate.maxUnavailable", "spec.replicas", "its spec"],
+  );
 });
 
 test("a name too long for a label is taken from the owner reference", () => {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { laterWriter, readFieldWriters } from "../../../src/api/field-writers.ts";
+import { laterWriter, readFieldWriters } from "../../../src/sources/field-writers.ts";
 import { parseTime } from "../../../src/api/micro-time.ts";
 
 const at = (second: number): string => `2026-01-01T00:00:0${second}Z`;
 
 test("of each field the manager is found that owns it and wrote last, with its subresource", () => {
   const spec = (...fields: string[]) => ({ "f:spec": Object.fromEntries(fields.map((field) => [field, {}])) });
-  const writers = readFieldWriters([
+  const managedFields = [
     {
       manager: "helm",
       time: at(1),
@@ -16,20 +16,22 @@ test("of each field the manager is found that owns it and wrote last, with its s
     { manager: "keda", subresource: "scale", time: at(3), fieldsV1: spec("f:replicas") },
     { manager: "other", subresource: "", time: at(2), fieldsV1: spec("f:replicas") },
     { manager: "status", time: at(9), fieldsV1: { "f:status": { "f:replicas": {} } } },
-  ]);
+  ];
+  const writers = readFieldWriters(managedFields, "strategy");
   const helm = { manager: "helm", subresource: undefined, time: parseTime(at(1)) };
   assert.deepEqual(writers, {
     replicas: { manager: "keda", subresource: "scale", time: parseTime(at(3)) },
     strategy: helm,
     labels: helm,
   });
+  assert.equal(readFieldWriters(managedFields, undefined).strategy, undefined, "a kind without such a field");
 });
 
 test("what is not understood has no writer, and nothing makes it throw", () => {
   const none = { replicas: undefined, strategy: undefined, labels: undefined };
   for (const odd of [undefined, null, 5, [null], [{ manager: 5 }], [{ manager: "x", fieldsV1: { "f:spec": 5 } }]])
-    assert.deepEqual(readFieldWriters(odd), none);
-  const timeless = readFieldWriters([{ manager: "x", fieldsV1: { "f:spec": { "f:replicas": {} } } }]);
+    assert.deepEqual(readFieldWriters(odd, "strategy"), none);
+  const timeless = readFieldWriters([{ manager: "x", fieldsV1: { "f:spec": { "f:replicas": {} } } }], undefined);
   assert.deepEqual(timeless.replicas, { manager: "x", subresource: undefined, time: undefined });
 });
 

@@ -3,8 +3,8 @@
  * owner of `spec.replicas` when the subresource scale sets it to 0, so "nobody" is a common answer.
  */
 import { type EpochMicros } from "../util/clock.ts";
-import { asList, fieldsOf } from "./json.ts";
-import { parseTime } from "./micro-time.ts";
+import { asList, fieldsOf } from "../api/json.ts";
+import { parseTime } from "../api/micro-time.ts";
 
 export interface FieldWriter {
   readonly manager: string;
@@ -17,12 +17,13 @@ export interface FieldWriter {
 /** The last writer of each; undefined = unknown. */
 export interface FieldWriters {
   readonly replicas: FieldWriter | undefined;
+  /** Of SourceKind.strategyField. */
   readonly strategy: FieldWriter | undefined;
   readonly labels: FieldWriter | undefined;
 }
 
 /** Never throws: what is not understood has no writer. */
-export function readFieldWriters(managedFields: unknown): FieldWriters {
+export function readFieldWriters(managedFields: unknown, strategyField: string | undefined): FieldWriters {
   let replicas: FieldWriter | undefined;
   let strategy: FieldWriter | undefined;
   let labels: FieldWriter | undefined;
@@ -36,7 +37,7 @@ export function readFieldWriters(managedFields: unknown): FieldWriters {
     };
     const { "f:spec": spec, "f:metadata": metadata } = fieldsOf(fieldsV1);
     if ("f:replicas" in fieldsOf(spec)) replicas = laterWriter(replicas, writer);
-    if ("f:strategy" in fieldsOf(spec)) strategy = laterWriter(strategy, writer);
+    if (strategyField !== undefined && `f:${strategyField}` in fieldsOf(spec)) strategy = laterWriter(strategy, writer);
     if ("f:labels" in fieldsOf(metadata)) labels = laterWriter(labels, writer);
   }
   return { replicas, strategy, labels };

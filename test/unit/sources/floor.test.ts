@@ -1,30 +1,32 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { type DeploymentFacts } from "../../../src/api/deployment.ts";
-import { floorOf, type FloorRule } from "../../../src/generator/floor.ts";
+import { deployments } from "../../../src/sources/deployment.ts";
+import { type Floor, type FloorRule, floorFrom, type IntOrPercent, podsOf } from "../../../src/sources/floor.ts";
 
-const facts = (changes: Partial<DeploymentFacts>): DeploymentFacts => ({
-  name: "web",
-  namespace: "default",
-  uid: "deployment-uid",
-  replicas: 10,
-  minReadySeconds: 5,
-  selector: { matchLabels: { app: "web" } },
-  strategy: "RollingUpdate",
-  maxUnavailable: undefined,
-  maxSurge: undefined,
-  ...changes,
-});
+/** As Kubernetes reads them from a Deployment, whose arithmetic has every part of the shared one. */
+interface Fields {
+  readonly replicas?: number | undefined;
+  readonly maxUnavailable?: IntOrPercent;
+  readonly maxSurge?: IntOrPercent;
+  readonly strategy?: string;
+}
+
+function floorOf({ replicas, maxUnavailable, maxSurge, strategy }: Fields, rule: FloorRule): Floor {
+  const rollingUpdate = { maxUnavailable, maxSurge };
+  const spec = deployments.readSpec({ replicas, selector: {}, strategy: { type: strategy, rollingUpdate } });
+  assert.ok(spec !== undefined);
+  return spec.floorBy(rule);
+}
 const atLeastOne: FloorRule = { percentRounding: "at-least-one", singleReplica: "drainable" };
 const up: FloorRule = { ...atLeastOne, percentRounding: "up" };
 const down: FloorRule = { ...atLeastOne, percentRounding: "down" };
-const minAvailable = (changes: Partial<DeploymentFacts>, rule = atLeastOne): number =>
-  floorOf(facts(changes), rule).minAvailable;
+const minAvailable = (changes: Fields, rule = atLeastOne): number =>
+  floorOf({ replicas: 10, ...changes }, rule).minAvailable;
 
 /** "undrainable SingleReplica 1/1": kind, reason and floor of the replicas. */
-function stateOf(changes: Partial<DeploymentFacts>, rule = atLeastOne): string {
-  const floor = floorOf(facts(changes), rule);
+function stateOf(changes: Fields, rule = atLeastOne): string {
+  const floor = floorOf({ replicas: 10, ...changes }, rule);
   const reason = floor.kind === "drainable" ? "" : `${floor.reason} `;
   return `${floor.kind} ${reason}${floor.minAvailable}/${floor.replicas}`;
 }
@@ -155,4 +157,22 @@ test("the strategy Recreate has no floor, and without replicas nothing is to be 
 test("a maxUnavailable that is neither a number nor a percentage protects most", () => {
   for (const maxUnavailable of ["", "abc", "25", "-1%", "2.5%"])
     assert.equal(stateOf({ maxUnavailable }), "undrainable MaxUnavailableZero 10/10", maxUnavailable);
+});
+
+test("an update that takes more than the owner lends lowers the floor, and one that takes none does not", () => {
+  const minAvailableOf = (takenByUpdate: number): number =>
+    floorFrom({ replicas: 10, maxUnavailable: 1, takenByUpdate }, atLeastOne).minAvailable;
+  assert.deepEqual([minAvailableOf(0), minAvailableOf(1), minAvailableOf(4), minAvailableOf(40)], [9, 9, 6, 0]);
+});
+
+test("a value means a number of pods, by the rounding that is asked for", () => {
+  assert.deepEqual(
+    [
+      podsOf(3, 10, Math.floor),
+      podsOf("25%", 10, Math.floor),
+      podsOf("25%", 10, Math.ceil),
+      podsOf("x", 10, Math.ceil),
+    ],
+    [3, 2, 3, 0],
+  );
 });
