@@ -7,6 +7,9 @@ export const sourceIDs = [
   "statefulsets.apps",
   "replicasets.apps",
   "replicationcontrollers",
+  "clonesets.apps.kruise.io",
+  "statefulsets.apps.kruise.io",
+  "rollouts.argoproj.io",
 ] as const;
 export type SourceID = (typeof sourceIDs)[number];
 

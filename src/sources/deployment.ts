@@ -7,7 +7,7 @@ import {
   type FloorRule,
   intOrPercent,
   type IntOrPercent,
-  podsOf,
+  takenByRollingUpdate,
 } from "./floor.ts";
 import { commonFields, replicasOf, selectorField } from "./read-source.ts";
 import { type SourceKind } from "./source.ts";
@@ -56,14 +56,7 @@ export const deployments: SourceKind = {
 
 function floorOf(facts: Facts, rule: FloorRule): Floor {
   const { replicas, isRecreated, maxUnavailable } = facts;
-  if (!isRecreated) return floorFrom({ replicas, maxUnavailable, takenByUpdate: takenByUpdate(facts) }, rule);
+  if (!isRecreated) return floorFrom({ replicas, maxUnavailable, takenByUpdate: takenByRollingUpdate(facts) }, rule);
   const state = replicas > 0 ? ({ kind: "unprotected", reason: "Recreate" } as const) : { kind: "drainable" as const };
   return { minAvailable: 0, replicas, ...state };
-}
-
-/** If both fields come to 0, a rolling update takes one (deployment util, ResolveFenceposts). */
-function takenByUpdate({ replicas, maxUnavailable, maxSurge }: Facts): number {
-  const unavailable = podsOf(maxUnavailable, replicas, Math.floor);
-  const surge = podsOf(maxSurge, replicas, Math.ceil);
-  return unavailable === 0 && surge === 0 ? 1 : unavailable;
 }

@@ -108,6 +108,20 @@ function lentBy(facts: FloorFacts, rule: FloorRule): number {
 }
 
 /**
+ * What Deployments, and what was modelled on them, take at once. If both fields come to 0, a rolling update takes one
+ * (deployment util, ResolveFenceposts).
+ */
+export function takenByRollingUpdate(facts: {
+  readonly replicas: number;
+  readonly maxUnavailable: IntOrPercent;
+  readonly maxSurge: IntOrPercent;
+}): number {
+  const unavailable = podsOf(facts.maxUnavailable, facts.replicas, Math.floor);
+  const surge = podsOf(facts.maxSurge, facts.replicas, Math.ceil);
+  return unavailable === 0 && surge === 0 ? 1 : unavailable;
+}
+
+/**
  * The pods that a value means. One that is neither a number nor a percentage counts as 0: the API server does not
  * accept it, and 0 protects most.
  */

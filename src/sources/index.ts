@@ -4,9 +4,12 @@
  * - floor.ts: the arithmetic of floors that kinds share.
  */
 import { type SourceID } from "../config/generator-rules.ts";
+import { advancedStatefulSets } from "./advanced-stateful-set.ts";
+import { cloneSets } from "./clone-set.ts";
 import { deployments } from "./deployment.ts";
 import { replicaSets } from "./replica-set.ts";
 import { replicationControllers } from "./replication-controller.ts";
+import { rollouts } from "./rollout.ts";
 import { type SourceKind } from "./source.ts";
 import { statefulSets } from "./stateful-set.ts";
 
@@ -16,6 +19,9 @@ const kinds: Readonly<Record<SourceID, SourceKind>> = {
   "statefulsets.apps": statefulSets,
   "replicasets.apps": replicaSets,
   replicationcontrollers: replicationControllers,
+  "clonesets.apps.kruise.io": cloneSets,
+  "statefulsets.apps.kruise.io": advancedStatefulSets,
+  "rollouts.argoproj.io": rollouts,
 };
 
 /** All kinds that are built in. */

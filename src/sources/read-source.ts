@@ -22,6 +22,7 @@ const schema = v.object({
     managedFields: v.optional(v.unknown()),
   }),
   spec: v.unknown(),
+  status: v.optional(v.unknown()),
 });
 
 /** The fields that every spec has. */
@@ -36,6 +37,19 @@ export const selectorField = v.pipe(
   v.transform((selector) => selector as LabelSelector),
 );
 
+/**
+ * The same, of custom resources, where it may be empty: nothing but their controllers checks them, and these refuse it.
+ * A PodProtector of it would count all pods of the namespace.
+ */
+export const filledSelectorField = v.pipe(
+  selectorField,
+  v.check((selector) => isFilled(selector), "a selector that selects everything is not valid"),
+);
+
+export function isFilled({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean {
+  return Object.keys(matchLabels).length > 0 || matchExpressions.length > 0;
+}
+
 /** Replicas as controllers take them: absent means one. */
 export function replicasOf(replicas: number | undefined): number {
   return Math.max(0, replicas ?? 1);
@@ -47,7 +61,7 @@ export function readSource(kind: SourceKind, raw: unknown): SourceRecord | undef
   if (!result.success) return undefined;
   const { metadata } = result.output;
   const resourceVersion = parseResourceVersion(metadata.resourceVersion);
-  const spec = kind.readSpec(result.output.spec);
+  const spec = kind.readSpec(result.output.spec, result.output.status);
   if (resourceVersion === undefined || spec === undefined) return undefined;
   const owners = asList(metadata.ownerReferences).map(fieldsOf);
   const controller = owners.find((owner) => owner["controller"] === true);

@@ -27,8 +27,8 @@ export interface SourceKind {
   readonly lentBy: string;
   /** An object with a controller is the controller's business. */
   readonly isOnlyProtectedAlone: boolean;
-  /** Undefined when the spec is invalid. Never throws. */
-  readSpec(raw: unknown): SourceSpec | undefined;
+  /** Undefined when the spec is invalid. `status`: for kinds whose spec does not tell it all. Never throws. */
+  readSpec(raw: unknown, status?: unknown): SourceSpec | undefined;
 }
 
 /** What the PodProtector of an object depends on. */

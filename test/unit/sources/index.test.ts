@@ -13,8 +13,16 @@ test("each kind is called what its resource is called, and its PodProtectors beg
     const { group, version } = resource;
     assert.equal(id, group === "" ? resource.resource : `${resource.resource}.${group}`);
     assert.equal(apiVersion, group === "" ? version : `${group}/${version}`);
-    assert.equal(prefix, `${kind.toLowerCase()}-`);
+    // Two kinds are called StatefulSet.
+    const name = id === "statefulsets.apps.kruise.io" ? "AdvancedStatefulSet" : kind;
+    assert.equal(prefix, `${name.toLowerCase()}-`);
     assert.match(prefix, /^[a-z]+-$/);
     assert.equal(sourceKinds.filter((other) => other.prefix.startsWith(prefix)).length, 1);
   }
+});
+
+test("no two kinds share a resource, or a group and a kind", () => {
+  const unique = (texts: readonly string[]) => new Set(texts).size;
+  assert.equal(unique(sourceKinds.map(({ id }) => id)), sourceKinds.length);
+  assert.equal(unique(sourceKinds.map(({ kind, resource }) => `${kind}.${resource.group}`)), sourceKinds.length);
 });

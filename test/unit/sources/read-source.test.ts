@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deployments } from "../../../src/sources/deployment.ts";
-import { readSource, replicasOf } from "../../../src/sources/read-source.ts";
+import { isFilled, readSource, replicasOf } from "../../../src/sources/read-source.ts";
 
 const metadata = { name: "web", namespace: "default", uid: "u", resourceVersion: "7" };
 const selector = { matchLabels: { app: "web" } };
@@ -64,4 +64,17 @@ test("what is not a usable object is nothing, and nothing makes it throw", () =>
 
 test("absent replicas mean one, and there are never fewer than none", () => {
   assert.deepEqual([replicasOf(undefined), replicasOf(0), replicasOf(7), replicasOf(-1)], [1, 0, 7, 0]);
+});
+
+test("a kind is given the status too, which may be anything", () => {
+  const given: unknown[] = [];
+  const kind = { ...deployments, readSpec: (raw: unknown, status?: unknown) => (given.push(status), deployments.readSpec(raw)) };
+  for (const status of [undefined, null, 5, { selector: "a=b" }])
+    assert.ok(readSource(kind, { metadata, spec: { selector }, status }) !== undefined);
+  assert.deepEqual(given, [undefined, null, 5, { selector: "a=b" }]);
+});
+
+test("a selector that selects everything is told from one that does not", () => {
+  assert.ok(isFilled(selector) && isFilled({ matchExpressions: [{ key: "a", operator: "Exists" }] }));
+  assert.ok(!isFilled({}) && !isFilled({ matchLabels: {}, matchExpressions: [] }));
 });
