@@ -63,9 +63,11 @@ export function kindOf(protector: ObjectKey): SourceKind | undefined {
   return sourceKinds.find(({ prefix }) => name.startsWith(prefix));
 }
 
-/** A source as a field of a log line: `deployment: "shop/web"`. */
+/** A source as a field of a log line: `deployment: "shop/web"`. Custom kinds, whose names others use too, have a group. */
 export function inLogs({ kind, namespace, name }: SourceRef): Readonly<Record<string, ObjectKey>> {
-  return { [`${kind.kind.charAt(0).toLowerCase()}${kind.kind.slice(1)}`]: objectKey(namespace, name) };
+  const { group } = kind.resource;
+  const field = `${kind.kind.charAt(0).toLowerCase()}${kind.kind.slice(1)}`;
+  return { [group.includes(".") ? `${field}.${group}` : field]: objectKey(namespace, name) };
 }
 
 /** The labels that lead from a generated PodProtector to its source. */

@@ -45,7 +45,8 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   });
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   for (const kind of kinds) {
-    const name = kind.kind.toLowerCase();
+    // Two kinds may have the same name, and have different prefixes then.
+    const name = kind.prefix.replace(/-$/, "");
     health.register(`generator-worker/${name}/informer-sync`, () => sources.problemOf(kind));
   }
 

@@ -46,7 +46,8 @@ export function createSourceCaches(
   const create = (kind: SourceKind): Informer<SourceRecord> => {
     const { resource } = kind;
     const decode = (raw: unknown): SourceRecord | undefined => readSource(kind, raw);
-    const name = resource.resource;
+    // A custom resource may be called what a built-in one is called.
+    const name = resource.group.includes(".") ? kind.id : resource.resource;
     return createInformer({ client: core, resource, namespace, decode, clock, rng, logger, metrics, name });
   };
   return new SourceCaches({ informers: new Map(kinds.map((kind) => [kind, create(kind)])), clock, logger });

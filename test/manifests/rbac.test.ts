@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sourceIDs } from "../../src/config/generator-rules.ts";
 import { type Manifest, onlyOne, render, type RoleBinding } from "./manifest-files.ts";
 import { rightsIn } from "./rights.ts";
 
@@ -99,8 +100,9 @@ test("the generator's rights to further kinds of sources are those to Deployment
   const core: readonly string[] = clusterRights.core;
   assert.deepEqual(
     textsOf(objects).filter((right) => !core.includes(right)),
-    ["replicasets.apps", "replicationcontrollers", "statefulsets.apps"].map(
-      (resource) => `podseidon-generator @ *: get,list,watch,patch ${resource}`,
-    ),
+    sourceIDs
+      .filter((id) => id !== "deployments.apps")
+      .toSorted()
+      .map((id) => `podseidon-generator @ *: get,list,watch,patch ${id}`),
   );
 });

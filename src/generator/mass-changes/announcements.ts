@@ -8,6 +8,7 @@ import { type Logger } from "../../util/logger.ts";
 import { type Counter, type Metrics } from "../../util/metrics.ts";
 import { inLogs } from "../source-plan.ts";
 import { type Approval } from "./approval.ts";
+import { isLostKind } from "./lost-kinds.ts";
 
 /** A change that is held. */
 export interface HeldChange {
@@ -120,8 +121,9 @@ export class Announcements {
   #messageOf(change: HeldChange): string {
     const { wish } = textsOf(change);
     const { kind, name } = change.source;
+    const why = isLostKind(change.heldBy) ? "while its kind is being deleted" : "and too many others do so at once";
     return (
-      `${kind.kind} ${name} asks ${wish}, and too many others do so at once (cause ${change.heldBy}). ` +
+      `${kind.kind} ${name} asks ${wish}, ${why} (cause ${change.heldBy}). ` +
       "Until a person approves, or the change is undone, the floor stays"
     );
   }

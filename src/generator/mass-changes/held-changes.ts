@@ -24,6 +24,7 @@ import { FloorCount } from "./floor-count.ts";
 import { loweredBefore, namespacesCause, releasedBefore } from "./former-changes.ts";
 import { everyCause, type LatchBook } from "./latch-book.ts";
 import { EndingNamespaces } from "./ending-namespaces.ts";
+import { causeOfLostKind, isOfLostKind } from "./lost-kinds.ts";
 import { SourceNews } from "./news.ts";
 import { RestoredFloors } from "./restored-floors.ts";
 import { type Surroundings } from "./surroundings.ts";
@@ -189,8 +190,7 @@ export class HeldChanges {
     if (!(await this.#isReady(signal))) return;
     const given = await latches.round(signal);
     if (given !== undefined) {
-      const { cause } = given.approval;
-      const isMeant = ({ heldBy }: Entry): boolean => cause === heldBy || cause === everyCause;
+      const isMeant = ({ heldBy }: Entry): boolean => [heldBy, everyCause].includes(given.approval.cause);
       const approved = [...this.#entries].filter(([, entry]) => entry.state === "held" && isMeant(entry));
       if (approved.length === 0) announcements.ignoredApproval(given.text, "nothing with this cause is held");
       else {
@@ -267,12 +267,13 @@ export class HeldChanges {
     const namespace = await surroundings.namespace(source.namespace, signal);
     if (namespace?.isExempt === true) return undefined;
     const isEnd = to === undefined && namespace?.isTerminating === true;
+    const lost = to === undefined && !isEnd ? await causeOfLostKind(source, surroundings, signal) : undefined;
     const now = clock.epochMicros();
     const at = settled === undefined ? now : this.#news.timeOf(source.kind, change.evidence, now);
     const entry: Entry = {
       protectorUID: protector.metadata.uid,
       windowID: isEnd ? `${namespacesCause.text}/${source.namespace}` : digestOfUID(protector.metadata.uid),
-      change: isEnd ? { ...change, cause: namespacesCause } : change,
+      change: { ...change, cause: isEnd ? namespacesCause : (lost ?? change.cause) },
       at,
       approvableAt: settled === undefined ? (change.evidence ?? now) : at,
       readyAtMs: later(clock.monotonicMs(), judgeAfterMs),
@@ -304,8 +305,8 @@ export class HeldChanges {
         return this.#pass(entry);
       }
       // In a terminating namespace it is deleted in any case, and its latch would hold all other namespaces.
-      const owner = change.to === undefined && entry.terminatingNamespace === undefined ? source.owner : undefined;
-      if (owner !== undefined && (await surroundings.isLost(owner, signal))) latches.latch(change.cause.text);
+      const isRelease = change.to === undefined && entry.terminatingNamespace === undefined;
+      if (isRelease && (await isOfLostKind(source, surroundings, signal))) latches.latch(change.cause.text);
       else if (latches.heldBy(change.cause.text) === undefined) {
         const exceeded = this.#exceededBy(entry);
         if (exceeded !== undefined) latches.latch(exceeded);

@@ -7,7 +7,7 @@ import { protectorNameOf } from "../../../src/generator/source-plan.ts";
 import { sourceKindOf } from "../../../src/sources/index.ts";
 import { type JsonObject } from "../../double/index.ts";
 import { createCore, hasFinalizer, isInForce } from "./core-cluster.ts";
-import { sampleBody, sourceSamples, type SourceSample } from "./source-samples.ts";
+import { installSample, sampleBody, sourceSamples, type SourceSample } from "./source-samples.ts";
 
 const secondMs = 1_000;
 const isGuarded = { matchExpressions: [{ key: "guard", operator: "NotIn", values: ["no"] }] } as const;
@@ -18,7 +18,7 @@ const manyCount = 300;
 async function start(sample: SourceSample) {
   const core = await createCore();
   const { engine, clock } = core;
-  const { type } = sample;
+  const type = await installSample(sample, engine);
   const kind = sourceKindOf(sample.id);
   const startGenerator = () => core.startGenerator({ protectionSelector: isGuarded }, { sources: [sample.id], rule });
   const generator = startGenerator();
@@ -34,6 +34,7 @@ async function start(sample: SourceSample) {
     generator,
     startGenerator,
     kind,
+    type,
     nameOf,
     create: (name: string) => act(engine.create(type, "default", sampleBody(sample, name))),
     patch: (body: JsonObject) =>
@@ -85,7 +86,8 @@ for (const sample of sourceSamples) {
 
     test("the floor follows the strategy, where there is one, and minReadySeconds is taken over", async () => {
       const { generator, patch, floor, protector } = await start(sample);
-      await patch({ spec: { minReadySeconds: 7, paused: true, ...sample.strategy?.spec } });
+      await patch({ spec: { paused: true, ...sample.strategy?.spec } });
+      await patch({ spec: sample.readyAfter(7) });
       assert.equal(floor(), sample.strategy?.floor ?? sample.floor);
       assert.equal(protector()?.spec?.["minReadySeconds"], 7);
       await generator.stop();
@@ -100,10 +102,10 @@ for (const sample of sourceSamples) {
     });
 
     test("a source that is erased leaves its PodProtector in force, and takes it again when it is back", async () => {
-      const { generator, create, erase, source, floor, protector, core } = await start(sample);
+      const { generator, kind, create, erase, source, floor, protector, core } = await start(sample);
       await erase();
       assert.equal(floor(), sample.floor);
-      assert.match(JSON.stringify(core.events()), new RegExp(`The source ${sample.type.kind} vanished`));
+      assert.match(JSON.stringify(core.events()), new RegExp(`The source ${kind.kind} vanished`));
       await create("web");
       assert.ok(hasFinalizer(source()));
       assert.deepEqual(
@@ -172,12 +174,12 @@ for (const sample of sourceSamples) {
     });
 
     test("somebody else's PodProtector under the name stays, and people are told what is not protected", async () => {
-      const { generator, core, create, nameOf, source, floor } = await start(sample);
+      const { generator, core, kind, create, nameOf, source, floor } = await start(sample);
       await core.createProtector(nameOf("taken"));
       await create("taken");
       assert.equal(floor("taken"), 3);
       assert.ok(!hasFinalizer(source("taken")));
-      assert.match(JSON.stringify(core.events()), new RegExp(`This ${sample.type.kind} is not protected`));
+      assert.match(JSON.stringify(core.events()), new RegExp(`This ${kind.kind} is not protected`));
       assert.equal(generator.sources().unprotectable.get("ForeignPodProtector"), 1);
       await core.deleteProtector(nameOf("taken"));
       await core.clock.advance(3 * secondMs);
@@ -186,9 +188,9 @@ for (const sample of sourceSamples) {
     });
 
     test("many sources all get their PodProtectors, and an unchanged one costs a new leader nothing", async () => {
-      const { generator, startGenerator, core, floor } = await start(sample);
+      const { generator, startGenerator, core, type, floor } = await start(sample);
       const names = Array.from({ length: manyCount }, (_, index) => `many-${index}`);
-      for (const name of names) await core.engine.create(sample.type, "default", sampleBody(sample, name));
+      for (const name of names) await core.engine.create(type, "default", sampleBody(sample, name));
       await core.clock.advance(60 * secondMs);
       assert.ok(names.every((name) => floor(name) === sample.floor));
       await generator.stop();
@@ -196,7 +198,7 @@ for (const sample of sourceSamples) {
       await next.ready();
       await core.clock.advance(30 * secondMs);
       assert.deepEqual(next.client.writes, []);
-      assert.equal(next.client.count(new RegExp(`GET .*/${sample.type.resource}/`)), 0);
+      assert.equal(next.client.count(new RegExp(`GET .*/${type.resource}/`)), 0);
       await next.stop();
     });
   });

@@ -15,6 +15,7 @@ import {
   sourceOf,
 } from "../../../src/generator/source-plan.ts";
 import { deployments } from "../../../src/sources/deployment.ts";
+import { sourceKindOf } from "../../../src/sources/index.ts";
 import { readSource } from "../../../src/sources/read-source.ts";
 import { type SourceRecord } from "../../../src/sources/source.ts";
 
@@ -103,4 +104,6 @@ test("the kind of a PodProtector is told by the beginning of its name", () => {
   assert.equal(kindOf(protectorKeyOf(source())), deployments);
   assert.equal(kindOf(objectKey("default", "mine")), undefined);
   assert.deepEqual(inLogs(source()), { deployment: "default/web" });
+  const advanced = { ...source(), kind: sourceKindOf("statefulsets.apps.kruise.io") };
+  assert.deepEqual(inLogs(advanced), { "statefulSet.apps.kruise.io": "default/web" });
 });

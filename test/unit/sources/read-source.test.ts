@@ -68,7 +68,10 @@ test("absent replicas mean one, and there are never fewer than none", () => {
 
 test("a kind is given the status too, which may be anything", () => {
   const given: unknown[] = [];
-  const kind = { ...deployments, readSpec: (raw: unknown, status?: unknown) => (given.push(status), deployments.readSpec(raw)) };
+  const kind = {
+    ...deployments,
+    readSpec: (raw: unknown, status?: unknown) => (given.push(status), deployments.readSpec(raw)),
+  };
   for (const status of [undefined, null, 5, { selector: "a=b" }])
     assert.ok(readSource(kind, { metadata, spec: { selector }, status }) !== undefined);
   assert.deepEqual(given, [undefined, null, 5, { selector: "a=b" }]);

@@ -88,3 +88,14 @@ test("a review that a generated PodProtector refuses is told the owner, before a
 function ownMarks({ labels, finalizers, ownerReferences }: PodProtector["metadata"]): object {
   return { labels, finalizers, ownerReferences };
 }
+
+test("of kinds with one name the owner is the one of the right group, and a custom one is named with its group", () => {
+  const advanced = { apiVersion: "apps.kruise.io/v1beta1", kind: "StatefulSet", name: "advanced", uid: "1" };
+  const builtIn = { apiVersion: "apps/v1", kind: "StatefulSet", name: "built-in", uid: "2" };
+  const nameOf = (group: string) => {
+    const labels = { [sourceLabels.group]: group, [sourceLabels.kind]: "StatefulSet", [sourceLabels.name]: "x" };
+    return floorOwnerOf(generated("web", { labels, ownerReferences: [advanced, builtIn] }))?.name;
+  };
+  assert.equal(nameOf("apps"), "StatefulSet shop/built-in");
+  assert.equal(nameOf("apps.kruise.io"), "StatefulSet.apps.kruise.io shop/advanced");
+});
