@@ -63,7 +63,7 @@ export function kindOf(protector: ObjectKey): SourceKind | undefined {
   return sourceKinds.find(({ prefix }) => name.startsWith(prefix));
 }
 
-/** A source as a field of a log line: `deployment: "shop/web"`. Custom kinds, whose names others use too, have a group. */
+/** A source as a field of a log line: `deployment: "shop/web"`. Others use the names of custom kinds too. */
 export function inLogs({ kind, namespace, name }: SourceRef): Readonly<Record<string, ObjectKey>> {
   const { group } = kind.resource;
   const field = `${kind.kind.charAt(0).toLowerCase()}${kind.kind.slice(1)}`;

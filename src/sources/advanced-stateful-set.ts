@@ -2,8 +2,8 @@
  * Advanced StatefulSets of OpenKruise, which share kind and plural with the built-in ones: their fields, and how many
  * pods a rolling update and their owners let go. Pure.
  *
- * Partition, paused, unorderedUpdate, podUpdatePolicy and podManagementPolicy say which pods an update changes, when and
- * how, but not how many may be away at once. With `reserveOrdinals` other ordinals are used, and `replicas` goes on
+ * Partition, paused, unorderedUpdate, podUpdatePolicy and podManagementPolicy say which pods an update changes, when
+ * and how, but not how many may be away at once. With `reserveOrdinals` other ordinals are used, and `replicas` goes on
  * being the number of pods. `scaleStrategy` is about pods that come and go when `replicas` changes.
  */
 import * as v from "valibot";

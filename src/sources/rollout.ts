@@ -2,8 +2,8 @@
  * Rollouts of Argo: their fields, which of their pods count, and how many of these may go. Pure.
  *
  * A Rollout keeps two ReplicaSets during an update, and what is not stable must not stand in for what is:
- * - blue-green: the active ReplicaSet stays complete until the other is, and then the Service moves. Only the active one
- *   counts. Its hash is in `status.selector`, which Argo publishes for autoscalers, if that ReplicaSet exists.
+ * - blue-green: the active ReplicaSet stays complete until the other is, and then the Service moves. Only the active
+ *   one counts. Its hash is in `status.selector`, which Argo publishes for autoscalers, if that ReplicaSet exists.
  * - canary with traffic routing: the stable ReplicaSet stays complete until the canary is promoted. Only the stable one
  *   counts, by `status.stableRS`. With `dynamicStableScale` it shrinks while the canary grows, so both count.
  * - any other canary: one ReplicaSet shrinks while the other grows, as with a Deployment, so both count.

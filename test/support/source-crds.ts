@@ -7,7 +7,7 @@ interface Definition extends JsonObject {
   readonly spec: JsonObject & { readonly versions: readonly (JsonObject & { readonly subresources: JsonObject })[] };
 }
 
-/** As in test/manifests/source-crds, but without the subresource scale, which the double has for built-in kinds alone. */
+/** As in test/manifests/source-crds, but without the subresource scale, which the double has for built-in kinds. */
 export function sourceCrd(file: string): JsonObject {
   const text = readFileSync(new URL(`../manifests/source-crds/${file}`, import.meta.url), "utf8");
   const crd = load(text) as Definition;

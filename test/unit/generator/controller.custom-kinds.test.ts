@@ -21,7 +21,7 @@ async function start(ids: readonly SourceID[]) {
   return { core, samples, generator };
 }
 
-test("a StatefulSet and an Advanced StatefulSet of one name have a PodProtector each, and end each by itself", async () => {
+test("a StatefulSet and an Advanced StatefulSet of one name have a PodProtector each", async () => {
   const { core, samples, generator } = await start(["statefulsets.apps", "statefulsets.apps.kruise.io"]);
   for (const { sample, type } of samples) await core.engine.create(type, "default", sampleBody(sample, "db"));
   await core.clock.advance(secondMs);
@@ -35,7 +35,7 @@ test("a StatefulSet and an Advanced StatefulSet of one name have a PodProtector 
   await generator.stop();
 });
 
-test("the PodProtector of a Rollout follows the ReplicaSet that serves, and keeps its selector without a status", async () => {
+test("the PodProtector of a Rollout follows the ReplicaSet that serves, also when its status is lost", async () => {
   const { core, samples, generator } = await start(["rollouts.argoproj.io"]);
   const [{ sample, type }] = samples as [(typeof samples)[0]];
   const body = sampleBody(sample, "web");

@@ -63,7 +63,7 @@ for (const sample of sourceSamples.filter(({ type }) => "crd" in type)) {
       await bench.generator.stop();
     });
 
-    test("a CRD that is being deleted releases nothing, however few its objects are, and a person can approve", async () => {
+    test("a CRD that is being deleted releases nothing, however few its objects are, until approved", async () => {
       const bench = await start(sample);
       await bench.install();
       await bench.create();
