@@ -21,7 +21,7 @@ import { type Rng } from "../util/rng.ts";
 import { type Outcome } from "../work-queue/index.ts";
 import { DanglingProtectors } from "./dangling-protectors.ts";
 import { driftPatch } from "./drift.ts";
-import { floorConditions } from "./floor-conditions.ts";
+import { sourceConditionsOf } from "./floor-conditions.ts";
 import { type GeneratorAction, type GeneratorMetrics, type GeneratorSizes, type GeneratorTroubles } from "./metrics.ts";
 import { askedBefore, askedNow } from "./mass-changes/asking.ts";
 import { type HeldChanges } from "./mass-changes/held-changes.ts";
@@ -152,7 +152,8 @@ export class Generator {
     if (source === undefined) return this.#dangling.found(stored, ref);
     const held = changes.found(stored.key);
     if (this.#wantedFor(source, true) === undefined) return held;
-    return { ...floorConditions(source, source.spec.floorBy(this.#config)), ...held, Dangling: false };
+    const { isCriterionDropped } = this.#lifecycle;
+    return { ...sourceConditionsOf(source, this.#config, isCriterionDropped), ...held, Dangling: false };
   }
 
   /** For gauges. */
@@ -383,7 +384,8 @@ export class Generator {
   }
 
   #wantedFor(source: SourceRecord, isProtected: boolean): WantedProtector | undefined {
-    return this.#choice.isChosen(source, isProtected) ? planFor(source, this.#config) : undefined;
+    const { isCriterionDropped } = this.#lifecycle;
+    return this.#choice.isChosen(source, isProtected) ? planFor(source, this.#config, isCriterionDropped) : undefined;
   }
 
   #acted(

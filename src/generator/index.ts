@@ -5,6 +5,8 @@
  *   for one. source-plan.ts: what they want. drift.ts: what differs from it. The kinds are in src/sources/.
  * - source-states.ts: how sources fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
  *   floor-conditions.ts has it in words. condition-writer.ts: how conditions are written.
+ * - optional-fields.ts: what overrides of a source set in its PodProtector. ignored-overrides.ts: tells of those that
+ *   are ignored.
  * - protector-lifecycle.ts: create, sync, release.
  * - dangling-protectors.ts: whose source vanished, told once.
  * - releases.ts: the list of what was released lately. vanished-protectors.ts: what vanished without.
@@ -22,5 +24,6 @@ export { Generator, type GeneratorSettings } from "./controller.ts";
 export { CellController } from "./cell-controller.ts";
 export { createHeldChanges } from "./mass-changes/create.ts";
 export { SourceCaches } from "./source-caches.ts";
+export { IgnoredOverrides } from "./ignored-overrides.ts";
 export { createGeneratorMetrics } from "./metrics.ts";
 export { SourceConditions } from "./source-conditions.ts";

@@ -16,6 +16,7 @@ import { podProtectors, readProtector, type StoredProtector } from "../kube/reso
 import { readSource } from "../sources/read-source.ts";
 import { type SourceKind, type SourceRecord, type SourceRef } from "../sources/source.ts";
 import { driftPatch } from "./drift.ts";
+import { newOptional } from "./optional-fields.ts";
 import { type OnAction } from "./metrics.ts";
 import { isGeneratedFor, protectorNameOf, protectorTypeMeta, type WantedProtector } from "./source-plan.ts";
 
@@ -42,9 +43,19 @@ export class ProtectorLifecycle {
   readonly #core: KubeClient;
   readonly #onAction: LifecycleOptions["onAction"];
 
+  #isCriterionDropped = false;
+
   constructor(options: LifecycleOptions) {
     this.#core = options.core;
     this.#onAction = options.onAction;
+  }
+
+  /**
+   * Whether the CRD dropped spec.healthCriterion when it was written: that of another release does. It is not written
+   * any more, or it would be for ever.
+   */
+  get isCriterionDropped(): boolean {
+    return this.#isCriterionDropped;
   }
 
   /**
@@ -73,11 +84,11 @@ export class ProtectorLifecycle {
         metadata: {
           name,
           namespace,
-          ...keptOf(former, wanted),
+          ...keptOf(former, wanted, [annotations.released, annotations.overridden]),
           finalizers: [wanted.finalizer],
           ownerReferences: [ownerReference],
         },
-        spec: { ...former?.spec, ...wanted.spec },
+        spec: { ...withoutOptional(former?.spec), ...wanted.spec, ...newOptional(former, wanted.optional) },
       },
       signal,
     );
@@ -93,7 +104,7 @@ export class ProtectorLifecycle {
    */
   async recreate(former: PodProtector, kind: SourceKind, signal: AbortSignal): Promise<boolean> {
     const { name, namespace } = former.metadata;
-    const kept = keptOf(former, { labels: {}, annotations: {} });
+    const kept = keptOf(former, { labels: {}, annotations: {} }, [annotations.released]);
     const metadata = { name, namespace, ...kept, finalizers: [finalizer] };
     if (!(await this.#post({ metadata, spec: former.spec }, signal))) return false;
     this.#onAction("Recreate", kind, former.metadata);
@@ -109,7 +120,10 @@ export class ProtectorLifecycle {
   ): Promise<void> {
     const patch = driftPatch(stored.protector, wanted, floorBefore);
     if (patch === undefined) return;
-    await this.#patch(stored, patch, signal);
+    const synced = await this.#patch(stored, patch, signal);
+    const { healthCriterion } = wanted.optional;
+    if (synced !== undefined && healthCriterion !== undefined)
+      this.#isCriterionDropped = synced.protector.spec.healthCriterion === undefined;
     this.#onAction("Sync", wanted.kind, wanted);
   }
 
@@ -262,16 +276,26 @@ export class ProtectorLifecycle {
   }
 }
 
-/** Labels and annotations of a new object: those that are wanted, and what others had set on the former one. */
+/**
+ * Labels and annotations of a new object: those that are wanted, and what others had set on the former one. `dropped`:
+ * annotations of the former one that do not hold for it.
+ */
 function keptOf(
   former: PodProtector | undefined,
   wanted: Pick<WantedProtector, "labels" | "annotations">,
+  dropped: readonly string[],
 ): Pick<WantedProtector, "labels" | "annotations"> {
-  const { [annotations.released]: _, ...kept } = former?.metadata.annotations ?? {};
+  const kept = Object.entries(former?.metadata.annotations ?? {}).filter(([key]) => !dropped.includes(key));
   return {
     labels: { ...former?.metadata.labels, ...wanted.labels },
-    annotations: { ...kept, ...wanted.annotations },
+    annotations: { ...Object.fromEntries(kept), ...wanted.annotations },
   };
+}
+
+/** newOptional has these. */
+function withoutOptional(spec: PodProtectorSpec | undefined): Partial<PodProtectorSpec> {
+  const { healthCriterion: _, admissionHistoryConfig: __, ...others } = spec ?? {};
+  return others;
 }
 
 function validProtector(answer: unknown, namespace: string, name: string): StoredProtector {

@@ -22,8 +22,9 @@ export class SourceChoice {
 
   /** `hasProtector`: it has a PodProtector, or had one that vanished. */
   isChosen(source: SourceRecord, hasProtector: boolean): boolean {
-    const { kind, labels, finalizers, isTerminating, spec } = source;
+    const { kind, labels, finalizers, isTerminating, overrides, spec } = source;
     if (isTerminating && !(this.#untilZero.has(kind.id) && spec.replicas > 0)) return false;
+    if (overrides.isOptedOut) return false;
     // A controller that appears later changes nothing: nobody knows whether that one has a floor. So what is protected
     // stays so until it is deleted or no longer selected. Our finalizer tells of a PodProtector that nobody saw vanish.
     const isProtected = hasProtector || finalizers.includes(finalizer);

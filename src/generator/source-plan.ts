@@ -6,6 +6,7 @@ import { type OwnerReference, type PodProtector, type PodProtectorSpec } from ".
 import { type FloorRule } from "../sources/floor.ts";
 import { sourceKinds } from "../sources/index.ts";
 import { type SourceKind, type SourceRecord, type SourceRef } from "../sources/source.ts";
+import { type OptionalFields, optionalFieldsOf, overriddenText } from "./optional-fields.ts";
 
 /** What the generator keeps in force. Fields of the spec that people may tune are not in it. */
 export interface WantedProtector {
@@ -18,6 +19,8 @@ export interface WantedProtector {
   readonly finalizer: string;
   readonly ownerReference: OwnerReference;
   readonly spec: Pick<PodProtectorSpec, "minAvailable" | "minReadySeconds" | "selector">;
+  /** Of the spec as well: what overrides of the source set. */
+  readonly optional: OptionalFields;
 }
 
 /** Longest label value and longest object name that Kubernetes accepts. */
@@ -29,14 +32,17 @@ const digestLength = 12;
 /** What says that an object is this generator's. */
 const marks = { [annotations.generated]: "true" } as const;
 
-export function planFor(source: SourceRecord, rule: FloorRule): WantedProtector {
-  const { kind, namespace, name, uid, spec } = source;
+/** `isCriterionDropped`: the CRD does not know the field. */
+export function planFor(source: SourceRecord, rule: FloorRule, isCriterionDropped: boolean): WantedProtector {
+  const { kind, namespace, name, uid, overrides, spec } = source;
+  const optional = optionalFieldsOf(overrides, isCriterionDropped);
+  const overridden = overriddenText(optional);
   return {
     kind,
     name: protectorNameOf(kind, name),
     namespace,
     labels: sourceLabelsOf(kind, name),
-    annotations: marks,
+    annotations: overridden === undefined ? marks : { ...marks, [annotations.overridden]: overridden },
     finalizer,
     ownerReference: { apiVersion: kind.apiVersion, kind: kind.kind, name, uid, controller: true },
     spec: {
@@ -44,6 +50,7 @@ export function planFor(source: SourceRecord, rule: FloorRule): WantedProtector 
       minReadySeconds: Math.max(0, spec.minReadySeconds),
       selector: spec.selector,
     },
+    optional,
   };
 }
 

@@ -4,6 +4,7 @@ import {
   createGeneratorMetrics,
   createHeldChanges,
   Generator,
+  IgnoredOverrides,
   SourceConditions,
 } from "../generator/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
@@ -43,6 +44,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     found: (stored) => generator.found(stored),
     failures: generatorMetrics.conditionFailures,
   });
+  const ignored = new IgnoredOverrides({ ...common, config, sources, metrics });
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   for (const kind of kinds) {
     const name = kind.kind.toLowerCase();
@@ -76,7 +78,8 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       ]);
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
-        await Promise.all([generator.lead(leadership), cells.lead(leadership), conditions.lead(leadership)]);
+        const working = [generator, cells, conditions, ignored].map((one) => one.lead(leadership));
+        await Promise.all(working);
       };
       if (!signal.aborted) await runElected(elector, signal, lead);
       await watching;

@@ -5,6 +5,7 @@
 import { type EpochMicros } from "../util/clock.ts";
 import { asList, fieldsOf } from "../api/json.ts";
 import { parseTime } from "../api/micro-time.ts";
+import { overrides } from "../api/v1alpha1/names.ts";
 
 export interface FieldWriter {
   readonly manager: string;
@@ -20,13 +21,18 @@ export interface FieldWriters {
   /** Of SourceKind.strategyField. */
   readonly strategy: FieldWriter | undefined;
   readonly labels: FieldWriter | undefined;
+  /** Of the annotations that end or lower its protection (overrides.ts). One that was removed has no writer. */
+  readonly overrides: FieldWriter | undefined;
 }
+
+const loweringFields = [overrides.minAvailable, overrides.maxUnavailable, overrides.protect].map((key) => `f:${key}`);
 
 /** Never throws: what is not understood has no writer. */
 export function readFieldWriters(managedFields: unknown, strategyField: string | undefined): FieldWriters {
   let replicas: FieldWriter | undefined;
   let strategy: FieldWriter | undefined;
   let labels: FieldWriter | undefined;
+  let overriding: FieldWriter | undefined;
   for (const entry of asList(managedFields)) {
     const { manager, subresource, time, fieldsV1 } = fieldsOf(entry);
     if (typeof manager !== "string") continue;
@@ -38,9 +44,12 @@ export function readFieldWriters(managedFields: unknown, strategyField: string |
     const { "f:spec": spec, "f:metadata": metadata } = fieldsOf(fieldsV1);
     if ("f:replicas" in fieldsOf(spec)) replicas = laterWriter(replicas, writer);
     if (strategyField !== undefined && `f:${strategyField}` in fieldsOf(spec)) strategy = laterWriter(strategy, writer);
-    if ("f:labels" in fieldsOf(metadata)) labels = laterWriter(labels, writer);
+    const { "f:labels": ofLabels, "f:annotations": ofAnnotations } = fieldsOf(metadata);
+    if (ofLabels !== undefined) labels = laterWriter(labels, writer);
+    const owned = fieldsOf(ofAnnotations);
+    if (loweringFields.some((field) => field in owned)) overriding = laterWriter(overriding, writer);
   }
-  return { replicas, strategy, labels };
+  return { replicas, strategy, labels, overrides: overriding };
 }
 
 /** The one that wrote later. */

@@ -22,6 +22,8 @@ export type Floor = {
   /** From 0 to `replicas`. */
   readonly minAvailable: number;
   readonly replicas: number;
+  /** The annotation of the source that sets it; absent = the fields of its kind do. */
+  readonly overriddenBy?: string;
 } & (
   | { readonly kind: "drainable" }
   /** All replicas must stay, and there are some. */
@@ -36,13 +38,17 @@ export type UndrainableReason =
   /** With the rounding "down" alone. */
   | "RoundedDownToZero"
   /** The only replica is protected by the flag. */
-  | "SingleReplica";
+  | "SingleReplica"
+  /** By an override alone. */
+  | "MinAvailableCoversReplicas";
 export type UnprotectedReason =
   /** The only replica, which any rounding up takes. */
   | "SingleReplica"
   | "MaxUnavailableCoversReplicas"
   /** The strategy takes all pods away by intent. */
-  | "Recreate";
+  | "Recreate"
+  /** By an override alone. */
+  | "MinAvailableZero";
 
 const drainable = { kind: "drainable" } as const;
 
@@ -117,7 +123,8 @@ export function podsOf(value: IntOrPercent, replicas: number, round: (value: num
   return round(((percentOf(value) ?? 0) * replicas) / 100);
 }
 
-function percentOf(value: IntOrPercent): number | undefined {
+/** The percentage, where it is one. */
+export function percentOf(value: IntOrPercent): number | undefined {
   const digits = typeof value === "string" ? /^(\d{1,9})%$/.exec(value)?.[1] : undefined;
   return digits === undefined ? undefined : Number(digits);
 }

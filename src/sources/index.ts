@@ -1,7 +1,7 @@
 /**
  * The workloads that PodProtectors are generated for, one file for each kind (docs/generator.md#sources).
  * - source.ts: what a kind, and an object of it, tell. read-source.ts, field-writers.ts: reading what all kinds share.
- * - floor.ts: the arithmetic of floors that kinds share.
+ * - floor.ts: the arithmetic of floors that kinds share. overrides.ts: annotations that override what is derived.
  */
 import { type SourceID } from "../config/generator-rules.ts";
 import { deployments } from "./deployment.ts";

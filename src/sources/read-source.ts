@@ -7,6 +7,7 @@ import { objectKey } from "../api/object-key.ts";
 import { parseResourceVersion } from "../api/resource-version.ts";
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { readFieldWriters } from "./field-writers.ts";
+import { overridden, readOverrides } from "./overrides.ts";
 import { type SourceKind, type SourceRecord } from "./source.ts";
 
 const schema = v.object({
@@ -17,6 +18,7 @@ const schema = v.object({
     resourceVersion: v.string(),
     deletionTimestamp: v.optional(v.string()),
     labels: v.optional(stringMap, {}),
+    annotations: v.optional(v.unknown()),
     finalizers: v.optional(v.array(v.string()), []),
     ownerReferences: v.optional(v.unknown()),
     managedFields: v.optional(v.unknown()),
@@ -49,6 +51,7 @@ export function readSource(kind: SourceKind, raw: unknown): SourceRecord | undef
   const resourceVersion = parseResourceVersion(metadata.resourceVersion);
   const spec = kind.readSpec(result.output.spec);
   if (resourceVersion === undefined || spec === undefined) return undefined;
+  const overrides = readOverrides(metadata.annotations);
   const owners = asList(metadata.ownerReferences).map(fieldsOf);
   const controller = owners.find((owner) => owner["controller"] === true);
   const { apiVersion, kind: ownerKind } = controller ?? owners[0] ?? {};
@@ -67,6 +70,7 @@ export function readSource(kind: SourceKind, raw: unknown): SourceRecord | undef
       typeof apiVersion === "string" && typeof ownerKind === "string" ? { apiVersion, kind: ownerKind } : undefined,
     isControlled: controller !== undefined,
     writers: readFieldWriters(metadata.managedFields, kind.strategyField),
-    spec,
+    overrides,
+    spec: overridden(spec, overrides),
   };
 }

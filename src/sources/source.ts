@@ -10,6 +10,7 @@ import { type Resource } from "../kube/kube-client.ts";
 import { type EpochMicros } from "../util/clock.ts";
 import { type FieldWriters } from "./field-writers.ts";
 import { type Floor, type FloorRule } from "./floor.ts";
+import { type Overrides } from "./overrides.ts";
 
 export interface SourceKind {
   /** What --generator-sources takes: the resource, a dot, the group. */
@@ -67,5 +68,7 @@ export interface SourceRecord extends SourceRef, Stored {
   /** One of its owners controls it. */
   readonly isControlled: boolean;
   readonly writers: FieldWriters;
+  readonly overrides: Overrides;
+  /** With the overrides in it. */
   readonly spec: SourceSpec;
 }

@@ -4,6 +4,7 @@
  */
 import { type SourceRecord } from "../../sources/source.ts";
 import { type FieldWriter, laterWriter } from "../../sources/field-writers.ts";
+import { isSameProtection } from "../../sources/overrides.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type FloorRule } from "../../sources/floor.ts";
@@ -64,6 +65,8 @@ export function judge(subject: Subject, rule: CountingRule, now: EpochMicros): J
     return isDeepFall(protector.spec.minAvailable, to ?? 0) ? { kind: "own" } : small(from);
   if (to === undefined) {
     if (source.isTerminating) return counts(from, to, deletionCause(source), source.deletedAt);
+    // No flag opts out by an annotation.
+    if (source.overrides.isOptedOut) return edited(editBy(source.writers.overrides, true, rule));
     // Labels that were changed while nobody looked cannot be told from a changed flag.
     if (settled === undefined || isSameLabels(settled, source)) return { kind: "own" };
     return edited(editBy(source.writers.labels, false, rule));
@@ -89,8 +92,22 @@ interface Edit {
 /** What has lowered the floor; undefined = an autoscaler, or a manager that is allowed to. */
 function lowering(source: SourceRecord, settled: SourceRecord | undefined, rule: CountingRule): Edit | undefined {
   const isScaling = changesReplicas(source, settled);
+  if (changesOverride(source, settled)) {
+    const edit = editBy(source.writers.overrides, true, rule);
+    // Where both have changed, neither excuses the other: an autoscaler scales all day.
+    if (edit !== undefined || !isScaling) return edit;
+  }
   if (isScaling && isByAutoscaler(source)) return undefined;
   return editBy(isScaling ? source.writers.replicas : source.writers.strategy, isScaling, rule);
+}
+
+/**
+ * Whether an override of the floor is what has changed, or may be: one that is there, to a process that does not know
+ * how the source was before.
+ */
+function changesOverride({ spec, overrides }: SourceRecord, settled: SourceRecord | undefined): boolean {
+  if (settled !== undefined) return !isSameProtection(settled.overrides, overrides);
+  return overrides.floor !== undefined && spec.replicas > 0;
 }
 
 /** Undefined = by a manager that is allowed to. */
@@ -121,7 +138,7 @@ function managerText(writer: FieldWriter | undefined): string {
   return `manager/${writer.manager}${writer.subresource === undefined ? "" : `/${writer.subresource}`}`;
 }
 
-/** Whether the number of replicas is what has changed: else it is the strategy. */
+/** Whether the number of replicas is what has changed: else it is the strategy, or an override. */
 function changesReplicas({ spec, writers }: SourceRecord, settled: SourceRecord | undefined): boolean {
   if (settled !== undefined) return settled.spec.replicas !== spec.replicas;
   if (spec.replicas === 0) return true;

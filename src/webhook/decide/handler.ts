@@ -5,8 +5,9 @@
  * | neither the deletion nor the eviction of a pod, pod not found         | refused                   |
  * | a write of a pod's status that is no deletion in disguise             | allowed                   |
  * | pod terminating, Failed or Succeeded                                  | allowed                   |
- * | DELETE of a pod that does not meet its criterion (it would be reviewed again) | allowed           |
+ * | DELETE of a pod that meets no criterion that it may be judged by (it would be reviewed again) | allowed |
  * | PodProtectors of a core not listed yet                                | refused (503)             |
+ * | DELETE of a pod that meets the criterion of no PodProtector           | allowed                   |
  * | no PodProtector counts the pod                                        | allowed, nothing written  |
  * | dryRun                                                                | evaluated, nothing written|
  * | too many reviews wait already (an eviction: before all else)          | refused (429)             |
@@ -16,7 +17,13 @@
  * The force-delete annotation and --webhook-dry-run turn every answer into "allowed", errors included, after recording
  * what they can; the audit annotations and the metrics keep what the answer would have been.
  */
-import { canMeet } from "../../accounting/count/health-criterion.ts";
+import {
+  canMeet,
+  criterionFor,
+  type HealthCriterion,
+  healthCriteria,
+} from "../../accounting/count/health-criterion.ts";
+import { type PodRecord } from "../../api/pod.ts";
 import { type Clock } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
 import { type WebhookMetrics } from "../metrics.ts";
@@ -102,7 +109,7 @@ export class Handler {
     if (subject.kind !== "deletion" || subject.operation !== "evict" || subject.isEvaluateOnly) return false;
     if (this.#isAllowedAnyway(subject)) return false;
     const { pod, criterion } = subject;
-    return !pod.isTerminating && !pod.isTerminal && !canMeet(criterion, pod, 0);
+    return !pod.isTerminating && !pod.isTerminal && !criteriaOf(criterion).every((one) => canMeet(one, pod, 0));
   }
 
   async #judge(subject: Subject, { user }: Review, context: ReviewContext): Promise<Decision> {
@@ -114,12 +121,15 @@ export class Handler {
     // It never recovers.
     if (pod.isTerminal) return allowed("AlreadyUnready");
     // With 0 seconds: what no PodProtector can judge otherwise, whatever its minReadySeconds.
-    if (operation === "delete" && !canMeet(criterion, pod, 0)) return allowed("AlreadyUnready");
+    const mayBeJudged = criteriaOf(criterion).some((one) => canMeet(one, pod, 0));
+    if (operation === "delete" && !mayBeJudged) return allowed("AlreadyUnready");
     const isAllowedAnyway = this.#isAllowedAnyway(subject);
     const unsynced = this.#sources.find(({ core }) => !core.isSynced());
     if (unsynced !== undefined && !isAllowedAnyway) return notSynced(unsynced.core.name);
 
     const protectors = this.#sources.flatMap((source) => source.matching(pod.namespace, pod.labels));
+    const isUnready = unsynced === undefined && isUnreadyFor(protectors, pod, criterion);
+    if (operation === "delete" && isUnready) return allowed("AlreadyUnready");
     const { cellID, overload, deadlineMonotonicMs, signal } = context;
     const { severalProtectors, events } = this.#options;
     const deletion: Deletion = { operation, cellID, pod, criterion, isForced: false, lostNode: subject.lostNode };
@@ -161,6 +171,17 @@ export class Handler {
     const audit = { ...decision.audit, "orphan-let-go": "1" };
     return { ...allowed("OrphanLetGo", audit), warnings: [`allowed after --orphaned-pod-grace: ${decision.message}`] };
   }
+}
+
+/** What a deletion may be judged by, whatever the PodProtectors are. */
+function criteriaOf(asked: HealthCriterion | undefined): readonly HealthCriterion[] {
+  return asked === undefined ? healthCriteria : [asked];
+}
+
+/** Whether the pod meets the criterion of none of them. */
+function isUnreadyFor(protectors: readonly Protector[], pod: PodRecord, asked: HealthCriterion | undefined): boolean {
+  const own = protectors.map(({ view }) => view?.protector.spec ?? {});
+  return [...own, ...(own.length === 0 ? [{}] : [])].every((spec) => !canMeet(criterionFor(asked, spec), pod, 0));
 }
 
 /** The pod of an eviction would have to be read, which is waiting too. */
