@@ -33,7 +33,7 @@ const digestLength = 12;
 const marks = { [annotations.generated]: "true" } as const;
 
 /** `isCriterionDropped`: the CRD does not know the field. */
-export function planFor(source: SourceRecord, rule: FloorRule, isCriterionDropped: boolean): WantedProtector {
+export function planFor(source: SourceRecord, rule: FloorRule, isCriterionDropped = false): WantedProtector {
   const { kind, namespace, name, uid, overrides, spec } = source;
   const optional = optionalFieldsOf(overrides, isCriterionDropped);
   const overridden = overriddenText(optional);

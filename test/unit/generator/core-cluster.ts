@@ -7,6 +7,7 @@ import {
   createHeldChanges,
   Generator,
   type GeneratorSettings,
+  IgnoredOverrides,
   SourceCaches,
   SourceConditions,
 } from "../../../src/generator/index.ts";
@@ -116,6 +117,7 @@ export async function createCore() {
         { cells: cellSettings, queue: config.queue },
         { core: client, protectors, events, identity: `generator-${started}`, clock, rng, logger, metrics },
       );
+      const ignored = new IgnoredOverrides({ config: settings, sources, protectors, events, clock, metrics });
       const life = new AbortController();
       const running = [protectors.run(life.signal), sources.run(life.signal), cells.observe(life.signal)];
       running.push(generator.observe(life.signal));
@@ -125,7 +127,7 @@ export async function createCore() {
         assert.ok(protectors.hasSynced(), "the caches are synced");
         await sources.ready(life.signal);
         leadership = new AbortController();
-        running.push(generator.lead(leadership.signal), cells.lead(leadership.signal));
+        running.push(generator.lead(leadership.signal), cells.lead(leadership.signal), ignored.lead(leadership.signal));
       };
       return {
         client,

@@ -178,6 +178,7 @@ test("a terminating protector is asked for no new finalizer, which the API serve
     finalizer,
     ownerReference: owner,
     spec,
+    optional: {},
   };
   const actual = (deletionTimestamp?: string): PodProtector => ({
     ...protectorTypeMeta,

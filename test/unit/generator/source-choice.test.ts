@@ -31,6 +31,12 @@ test("Deployments are chosen by their own selector, and all other kinds by the c
   assert.ok(!chosen(statefulSets, { labels: { protect: "yes" } }));
 });
 
+test("the annotation protect=false opts out whatever the selectors say, and nothing else does", () => {
+  const of = (value: string) => ({ labels: { guard: "yes" }, annotations: { "podseidon.kubewharf.io/protect": value } });
+  assert.ok(!chosen(statefulSets, of("false"), { hasProtector: true }));
+  assert.ok(chosen(statefulSets, of("true")) && chosen(statefulSets, of("False")) && chosen(statefulSets, of("")));
+});
+
 test("a terminating source is let go, but for a Deployment that is protected until it has no replicas", () => {
   const metadata = { labels: { protect: "yes", guard: "yes" }, deletionTimestamp: "2026-01-01T00:00:00Z" };
   assert.ok(!chosen(deployments, metadata));

@@ -1,7 +1,7 @@
 /** What every kind of source keeps to: one suite, played with each. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { annotations, finalizer } from "../../../src/api/v1alpha1/names.ts";
+import { annotations, apiGroup, finalizer } from "../../../src/api/v1alpha1/names.ts";
 import { sourceIDs } from "../../../src/config/generator-rules.ts";
 import { protectorNameOf } from "../../../src/generator/source-plan.ts";
 import { sourceKindOf } from "../../../src/sources/index.ts";
@@ -38,6 +38,12 @@ async function start(sample: SourceSample) {
     create: (name: string) => act(engine.create(type, "default", sampleBody(sample, name))),
     patch: (body: JsonObject) =>
       act(engine.patch(type, "default", "web", { contentType: "application/merge-patch+json", body })),
+    /** Of the names of overrides. */
+    annotate: (values: Readonly<Record<string, string | null>>) => {
+      const entries = Object.entries(values).map(([name, value]) => [`${apiGroup}/${name}`, value]);
+      const body = { metadata: { annotations: Object.fromEntries(entries) } };
+      return act(engine.patch(type, "default", "web", { contentType: "application/merge-patch+json", body }));
+    },
     delete: (name = "web") => act(engine.delete(type, "default", name)),
     erase: () => act(Promise.resolve(engine.wipe(type))),
     source: (name = "web") => engine.find(type, "default", name),
@@ -129,6 +135,66 @@ for (const sample of sourceSamples) {
       await patch({ metadata: { labels: { guard: "no" } } });
       assert.ok(protector() === undefined && !hasFinalizer(source()));
       await patch({ metadata: { labels: { guard: null } } });
+      assert.equal(floor(), sample.floor);
+      await generator.stop();
+    });
+
+    test("overrides set what is derived otherwise, and go with the annotations; what people have tuned stays", async () => {
+      const { generator, core, nameOf, annotate, protector, floor } = await start(sample);
+      await core.patchProtector(nameOf("web"), { spec: { admissionHistoryConfig: { compactThreshold: 50 } } });
+      const own = { "min-ready-seconds": "9", "health-criterion": "Running", "max-concurrent-lag": "3" };
+      await annotate({ "min-available": "95%", ...own });
+      const { minReadySeconds, healthCriterion, admissionHistoryConfig } = protector()?.spec ?? {};
+      assert.deepEqual([floor(), minReadySeconds, healthCriterion], [10, 9, "Running"]);
+      assert.deepEqual(admissionHistoryConfig, { compactThreshold: 50, maxConcurrentLag: 3 });
+      await core.patchProtector(nameOf("web"), { spec: { healthCriterion: "Ready", minAvailable: 0 } });
+      await core.clock.advance(3 * secondMs);
+      assert.deepEqual([floor(), protector()?.spec?.["healthCriterion"]], [10, "Running"]);
+      await annotate({ "min-available": null, "max-unavailable": "40%" });
+      assert.equal(floor(), 6);
+      const gone = Object.fromEntries([...Object.keys(own), "max-unavailable"].map((name) => [name, null]));
+      await annotate(gone);
+      const selector = { matchLabels: { app: "web" } };
+      const derived = { minAvailable: sample.floor, minReadySeconds: 0, selector };
+      assert.deepEqual(protector()?.spec, { ...derived, admissionHistoryConfig: { compactThreshold: 50 } });
+      assert.equal(protector()?.metadata.annotations?.[annotations.overridden], undefined);
+      await generator.stop();
+    });
+
+    test("an override above the replicas is held at these, so that scaling down passes", async () => {
+      const { generator, annotate, patch, floor } = await start(sample);
+      await annotate({ "min-available": "12" });
+      assert.equal(floor(), 10);
+      await patch({ spec: { replicas: 4 } });
+      assert.equal(floor(), 4);
+      assert.equal(generator.sources().undrainable, 1);
+      await generator.stop();
+    });
+
+    test("an override that cannot be read is told, and what is derived holds", async () => {
+      const { generator, core, annotate, floor } = await start(sample);
+      for (const wrong of ["-1", "x", "101%", "", "0.5", "1e3", "3 "]) {
+        await annotate({ "min-available": wrong });
+        assert.equal(floor(), sample.floor, wrong);
+      }
+      await annotate({ "min-available": "0", "max-unavailable": "100%" });
+      assert.equal(floor(), sample.floor);
+      await core.clock.advance(10 * secondMs);
+      const warnings = core.events().filter((event) => event["reason"] === "AnnotationIgnored");
+      assert.match(JSON.stringify(warnings), /only one of them may be there/);
+      assert.equal((warnings[0]?.["involvedObject"] as JsonObject)["kind"], sample.type.kind);
+      assert.equal(generator.gauge("generator_ignored_override_sources"), 1);
+      await annotate({ "min-available": null, "max-unavailable": null });
+      await core.clock.advance(10 * secondMs);
+      assert.equal(generator.gauge("generator_ignored_override_sources"), 0);
+      await generator.stop();
+    });
+
+    test("a source that is opted out by annotation is let go, and protected again without it", async () => {
+      const { generator, annotate, source, protector, floor } = await start(sample);
+      await annotate({ protect: "false" });
+      assert.ok(protector() === undefined && !hasFinalizer(source()));
+      await annotate({ protect: null });
       assert.equal(floor(), sample.floor);
       await generator.stop();
     });

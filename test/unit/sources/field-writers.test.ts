@@ -23,12 +23,26 @@ test("of each field the manager is found that owns it and wrote last, with its s
     replicas: { manager: "keda", subresource: "scale", time: parseTime(at(3)) },
     strategy: helm,
     labels: helm,
+    overrides: undefined,
   });
   assert.equal(readFieldWriters(managedFields, undefined).strategy, undefined, "a kind without such a field");
 });
 
+test("the writer of overrides is whoever owns an annotation that ends or lowers the protection", () => {
+  const owns = (key: string) => ({ "f:metadata": { "f:annotations": { [`f:podseidon.kubewharf.io/${key}`]: {} } } });
+  const by = (...keys: string[]) =>
+    readFieldWriters(
+      keys.map((key, index) => ({ manager: key, time: at(index), fieldsV1: owns(key) })),
+      undefined,
+    ).overrides?.manager;
+  assert.equal(by("min-available", "min-ready-seconds"), "min-available");
+  assert.equal(by("min-available", "max-unavailable"), "max-unavailable");
+  assert.equal(by("protect"), "protect");
+  assert.equal(by("health-criterion"), undefined);
+});
+
 test("what is not understood has no writer, and nothing makes it throw", () => {
-  const none = { replicas: undefined, strategy: undefined, labels: undefined };
+  const none = { replicas: undefined, strategy: undefined, labels: undefined, overrides: undefined };
   for (const odd of [undefined, null, 5, [null], [{ manager: 5 }], [{ manager: "x", fieldsV1: { "f:spec": 5 } }]])
     assert.deepEqual(readFieldWriters(odd, "strategy"), none);
   const timeless = readFieldWriters([{ manager: "x", fieldsV1: { "f:spec": { "f:replicas": {} } } }], undefined);

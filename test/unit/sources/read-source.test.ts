@@ -35,7 +35,8 @@ test("what the generator needs of the metadata is read, and the raw object is no
     deletedAt: 1_767_225_600_000_000,
     owner: { apiVersion: "argoproj.io/v1alpha1", kind: "Rollout" },
     isControlled: true,
-    writers: { replicas: undefined, strategy: undefined, labels: undefined },
+    writers: { replicas: undefined, strategy: undefined, labels: undefined, overrides: undefined },
+    overrides: record.overrides,
   });
 });
 
