@@ -19,8 +19,8 @@ export function sourceConditionsOf(
 }
 
 const droppedCriterion =
-  `Ignoring the annotation ${overrides.healthCriterion}: the CRD of PodProtectors does not know spec.healthCriterion; ` +
-  "apply the CRD of this release, and restart the generator";
+  `Ignoring the annotation ${overrides.healthCriterion}: the CRD of PodProtectors does not know ` +
+  "spec.healthCriterion; apply the CRD of this release, and restart the generator";
 
 /** At any number of replicas the same words: scaling alone costs no write. */
 export function floorConditions({ kind, name }: Pick<SourceRef, "kind" | "name">, floor: Floor): FoundConditions {

@@ -13,7 +13,6 @@ import { apiGroup, overrides as names } from "../api/v1alpha1/names.ts";
 import { type HealthCriterion, healthCriteria } from "../accounting/count/health-criterion.ts";
 import { nearest } from "../config/nearest.ts";
 import { type Floor, floorFrom, type FloorRule, type IntOrPercent, percentOf, podsOf } from "./floor.ts";
-import { type SourceSpec } from "./source.ts";
 
 export interface Overrides {
   readonly isOptedOut: boolean;
@@ -29,6 +28,13 @@ export interface Overrides {
 export interface FloorOverride {
   readonly name: typeof names.minAvailable | typeof names.maxUnavailable;
   readonly value: IntOrPercent;
+}
+
+/** What is overridden: a part of SourceSpec. */
+interface Derived {
+  readonly replicas: number;
+  readonly minReadySeconds: number;
+  readonly floorBy: (rule: FloorRule) => Floor;
 }
 
 /** Most workloads have none, and share this one. */
@@ -80,7 +86,7 @@ export function readOverrides(raw: unknown): Overrides {
 }
 
 /** The spec of a source, with its overrides in it. */
-export function overridden(spec: SourceSpec, { floor, minReadySeconds }: Overrides): SourceSpec {
+export function overridden<T extends Derived>(spec: T, { floor, minReadySeconds }: Overrides): T {
   if (floor === undefined && minReadySeconds === undefined) return spec;
   return {
     ...spec,

@@ -60,8 +60,8 @@ function unknownCriterion(spec: Pick<PodProtectorSpec, "healthCriterion">): Hold
   const { healthCriterion } = spec;
   if (healthCriterion === undefined || healthCriteria.some((known) => known === healthCriterion)) return false;
   const message =
-    `spec.healthCriterion is ignored, so it is ${criterionFor(undefined, spec)}: it must be one of ` +
-    `${healthCriteria.join(", ")}`;
+    `spec.healthCriterion is ignored, so it is ${criterionFor(undefined, spec)}: ` +
+    `it must be one of ${healthCriteria.join(", ")}`;
   return { reason: "UnknownCriterion", message };
 }
 

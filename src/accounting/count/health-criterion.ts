@@ -12,7 +12,7 @@ export const healthCriteria = ["Scheduled", "Initialized", "Running", "Ready", "
 export type HealthCriterion = (typeof healthCriteria)[number];
 
 /** Of a PodProtector that names none, and a deletion that asks for none. */
-export const defaultCriterion = "Available";
+const defaultCriterion = "Available";
 
 /**
  * By what a PodProtector judges: by what the deletion asks for, else by its own criterion, else by the default. Its own

@@ -46,7 +46,7 @@ export const annotations = {
   forceDelete: `${prefix}/force-delete`,
   /** Extension. PodProtector: which fields of its spec are there by an override, so that they go with it. */
   overridden: `${prefix}/overridden`,
-  /** Pod or Eviction: the criterion by which the deletion is judged. Extension: also a workload, for all of its pods. */
+  /** Pod or Eviction: the criterion by which the deletion is judged. Extension: a workload, for all of its pods. */
   healthCriterion: `${prefix}/health-criterion`,
   /** The dummy pod of update-trigger: RFC 3339 time of the last touch. */
   updateTriggerTime: `${prefix}/update-trigger-time`,

@@ -1,12 +1,13 @@
 /**
  * Who owns which fields in managedFields: only the fields below `spec` and the labels, as whole fields, and each
- * annotation, and only of workloads, whose owners Podseidon reads. A field belongs to whoever changed it last. The subresource scale takes
- * no ownership of 0 replicas (tried on kube-apiserver 1.36: the converted Scale has no field for it).
+ * annotation, and only of workloads, whose owners Podseidon reads. A field belongs to whoever changed it last. The
+ * subresource scale takes no ownership of 0 replicas (tried on kube-apiserver 1.36: the converted Scale has no field
+ * for it).
  */
 import { type JsonObject, type KubeObject, asObject, jsonEquals } from "./object.ts";
 import { type ResourceType, builtInResources } from "./resources.ts";
 
-/** Names of the fields that a write changed: "f:spec f:replicas", "f:metadata f:labels", "f:metadata f:annotations f:a". */
+/** What a write changed: "f:spec f:replicas", "f:metadata f:labels", "f:metadata f:annotations f:a". */
 export function changedFields(
   type: ResourceType,
   before: KubeObject | undefined,

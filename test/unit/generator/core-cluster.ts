@@ -52,13 +52,13 @@ interface ProcessOptions {
   readonly rule?: Partial<Pick<GeneratorSettings, "percentRounding" | "singleReplica" | "sourceSelector">>;
 }
 
-export async function createCore() {
+export async function createCore(crd = permissivePodProtectorCrd()) {
   const clock = createVirtualClock();
   const rng = createSeededRng(1);
   const callWebhook = (): never => assert.fail("no webhook is configured");
   const engine = new Engine({ clock, rng, callWebhook });
   await engine.bootstrap();
-  const protectorType: ResourceType = await engine.installCrd(permissivePodProtectorCrd());
+  const protectorType: ResourceType = await engine.installCrd(crd);
   const sourceType = builtInResources.deployments;
   let started = 0;
 

@@ -32,7 +32,10 @@ test("Deployments are chosen by their own selector, and all other kinds by the c
 });
 
 test("the annotation protect=false opts out whatever the selectors say, and nothing else does", () => {
-  const of = (value: string) => ({ labels: { guard: "yes" }, annotations: { "podseidon.kubewharf.io/protect": value } });
+  const of = (value: string) => ({
+    labels: { guard: "yes" },
+    annotations: { "podseidon.kubewharf.io/protect": value },
+  });
   assert.ok(!chosen(statefulSets, of("false"), { hasProtector: true }));
   assert.ok(chosen(statefulSets, of("true")) && chosen(statefulSets, of("False")) && chosen(statefulSets, of("")));
 });

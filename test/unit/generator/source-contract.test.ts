@@ -139,7 +139,7 @@ for (const sample of sourceSamples) {
       await generator.stop();
     });
 
-    test("overrides set what is derived otherwise, and go with the annotations; what people have tuned stays", async () => {
+    test("overrides replace what is derived, and go with the annotations; what people have tuned stays", async () => {
       const { generator, core, nameOf, annotate, protector, floor } = await start(sample);
       await core.patchProtector(nameOf("web"), { spec: { admissionHistoryConfig: { compactThreshold: 50 } } });
       const own = { "min-ready-seconds": "9", "health-criterion": "Running", "max-concurrent-lag": "3" };
@@ -182,7 +182,7 @@ for (const sample of sourceSamples) {
       await core.clock.advance(10 * secondMs);
       const warnings = core.events().filter((event) => event["reason"] === "AnnotationIgnored");
       assert.match(JSON.stringify(warnings), /only one of them may be there/);
-      assert.equal((warnings[0]?.["involvedObject"] as JsonObject)["kind"], sample.type.kind);
+      assert.equal((warnings[0]!["involvedObject"] as JsonObject)["kind"], sample.type.kind);
       assert.equal(generator.gauge("generator_ignored_override_sources"), 1);
       await annotate({ "min-available": null, "max-unavailable": null });
       await core.clock.advance(10 * secondMs);

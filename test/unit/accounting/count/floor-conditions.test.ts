@@ -43,7 +43,8 @@ test("cells whose counts answer another spec, or that have none, are pending and
 
 test("an object with a criterion of its own stands against its floor by that, and an unknown one is said", () => {
   const cells = [cell(counts(3, { ...answered, runningReplicas: 5 }), [single("x")], "a")];
-  const by = (healthCriterion: string) => floorConditions({ minAvailable: 4, healthCriterion }, statusOf(cells), question);
+  const by = (healthCriterion: string) =>
+    floorConditions({ minAvailable: 4, healthCriterion }, statusOf(cells), question);
   assert.partialDeepStrictEqual(by("Available"), { BelowFloor: { reason: "TooFewAvailable" }, SpecIgnored: false });
   assert.partialDeepStrictEqual(by("Running"), { AtFloor: { reason: "NothingFree" }, BelowFloor: false });
   const unknown = by("running");

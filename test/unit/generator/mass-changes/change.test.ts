@@ -54,7 +54,7 @@ test("the cause of an override that lowers the floor is the manager of the annot
   assert.equal(judged({ source: of(9), settled: deployment(8) }), "manager/ops", "scaled at the same time");
   assert.equal(judged({ source: of(8) }), "manager/ops", "nobody knows how it was before");
   assert.equal(judged({ source: of(8, "night"), settled: deployment(8) }), "exempt");
-  assert.equal(judged({ source: of(0), settled: of(8) }), "small", "its floor was 0 already");
+  assert.equal(judged({ source: of(0), settled: of(8) }), "own", "its floor was to be 0 already");
   const removed = deployment(8, {}, all);
   assert.equal(judged({ source: removed, settled: deployment(8, { annotations: { [key]: "6" } }) }), "manager/unknown");
   assert.deepEqual(causeOfLowered(of(8), rule), { text: "manager/ops", isHalfTooMany: true });
