@@ -179,8 +179,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "not-ready-pods-are-evicted-without-record",
     why: "the eviction of a pod that does not meet its criterion is recorded",
     file: "webhook/decide/handler.ts",
-    find: `if (operation === "delete" && !canMeet(criterion, pod, 0))`,
-    replace: `if (!canMeet(criterion, pod, 0))`,
+    find: `if (operation === "delete" && isUnready)`,
+    replace: `if (isUnready)`,
     only: ["evictions", "flapping-pods", "stalled-commits"],
   },
   {

@@ -73,8 +73,8 @@ export const mutationsOfSources: readonly Mutation[] = [
     name: "mark-of-release-stays",
     why: "a mark of release goes when the source is there",
     file: "generator/drift.ts",
-    find: `metadata["annotations"] = isReleased ? { ...repaired, [annotations.released]: null } : repaired;`,
-    replace: `if (lostAnnotations.length > 0) metadata["annotations"] = repaired;`,
+    find: `const outdated = [annotations.released, annotations.overridden]`,
+    replace: `const outdated = [annotations.overridden]`,
     only,
     plan,
   },
@@ -83,12 +83,12 @@ export const mutationsOfSources: readonly Mutation[] = [
     why: "each PodProtector has the selector of its own Deployment",
     file: "generator/source-plan.ts",
     find:
-      `export function planFor(source: SourceRecord, rule: FloorRule): WantedProtector {\n` +
-      `  const { kind, namespace, name, uid, spec } = source;\n`,
+      `export function planFor(source: SourceRecord, rule: FloorRule, isCriterionDropped = false): WantedProtector {\n` +
+      `  const { kind, namespace, name, uid, overrides, spec } = source;\n`,
     replace:
       `const selectors: Record<string, PodProtectorSpec["selector"]> = {};\n` +
-      `export function planFor(source: SourceRecord, rule: FloorRule): WantedProtector {\n` +
-      `  const { kind, namespace, name, uid } = source;\n` +
+      `export function planFor(source: SourceRecord, rule: FloorRule, isCriterionDropped = false): WantedProtector {\n` +
+      `  const { kind, namespace, name, uid, overrides } = source;\n` +
       `  const spec = { ...source.spec, selector: (selectors[namespace] ??= source.spec.selector) };\n`,
     only,
     plan,
