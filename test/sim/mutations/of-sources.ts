@@ -83,11 +83,13 @@ export const mutationsOfSources: readonly Mutation[] = [
     why: "each PodProtector has the selector of its own Deployment",
     file: "generator/source-plan.ts",
     find:
-      `export function planFor(source: SourceRecord, rule: FloorRule, isCriterionDropped = false): WantedProtector {\n` +
+      `export function planFor(source: SourceRecord, rule: FloorRule, ` +
+      `isCriterionDropped = false): WantedProtector {\n` +
       `  const { kind, namespace, name, uid, overrides, spec } = source;\n`,
     replace:
       `const selectors: Record<string, PodProtectorSpec["selector"]> = {};\n` +
-      `export function planFor(source: SourceRecord, rule: FloorRule, isCriterionDropped = false): WantedProtector {\n` +
+      `export function planFor(source: SourceRecord, rule: FloorRule, ` +
+      `isCriterionDropped = false): WantedProtector {\n` +
       `  const { kind, namespace, name, uid, overrides } = source;\n` +
       `  const spec = { ...source.spec, selector: (selectors[namespace] ??= source.spec.selector) };\n`,
     only,
