@@ -17,6 +17,7 @@ const layers: readonly Layer[] = [
   { folders: ["accounting", "label-index"], mayUsePeers: false },
   { folders: ["retry-batch", "work-queue"], mayUsePeers: false },
   { folders: ["kube", "config", "lifecycle", "server", "observability"], mayUsePeers: true },
+  { folders: ["scale"], mayUsePeers: false },
   { folders: ["sources"], mayUsePeers: false },
   { folders: ["generator", "aggregator", "webhook", "update-trigger"], mayUsePeers: false },
   { folders: ["roles", "commands"], mayUsePeers: false },

@@ -10,9 +10,27 @@ export const sourceIDs = [
 ] as const;
 export type SourceID = (typeof sourceIDs)[number];
 
+/** Any other kind that has a subresource scale, such as `databases.example.com`. */
+export type CustomSourceID = `${string}.${string}.${string}`;
+
+/** Groups of custom resources have a dot, so that a mistake such as `statefulset.apps` is none of these. */
+const customSourceID = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?){2,}$/;
+/** Names of PodProtectors begin with it, and have 253 characters at most: some are left for those of the objects. */
+const customSourceLengthMax = 150;
+
+export function isCustomSourceID(text: string): text is CustomSourceID {
+  return text.length <= customSourceLengthMax && customSourceID.test(text);
+}
+
+/** The resource and the group of an ID. */
+export function partsOfSourceID(id: CustomSourceID): { readonly plural: string; readonly group: string } {
+  const dot = id.indexOf(".");
+  return { plural: id.slice(0, dot), group: id.slice(dot + 1) };
+}
+
 export interface GeneratorRules {
   /** Only these get PodProtectors. */
-  readonly sources: readonly SourceID[];
+  readonly sources: readonly (SourceID | CustomSourceID)[];
   /** Sources of kinds without a selector of their own that do not match get no PodProtector. */
   readonly sourceSelector: LabelSelector;
   /** How a maxUnavailable percentage above zero becomes a number of pods. */

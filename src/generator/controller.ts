@@ -36,10 +36,8 @@ import { recordUnprotectable } from "./source-events.ts";
 import {
   inLogs,
   isGeneratedFor,
-  kindOf,
   planFor,
   protectorKeyOf,
-  sourceOf,
   type WantedProtector,
 } from "./source-plan.ts";
 import { type SourceCounts, SourceStates } from "./source-states.ts";
@@ -201,7 +199,7 @@ export class Generator {
   }
 
   #observe(durationMs: number, outcome: Outcome, key: ObjectKey): void {
-    const kind = kindOf(key);
+    const kind = this.#deps.sources.kindOf(key);
     if (kind === undefined) return;
     const error = outcome.kind === "failed" ? errorLabel(outcome.error) : "nil";
     this.#deps.metrics.reconcile.observe({ ...kind.resource, namespace: "", error }, durationMs / 1000);
@@ -210,7 +208,8 @@ export class Generator {
   #protectorEvent(event: InformerEvent<StoredProtector>): void {
     const { key, protector } = event.object;
     // Also somebody else's, which has let go of the name, or has been given our marks.
-    if (this.#deps.sources.get(key) !== undefined || sourceOf(protector) !== undefined) this.#queue.add(key);
+    const { sources } = this.#deps;
+    if (sources.get(key) !== undefined || sources.refOf(protector) !== undefined) this.#queue.add(key);
     if (event.type === "deleted") this.#dangling.forget(key);
     this.#recreation.watched(event);
   }

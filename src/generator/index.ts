@@ -3,6 +3,8 @@
  * - controller.ts: events in, what each source wants, dangling PodProtectors.
  * - source-caches.ts: the sources of all kinds, by the keys of their PodProtectors. source-choice.ts: which of them ask
  *   for one. source-plan.ts: what they want. drift.ts: what differs from it. The kinds are in src/sources/.
+ * - source-feeds.ts: what tells of the sources of each kind. scaled-sources.ts: of custom resources, by their scale.
+ *   scale-alarms.ts: what people are told of scales that cannot be read.
  * - source-states.ts: how sources fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
  *   floor-conditions.ts has it in words. condition-writer.ts: how conditions are written.
  * - protector-lifecycle.ts: create, sync, release.
@@ -21,6 +23,8 @@
 export { Generator, type GeneratorSettings } from "./controller.ts";
 export { CellController } from "./cell-controller.ts";
 export { createHeldChanges } from "./mass-changes/create.ts";
+export { createSourceFeeds } from "./source-feeds.ts";
+export { ScaleAlarms } from "./scale-alarms.ts";
 export { SourceCaches } from "./source-caches.ts";
 export { createGeneratorMetrics } from "./metrics.ts";
 export { SourceConditions } from "./source-conditions.ts";

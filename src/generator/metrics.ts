@@ -50,6 +50,8 @@ export interface GeneratorMetrics {
   setSizes(sizes: GeneratorSizes): void;
   /** To be called before each scrape. */
   setSources(counts: SourceCounts): void;
+  /** To be called before each scrape, with the numbers of sources by kind. */
+  setUnreadableScales(counts: ReadonlyMap<SourceKind, number>): void;
   /** To be called before each scrape. */
   setKinds(kinds: readonly { readonly kind: SourceKind; readonly isKnown: boolean }[]): void;
 }
@@ -95,6 +97,7 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
       ["error"],
     ),
     setKinds: createKindGauge(metrics),
+    setUnreadableScales: createScaleGauge(metrics),
     setTroubles: createTroubleGauges(metrics),
     setSizes(sizes) {
       queue.set({}, sizes.queue);
@@ -116,6 +119,17 @@ function createKindGauge(metrics: Metrics): GeneratorMetrics["setKinds"] {
   );
   return (kinds) => {
     for (const { kind, isKnown } of kinds) known.set({ ...kind.resource }, isKnown ? 1 : 0);
+  };
+}
+
+function createScaleGauge(metrics: Metrics): GeneratorMetrics["setUnreadableScales"] {
+  const unreadable = metrics.gauge(
+    "generator_unreadable_scales",
+    "Custom resources whose scale cannot be read, so that their last floor holds, as the leader sees them",
+    ["group", "version", "resource"],
+  );
+  return (counts) => {
+    for (const [kind, count] of counts) unreadable.set({ ...kind.resource }, count);
   };
 }
 

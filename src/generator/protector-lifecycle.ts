@@ -117,7 +117,7 @@ export class ProtectorLifecycle {
   async readSource({ kind, namespace, name }: SourceRef, signal: AbortSignal): Promise<SourceRecord | undefined> {
     const answer = await this.#read(resourcePath(kind.resource, { namespace, name }), signal);
     if (answer === undefined) return undefined;
-    const source = readSource(kind, answer);
+    const source = kind.readLive === undefined ? readSource(kind, answer) : await kind.readLive(answer, signal);
     if (source === undefined) throw new KubeError("malformed", `${kind.kind} ${namespace}/${name} is invalid`);
     return source;
   }

@@ -7,12 +7,13 @@
 import { type ObjectKey } from "../api/object-key.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { type Informer, type InformerHandler } from "../kube/informer.ts";
+import { sourceKinds } from "../sources/index.ts";
 import { type SourceKind, type SourceRecord, type SourceRef } from "../sources/source.ts";
 import { assert } from "../util/assert.ts";
 import { type Clock, sleep } from "../util/clock.ts";
 import { linkedAbort } from "../util/linked-abort.ts";
 import { type Logger } from "../util/logger.ts";
-import { protectorKeyOf, sourceOf } from "./source-plan.ts";
+import { isOfScaledKind, kindOf, protectorKeyOf, sourceOf } from "./source-plan.ts";
 
 /**
  * A kind that fails otherwise, such as by a broken conversion webhook, is waited for so long, once another is there.
@@ -20,15 +21,20 @@ import { protectorKeyOf, sourceOf } from "./source-plan.ts";
  */
 const waitedForMs = 60_000;
 
+/** What tells of the sources of one kind, as an informer does. */
+export type SourceFeed = Pick<Informer<SourceRecord>, "hasSynced" | "lastError" | "subscribe" | "run">;
+
 export interface SourceCachesOptions {
   /** Not running yet. */
-  readonly informers: ReadonlyMap<SourceKind, Informer<SourceRecord>>;
+  readonly informers: ReadonlyMap<SourceKind, SourceFeed>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 export class SourceCaches {
   readonly #options: SourceCachesOptions;
+  /** Those that this generator works for, and all that are built in. */
+  readonly #kinds: readonly SourceKind[];
   readonly #records = new Map<ObjectKey, SourceRecord>();
   /** Why a kind cannot be watched, as its API server says. */
   readonly #refused = new Map<SourceKind, "not served" | "forbidden">();
@@ -38,6 +44,7 @@ export class SourceCaches {
 
   constructor(options: SourceCachesOptions) {
     this.#options = options;
+    this.#kinds = [...new Set([...options.informers.keys(), ...sourceKinds])];
     // Before every other handler, so that these find what they are told of.
     for (const kind of options.informers.keys()) {
       this.#informer(kind).subscribe({
@@ -65,15 +72,21 @@ export class SourceCaches {
 
   /** The source that a PodProtector was generated for; undefined also where this generator does not do its kind. */
   refOf(protector: PodProtector): SourceRef | undefined {
-    const source = sourceOf(protector);
+    const source = sourceOf(protector, this.#kinds);
     return source !== undefined && this.#options.informers.has(source.kind) ? source : undefined;
   }
 
   /** How many of these were generated for kinds that this generator does not work for. */
   countIgnored(protectors: Iterable<{ readonly protector: PodProtector }>): number {
     const isIgnored = (protector: PodProtector): boolean =>
-      sourceOf(protector) !== undefined && this.refOf(protector) === undefined;
+      (sourceOf(protector, this.#kinds) !== undefined || isOfScaledKind(protector)) &&
+      this.refOf(protector) === undefined;
     return [...protectors].filter(({ protector }) => isIgnored(protector)).length;
+  }
+
+  /** The kind of the sources whose PodProtectors have such a name. */
+  kindOf(protector: ObjectKey): SourceKind | undefined {
+    return kindOf(protector, this.#kinds);
   }
 
   /** Whether the absence of an object of that kind says that it is gone. */
@@ -148,7 +161,7 @@ export class SourceCaches {
     return this.#informer(kind).hasSynced();
   }
 
-  #informer(kind: SourceKind): Informer<SourceRecord> {
+  #informer(kind: SourceKind): SourceFeed {
     const informer = this.#options.informers.get(kind);
     assert(informer !== undefined, "only kinds that have an informer are asked for");
     return informer;

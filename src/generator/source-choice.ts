@@ -2,7 +2,6 @@
 import { finalizer } from "../api/v1alpha1/names.ts";
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { type Config } from "../config/config.ts";
-import { type SourceID } from "../config/generator-rules.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { type SourceRecord } from "../sources/source.ts";
 import { assert } from "../util/assert.ts";
@@ -10,9 +9,9 @@ import { assert } from "../util/assert.ts";
 export class SourceChoice {
   readonly #common: CompiledSelector;
   /** Of kinds that have a selector of their own. */
-  readonly #own: ReadonlyMap<SourceID, CompiledSelector>;
+  readonly #own: ReadonlyMap<string, CompiledSelector>;
   /** Kinds whose terminating objects are protected while they want replicas. */
-  readonly #untilZero: ReadonlySet<SourceID>;
+  readonly #untilZero: ReadonlySet<string>;
 
   constructor({ sourceSelector, deploymentPlugin }: Pick<Config["generator"], "sourceSelector" | "deploymentPlugin">) {
     this.#common = compiled(sourceSelector);

@@ -5,6 +5,7 @@ import { annotations, apiVersion, finalizer, sourceLabels } from "../api/v1alpha
 import { type OwnerReference, type PodProtector, type PodProtectorSpec } from "../api/v1alpha1/pod-protector.ts";
 import { type FloorRule } from "../sources/floor.ts";
 import { sourceKinds } from "../sources/index.ts";
+import { scaledPrefix } from "../sources/scaled-kind.ts";
 import { type SourceKind, type SourceRecord, type SourceRef } from "../sources/source.ts";
 
 /** What the generator keeps in force. Fields of the spec that people may tune are not in it. */
@@ -57,10 +58,10 @@ export function protectorKeyOf({ kind, namespace, name }: SourceRef): ObjectKey 
   return objectKey(namespace, protectorNameOf(kind, name));
 }
 
-/** The kind of the sources whose PodProtectors have such a name, generated or not; undefined = none. */
-export function kindOf(protector: ObjectKey): SourceKind | undefined {
+/** The kind, of these, whose sources have PodProtectors with such a name, generated or not; undefined = none. */
+export function kindOf(protector: ObjectKey, kinds: readonly SourceKind[] = sourceKinds): SourceKind | undefined {
   const { name } = partsOf(protector);
-  return sourceKinds.find(({ prefix }) => name.startsWith(prefix));
+  return kinds.find(({ prefix }) => name.startsWith(prefix));
 }
 
 /** A source as a field of a log line: `deployment: "shop/web"`. */
@@ -90,12 +91,15 @@ export function isGeneratedFor({ metadata }: PodProtector, source: Pick<SourceRe
 }
 
 /**
- * The source that a PodProtector was generated for, of any kind that is built in; undefined for a hand-made one. The
- * owner reference has the whole name, where the label and the object's own name may have been shortened.
+ * The source that a PodProtector was generated for, of one of these kinds; undefined for a hand-made one. The owner
+ * reference has the whole name, where the label and the object's own name may have been shortened.
  */
-export function sourceOf(protector: PodProtector): SourceRef | undefined {
+export function sourceOf(
+  protector: PodProtector,
+  kinds: readonly SourceKind[] = sourceKinds,
+): SourceRef | undefined {
   const { name, namespace, labels = {}, ownerReferences = [] } = protector.metadata;
-  const kind = sourceKinds.find(({ prefix }) => name.startsWith(prefix));
+  const kind = kindOf(objectKey(namespace, name), kinds);
   if (kind === undefined) return undefined;
   const owner = ownerReferences.find(
     (one) => one.kind === kind.kind && groupOf(one.apiVersion) === kind.resource.group,
@@ -107,6 +111,11 @@ export function sourceOf(protector: PodProtector): SourceRef | undefined {
     (candidate) => candidate !== undefined && isGeneratedFor(protector, { kind, name: candidate }),
   );
   return found === undefined ? undefined : { kind, namespace, name: found };
+}
+
+/** Whether a generator made it for a custom resource, whichever that is. */
+export function isOfScaledKind({ metadata: { name, annotations: set = {} } }: PodProtector): boolean {
+  return name.startsWith(scaledPrefix) && set[annotations.generated] === "true";
 }
 
 function groupOf(apiVersion: string): string {

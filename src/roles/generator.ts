@@ -3,17 +3,19 @@ import {
   CellController,
   createGeneratorMetrics,
   createHeldChanges,
+  createSourceFeeds,
   Generator,
+  ScaleAlarms,
+  SourceCaches,
   SourceConditions,
 } from "../generator/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
 import { type Component } from "../lifecycle/component.ts";
-import { sourceKindOf } from "../sources/index.ts";
 import { createBackground } from "./background.ts";
 import { createElector } from "./elector.ts";
-import { createProtectorInformer, createSourceCaches, syncCheck, whenSynced } from "./informers.ts";
+import { createProtectorInformer, sourceInformers, syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
 
 export async function createGenerator(runtime: Runtime): Promise<Component[]> {
@@ -24,8 +26,10 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const core = patchOrUpdate(await runtime.clients.core(), { clock, logger, metrics });
 
   const protectors = createProtectorInformer(runtime, core, logger);
-  const kinds = config.sources.map(sourceKindOf);
-  const sources = createSourceCaches(runtime, core, kinds, logger);
+  const create = sourceInformers(runtime, core, logger);
+  const { feeds, scaled } = createSourceFeeds(config.sources, { core, protectors, create, clock, rng });
+  const kinds = [...feeds.keys()];
+  const sources = new SourceCaches({ informers: feeds, clock, logger });
   const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
   const generatorMetrics = createGeneratorMetrics(metrics);
   const common = { core, protectors, events, clock, rng, logger };
@@ -43,6 +47,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     found: (stored) => generator.found(stored),
     failures: generatorMetrics.conditionFailures,
   });
+  const alarms = new ScaleAlarms({ feeds: scaled, events, clock, logger });
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   for (const kind of kinds) {
     const name = kind.kind.toLowerCase();
@@ -64,6 +69,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     generatorMetrics.setSources(generator.sources());
     generatorMetrics.setTroubles(generator.troubles());
     generatorMetrics.setKinds(sources.kinds());
+    generatorMetrics.setUnreadableScales(alarms.unreadable());
   });
   return [
     createBackground("generator-worker", async (signal) => {
@@ -76,7 +82,8 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       ]);
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
-        await Promise.all([generator.lead(leadership), cells.lead(leadership), conditions.lead(leadership)]);
+        const parts = [generator, cells, conditions, alarms];
+        await Promise.all(parts.map((part) => part.lead(leadership)));
       };
       if (!signal.aborted) await runElected(elector, signal, lead);
       await watching;

@@ -1,13 +1,10 @@
 /** The informers of the roles, and how to wait for one. */
-import { SourceCaches } from "../generator/index.ts";
 import { type Informer, type Stored } from "../kube/informer.ts";
-import { type KubeClient } from "../kube/kube-client.ts";
+import { type KubeClient, type Resource } from "../kube/kube-client.ts";
 import { createInformer } from "../kube/watch/index.ts";
 import { createIndexErrorCounter } from "../kube/pod-protector-metrics.ts";
 import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 import { type HealthCheck } from "../lifecycle/component.ts";
-import { readSource } from "../sources/read-source.ts";
-import { type SourceKind, type SourceRecord } from "../sources/source.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Runtime } from "./runtime.ts";
 
@@ -34,22 +31,15 @@ export function createProtectorInformer(runtime: Runtime, core: KubeClient, logg
   });
 }
 
-/** Watches the sources of these kinds in a core. */
-export function createSourceCaches(
+/** How the informers of the sources of a core are made. */
+export function sourceInformers(
   runtime: Runtime,
   core: KubeClient,
-  kinds: readonly SourceKind[],
   logger: Logger,
-): SourceCaches {
+): <T extends Stored>(resource: Resource, decode: (raw: unknown) => T | undefined) => Informer<T> {
   const { clock, rng, metrics } = runtime;
-  const { namespace } = runtime.config.core;
-  const create = (kind: SourceKind): Informer<SourceRecord> => {
-    const { resource } = kind;
-    const decode = (raw: unknown): SourceRecord | undefined => readSource(kind, raw);
-    const name = resource.resource;
-    return createInformer({ client: core, resource, namespace, decode, clock, rng, logger, metrics, name });
-  };
-  return new SourceCaches({ informers: new Map(kinds.map((kind) => [kind, create(kind)])), clock, logger });
+  const common = { client: core, namespace: runtime.config.core.namespace, clock, rng, logger, metrics };
+  return (resource, decode) => createInformer({ ...common, resource, decode, name: resource.resource });
 }
 
 /**

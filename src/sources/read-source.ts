@@ -7,7 +7,7 @@ import { objectKey } from "../api/object-key.ts";
 import { parseResourceVersion } from "../api/resource-version.ts";
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { readFieldWriters } from "./field-writers.ts";
-import { type SourceKind, type SourceRecord } from "./source.ts";
+import { type SourceHead, type SourceKind, type SourceRecord } from "./source.ts";
 
 const schema = v.object({
   metadata: v.object({
@@ -21,7 +21,6 @@ const schema = v.object({
     ownerReferences: v.optional(v.unknown()),
     managedFields: v.optional(v.unknown()),
   }),
-  spec: v.unknown(),
 });
 
 /** The fields that every spec has. */
@@ -43,12 +42,19 @@ export function replicasOf(replicas: number | undefined): number {
 
 /** Undefined when it is invalid. Never throws. */
 export function readSource(kind: SourceKind, raw: unknown): SourceRecord | undefined {
+  const head = readSourceHead(kind, raw);
+  if (head === undefined) return undefined;
+  const spec = kind.readSpec(fieldsOf(raw)["spec"]);
+  return spec && { ...head, spec };
+}
+
+/** All but the spec. Undefined when it is invalid. Never throws. */
+export function readSourceHead(kind: SourceKind, raw: unknown): SourceHead | undefined {
   const result = v.safeParse(schema, raw);
   if (!result.success) return undefined;
   const { metadata } = result.output;
   const resourceVersion = parseResourceVersion(metadata.resourceVersion);
-  const spec = kind.readSpec(result.output.spec);
-  if (resourceVersion === undefined || spec === undefined) return undefined;
+  if (resourceVersion === undefined) return undefined;
   const owners = asList(metadata.ownerReferences).map(fieldsOf);
   const controller = owners.find((owner) => owner["controller"] === true);
   const { apiVersion, kind: ownerKind } = controller ?? owners[0] ?? {};
@@ -67,6 +73,5 @@ export function readSource(kind: SourceKind, raw: unknown): SourceRecord | undef
       typeof apiVersion === "string" && typeof ownerKind === "string" ? { apiVersion, kind: ownerKind } : undefined,
     isControlled: controller !== undefined,
     writers: readFieldWriters(metadata.managedFields, kind.strategyField),
-    spec,
   };
 }

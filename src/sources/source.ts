@@ -4,7 +4,7 @@
  */
 import { type ObjectKey } from "../api/object-key.ts";
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
-import { type SourceID } from "../config/generator-rules.ts";
+import { type CustomSourceID, type SourceID } from "../config/generator-rules.ts";
 import { type Stored } from "../kube/informer.ts";
 import { type Resource } from "../kube/kube-client.ts";
 import { type EpochMicros } from "../util/clock.ts";
@@ -13,7 +13,7 @@ import { type Floor, type FloorRule } from "./floor.ts";
 
 export interface SourceKind {
   /** What --generator-sources takes: the resource, a dot, the group. */
-  readonly id: SourceID;
+  readonly id: SourceID | CustomSourceID;
   readonly resource: Resource;
   readonly apiVersion: string;
   readonly kind: string;
@@ -29,6 +29,11 @@ export interface SourceKind {
   readonly isOnlyProtectedAlone: boolean;
   /** Undefined when the spec is invalid. Never throws. */
   readSpec(raw: unknown): SourceSpec | undefined;
+  /**
+   * Of kinds whose spec is not all in the object: reads an object that was just read, and what else belongs to it.
+   * Undefined when it is invalid. Rejects with a KubeError.
+   */
+  readLive?(raw: unknown, signal: AbortSignal): Promise<SourceRecord | undefined>;
 }
 
 /** What the PodProtector of an object depends on. */
@@ -54,7 +59,7 @@ export interface OwnerKind {
 }
 
 /** What is kept of an object: neither its pod template nor the raw object. */
-export interface SourceRecord extends SourceRef, Stored {
+export interface SourceHead extends SourceRef, Stored {
   /** Its own, namespace/name. */
   readonly key: ObjectKey;
   readonly labels: Readonly<Record<string, string>>;
@@ -67,5 +72,8 @@ export interface SourceRecord extends SourceRef, Stored {
   /** One of its owners controls it. */
   readonly isControlled: boolean;
   readonly writers: FieldWriters;
+}
+
+export interface SourceRecord extends SourceHead {
   readonly spec: SourceSpec;
 }

@@ -1,8 +1,8 @@
 /** Flags of the generator. */
 import { flag, inGroup, prefixed } from "../flag.ts";
-import { choices, list } from "../collection-types.ts";
+import { choicesOr, list } from "../collection-types.ts";
 import { bool, choice, labelSelector } from "../scalar-types.ts";
-import { sourceIDs } from "../generator-rules.ts";
+import { isCustomSourceID, sourceIDs } from "../generator-rules.ts";
 import { electorFlags, objectName, queueFlags } from "./control.ts";
 
 export const generatorFlags = inGroup(
@@ -15,9 +15,10 @@ export const generatorFlags = inGroup(
         electorFlags(flag(objectName, "podseidon-generator", "Name of the Lease."), "core"),
       ),
       sources: flag(
-        choices("RESOURCE,...", sourceIDs),
+        choicesOr("RESOURCE,...", sourceIDs, ", and custom resources such as databases.example.com", isCustomSourceID),
         ["deployments.apps"],
-        "Kinds of workloads that get PodProtectors. PodProtectors of other kinds stay in force as they are.",
+        "Kinds of workloads that get PodProtectors: built-in ones, and custom resources with a subresource scale. " +
+          "PodProtectors of other kinds stay in force as they are.",
       ),
       "source-selector": flag(
         labelSelector(),
