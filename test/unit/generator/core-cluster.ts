@@ -5,18 +5,19 @@ import {
   CellController,
   createGeneratorMetrics,
   createHeldChanges,
+  createSourceFeeds,
   Generator,
   type GeneratorSettings,
+  ScaleAlarms,
   SourceCaches,
   SourceConditions,
 } from "../../../src/generator/index.ts";
+import { type SourceFeedsOptions } from "../../../src/generator/source-feeds.ts";
 import { createEventRecorder } from "../../../src/kube/event-recorder.ts";
 import { decodeGeneratorState, generatorStateName } from "../../../src/kube/generator-state.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { podProtectors, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
-import { type SourceID } from "../../../src/config/generator-rules.ts";
-import { sourceKindOf } from "../../../src/sources/index.ts";
-import { readSource } from "../../../src/sources/read-source.ts";
+import { type CustomSourceID, type SourceID } from "../../../src/config/generator-rules.ts";
 import { builtInResources, Engine, type JsonObject, type KubeObject, type ResourceType } from "../../double/index.ts";
 import { permissivePodProtectorCrd } from "../../double/index.ts";
 import { createCountingMetrics } from "../kube/counting-metrics.ts";
@@ -45,7 +46,7 @@ interface ProcessOptions {
   readonly massChanges?: { readonly policy: "hold" | "trickle" | "allow"; readonly allow: readonly string[] };
   readonly standby?: boolean;
   readonly silentPolicy?: "zero" | "keep";
-  readonly sources?: readonly SourceID[];
+  readonly sources?: readonly (SourceID | CustomSourceID)[];
   /** From its first request. */
   readonly onRequest?: EngineClient["onRequest"];
   readonly rule?: Partial<Pick<GeneratorSettings, "percentRounding" | "singleReplica" | "sourceSelector">>;
@@ -76,14 +77,6 @@ export async function createCore() {
       const logger = createRecordingLogger();
       const metrics = createCountingMetrics();
       const common = { client, clock, rng, logger, metrics };
-      const informers = new Map(
-        ids.map(sourceKindOf).map((kind) => {
-          const { resource } = kind;
-          const decode = (raw: unknown) => readSource(kind, raw);
-          return [kind, createInformer({ ...common, resource, decode, name: resource.resource })];
-        }),
-      );
-      const sources = new SourceCaches({ informers, clock, logger });
       const protectors = createInformer<StoredProtector>({
         ...common,
         resource: podProtectors,
@@ -93,7 +86,12 @@ export async function createCore() {
         },
         name: "podprotectors",
       });
+      const create: SourceFeedsOptions["create"] = (resource, decode) =>
+        createInformer({ ...common, resource, decode, name: resource.resource });
+      const { feeds, scaled } = createSourceFeeds(ids, { core: client, protectors, create, clock, rng });
+      const sources = new SourceCaches({ informers: feeds, clock, logger });
       const events = createEventRecorder({ ...common, component: "podseidon-generator" });
+      const alarms = new ScaleAlarms({ feeds: scaled, events, clock, logger });
       const deps = { core: client, sources, protectors, events, clock, logger, metrics };
       const settings = { ...config, ...rule, deploymentPlugin: { ...config.deploymentPlugin, ...plugin } };
       const cellSettings = { leaseNamespace: "default", silentAfterMs: 180_000, silentPolicy };
@@ -125,7 +123,7 @@ export async function createCore() {
         assert.ok(protectors.hasSynced(), "the caches are synced");
         await sources.ready(life.signal);
         leadership = new AbortController();
-        running.push(generator.lead(leadership.signal), cells.lead(leadership.signal));
+        running.push(...[generator, cells, alarms].map((part) => part.lead(leadership.signal)));
       };
       return {
         client,
@@ -140,6 +138,7 @@ export async function createCore() {
         sources: () => generator.sources(),
         troubles: () => generator.troubles(),
         kinds: () => sources.kinds(),
+        unreadable: () => [...alarms.unreadable().values()],
         /** Conditions are written from now on. Only on request, since other tests count writes. */
         writeConditions() {
           const found = generator.found.bind(generator);

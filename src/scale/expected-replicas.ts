@@ -1,0 +1,68 @@
+/**
+ * How many pods there should be, by the owners of those that there are: the replicas of all outermost scalable owners,
+ * each counted once (KEP-981). Never by counting pods, which sink in the disaster. Where one owner is not known, nothing
+ * is: who asks keeps what was in force.
+ */
+import { type ChainAnswer, type ChainOptions, isBuiltIn, outermostScalable, type ScalableOwner } from "./owner-chain.ts";
+import { controllerOf } from "./owner-objects.ts";
+import { type ScaleAnswer } from "./read-scale.ts";
+import { type ScaleMemory } from "./scale-memory.ts";
+
+/** A pod, or anything else that may have a controller. */
+export interface Owned {
+  readonly name: string;
+  readonly ownerReferences: unknown;
+}
+
+export type ExpectedReplicas =
+  /** `unmanaged`: names of pods without a controller, which count for nothing. */
+  | { readonly kind: "known"; readonly replicas: number; readonly unmanaged: readonly string[] }
+  /** `isLasting`: somebody has to do something about it. */
+  | { readonly kind: "unknown"; readonly isLasting: boolean; readonly text: string };
+
+export interface ExpectedReplicasOptions extends ChainOptions {
+  readonly memory: ScaleMemory;
+}
+
+/** One look at all pods of a budget in one namespace. Rejects only when `signal` aborts. */
+export async function expectedReplicas(
+  namespace: string,
+  pods: Iterable<Owned>,
+  options: ExpectedReplicasOptions,
+  signal: AbortSignal,
+): Promise<ExpectedReplicas> {
+  const unmanaged: string[] = [];
+  /** By UID: any number of pods of one owner are one question. */
+  const chains = new Map<string, Promise<ChainAnswer>>();
+  for (const { name, ownerReferences } of pods) {
+    const controller = controllerOf(ownerReferences);
+    if (controller === undefined) unmanaged.push(name);
+    else if (!chains.has(controller.uid))
+      chains.set(controller.uid, outermostScalable(controller, namespace, options));
+  }
+  const owners = new Map<string, ScalableOwner>();
+  for (const answer of await Promise.all(chains.values())) {
+    if (answer.kind !== "found") return { kind: "unknown", isLasting: answer.kind !== "notNow", text: answer.text };
+    owners.set(answer.owner.object.uid, answer.owner);
+  }
+  let replicas = 0;
+  for (const answer of await Promise.all([...owners.values()].map((owner) => replicasOf(owner, options, signal)))) {
+    if (answer.kind === "missing") return { kind: "unknown", isLasting: false, text: "an owner has just gone" };
+    if (answer.kind !== "scale")
+      return { kind: "unknown", isLasting: answer.kind === "lasting", text: answer.text };
+    replicas += answer.scale.replicas;
+  }
+  return { kind: "known", replicas, unmanaged };
+}
+
+async function replicasOf(
+  { mapping, object }: ScalableOwner,
+  { memory }: ExpectedReplicasOptions,
+  signal: AbortSignal,
+): Promise<ScaleAnswer> {
+  // The API server sets the default of one before it stores such an object.
+  if (isBuiltIn(mapping)) return { kind: "scale", scale: { replicas: Math.max(0, object.replicas ?? 1), selector: "" } };
+  const { namespace, name, uid, fingerprint } = object;
+  return await memory.read({ mapping, namespace, name, uid }, fingerprint, signal);
+}
+
