@@ -33,13 +33,7 @@ import { ReleaseList } from "./releases.ts";
 import { type SourceCaches } from "./source-caches.ts";
 import { SourceChoice } from "./source-choice.ts";
 import { recordUnprotectable } from "./source-events.ts";
-import {
-  inLogs,
-  isGeneratedFor,
-  planFor,
-  protectorKeyOf,
-  type WantedProtector,
-} from "./source-plan.ts";
+import { inLogs, isGeneratedFor, planFor, protectorKeyOf, type WantedProtector } from "./source-plan.ts";
 import { type SourceCounts, SourceStates } from "./source-states.ts";
 import { isFinished, isReleased, type Vanished, VanishedProtectors } from "./vanished-protectors.ts";
 

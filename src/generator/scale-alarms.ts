@@ -32,7 +32,8 @@ export class ScaleAlarms {
 
   /** For gauges; a standby has none. */
   unreadable(): ReadonlyMap<SourceKind, number> {
-    const count = (feed: Pick<ScaledSources, "troubled">): number => (this.#isLeading ? [...feed.troubled()].length : 0);
+    const count = (feed: Pick<ScaledSources, "troubled">): number =>
+      this.#isLeading ? [...feed.troubled()].length : 0;
     return new Map([...this.#options.feeds].map(([kind, feed]) => [kind, count(feed)]));
   }
 

@@ -241,8 +241,7 @@ export class ScaledSources implements SourceFeed {
     // It has been replaced meanwhile. What took its place is in the queue.
     if (this.#entries.get(key) !== entry) return { kind: "done" };
     entry.isTried = true;
-    entry.trouble =
-      trouble && { what: trouble, sinceMs: entry.trouble?.sinceMs ?? this.#options.clock.monotonicMs() };
+    entry.trouble = trouble && { what: trouble, sinceMs: entry.trouble?.sinceMs ?? this.#options.clock.monotonicMs() };
     if (spec !== undefined) this.#tellOf(entry, object, spec);
     this.#tried(key);
     return trouble === undefined ? { kind: "done" } : { kind: "failed", error: trouble };

@@ -1,10 +1,5 @@
 /** What tells of the sources of each kind: informers, and for custom resources what reads their scales as well. */
-import {
-  type CustomSourceID,
-  isCustomSourceID,
-  partsOfSourceID,
-  type SourceID,
-} from "../config/generator-rules.ts";
+import { type CustomSourceID, isCustomSourceID, partsOfSourceID, type SourceID } from "../config/generator-rules.ts";
 import { type Informer, type Stored } from "../kube/informer.ts";
 import { type KubeClient, type Resource } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
@@ -51,7 +46,10 @@ export function createSourceFeeds(
       scaled.set(kind, feed);
     } else {
       const kind = sourceKindOf(id);
-      feeds.set(kind, create(kind.resource, (raw) => readSource(kind, raw)));
+      feeds.set(
+        kind,
+        create(kind.resource, (raw) => readSource(kind, raw)),
+      );
     }
   }
   return { feeds, scaled };

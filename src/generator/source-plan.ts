@@ -94,10 +94,7 @@ export function isGeneratedFor({ metadata }: PodProtector, source: Pick<SourceRe
  * The source that a PodProtector was generated for, of one of these kinds; undefined for a hand-made one. The owner
  * reference has the whole name, where the label and the object's own name may have been shortened.
  */
-export function sourceOf(
-  protector: PodProtector,
-  kinds: readonly SourceKind[] = sourceKinds,
-): SourceRef | undefined {
+export function sourceOf(protector: PodProtector, kinds: readonly SourceKind[] = sourceKinds): SourceRef | undefined {
   const { name, namespace, labels = {}, ownerReferences = [] } = protector.metadata;
   const kind = kindOf(objectKey(namespace, name), kinds);
   if (kind === undefined) return undefined;

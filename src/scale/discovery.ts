@@ -136,7 +136,13 @@ export class Discovery {
   }
 
   #entryOf(name: string): Group {
-    const group = this.#groups.get(name) ?? { readAtMs: longAgo, versions: [], mappings: new Map(), error: undefined, isDoubted: false };
+    const group = this.#groups.get(name) ?? {
+      readAtMs: longAgo,
+      versions: [],
+      mappings: new Map(),
+      error: undefined,
+      isDoubted: false,
+    };
     group.readAtMs = this.#clock.monotonicMs();
     this.#groups.delete(name);
     this.#groups.set(name, group);

@@ -3,7 +3,13 @@
  * each counted once (KEP-981). Never by counting pods, which sink in the disaster. Where one owner is not known, nothing
  * is: who asks keeps what was in force.
  */
-import { type ChainAnswer, type ChainOptions, isBuiltIn, outermostScalable, type ScalableOwner } from "./owner-chain.ts";
+import {
+  type ChainAnswer,
+  type ChainOptions,
+  isBuiltIn,
+  outermostScalable,
+  type ScalableOwner,
+} from "./owner-chain.ts";
 import { controllerOf } from "./owner-objects.ts";
 import { type ScaleAnswer } from "./read-scale.ts";
 import { type ScaleMemory } from "./scale-memory.ts";
@@ -37,8 +43,7 @@ export async function expectedReplicas(
   for (const { name, ownerReferences } of pods) {
     const controller = controllerOf(ownerReferences);
     if (controller === undefined) unmanaged.push(name);
-    else if (!chains.has(controller.uid))
-      chains.set(controller.uid, outermostScalable(controller, namespace, options));
+    else if (!chains.has(controller.uid)) chains.set(controller.uid, outermostScalable(controller, namespace, options));
   }
   const owners = new Map<string, ScalableOwner>();
   for (const answer of await Promise.all(chains.values())) {
@@ -48,8 +53,7 @@ export async function expectedReplicas(
   let replicas = 0;
   for (const answer of await Promise.all([...owners.values()].map((owner) => replicasOf(owner, options, signal)))) {
     if (answer.kind === "missing") return { kind: "unknown", isLasting: false, text: "an owner has just gone" };
-    if (answer.kind !== "scale")
-      return { kind: "unknown", isLasting: answer.kind === "lasting", text: answer.text };
+    if (answer.kind !== "scale") return { kind: "unknown", isLasting: answer.kind === "lasting", text: answer.text };
     replicas += answer.scale.replicas;
   }
   return { kind: "known", replicas, unmanaged };
@@ -61,8 +65,8 @@ async function replicasOf(
   signal: AbortSignal,
 ): Promise<ScaleAnswer> {
   // The API server sets the default of one before it stores such an object.
-  if (isBuiltIn(mapping)) return { kind: "scale", scale: { replicas: Math.max(0, object.replicas ?? 1), selector: "" } };
+  if (isBuiltIn(mapping))
+    return { kind: "scale", scale: { replicas: Math.max(0, object.replicas ?? 1), selector: "" } };
   const { namespace, name, uid, fingerprint } = object;
   return await memory.read({ mapping, namespace, name, uid }, fingerprint, signal);
 }
-

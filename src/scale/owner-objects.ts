@@ -50,10 +50,7 @@ interface Watched {
 
 export interface OwnerObjectsOptions {
   /** Not running yet. */
-  readonly create: (
-    resource: Resource,
-    decode: (raw: unknown) => OwnerObject | undefined,
-  ) => Informer<OwnerObject>;
+  readonly create: (resource: Resource, decode: (raw: unknown) => OwnerObject | undefined) => Informer<OwnerObject>;
   readonly clock: Clock;
   /** Ends all watches. */
   readonly signal: AbortSignal;

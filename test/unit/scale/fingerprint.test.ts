@@ -36,5 +36,7 @@ test("without a generation, or where a limit left something out, each version co
     assert.ok(hasSameScale(object(status), object(status), "app=a"));
   }
   const old = object({ selector: "app=a" }, { generation: undefined });
-  assert.ok(!hasSameScale(old, object({ selector: "app=a" }, { generation: undefined, resourceVersion: "8" }), "app=a"));
+  assert.ok(
+    !hasSameScale(old, object({ selector: "app=a" }, { generation: undefined, resourceVersion: "8" }), "app=a"),
+  );
 });
