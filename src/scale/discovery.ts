@@ -82,7 +82,9 @@ export class Discovery {
   ): Promise<MappingAnswer> {
     const known = this.#groups.get(group);
     const found = known && findIn(known, version, isMeant);
-    const isDue = known === undefined || this.#isDue(known, found === undefined);
+    // Its first read may be under way: what is lacking then is not known to be.
+    const isBeingRead = found === undefined && this.#reading.has(group);
+    const isDue = known === undefined || isBeingRead || this.#isDue(known, found === undefined);
     const isRead = !isDue || (await this.#refresh(group));
     const present = this.#groups.get(group);
     const mapping = present && findIn(present, version, isMeant);

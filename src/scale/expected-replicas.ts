@@ -14,6 +14,9 @@ import { controllerOf } from "./owner-objects.ts";
 import { type ScaleAnswer } from "./read-scale.ts";
 import { type ScaleMemory } from "./scale-memory.ts";
 
+/** All at once would wait for each other in the client's rate until their deadlines pass. */
+const readsAtATime = 8;
+
 /** A pod, or anything else that may have a controller. */
 export interface Owned {
   readonly name: string;
@@ -47,11 +50,20 @@ export async function expectedReplicas(
   }
   const owners = new Map<string, ScalableOwner>();
   for (const answer of await Promise.all(chains.values())) {
-    if (answer.kind !== "found") return { kind: "unknown", isLasting: answer.kind !== "notNow", text: answer.text };
+    if (answer.kind !== "found") {
+      const isLasting = answer.kind === "none" || answer.kind === "forbidden";
+      return { kind: "unknown", isLasting, text: answer.text };
+    }
     owners.set(answer.owner.object.uid, answer.owner);
   }
+  const answers: ScaleAnswer[] = [];
+  const rest = owners.values();
+  const readRest = async (): Promise<void> => {
+    for (const owner of rest) answers.push(await replicasOf(owner, options, signal));
+  };
+  await Promise.all(Array.from({ length: readsAtATime }, readRest));
   let replicas = 0;
-  for (const answer of await Promise.all([...owners.values()].map((owner) => replicasOf(owner, options, signal)))) {
+  for (const answer of answers) {
     if (answer.kind === "missing") return { kind: "unknown", isLasting: false, text: "an owner has just gone" };
     if (answer.kind !== "scale") return { kind: "unknown", isLasting: answer.kind === "lasting", text: answer.text };
     replicas += answer.scale.replicas;

@@ -19,6 +19,8 @@ export type ChainAnswer =
   | { readonly kind: "found"; readonly owner: ScalableOwner }
   /** There is no such owner, and why. */
   | { readonly kind: "none"; readonly text: string }
+  /** One is gone, or another object has its name. It may be the disaster, or a local copy that lags. */
+  | { readonly kind: "missing"; readonly text: string }
   /** A right is missing: nobody knows until somebody gives it. */
   | { readonly kind: "forbidden"; readonly text: string }
   | { readonly kind: "notNow"; readonly text: string };
@@ -28,7 +30,10 @@ export interface ChainOptions {
   readonly objects: OwnerObjects;
 }
 
-/** Where an owner above cannot be read, the one below is no answer: it may have another number of pods. */
+/**
+ * Where an owner above cannot be read, or is gone, the one below is no answer: it may have another number of pods, and
+ * whatever erased the owner is no reason for a lower floor.
+ */
 export async function outermostScalable(
   first: ControllerRef,
   namespace: string,
@@ -46,19 +51,13 @@ export async function outermostScalable(
     seen.add(uid);
     const mapped = builtInMapping(apiVersion, kind) ?? (await discovery.ofKind(apiVersion, kind));
     if (mapped.kind === "notNow") return { kind: "notNow", text: mapped.error.message };
-    // What is not served has no replicas, and what is above it cannot be found.
-    if (mapped.kind === "unserved") {
-      text = `${what} is of ${apiVersion}, which is not served`;
-      break;
-    }
+    if (mapped.kind === "unserved") return { kind: "none", text: `${what} is of ${apiVersion}, which is not served` };
     const answer = await objects.read(mapped.mapping, namespace, name);
     if (answer.kind === "unlisted")
       return { kind: answer.isForbidden ? "forbidden" : "notNow", text: `${what}: ${answer.text}` };
-    // Another object of that name is no owner: the reference is about one that is gone.
-    if (answer.kind === "missing" || answer.object.uid !== uid) {
-      text = `${what} is gone${answer.kind === "missing" ? "" : ", another one has its name"}`;
-      break;
-    }
+    if (answer.kind === "missing") return { kind: "missing", text: `${what} is gone` };
+    // The reference is about an object that is gone.
+    if (answer.object.uid !== uid) return { kind: "missing", text: `${what} is gone, another one has its name` };
     if (mapped.mapping.hasScale) found = { mapping: mapped.mapping, object: answer.object };
     else text = `${what} has no subresource scale`;
     next = answer.object.controller;

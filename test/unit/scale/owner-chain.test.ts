@@ -48,9 +48,18 @@ test("a Deployment is found through its ReplicaSet, without discovery", async ()
 test("an object of the name with another UID is no owner, and a missing one is none either", async () => {
   const owners = await createOwners();
   const [reference] = controlledBy(await owners.createDatabase("orders", 3)) as [JsonObject];
-  assert.match(await climb(owners, [{ ...reference, uid: "other" }]), /^none: Database orders is gone, another one/);
-  assert.match(await climb(owners, [{ ...reference, name: "gone" }]), /^none: Database gone is gone$/);
+  assert.match(await climb(owners, [{ ...reference, uid: "other" }]), /^missing: Database orders is gone, another one/);
+  assert.match(await climb(owners, [{ ...reference, name: "gone" }]), /^missing: Database gone is gone$/);
   assert.match(await climb(owners, [{ ...reference, kind: "Unknown" }]), /^none: Unknown orders is of example/);
+  await owners.stop();
+});
+
+test("an owner above that has been erased is no reason to take the one below", async () => {
+  const owners = await createOwners();
+  const top = await owners.createPlain("top");
+  const low = await owners.createDatabase("low", 3, controlledBy(top));
+  owners.engine.wipe(owners.plain);
+  assert.match(await climb(owners, controlledBy(low)), /^missing: Database top is gone/);
   await owners.stop();
 });
 
@@ -65,6 +74,7 @@ test("a circle of owners and a chain without end lead nowhere, and end", async (
   let below = await owners.createDatabase("chain", 1);
   for (let depth = 0; depth < 12; depth++)
     below = await owners.createDatabase(`chain-${depth}`, 1, controlledBy(below));
+  await owners.clock.advance(1_000);
   assert.match(await climb(owners, controlledBy(below)), /^none: there are more than 10 owners/);
   await owners.stop();
 });

@@ -31,3 +31,13 @@ test("an unknown kind of source is refused, with the flag, the value and what is
   ])
     assert.ok(problem.includes(part), problem);
 });
+
+test("a custom resource is named by its plural and group, whose dot tells it from a mistake", () => {
+  const named = "--generator-sources=deployments.apps,databases.example.com";
+  assert.deepEqual(loadGood(["--role=generator", named]).generator.sources, [
+    "deployments.apps",
+    "databases.example.com",
+  ]);
+  for (const wrong of ["databases.apps", "Databases.example.com", "databases..com", `${"d".repeat(150)}.example.com`])
+    assert.match(problemWith(`--generator-sources=${wrong}`), /custom resources such as databases\.example\.com/);
+});
