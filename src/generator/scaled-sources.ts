@@ -157,10 +157,10 @@ export class ScaledSources implements SourceFeed {
       return head && { ...head, fingerprint: fingerprintOf(raw) };
     });
     this.#informer = informer;
-    let isServed = true;
+    const served = { isSo: true };
     let looking: Promise<void> | undefined;
     const lookForOther = async (): Promise<void> => {
-      while (!isServed && !watching.signal.aborted) {
+      while (!served.isSo && !watching.signal.aborted) {
         this.#options.discovery.doubt(mapping.resource.group);
         const other = await this.#look();
         if (other !== undefined && other.resource.version !== mapping.resource.version) watching.abort();
@@ -171,11 +171,11 @@ export class ScaledSources implements SourceFeed {
     informer.subscribe({
       onEvent: (event) => this.#event(event),
       onListed: () => {
-        isServed = true;
+        served.isSo = true;
         this.#listed(informer);
       },
       onNotServed: () => {
-        isServed = false;
+        served.isSo = false;
         for (const handler of this.#handlers) handler.onNotServed?.();
         looking ??= lookForOther();
       },
@@ -260,6 +260,7 @@ export class ScaledSources implements SourceFeed {
   }
 }
 
-function withoutFingerprint({ fingerprint: _, ...head }: WatchedObject): SourceHead {
+function withoutFingerprint(watched: WatchedObject): SourceHead {
+  const { fingerprint: _, ...head } = watched;
   return head;
 }

@@ -1,7 +1,7 @@
 /**
  * How many pods there should be, by the owners of those that there are: the replicas of all outermost scalable owners,
- * each counted once (KEP-981). Never by counting pods, which sink in the disaster. Where one owner is not known, nothing
- * is: who asks keeps what was in force.
+ * each counted once (KEP-981). Never by counting pods, which sink in the disaster. Where one owner is not known, the
+ * sum is not known either: who asks keeps what was in force.
  */
 import {
   type ChainAnswer,
@@ -19,15 +19,18 @@ const readsAtATime = 8;
 
 /** A pod, or anything else that may have a controller. */
 export interface Owned {
-  readonly name: string;
   readonly ownerReferences: unknown;
 }
 
 export type ExpectedReplicas =
-  /** `unmanaged`: names of pods without a controller, which count for nothing. */
-  | { readonly kind: "known"; readonly replicas: number; readonly unmanaged: readonly string[] }
-  /** `isLasting`: somebody has to do something about it. */
-  | { readonly kind: "unknown"; readonly isLasting: boolean; readonly text: string };
+  /** Pods without a controller count for nothing. */
+  | { readonly kind: "known"; readonly replicas: number }
+  /** None of the pods has a controller. */
+  | { readonly kind: "unmanaged" }
+  /** Unknown until somebody does something about it. */
+  | { readonly kind: "lasting"; readonly text: string }
+  /** Unknown now. */
+  | { readonly kind: "notNow"; readonly text: string };
 
 export interface ExpectedReplicasOptions extends ChainOptions {
   readonly memory: ScaleMemory;
@@ -40,19 +43,19 @@ export async function expectedReplicas(
   options: ExpectedReplicasOptions,
   signal: AbortSignal,
 ): Promise<ExpectedReplicas> {
-  const unmanaged: string[] = [];
   /** By UID: any number of pods of one owner are one question. */
   const chains = new Map<string, Promise<ChainAnswer>>();
-  for (const { name, ownerReferences } of pods) {
+  for (const { ownerReferences } of pods) {
     const controller = controllerOf(ownerReferences);
-    if (controller === undefined) unmanaged.push(name);
-    else if (!chains.has(controller.uid)) chains.set(controller.uid, outermostScalable(controller, namespace, options));
+    if (controller === undefined || chains.has(controller.uid)) continue;
+    chains.set(controller.uid, outermostScalable(controller, namespace, options));
   }
+  if (chains.size === 0) return { kind: "unmanaged" };
   const owners = new Map<string, ScalableOwner>();
   for (const answer of await Promise.all(chains.values())) {
     if (answer.kind !== "found") {
       const isLasting = answer.kind === "none" || answer.kind === "forbidden";
-      return { kind: "unknown", isLasting, text: answer.text };
+      return { kind: isLasting ? "lasting" : "notNow", text: answer.text };
     }
     owners.set(answer.owner.object.uid, answer.owner);
   }
@@ -64,11 +67,11 @@ export async function expectedReplicas(
   await Promise.all(Array.from({ length: readsAtATime }, readRest));
   let replicas = 0;
   for (const answer of answers) {
-    if (answer.kind === "missing") return { kind: "unknown", isLasting: false, text: "an owner has just gone" };
-    if (answer.kind !== "scale") return { kind: "unknown", isLasting: answer.kind === "lasting", text: answer.text };
+    if (answer.kind === "missing") return { kind: "notNow", text: "an owner has just gone" };
+    if (answer.kind !== "scale") return { kind: answer.kind, text: answer.text };
     replicas += answer.scale.replicas;
   }
-  return { kind: "known", replicas, unmanaged };
+  return { kind: "known", replicas };
 }
 
 async function replicasOf(

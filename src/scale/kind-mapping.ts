@@ -10,7 +10,7 @@ export interface KindMapping {
   readonly hasScale: boolean;
 }
 
-/** What Scale means by group, as the disruption controller accepts it; only clients of very old servers see the last. */
+/** Groups whose Scale the disruption controller accepts; only very old servers have the last two. */
 const scaleGroups: ReadonlySet<unknown> = new Set(["autoscaling", "extensions", "apps"]);
 
 /** Group and version of an apiVersion; undefined when it is none. */

@@ -5,7 +5,6 @@ import { type TroubledSource } from "../../../src/generator/scaled-sources.ts";
 import { type ScaleTrouble } from "../../../src/scale/read-scale.ts";
 import { ScaleMemory } from "../../../src/scale/scale-memory.ts";
 import { ScaledKind } from "../../../src/sources/scaled-kind.ts";
-import { type MonotonicMs } from "../../../src/util/clock.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { createRecordingLogger } from "../observability/recording-logger.ts";
 
@@ -24,7 +23,7 @@ function bench() {
   const feeds = new Map([[kind, { troubled: () => troubled.values() }]]);
   const alarms = new ScaleAlarms({ feeds, events: { record }, clock, logger });
   const life = new AbortController();
-  const source = { kind, namespace: "default", name: "orders", uid: "u" } as TroubledSource["source"];
+  const source = { kind, namespace: "default", name: "orders", uid: "u" } as unknown as TroubledSource["source"];
   return {
     clock,
     alarms,
@@ -32,8 +31,7 @@ function bench() {
     logger,
     lead: () => void alarms.lead(life.signal),
     trouble: (trouble: ScaleTrouble | undefined, isHeld = true): void => {
-      troubled =
-        trouble === undefined ? [] : [{ source, trouble, isHeld, sinceMs: clock.monotonicMs() as MonotonicMs }];
+      troubled = trouble === undefined ? [] : [{ source, trouble, isHeld, sinceMs: clock.monotonicMs() }];
     },
     count: () => [...alarms.unreadable().values()][0],
     stop: async () => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { finalizer } from "../../../src/api/v1alpha1/names.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
-import { builtInResources, type JsonObject } from "../../double/index.ts";
+import { builtInResources, type JsonObject, permissivePodProtectorCrd } from "../../double/index.ts";
 import { databaseBody, scaledCrd } from "../../double/scaled-crd.ts";
 import { createCore, hasFinalizer, isInForce } from "./core-cluster.ts";
 
@@ -12,10 +12,10 @@ const sources = ["deployments.apps", "databases.example.com"] as const;
 const scaleGet = /^GET .*\/databases\/[^/]+\/scale$/;
 const name = "scale.databases.example.com-orders";
 
-async function start({ hasCrd = true, options = {} as JsonObject } = {}) {
+async function start({ hasCrd = true } = {}) {
   const core = await createCore();
   const { engine, clock } = core;
-  const install = (more: Parameters<typeof scaledCrd>[0] = {}) => engine.installCrd(scaledCrd({ ...options, ...more }));
+  const install = () => engine.installCrd(scaledCrd());
   const type = await install();
   if (!hasCrd) await engine.delete(builtInResources.customResourceDefinitions, undefined, "databases.example.com");
   const generator = core.startGenerator({}, { sources });
@@ -156,7 +156,7 @@ test("a CRD that disappears drops nothing, and one that comes back in another ve
   const { core, generator, type, floor, database } = await startProtected();
   core.engine.wipe(type);
   core.engine.wipe(builtInResources.customResourceDefinitions);
-  await core.engine.installCrd((await import("../../double/index.ts")).permissivePodProtectorCrd());
+  await core.engine.installCrd(permissivePodProtectorCrd());
   generator.client.dropWatches();
   await core.clock.advance(120 * secondMs);
   assert.equal(floor(), 8);

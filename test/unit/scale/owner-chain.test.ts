@@ -3,12 +3,12 @@ import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { isBuiltIn, outermostScalable } from "../../../src/scale/owner-chain.ts";
 import { controllerOf } from "../../../src/scale/owner-objects.ts";
-import { type JsonObject } from "../../double/index.ts";
+import { builtInResources } from "../../double/index.ts";
 import { controlledBy, createOwners } from "./owners.ts";
 
 type Owners = Awaited<ReturnType<typeof createOwners>>;
 
-async function climb({ options, answer }: Owners, ownerReferences: readonly JsonObject[]): Promise<string> {
+async function climb({ options, answer }: Owners, ownerReferences: readonly object[]): Promise<string> {
   const found = await answer(outermostScalable(controllerOf(ownerReferences)!, "default", options));
   return found.kind === "found" ? found.owner.object.name : `${found.kind}: ${found.text}`;
 }
@@ -30,7 +30,6 @@ test("a Deployment is found through its ReplicaSet, without discovery", async ()
   const owners = await createOwners();
   const deployment = await owners.createDeployment("web");
   const { engine, client } = owners;
-  const { builtInResources } = await import("../../double/index.ts");
   const labels = { app: "web" };
   const replicaSet = await engine.create(builtInResources.replicaSets, "default", {
     apiVersion: "apps/v1",
@@ -47,7 +46,7 @@ test("a Deployment is found through its ReplicaSet, without discovery", async ()
 
 test("an object of the name with another UID is no owner, and a missing one is none either", async () => {
   const owners = await createOwners();
-  const [reference] = controlledBy(await owners.createDatabase("orders", 3)) as [JsonObject];
+  const [reference] = controlledBy(await owners.createDatabase("orders", 3));
   assert.match(await climb(owners, [{ ...reference, uid: "other" }]), /^missing: Database orders is gone, another one/);
   assert.match(await climb(owners, [{ ...reference, name: "gone" }]), /^missing: Database gone is gone$/);
   assert.match(await climb(owners, [{ ...reference, kind: "Unknown" }]), /^none: Unknown orders is of example/);
@@ -88,7 +87,7 @@ test("an owner above that cannot be read is not passed over: another number of p
   assert.match(await climb(owners, controlledBy(low)), /^forbidden: Database top: .*403/);
   owners.client.onRequest = (_, what) =>
     what.includes("other.example.com") ? new KubeError("serverError", "503") : undefined;
-  const [reference] = controlledBy(top) as [JsonObject];
+  const [reference] = controlledBy(top);
   assert.match(await climb(owners, [{ ...reference, apiVersion: "other.example.com/v1" }]), /^notNow: 503/);
   await owners.stop();
 });

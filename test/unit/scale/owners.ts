@@ -1,5 +1,5 @@
 /** A core with custom resources that own pods, and what the owners of pods are asked with. */
-import { type JsonObject } from "../../double/index.ts";
+import { type KubeObject } from "../../double/index.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { Discovery } from "../../../src/scale/discovery.ts";
 import { type ExpectedReplicasOptions } from "../../../src/scale/expected-replicas.ts";
@@ -12,10 +12,11 @@ import { createCountingMetrics } from "../kube/counting-metrics.ts";
 import { createRecordingLogger } from "../observability/recording-logger.ts";
 import { createCore } from "../generator/core-cluster.ts";
 
+type OwnerReference = NonNullable<KubeObject["metadata"]["ownerReferences"]>[number];
+
 /** A reference to the controller of an object. */
-export function controlledBy(owner: { readonly kind?: unknown; readonly apiVersion?: unknown; metadata: JsonObject }) {
-  const { name, uid } = owner.metadata;
-  return [{ apiVersion: owner.apiVersion, kind: owner.kind, name, uid, controller: true }] as JsonObject[];
+export function controlledBy({ apiVersion, kind, metadata: { name, uid } }: KubeObject): readonly [OwnerReference] {
+  return [{ apiVersion, kind, name, uid, controller: true }];
 }
 
 export async function createOwners() {
@@ -39,18 +40,18 @@ export async function createOwners() {
     plain,
     options,
     signal: life.signal,
-    createDatabase: (name: string, members: number, ownerReferences: readonly JsonObject[] = []) =>
-      engine.create(databases, "default", databaseBody(name, { members }, { ownerReferences })),
-    createPlain: (name: string, ownerReferences: readonly JsonObject[] = []) => {
-      const body = databaseBody(name, {}, { ownerReferences });
+    createDatabase: (name: string, members: number, ownerReferences: readonly OwnerReference[] = []) =>
+      engine.create(databases, "default", databaseBody(name, { members }, { ownerReferences: [...ownerReferences] })),
+    createPlain: (name: string, ownerReferences: readonly OwnerReference[] = []) => {
+      const body = databaseBody(name, {}, { ownerReferences: [...ownerReferences] });
       return engine.create(plain, "default", { ...body, apiVersion: "plain.example.com/v1" });
     },
     /** Awaits an answer while time passes. */
-    async answer<T>(asked: Promise<T>): Promise<T> {
+    answer: async <T>(asked: Promise<T>): Promise<T> => {
       await clock.advance(15_000);
       return await asked;
     },
-    async stop() {
+    stop: async (): Promise<void> => {
       life.abort();
       await clock.advance(0);
     },

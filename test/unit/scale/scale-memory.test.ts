@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { fingerprintOf } from "../../../src/scale/fingerprint.ts";
 import { ScaleMemory } from "../../../src/scale/scale-memory.ts";
+import { type JsonObject } from "../../double/index.ts";
 import { databaseBody, scaledCrd } from "../../double/scaled-crd.ts";
 import { EngineClient } from "../../support/engine-client.ts";
 import { createCore } from "../generator/core-cluster.ts";
@@ -19,12 +20,12 @@ async function bench() {
   const mapping = { resource, kind: "Database", isNamespaced: true, hasScale: true };
   const target = { mapping, namespace: "default", name: "orders", uid: metadata.uid };
   const read = () => memory.read(target, fingerprintOf(core.engine.get(type, "default", "orders")), signal);
-  const patch = (body: object, subresource?: "status") =>
+  const patch = (body: JsonObject, subresource?: "status") =>
     core.engine.patch(
       type,
       "default",
       "orders",
-      { contentType: "application/merge-patch+json", body: body as never },
+      { contentType: "application/merge-patch+json", body },
       subresource === undefined ? {} : { subresource },
     );
   return { client, memory, read, patch, uid: metadata.uid };
