@@ -4,6 +4,7 @@ import { cellLeaseAnnotations, cellLeaseName } from "../../src/api/cell-lease.ts
 import { uniform } from "../../src/util/rng.ts";
 import { Approvers } from "./actors/approvers.ts";
 import { Chaos } from "./actors/chaos.ts";
+import { CoreLosses } from "./actors/core-losses.ts";
 import { Deleters } from "./actors/deleters.ts";
 import { ProtectorOwner } from "./actors/protectors.ts";
 import { SourceOwners } from "./actors/sources.ts";
@@ -26,6 +27,8 @@ const startUpMs = 300_000;
  * docs/accounting.md#settlement), once more where a bucket was refreshed at the last moment.
  */
 const healingMsMax = 30_000 + 30_000 + 2 * settleWindowMs + 60_000;
+/** A deletion of the CRD that hangs in a slow etcd, and then people, who put it back, apply their manifests again. */
+const crdBackMsMax = 300_000;
 /**
  * The last bucket may have gone with its pod while its settle window still runs; then comes a barrier, and a watch
  * brings a bookmark once a minute.
@@ -53,6 +56,7 @@ interface Actors {
   readonly deleters: Deleters;
   readonly workloads: ReadonlyMap<string, Workload>;
   readonly sources: SourceOwners;
+  readonly coreLosses: CoreLosses;
 }
 
 export interface RunOptions {
@@ -132,14 +136,15 @@ async function runPhases(world: World): Promise<number> {
   const deleters = new Deleters(world, workloads);
   const sources = new SourceOwners(world, owner);
   new Approvers(world).begin();
-  const chaos = new Chaos(world, { workloads, deleters, owner, sources });
+  const coreLosses = new CoreLosses(world);
+  const chaos = new Chaos(world, { workloads, deleters, owner, sources, coreLosses });
   chaos.begin();
   const endMs = kernel.nowMs + plan.chaosMs;
   await deleteUntil(world, deleters, endMs);
   await during(world, chaos.heal());
   if (plan.loss === "core") return await withoutCore(world, deleters);
   void sources.goHome();
-  return await healed(world, { workloads, deleters, sources });
+  return await healed(world, { workloads, deleters, sources, coreLosses });
 }
 
 /** People and controllers delete pods, as often as the plan has it. */
@@ -158,12 +163,14 @@ async function deleteUntil({ kernel, plan }: World, deleters: Deleters, endMs: n
  * Nobody asks for anything any more: buckets must go, counts must be true, and what fits must be admitted. Returns how
  * long it took.
  */
-async function healed(world: World, { deleters, workloads, sources }: Actors): Promise<number> {
+async function healed(world: World, actors: Actors): Promise<number> {
   const { kernel } = world;
+  const { deleters, workloads, sources, coreLosses } = actors;
+  await kernel.run(kernel.nowMs + crdBackMsMax, () => coreLosses.hasCrd);
   const startMs = kernel.nowMs;
-  await kernel.run(startMs + healingMsMax, () => deleters.running === 0 && isSettled(world, sources));
+  await kernel.run(startMs + healingMsMax, () => deleters.running === 0 && isSettled(world, actors));
   const healedMs = kernel.nowMs - startMs;
-  if (kernel.failure === undefined && !isSettled(world, sources)) {
+  if (kernel.failure === undefined && !isSettled(world, actors)) {
     const left = world.sources.unmet().join("; ") || describe(world);
     kernel.fail(`not settled ${Math.round(healedMs)} ms after the end of all faults: ${left}`);
   }
@@ -264,7 +271,7 @@ function cellsBy({ webhooks, cells, lost }: World, is: (gauges: Gauges, cell: st
 }
 
 /** Everything is well, and deletions go on: none is refused without need (checkers/refusals.ts). */
-async function deleteInCalm(world: World, { deleters, sources }: Omit<Actors, "workloads">): Promise<void> {
+async function deleteInCalm(world: World, { deleters, sources }: Pick<Actors, "deleters" | "sources">): Promise<void> {
   const { kernel, calm } = world;
   calm.allIsWell();
   // One change for each, so that all are answered before the end.
@@ -338,16 +345,9 @@ function isTrue(world: World, checker: AccountingChecker): boolean {
   });
 }
 
-function isSettled(world: World, sources: SourceOwners): boolean {
-  if (!sources.isHome || !servesProtectors(world) || world.sources.unmet().length > 0) return false;
+function isSettled(world: World, { sources, coreLosses }: Actors): boolean {
+  if (!sources.isHome || !coreLosses.hasCrd || world.sources.unmet().length > 0) return false;
   return present(world).every((checker) => checker.weight(isThere(world)) === 0 && isTrue(world, checker));
-}
-
-/** The CRD of PodProtectors is there, and nobody has deleted it. */
-function servesProtectors({ core }: World): boolean {
-  const { items } = core.server.engine.list(builtInResources.customResourceDefinitions);
-  const crd = items.find(({ metadata }) => metadata.name.startsWith("podprotectors."));
-  return crd !== undefined && crd.metadata.deletionTimestamp === undefined;
 }
 
 /** Of what is lost nothing is demanded. */

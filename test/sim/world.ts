@@ -305,9 +305,9 @@ export class World {
         historyLimits: historyLimitsOf(this.plan),
         hasFewFences: this.plan.hasSmallLimits,
         isByPreviousRelease: () => this.#isByPreviousRelease(),
-        isTold: (edit) =>
+        isTold: (edit, atMs) =>
           [...this.aggregators, ...this.webhooks].every(
-            (process) => process.node() === undefined || this.knew(process.name, edit, this.kernel.nowMs),
+            (process) => process.node() === undefined || this.knew(process.name, edit, atMs),
           ),
         criterion: this.plan.criterion,
         // Somebody who changes flags goes up to 20 (chaos.ts).

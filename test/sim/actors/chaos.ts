@@ -5,7 +5,7 @@ import { permissivePodProtectorCrd, upstreamPodProtectorCrd } from "../../double
 import { type SimProcess } from "../processes/process.ts";
 import { type World } from "../world.ts";
 import { Bystanders } from "./bystanders.ts";
-import { CoreLosses } from "./core-losses.ts";
+import { type CoreLosses } from "./core-losses.ts";
 import { type Deleters } from "./deleters.ts";
 import { quietly } from "./quietly.ts";
 import { OddDeployments } from "./deployments.ts";
@@ -71,6 +71,7 @@ export interface Cast {
   readonly deleters: Deleters;
   readonly owner: ProtectorOwner;
   readonly sources: SourceOwners;
+  readonly coreLosses: CoreLosses;
 }
 
 export class Chaos {
@@ -82,7 +83,6 @@ export class Chaos {
   readonly #reviews: OddReviews;
   readonly #losses: Losses;
   readonly #nodes: Nodes;
-  readonly #coreLosses: CoreLosses;
   readonly #massChanges: MassChanges;
   readonly #upgrades: Upgrades;
   #isOver = false;
@@ -96,7 +96,6 @@ export class Chaos {
     this.#reviews = new OddReviews(world);
     this.#losses = new Losses(world, cast.workloads);
     this.#nodes = new Nodes(world, cast);
-    this.#coreLosses = new CoreLosses(world);
     this.#massChanges = new MassChanges(world);
     this.#upgrades = new Upgrades(world, (process) => this.#isToStart(process));
   }
@@ -236,11 +235,11 @@ export class Chaos {
       case "node-loss":
         return this.#run(this.#nodes.lose());
       case "lost-protectors":
-        return this.#coreLosses.loseProtectors();
+        return this.#cast.coreLosses.loseProtectors();
       case "wiped-core":
-        return this.#run(this.#coreLosses.wipe());
+        return this.#run(this.#cast.coreLosses.wipe());
       case "deleted-crd":
-        return this.#run(this.#coreLosses.deleteCrd());
+        return this.#run(this.#cast.coreLosses.deleteCrd());
       case "mass-changes":
         return this.#run(this.#massChanges.act());
       case "old-crd":

@@ -31,6 +31,11 @@ export class CoreLosses {
     this.#draws = new Draws(world.kernel.rng("losses of the core"));
   }
 
+  /** False from before somebody deletes the CRD of PodProtectors until all is back: the deletion may hang for long. */
+  get hasCrd(): boolean {
+    return !this.#isCrdDeleted;
+  }
+
   /** Some generated PodProtectors are gone, and nobody has deleted them. */
   loseProtectors(): void {
     const { core, protectors } = this.#world;

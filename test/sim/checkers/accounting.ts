@@ -42,8 +42,8 @@ export interface AccountingOptions {
   readonly hasFewFences: boolean;
   /** Whether an admission may have been recorded by the release before this one, whose rules were fewer. */
   readonly isByPreviousRelease: () => boolean;
-  /** Whether all replicas that judge by PodProtectors, or count for them, have been told of an edit by now. */
-  readonly isTold: (edit: Edit) => boolean;
+  /** Whether all replicas that judge by PodProtectors, or count for them, have been told of an edit by then. */
+  readonly isTold: (edit: Edit, atMs: number) => boolean;
   /** The greatest one that a webhook may have been started with. */
   readonly compactThreshold: number;
   readonly onBreach: (breach: Breach) => void;
@@ -94,8 +94,8 @@ export class AccountingChecker {
   #coreRestoredAtMs = Number.NEGATIVE_INFINITY;
   /** There was another one of this name, and nobody has released it, or not all were told of that. */
   #hasVanished = false;
-  /** When one was made again under the name of such a one: for a settle window nothing is counted. */
-  remadeAtMs = Number.NEGATIVE_INFINITY;
+  /** One was made again under the name of such a one: for a settle window nothing is counted. */
+  #remade: Edit | undefined;
   /** It is there, but marked as released: nobody judges by it, and the mark may be taken back. */
   #released: PodProtector | undefined;
   #releasedFrom: Edit | undefined;
@@ -118,17 +118,24 @@ export class AccountingChecker {
     return { revision: this.#standing.editedRevision, sinceMs: this.#standing.editedAtMs };
   }
 
+  /** If it was made again, all had been told of that by then: the wait for first counts begins with that. */
+  wasToldOfBy(atMs: number): boolean {
+    return this.#remade === undefined || this.#options.isTold(this.#remade, atMs);
+  }
+
   /** A version has been committed, or, undefined, the object is gone. */
   committed(present: PodProtector | undefined, isReleased = false): void {
     const { kernel, isTold } = this.#options;
     const before = this.object;
     const last = before ?? this.#released;
-    const isMissed = present === undefined && this.#releasedFrom !== undefined && !isTold(this.#releasedFrom);
+    const isMissed =
+      present === undefined && this.#releasedFrom !== undefined && !isTold(this.#releasedFrom, kernel.nowMs);
     this.#released = isReleased ? present : undefined;
     if (this.#released === undefined) this.#releasedFrom = undefined;
     else this.#releasedFrom ??= { revision: Number(this.#released.metadata.resourceVersion), sinceMs: kernel.nowMs };
     const object = isReleased ? undefined : present;
-    if (object !== undefined && before === undefined && this.#hasVanished) this.remadeAtMs = kernel.nowMs;
+    if (object !== undefined && before === undefined && this.#hasVanished)
+      this.#remade = { revision: Number(object.metadata.resourceVersion), sinceMs: kernel.nowMs };
     const isLost = isMissed || (!isReleased && (this.#hasVanished || before !== undefined));
     this.#hasVanished = object === undefined && isLost;
     this.heldPodMs += weightOf(before) * (kernel.nowMs - this.#heldSinceMs);

@@ -70,9 +70,9 @@ export class RefusalChecker {
     const recountsMs = hasUpdateTrigger ? withTrigger : withoutTrigger;
     const recountedByMs = (atMs: number): boolean => kernel.nowMs - atMs >= recountsMs + graceMs;
     // An invalid one admits nothing.
+    const toldByMs = kernel.nowMs - settleWindowMs - recountsMs - graceMs;
     return concerned.every(
-      ({ edit, isValid, remadeAtMs }) =>
-        isValid && recountedByMs(edit.sinceMs) && recountedByMs(remadeAtMs + settleWindowMs),
+      (checker) => checker.isValid && recountedByMs(checker.edit.sinceMs) && checker.wasToldOfBy(toldByMs),
     );
   }
 }
