@@ -34,6 +34,11 @@ const crdBackMsMax = 300_000;
  * brings a bookmark once a minute.
  */
 const restMs = settleWindowMs + 75_000;
+/**
+ * Where a PodProtector that vanished could not be made again at once, the generator looks again after this
+ * (generator/recreation.ts), even if it was made in between.
+ */
+const recreatedMs = 600_000;
 /** New pods become ready, and are counted. */
 const refillMs = 30_000;
 /**
@@ -203,7 +208,9 @@ async function withoutCore(world: World, deleters: Deleters): Promise<number> {
 /** When all is settled, queues and tables of unfinished work are empty soon. */
 async function rested(world: World): Promise<void> {
   const { kernel } = world;
-  const limitMs = restMs + slownessMs(world);
+  const { faults } = world.plan;
+  const isMadeAgain = faults.has("wiped-core") || faults.has("deleted-crd");
+  const limitMs = restMs + slownessMs(world) + (isMadeAgain ? recreatedMs : 0);
   await kernel.run(kernel.nowMs + limitMs, () => world.leftovers().length === 0);
   const left = world.leftovers();
   if (kernel.failure === undefined && left.length > 0)
