@@ -1,4 +1,4 @@
-/** Mutations of the generator: what a Deployment asks for, and when its PodProtector is let go. */
+/** Mutations of the generator: what a source asks for, and when its PodProtector is let go. */
 import { type Mutation } from "./mutation.ts";
 
 const only = ["source-edits", "vanished-sources"] as const;
@@ -80,7 +80,7 @@ export const mutationsOfSources: readonly Mutation[] = [
   },
   {
     name: "sources-share-a-selector",
-    why: "each PodProtector has the selector of its own Deployment",
+    why: "each PodProtector has the selector of its own source",
     file: "generator/source-plan.ts",
     find:
       `export function planFor(source: SourceRecord, rule: FloorRule): WantedProtector {\n` +
@@ -92,5 +92,68 @@ export const mutationsOfSources: readonly Mutation[] = [
       `  const spec = { ...source.spec, selector: (selectors[namespace] ??= source.spec.selector) };\n`,
     only,
     plan,
+  },
+  {
+    name: "on-delete-takes-as-an-update",
+    why: "nothing but its owner's word lets pods of a StatefulSet with OnDelete go",
+    file: "sources/stateful-set.ts",
+    find: `const takenByUpdate = isUpdatedByHand ? 0 : Math`,
+    replace: `const takenByUpdate = isUpdatedByHand ? replicas : Math`,
+    only,
+    plan: exact,
+  },
+  {
+    name: "stateful-set-update-takes-none",
+    why: "a rolling update of a StatefulSet takes at least one pod",
+    file: "sources/stateful-set.ts",
+    find: `Math.max(1, podsOf(maxUnavailable, replicas, Math.floor));`,
+    replace: `podsOf(maxUnavailable, replicas, Math.floor);`,
+    only,
+    plan: exact,
+  },
+  {
+    name: "stateful-sets-lend-a-quarter",
+    why: "a StatefulSet lends one pod where nothing is set",
+    file: "sources/stateful-set.ts",
+    find: `const defaultMaxUnavailable = 1;`,
+    replace: `const defaultMaxUnavailable = "25%";`,
+    only,
+    plan: exact,
+  },
+  {
+    name: "replica-sets-lend-a-half",
+    why: "a ReplicaSet lends a quarter of its pods",
+    file: "sources/replica-set.ts",
+    find: `maxUnavailable: defaultShare, takenByUpdate`,
+    replace: `maxUnavailable: "50%", takenByUpdate`,
+    only,
+    plan: exact,
+  },
+  {
+    name: "replication-controllers-select-everything",
+    why: "the selector of a ReplicationController is the labels that it has",
+    file: "sources/replication-controller.ts",
+    find: `selector: { matchLabels },`,
+    replace: `selector: Object.keys(matchLabels).length > 0 ? {} : { matchLabels },`,
+    only,
+    plan,
+  },
+  {
+    name: "replication-controllers-keep-none",
+    why: "a ReplicationController lends a quarter of its pods",
+    file: "sources/replication-controller.ts",
+    find: `maxUnavailable: defaultShare, takenByUpdate: 0`,
+    replace: `maxUnavailable: defaultShare, takenByUpdate: replicas`,
+    only,
+    plan,
+  },
+  {
+    name: "every-terminating-source-is-kept",
+    why: "but for Deployments, a terminating source asks for nothing",
+    file: "generator/source-choice.ts",
+    find: `if (isTerminating && !(this.#untilZero.has(kind.id) && spec.replicas > 0)) return false;`,
+    replace: `if (isTerminating && !(this.#untilZero.size > 0 && spec.replicas > 0)) return false;`,
+    only,
+    plan: { ...plan, protectsNonZero: true },
   },
 ];
