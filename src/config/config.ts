@@ -219,6 +219,7 @@ export function buildConfig(values: FlagValues): Config {
       elector: generatorElector(values),
       percentRounding: values["generator-percent-rounding"],
       singleReplica: values["generator-single-replica"],
+      hasMonitor: values["generator-monitor-enable"],
       massChanges: { policy: values["generator-mass-change-policy"], allow: values["generator-mass-change-allow"] },
       deploymentPlugin: {
         protectionSelector: values["deployment-plugin-protection-selector"],

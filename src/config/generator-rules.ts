@@ -19,6 +19,8 @@ export interface GeneratorRules {
   readonly percentRounding: "at-least-one" | "up" | "down";
   /** Whether the only replica of a source must stay where the percentage alone would let it go. */
   readonly singleReplica: "drainable" | "protected";
+  /** Sums over all PodProtectors are served as metrics. */
+  readonly hasMonitor: boolean;
   readonly massChanges: {
     /** What becomes of changes of sources that are too many at once. */
     readonly policy: "hold" | "trickle" | "allow";

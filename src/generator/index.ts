@@ -16,6 +16,7 @@
  *   ignored-annotations.ts: Events about annotations that cannot be read.
  * - cell-retirement.ts: when a cell may be retired. retire-cells.ts: how. cell-lease-writes.ts: writes about Leases.
  * - mass-changes/: what is held when too many sources change at once; its own map is held-changes.ts.
+ * - monitor.ts: sums over all PodProtectors. monitor-metrics.ts: as gauges of the leader.
  * - paced-queue.ts: the work queues. pacer.ts: how often one object is worked on.
  */
 export { Generator, type GeneratorSettings } from "./controller.ts";
@@ -23,4 +24,5 @@ export { CellController } from "./cell-controller.ts";
 export { createHeldChanges } from "./mass-changes/create.ts";
 export { SourceCaches } from "./source-caches.ts";
 export { createGeneratorMetrics } from "./metrics.ts";
+export { createMonitor } from "./monitor-metrics.ts";
 export { SourceConditions } from "./source-conditions.ts";

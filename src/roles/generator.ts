@@ -3,6 +3,7 @@ import {
   CellController,
   createGeneratorMetrics,
   createHeldChanges,
+  createMonitor,
   Generator,
   SourceConditions,
 } from "../generator/index.ts";
@@ -65,6 +66,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     generatorMetrics.setTroubles(generator.troubles());
     generatorMetrics.setKinds(sources.kinds());
   });
+  const monitor = config.hasMonitor ? createMonitor(protectors, metrics) : undefined;
   return [
     createBackground("generator-worker", async (signal) => {
       const synced = Promise.all([whenSynced(protectors, signal), sources.ready(signal)]);
@@ -76,6 +78,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       ]);
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
+        monitor?.lead(leadership);
         await Promise.all([generator.lead(leadership), cells.lead(leadership), conditions.lead(leadership)]);
       };
       if (!signal.aborted) await runElected(elector, signal, lead);

@@ -38,6 +38,7 @@ export const generatorFlags = inGroup(
           "which by default gives a floor of 0, so one replica is not protected unless you say protected. " +
           "Then no drain can take it.",
       ),
+      "monitor-enable": flag(bool(), true, "Serve sums over all PodProtectors as metrics generator_monitor_*."),
       "mass-change-policy": flag(
         choice("POLICY", ["hold", "trickle", "allow"]),
         "hold",

@@ -101,7 +101,7 @@ test("the flags without effect are upstream's, and only pprof, klog, resyncs and
   assert.equal(names.filter((name) => name.startsWith("pprof-")).length, 11);
   assert.equal(names.filter((name) => name.startsWith("klog-")).length, 14);
   const others = names.filter((name) => !/^(pprof|klog)-/.test(name));
-  assert.deepEqual(others, ["aggregator-pod-relist-period", "generator-monitor-enable"]);
+  assert.deepEqual(others, ["aggregator-pod-relist-period"]);
 });
 
 test("values of upstream that would mean another behaviour are refused, with what is allowed", () => {
@@ -137,7 +137,7 @@ test("the arguments of upstream's chart are accepted unchanged, with the role fr
     assert.equal(loaded.config.core.userAgent, `podseidon-${role}`);
     const ignored = Object.keys(ignoredSettings(loaded.effective, loaded.config.roles)).toSorted();
     const pprof = ["pprof-bind-addr", "pprof-block-profile", "pprof-enable", "pprof-mutex-profile"];
-    assert.deepEqual(ignored, role === "generator" ? ["generator-monitor-enable", ...pprof] : pprof);
+    assert.deepEqual(ignored, pprof);
   }
 });
 
