@@ -7,6 +7,7 @@ import { unprefixed, type Role } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
 import { formatDuration } from "./duration.ts";
 import { aggregatorElector, generatorElector, updateTriggerRunBy } from "./config.ts";
+import { coreFlagsFitProvider, coresDiffer, generatorHasCore, policiesNameCores } from "./core-rules.ts";
 import { electionProblem } from "./election-rule.ts";
 import { annotatedCriteria, drainDelayMsMax } from "./flags/webhook.ts";
 import { Problem } from "./problem.ts";
@@ -214,7 +215,7 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
     ["generator", "aggregator", "webhook", "update-trigger"],
     [httpsNeedsFiles("healthz-"), httpsNeedsFiles("prometheus-http-"), portsDiffer],
   ],
-  [["generator", "aggregator", "webhook"], [impersonationNeedsUser("core-kube-")]],
+  [["generator", "aggregator", "webhook"], [impersonationNeedsUser("core-kube-"), coreFlagsFitProvider, coresDiffer]],
   [
     ["aggregator", "update-trigger"],
     [impersonationNeedsUser("worker-kube-"), triggerIsWatched],
@@ -231,6 +232,7 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
       impersonationNeedsUser("webhook-worker-client-provider.single-kube-"),
       impersonationNeedsUser("webhook-worker-client-provider.map-"),
       criteriaDiffer,
+      policiesNameCores,
     ],
   ],
   [
@@ -246,6 +248,7 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
   [
     ["generator"],
     [
+      generatorHasCore,
       backoffGrows("generator-worker-"),
       (values) => electionProblem(generatorElector(values), "generator-leader-elector-"),
     ],

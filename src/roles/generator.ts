@@ -12,6 +12,7 @@ import { patchOrUpdate } from "../kube/patch-or-update.ts";
 import { type Component } from "../lifecycle/component.ts";
 import { sourceKindOf } from "../sources/index.ts";
 import { createBackground } from "./background.ts";
+import { connectCore } from "./cores.ts";
 import { createElector } from "./elector.ts";
 import { createProtectorInformer, createSourceCaches, syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
@@ -19,17 +20,18 @@ import { type Runtime } from "./runtime.ts";
 export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const { clock, rng, metrics, health } = runtime;
   const config = runtime.config.generator;
-  const logger = runtime.logger.with({ role: "generator" });
+  const ofCore = await connectCore(runtime, config.core);
+  const logger = runtime.logger.with({ role: "generator", core: ofCore.name });
   // Upstream's account may update, but not patch.
-  const core = patchOrUpdate(await runtime.clients.core(), { clock, logger, metrics });
+  const core = patchOrUpdate(ofCore.client, { clock, logger, metrics });
 
-  const protectors = createProtectorInformer(runtime, core, logger);
+  const protectors = createProtectorInformer(runtime, ofCore, logger);
   const kinds = config.sources.map(sourceKindOf);
-  const sources = createSourceCaches(runtime, core, kinds, logger);
+  const sources = createSourceCaches(runtime, ofCore, kinds, logger);
   const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
   const generatorMetrics = createGeneratorMetrics(metrics);
   const common = { core, protectors, events, clock, rng, logger };
-  const { core: ofCore, cells: ofCellLeases } = runtime.config;
+  const { cells: ofCellLeases } = runtime.config;
   const changes = createHeldChanges(
     { ...config, cells: ofCellLeases },
     { ...common, sources, isCell: (clusterUID) => cells.isCell(clusterUID), metrics },

@@ -1,7 +1,6 @@
 /** The informers of the roles, and how to wait for one. */
 import { SourceCaches } from "../generator/index.ts";
 import { type Informer, type Stored } from "../kube/informer.ts";
-import { type KubeClient } from "../kube/kube-client.ts";
 import { createInformer } from "../kube/watch/index.ts";
 import { createIndexErrorCounter } from "../kube/pod-protector-metrics.ts";
 import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
@@ -9,16 +8,21 @@ import { type HealthCheck } from "../lifecycle/component.ts";
 import { readSource } from "../sources/read-source.ts";
 import { type SourceKind, type SourceRecord } from "../sources/source.ts";
 import { type Logger } from "../util/logger.ts";
+import { type ConnectedCore } from "./cores.ts";
 import { type Runtime } from "./runtime.ts";
 
 /** Watches the PodProtectors of a core. An invalid object is logged with its reason and treated as absent. */
-export function createProtectorInformer(runtime: Runtime, core: KubeClient, logger: Logger): Informer<StoredProtector> {
+export function createProtectorInformer(
+  runtime: Runtime,
+  { client, namespace }: ConnectedCore,
+  logger: Logger,
+): Informer<StoredProtector> {
   const { clock, rng, metrics } = runtime;
   const countInvalid = createIndexErrorCounter(metrics);
   return createInformer<StoredProtector>({
-    client: core,
+    client,
     resource: podProtectors,
-    namespace: runtime.config.core.namespace,
+    namespace,
     decode(raw) {
       const read = readProtector(raw);
       if (read.ok) return read.stored;
@@ -37,17 +41,16 @@ export function createProtectorInformer(runtime: Runtime, core: KubeClient, logg
 /** Watches the sources of these kinds in a core. */
 export function createSourceCaches(
   runtime: Runtime,
-  core: KubeClient,
+  { client, namespace }: ConnectedCore,
   kinds: readonly SourceKind[],
   logger: Logger,
 ): SourceCaches {
   const { clock, rng, metrics } = runtime;
-  const { namespace } = runtime.config.core;
   const create = (kind: SourceKind): Informer<SourceRecord> => {
     const { resource } = kind;
     const decode = (raw: unknown): SourceRecord | undefined => readSource(kind, raw);
     const name = resource.resource;
-    return createInformer({ client: core, resource, namespace, decode, clock, rng, logger, metrics, name });
+    return createInformer({ client, resource, namespace, decode, clock, rng, logger, metrics, name });
   };
   return new SourceCaches({ informers: new Map(kinds.map((kind) => [kind, create(kind)])), clock, logger });
 }

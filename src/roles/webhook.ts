@@ -10,7 +10,6 @@ import { labels } from "../api/v1alpha1/names.ts";
 import { CellLeases } from "../kube/cell-leases/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
-import { type KubeClient } from "../kube/kube-client.ts";
 import { createInformer } from "../kube/watch/index.ts";
 import { namespaces, podProtectors } from "../kube/resources.ts";
 import { type Component } from "../lifecycle/component.ts";
@@ -20,6 +19,7 @@ import { type Logger } from "../util/logger.ts";
 import * as webhook from "../webhook/index.ts";
 import { createBackground } from "./background.ts";
 import { warnOfCellNames, warnOfEveryCell } from "./cell-warnings.ts";
+import { type ConnectedCore, connectCores } from "./cores.ts";
 import { type Runtime } from "./runtime.ts";
 
 /** An API server has at most 200 mutating requests in flight by default, each on its own connection: enough for 25. */
@@ -36,13 +36,13 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   const logger = runtime.logger.with({ role: "webhook" });
   warnOfEveryCell(runtime.config, logger);
   warnOfCellNames(namedCells(config), logger);
-  // --podprotector-source-provider=core-only: one core. Everything below works for several.
-  const clients = [{ name: "core", client: await runtime.clients.core() }];
-  const cores = clients.map(({ name, client }) => ({
+  const { policies } = config.coreUnavailable;
+  const connected = await connectCores(runtime);
+  const cores = connected.map(({ name, client, namespace }) => ({
     name,
     client,
-    informer: createWatchedInformer(runtime, client, logger),
-    namespaces: createNamespaceInformer(runtime, client, logger),
+    informer: createWatchedInformer(runtime, { client, namespace }, logger),
+    namespaces: createNamespaceInformer(runtime, { client, namespace }, logger),
     events: createEventRecorder({ ...runtime, logger, client, component: "podseidon-webhook" }),
     cells: new CellLeases({ ...runtime, ...runtime.config.cells, core: name, client, role: "webhook", logger }),
   }));
@@ -55,9 +55,9 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     workers: await connectWorkers(runtime, config.workerClientProvider),
     coreUnavailable: {
       replicas: config.coreUnavailable.replicas,
-      isUnreadyWhenSilent: config.coreUnavailable.policy === "refuse",
+      isUnreadyWhenSilent: (core) => policies.get(core) !== "last-known",
       isLastKnownAllowed: webhook.lastKnownAllowedBy(
-        config.coreUnavailable.policy,
+        policies,
         new Map(cores.map(({ name, namespaces: labelled }) => [name, labelled])),
       ),
     },
@@ -70,8 +70,8 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   });
 
   // Upstream's name ends with the name of the source, which is empty for the only one.
-  const informers = cores.map(({ name, informer, namespaces: labelled, events, cells }, index) => {
-    const component = `podprotector-indexed-informer-${index === 0 ? "" : name}`;
+  const informers = cores.map(({ name, informer, namespaces: labelled, events, cells }) => {
+    const component = `podprotector-indexed-informer-${cores.length === 1 ? "" : name}`;
     health.register(`${component}/informers-synced`, () => unreadyReasons.get(name)?.());
     health.register(`${component}/silent-cells-decided`, () => cells.undecidedReason());
     return createBackground(component, async (signal) => {
@@ -130,14 +130,14 @@ function createRejectionReport({ metrics }: Runtime, logger: Logger): (rejection
 /** Unlike the informer of the other roles, it keeps invalid objects, so that they do not look deleted. */
 function createWatchedInformer(
   runtime: Runtime,
-  client: KubeClient,
+  { client, namespace }: Pick<ConnectedCore, "client" | "namespace">,
   logger: Logger,
 ): Informer<webhook.WatchedProtector> {
   const { clock, rng, metrics } = runtime;
   return createInformer<webhook.WatchedProtector>({
     client,
     resource: podProtectors,
-    namespace: runtime.config.core.namespace,
+    namespace,
     decode: webhook.decodeWatched,
     clock,
     rng,
@@ -153,11 +153,11 @@ function createWatchedInformer(
  */
 function createNamespaceInformer(
   runtime: Runtime,
-  client: KubeClient,
+  { client, namespace }: Pick<ConnectedCore, "client" | "namespace">,
   logger: Logger,
 ): Informer<webhook.NamespacePolicy> | undefined {
   const { clock, rng, metrics } = runtime;
-  if (runtime.config.core.namespace !== undefined) return undefined;
+  if (namespace !== undefined) return undefined;
   return createInformer<webhook.NamespacePolicy>({
     client,
     resource: namespaces,

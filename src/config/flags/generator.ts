@@ -1,7 +1,8 @@
 /** Flags of the generator. */
 import { flag, inGroup, prefixed } from "../flag.ts";
 import { choices, list } from "../collection-types.ts";
-import { bool, choice, labelSelector } from "../scalar-types.ts";
+import { coreNameProblem } from "../kubernetes-names.ts";
+import { bool, choice, labelSelector, text } from "../scalar-types.ts";
 import { sourceIDs } from "../generator-rules.ts";
 import { electorFlags, objectName, queueFlags } from "./control.ts";
 
@@ -13,6 +14,14 @@ export const generatorFlags = inGroup(
       ...prefixed(
         "leader-elector-",
         electorFlags(flag(objectName, "podseidon-generator", "Name of the Lease."), "core"),
+      ),
+      core: flag(
+        text("CORE", {
+          allowed: "empty, or the name of a core",
+          problemOf: (value) => (value === "" ? undefined : coreNameProblem(value)),
+        }),
+        "",
+        "The core of this generator; required when several are configured, since each has generators of its own.",
       ),
       sources: flag(
         choices("RESOURCE,...", sourceIDs),

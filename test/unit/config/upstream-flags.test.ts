@@ -115,7 +115,7 @@ test("values of upstream that would mean another behaviour are refused, with wha
   );
   assert.match(
     message("webhook", "--podprotector-source-provider=multi"),
-    /"multi" is invalid; allowed: only core-only/,
+    /"multi" is invalid; allowed: one of core-only, map/,
   );
   assert.match(message("webhook", "--pprof-port=65536"), /--pprof-port: "65536" is out of range/);
 });
@@ -134,7 +134,7 @@ test("the arguments of upstream's chart are accepted unchanged, with the role fr
     const loaded = load(argv, { env });
     assert(loaded.kind === "config", loaded.kind === "error" ? loaded.message : loaded.kind);
     assert.deepEqual([...loaded.config.roles], [role]);
-    assert.equal(loaded.config.core.userAgent, `podseidon-${role}`);
+    assert.equal(loaded.config.cores.get("core")?.userAgent, `podseidon-${role}`);
     const ignored = Object.keys(ignoredSettings(loaded.effective, loaded.config.roles)).toSorted();
     const pprof = ["pprof-bind-addr", "pprof-block-profile", "pprof-enable", "pprof-mutex-profile"];
     assert.deepEqual(ignored, role === "generator" ? ["generator-monitor-enable", ...pprof] : pprof);
