@@ -215,7 +215,10 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
     ["generator", "aggregator", "webhook", "update-trigger"],
     [httpsNeedsFiles("healthz-"), httpsNeedsFiles("prometheus-http-"), portsDiffer],
   ],
-  [["generator", "aggregator", "webhook"], [impersonationNeedsUser("core-kube-"), coreFlagsFitProvider, coresDiffer]],
+  [
+    ["generator", "aggregator", "webhook"],
+    [impersonationNeedsUser("core-kube-"), coreFlagsFitProvider, coresDiffer],
+  ],
   [
     ["aggregator", "update-trigger"],
     [impersonationNeedsUser("worker-kube-"), triggerIsWatched],

@@ -295,7 +295,11 @@ function corePolicies(values: FlagValues): ReadonlyMap<string, CorePolicy> {
   const own = new Map(Object.entries(values["webhook-core-unavailable-policy.by-core"]));
   const policyOf = (core: string): CorePolicy =>
     corePolicyWords.find((policy) => policy === own.get(core)) ?? values["webhook-core-unavailable-policy"];
-  return new Map(coresOf(values).keys().map((core) => [core, policyOf(core)]));
+  return new Map(
+    coresOf(values)
+      .keys()
+      .map((core) => [core, policyOf(core)]),
+  );
 }
 
 export function aggregatorElector(values: FlagValues): ElectorConfig {

@@ -25,9 +25,9 @@ export function coreFlagsFitProvider(values: FlagValues): string | undefined {
   }
   if (names.length === 0) return `${provider}=map requires at least one core in ${provider}.map-configs`;
   const stray = Object.keys(masters).find((name) => !Object.hasOwn(configs, name));
-  return stray === undefined
-    ? undefined
-    : `${provider}.map-masters contains the core ${stray}, but ${provider}.map-configs does not; allowed: ${listed(names)}`;
+  if (stray === undefined) return undefined;
+  const what = `${provider}.map-masters contains the core ${stray}`;
+  return `${what}, but ${provider}.map-configs does not; allowed: ${listed(names)}`;
 }
 
 /** One cluster under two names would be counted, and asked, twice. */
@@ -59,8 +59,8 @@ export function policiesNameCores(values: FlagValues): string | undefined {
   const cores = coresOf(values);
   const stray = Object.keys(values["webhook-core-unavailable-policy.by-core"]).find((name) => !cores.has(name));
   if (stray === undefined) return undefined;
-
-  return `--webhook-core-unavailable-policy.by-core contains the core ${stray}, which is not configured; allowed: ${listed([...cores.keys()])}`;
+  const flag = "--webhook-core-unavailable-policy.by-core";
+  return `${flag} contains the core ${stray}, which is not configured; allowed: ${listed([...cores.keys()])}`;
 }
 
 function listed(names: readonly string[]): string {

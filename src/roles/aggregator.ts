@@ -18,7 +18,6 @@ import { pods as podResource } from "../kube/resources.ts";
 import { type Config } from "../config/config.ts";
 import { compileSelector, formatSelector, matches } from "../label-index/index.ts";
 import { type Component } from "../lifecycle/component.ts";
-import { withLabels } from "../util/labelled-metrics.ts";
 import { linkedAbort } from "../util/linked-abort.ts";
 import { type Logger } from "../util/logger.ts";
 import { UpdateTrigger } from "../update-trigger/update-trigger.ts";
@@ -27,7 +26,7 @@ import { createBackground } from "./background.ts";
 import { createCellAlarms } from "./cell-alarms.ts";
 import { warnOfCellNames } from "./cell-warnings.ts";
 import { CoreCounting } from "./core-counting.ts";
-import { type ConnectedCore, connectCores } from "./cores.ts";
+import { type ConnectedCore, connectCores, coreMetrics } from "./cores.ts";
 import { createElector } from "./elector.ts";
 import { syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
@@ -41,7 +40,7 @@ import { SharedWork } from "./shared-work.ts";
 const coresWaitMs = 10_000;
 
 export async function createAggregator(runtime: Runtime): Promise<Component[]> {
-  const { clock, metrics, health } = runtime;
+  const { clock, health } = runtime;
   const config = runtime.config.aggregator;
   const logger = runtime.logger.with({ role: "aggregator", cell: config.cellID });
   warnOfCellNames([config.cellID], logger);
@@ -51,7 +50,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
 
   const syncTime = chooseSyncTime(config.syncTimeAlgorithm, logger);
   // Pods are read once for all cores: what is wrong with one is no matter of a core.
-  const podMetrics = createAggregatorMetrics(withLabels(metrics, { core: "" }));
+  const podMetrics = createAggregatorMetrics(coreMetrics(runtime, ""));
   const decode = createPodDecoder(config.syncTimeAlgorithm, syncTime, podMetrics);
   const pods = createPodInformer(runtime, worker, decode, logger);
   warnOfUnseenTouches(runtime.config, logger);

@@ -20,7 +20,8 @@ export function warnOfEveryCell({ cores, webhook }: Pick<Config, "cores" | "webh
   const { allowedCells, workerClientProvider: provider } = webhook;
   if (allowedCells.size > 0 || provider.kind === "none") return;
   const workers = provider.kind === "single" ? [provider.cluster] : [...provider.clusters.values()];
-  if (workers.length === 1 && workers.every((worker) => cores.values().some((core) => isSameCluster(worker, core)))) return;
+  if (workers.length === 1 && workers.every((worker) => cores.values().some((core) => isSameCluster(worker, core))))
+    return;
   const known = provider.kind === "map" ? { knownCells: [...provider.clusters.keys()].slice(0, namedMax) } : {};
   logger.warn("Reviews of every cell are served: set --webhook-allowed-cells to the cells of the fleet", known);
 }

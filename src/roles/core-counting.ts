@@ -20,9 +20,8 @@ import { listBarrier } from "../kube/watch/index.ts";
 import { pods as podResource, type StoredProtector } from "../kube/resources.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Clock, type MonotonicMs } from "../util/clock.ts";
-import { withLabels } from "../util/labelled-metrics.ts";
 import { type CellAlarms } from "./cell-alarms.ts";
-import { type ConnectedCore, coreSuffix } from "./cores.ts";
+import { type ConnectedCore, coreMetrics, coreSuffix } from "./cores.ts";
 import { createHeartbeat } from "./heartbeat.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
@@ -60,7 +59,7 @@ export class CoreCounting {
     const { clock, config, health, rng } = runtime;
     const { core, worker, pods, syncTime, touch } = parts;
     const logger = parts.logger.with({ core: core.name });
-    const aggregatorMetrics = createAggregatorMetrics(withLabels(runtime.metrics, { core: core.name }));
+    const aggregatorMetrics = createAggregatorMetrics(coreMetrics(runtime, core.name));
     this.#parts = parts;
     this.#protectors = createProtectorInformer(runtime, core, logger);
     this.#aggregator = new Aggregator(

@@ -2,6 +2,8 @@
 import { type Config } from "../config/index.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { assert } from "../util/assert.ts";
+import { withLabels } from "../util/labelled-metrics.ts";
+import { type Metrics } from "../util/metrics.ts";
 import { type Runtime } from "./runtime.ts";
 
 export interface ConnectedCore {
@@ -29,4 +31,12 @@ export function connectCores(runtime: Runtime): Promise<readonly ConnectedCore[]
  */
 export function coreSuffix({ cores }: Pick<Config, "cores">, name: string): string {
   return cores.size === 1 ? "" : `-${name}`;
+}
+
+/**
+ * Metrics of what a role does for one core, or with "" for all. They have the label `core` where there are several;
+ * else they have upstream's labels.
+ */
+export function coreMetrics({ config, metrics }: Pick<Runtime, "config" | "metrics">, name: string): Metrics {
+  return config.cores.size === 1 ? metrics : withLabels(metrics, { core: name });
 }

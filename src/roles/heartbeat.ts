@@ -14,9 +14,8 @@ import { type KubeClient } from "../kube/kube-client.ts";
 import { podProtectors, type StoredProtector } from "../kube/resources.ts";
 import { listBarrier } from "../kube/watch/index.ts";
 import { type Logger } from "../util/logger.ts";
-import { withLabels } from "../util/labelled-metrics.ts";
 import { type CellAlarms } from "./cell-alarms.ts";
-import { type ConnectedCore } from "./cores.ts";
+import { type ConnectedCore, coreMetrics } from "./cores.ts";
 import { type Runtime } from "./runtime.ts";
 
 /** A deposed leader stops within the duration of the Lease, and the last request that it has sent ends soon after. */
@@ -50,7 +49,7 @@ export function createHeartbeat(
   const { cellID, elector } = config.aggregator;
   const { gate } = alarms;
   const times = silenceTimes(silentAfterMs);
-  const metrics = createHeartbeatMetrics(withLabels(runtime.metrics, { core }));
+  const metrics = createHeartbeatMetrics(coreMetrics(runtime, core));
   const protectorWatch = new ProtectorWatch({
     protectors,
     listBarrier: (signal) => listBarrier(client, podProtectors, namespace, { signal }),

@@ -38,14 +38,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   warnOfCellNames(namedCells(config), logger);
   const { policies } = config.coreUnavailable;
   const connected = await connectCores(runtime);
-  const cores = connected.map(({ name, client, namespace }) => ({
-    name,
-    client,
-    informer: createWatchedInformer(runtime, { client, namespace }, logger),
-    namespaces: createNamespaceInformer(runtime, { client, namespace }, logger),
-    events: createEventRecorder({ ...runtime, logger, client, component: "podseidon-webhook" }),
-    cells: new CellLeases({ ...runtime, ...runtime.config.cells, core: name, client, role: "webhook", logger }),
-  }));
+  const cores = connected.map((core) => ofCore(runtime, core, logger));
   const { fetch, unreadyReasons, ...handler } = webhook.createWebhook({
     ...runtime,
     ...config,
@@ -69,8 +62,8 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     historyLimits: runtime.limits?.history,
   });
 
-  // Upstream's name ends with the name of the source, which is empty for the only one.
   const informers = cores.map(({ name, informer, namespaces: labelled, events, cells }) => {
+    // Upstream's name ends with the name of the source, which is empty for the only one.
     const component = `podprotector-indexed-informer-${cores.length === 1 ? "" : name}`;
     health.register(`${component}/informers-synced`, () => unreadyReasons.get(name)?.());
     health.register(`${component}/silent-cells-decided`, () => cells.undecidedReason());
@@ -105,6 +98,24 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   ];
 }
 
+/** What the webhook keeps of one core; nothing of it runs yet. */
+function ofCore(runtime: Runtime, core: ConnectedCore, logger: Logger) {
+  const { name, client } = core;
+  return {
+    name,
+    client,
+    informer: createWatchedInformer(runtime, core, logger),
+    namespaces: createNamespaceInformer(runtime, core, logger),
+    events: createEventRecorder({
+      ...runtime,
+      logger: logger.with({ core: name }),
+      client,
+      component: "podseidon-webhook",
+    }),
+    cells: new CellLeases({ ...runtime, ...runtime.config.cells, core: name, client, role: "webhook", logger }),
+  };
+}
+
 /** The cells that the flags name. */
 function namedCells({ allowedCells, requiresPodName, workerClientProvider: provider }: Config["webhook"]): string[] {
   const clusters = provider.kind === "map" ? provider.clusters.keys() : [];
@@ -130,7 +141,7 @@ function createRejectionReport({ metrics }: Runtime, logger: Logger): (rejection
 /** Unlike the informer of the other roles, it keeps invalid objects, so that they do not look deleted. */
 function createWatchedInformer(
   runtime: Runtime,
-  { client, namespace }: Pick<ConnectedCore, "client" | "namespace">,
+  { name: core, client, namespace }: ConnectedCore,
   logger: Logger,
 ): Informer<webhook.WatchedProtector> {
   const { clock, rng, metrics } = runtime;
@@ -141,7 +152,7 @@ function createWatchedInformer(
     decode: webhook.decodeWatched,
     clock,
     rng,
-    logger,
+    logger: logger.with({ core }),
     metrics,
     name: "podprotectors",
   });
@@ -153,7 +164,7 @@ function createWatchedInformer(
  */
 function createNamespaceInformer(
   runtime: Runtime,
-  { client, namespace }: Pick<ConnectedCore, "client" | "namespace">,
+  { name: core, client, namespace }: ConnectedCore,
   logger: Logger,
 ): Informer<webhook.NamespacePolicy> | undefined {
   const { clock, rng, metrics } = runtime;
@@ -165,7 +176,7 @@ function createNamespaceInformer(
     decode: webhook.decodeNamespacePolicy,
     clock,
     rng,
-    logger,
+    logger: logger.with({ core }),
     metrics,
     name: "namespaces",
   });

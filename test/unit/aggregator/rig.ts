@@ -78,8 +78,8 @@ export class Rig {
   readonly #crd: unknown;
   #noise = 0;
 
-  constructor(crd: unknown) {
-    this.clock = createVirtualClock();
+  constructor(crd: unknown, clock = createVirtualClock()) {
+    this.clock = clock;
     this.coreEngine = this.newEngine();
     this.workerEngine = this.newEngine();
     this.#crd = crd;
@@ -231,8 +231,8 @@ export class Rig {
   }
 }
 
-export async function createRig(crd: unknown = permissivePodProtectorCrd()): Promise<Rig> {
-  const rig = new Rig(crd);
+export async function createRig(crd: unknown = permissivePodProtectorCrd(), clock?: VirtualClock): Promise<Rig> {
+  const rig = new Rig(crd, clock);
   await rig.prepare();
   return rig;
 }

@@ -111,9 +111,9 @@ test("the sync-time algorithm annotation carries the key of its annotation", () 
 
 test("the webhook refuses while the core is unavailable, unless last-known is set for three replicas", () => {
   const policy = (...argv: string[]) => loadGood(["--role=webhook", ...argv]).webhook.coreUnavailable;
-  assert.deepEqual(policy(), { policy: "refuse", replicas: 3 });
+  assert.deepEqual(policy(), { policies: new Map([["core", "refuse"]]), replicas: 3 });
   assert.deepEqual(policy("--webhook-core-unavailable-policy=last-known", "--webhook-core-unavailable-replicas=5"), {
-    policy: "last-known",
+    policies: new Map([["core", "last-known"]]),
     replicas: 5,
   });
 });

@@ -22,7 +22,11 @@ const impossible: readonly (readonly [string, readonly string[], RegExp])[] = [
     /map-configs: east and west are the same cluster; name it once$/,
   ],
   ["generator", two, /several cores are configured: set --generator-core .*; allowed: east, west$/],
-  ["generator", [...two, "--generator-core=north"], /--generator-core is north, which is not configured; allowed: east/],
+  [
+    "generator",
+    [...two, "--generator-core=north"],
+    /--generator-core is north, which is not configured; allowed: east/,
+  ],
   ["generator", ["--generator-core=east"], /--generator-core is east, which is not configured; allowed: core$/],
   [
     "webhook",
@@ -30,7 +34,11 @@ const impossible: readonly (readonly [string, readonly string[], RegExp])[] = [
     /by-core contains the core north, which is not configured; allowed: east, west$/,
   ],
   ["webhook", [...two, "--webhook-core-unavailable-policy.by-core=east=maybe"], /"maybe", which is not one of refuse/],
-  ["webhook", [map, "--podprotector-source-provider.map-configs=East=/x"], /"East", which is not a valid name of a core/],
+  [
+    "webhook",
+    [map, "--podprotector-source-provider.map-configs=East=/x"],
+    /"East", which is not a valid name of a core/,
+  ],
 ];
 
 test("flags about cores that contradict each other are refused, and the message says what is allowed", () => {

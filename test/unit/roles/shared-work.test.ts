@@ -56,7 +56,7 @@ test("shared work of a new term never runs beside what is still ending of the la
   await next;
 });
 
-test("a term that is over before it begins starts nothing, and what the work rejects with reaches the term", async () => {
+test("a term that is over before it begins starts nothing; what the work rejects with reaches the term", async () => {
   const { work, log } = create();
   await work.during(AbortSignal.abort());
   assert.deepEqual(log, []);
