@@ -12,7 +12,7 @@ import {
   render,
 } from "./manifest-files.ts";
 
-const overlays = ["single-cluster", "core", "worker"] as const;
+const overlays = ["single-cluster", "core", "worker", "several-cores"] as const;
 const folders = [...overlays.map((name) => `overlays/${name}`), "base/update-trigger"];
 const deploymentsIn = (folder: string): Deployment[] =>
   render(folder).filter(({ kind }) => kind === "Deployment") as Deployment[];
@@ -130,6 +130,20 @@ test("generator and aggregator have two replicas that elect a leader, the webhoo
     assert.equal(effective.get(`${role}-leader-elector-namespace`)?.value, "podseidon-system");
     assert.equal(effective.get(`${role}-leader-elector-name`)?.value, `podseidon-${role}`);
   }
+});
+
+test("the overlay of several cores gives the aggregator both, each with a file of the Secret", () => {
+  const aggregator = deploymentsIn("overlays/several-cores").find(({ metadata }) =>
+    metadata.name.includes("aggregator"),
+  );
+  assert.ok(aggregator !== undefined);
+  assert.deepEqual(
+    Array.from(configOf(aggregator).config.cores, ([name, { kubeConfigPath }]) => [name, kubeConfigPath]),
+    [
+      ["core", "/etc/podseidon/core/kubeconfig"],
+      ["east", "/etc/podseidon/core/east"],
+    ],
+  );
 });
 
 interface ResourceQuota extends Manifest {

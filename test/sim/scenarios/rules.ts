@@ -315,8 +315,8 @@ export const rules: readonly Mutation[] = [
     name: "labels-of-namespaces-do-not-count",
     why: "the label of a namespace says whether the last known quota is lent there",
     file: "webhook/outage/namespace-policy.ts",
-    find: `(labelled?.get(objectKey(undefined, name))?.policy ?? flag)`,
-    replace: `flag`,
+    find: `(labelled?.get(objectKey(undefined, name))?.policy ?? flags.get(core))`,
+    replace: `flags.get(core)`,
   },
   {
     name: "gone-leases-keep-the-silence",

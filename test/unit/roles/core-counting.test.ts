@@ -90,3 +90,36 @@ test("a core that is lost stops nothing in the other, and gets the counts when i
     await stopAll(rig, components);
     assert.equal(rig.clock.pendingTimers, 0);
   }));
+
+test("a core that is stopped, wiped and then restored gets its counts each time; the other never waits", () =>
+  withTwoCores(async (rig, east) => {
+    await rig.protect("web");
+    await east.protect("web");
+    await rig.pod("a");
+    const client = new EngineClient("core/east", east.coreEngine);
+    const runtime = createEngineRuntime(rig, argv, 1, new Map([["east", client]]));
+    const components = await createAggregator(runtime);
+    await startAll(components);
+    await rig.clock.advance(15_000);
+    const writes = runtime.core.count(/^PUT/);
+
+    client.onRequest = () => new KubeError("network", "down");
+    await rig.clock.advance(60_000);
+    const backup = east.coreEngine;
+    const empty = await east.newCore();
+    client.engine = empty;
+    client.onRequest = () => undefined;
+    await rig.pod("b");
+    await rig.clock.advance(120_000);
+    assert.equal(rig.available("web"), 2);
+    assert.notEqual(empty.find(types.leases, "default", cellLeaseName(cellID)), undefined, "the cell beats again");
+
+    client.engine = backup;
+    east.coreEngine = backup;
+    await rig.clock.advance(400_000);
+    assert.equal(east.available("web"), 2);
+    assert.equal(rig.available("web"), 2);
+    assert.equal(runtime.core.count(/^PUT/), writes + 1, "one write for the one new pod");
+    await stopAll(rig, components);
+    assert.equal(rig.clock.pendingTimers, 0);
+  }));
