@@ -80,6 +80,8 @@ export interface Cell {
 interface Lost {
   readonly cells: Set<string>;
   readonly processes: Set<SimProcess>;
+  /** Since when nobody reaches the core. */
+  coreAtMs?: number;
 }
 
 export class World {

@@ -42,7 +42,7 @@ export class Losses {
       this.#isolate(cell);
       this.#unheard(cell);
     }
-    if (this.#world.plan.loss === "core") this.#cutOff("core");
+    if (this.#world.plan.loss === "core") this.#loseCore();
   }
 
   #lose(loss: Loss): void {
@@ -73,7 +73,7 @@ export class Losses {
         lost.cells.add(cell);
         return;
       case "core":
-        return this.#cutOff("core");
+        return this.#loseCore();
       default:
         loss satisfies never;
     }
@@ -105,6 +105,12 @@ export class Losses {
 
   #isolate(cell: string): void {
     if (this.#world.plan.loss === "cell") this.#cutOff(`worker-${cell}`);
+  }
+
+  #loseCore(): void {
+    const { lost, kernel } = this.#world;
+    lost.coreAtMs ??= kernel.nowMs;
+    this.#cutOff("core");
   }
 
   #cutOff(server: string): void {

@@ -69,8 +69,8 @@ export class RefusalChecker {
     const { withTrigger, withoutTrigger } = recountedMs;
     const recountsMs = hasUpdateTrigger ? withTrigger : withoutTrigger;
     const recountedByMs = (atMs: number): boolean => kernel.nowMs - atMs >= recountsMs + graceMs;
-    // An invalid one admits nothing.
     const toldByMs = kernel.nowMs - settleWindowMs - recountsMs - graceMs;
+    // An invalid one admits nothing.
     return concerned.every(
       (checker) => checker.isValid && recountedByMs(checker.edit.sinceMs) && checker.wasToldOfBy(toldByMs),
     );

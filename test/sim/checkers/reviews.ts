@@ -40,6 +40,7 @@ interface Reviewed {
   /** Undefined = the replicas' rules promise nothing of what is lost. */
   readonly lostProtectors: LostProtectors | undefined;
   readonly plan: Plan;
+  readonly lost: { readonly coreAtMs?: number };
 }
 
 export class ReviewChecker implements ReviewObserver {
@@ -73,9 +74,9 @@ export class ReviewChecker implements ReviewObserver {
     this.#open.set(arrival.node, this.openAt(arrival.node) - 1);
     checkAnswered(kernel, `a review at ${replica}`, arrival);
     // What the HTTP app says when a handler throws. The previous release has mistakes that are mended in this one.
+    if (failure?.includes("unexpected failure") !== true) return;
     const isOfThis = webhooks.some(({ name, release }) => name === replica && release === presentRelease);
-    if (isOfThis && failure?.includes("unexpected failure") === true)
-      kernel.fail(`${replica} has made a mistake: ${failure}`);
+    if (isOfThis) kernel.fail(`${replica} has made a mistake: ${failure}`);
   }
 
   unanswered(arrival: Arrival, replica: string): void {
@@ -105,12 +106,11 @@ export class ReviewChecker implements ReviewObserver {
     if (!isAllowed || request["dryRun"] === true) return;
     if (pod === undefined || pod.cell !== cell) return;
     const isForced = isForcedReview(request) || isLetGo(answer);
-    // Of a core that never comes back nobody is told what was written last.
-    const isNeverTold = this.#world.plan.loss === "core";
-    const isExcused = ({ sinceMs }: Edit): boolean =>
-      ledger.exclusions.excuses("slow to be told", sinceMs) || isNeverTold;
+    // The time without a core that never comes back does not count: nobody can be told meanwhile.
+    const lostForMs = kernel.nowMs - (this.#world.lost.coreAtMs ?? kernel.nowMs);
     const isKnown = ({ edit }: AccountingChecker): boolean =>
-      this.#world.knew(replica, edit, arrivedMs) || !isExcused(edit);
+      this.#world.knew(replica, edit, arrivedMs) ||
+      !ledger.exclusions.excuses("slow to be told", edit.sinceMs + lostForMs);
     const unknown = new Set([...checkers].flatMap(([name, checker]) => (isKnown(checker) ? [] : [name])));
     // The webhook has judged the one before, and the eviction deletes whoever has the name.
     const isSuccessor = operation !== "delete" && (pod.versions[0]?.atMs ?? 0) > arrivedMs;
