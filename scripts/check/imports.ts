@@ -17,6 +17,8 @@ const layers: readonly Layer[] = [
   { folders: ["accounting", "label-index"], mayUsePeers: false },
   { folders: ["retry-batch", "work-queue"], mayUsePeers: false },
   { folders: ["kube", "config", "lifecycle", "server", "observability"], mayUsePeers: true },
+  { folders: ["scale"], mayUsePeers: false },
+  { folders: ["sources"], mayUsePeers: false },
   { folders: ["generator", "aggregator", "webhook", "update-trigger"], mayUsePeers: false },
   { folders: ["roles", "commands"], mayUsePeers: false },
   { folders: ["main.ts"], mayUsePeers: false },
@@ -44,7 +46,7 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   "pino-pretty": ["observability/"],
   "prom-client": ["observability/"],
   undici: ["kube/"],
-  valibot: ["api/", "config/", "webhook/"],
+  valibot: ["api/", "config/", "sources/", "webhook/"],
 };
 
 /** Folders that do no input or output: of Node they may use only `pureBuiltins`. */

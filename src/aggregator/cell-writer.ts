@@ -123,7 +123,7 @@ export class CellWriter {
   #withConditions(state: ProtectorState, status: PodProtectorStatus): PodProtectorStatus {
     const question = state.question();
     if (question === undefined) return status;
-    const found = floorConditions(state.newest.protector.spec.minAvailable, status, question);
+    const found = floorConditions(state.newest.protector.spec, status, question);
     const conditions = withConditions(status.conditions, found, this.#options.clock.epochMicros());
     return conditions === undefined ? status : { ...status, conditions };
   }

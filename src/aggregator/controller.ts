@@ -24,6 +24,7 @@ import { Backlog, type Counted } from "./backlog.ts";
 import { CellWatch } from "./cell-watch.ts";
 import { CellWriter } from "./cell-writer.ts";
 import { type ProvableWatch } from "./freshness.ts";
+import { matchingNothing } from "./coverage-report.ts";
 import { Fencer } from "./fencer.ts";
 import { FormerProtectors } from "./former-protectors.ts";
 import { MatchTable } from "./match-table.ts";
@@ -33,14 +34,11 @@ import { ProtectorState } from "./protector-state.ts";
 import { type Pass, reconcileProtector } from "./reconcile.ts";
 import { Waiting } from "./waiting.ts";
 
-/** Fences are forgotten after this many settle windows: the longest wait between two of one pod is one window. */
-const fenceIdleWindows = 4;
-
 export class Aggregator {
   readonly #config: AggregatorSettings;
   readonly #deps: AggregatorDependencies;
   readonly #cell: CellWatch;
-  readonly #matchTable = new MatchTable();
+  readonly #matchTable: MatchTable;
   readonly #fences: FenceRegistry;
   readonly #fencer: Fencer;
   readonly #writer: CellWriter;
@@ -52,7 +50,6 @@ export class Aggregator {
   /** For heartbeats. Kept while leading. */
   readonly backlog: Backlog;
   #eventsCameAtMs: MonotonicMs | undefined;
-  #fencesPrunedAtMs: MonotonicMs;
   #queue: WorkQueue<ObjectKey> | undefined;
 
   constructor(config: AggregatorSettings, deps: AggregatorDependencies) {
@@ -61,7 +58,8 @@ export class Aggregator {
     const compiled = compileSelector(config.podProtectorLabelSelector);
     assert(compiled.ok, "the configuration has checked the selector of PodProtectors");
     this.#podProtectorLabelSelector = compiled.selector;
-    this.#fencesPrunedAtMs = deps.clock.monotonicMs();
+    this.#matchTable = new MatchTable((podKey) => deps.coverage.recheck(podKey));
+    deps.coverage.addTable(this.#matchTable);
     this.#writer = new CellWriter(deps);
     this.backlog = new Backlog({
       keys: () => this.#states.keys(),
@@ -77,6 +75,7 @@ export class Aggregator {
     this.#fencer = new Fencer({
       client: deps.worker,
       registry: this.#fences,
+      settleWindowMs: config.settleWindowMs,
       waitingMax: config.fencesWaitingMax,
       clock: deps.clock,
       rng: deps.rng,
@@ -190,11 +189,16 @@ export class Aggregator {
     for (const state of this.#states.values()) yield state.cell()?.admissionHistory?.buckets ?? [];
   }
 
+  /** PodProtectors that want pods to stay and match none, in any cell. */
+  unmatched(): Iterable<ObjectKey> {
+    return matchingNothing(this.#states.values(), (key) => this.#matchTable.countsNone(key));
+  }
+
   async #process(key: ObjectKey, signal: AbortSignal): Promise<readonly [Outcome, Counted]> {
     const state = this.#states.get(key);
     if (state === undefined || !this.#isOurs(state)) return [{ kind: "done" }, "counted"];
     if (!state.isCountable) return [{ kind: "done" }, "uncountable"];
-    this.#pruneFences();
+    this.#fencer.prune();
     const versionBefore = this.#cell.version();
     if (state.needsLiveRead) {
       const ending = await this.#writer.refresh(state, signal);
@@ -245,14 +249,6 @@ export class Aggregator {
   #waitForEvent(key: ObjectKey, versionBefore: ResourceVersion | undefined): void {
     if (this.#cell.version() === versionBefore) this.#waiting.forEvent(key);
     else this.#enqueue(key);
-  }
-
-  #pruneFences(): void {
-    const nowMs = this.#deps.clock.monotonicMs();
-    const { settleWindowMs } = this.#config;
-    if (nowMs - this.#fencesPrunedAtMs < settleWindowMs) return;
-    this.#fencesPrunedAtMs = nowMs;
-    this.#fences.prune(nowMs, fenceIdleWindows * settleWindowMs);
   }
 
   #podEvent(event: InformerEvent<PodRecord>): void {

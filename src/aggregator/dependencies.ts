@@ -9,6 +9,7 @@ import { type StoredProtector } from "../kube/resources.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng } from "../util/rng.ts";
+import { type Coverage } from "./coverage.ts";
 import { type AggregatorMetrics } from "./metrics.ts";
 
 /** The settings that the aggregation needs, under the names that they have in the Config. */
@@ -35,6 +36,8 @@ export interface AggregatorDependencies {
   readonly worker: KubeClient;
   readonly protectors: Informer<StoredProtector>;
   readonly pods: Informer<PodRecord>;
+  /** Hears of matches. */
+  readonly coverage: Pick<Coverage, "addTable" | "recheck">;
   /** Sends a LIST of the cell's pods with resourceVersion unset and limit 1. */
   readonly listBarrier: (signal: AbortSignal) => Promise<ResourceVersion>;
   /** Makes an event in the cell if it can (update-trigger), so that a barrier is passed soon. */

@@ -19,12 +19,16 @@ import { randomHex, type Rng } from "../util/rng.ts";
  * write in the worker's etcd. 50 a second is a quarter of the client's default limit.
  */
 const fencesPerSecond = 50;
+/** Fences are forgotten after this many settle windows: the longest wait between two of one pod is one window. */
+const fenceIdleWindows = 4;
 /** Most fences that wait to be sent. Beyond it the next aggregation asks again. */
 const defaultWaitingMax = 1000;
 
 export interface FencerOptions {
   readonly client: KubeClient;
   readonly registry: FenceRegistry;
+  /** The longest wait between two fences of one pod. */
+  readonly settleWindowMs: number;
   /** Most fences that wait to be sent; 1,000 by default. */
   readonly waitingMax?: number | undefined;
   readonly clock: Clock;
@@ -40,9 +44,20 @@ export class Fencer {
   readonly #options: FencerOptions;
   readonly #waiting = new Map<string, PodRecord>();
   #isRunning = false;
+  #prunedAtMs: MonotonicMs;
 
   constructor(options: FencerOptions) {
     this.#options = options;
+    this.#prunedAtMs = options.clock.monotonicMs();
+  }
+
+  /** Forgets fences of long ago. To be called from time to time; looks once in a settle window. */
+  prune(): void {
+    const { clock, registry, settleWindowMs } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#prunedAtMs < settleWindowMs) return;
+    this.#prunedAtMs = nowMs;
+    registry.prune(nowMs, fenceIdleWindows * settleWindowMs);
   }
 
   /** Fences that wait to be sent, for gauges. */

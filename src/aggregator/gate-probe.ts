@@ -3,6 +3,7 @@
  * which our webhook answers with a warning that names its cell (docs/aggregator.md#is-the-gate-still-there). Nothing is
  * ever deleted by it.
  */
+import { noCellID } from "../api/cell-id.ts";
 import { cellOfGateWarning } from "../api/gate-warning.ts";
 import { readAnnotations } from "../api/pod.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
@@ -176,6 +177,13 @@ export class GateProbe {
           `${dummyPod.namespace}, and have failurePolicy Fail. A webhook of an earlier release gives no warning`
         );
       case "other-cell":
+        if (fault.cell === noCellID) {
+          return (
+            `The webhook finds no cell in the labels of pod ${this.#pod}, so it may find none in those of pods of ` +
+            `cell "${cellID}". Set --update-trigger-dummy-pod-labels as --webhook-cell-label and ` +
+            "--webhook-allowed-cells of the webhook have it, and delete the pod; it is made again"
+          );
+        }
         return (
           `Pod deletions of cell "${cellID}" are reviewed as those of cell "${fault.cell}": ${asked} said so. ` +
           "Correct the end of the path or URL in its ValidatingWebhookConfiguration, or --aggregator-cell-id"

@@ -58,6 +58,8 @@ export class Heartbeat {
   /** The newest touch of the update-trigger that was carried out. */
   #touchedAtMs: MonotonicMs = longAgo;
   #silence: Silence | undefined;
+  /** Since when every write was forbidden, in this term; undefined = the last one was not. */
+  #forbiddenSinceMs: MonotonicMs | undefined;
   #wasForbidden = false;
 
   constructor(options: HeartbeatOptions) {
@@ -88,6 +90,7 @@ export class Heartbeat {
     this.#beatAtMs = longAgo;
     this.#nextBeatAtMs = longAgo;
     this.#roundAtMs = undefined;
+    this.#forbiddenSinceMs = undefined;
     this.#mustRead = true;
     while (!signal.aborted) {
       const nowMs = clock.monotonicMs();
@@ -153,6 +156,7 @@ export class Heartbeat {
     this.#beatAtMs = nowMs;
     this.#nextBeatAtMs = later(nowMs, times.beatMs);
     this.#roundAtMs = undefined;
+    this.#forbiddenSinceMs = undefined;
     this.#wasForbidden = false;
     this.#report(undefined);
   }
@@ -183,9 +187,11 @@ export class Heartbeat {
     const { core, logger, times } = this.#options;
     if (isKubeError(error, "forbidden")) {
       // An API server that has just started forbids everything for a moment, and a beat that is left out for that must
-      // not silence the cell. Later on, somebody may grant the right at any time.
-      const wasAllowedLately = nowMs < later(this.#beatAtMs, times.silentAfterMs);
-      this.#nextBeatAtMs = later(nowMs, wasAllowedLately ? times.beatMs : times.silentAfterMs);
+      // not silence the cell, nor keep it silent at the beginning of a term. Later on, somebody may grant the right at
+      // any time.
+      this.#forbiddenSinceMs ??= nowMs;
+      const isMomentary = nowMs < later(this.#forbiddenSinceMs, times.silentAfterMs);
+      this.#nextBeatAtMs = later(nowMs, isMomentary ? times.beatMs : times.silentAfterMs);
       if (!this.#wasForbidden)
         logger.warn("Not allowed to renew the cell's Lease: nobody will notice when this cell falls silent", {
           core,
@@ -196,6 +202,7 @@ export class Heartbeat {
       this.#report("forbidden");
       return;
     }
+    this.#forbiddenSinceMs = undefined;
     this.#nextBeatAtMs = later(nowMs, times.beatMs);
     logger.warn("Cannot renew the cell's Lease", { core, err: error });
     this.#report("write-failed");

@@ -9,12 +9,15 @@
  * - heartbeat.ts: when the cell beats. freshness.ts: what proves that a watch is fresh. protector-watch.ts: that of
  *   PodProtectors. backlog.ts: what is not counted. cell-lease-writer.ts: the write. heartbeat-metrics.ts
  * - tenure.ts, cell-claim.ts: one cell, one cluster.
+ * - coverage.ts: pods that nothing protects. coverage-report.ts: what people see of it.
  * - gate-probe.ts, gate-state.ts: whether deletions are reviewed. vanished-pods.ts: pods that were lost.
  * The rules themselves are in accounting/ (settle/settlement.ts, count/cell-plan.ts).
  */
 export { CellClaim } from "./cell-claim.ts";
 export { CellLeaseWriter } from "./cell-lease-writer.ts";
 export { Aggregator } from "./controller.ts";
+export { Coverage } from "./coverage.ts";
+export { CoverageReport } from "./coverage-report.ts";
 export { type AggregatorSettings } from "./dependencies.ts";
 export { GateProbe } from "./gate-probe.ts";
 export { createHeartbeatMetrics } from "./heartbeat-metrics.ts";

@@ -1,24 +1,28 @@
 /**
- * Which pods of the cell each PodProtector counts (docs/aggregator.md#matching). It is kept incrementally: an event
- * costs what it changes, not the number of pods. A change of labels touches the protectors of the old and the new
- * labels.
+ * Which pods of the cell each PodProtector counts, and which of them it protects (docs/aggregator.md#matching). It is
+ * kept incrementally: an event costs what it changes, not the number of pods. A change of labels touches the protectors
+ * of the old and the new labels.
  */
 import { countingSelector } from "../accounting/count/counting-selector.ts";
 import { type ObjectKey } from "../api/object-key.ts";
 import { type PodRecord } from "../api/pod.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import {
+  type CompiledSelector,
   compileSelector,
   createLabelSetIndex,
   createNamespacedIndex,
   createSelectorIndex,
   formatSelector,
+  matches,
 } from "../label-index/index.ts";
 
 interface Match {
   readonly namespace: string;
-  /** JSON of the counting selector. Most events of a protector are status writes, which do not change it. */
+  /** JSON of the selectors. Most events of a protector are status writes, which do not change them. */
   readonly source: string;
+  /** Which of the counted pods it protects; undefined = all. */
+  readonly protecting: CompiledSelector | undefined;
   /** Canonical text of the counting selector. */
   readonly selectorText: string;
   readonly podKeys: Set<ObjectKey>;
@@ -35,6 +39,12 @@ export class MatchTable {
   readonly #labelSets = createNamespacedIndex(createLabelSetIndex);
   readonly #matches = new Map<ObjectKey, Match>();
   readonly #protectorsOfPod = new Map<ObjectKey, readonly ObjectKey[]>();
+  readonly #onMatch: (podKey: ObjectKey) => void;
+
+  /** `onMatch`: a protector has begun or ceased to count the pod, or protects others than before. */
+  constructor(onMatch: (podKey: ObjectKey) => void = () => {}) {
+    this.#onMatch = onMatch;
+  }
 
   /**
    * Tracks the protector. Returns the canonical text of its counting selector. An invalid one changes nothing: the last
@@ -43,7 +53,7 @@ export class MatchTable {
   trackProtector(key: ObjectKey, protector: PodProtector): Tracked {
     const { namespace } = protector.metadata;
     const selector = countingSelector(protector.spec);
-    const source = JSON.stringify(selector);
+    const source = JSON.stringify([selector, protector.spec.selector]);
     const tracked = this.#matches.get(key);
     if (tracked?.source === source) return { ok: true, selectorText: tracked.selectorText };
     const compiled = compileSelector(selector);
@@ -52,9 +62,12 @@ export class MatchTable {
     this.untrackProtector(key);
     this.#selectors.track(namespace, key, selector);
     const podKeys = new Set(this.#labelSets.query(namespace, compiled.selector) as ObjectKey[]);
-    this.#matches.set(key, { namespace, source, selectorText, podKeys });
-    for (const podKey of podKeys)
+    const protecting = protectingSelector(protector);
+    this.#matches.set(key, { namespace, source, protecting, selectorText, podKeys });
+    for (const podKey of podKeys) {
       this.#protectorsOfPod.set(podKey, [...(this.#protectorsOfPod.get(podKey) ?? []), key]);
+      this.#onMatch(podKey);
+    }
     return { ok: true, selectorText };
   }
 
@@ -67,6 +80,7 @@ export class MatchTable {
       const rest = (this.#protectorsOfPod.get(podKey) ?? []).filter((other) => other !== key);
       if (rest.length === 0) this.#protectorsOfPod.delete(podKey);
       else this.#protectorsOfPod.set(podKey, rest);
+      this.#onMatch(podKey);
     }
   }
 
@@ -97,8 +111,28 @@ export class MatchTable {
     return this.#matches.size;
   }
 
+  /** Whether a protector protects this pod. */
+  protects({ key, labels }: Pick<PodRecord, "key" | "labels">): boolean {
+    return (this.#protectorsOfPod.get(key) ?? []).some((protector) => {
+      const protecting = this.#matches.get(protector)?.protecting;
+      return protecting === undefined || matches(protecting, labels);
+    });
+  }
+
+  /** Whether the protector has a valid selector, and counts no pod of the cell. */
+  countsNone(key: ObjectKey): boolean {
+    return this.#matches.get(key)?.podKeys.size === 0;
+  }
+
   /** Keys of the pods that the protector counts. */
   podKeysOf(key: ObjectKey): Iterable<ObjectKey> {
     return this.#matches.get(key)?.podKeys ?? [];
   }
+}
+
+/** With one selector for both, and where the one that protects is invalid, all counted pods are protected. */
+function protectingSelector({ spec }: PodProtector): CompiledSelector | undefined {
+  if (spec.aggregationSelector === undefined) return undefined;
+  const compiled = compileSelector(spec.selector);
+  return compiled.ok ? compiled.selector : undefined;
 }

@@ -47,6 +47,8 @@ export interface AggregatorMetrics {
   /** To be called before each scrape. */
   setSizes(sizes: AggregatorSizes): void;
   setOldestOpen(ages: ReturnType<typeof oldestAges>): void;
+  /** PodProtectors with a floor that match no pod in any cell. */
+  readonly unmatchedProtectors: Gauge;
   readonly poolDrainCount: Histogram;
   readonly poolDrainPeriod: Histogram;
 }
@@ -100,6 +102,11 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
     ),
     setSizes: createSizeGauges(metrics),
     setOldestOpen: createAgeGauge(metrics),
+    unmatchedProtectors: metrics.gauge(
+      "aggregator_unmatched_podprotectors",
+      "PodProtectors that want pods to stay and match none, in this cell or, by their status, in another one",
+      [],
+    ),
     poolDrainCount: metrics.histogram(
       "aggregator_next_event_pool_drain_count",
       "PodProtectors taken from the next-event pool at once",

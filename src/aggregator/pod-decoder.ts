@@ -1,5 +1,6 @@
-/** What the aggregator keeps of a pod: its record (api/pod.ts), with equal label sets shared between pods. */
+/** What the aggregator keeps of a pod: its record (api/pod.ts), with equal label sets and kinds shared between pods. */
 import { type Labels, type PodRecord, readPodRecord } from "../api/pod.ts";
+import { noWorkload, otherWorkload, readWorkloadKind, type ReadWorkloadKind } from "../api/workload-kind.ts";
 import { type SyncTime, type SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { type Decode } from "../kube/informer.ts";
 import { type AggregatorMetrics } from "./metrics.ts";
@@ -19,8 +20,10 @@ export function createPodDecoder(
   { indexErrors }: Pick<AggregatorMetrics, "indexErrors">,
 ): Decode<PodRecord> {
   const intern = createLabelInterner();
+  const shared = createKindInterner();
+  const readKind: ReadWorkloadKind = (metadata) => shared(readWorkloadKind(metadata));
   return (raw) => {
-    const pod = readPodRecord(raw, intern, syncTime.readEventTime);
+    const pod = readPodRecord(raw, intern, syncTime.readEventTime, readKind);
     if (algorithm.kind === "annotation" && pod !== undefined && pod.eventTime === undefined)
       indexErrors.inc({ namespace: pod.namespace, error: "EventTime" });
     return pod;
@@ -41,5 +44,36 @@ export function createLabelInterner(): (labels: Labels) => Labels {
     if (known.size >= distinctLabelsMax) known.clear();
     known.set(text, labels);
     return labels;
+  };
+}
+
+/**
+ * Kinds of workloads that are told apart: those that most clusters have, and then the first others that come. Anybody
+ * who makes pods chooses them, and each is a value of a metric.
+ */
+const kindsMax = 32;
+const usualKinds = [
+  noWorkload,
+  otherWorkload,
+  "Deployment",
+  "ReplicaSet",
+  "ReplicationController",
+  "StatefulSet",
+  "DaemonSet",
+  "Job",
+  "Node",
+  "CloneSet",
+  "Rollout",
+];
+
+/** Returns for each kind an equal text that was seen before, and "other" for kinds beyond the limit. */
+export function createKindInterner(): (kind: string) => string {
+  const known = new Map(usualKinds.map((kind) => [kind, kind]));
+  return (kind) => {
+    const shared = known.get(kind);
+    if (shared !== undefined) return shared;
+    if (known.size >= kindsMax) return otherWorkload;
+    known.set(kind, kind);
+    return kind;
   };
 }

@@ -11,3 +11,9 @@ const cellID = /^[A-Za-z0-9](?:[-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
 export function isCellID(text: string): boolean {
   return cellID.test(text);
 }
+
+/**
+ * Stands for the cell of a pod that has none (docs/cells.md#cells-by-label), where its deletion is judged, and in
+ * metrics and warnings. It is no valid cell ID, so nobody counts it, and no record can go there.
+ */
+export const noCellID = "-";

@@ -4,6 +4,7 @@
  */
 import { hash } from "node:crypto";
 import { isCellID } from "./cell-id.ts";
+import { type IgnoredAnnotation } from "./ignored-annotation.ts";
 import { type MicroTime, readMicroTime } from "./micro-time.ts";
 
 const prefix = "podseidon.kubewharf.io";
@@ -67,13 +68,6 @@ export interface CellLease {
   readonly durationSeconds: number | undefined;
   /** What a person wrote that cannot be read, and so counts as absent. */
   readonly ignored: readonly IgnoredAnnotation[];
-}
-
-export interface IgnoredAnnotation {
-  readonly annotation: string;
-  readonly value: string;
-  /** What may stand there, for people. */
-  readonly allowed: string;
 }
 
 /** The annotations that people write. */

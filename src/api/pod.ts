@@ -8,6 +8,7 @@ import { type ReadEventTime, readManagedFieldsTime } from "./event-time.ts";
 import { asList, asObject, type Json } from "./json.ts";
 import { parseTime } from "./micro-time.ts";
 import { parseResourceVersion, type ResourceVersion } from "./resource-version.ts";
+import { type ReadWorkloadKind } from "./workload-kind.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -35,6 +36,8 @@ export interface PodRecord {
   readonly readySince: EpochMicros | undefined;
   /** The newest moment that the object itself proves, by the reader that `readPodRecord` was given. */
   readonly eventTime: EpochMicros | undefined;
+  /** Of its workload, by the reader that `readPodRecord` was given; undefined without one. */
+  readonly workloadKind: string | undefined;
 }
 
 const noLabels: Labels = Object.freeze({});
@@ -47,6 +50,7 @@ export function readPodRecord(
   raw: unknown,
   intern: (labels: Labels) => Labels = (labels) => labels,
   readEventTime: ReadEventTime = readManagedFieldsTime,
+  readKind: ReadWorkloadKind = () => undefined,
 ): PodRecord | undefined {
   const metadata = asObject(asObject(raw)?.["metadata"]);
   const name = metadata?.["name"];
@@ -76,12 +80,18 @@ export function readPodRecord(
     isReady: conditions.isReady,
     readySince: conditions.readySince,
     eventTime: readEventTime(metadata, status),
+    workloadKind: readKind(metadata),
   };
 }
 
 /** The annotations of a raw object; empty when there are none. */
 export function readAnnotations(raw: unknown): Labels {
   return readStringMap(asObject(asObject(raw)?.["metadata"])?.["annotations"]);
+}
+
+/** The labels of a raw object; empty when there are none. */
+export function readLabels(raw: unknown): Labels {
+  return readStringMap(asObject(asObject(raw)?.["metadata"])?.["labels"]);
 }
 
 function readStringMap(value: unknown): Labels {

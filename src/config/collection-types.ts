@@ -25,15 +25,26 @@ export function list(placeholder: string, problemOf: ProblemOf = anything): Valu
 
 /** A comma-separated list of at least one of a few words. */
 export function choices<const W extends string>(placeholder: string, words: readonly W[]): ValueType<readonly W[]> {
-  const problemOf: ProblemOf = (item) => (words.some((word) => word === item) ? undefined : "is invalid");
+  return choicesOr(placeholder, words, "", (_item): _item is never => false);
+}
+
+/** A comma-separated list of at least one of a few words, or of what `isOther` accepts; `other` says that in words. */
+export function choicesOr<const W extends string, O extends string>(
+  placeholder: string,
+  words: readonly W[],
+  other: string,
+  isOther: (item: string) => item is O,
+): ValueType<readonly (W | O)[]> {
+  const isWord = (item: string): boolean => words.some((word) => word === item) || isOther(item);
+  const problemOf: ProblemOf = (item) => (isWord(item) ? undefined : "is invalid");
   return {
     kind: "list",
     shape: "list",
     placeholder,
-    allowed: `one or more of ${words.join(", ")}`,
+    allowed: `one or more of ${words.join(", ")}${other}`,
     parse(input) {
       const parsed = parseList(input, problemOf);
-      if (parsed.ok) return parsed as Parsed<readonly W[]>;
+      if (parsed.ok) return parsed as Parsed<readonly (W | O)[]>;
       const invalid = itemsOf(input).find((item) => problemOf(item) !== undefined);
       return invalid === undefined ? parsed : reject(parsed.problem, nearest(invalid, words));
     },

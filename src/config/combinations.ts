@@ -7,7 +7,16 @@ import { unprefixed, type Role } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
 import { formatDuration } from "./duration.ts";
 import { aggregatorElector, generatorElector, updateTriggerRunBy } from "./config.ts";
+import {
+  aggregatorCountsByLabel,
+  dummyPodIsInCell,
+  labelFitsProvider,
+  labelNeedsCells,
+  ownCellIsServed,
+} from "./cell-rules.ts";
+import { coreFlagsFitProvider, coresDiffer, generatorHasCore, policiesNameCores } from "./core-rules.ts";
 import { electionProblem } from "./election-rule.ts";
+import { isCustomSourceID } from "./generator-rules.ts";
 import { annotatedCriteria, drainDelayMsMax } from "./flags/webhook.ts";
 import { Problem } from "./problem.ts";
 
@@ -116,6 +125,20 @@ const clientCaClosesHttp: Rule = (values) => {
     : undefined;
 };
 
+/** A PodProtector is led back to its kind by the beginning of its name, which the first would share with the second. */
+const customSourcesDiffer: Rule = (values) => {
+  const custom = values["generator-sources"].filter(isCustomSourceID);
+  for (const one of custom) {
+    const other = custom.find((id) => id.startsWith(`${one}-`));
+    if (other !== undefined)
+      return (
+        `--generator-sources: ${one} and ${other} cannot both be there, since the names of their PodProtectors ` +
+        "begin alike; allowed: one of them"
+      );
+  }
+  return undefined;
+};
+
 const drainEnds: Rule = (values) => {
   const drainMs = values["webhook-drain-delay"];
   if (drainMs <= drainDelayMsMax) return undefined;
@@ -214,7 +237,10 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
     ["generator", "aggregator", "webhook", "update-trigger"],
     [httpsNeedsFiles("healthz-"), httpsNeedsFiles("prometheus-http-"), portsDiffer],
   ],
-  [["generator", "aggregator", "webhook"], [impersonationNeedsUser("core-kube-")]],
+  [
+    ["generator", "aggregator", "webhook"],
+    [impersonationNeedsUser("core-kube-"), coreFlagsFitProvider, coresDiffer],
+  ],
   [
     ["aggregator", "update-trigger"],
     [impersonationNeedsUser("worker-kube-"), triggerIsWatched],
@@ -231,6 +257,9 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
       impersonationNeedsUser("webhook-worker-client-provider.single-kube-"),
       impersonationNeedsUser("webhook-worker-client-provider.map-"),
       criteriaDiffer,
+      policiesNameCores,
+      labelFitsProvider,
+      labelNeedsCells,
     ],
   ],
   [
@@ -239,6 +268,9 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
       jitterIsARange,
       windowOutlastsFence,
       annotationHasKey,
+      aggregatorCountsByLabel,
+      dummyPodIsInCell,
+      ownCellIsServed,
       backoffGrows("aggregator-worker-"),
       (values) => electionProblem(aggregatorElector(values), "aggregator-leader-elector-"),
     ],
@@ -246,6 +278,8 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
   [
     ["generator"],
     [
+      generatorHasCore,
+      customSourcesDiffer,
       backoffGrows("generator-worker-"),
       (values) => electionProblem(generatorElector(values), "generator-leader-elector-"),
     ],

@@ -8,31 +8,18 @@ import type { HealthCriterion } from "../accounting/count/health-criterion.ts";
 import type { HistoryConfig } from "../accounting/history/history-config.ts";
 import type { SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { aggregatorLeaseName } from "./aggregator-lease-name.ts";
+import {
+  coresOf,
+  generatorCore,
+  watchedClusterConfig,
+  type WatchedClusterConfig,
+  workerClientProvider,
+  type WorkerClientProvider,
+} from "./clusters.ts";
 import { type Role, unprefixed } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
+import { corePolicies as corePolicyWords } from "./flags/webhook.ts";
 import { type GeneratorRules } from "./generator-rules.ts";
-
-/** How to connect to a cluster: the values of `--core-kube-*`, `--worker-kube-*` and the like. "" = not given. */
-export interface ClusterConfig {
-  /** Path of a kubeconfig file. Without it and without `master`, the pod's own ServiceAccount is used (in-cluster). */
-  readonly kubeConfigPath: string;
-  /** URL of the API server; overrides the kubeconfig's. Alone it connects without credentials. */
-  readonly master: string;
-  readonly impersonateUsername: string;
-  readonly impersonateUid: string;
-  readonly impersonateGroups: readonly string[];
-  /** Requests per second on average; 0 or less = unlimited. */
-  readonly qps: number;
-  /** Requests that may be sent at once after a quiet time. */
-  readonly burst: number;
-  readonly userAgent: string;
-}
-
-/** A cluster whose objects are watched. */
-export interface WatchedClusterConfig extends ClusterConfig {
-  /** Namespace that watches are restricted to; undefined = all namespaces. */
-  readonly namespace: string | undefined;
-}
 
 /** One address to listen on. */
 export interface ListenerConfig {
@@ -83,18 +70,14 @@ export interface ClientAuthConfig {
   readonly allowedNames: ReadonlySet<string>;
 }
 
-/** How the webhook reads the pods of evictions. */
-export type WorkerClientProvider =
-  | { readonly kind: "none" }
-  | { readonly kind: "single"; readonly cluster: ClusterConfig }
-  /** By cell ID. */
-  | { readonly kind: "map"; readonly clusters: ReadonlyMap<string, ClusterConfig> };
-
 /** An annotation (key and exact value) that asks for a health criterion. */
 export interface CriterionAnnotation {
   readonly criterion: HealthCriterion;
   readonly annotation: { readonly key: string; readonly value: string };
 }
+
+/** What the webhook does with deletions that need quota while a core takes no writes. */
+export type CorePolicy = FlagValues["webhook-core-unavailable-policy"];
 
 export interface WebhookConfig {
   readonly server: ServerConfig;
@@ -102,11 +85,17 @@ export interface WebhookConfig {
   readonly pathPrefix: string;
   /** Empty = all. */
   readonly allowedCells: ReadonlySet<string>;
+  /** Key of the label that names the cell of a pod; undefined = the URL does. */
+  readonly cellLabel: string | undefined;
   /** Undefined = clients need no certificate. */
   readonly clientAuth: ClientAuthConfig | undefined;
   readonly drainDelayMs: number;
   readonly dryRun: boolean;
-  readonly coreUnavailable: { readonly policy: "refuse" | "last-known"; readonly replicas: number };
+  readonly coreUnavailable: {
+    /** By name of the core. */
+    readonly policies: ReadonlyMap<string, CorePolicy>;
+    readonly replicas: number;
+  };
   readonly legacyCellHoldMs: number;
   /** 0 = pod garbage collection is never refused. */
   readonly orphanedPodGraceMs: number;
@@ -128,6 +117,7 @@ export interface AggregatorConfig {
   readonly cellID: string;
   readonly podProtectorLabelSelector: LabelSelector;
   readonly podLabelSelector: LabelSelector;
+  readonly coverageExcludedNamespaces: ReadonlySet<string>;
   readonly rateJitterLow: number;
   readonly rateJitterHigh: number;
   readonly syncTimeAlgorithm: SyncTimeAlgorithm;
@@ -153,6 +143,8 @@ export interface UpdateTriggerConfig {
 }
 
 export interface GeneratorConfig extends GeneratorRules {
+  /** Name of its core. */
+  readonly core: string;
   readonly queue: QueueConfig;
   readonly elector: ElectorConfig;
 }
@@ -168,7 +160,8 @@ export interface CellsConfig {
 export interface Config {
   /** At least one. */
   readonly roles: ReadonlySet<Role>;
-  readonly core: WatchedClusterConfig;
+  /** By name; at least one. */
+  readonly cores: ReadonlyMap<string, WatchedClusterConfig>;
   readonly worker: WatchedClusterConfig;
   readonly healthz: ServerConfig;
   readonly prometheusHTTP: ServerConfig;
@@ -189,7 +182,7 @@ export function buildConfig(values: FlagValues): Config {
   const history = unprefixed(values, "default-admission-history-config-");
   return deepFreeze<Config>({
     roles,
-    core: watchedClusterConfig(unprefixed(values, "core-kube-")),
+    cores: coresOf(values),
     worker: watchedClusterConfig(unprefixed(values, "worker-kube-")),
     healthz: serverConfig("healthz-", unprefixed(values, "healthz-")),
     prometheusHTTP: serverConfig("prometheus-http-", unprefixed(values, "prometheus-http-")),
@@ -213,10 +206,14 @@ export function buildConfig(values: FlagValues): Config {
     aggregator: aggregatorConfig(values),
     updateTrigger: updateTriggerConfig(values, roles),
     generator: {
+      core: generatorCore(values),
+      sources: values["generator-sources"],
+      sourceSelector: values["generator-source-selector"],
       queue: queueConfig(unprefixed(values, "generator-worker-")),
       elector: generatorElector(values),
       percentRounding: values["generator-percent-rounding"],
       singleReplica: values["generator-single-replica"],
+      hasMonitor: values["generator-monitor-enable"],
       massChanges: { policy: values["generator-mass-change-policy"], allow: values["generator-mass-change-allow"] },
       deploymentPlugin: {
         protectionSelector: values["deployment-plugin-protection-selector"],
@@ -226,31 +223,9 @@ export function buildConfig(values: FlagValues): Config {
   });
 }
 
-type KubeValues = ReturnType<typeof unprefixed<FlagValues, "core-kube-">>;
-type ClientValues = Omit<KubeValues, "config" | "master" | "target-namespace">;
 type ServerValues = ReturnType<typeof unprefixed<FlagValues, "healthz-">>;
 type QueueValues = ReturnType<typeof unprefixed<FlagValues, "generator-worker-">>;
 type ElectorValues = ReturnType<typeof unprefixed<FlagValues, "generator-leader-elector-">>;
-
-function clientConfig(values: ClientValues) {
-  return {
-    impersonateUsername: values["impersonate-username"],
-    impersonateUid: values["impersonate-uid"],
-    impersonateGroups: values["impersonate-groups"],
-    qps: values.qps,
-    burst: values.burst,
-    userAgent: values["user-agent"],
-  };
-}
-
-function clusterConfig(values: KubeValues): ClusterConfig {
-  return { kubeConfigPath: values.config, master: values.master, ...clientConfig(values) };
-}
-
-function watchedClusterConfig(values: KubeValues): WatchedClusterConfig {
-  const namespace = values["target-namespace"];
-  return { ...clusterConfig(values), namespace: namespace === "" ? undefined : namespace };
-}
 
 function serverConfig(prefix: string, values: ServerValues): ServerConfig {
   return {
@@ -295,13 +270,14 @@ function webhookConfig(values: FlagValues): WebhookConfig {
     server: serverConfig("webhook-", own),
     pathPrefix: own["path-prefix"],
     allowedCells: new Set(own["allowed-cells"]),
+    cellLabel: own["cell-label"] || undefined,
     clientAuth:
       own["client-ca-file"] === ""
         ? undefined
         : { caFile: own["client-ca-file"], allowedNames: new Set(own["client-allowed-names"]) },
     drainDelayMs: own["drain-delay"],
     dryRun: own["dry-run"],
-    coreUnavailable: { policy: own["core-unavailable-policy"], replicas: own["core-unavailable-replicas"] },
+    coreUnavailable: { policies: corePolicies(values), replicas: own["core-unavailable-replicas"] },
     legacyCellHoldMs: own["legacy-cell-hold"],
     orphanedPodGraceMs: values["orphaned-pod-grace"],
     tombstoneTtlMs: own["tombstone-ttl"],
@@ -320,18 +296,15 @@ function webhookConfig(values: FlagValues): WebhookConfig {
   };
 }
 
-function workerClientProvider(values: FlagValues): WorkerClientProvider {
-  const kind = values["webhook-worker-client-provider"];
-  if (kind === "none") return { kind };
-  if (kind === "single") {
-    return { kind, cluster: clusterConfig(unprefixed(values, "webhook-worker-client-provider.single-kube-")) };
-  }
-  const own = unprefixed(values, "webhook-worker-client-provider.map-");
-  const clusters = Object.entries(own.configs).map(([cell, kubeConfigPath]) => {
-    const master = Object.hasOwn(own.masters, cell) ? (own.masters[cell] ?? "") : "";
-    return [cell, { kubeConfigPath, master, ...clientConfig(own) }] as const;
-  });
-  return { kind, clusters: new Map(clusters) };
+function corePolicies(values: FlagValues): ReadonlyMap<string, CorePolicy> {
+  const own = new Map(Object.entries(values["webhook-core-unavailable-policy.by-core"]));
+  const policyOf = (core: string): CorePolicy =>
+    corePolicyWords.find((policy) => policy === own.get(core)) ?? values["webhook-core-unavailable-policy"];
+  return new Map(
+    coresOf(values)
+      .keys()
+      .map((core) => [core, policyOf(core)]),
+  );
 }
 
 export function aggregatorElector(values: FlagValues): ElectorConfig {
@@ -350,6 +323,7 @@ function aggregatorConfig(values: FlagValues): AggregatorConfig {
     cellID: own["cell-id"],
     podProtectorLabelSelector: own["podprotector-label-selector"],
     podLabelSelector: own["pod-label-selector"],
+    coverageExcludedNamespaces: new Set(own["coverage-excluded-namespaces"]),
     rateJitterLow: own["rate-jitter-low"],
     rateJitterHigh: own["rate-jitter-high"],
     syncTimeAlgorithm:

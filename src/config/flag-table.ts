@@ -5,6 +5,7 @@
 import { type Flag, type Role, type ValuesOf } from "./flag.ts";
 import { aggregatorFlags } from "./flags/aggregator.ts";
 import { cellFlags } from "./flags/cells.ts";
+import { coreFlags } from "./flags/cores.ts";
 import { generatorFlags } from "./flags/generator.ts";
 import { ignoredFlags } from "./flags/ignored.ts";
 import { sharedFlags } from "./flags/shared.ts";
@@ -12,6 +13,7 @@ import { webhookFlags } from "./flags/webhook.ts";
 
 export const flagTable = {
   ...sharedFlags,
+  ...coreFlags,
   ...cellFlags,
   ...webhookFlags,
   ...aggregatorFlags,

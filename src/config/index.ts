@@ -4,7 +4,8 @@
  * (combinations.ts), the typed Config (config.ts), and the texts (help.ts, effective.ts, docs.ts). No other folder
  * reads the environment or a configuration file.
  */
-export { type ClusterConfig, type Config, type WorkerClientProvider } from "./config.ts";
+export { type ClusterConfig, type WatchedClusterConfig, type WorkerClientProvider } from "./clusters.ts";
+export { type Config } from "./config.ts";
 export { changedSettings, ignoredSettings, type Effective } from "./effective.ts";
 export { type Role } from "./flag.ts";
 export { loadConfig, type Loaded } from "./load-config.ts";

@@ -13,6 +13,14 @@ export function namespaceProblem(text: string): string | undefined {
   return text.length <= 63 && dnsLabel.test(text) ? undefined : "is not a valid namespace name";
 }
 
+/**
+ * The name of a core: a DNS label, since it stands before a slash in `core/namespace/name`, in names of clients and in
+ * those of health checks.
+ */
+export function coreNameProblem(text: string): string | undefined {
+  return text.length <= 63 && dnsLabel.test(text) ? undefined : "is not a valid name of a core";
+}
+
 /** The name of a Pod or Lease. */
 export function objectNameProblem(text: string): string | undefined {
   return text.length <= 253 && dnsSubdomain.test(text) ? undefined : "is not a valid object name";

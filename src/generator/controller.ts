@@ -1,38 +1,27 @@
 /**
- * The generator of one core: keeps a PodProtector in force for every Deployment that wants one, and takes it away only
- * when the Deployment is deleted explicitly (a deletionTimestamp) or no longer selected. A Deployment that merely
- * vanishes leaves its PodProtector dangling: that is the disaster that the product exists for
- * (docs/generator.md#lifecycle).
+ * The generator of one core: keeps a PodProtector in force for every source that wants one, and takes it away only when
+ * the source is deleted explicitly (a deletionTimestamp) or no longer selected. A source that merely vanishes leaves
+ * its PodProtector dangling: that is the disaster that the product exists for (docs/generator.md#lifecycle).
  *
- * The caches are always warm; only the leader's queue runs. Cells are the business of cell-controller.ts.
+ * Everything goes by the key of the PodProtector, which is unique among the sources of all kinds. The caches are always
+ * warm; only the leader's queue runs. Cells are the business of cell-controller.ts.
  */
-import { type DeploymentRecord } from "../api/deployment.ts";
-import { type ObjectKey, objectKey, partsOf } from "../api/object-key.ts";
+import { type ObjectKey } from "../api/object-key.ts";
 import { type FoundConditions } from "../api/v1alpha1/conditions.ts";
 import { finalizer } from "../api/v1alpha1/names.ts";
-import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { type Config } from "../config/config.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { errorLabel, type KubeClient, KubeError } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
-import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
-import { assert } from "../util/assert.ts";
+import { type SourceKind, type SourceRecord, type SourceRef } from "../sources/source.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng } from "../util/rng.ts";
 import { type Outcome } from "../work-queue/index.ts";
 import { DanglingProtectors } from "./dangling-protectors.ts";
-import {
-  isGeneratedFor,
-  planForDeployment,
-  protectorNameOf,
-  sourceKeyOf,
-  type WantedProtector,
-} from "./deployment-plan.ts";
 import { driftPatch } from "./drift.ts";
-import { floorConditions } from "./floor-conditions.ts";
-import { floorOf } from "./floor.ts";
+import { sourceConditionsOf } from "./floor-conditions.ts";
 import { type GeneratorAction, type GeneratorMetrics, type GeneratorSizes, type GeneratorTroubles } from "./metrics.ts";
 import { askedBefore, askedNow } from "./mass-changes/asking.ts";
 import { type HeldChanges } from "./mass-changes/held-changes.ts";
@@ -41,14 +30,17 @@ import { ProtectorCrd } from "./protector-crd.ts";
 import { ProtectorLifecycle } from "./protector-lifecycle.ts";
 import { Recreation } from "./recreation.ts";
 import { ReleaseList } from "./releases.ts";
+import { type SourceCaches } from "./source-caches.ts";
+import { SourceChoice } from "./source-choice.ts";
 import { recordUnprotectable } from "./source-events.ts";
+import { inLogs, isGeneratedFor, planFor, protectorKeyOf, type WantedProtector } from "./source-plan.ts";
 import { type SourceCounts, SourceStates } from "./source-states.ts";
 import { isFinished, isReleased, type Vanished, VanishedProtectors } from "./vanished-protectors.ts";
 
 /** The settings that the generator needs, under the names that they have in the Config. */
 export type GeneratorSettings = Pick<
   Config["generator"],
-  "deploymentPlugin" | "queue" | "percentRounding" | "singleReplica"
+  "deploymentPlugin" | "sourceSelector" | "queue" | "percentRounding" | "singleReplica"
 > & {
   /** Of the list of releases: that of the cells' Leases. */
   readonly stateNamespace: string;
@@ -58,7 +50,7 @@ export type GeneratorSettings = Pick<
 
 export interface GeneratorDependencies {
   readonly core: KubeClient;
-  readonly deployments: Informer<DeploymentRecord>;
+  readonly sources: SourceCaches;
   readonly protectors: Informer<StoredProtector>;
   readonly events: EventRecorder;
   /** Is asked before anything is released or lowered. */
@@ -69,13 +61,10 @@ export interface GeneratorDependencies {
   readonly metrics: GeneratorMetrics;
 }
 
-/** Why a Deployment lacks its PodProtector, where it is no error of the API server. */
+/** Why a source lacks its PodProtector, where it is no error of the API server. */
 const foreignReason = "ForeignPodProtector";
 
 class ForeignProtectorError extends KubeError {}
-
-/** Metric labels, all but the namespace. Deployments are the only kind of source. */
-const sourceLabels = { group: "apps", version: "v1", resource: "deployments" } as const;
 
 export class Generator {
   readonly #config: GeneratorSettings;
@@ -85,18 +74,15 @@ export class Generator {
   readonly #vanished: VanishedProtectors;
   readonly #crd: ProtectorCrd;
   readonly #recreation: Recreation;
-  /** Deployments, each with its PodProtector. */
-  readonly #sources: PacedQueue;
-  readonly #protectionSelector: CompiledSelector;
+  /** Sources, each with its PodProtector. */
+  readonly #queue: PacedQueue;
+  readonly #choice: SourceChoice;
   readonly #states = new SourceStates();
   #isLeading = false;
   readonly #dangling: DanglingProtectors;
 
   constructor(config: GeneratorSettings, deps: GeneratorDependencies) {
-    // Checked by the configuration. A selector that selects nothing by mistake would let every protector go.
-    const selector = compileSelector(config.deploymentPlugin.protectionSelector);
-    assert(selector.ok, "the protection selector is valid");
-    this.#protectionSelector = selector.selector;
+    this.#choice = new SourceChoice(config);
     this.#config = config;
     this.#deps = deps;
     const { core, protectors, events, clock, rng, logger, metrics } = deps;
@@ -109,14 +95,15 @@ export class Generator {
       clock,
       logger,
       failures: metrics.releaseListFailures,
-      onWritten: (sources) => this.#addAll(sources),
+      onWritten: (keys) => this.#addAll(keys),
       onRead: () => this.#addListed(),
     });
     const isLetGo = this.#releases.isLetGo.bind(this.#releases);
-    this.#vanished = new VanishedProtectors({ protectors, isLetGo, clock, logger });
+    const known = deps.sources.refOf.bind(deps.sources);
+    this.#vanished = new VanishedProtectors({ protectors, sourceOf: known, isLetGo, clock, logger });
     const namespace = config.coreNamespace;
-    const onBack = (): void => this.#addAll(this.#allSources());
-    this.#crd = new ProtectorCrd({ core, namespace, events, clock, logger, onBack });
+    const lookAtAll = (): void => this.#addAll(this.#allKeys());
+    this.#crd = new ProtectorCrd({ core, namespace, events, clock, logger, onBack: lookAtAll });
     this.#recreation = new Recreation({
       vanished: this.#vanished,
       lifecycle: this.#lifecycle,
@@ -126,19 +113,24 @@ export class Generator {
       logger,
       onDue: (due) => this.#addAll(due),
     });
-    this.#sources = new PacedQueue({
+    this.#queue = new PacedQueue({
       config: config.queue,
       clock,
       rng,
       onReconcile: this.#observe.bind(this),
       due: (key) => this.#dueReconciliation(key),
-      onFailed: (deployment, err) => {
-        logger.error("Cannot reconcile a Deployment, retrying", { deployment, err });
-        this.#failed(deployment, err);
+      onFailed: this.#failed.bind(this),
+    });
+    deps.sources.subscribe(() => ({ onEvent: ({ object }) => this.#queue.add(protectorKeyOf(object)) }));
+    // What was put off while the kind was not known is due now.
+    deps.sources.onKnown(lookAtAll);
+    deps.protectors.subscribe({
+      onEvent: (event) => this.#protectorEvent(event),
+      // What was made and lost again in between has left no event.
+      onListed: (_isFirst, changed) => {
+        if (changed === undefined) lookAtAll();
       },
     });
-    deps.deployments.subscribe({ onEvent: (event) => this.#sources.add(event.object.key) });
-    deps.protectors.subscribe({ onEvent: (event) => this.#protectorEvent(event) });
   }
 
   /** For gauges; a standby has none. */
@@ -151,21 +143,22 @@ export class Generator {
    * released one, nor while it is not known whether the source has vanished.
    */
   found(stored: StoredProtector): FoundConditions {
-    const key = sourceKeyOf(stored.protector);
-    if (key === undefined || isReleased(stored.protector)) return {};
-    const source = this.#deps.deployments.get(key);
-    if (source !== undefined) {
-      const held = this.#deps.changes.found(key);
-      if (this.#wantedFor(source) === undefined) return held;
-      return { ...floorConditions(source.facts, floorOf(source.facts, this.#config)), ...held, Dangling: false };
-    }
-    return this.#dangling.found(stored, key);
+    const { sources, changes } = this.#deps;
+    const ref = sources.refOf(stored.protector);
+    if (ref === undefined || isReleased(stored.protector) || !sources.isKnown(ref.kind)) return {};
+    const source = sources.get(stored.key);
+    if (source === undefined) return this.#dangling.found(stored, ref);
+    const held = changes.found(stored.key);
+    if (this.#wantedFor(source, true) === undefined) return held;
+    const { isCriterionDropped } = this.#lifecycle;
+    return { ...sourceConditionsOf(source, this.#config, isCriterionDropped), ...held, Dangling: false };
   }
 
   /** For gauges. */
   troubles(): GeneratorTroubles {
     const isLeading = this.#isLeading;
     return {
+      ignored: isLeading ? this.#deps.sources.countIgnored(this.#deps.protectors.values()) : 0,
       vanished: isLeading ? this.#vanished.size : 0,
       waitingReleases: this.#releases.waiting,
       isCrdLost: this.#crd.isLost,
@@ -174,12 +167,12 @@ export class Generator {
 
   /** For gauges; a standby queues nothing. */
   sizes(): GeneratorSizes {
-    return { queue: this.#sources.size, paced: this.#sources.paced };
+    return { queue: this.#queue.size, paced: this.#queue.paced };
   }
 
   /** Keeps what this process remembers of vanished PodProtectors up to date, until the signal aborts. */
   async observe(signal: AbortSignal): Promise<void> {
-    await this.#vanished.observe((vanished) => this.#addAll(vanished.map(({ source }) => source)), signal);
+    await this.#vanished.observe((vanished) => this.#addAll(vanished.map(({ stored }) => stored.key)), signal);
   }
 
   /**
@@ -190,8 +183,8 @@ export class Generator {
     this.#isLeading = true;
     await Promise.all([
       // First: it forgets the term before, and the queue begins at once.
-      this.#deps.changes.lead((key) => this.#sources.add(key), signal),
-      this.#sources.run(this.#allSources(), signal),
+      this.#deps.changes.lead((key) => this.#queue.add(key), signal),
+      this.#queue.run(this.#allKeys(), signal),
       this.#releases.lead(signal),
       this.#crd.lead(signal),
     ]);
@@ -199,84 +192,91 @@ export class Generator {
     this.#states.clear();
   }
 
-  #allSources(): readonly ObjectKey[] {
-    const { deployments, protectors } = this.#deps;
-    const generatedFor = [...protectors.values()].map(({ protector }) => sourceKeyOf(protector));
-    const vanished = [...this.#vanished.values()].map(({ source }) => source);
-    const present = [...deployments.values()].map(({ key }) => key);
-    return [...present, ...generatedFor.filter((key) => key !== undefined), ...vanished];
+  #allKeys(): readonly ObjectKey[] {
+    const { sources, protectors } = this.#deps;
+    const generated = [...protectors.values()].filter(({ protector }) => sources.refOf(protector) !== undefined);
+    const vanished = [...this.#vanished.values()].map(({ stored }) => stored.key);
+    return [...sources.keys(), ...generated.map(({ key }) => key), ...vanished];
   }
 
-  #observe(durationMs: number, outcome: Outcome): void {
+  #observe(durationMs: number, outcome: Outcome, key: ObjectKey): void {
+    const kind = this.#deps.sources.kindOf(key);
+    if (kind === undefined) return;
     const error = outcome.kind === "failed" ? errorLabel(outcome.error) : "nil";
-    this.#deps.metrics.reconcile.observe({ ...sourceLabels, namespace: "", error }, durationMs / 1000);
+    this.#deps.metrics.reconcile.observe({ ...kind.resource, namespace: "", error }, durationMs / 1000);
   }
 
   #protectorEvent(event: InformerEvent<StoredProtector>): void {
     const { key, protector } = event.object;
-    if (event.type === "modified") this.#addSourceOf(event.previous.protector);
-    this.#addSourceOf(protector);
+    // Also somebody else's, which has let go of the name, or has been given our marks.
+    const { sources } = this.#deps;
+    if (sources.get(key) !== undefined || sources.refOf(protector) !== undefined) this.#queue.add(key);
     if (event.type === "deleted") this.#dangling.forget(key);
-    // Somebody else's, which has let go of the name, or has been given our marks.
-    const lacking = this.#states.lackedBy(key);
-    if (lacking !== undefined) this.#sources.add(lacking);
     this.#recreation.watched(event);
   }
 
-  #addAll(sources: readonly ObjectKey[]): void {
-    for (const source of sources) this.#sources.add(source);
+  #addAll(keys: readonly ObjectKey[]): void {
+    for (const key of keys) this.#queue.add(key);
   }
 
   /** Another leader may have begun a release that is to be called off. */
   #addListed(): void {
-    for (const { uid, protector } of this.#deps.protectors.values())
-      if (this.#releases.isListed(uid)) this.#addSourceOf(protector);
+    for (const { uid, key } of this.#deps.protectors.values()) if (this.#releases.isListed(uid)) this.#queue.add(key);
   }
 
-  #addSourceOf(protector: PodProtector): void {
-    const key = sourceKeyOf(protector);
-    if (key !== undefined) this.#sources.add(key);
+  /** The source of this PodProtector, by what is known of either; undefined for other kinds and hand-made ones. */
+  #refOf(key: ObjectKey): SourceRef | undefined {
+    const { sources, protectors } = this.#deps;
+    const stored = protectors.get(key);
+    const generatedFor = stored && sources.refOf(stored.protector);
+    return sources.get(key) ?? generatedFor ?? this.#vanished.get(key)?.source;
   }
 
   #dueReconciliation(key: ObjectKey): Work | Later | undefined {
-    const { namespace, name } = partsOf(key);
-    const source = this.#deps.deployments.get(key);
-    const protectorKey = objectKey(namespace, protectorNameOf(name));
-    const stored = this.#deps.protectors.get(protectorKey);
-    const existing = stored !== undefined && isGeneratedFor(stored.protector, name) ? stored : undefined;
-    if (source !== undefined && existing !== undefined) this.#dangling.forget(existing.key);
-    if (source === undefined || this.#wantedFor(source) === undefined) this.#states.forget(key);
-    else if (existing !== undefined) this.#states.has(key, floorOf(source.facts, this.#config).kind);
+    const { sources, protectors, changes } = this.#deps;
+    const ref = this.#refOf(key);
+    if (ref === undefined) {
+      this.#states.forget(key);
+      changes.gone(key);
+      return undefined;
+    }
+    const stored = protectors.get(key);
+    const isVanished = stored === undefined && this.#vanished.get(key) !== undefined;
+    const work: Work = (signal) => this.#reconcile(ref, signal);
+    // Whether the source is there is not known. What has vanished is made again in any case.
+    if (!sources.isKnown(ref.kind)) return isVanished ? work : undefined;
+    const source = sources.get(key);
+    const existing = stored !== undefined && isGeneratedFor(stored.protector, ref) ? stored : undefined;
+    const wanted = source && this.#wantedFor(source, existing !== undefined || isVanished);
+    if (source !== undefined && existing !== undefined) this.#dangling.forget(key);
+    if (source === undefined || wanted === undefined) this.#states.forget(key);
+    else if (existing !== undefined) this.#states.has(key, source.spec.floorBy(this.#config).kind);
     // Without a protector, a terminating source that we do not hold is about to be gone.
     else if (source.isTerminating && !source.finalizers.includes(finalizer)) this.#states.forget(key);
-    else this.#states.lacks(key, protectorKey, stored === undefined ? undefined : foreignReason);
-    const isVanished = stored === undefined && this.#vanished.get(protectorKey) !== undefined;
-    const work: Work = (signal) => this.#reconcile(namespace, name, signal);
+    else this.#states.lacks(key, stored === undefined ? undefined : foreignReason);
     if (isVanished) return work;
     if (source === undefined || existing === undefined) {
-      this.#deps.changes.gone(key);
-      return this.#isUpToDate(source, existing, undefined) ? undefined : work;
+      changes.gone(key);
+      return this.#isUpToDate(source, existing, wanted) ? undefined : work;
     }
-    const wanted = this.#wantedFor(source);
     const judged = wanted === undefined && this.#isReleasing(existing) ? undefined : existing;
-    const asked = askedBefore(this.#deps.changes, { stored: judged, source, wanted });
+    const asked = askedBefore(changes, key, { stored: judged, source, wanted });
     if (asked === "held") return undefined;
     if ("waitMs" in asked) return asked;
-    if (!this.#isUpToDate(source, existing, asked.kept)) return work;
-    if (asked.kept === wanted) this.#deps.changes.settled(key, source);
+    if (!this.#isUpToDate(source, existing, asked.kept ?? wanted)) return work;
+    if (asked.kept === wanted) changes.settled(key, source);
     return undefined;
   }
 
   #isUpToDate(
-    source: DeploymentRecord | undefined,
+    source: SourceRecord | undefined,
     existing: StoredProtector | undefined,
-    kept: WantedProtector | undefined,
+    wanted: WantedProtector | undefined,
   ): boolean {
     const isGone = existing === undefined || isFinished(existing);
     const isListed = existing !== undefined && this.#releases.isListed(existing.uid);
     if (source === undefined)
       return isGone || (this.#dangling.has(existing.key) && !isReleased(existing.protector) && !isListed);
-    const wanted = kept ?? this.#wantedFor(source);
     const isGuarded = source.finalizers.includes(finalizer);
     if (wanted === undefined) return isGone && !isGuarded;
     // A terminating source accepts no finalizer.
@@ -290,24 +290,29 @@ export class Generator {
    * protector just made, a source that was recreated, or what another generator has done. The protector is read first:
    * if anybody changes it after the source was read, the writes decided here fail, since they hold for its version.
    */
-  async #reconcile(namespace: string, name: string, signal: AbortSignal): Promise<Later | void> {
-    const holder = await this.#lifecycle.nameHolder(namespace, name, signal);
+  async #reconcile(ref: SourceRef, signal: AbortSignal): Promise<Later | void> {
+    const { namespace, kind } = ref;
+    const { sources } = this.#deps;
+    const key = protectorKeyOf(ref);
+    const holder = await this.#lifecycle.nameHolder(ref, signal);
     const stored = holder.kind === "ours" ? holder.stored : undefined;
-    const source = await this.#lifecycle.readSource(namespace, name, signal);
-    const key = objectKey(namespace, name);
-    const vanished = stored === undefined ? this.#vanished.get(objectKey(namespace, protectorNameOf(name))) : undefined;
+    // What is not served is not read: "not found" would say nothing of the object.
+    const source = sources.isKnown(kind) ? await this.#lifecycle.readSource(ref, signal) : undefined;
+    const vanished = stored === undefined ? this.#vanished.get(key) : undefined;
     if (source === undefined) {
-      if (stored !== undefined && isReleased(stored.protector)) await this.#release(stored, key, "by hand", signal);
-      else if (stored !== undefined && this.#mayKeep(stored, key)) this.#dangling.report(stored);
-      else if (vanished !== undefined && holder.kind === "none") return this.#recreation.recreate(vanished, signal);
+      if (vanished !== undefined && holder.kind === "none") return this.#recreation.recreate(vanished, signal);
+      // While the cache has it, it is not gone: its resource may have ceased to be served just now.
+      if (stored === undefined || !sources.isKnown(kind) || sources.get(key) !== undefined) return;
+      if (isReleased(stored.protector)) await this.#release(stored, ref, "by hand", signal);
+      else if (this.#mayKeep(stored)) this.#dangling.report(stored, kind);
       return;
     }
     const known = stored ?? vanished?.stored;
-    const wish = this.#wantedFor(source);
+    const wish = this.#wantedFor(source, known !== undefined);
     // A release that has begun goes on. One that is to be kept after all has its floor as before.
     const hasPassed = wish === undefined && known !== undefined && this.#isReleasing(known);
     const asked = { stored: hasPassed ? undefined : known, source, wanted: wish };
-    const verdict = await askedNow(this.#deps.changes, asked, signal);
+    const verdict = await askedNow(this.#deps.changes, key, asked, signal);
     if (verdict.kind === "later") return verdict;
     const wanted = verdict.kept;
     if (wanted === undefined) {
@@ -315,7 +320,7 @@ export class Generator {
       if (isLost) return this.#recreation.recreate(vanished, signal);
       if (verdict.kind === "held") return;
       const cause = verdict.cause || `${source.isTerminating ? "deleted" : "not selected"} in ${namespace}`;
-      if (stored !== undefined && !(await this.#release(stored, key, cause, signal))) return;
+      if (stored !== undefined && !(await this.#release(stored, ref, cause, signal))) return;
       if (vanished !== undefined && !this.#letGo(vanished, cause)) return;
       await this.#lifecycle.removeSourceFinalizer(source, signal);
     } else if (holder.kind === "foreign") {
@@ -323,31 +328,31 @@ export class Generator {
     } else if (await this.#lifecycle.guard(source, (stored ?? vanished) !== undefined, signal)) {
       const floorBefore = verdict.kind === "pass" ? verdict.floorBefore : undefined;
       if (stored !== undefined) {
-        if (this.#mayKeep(stored, key)) await this.#lifecycle.sync(stored, wanted, signal, floorBefore);
-      } else if ((await this.#lifecycle.create(wanted, name, vanished?.stored.protector, signal)) === "foreign") {
-        const guarded = await this.#lifecycle.readSource(namespace, name, signal);
+        if (this.#mayKeep(stored)) await this.#lifecycle.sync(stored, wanted, signal, floorBefore);
+      } else if ((await this.#lifecycle.create(wanted, vanished?.stored.protector, signal)) === "foreign") {
+        const guarded = await this.#lifecycle.readSource(ref, signal);
         if (guarded !== undefined) await this.#leaveUnprotected(guarded, wanted, signal);
       }
     }
   }
 
   /** The one place where a PodProtector is released. False: it waits for its entry in the list of releases. */
-  async #release(stored: StoredProtector, source: ObjectKey, cause: string, signal: AbortSignal): Promise<boolean> {
-    if (!isFinished(stored) && !this.#releases.mayRelease(stored.uid, cause, source)) return false;
-    await this.#lifecycle.release(stored, signal);
+  async #release(stored: StoredProtector, ref: SourceRef, cause: string, signal: AbortSignal): Promise<boolean> {
+    if (!isFinished(stored) && !this.#releases.mayRelease(stored.uid, cause, stored.key)) return false;
+    await this.#lifecycle.release(stored, ref.kind, signal);
     return true;
   }
 
   /** As `release`, of one that has vanished: whoever remembers it learns that it is gone for good. */
-  #letGo({ stored, source }: Vanished, cause: string): boolean {
-    if (!this.#releases.mayRelease(stored.uid, cause, source)) return false;
+  #letGo({ stored }: Vanished, cause: string): boolean {
+    if (!this.#releases.mayRelease(stored.uid, cause, stored.key)) return false;
     this.#vanished.forget(stored.key);
     return true;
   }
 
   /** False: it is in the list of releases, and has to leave that before it is kept. */
-  #mayKeep(stored: StoredProtector, source: ObjectKey): boolean {
-    return !this.#isReleasing(stored) || this.#releases.mayKeep(stored.uid, source);
+  #mayKeep(stored: StoredProtector): boolean {
+    return !this.#isReleasing(stored) || this.#releases.mayKeep(stored.uid, stored.key);
   }
 
   /** Whether its release has begun, or a person asks for it. */
@@ -356,7 +361,7 @@ export class Generator {
   }
 
   /** Somebody else's PodProtector has the name: it stays as it is, and the source is not held for nothing. */
-  async #leaveUnprotected(source: DeploymentRecord, wanted: WantedProtector, signal: AbortSignal): Promise<void> {
+  async #leaveUnprotected(source: SourceRecord, wanted: WantedProtector, signal: AbortSignal): Promise<void> {
     await this.#lifecycle.removeSourceFinalizer(source, signal);
     const { namespace, name } = wanted;
     throw new ForeignProtectorError(
@@ -365,26 +370,30 @@ export class Generator {
     );
   }
 
-  /** A Deployment that lacks its PodProtector must not be unprotected in silence. */
-  #failed(key: ObjectKey, error: unknown): void {
-    const source = this.#deps.deployments.get(key);
+  /** A source that lacks its PodProtector must not be unprotected in silence. */
+  #failed(key: ObjectKey, err: unknown): void {
+    const { sources, logger, events } = this.#deps;
+    const ref = this.#refOf(key);
+    const fields = ref === undefined ? { podProtector: key } : inLogs(ref);
+    logger.error(`Cannot reconcile a ${ref?.kind.kind ?? "source"}, retrying`, { ...fields, err });
+    const source = sources.get(key);
     if (source === undefined || !this.#states.isLacking(key)) return;
-    const { namespace, name } = partsOf(key);
-    const isForeign = error instanceof ForeignProtectorError;
-    const protectorKey = objectKey(namespace, protectorNameOf(name));
-    this.#states.lacks(key, protectorKey, isForeign ? foreignReason : errorLabel(error));
-    recordUnprotectable(this.#deps.events, source, error);
+    this.#states.lacks(key, err instanceof ForeignProtectorError ? foreignReason : errorLabel(err));
+    recordUnprotectable(events, source, err);
   }
 
-  #wantedFor(source: DeploymentRecord): WantedProtector | undefined {
-    if (source.isTerminating && !(this.#config.deploymentPlugin.protectNonZero && (source.facts.replicas ?? 1) > 0))
-      return undefined;
-    return matches(this.#protectionSelector, source.labels) ? planForDeployment(source.facts, this.#config) : undefined;
+  #wantedFor(source: SourceRecord, isProtected: boolean): WantedProtector | undefined {
+    const { isCriterionDropped } = this.#lifecycle;
+    return this.#choice.isChosen(source, isProtected) ? planFor(source, this.#config, isCriterionDropped) : undefined;
   }
 
-  #acted(action: GeneratorAction, object: { readonly namespace: string; readonly name: string }): void {
+  #acted(
+    action: GeneratorAction,
+    kind: SourceKind,
+    object: { readonly namespace: string; readonly name: string },
+  ): void {
     const { namespace, name } = object;
-    this.#deps.metrics.actions.inc({ ...sourceLabels, namespace, action });
+    this.#deps.metrics.actions.inc({ ...kind.resource, namespace, action });
     this.#deps.logger.verbose(3, "Acted", { action, namespace, name });
   }
 }

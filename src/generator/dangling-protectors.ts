@@ -2,18 +2,19 @@
  * The PodProtectors whose source vanished without being deleted (docs/generator.md#lifecycle): each is told once per
  * process, by log, Event and metric, and has a condition.
  */
-import { type ObjectKey, partsOf } from "../api/object-key.ts";
+import { type ObjectKey } from "../api/object-key.ts";
 import { type FoundConditions } from "../api/v1alpha1/conditions.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type StoredProtector } from "../kube/resources.ts";
+import { type SourceKind, type SourceRef } from "../sources/source.ts";
 import { type Logger } from "../util/logger.ts";
-import { type GeneratorAction } from "./metrics.ts";
+import { type OnAction } from "./metrics.ts";
 
 export interface DanglingProtectorsOptions {
   readonly events: Pick<EventRecorder, "record">;
   readonly logger: Logger;
-  readonly onAction: (action: GeneratorAction, object: { readonly namespace: string; readonly name: string }) => void;
+  readonly onAction: OnAction;
 }
 
 export class DanglingProtectors {
@@ -34,13 +35,13 @@ export class DanglingProtectors {
     this.#told.delete(key);
   }
 
-  /** Tells of it, unless this process has. */
-  report(stored: StoredProtector): void {
+  /** Tells of it, unless this process has. `kind`: of its source. */
+  report(stored: StoredProtector, kind: SourceKind): void {
     if (this.#told.has(stored.key)) return;
     this.#told.add(stored.key);
     const { events, logger, onAction } = this.#options;
     const { apiVersion, metadata } = stored.protector;
-    onAction(metadata.deletionTimestamp === undefined ? "Dangling" : "Finalizing", metadata);
+    onAction(metadata.deletionTimestamp === undefined ? "Dangling" : "Finalizing", kind, metadata);
     logger.warn("The source of a PodProtector vanished without being deleted, keeping it in force", {
       podProtector: stored.key,
     });
@@ -49,16 +50,15 @@ export class DanglingProtectors {
       { apiVersion, kind: "PodProtector", namespace, name, uid: stored.uid },
       "Warning",
       "Dangling",
-      "The source Deployment vanished without being deleted. This PodProtector stays in force. " +
+      `The source ${kind.kind} vanished without being deleted. This PodProtector stays in force. ` +
         `Once the workload is really gone, annotate it with ${annotations.released}=true, and it will be deleted.`,
     );
   }
 
-  /** The condition of one whose `source` is absent. Nothing while it is not known whether that has vanished. */
-  found({ key }: StoredProtector, source: ObjectKey): FoundConditions {
+  /** The condition of one whose source is absent. Nothing while it is not known whether that has vanished. */
+  found({ key }: StoredProtector, { kind, name }: SourceRef): FoundConditions {
     if (!this.#told.has(key)) return {};
-    const { name } = partsOf(source);
-    const message = `Deployment ${name} vanished without being deleted. This PodProtector stays in force`;
+    const message = `${kind.kind} ${name} vanished without being deleted. This PodProtector stays in force`;
     return { Dangling: { reason: "SourceVanished", message } };
   }
 }

@@ -3,13 +3,14 @@ import { asObject } from "../api/json.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { compileSelector, formatSelector } from "../label-index/index.ts";
-import { type WantedProtector } from "./deployment-plan.ts";
+import { optionalPatch } from "./optional-fields.ts";
+import { type WantedProtector } from "./source-plan.ts";
 
 /**
  * The merge patch that turns `actual` into what is wanted; undefined when nothing differs.
- * - Repaired: the three derived fields of the spec, labels, finalizer, owner reference, the annotations "generated" and
- *   "released".
- * - Kept: admissionHistoryConfig, aggregationSelector and whatever others added.
+ * - Repaired: the three derived fields of the spec and those that are overridden, labels, finalizer, owner reference,
+ *   the annotations "generated", "overridden" and "released".
+ * - Kept: admissionHistoryConfig and healthCriterion otherwise, aggregationSelector and whatever others added.
  * - `floorBefore`: an annotation that is written along with what differs, and by itself is no difference.
  * - A terminating object accepts no new finalizer, so a removed one is not restored there.
  */
@@ -37,13 +38,13 @@ export function driftPatch(
   }
   const { annotations: present = {} } = actual.metadata;
   const lostAnnotations = Object.entries(wanted.annotations).filter(([key, value]) => present[key] !== value);
-  const isReleased = present[annotations.released] !== undefined;
-  if (lostAnnotations.length > 0 || isReleased) {
-    const repaired = Object.fromEntries(lostAnnotations);
-    metadata["annotations"] = isReleased ? { ...repaired, [annotations.released]: null } : repaired;
-  }
+  const outdated = [annotations.released, annotations.overridden]
+    .filter((key) => present[key] !== undefined && wanted.annotations[key] === undefined)
+    .map((key) => [key, null] as const);
+  if (lostAnnotations.length > 0 || outdated.length > 0)
+    metadata["annotations"] = Object.fromEntries([...lostAnnotations, ...outdated]);
 
-  const spec: Record<string, unknown> = {};
+  const spec = optionalPatch(actual, wanted.optional);
   if (actual.spec.minAvailable !== wanted.spec.minAvailable) spec["minAvailable"] = wanted.spec.minAvailable;
   if (actual.spec.minReadySeconds !== wanted.spec.minReadySeconds)
     spec["minReadySeconds"] = wanted.spec.minReadySeconds;

@@ -2,13 +2,10 @@
  * Tells people of annotations on the Lease of a cell that cannot be read, and so count as absent: an Event on the Lease
  * for what is new. Otherwise they would learn it when the cell is refused.
  */
-import { type IgnoredAnnotation } from "../api/cell-lease.ts";
+import { ignoredAnnotationText } from "../api/ignored-annotation.ts";
 import { type ObservedCell } from "../accounting/silence/cell-silence.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type CellLeaseWrites } from "./cell-lease-writes.ts";
-
-/** Of a value in a message: more than any that is allowed has. */
-const shownMax = 64;
 
 export interface IgnoredAnnotationsOptions {
   readonly writes: Pick<CellLeaseWrites, "reference">;
@@ -31,16 +28,11 @@ export class IgnoredAnnotations {
     for (const { lease } of cells) {
       if (lease === undefined || lease.ignored.length === 0) continue;
       // One Event for all of a Lease, since Events of one reason about one object are counted in one.
-      const message = lease.ignored.map(messageOf).join(". ");
+      const message = lease.ignored.map(ignoredAnnotationText).join(". ");
       const what = `${lease.uid} ${message}`;
       if (!this.#told.has(what)) events.record(writes.reference(lease), "Warning", "AnnotationIgnored", message);
       told.add(what);
     }
     this.#told = told;
   }
-}
-
-function messageOf({ annotation, value, allowed }: IgnoredAnnotation): string {
-  const shown = value.length > shownMax ? `${value.slice(0, shownMax)}…` : value;
-  return `Ignoring the annotation ${annotation}=${JSON.stringify(shown)}: it must be ${allowed}`;
 }

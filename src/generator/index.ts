@@ -1,11 +1,16 @@
 /**
  * The generator: turns workloads into PodProtectors and keeps them until the workload is deleted explicitly.
- * - controller.ts: events in, what each Deployment wants, dangling PodProtectors.
- * - deployment-plan.ts: the PodProtector that a Deployment wants; floor.ts: its floor. drift.ts: what differs from it.
- * - source-states.ts: how Deployments fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
+ * - controller.ts: events in, what each source wants, dangling PodProtectors.
+ * - source-caches.ts: the sources of all kinds, by the keys of their PodProtectors. source-choice.ts: which of them ask
+ *   for one. source-plan.ts: what they want. drift.ts: what differs from it. The kinds are in src/sources/.
+ * - source-feeds.ts: what tells of the sources of each kind. scaled-sources.ts: of custom resources, by their scale.
+ *   scale-alarms.ts: what people are told of scales that cannot be read.
+ * - source-states.ts: how sources fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
  *   floor-conditions.ts has it in words. condition-writer.ts: how conditions are written.
+ * - optional-fields.ts: what overrides of a source set in its PodProtector. ignored-overrides.ts: tells of those that
+ *   are ignored.
  * - protector-lifecycle.ts: create, sync, release.
- * - dangling-protectors.ts: whose Deployment vanished, told once.
+ * - dangling-protectors.ts: whose source vanished, told once.
  * - releases.ts: the list of what was released lately. vanished-protectors.ts: what vanished without.
  *   recreation.ts: makes it again.
  *   protector-crd.ts: whether there is a CRD to make it of.
@@ -15,10 +20,16 @@
  *   ignored-annotations.ts: Events about annotations that cannot be read.
  * - cell-retirement.ts: when a cell may be retired. retire-cells.ts: how. cell-lease-writes.ts: writes about Leases.
  * - mass-changes/: what is held when too many sources change at once; its own map is held-changes.ts.
+ * - monitor.ts: sums over all PodProtectors. monitor-metrics.ts: as gauges of the leader.
  * - paced-queue.ts: the work queues. pacer.ts: how often one object is worked on.
  */
 export { Generator, type GeneratorSettings } from "./controller.ts";
 export { CellController } from "./cell-controller.ts";
 export { createHeldChanges } from "./mass-changes/create.ts";
+export { createSourceFeeds } from "./source-feeds.ts";
+export { ScaleAlarms } from "./scale-alarms.ts";
+export { SourceCaches } from "./source-caches.ts";
+export { IgnoredOverrides } from "./ignored-overrides.ts";
 export { createGeneratorMetrics } from "./metrics.ts";
+export { createMonitor } from "./monitor-metrics.ts";
 export { SourceConditions } from "./source-conditions.ts";

@@ -1,5 +1,6 @@
 /** Metrics of the generator, with upstream's names where it has them (docs/compatibility.md#metrics). */
 import { type Counter, functionDurationSeconds, type Histogram, type Metrics } from "../util/metrics.ts";
+import { type SourceKind } from "../sources/source.ts";
 import { type SourceCounts } from "./source-states.ts";
 
 export type GeneratorAction =
@@ -11,8 +12,15 @@ export type GeneratorAction =
   | "Finalizing"
   | "CleanSourceFinalizer";
 
+/** Something was done to an object on behalf of a source of that kind. */
+export type OnAction = (
+  action: GeneratorAction,
+  kind: SourceKind,
+  object: { readonly namespace: string; readonly name: string },
+) => void;
+
 export interface GeneratorSizes {
-  /** Deployments and PodProtectors in the work queues, including delayed ones. */
+  /** Sources and PodProtectors in the work queues, including delayed ones. */
   readonly queue: number;
   /** Objects whose turns are remembered (pacer.ts). */
   readonly paced: number;
@@ -20,6 +28,8 @@ export interface GeneratorSizes {
 
 /** What is in trouble, as the leader sees it. */
 export interface GeneratorTroubles {
+  /** PodProtectors of kinds that this generator does not work for. */
+  readonly ignored: number;
   /** PodProtectors that vanished unreleased, and are not made again yet. */
   readonly vanished: number;
   /** Releases that wait for the list of releases. */
@@ -40,6 +50,10 @@ export interface GeneratorMetrics {
   setSizes(sizes: GeneratorSizes): void;
   /** To be called before each scrape. */
   setSources(counts: SourceCounts): void;
+  /** To be called before each scrape, with the numbers of sources by kind. */
+  setUnreadableScales(counts: ReadonlyMap<SourceKind, number>): void;
+  /** To be called before each scrape. */
+  setKinds(kinds: readonly { readonly kind: SourceKind; readonly isKnown: boolean }[]): void;
 }
 
 export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
@@ -47,28 +61,16 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
   const paced = metrics.gauge("generator_paced_objects", "Objects that were worked on in the last half minute");
   const undrainable = metrics.gauge(
     "generator_undrainable_sources",
-    "Deployments whose replicas must all stay, as the leader sees them",
+    "Sources whose replicas must all stay, as the leader sees them",
   );
   const unprotected = metrics.gauge(
     "generator_unprotected_sources",
-    "Deployments with replicas of which none must stay, as the leader sees them",
+    "Sources with replicas of which none must stay, as the leader sees them",
   );
   const unprotectable = metrics.gauge(
     "generator_unprotectable_sources",
-    "Deployments that want a PodProtector and lack it, by reason, as the leader sees them",
+    "Sources that want a PodProtector and lack it, by reason, as the leader sees them",
     ["reason"],
-  );
-  const vanished = metrics.gauge(
-    "generator_vanished_podprotectors",
-    "PodProtectors that vanished without having been released and are not made again yet, as the leader sees them",
-  );
-  const waitingReleases = metrics.gauge(
-    "generator_waiting_releases",
-    "PodProtectors whose release waits until it is in the list of releases",
-  );
-  const crdLost = metrics.gauge(
-    "generator_crd_lost",
-    "1 while the CRD of PodProtectors is gone or being deleted, as the leader sees it",
   );
   return {
     reconcile: metrics.histogram(
@@ -94,11 +96,9 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
       "Reads and writes of the list of releases that failed, by error",
       ["error"],
     ),
-    setTroubles(troubles) {
-      vanished.set({}, troubles.vanished);
-      waitingReleases.set({}, troubles.waitingReleases);
-      crdLost.set({}, troubles.isCrdLost ? 1 : 0);
-    },
+    setKinds: createKindGauge(metrics),
+    setUnreadableScales: createScaleGauge(metrics),
+    setTroubles: createTroubleGauges(metrics),
     setSizes(sizes) {
       queue.set({}, sizes.queue);
       paced.set({}, sizes.paced);
@@ -108,5 +108,52 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
       unprotected.set({}, counts.unprotected);
       for (const [reason, count] of counts.unprotectable) unprotectable.set({ reason }, count);
     },
+  };
+}
+
+function createKindGauge(metrics: Metrics): GeneratorMetrics["setKinds"] {
+  const known = metrics.gauge(
+    "generator_source_kind_known",
+    "1 while the sources of this kind are listed and watched, 0 while their resource is not served, or not listed yet",
+    ["group", "version", "resource"],
+  );
+  return (kinds) => {
+    for (const { kind, isKnown } of kinds) known.set({ ...kind.resource }, isKnown ? 1 : 0);
+  };
+}
+
+function createScaleGauge(metrics: Metrics): GeneratorMetrics["setUnreadableScales"] {
+  const unreadable = metrics.gauge(
+    "generator_unreadable_scales",
+    "Custom resources whose scale cannot be read, so that their last floor holds, as the leader sees them",
+    ["group", "version", "resource"],
+  );
+  return (counts) => {
+    for (const [kind, count] of counts) unreadable.set({ ...kind.resource }, count);
+  };
+}
+
+function createTroubleGauges(metrics: Metrics): GeneratorMetrics["setTroubles"] {
+  const ignored = metrics.gauge(
+    "generator_ignored_podprotectors",
+    "PodProtectors in force of kinds that --generator-sources does not name, left as they are, as the leader sees them",
+  );
+  const vanished = metrics.gauge(
+    "generator_vanished_podprotectors",
+    "PodProtectors that vanished without having been released and are not made again yet, as the leader sees them",
+  );
+  const waitingReleases = metrics.gauge(
+    "generator_waiting_releases",
+    "PodProtectors whose release waits until it is in the list of releases",
+  );
+  const crdLost = metrics.gauge(
+    "generator_crd_lost",
+    "1 while the CRD of PodProtectors is gone or being deleted, as the leader sees it",
+  );
+  return (troubles) => {
+    ignored.set({}, troubles.ignored);
+    vanished.set({}, troubles.vanished);
+    waitingReleases.set({}, troubles.waitingReleases);
+    crdLost.set({}, troubles.isCrdLost ? 1 : 0);
   };
 }

@@ -26,7 +26,7 @@ export interface PacedQueueOptions {
   /** What is to be done about an object; undefined when nothing is, as far as the caches know. */
   readonly due: (key: ObjectKey) => Work | Later | undefined;
   /** After each look at an object. */
-  readonly onReconcile: (durationMs: number, outcome: Outcome) => void;
+  readonly onReconcile: (durationMs: number, outcome: Outcome, key: ObjectKey) => void;
   /** Work has failed, other than by a conflict, and will be retried. */
   readonly onFailed: (key: ObjectKey, error: unknown) => void;
 }

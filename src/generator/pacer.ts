@@ -7,7 +7,7 @@ import { type ObjectKey } from "../api/object-key.ts";
 import { type MonotonicMs } from "../util/clock.ts";
 
 /**
- * A quiet Deployment takes one to three turns for its creation and one for each edit. During a mass deletion each turn
+ * A quiet source takes one to three turns for its creation and one for each edit. During a mass deletion each turn
  * may lose against a status write: if one in eight wins, thirty are enough in 98 cases of 100.
  */
 const burstTurns = 30;

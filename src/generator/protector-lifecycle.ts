@@ -8,19 +8,21 @@
  * - A protector is marked as released before it is deleted, so that a webhook can distinguish a wanted end from a loss.
  * Objects of others are patched, never replaced.
  */
-import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
 import { annotations, finalizer } from "../api/v1alpha1/names.ts";
 import { type ObjectMeta, type PodProtector, type PodProtectorSpec } from "../api/v1alpha1/pod-protector.ts";
-import { isGeneratedFor, protectorNameOf, protectorTypeMeta, type WantedProtector } from "./deployment-plan.ts";
 import { isKubeError, KubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
 import { presentOrThrow, readProtectorLive } from "../kube/pod-protectors.ts";
-import { deployments, podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
+import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
+import { readSource } from "../sources/read-source.ts";
+import { type SourceKind, type SourceRecord, type SourceRef } from "../sources/source.ts";
 import { driftPatch } from "./drift.ts";
-import { type GeneratorAction } from "./metrics.ts";
+import { newOptional } from "./optional-fields.ts";
+import { type OnAction } from "./metrics.ts";
+import { isGeneratedFor, protectorNameOf, protectorTypeMeta, type WantedProtector } from "./source-plan.ts";
 
 export interface LifecycleOptions {
   readonly core: KubeClient;
-  readonly onAction: (action: GeneratorAction, object: { readonly namespace: string; readonly name: string }) => void;
+  readonly onAction: OnAction;
 }
 
 /** What the API server does not set itself. */
@@ -41,9 +43,19 @@ export class ProtectorLifecycle {
   readonly #core: KubeClient;
   readonly #onAction: LifecycleOptions["onAction"];
 
+  #isCriterionDropped = false;
+
   constructor(options: LifecycleOptions) {
     this.#core = options.core;
     this.#onAction = options.onAction;
+  }
+
+  /**
+   * Whether the CRD dropped spec.healthCriterion when it was written: that of another release does. It is not written
+   * any more, or it would be for ever.
+   */
+  get isCriterionDropped(): boolean {
+    return this.#isCriterionDropped;
   }
 
   /**
@@ -51,7 +63,7 @@ export class ProtectorLifecycle {
    * is gone, or it is terminating without a protector. It accepts no finalizer then, so nothing would ever remove a new
    * protector.
    */
-  async guard(source: DeploymentRecord, hasProtector: boolean, signal: AbortSignal): Promise<boolean> {
+  async guard(source: SourceRecord, hasProtector: boolean, signal: AbortSignal): Promise<boolean> {
     if (source.finalizers.includes(finalizer)) return true;
     if (source.isTerminating) return hasProtector;
     return await this.#patchSourceFinalizers(source, [...source.finalizers, finalizer], signal);
@@ -63,39 +75,39 @@ export class ProtectorLifecycle {
    */
   async create(
     wanted: WantedProtector,
-    sourceName: string,
     former: PodProtector | undefined,
     signal: AbortSignal,
   ): Promise<"created" | "raced" | "foreign"> {
-    const { namespace, name } = wanted;
+    const { kind, namespace, name, ownerReference } = wanted;
     const created = await this.#post(
       {
         metadata: {
           name,
           namespace,
-          ...keptOf(former, wanted),
+          ...keptOf(former, wanted, [annotations.released, annotations.overridden]),
           finalizers: [wanted.finalizer],
-          ownerReferences: [wanted.ownerReference],
+          ownerReferences: [ownerReference],
         },
-        spec: { ...former?.spec, ...wanted.spec },
+        spec: { ...withoutOptional(former?.spec), ...wanted.spec, ...newOptional(former, wanted.optional) },
       },
       signal,
     );
-    if (created) this.#onAction(former === undefined ? "Create" : "Recreate", wanted);
+    if (created) this.#onAction(former === undefined ? "Create" : "Recreate", kind, wanted);
     if (created) return "created";
-    return (await this.nameHolder(namespace, sourceName, signal)).kind === "foreign" ? "foreign" : "raced";
+    const holder = await this.nameHolder({ kind, namespace, name: ownerReference.name }, signal);
+    return holder.kind === "foreign" ? "foreign" : "raced";
   }
 
   /**
-   * Makes a protector again that vanished together with its source. Without owner: the garbage collector would delete
-   * it at once. False when somebody has taken the name.
+   * Makes a protector again that vanished together with its source, which was of that kind. Without owner: the garbage
+   * collector would delete it at once. False when somebody has taken the name.
    */
-  async recreate(former: PodProtector, signal: AbortSignal): Promise<boolean> {
+  async recreate(former: PodProtector, kind: SourceKind, signal: AbortSignal): Promise<boolean> {
     const { name, namespace } = former.metadata;
-    const kept = keptOf(former, { labels: {}, annotations: {} });
+    const kept = keptOf(former, { labels: {}, annotations: {} }, [annotations.released]);
     const metadata = { name, namespace, ...kept, finalizers: [finalizer] };
     if (!(await this.#post({ metadata, spec: former.spec }, signal))) return false;
-    this.#onAction("Recreate", former.metadata);
+    this.#onAction("Recreate", kind, former.metadata);
     return true;
   }
 
@@ -108,32 +120,37 @@ export class ProtectorLifecycle {
   ): Promise<void> {
     const patch = driftPatch(stored.protector, wanted, floorBefore);
     if (patch === undefined) return;
-    await this.#patch(stored, patch, signal);
-    this.#onAction("Sync", wanted);
+    const synced = await this.#patch(stored, patch, signal);
+    const { healthCriterion } = wanted.optional;
+    if (synced !== undefined && healthCriterion !== undefined)
+      this.#isCriterionDropped = synced.protector.spec.healthCriterion === undefined;
+    this.#onAction("Sync", wanted.kind, wanted);
   }
 
-  /** The Deployment as it is now; undefined when there is none. */
-  async readSource(namespace: string, name: string, signal: AbortSignal): Promise<DeploymentRecord | undefined> {
-    const answer = await this.#read(resourcePath(deployments, { namespace, name }), signal);
+  /** The source as it is now; undefined when there is none. */
+  async readSource({ kind, namespace, name }: SourceRef, signal: AbortSignal): Promise<SourceRecord | undefined> {
+    const answer = await this.#read(resourcePath(kind.resource, { namespace, name }), signal);
     if (answer === undefined) return undefined;
-    const source = readDeployment(answer);
-    if (source === undefined) throw new KubeError("malformed", `Deployment ${namespace}/${name} is invalid`);
+    const source = kind.readLive === undefined ? readSource(kind, answer) : await kind.readLive(answer, signal);
+    if (source === undefined) throw new KubeError("malformed", `${kind.kind} ${namespace}/${name} is invalid`);
     return source;
   }
 
-  /** What has the name that the protector of this Deployment has, as it is now. */
-  async nameHolder(namespace: string, sourceName: string, signal: AbortSignal): Promise<NameHolder> {
-    const name = protectorNameOf(sourceName);
+  /** What has the name that the protector of this source has, as it is now. */
+  async nameHolder(source: SourceRef, signal: AbortSignal): Promise<NameHolder> {
+    const { namespace } = source;
+    const name = protectorNameOf(source.kind, source.name);
     const stored = presentOrThrow(await readProtectorLive(this.#core, { namespace, name }, { signal }));
     if (stored === undefined) return { kind: "none" };
-    return isGeneratedFor(stored.protector, sourceName) ? { kind: "ours", stored } : { kind: "foreign" };
+    return isGeneratedFor(stored.protector, source) ? { kind: "ours", stored } : { kind: "foreign" };
   }
 
   /**
    * Marks the protector as released, deletes it and removes our finalizer. Each step holds only for the version that
-   * the step before left, so that it fails if a source of the same name has adopted the protector meanwhile.
+   * the step before left, so that it fails if a source of the same name has adopted the protector meanwhile. `kind`: of
+   * its source.
    */
-  async release(stored: StoredProtector, signal: AbortSignal): Promise<void> {
+  async release(stored: StoredProtector, kind: SourceKind, signal: AbortSignal): Promise<void> {
     const { metadata } = stored.protector;
     let current: StoredProtector | undefined = stored;
     if (metadata.annotations?.[annotations.released] === undefined) {
@@ -164,18 +181,18 @@ export class ProtectorLifecycle {
         signal,
       );
     }
-    this.#onAction("Delete", metadata);
+    this.#onAction("Delete", kind, metadata);
   }
 
   /** Removes our finalizer from the source, if it has it, so that its deletion can complete. */
-  async removeSourceFinalizer(source: DeploymentRecord, signal: AbortSignal): Promise<void> {
+  async removeSourceFinalizer(source: SourceRecord, signal: AbortSignal): Promise<void> {
     if (!source.finalizers.includes(finalizer)) return;
     await this.#patchSourceFinalizers(
       source,
       source.finalizers.filter((one) => one !== finalizer),
       signal,
     );
-    this.#onAction("CleanSourceFinalizer", source.facts);
+    this.#onAction("CleanSourceFinalizer", source.kind, source);
   }
 
   /** False when the name is taken. */
@@ -205,15 +222,15 @@ export class ProtectorLifecycle {
 
   /** False when the source is gone. */
   async #patchSourceFinalizers(
-    source: DeploymentRecord,
+    source: SourceRecord,
     finalizers: readonly string[],
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { namespace, name } = source.facts;
+    const { kind, namespace, name } = source;
     try {
       await this.#core.request({
         method: "PATCH",
-        path: resourcePath(deployments, { namespace, name }),
+        path: resourcePath(kind.resource, { namespace, name }),
         contentType: "application/merge-patch+json",
         // A list is replaced as a whole, so the patch holds only for the version that it was made from.
         body: { metadata: { uid: source.uid, resourceVersion: source.resourceVersion, finalizers } },
@@ -259,16 +276,26 @@ export class ProtectorLifecycle {
   }
 }
 
-/** Labels and annotations of a new object: those that are wanted, and what others had set on the former one. */
+/**
+ * Labels and annotations of a new object: those that are wanted, and what others had set on the former one. `dropped`:
+ * annotations of the former one that do not hold for it.
+ */
 function keptOf(
   former: PodProtector | undefined,
   wanted: Pick<WantedProtector, "labels" | "annotations">,
+  dropped: readonly string[],
 ): Pick<WantedProtector, "labels" | "annotations"> {
-  const { [annotations.released]: _, ...kept } = former?.metadata.annotations ?? {};
+  const kept = Object.entries(former?.metadata.annotations ?? {}).filter(([key]) => !dropped.includes(key));
   return {
     labels: { ...former?.metadata.labels, ...wanted.labels },
-    annotations: { ...kept, ...wanted.annotations },
+    annotations: { ...Object.fromEntries(kept), ...wanted.annotations },
   };
+}
+
+/** newOptional has these. */
+function withoutOptional(spec: PodProtectorSpec | undefined): Partial<PodProtectorSpec> {
+  const { healthCriterion: _, admissionHistoryConfig: __, ...others } = spec ?? {};
+  return others;
 }
 
 function validProtector(answer: unknown, namespace: string, name: string): StoredProtector {

@@ -3,7 +3,7 @@
  * them (docs/generator.md#when-a-podprotector-is-gone). Where the source is still there, its reconciliation makes the
  * PodProtector anyway.
  */
-import { type ObjectKey, partsOf } from "../api/object-key.ts";
+import { type ObjectKey } from "../api/object-key.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type InformerEvent } from "../kube/informer.ts";
 import { isKubeError } from "../kube/kube-client.ts";
@@ -28,8 +28,8 @@ export interface RecreationOptions {
   readonly crd: Pick<ProtectorCrd, "hasDeleted">;
   readonly events: Pick<EventRecorder, "record">;
   readonly logger: Logger;
-  /** Has these sources worked on. */
-  readonly onDue: (sources: readonly ObjectKey[]) => void;
+  /** Has these PodProtectors worked on. */
+  readonly onDue: (protectors: readonly ObjectKey[]) => void;
 }
 
 export class Recreation {
@@ -46,16 +46,15 @@ export class Recreation {
     const { vanished, onDue } = this.#options;
     const { namespace } = object.protector.metadata;
     // Somebody else's, which has let go of the name.
-    const absent = vanished.get(object.key);
-    if (absent !== undefined) onDue([absent.source]);
+    if (vanished.get(object.key) !== undefined) onDue([object.key]);
     if (type !== "added" || !this.#stuck.delete(namespace)) return;
     // What could not be made there before can be now.
-    const sources = [...vanished.values()].map(({ source }) => source);
-    onDue(sources.filter((source) => partsOf(source).namespace === namespace));
+    const there = [...vanished.values()].filter(({ source }) => source.namespace === namespace);
+    onDue(there.map(({ stored }) => stored.key));
   }
 
   /** The source is gone too, and the name is free. Rejects with a KubeError. */
-  async recreate({ stored, sinceMs }: Vanished, signal: AbortSignal): Promise<Later | void> {
+  async recreate({ stored, source, sinceMs }: Vanished, signal: AbortSignal): Promise<Later | void> {
     const { vanished, lifecycle, releases, crd, logger, events } = this.#options;
     const { key, uid, protector } = stored;
     const { namespace, name, deletionTimestamp } = protector.metadata;
@@ -66,7 +65,7 @@ export class Recreation {
       return;
     }
     try {
-      if (!(await lifecycle.recreate(protector, signal))) return;
+      if (!(await lifecycle.recreate(protector, source.kind, signal))) return;
     } catch (error) {
       if (!isKubeError(error, "notFound", "forbidden")) throw error;
       if (this.#stuck.has(namespace)) return { waitMs: stuckEveryMs };

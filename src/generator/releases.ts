@@ -51,8 +51,8 @@ const lastingErrors = ["forbidden", "notFound", "invalid"] as const;
 
 /** What waits for a write of the list. */
 interface Waiting {
-  /** Who is woken afterwards. */
-  readonly source: ObjectKey;
+  /** The PodProtector that is looked at again afterwards. */
+  readonly key: ObjectKey;
   readonly cause: string;
   readonly sinceMs: MonotonicMs;
 }
@@ -66,7 +66,7 @@ export interface ReleaseListOptions {
   /** Reads and writes of the list that failed, by `error`. */
   readonly failures: Counter;
   /** These may go on. */
-  readonly onWritten: (sources: readonly ObjectKey[]) => void;
+  readonly onWritten: (protectors: readonly ObjectKey[]) => void;
   /** The list has changed otherwise: objects may be in it that are to be kept. */
   readonly onRead: () => void;
 }
@@ -103,27 +103,27 @@ export class ReleaseList {
   }
 
   /**
-   * Whether the PodProtector of that UID may be released now. If not, its entry is asked for, and `source` is woken
-   * when it is written.
+   * Whether the PodProtector of that UID may be released now. If not, its entry is asked for, and `key` is woken when
+   * it is written.
    */
-  mayRelease(uid: string, cause: string, source: ObjectKey): boolean {
+  mayRelease(uid: string, cause: string, key: ObjectKey): boolean {
     const digest = digestOfUID(uid);
     this.#removals.delete(digest);
     this.#cleared.delete(digest);
     if (!this.#inFlight.has(digest) && (this.#isFresh(digest) || this.#unlisted.has(digest))) return true;
-    this.#ask(this.#additions, digest, { source, cause });
+    this.#ask(this.#additions, digest, { key, cause });
     return false;
   }
 
   /**
    * Whether the PodProtector of that UID may be kept: a list that was read since it is to be kept does not have it. If
-   * not, its entry is removed where there is one, and `source` is woken afterwards.
+   * not, its entry is removed where there is one, and `key` is woken afterwards.
    */
-  mayKeep(uid: string, source: ObjectKey): boolean {
+  mayKeep(uid: string, key: ObjectKey): boolean {
     const digest = digestOfUID(uid);
     this.#additions.delete(digest);
     if (this.#cleared.has(digest) && !this.#inFlight.has(digest)) return true;
-    this.#ask(this.#removals, digest, { source, cause: "" });
+    this.#ask(this.#removals, digest, { key, cause: "" });
     return false;
   }
 
@@ -167,7 +167,7 @@ export class ReleaseList {
     this.#entries = new Map();
   }
 
-  #ask(waiting: Map<string, Waiting>, digest: string, what: Pick<Waiting, "source" | "cause">): void {
+  #ask(waiting: Map<string, Waiting>, digest: string, what: Pick<Waiting, "key" | "cause">): void {
     if (!waiting.has(digest)) waiting.set(digest, { ...what, sinceMs: this.#options.clock.monotonicMs() });
     this.#wake?.();
   }
@@ -267,7 +267,7 @@ export class ReleaseList {
       this.#cleared.set(digest, nowMs);
     }
     this.#inFlight = new Set();
-    this.#options.onWritten(done.map(([, { source }]) => source));
+    this.#options.onWritten(done.map(([, { key }]) => key));
   }
 
   #failed(err: KubeError, additions: ReadonlyMap<string, Waiting>, removals: ReadonlyMap<string, Waiting>): void {

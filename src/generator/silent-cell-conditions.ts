@@ -6,6 +6,7 @@
 import { type ObjectKey } from "../api/object-key.ts";
 import { type Holding } from "../api/v1alpha1/conditions.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
+import { countFor, criterionFor } from "../accounting/count/health-criterion.ts";
 import { type CellState } from "../accounting/silence/cell-silence.ts";
 import { ConditionWriter, type ConditionWriterOptions } from "./condition-writer.ts";
 
@@ -63,9 +64,10 @@ export function silentCellsOf(
   stateOf: SilentCellConditionsOptions["stateOf"],
 ): Holding<"CellSilent"> | false {
   const silent: string[] = [];
+  const criterion = criterionFor(undefined, spec);
   let available = 0;
   for (const { cellID, aggregation } of status?.cells ?? []) {
-    const count = aggregation?.availableReplicas ?? 0;
+    const count = aggregation === undefined ? 0 : countFor(criterion, aggregation);
     if (count === 0 || stateOf(cellID, metadata.uid).kind !== "silent") available += count;
     else silent.push(cellID);
   }

@@ -1,7 +1,7 @@
 /** The Event that tells people of a workload that lacks its PodProtector. */
-import { type DeploymentRecord } from "../api/deployment.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { isKubeError, type KubeErrorKind } from "../kube/kube-client.ts";
+import { type SourceRecord } from "../sources/source.ts";
 import { messageOf } from "../util/error-message.ts";
 
 /** Somebody has to do something about these (a right, a quota, a policy, the CRD). Others go by themselves. */
@@ -10,15 +10,14 @@ const lastingErrors: ReadonlySet<KubeErrorKind> = new Set(["forbidden", "invalid
 /** `error`: why its PodProtector cannot be created. */
 export function recordUnprotectable(
   events: Pick<EventRecorder, "record">,
-  { facts, uid }: DeploymentRecord,
+  { kind, namespace, name, uid }: SourceRecord,
   error: unknown,
 ): void {
   if (!isKubeError(error) || !lastingErrors.has(error.kind)) return;
-  const { namespace, name } = facts;
   events.record(
-    { apiVersion: "apps/v1", kind: "Deployment", namespace, name, uid },
+    { apiVersion: kind.apiVersion, kind: kind.kind, namespace, name, uid },
     "Warning",
     "Unprotectable",
-    `This Deployment is not protected: its PodProtector cannot be created. ${messageOf(error)}`,
+    `This ${kind.kind} is not protected: its PodProtector cannot be created. ${messageOf(error)}`,
   );
 }

@@ -1,10 +1,10 @@
 /**
- * How each Deployment that wants a PodProtector fares, for gauges (docs/generator.md#states): its floor can be drained
+ * How each source that wants a PodProtector fares, for gauges (docs/generator.md#states): its floor can be drained
  * or not, protects something or not, or it lacks its PodProtector. Kept by the leader alone, so that the sum over all
  * replicas of the generator is right.
  */
 import { type ObjectKey } from "../api/object-key.ts";
-import { type Floor } from "./floor.ts";
+import { type Floor } from "../sources/floor.ts";
 
 export interface SourceCounts {
   readonly undrainable: number;
@@ -13,54 +13,40 @@ export interface SourceCounts {
   readonly unprotectable: ReadonlyMap<string, number>;
 }
 
-type SourceState =
-  | { readonly kind: Floor["kind"] }
-  | { readonly kind: "lacking"; readonly reason: string; readonly protector: ObjectKey };
+type SourceState = { readonly kind: Floor["kind"] } | { readonly kind: "lacking"; readonly reason: string };
 
 export class SourceStates {
-  /** One entry for each Deployment that wants a PodProtector. */
+  /** By the key of its PodProtector, one entry for each source that wants one. */
   readonly #states = new Map<ObjectKey, SourceState>();
-  /** Deployments that lack one, by the PodProtector that they lack. */
-  readonly #lackedBy = new Map<ObjectKey, ObjectKey>();
   /** Reasons are words of the code and kinds of errors, so there are only few. */
   readonly #reasons = new Set<string>();
 
-  /** It has its PodProtector, with such a floor. */
-  has(source: ObjectKey, floor: Floor["kind"]): void {
-    this.forget(source);
-    this.#states.set(source, { kind: floor });
+  /** The PodProtector is there, with such a floor. */
+  has(key: ObjectKey, floor: Floor["kind"]): void {
+    this.#states.set(key, { kind: floor });
   }
 
-  /** It lacks its PodProtector. Without a reason the one that is known stays, or it is "Pending". */
-  lacks(source: ObjectKey, protector: ObjectKey, reason?: string): void {
-    const known = this.#states.get(source);
+  /** The PodProtector is lacking. Without a reason the one that is known stays, or it is "Pending". */
+  lacks(key: ObjectKey, reason?: string): void {
+    const known = this.#states.get(key);
     const said = reason ?? (known?.kind === "lacking" ? known.reason : "Pending");
-    this.#states.set(source, { kind: "lacking", reason: said, protector });
-    this.#lackedBy.set(protector, source);
+    this.#states.set(key, { kind: "lacking", reason: said });
     this.#reasons.add(said);
   }
 
-  /** Whether the Deployment is known to lack its PodProtector. */
-  isLacking(source: ObjectKey): boolean {
-    return this.#states.get(source)?.kind === "lacking";
+  /** Whether this PodProtector is known to be lacking. */
+  isLacking(key: ObjectKey): boolean {
+    return this.#states.get(key)?.kind === "lacking";
   }
 
-  /** The Deployment that lacks the PodProtector of this name. */
-  lackedBy(protector: ObjectKey): ObjectKey | undefined {
-    return this.#lackedBy.get(protector);
-  }
-
-  /** It is gone, or wants none. */
-  forget(source: ObjectKey): void {
-    const known = this.#states.get(source);
-    if (known?.kind === "lacking") this.#lackedBy.delete(known.protector);
-    this.#states.delete(source);
+  /** The source is gone, or wants none. */
+  forget(key: ObjectKey): void {
+    this.#states.delete(key);
   }
 
   /** This process leads no longer. */
   clear(): void {
     this.#states.clear();
-    this.#lackedBy.clear();
   }
 
   counts(): SourceCounts {

@@ -9,10 +9,10 @@ import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { isKubeError } from "../kube/kube-client.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { type StoredProtector } from "../kube/resources.ts";
+import { type SourceRef } from "../sources/source.ts";
 import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { Turns } from "../util/turns.ts";
-import { sourceKeyOf } from "./deployment-plan.ts";
 
 /** Ten times the largest core that we know of. Each takes as much memory as it took in the cache before. */
 const vanishedMax = 100_000;
@@ -26,7 +26,7 @@ const lookEveryMs = 15_000;
 const namespacesMax = 100;
 
 export interface Vanished {
-  readonly source: ObjectKey;
+  readonly source: SourceRef;
   /** Its last state that was watched. */
   readonly stored: StoredProtector;
   readonly sinceMs: MonotonicMs;
@@ -34,6 +34,8 @@ export interface Vanished {
 
 export interface VanishedProtectorsOptions {
   readonly protectors: Informer<StoredProtector>;
+  /** The source that a PodProtector was generated for, if this generator works for its kind. */
+  readonly sourceOf: (protector: PodProtector) => SourceRef | undefined;
   /** As ReleaseList.isLetGo. */
   readonly isLetGo: (uid: string, sinceMs: MonotonicMs, signal: AbortSignal) => Promise<boolean>;
   readonly clock: Clock;
@@ -99,7 +101,7 @@ export class VanishedProtectors {
 
   #watched(event: InformerEvent<StoredProtector>): void {
     const { object } = event;
-    const source = sourceKeyOf(object.protector);
+    const source = this.#options.sourceOf(object.protector);
     if (source === undefined) return;
     this.#vanished.delete(object.key);
     if (event.type !== "deleted" || !isOurs(object.protector) || isReleased(object.protector)) return;

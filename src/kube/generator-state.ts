@@ -8,7 +8,8 @@ import { asList, asObject, fieldsOf } from "../api/json.ts";
 import { formatMicroTime, parseTime } from "../api/micro-time.ts";
 import { digestOfUID } from "../accounting/history/uid-digest.ts";
 import { type EpochMicros } from "../util/clock.ts";
-import { isKubeError, type KubeClient, type Resource, resourcePath } from "./kube-client.ts";
+import { parseResourceVersion } from "../api/resource-version.ts";
+import { isKubeError, type KubeClient, KubeError, type Resource, resourcePath } from "./kube-client.ts";
 import { type RequestLimits } from "./pod-protectors.ts";
 
 export const generatorStateName = "podseidon-generator-state";
@@ -46,19 +47,34 @@ export interface GeneratorState {
   readonly releasedDigests: ReadonlySet<string>;
 }
 
-/** Reads the ConfigMap live. One that does not exist is an empty state. Throws KubeError. */
+/**
+ * Reads the ConfigMap live. One that does not exist is an empty state. Throws KubeError; "malformed" for an answer that
+ * is another object, which must not be taken for an empty state.
+ */
 export async function readGeneratorState(
   core: KubeClient,
   namespace: string,
   limits: RequestLimits,
 ): Promise<GeneratorState> {
+  const path = resourcePath(configMaps, { namespace, name: generatorStateName });
+  let answer: unknown;
   try {
-    const path = resourcePath(configMaps, { namespace, name: generatorStateName });
-    return decodeGeneratorState(await core.request({ method: "GET", path, ...limits }));
+    answer = await core.request({ method: "GET", path, ...limits });
   } catch (error) {
     if (isKubeError(error, "notFound")) return decodeGeneratorState(undefined);
     throw error;
   }
+  if (!isOurs(answer, namespace))
+    throw new KubeError("malformed", `GET ${path}: the answer is not the ConfigMap ${namespace}/${generatorStateName}`);
+  return decodeGeneratorState(answer);
+}
+
+function isOurs(answer: unknown, namespace: string): boolean {
+  const { apiVersion, kind, metadata } = fieldsOf(answer);
+  const { name, namespace: itsNamespace, resourceVersion } = fieldsOf(metadata);
+  const isConfigMap = apiVersion === "v1" && kind === "ConfigMap";
+  const isNamed = name === generatorStateName && itsNamespace === namespace;
+  return isConfigMap && isNamed && parseResourceVersion(resourceVersion) !== undefined;
 }
 
 /** Never throws. */

@@ -43,6 +43,8 @@ export interface InformerHandler<T extends Stored> {
    * `onListed`. The store stays as it is, because nobody knows what became of the objects.
    */
   onNotServed?(): void;
+  /** The server answers that it is forbidden to list or watch the resource. Called for each such answer. */
+  onForbidden?(): void;
 }
 
 export interface Informer<T extends Stored> {

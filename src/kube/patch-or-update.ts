@@ -16,8 +16,8 @@ import { isKubeError, type KubeClient, type KubeRequest } from "./kube-client.ts
 const patchAgainMs = 600_000;
 
 /**
- * Resources whose patches are not tried again at once. A process patches four (Deployments, PodProtectors, Leases,
- * Events); beyond this number the patch is tried first each time.
+ * Resources whose patches are not tried again at once. A process patches some seven (four kinds of workloads,
+ * PodProtectors, Leases, Events); beyond this number the patch is tried first each time.
  */
 const rememberedMax = 16;
 

@@ -18,8 +18,6 @@ export const customResourceDefinitions: Resource = {
   resource: "customresourcedefinitions",
 };
 
-export const deployments: Resource = { group: "apps", version: "v1", resource: "deployments" };
-
 export interface StoredProtector extends Stored {
   readonly protector: PodProtector;
 }

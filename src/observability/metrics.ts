@@ -33,7 +33,7 @@ export function createMetrics(options: MetricsOptions): MetricsRegistry {
   // CPU, memory, event loop, garbage collection of this process: process_* and nodejs_*.
   if (options.ofProcess) prometheus.collectDefaultMetrics({ register: registry });
   const entries = new Map<string, Entry<unknown>>();
-  const samples: (() => void)[] = [];
+  const samples = new Set<() => void>();
   const dropped = new Set([...(options.byNamespace ? [] : ["namespace"]), ...(options.byUser ? [] : ["user"])]);
 
   function once<M>(kind: Kind, name: string, labelNames: readonly string[], create: (kept: Kept) => M): M {
@@ -65,7 +65,10 @@ export function createMetrics(options: MetricsOptions): MetricsRegistry {
         registry.registerMetric(histogram.metric);
         return histogram;
       }),
-    onScrape: (sample) => void samples.push(sample),
+    onScrape(sample, until) {
+      samples.add(sample);
+      until?.addEventListener("abort", () => samples.delete(sample), { once: true });
+    },
     async expose() {
       for (const sample of samples) sample();
       return { contentType: registry.contentType, text: await registry.metrics() };

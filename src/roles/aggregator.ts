@@ -1,75 +1,63 @@
 /**
- * Puts the aggregator of one cell together: caches, leader election, the update-trigger that runs under the same lease.
+ * Puts the aggregator of one cell together: the cache of its pods, leader election, the update-trigger that runs under
+ * the same Lease, and what it counts into each core (core-counting.ts).
+ *
+ * One Lease for all cores: it is in the worker cluster, so a core that is away costs no leader; pods are watched,
+ * touched and probed once; and there is one process that fences. What depends on a core (whose the cell is there,
+ * counts, heartbeats) has a term of its own below that Lease.
  */
 import { type PodRecord } from "../api/pod.ts";
-import {
-  Aggregator,
-  type AggregatorMetrics,
-  createAggregatorMetrics,
-  createPodDecoder,
-  type ProtectorWatch,
-} from "../aggregator/index.ts";
-import { oldestAges } from "../accounting/history/oldest-open.ts";
+import { Coverage, CoverageReport, createAggregatorMetrics, createPodDecoder } from "../aggregator/index.ts";
 import { createSyncTime, type SyncTime, type SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { type Informer, type Decode } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
-import { createInformer, listBarrier } from "../kube/watch/index.ts";
-import { pods, type StoredProtector } from "../kube/resources.ts";
+import { createInformer } from "../kube/watch/index.ts";
+import { pods as podResource } from "../kube/resources.ts";
 import { type Config } from "../config/config.ts";
 import { compileSelector, formatSelector, matches } from "../label-index/index.ts";
 import { type Component } from "../lifecycle/component.ts";
+import { linkedAbort } from "../util/linked-abort.ts";
 import { type Logger } from "../util/logger.ts";
 import { UpdateTrigger } from "../update-trigger/update-trigger.ts";
 import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
 import { createBackground } from "./background.ts";
 import { createCellAlarms } from "./cell-alarms.ts";
 import { warnOfCellNames } from "./cell-warnings.ts";
+import { CoreCounting } from "./core-counting.ts";
+import { type ConnectedCore, connectCores, coreMetrics } from "./cores.ts";
 import { createElector } from "./elector.ts";
-import { createHeartbeat } from "./heartbeat.ts";
-import { createProtectorInformer, syncCheck, whenSynced } from "./informers.ts";
+import { syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
+import { SharedWork } from "./shared-work.ts";
+
+/**
+ * For how long candidates wait for cores whose PodProtectors are not listed yet, after the first one: a replica that
+ * reaches all cores should lead, and not one that does not. A core that is away costs the others this once, when a
+ * process starts; lists of a core that works take a few seconds.
+ */
+const coresWaitMs = 10_000;
 
 export async function createAggregator(runtime: Runtime): Promise<Component[]> {
-  const { clock, rng, metrics, health } = runtime;
+  const { clock, health } = runtime;
   const config = runtime.config.aggregator;
   const logger = runtime.logger.with({ role: "aggregator", cell: config.cellID });
   warnOfCellNames([config.cellID], logger);
-  const core = await runtime.clients.core();
-  // Upstream's account may update Leases of its own cluster, but not patch them.
-  const coreHeartbeat = patchOrUpdate(await runtime.clients.coreHeartbeat(), { clock, logger, metrics });
+  const cores = await connectCores(runtime);
+  const heartbeatClients = await connectHeartbeats(runtime, cores, logger);
   const worker = await runtime.clients.worker();
-  const { namespace } = runtime.config.worker;
 
-  const protectors = createProtectorInformer(runtime, core, logger);
   const syncTime = chooseSyncTime(config.syncTimeAlgorithm, logger);
-  const aggregatorMetrics = createAggregatorMetrics(metrics);
-  const decode = createPodDecoder(config.syncTimeAlgorithm, syncTime, aggregatorMetrics);
-  const podInformer = createPodInformer(runtime, worker, namespace, decode, logger);
+  // Pods are read once for all cores: what is wrong with one is no matter of a core.
+  const podMetrics = createAggregatorMetrics(coreMetrics(runtime, ""));
+  const decode = createPodDecoder(config.syncTimeAlgorithm, syncTime, podMetrics);
+  const pods = createPodInformer(runtime, worker, decode, logger);
   warnOfUnseenTouches(runtime.config, logger);
   const trigger = createTrigger(runtime, worker, logger, (sentAtMs) => {
-    aggregator.touched(sentAtMs);
-    heartbeat.touched(sentAtMs);
+    for (const counting of countings) counting.touched(sentAtMs);
   });
-  const aggregator = new Aggregator(
-    { ...config, ...runtime.limits?.fences, history: runtime.config.history, syncTime },
-    {
-      core,
-      worker,
-      protectors,
-      pods: podInformer,
-      listBarrier: (signal) => listBarrier(worker, pods, namespace, { signal }),
-      touch: () => trigger?.touch(),
-      clock,
-      rng,
-      logger,
-      metrics: aggregatorMetrics,
-    },
-  );
-  metrics.onScrape(() => measure(aggregatorMetrics, aggregator, podInformer, clock));
-  health.register("aggregator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
-  health.register("aggregator-worker/pod-informer-0-synced", syncCheck("pods", podInformer));
+  health.register("aggregator-worker/pod-informer-0-synced", syncCheck("pods", pods));
 
   const elector = createElector(runtime, {
     role: "aggregator",
@@ -78,58 +66,110 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     client: worker,
     logger,
   });
-  const { identity } = elector;
-  const leaseUID = (): string | undefined => heartbeat.leaseUID;
-  const alarms = createCellAlarms(runtime, { worker, core: coreHeartbeat, pods: podInformer, leaseUID, logger });
-  const beating = { client: coreHeartbeat, worker, aggregator, protectors, identity, alarms, logger };
-  const { heartbeat, protectorWatch, tenure } = createHeartbeat(runtime, beating);
-  health.register("aggregator-worker/cell-claim", () => tenure.problem());
-  const lead = (leadership: AbortSignal): Promise<void> =>
-    tenure.run(leadership, async (term, takesOver) => {
-      protectorWatch.start(term);
-      await Promise.all([aggregator.lead(term, takesOver), trigger?.run(term), heartbeat.run(term), alarms.run(term)]);
-    });
+  const alarms = createCellAlarms(runtime, {
+    worker,
+    cores: heartbeatClients.map((core, index) => ({ ...core, leaseUID: () => countings[index]?.leaseUID })),
+    pods,
+    logger,
+  });
+  const coverage = new Coverage({
+    pods,
+    excludedNamespaces: config.coverageExcludedNamespaces,
+    dummyPod: runtime.config.updateTrigger.dummyPod,
+  });
+  const report = createReport(runtime, { coverage, pods, countings: () => countings, logger });
+  const shared = new SharedWork(async (signal) => {
+    await Promise.all([trigger?.run(signal), alarms.run(signal), report.run(signal)]);
+  });
+  const countings: readonly CoreCounting[] = heartbeatClients.map(
+    ({ core, client: heartbeatClient }) =>
+      new CoreCounting(runtime, {
+        core,
+        heartbeatClient,
+        worker,
+        pods,
+        coverage,
+        syncTime,
+        touch: () => trigger?.touch(),
+        identity: elector.identity,
+        alarms,
+        shared,
+        logger,
+      }),
+  );
+  coverage.watch();
   return [
     createBackground("aggregator-worker", (signal) =>
-      runCaches({ protectors, protectorWatch, podInformer, aggregator, clock }, signal, () =>
-        runElected(elector, signal, lead),
+      runCaches(countings, pods, clock, signal, () =>
+        runElected(elector, signal, async (leadership) => {
+          await Promise.all(countings.map((counting) => counting.lead(leadership)));
+        }),
       ),
     ),
   ];
 }
 
-/** Sets the gauges that are computed for each scrape. */
-function measure(to: AggregatorMetrics, aggregator: Aggregator, pods: Informer<PodRecord>, clock: Clock): void {
-  to.setSizes(aggregator.sizes());
-  to.setOldestOpen(oldestAges(aggregator.histories(), clock.epochMicros()));
-  if (pods.hasSynced()) to.snapshotAge.set({}, pods.stalenessMs() / 1000);
+/** The clients for heartbeats, in the order of the cores. */
+function connectHeartbeats(runtime: Runtime, cores: readonly ConnectedCore[], logger: Logger) {
+  const { clients, clock, metrics } = runtime;
+  return Promise.all(
+    cores.map(async (core) => {
+      // Upstream's account may update Leases of its own cluster, but not patch them.
+      const client = patchOrUpdate(await clients.coreHeartbeat(core.name), { clock, logger, metrics });
+      return { name: core.name, core, client };
+    }),
+  );
 }
 
-interface Caches {
-  readonly protectors: Informer<StoredProtector>;
-  readonly protectorWatch: ProtectorWatch;
-  readonly podInformer: Informer<PodRecord>;
-  readonly aggregator: Aggregator;
-  readonly clock: Clock;
-}
-
-/** Fills the caches, and does the work when they are synced. */
-async function runCaches(caches: Caches, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-  const { protectors, protectorWatch, podInformer, aggregator, clock } = caches;
-  const protectorsSynced = whenSynced(protectors, signal);
-  const podsSynced = whenSynced(podInformer, signal);
-  protectorWatch.starting();
-  const watchingProtectors = protectors.run(signal);
+/** Fills the caches, and does the work when those of the pods and of a core are filled. */
+async function runCaches(
+  countings: readonly CoreCounting[],
+  pods: Informer<PodRecord>,
+  clock: Clock,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
+  const podsSynced = whenSynced(pods, signal);
+  const watchingProtectors = countings.map((counting) => counting.watch(signal));
+  const synced = countings.map((counting) => counting.synced);
   // Pods are listed after PodProtectors: the first list of pods is then a barrier for everything that was seen of the
-  // PodProtectors.
-  await protectorsSynced;
+  // PodProtectors. Of a core that answers later, what is seen later needs a later barrier.
+  await Promise.race(synced);
   // One millisecond makes "sent after" true on a clock that does not advance between two calls.
   await sleep(clock, 1, signal);
-  aggregator.podsStarting();
-  const watchingPods = podInformer.run(signal);
+  for (const counting of countings) counting.podsStarting();
+  const watchingPods = pods.run(signal);
   await podsSynced;
+  await allOrLate(synced, clock, signal);
   if (!signal.aborted) await work();
-  await Promise.all([watchingProtectors, watchingPods]);
+  await Promise.all([...watchingProtectors, watchingPods]);
+}
+
+/** Resolves when all have, or after `coresWaitMs`. */
+async function allOrLate(synced: readonly Promise<void>[], clock: Clock, signal: AbortSignal): Promise<void> {
+  using waiting = linkedAbort(signal);
+  await Promise.race([Promise.all(synced), sleep(clock, coresWaitMs, waiting.signal)]);
+  waiting.abort();
+}
+
+interface ReportParts {
+  readonly coverage: Coverage;
+  readonly pods: Informer<PodRecord>;
+  readonly countings: () => readonly CoreCounting[];
+  readonly logger: Logger;
+}
+
+function createReport({ clock, metrics }: Runtime, { countings, ...parts }: ReportParts): CoverageReport {
+  return new CoverageReport({
+    ...parts,
+    clock,
+    metrics,
+    isKnown: () => parts.pods.hasSynced() && countings().every((counting) => counting.hasSynced),
+    unmatched: () =>
+      countings()
+        .values()
+        .flatMap((counting) => counting.unmatched()),
+  });
 }
 
 /** Undefined when another process runs it, or nobody. */
@@ -167,15 +207,15 @@ function warnOfUnseenTouches({ aggregator, updateTrigger }: Config, logger: Logg
 function createPodInformer(
   runtime: Runtime,
   worker: KubeClient,
-  namespace: string | undefined,
   decode: Decode<PodRecord>,
   logger: Logger,
 ): Informer<PodRecord> {
   const { clock, rng, metrics } = runtime;
   const { podLabelSelector, syncTimeAlgorithm } = runtime.config.aggregator;
+  const { namespace } = runtime.config.worker;
   return createInformer<PodRecord>({
     client: worker,
-    resource: pods,
+    resource: podResource,
     namespace,
     ...selectorQuery(podLabelSelector),
     // The protobuf decoder skips annotations that it does not know.

@@ -16,11 +16,12 @@ export function warnOfCellNames(cellIDs: Iterable<string>, logger: Logger): void
 }
 
 /** In a fleet, callers should not choose cells freely. */
-export function warnOfEveryCell({ core, webhook }: Pick<Config, "core" | "webhook">, logger: Logger): void {
+export function warnOfEveryCell({ cores, webhook }: Pick<Config, "cores" | "webhook">, logger: Logger): void {
   const { allowedCells, workerClientProvider: provider } = webhook;
   if (allowedCells.size > 0 || provider.kind === "none") return;
   const workers = provider.kind === "single" ? [provider.cluster] : [...provider.clusters.values()];
-  if (workers.length === 1 && workers.every((worker) => isSameCluster(worker, core))) return;
+  if (workers.length === 1 && workers.every((worker) => cores.values().some((core) => isSameCluster(worker, core))))
+    return;
   const known = provider.kind === "map" ? { knownCells: [...provider.clusters.keys()].slice(0, namedMax) } : {};
   logger.warn("Reviews of every cell are served: set --webhook-allowed-cells to the cells of the fleet", known);
 }

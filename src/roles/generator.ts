@@ -1,61 +1,59 @@
 /** Puts the generator of one core together: caches, leader election in the core, the controller. */
-import { type DeploymentRecord, readDeployment } from "../api/deployment.ts";
 import {
   CellController,
   createGeneratorMetrics,
   createHeldChanges,
+  createMonitor,
+  createSourceFeeds,
   Generator,
+  IgnoredOverrides,
+  ScaleAlarms,
+  SourceCaches,
   SourceConditions,
 } from "../generator/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
-import { createInformer } from "../kube/watch/index.ts";
-import { deployments } from "../kube/resources.ts";
 import { type Component } from "../lifecycle/component.ts";
 import { createBackground } from "./background.ts";
+import { connectCore } from "./cores.ts";
 import { createElector } from "./elector.ts";
-import { createProtectorInformer, syncCheck, whenSynced } from "./informers.ts";
+import { createProtectorInformer, sourceInformers, syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
 
 export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const { clock, rng, metrics, health } = runtime;
   const config = runtime.config.generator;
-  const logger = runtime.logger.with({ role: "generator" });
+  const ofCore = await connectCore(runtime, config.core);
+  const logger = runtime.logger.with({ role: "generator", core: ofCore.name });
   // Upstream's account may update, but not patch.
-  const core = patchOrUpdate(await runtime.clients.core(), { clock, logger, metrics });
+  const core = patchOrUpdate(ofCore.client, { clock, logger, metrics });
 
-  const protectors = createProtectorInformer(runtime, core, logger);
-  const sources = createInformer<DeploymentRecord>({
-    client: core,
-    resource: deployments,
-    namespace: runtime.config.core.namespace,
-    decode: readDeployment,
-    clock,
-    rng,
-    logger,
-    metrics,
-    name: "deployments",
-  });
+  const protectors = createProtectorInformer(runtime, ofCore, logger);
+  const create = sourceInformers(runtime, ofCore, logger);
+  const { feeds, scaled } = createSourceFeeds(config.sources, { core, protectors, create, clock, rng });
+  const sources = new SourceCaches({ informers: feeds, clock, logger });
   const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
   const generatorMetrics = createGeneratorMetrics(metrics);
   const common = { core, protectors, events, clock, rng, logger };
-  const { core: ofCore, cells: ofCellLeases } = runtime.config;
+  const { cells: ofCellLeases } = runtime.config;
   const changes = createHeldChanges(
-    { ...config, cells: ofCellLeases },
-    { ...common, deployments: sources, isCell: (clusterUID) => cells.isCell(clusterUID), metrics },
+    { ...config, cells: ofCellLeases, core: ofCore },
+    { ...common, sources, isCell: (clusterUID) => cells.isCell(clusterUID), metrics },
   );
   const generator = new Generator(
     { ...config, stateNamespace: ofCellLeases.leaseNamespace, coreNamespace: ofCore.namespace },
-    { ...common, deployments: sources, changes, metrics: generatorMetrics },
+    { ...common, sources, changes, metrics: generatorMetrics },
   );
   const conditions = new SourceConditions({
     ...common,
     found: (stored) => generator.found(stored),
     failures: generatorMetrics.conditionFailures,
   });
+  const ignored = new IgnoredOverrides({ ...common, config, sources, metrics });
+  const alarms = new ScaleAlarms({ feeds: scaled, events, clock, logger });
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
-  health.register("generator-worker/deployment/informer-sync", syncCheck("Deployments", sources));
+  registerSourceChecks(runtime, sources);
 
   const elector = createElector(runtime, {
     role: "generator",
@@ -71,10 +69,13 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     generatorMetrics.setSizes({ queue: ofSources.queue + ofCells.queue, paced: ofSources.paced + ofCells.paced });
     generatorMetrics.setSources(generator.sources());
     generatorMetrics.setTroubles(generator.troubles());
+    generatorMetrics.setKinds(sources.kinds());
+    generatorMetrics.setUnreadableScales(alarms.unreadable());
   });
+  const monitor = config.hasMonitor ? createMonitor(protectors, metrics) : undefined;
   return [
     createBackground("generator-worker", async (signal) => {
-      const synced = Promise.all([whenSynced(protectors, signal), whenSynced(sources, signal)]);
+      const synced = Promise.all([whenSynced(protectors, signal), sources.ready(signal)]);
       const watching = Promise.all([
         protectors.run(signal),
         sources.run(signal),
@@ -83,11 +84,21 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       ]);
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
-        await Promise.all([generator.lead(leadership), cells.lead(leadership), conditions.lead(leadership)]);
+        monitor?.lead(leadership);
+        const parts = [generator, cells, conditions, ignored, alarms];
+        await Promise.all(parts.map((part) => part.lead(leadership)));
       };
       if (!signal.aborted) await runElected(elector, signal, lead);
       await watching;
       events.close();
     }),
   ];
+}
+
+function registerSourceChecks({ health }: Runtime, sources: SourceCaches): void {
+  for (const { kind } of sources.kinds()) {
+    // Two kinds may have the same name, and have different prefixes then.
+    const name = kind.prefix.replace(/-$/, "");
+    health.register(`generator-worker/${name}/informer-sync`, () => sources.problemOf(kind));
+  }
 }

@@ -15,6 +15,7 @@ import { podProtectors, type StoredProtector } from "../kube/resources.ts";
 import { listBarrier } from "../kube/watch/index.ts";
 import { type Logger } from "../util/logger.ts";
 import { type CellAlarms } from "./cell-alarms.ts";
+import { type ConnectedCore, coreMetrics } from "./cores.ts";
 import { type Runtime } from "./runtime.ts";
 
 /** A deposed leader stops within the duration of the Lease, and the last request that it has sent ends soon after. */
@@ -23,6 +24,7 @@ const leasesPerOverlap = 2;
 const beatsPerTimeout = 2;
 
 export interface HeartbeatParts {
+  readonly core: Pick<ConnectedCore, "name" | "namespace">;
   readonly worker: KubeClient;
   /** The core's client for heartbeats. */
   readonly client: KubeClient;
@@ -31,7 +33,7 @@ export interface HeartbeatParts {
   /** Of the leader election. */
   readonly identity: string;
   /** They say what is wrong with the gate. */
-  readonly alarms: Pick<CellAlarms, "events" | "gate">;
+  readonly alarms: Pick<CellAlarms, "eventsOf" | "gate">;
   readonly logger: Logger;
 }
 
@@ -42,17 +44,17 @@ export function createHeartbeat(
 ): { readonly heartbeat: Heartbeat; readonly protectorWatch: ProtectorWatch; readonly tenure: Tenure } {
   const { config, clock, rng, productVersion } = runtime;
   const { client, worker, aggregator, protectors, identity, alarms, logger } = parts;
+  const { name: core, namespace } = parts.core;
   const { leaseNamespace, silentAfterMs } = config.cells;
   const { cellID, elector } = config.aggregator;
-  const { events, gate } = alarms;
+  const { gate } = alarms;
   const times = silenceTimes(silentAfterMs);
-  const metrics = createHeartbeatMetrics(runtime.metrics);
-  const core = "core";
+  const metrics = createHeartbeatMetrics(coreMetrics(runtime, core));
   const protectorWatch = new ProtectorWatch({
     protectors,
-    listBarrier: (signal) => listBarrier(client, podProtectors, config.core.namespace, { signal }),
+    listBarrier: (signal) => listBarrier(client, podProtectors, namespace, { signal }),
     clock,
-    logger,
+    logger: logger.with({ core }),
     historyResets: metrics.coreResets,
   });
   const writer = new CellLeaseWriter({
@@ -76,7 +78,7 @@ export function createHeartbeat(
       times,
       overlapMs: elector.enable ? leasesPerOverlap * elector.leaseDurationMs : undefined,
     }),
-    events,
+    events: alarms.eventsOf(core),
   });
   const heartbeat = new Heartbeat({
     ...shared,

@@ -1,21 +1,26 @@
-/** The PodProtector informer of the roles, and how to wait for an informer. */
+/** The informers of the roles, and how to wait for one. */
 import { type Informer, type Stored } from "../kube/informer.ts";
-import { type KubeClient } from "../kube/kube-client.ts";
+import { type Resource } from "../kube/kube-client.ts";
 import { createInformer } from "../kube/watch/index.ts";
 import { createIndexErrorCounter } from "../kube/pod-protector-metrics.ts";
 import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 import { type HealthCheck } from "../lifecycle/component.ts";
 import { type Logger } from "../util/logger.ts";
+import { type ConnectedCore } from "./cores.ts";
 import { type Runtime } from "./runtime.ts";
 
 /** Watches the PodProtectors of a core. An invalid object is logged with its reason and treated as absent. */
-export function createProtectorInformer(runtime: Runtime, core: KubeClient, logger: Logger): Informer<StoredProtector> {
+export function createProtectorInformer(
+  runtime: Runtime,
+  { client, namespace }: ConnectedCore,
+  logger: Logger,
+): Informer<StoredProtector> {
   const { clock, rng, metrics } = runtime;
   const countInvalid = createIndexErrorCounter(metrics);
   return createInformer<StoredProtector>({
-    client: core,
+    client,
     resource: podProtectors,
-    namespace: runtime.config.core.namespace,
+    namespace,
     decode(raw) {
       const read = readProtector(raw);
       if (read.ok) return read.stored;
@@ -29,6 +34,21 @@ export function createProtectorInformer(runtime: Runtime, core: KubeClient, logg
     metrics,
     name: "podprotectors",
   });
+}
+
+/** How the informers of the sources of a core are made. */
+export function sourceInformers(
+  runtime: Runtime,
+  { client, namespace }: ConnectedCore,
+  logger: Logger,
+): <T extends Stored>(resource: Resource, decode: (raw: unknown) => T | undefined) => Informer<T> {
+  const { clock, rng, metrics } = runtime;
+  const common = { client, namespace, clock, rng, logger, metrics };
+  return (resource, decode) => {
+    // A custom resource may be called what a built-in one is called.
+    const name = resource.group.includes(".") ? `${resource.resource}.${resource.group}` : resource.resource;
+    return createInformer({ ...common, resource, decode, name });
+  };
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import { type HistoryLimits } from "../accounting/history/record.ts";
 import { type AggregatorSettings } from "../aggregator/index.ts";
+import { onlyCore } from "../config/clusters.ts";
 import { type ClusterConfig, type Config } from "../config/index.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { createKubeClient, type KubeClientDeps } from "../kube/transport/index.ts";
@@ -16,13 +17,13 @@ import { type Metrics } from "../util/metrics.ts";
 import { type Rng } from "../util/rng.ts";
 
 export interface Clients {
-  /** The client of --core-kube-*. Rejects with a StartError. */
-  core(): Promise<KubeClient>;
+  /** The client of a core that is configured. Rejects with a StartError. */
+  core(name: string): Promise<KubeClient>;
   /**
-   * Another client of --core-kube-*, for heartbeats: its requests wait neither for the rate limit nor for the
-   * connections of the first. Rejects with a StartError.
+   * Another client of that core, for heartbeats: its requests wait neither for the rate limit nor for the connections
+   * of the first. Rejects with a StartError.
    */
-  coreHeartbeat(): Promise<KubeClient>;
+  coreHeartbeat(name: string): Promise<KubeClient>;
   /** The client of --worker-kube-*. Rejects with a StartError. */
   worker(): Promise<KubeClient>;
   /** The client of another cluster. `cluster` is its name in logs and metrics; the same name means the same client. */
@@ -68,11 +69,17 @@ export function createClients(
     clients.set(cluster, { config, client });
     return client;
   };
-  const heartbeat: ClusterConfig = { ...runtime.config.core, ...heartbeatRate };
+  const { cores } = runtime.config;
+  const heartbeats = new Map(Array.from(cores, ([name, core]) => [name, { ...core, ...heartbeatRate }]));
+  const ofCore = (client: string, configs: ReadonlyMap<string, ClusterConfig>, name: string): Promise<KubeClient> => {
+    const config = configs.get(name);
+    assert(config !== undefined, `no core has the name ${name}`);
+    return connect(name === onlyCore ? client : `${client}/${name}`, config);
+  };
   return {
     name: "kube-clients",
-    core: () => connect("core", runtime.config.core),
-    coreHeartbeat: () => connect("core-heartbeat", heartbeat),
+    core: (name) => ofCore("core", cores, name),
+    coreHeartbeat: (name) => ofCore("core-heartbeat", heartbeats, name),
     worker: () => connect("worker", runtime.config.worker),
     connect,
     start: async () => {},

@@ -10,7 +10,6 @@ import { labels } from "../api/v1alpha1/names.ts";
 import { CellLeases } from "../kube/cell-leases/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
-import { type KubeClient } from "../kube/kube-client.ts";
 import { createInformer } from "../kube/watch/index.ts";
 import { namespaces, podProtectors } from "../kube/resources.ts";
 import { type Component } from "../lifecycle/component.ts";
@@ -20,6 +19,7 @@ import { type Logger } from "../util/logger.ts";
 import * as webhook from "../webhook/index.ts";
 import { createBackground } from "./background.ts";
 import { warnOfCellNames, warnOfEveryCell } from "./cell-warnings.ts";
+import { type ConnectedCore, connectCores } from "./cores.ts";
 import { type Runtime } from "./runtime.ts";
 
 /** An API server has at most 200 mutating requests in flight by default, each on its own connection: enough for 25. */
@@ -36,16 +36,9 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   const logger = runtime.logger.with({ role: "webhook" });
   warnOfEveryCell(runtime.config, logger);
   warnOfCellNames(namedCells(config), logger);
-  // --podprotector-source-provider=core-only: one core. Everything below works for several.
-  const clients = [{ name: "core", client: await runtime.clients.core() }];
-  const cores = clients.map(({ name, client }) => ({
-    name,
-    client,
-    informer: createWatchedInformer(runtime, client, logger),
-    namespaces: createNamespaceInformer(runtime, client, logger),
-    events: createEventRecorder({ ...runtime, logger, client, component: "podseidon-webhook" }),
-    cells: new CellLeases({ ...runtime, ...runtime.config.cells, core: name, client, role: "webhook", logger }),
-  }));
+  const { policies } = config.coreUnavailable;
+  const connected = await connectCores(runtime);
+  const cores = connected.map((core) => ofCore(runtime, core, logger));
   const { fetch, unreadyReasons, ...handler } = webhook.createWebhook({
     ...runtime,
     ...config,
@@ -55,9 +48,9 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     workers: await connectWorkers(runtime, config.workerClientProvider),
     coreUnavailable: {
       replicas: config.coreUnavailable.replicas,
-      isUnreadyWhenSilent: config.coreUnavailable.policy === "refuse",
+      isUnreadyWhenSilent: (core) => policies.get(core) !== "last-known",
       isLastKnownAllowed: webhook.lastKnownAllowedBy(
-        config.coreUnavailable.policy,
+        policies,
         new Map(cores.map(({ name, namespaces: labelled }) => [name, labelled])),
       ),
     },
@@ -69,9 +62,9 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     historyLimits: runtime.limits?.history,
   });
 
-  // Upstream's name ends with the name of the source, which is empty for the only one.
-  const informers = cores.map(({ name, informer, namespaces: labelled, events, cells }, index) => {
-    const component = `podprotector-indexed-informer-${index === 0 ? "" : name}`;
+  const informers = cores.map(({ name, informer, namespaces: labelled, events, cells }) => {
+    // Upstream's name ends with the name of the source, which is empty for the only one.
+    const component = `podprotector-indexed-informer-${cores.length === 1 ? "" : name}`;
     health.register(`${component}/informers-synced`, () => unreadyReasons.get(name)?.());
     health.register(`${component}/silent-cells-decided`, () => cells.undecidedReason());
     return createBackground(component, async (signal) => {
@@ -105,6 +98,24 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   ];
 }
 
+/** What the webhook keeps of one core; nothing of it runs yet. */
+function ofCore(runtime: Runtime, core: ConnectedCore, logger: Logger) {
+  const { name, client } = core;
+  return {
+    name,
+    client,
+    informer: createWatchedInformer(runtime, core, logger),
+    namespaces: createNamespaceInformer(runtime, core, logger),
+    events: createEventRecorder({
+      ...runtime,
+      logger: logger.with({ core: name }),
+      client,
+      component: "podseidon-webhook",
+    }),
+    cells: new CellLeases({ ...runtime, ...runtime.config.cells, core: name, client, role: "webhook", logger }),
+  };
+}
+
 /** The cells that the flags name. */
 function namedCells({ allowedCells, requiresPodName, workerClientProvider: provider }: Config["webhook"]): string[] {
   const clusters = provider.kind === "map" ? provider.clusters.keys() : [];
@@ -130,18 +141,18 @@ function createRejectionReport({ metrics }: Runtime, logger: Logger): (rejection
 /** Unlike the informer of the other roles, it keeps invalid objects, so that they do not look deleted. */
 function createWatchedInformer(
   runtime: Runtime,
-  client: KubeClient,
+  { name: core, client, namespace }: ConnectedCore,
   logger: Logger,
 ): Informer<webhook.WatchedProtector> {
   const { clock, rng, metrics } = runtime;
   return createInformer<webhook.WatchedProtector>({
     client,
     resource: podProtectors,
-    namespace: runtime.config.core.namespace,
+    namespace,
     decode: webhook.decodeWatched,
     clock,
     rng,
-    logger,
+    logger: logger.with({ core }),
     metrics,
     name: "podprotectors",
   });
@@ -153,11 +164,11 @@ function createWatchedInformer(
  */
 function createNamespaceInformer(
   runtime: Runtime,
-  client: KubeClient,
+  { name: core, client, namespace }: ConnectedCore,
   logger: Logger,
 ): Informer<webhook.NamespacePolicy> | undefined {
   const { clock, rng, metrics } = runtime;
-  if (runtime.config.core.namespace !== undefined) return undefined;
+  if (namespace !== undefined) return undefined;
   return createInformer<webhook.NamespacePolicy>({
     client,
     resource: namespaces,
@@ -165,7 +176,7 @@ function createNamespaceInformer(
     decode: webhook.decodeNamespacePolicy,
     clock,
     rng,
-    logger,
+    logger: logger.with({ core }),
     metrics,
     name: "namespaces",
   });

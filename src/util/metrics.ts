@@ -18,8 +18,8 @@ export interface Metrics {
   counter(name: string, help: string, labelNames?: readonly string[]): Counter;
   gauge(name: string, help: string, labelNames?: readonly string[]): Gauge;
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram;
-  /** Calls `sample` before each scrape, for gauges that are sampled. */
-  onScrape(sample: () => void): void;
+  /** Calls `sample` before each scrape until the signal aborts, for gauges that are sampled. */
+  onScrape(sample: () => void, until?: AbortSignal): void;
 }
 
 /** Buckets for durations of function calls, in seconds (upstream's FD buckets). */

@@ -12,6 +12,7 @@ import { type Metrics } from "../util/metrics.ts";
 import { type Rng } from "../util/rng.ts";
 import { Handler } from "./decide/handler.ts";
 import { LostNodes } from "./decide/lost-nodes.ts";
+import { PodCells } from "./decide/pod-cell.ts";
 import { ProtectorEvents } from "./decide/protector-events.ts";
 import { SeveralProtectors } from "./decide/several-protectors.ts";
 import { type WorkerClients } from "./decide/subject.ts";
@@ -37,8 +38,11 @@ export interface WebhookCore {
 export interface CoreUnavailable {
   /** Whether deletions in this namespace are admitted on the last known quota; else they are refused. */
   readonly isLastKnownAllowed: (core: string, namespace: string) => boolean;
-  /** Whether a replica turns unready when the watch of a core has been silent for minutes, so that others answer. */
-  readonly isUnreadyWhenSilent: boolean;
+  /**
+   * Whether a replica turns unready when the watch of this core has been silent for minutes, and those of all others,
+   * so that other replicas answer.
+   */
+  readonly isUnreadyWhenSilent: (core: string) => boolean;
   /** Webhooks that may admit from one PodProtector at the same time. */
   readonly replicas: number;
 }
@@ -49,6 +53,8 @@ export interface WebhookOptions {
   readonly pathPrefix: string;
   /** The cells that are served; empty = all. */
   readonly allowedCells: ReadonlySet<string>;
+  /** Label of pods that names their cell; undefined = the end of the URL does. */
+  readonly cellLabel?: string | undefined;
   readonly dryRun: boolean;
   readonly healthCriteria: readonly CriterionAnnotation[];
   readonly requiresPodName: (cellID: string) => boolean;
@@ -88,17 +94,23 @@ export function createWebhook(options: WebhookOptions): Webhook {
   const events = new ProtectorEvents(options.events);
   const reservations = createReservations(options, metrics);
   const sources = options.cores.map((core) => createSource(core, options, reservations, metrics, events));
+  const cores = sources.map(({ core }) => core);
   const severalProtectors = new SeveralProtectors({ ...options, reservations, metrics });
   const lostNodes = new LostNodes(options);
-  const handler = new Handler({ ...options, sources, severalProtectors, events, lostNodes, metrics });
+  const cells = new PodCells(options.cellLabel, options.allowedCells);
+  const handler = new Handler({ ...options, sources, severalProtectors, events, lostNodes, cells, metrics });
   return {
-    ...createWebhookApp({ ...options, handler, metrics }),
-    unreadyReasons: new Map(sources.map(({ core }) => [core.name, () => core.unreadyReason()])),
+    ...createWebhookApp({ ...options, handler, cells, metrics }),
+    unreadyReasons: new Map(cores.map((core) => [core.name, () => core.unreadyReason(othersOf(core, cores))])),
     drain() {
       for (const source of sources) source.close();
       return reservations.drain();
     },
   };
+}
+
+function othersOf(core: Core, cores: readonly Core[]): readonly Core[] {
+  return cores.filter((other) => other !== core);
 }
 
 function createReservations(options: WebhookOptions, metrics: WebhookMetrics): Reservations {
@@ -125,8 +137,10 @@ function createSource(
   const { coreUnavailable, clock, logger, stateNamespace } = options;
   const report = new TombstoneReport({ core: core.name, logger, metrics, events });
   const { onRaised, onGone, onUnread, onDefinitionLoss } = report;
+  const { replicas } = coreUnavailable;
+  const isUnreadyWhenSilent = coreUnavailable.isUnreadyWhenSilent(core.name);
   const protectors = new Protectors({
-    core: new Core({ ...core, ...coreUnavailable, clock, logger, rule: options, onDefinitionLoss }),
+    core: new Core({ ...core, replicas, isUnreadyWhenSilent, clock, logger, rule: options, onDefinitionLoss }),
     logger,
     tombstones: { stateNamespace, ttlMs: options.tombstoneTtlMs, onRaised, onGone, onUnread },
     onSooner: (protector) => reservations.startSooner(protector),

@@ -8,6 +8,7 @@ import { patchCases } from "./cases/patches.ts";
 import { podCases } from "./cases/pods.ts";
 import { resourceCases } from "./cases/resources.ts";
 import { reviewCases } from "./cases/reviews.ts";
+import { scaleCases } from "./cases/scales.ts";
 import { serverCases } from "./cases/server.ts";
 import { statusCases } from "./cases/status.ts";
 import { strategicPatchCases } from "./cases/strategic-patches.ts";
@@ -27,6 +28,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...reviewCases,
   ...evictionCases,
   ...resourceCases,
+  ...scaleCases,
   ...tableCases,
   ...warningCases,
   ...serverCases,

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sleep } from "../../src/util/clock.ts";
+import { createVirtualClock } from "../support/virtual-clock.ts";
 import {
   configMap,
   createLivePod,
@@ -163,6 +165,92 @@ test("deletecollection reviews item by item without a name and ends at the first
   assert.deepEqual(
     terminating.map((pod) => pod.metadata.name),
     ["a"],
+  );
+});
+
+/** Pods whose reviews take `reviewMs` each, and a deletecollection of all of them. */
+async function slowCollection(reviewMs: number, names: readonly string[]) {
+  const cluster = await createTestCluster();
+  const { engine, clock, decide } = cluster;
+  await installWebhook(engine, { timeoutSeconds: 30 });
+  for (const name of names) await createLivePod(engine, name);
+  decide(async () => {
+    await sleep(clock, reviewMs);
+    return { allowed: true };
+  });
+  let answer: unknown;
+  engine.deleteCollection(types.pods, "default").then(
+    () => (answer = "deleted"),
+    (error: unknown) => (answer = error),
+  );
+  const terminating = () =>
+    engine
+      .list(types.pods)
+      .items.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
+      .map(({ metadata }) => metadata.name);
+  return { ...cluster, answer: () => answer, terminating };
+}
+
+const isOver = refusal(504, "Timeout: request did not complete within requested timeout");
+
+test("deletecollection is over after the request timeout of 60 s, and what it has deleted stays deleted", async () => {
+  const { clock, reviews, answer, terminating } = await slowCollection(25_000, ["a", "b", "c", "d"]);
+  await clock.advance(59_990);
+  assert.equal(answer(), undefined);
+  await clock.advance(10);
+  assert.ok(isOver(answer()));
+  await clock.advance(60_000);
+  assert.deepEqual(terminating(), ["a", "b"]);
+  assert.equal(reviews.length, 3);
+});
+
+test("deletecollection that ends within 60 s is not cut short", async () => {
+  const { clock, answer, terminating } = await slowCollection(29_000, ["a", "b"]);
+  await clock.advance(58_000);
+  assert.equal(answer(), "deleted");
+  assert.deepEqual(terminating(), ["a", "b"]);
+});
+
+test("the last review of a deletecollection is given no more time than the request has left", async () => {
+  const timeouts: number[] = [];
+  const clock = createVirtualClock();
+  const { engine } = await createTestCluster({
+    clock,
+    async callWebhook(_webhook, review, timeoutMs) {
+      timeouts.push(timeoutMs);
+      await sleep(clock, 8_000);
+      return { ...review, response: { uid: asObject(review["request"])["uid"], allowed: true } };
+    },
+  });
+  await installWebhook(engine);
+  for (const name of ["a", "b", "c", "d", "e", "f", "g", "h", "i"]) await createLivePod(engine, name);
+  const over = assert.rejects(engine.deleteCollection(types.pods, "default"), isOver);
+  await clock.advance(60_000);
+  await over;
+  assert.deepEqual(timeouts, [...Array<number>(7).fill(10_000), 4_000]);
+});
+
+test("what the storage has been asked for when a deletecollection is over is still deleted", async () => {
+  const clock = createVirtualClock();
+  const { engine } = await createTestCluster({
+    clock,
+    async beforeCommit(_type, key) {
+      if (key === "default/a") await sleep(clock, 70_000);
+      return true;
+    },
+  });
+  await engine.create(types.pods, "default", podBody("a"));
+  await engine.create(types.pods, "default", podBody("b"));
+  const over = assert.rejects(engine.deleteCollection(types.pods, "default"), isOver);
+  await clock.advance(70_000);
+  await over;
+  const left = engine.list(types.pods).items.map(({ metadata }) => metadata);
+  assert.deepEqual(
+    left.map(({ name, deletionTimestamp }) => [name, deletionTimestamp !== undefined]),
+    [
+      ["a", true],
+      ["b", false],
+    ],
   );
 });
 

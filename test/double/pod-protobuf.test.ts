@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readPodRecord } from "../../src/api/pod.ts";
+import { readWorkloadKind } from "../../src/api/workload-kind.ts";
 import { decodeObject, decodeWatchEvent } from "../../src/kube/protobuf/index.ts";
 import { protobufAnswer, protobufEvent } from "./rest/pod-protobuf.ts";
 
@@ -17,6 +18,10 @@ const pod = {
     deletionTimestamp: time,
     deletionGracePeriodSeconds: 30,
     labels: { app: "web" },
+    ownerReferences: [
+      { apiVersion: "v1", kind: "Other", name: "o", uid: "uid-o" },
+      { apiVersion: "apps/v1", kind: "StatefulSet", name: "web", uid: "uid-web", controller: true },
+    ],
     managedFields: [{ manager: "kubelet", operation: "Update", time }],
   },
   spec: { nodeName: "node-1" },
@@ -37,9 +42,11 @@ function answered(answer: object): unknown {
 }
 
 test("the product reads the same of a pod in protobuf and in JSON", () => {
-  const record = readPodRecord(pod);
+  const read = (one: unknown) => readPodRecord(one, undefined, undefined, readWorkloadKind);
+  const record = read(pod);
   assert.ok(record?.isTerminating === true && record.isReady && record.eventTime !== undefined);
-  assert.deepEqual(readPodRecord(answered(pod)), record);
+  assert.equal(record.workloadKind, "StatefulSet");
+  assert.deepEqual(read(answered(pod)), record);
   const list = {
     apiVersion: "v1",
     kind: "PodList",
@@ -48,10 +55,7 @@ test("the product reads the same of a pod in protobuf and in JSON", () => {
   };
   const decoded = answered(list) as typeof list;
   assert.deepEqual(decoded.metadata, list.metadata);
-  assert.deepEqual(
-    decoded.items.map((item) => readPodRecord(item)),
-    [record],
-  );
+  assert.deepEqual(decoded.items.map(read), [record]);
 });
 
 test("a Status in protobuf says what it says in JSON", () => {

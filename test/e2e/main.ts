@@ -29,6 +29,7 @@ import { lostNodeCases } from "./cases/lost-nodes.ts";
 import { lostProtectorCases } from "./cases/lost-protectors.ts";
 import { manifestCases } from "./cases/manifests.ts";
 import { massChangeCases } from "./cases/mass-changes.ts";
+import { namespaceCellCases } from "./cases/namespace-cells.ts";
 import { nobodySilentCases } from "./cases/nobody-silent.ts";
 import { oneProcessCases } from "./cases/one-process.ts";
 import { otherCounterCases } from "./cases/other-counters.ts";
@@ -63,6 +64,7 @@ const cases: readonly E2eCase[] = [
   ...oneProcessCases,
   ...silentCellCases,
   ...cellClusterCases,
+  ...namespaceCellCases,
   ...otherCounterCases,
   ...nobodySilentCases,
   ...lostProtectorCases,

@@ -275,7 +275,11 @@ class Player {
       dryRun: settings.dryRun === true,
       requiresPodName: () => settings.requiresPodName === true,
       history: { ...defaults.history, compactThreshold: settings.compactThreshold ?? 100 },
-      coreUnavailable: { isLastKnownAllowed: () => settings.lends === true, isUnreadyWhenSilent: true, replicas: 1 },
+      coreUnavailable: {
+        isLastKnownAllowed: () => settings.lends === true,
+        isUnreadyWhenSilent: () => true,
+        replicas: 1,
+      },
       events: new Map([["core", quietRecorder]]),
       clock: this.#clock,
       rng: createSeededRng(1),

@@ -52,6 +52,7 @@ const specFields: Fields<PodProtectorSpec> = {
   minReadySeconds: "leaf",
   selector,
   aggregationSelector: selector,
+  healthCriterion: "leaf",
   admissionHistoryConfig: { maxConcurrentLag: "leaf", compactThreshold: "leaf", aggregationRateMillis: "leaf" },
 };
 const statusFields: Fields<PodProtectorStatus> = {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { cellLeaseName } from "../../src/api/cell-lease.ts";
+import { sourceIDs } from "../../src/config/generator-rules.ts";
 import { type Manifest, onlyOne, render, type RoleBinding } from "./manifest-files.ts";
 import { rightsIn } from "./rights.ts";
 
@@ -68,7 +70,7 @@ test("in a single cluster the accounts have the rights of core and worker togeth
 });
 
 test("a role without binding does not exist, and neither does a binding for an absent account", () => {
-  for (const overlay of ["single-cluster", "core", "worker"]) {
+  for (const overlay of ["single-cluster", "core", "worker", "namespace-cells", "label-cells"]) {
     const objects = render(`overlays/${overlay}`);
     const bindings = objects.filter(({ kind }) => kind.endsWith("RoleBinding")) as RoleBinding[];
     const bound = new Set(
@@ -92,4 +94,53 @@ test("the update-trigger of its own uses the role that the aggregator's right to
       "podseidon-update-trigger @ podseidon-update-trigger: patch pods [podseidon-update-trigger]",
     ],
   );
+});
+
+test("the generator's rights to further kinds of sources are those to Deployments, and nothing more", () => {
+  const objects = [...render("overlays/core"), ...render("base/generator-sources")];
+  const core: readonly string[] = clusterRights.core;
+  assert.deepEqual(
+    textsOf(objects).filter((right) => !core.includes(right)),
+    sourceIDs
+      .filter((id) => id !== "deployments.apps")
+      .toSorted()
+      .map((id) => `podseidon-generator @ *: get,list,watch,patch ${id}`),
+  );
+});
+
+test("the aggregator of a namespace has rights in it alone, and to its own Leases", () => {
+  const objects = render("overlays/namespace-cells");
+  for (const cell of ["team-a", "team-b"]) {
+    const account = `podseidon-aggregator-${cell}`;
+    assert.deepEqual(
+      textsOf(objects).filter((right) => right.startsWith(`${account} @`)),
+      [
+        `${account} @ kube-system: get namespaces [kube-system]`,
+        `${account} @ podseidon-system: create leases.coordination.k8s.io`,
+        `${account} @ podseidon-system: create,patch events`,
+        `${account} @ podseidon-system: get,patch leases.coordination.k8s.io [${cellLeaseName(cell)}]`,
+        `${account} @ podseidon-system: get,update leases.coordination.k8s.io [${account}]`,
+        `${account} @ ${cell}: create pods`,
+        `${account} @ ${cell}: get,list,watch podprotectors.podseidon.kubewharf.io`,
+        `${account} @ ${cell}: list,watch pods`,
+        `${account} @ ${cell}: patch pods/status`,
+        `${account} @ ${cell}: patch,delete pods [podseidon-update-trigger]`,
+        `${account} @ ${cell}: update podprotectors/status.podseidon.kubewharf.io`,
+      ],
+    );
+  }
+});
+
+test("the aggregators of cells by label share the account of a single cluster, with names of their own", () => {
+  const rights = textsOf(render("overlays/label-cells"));
+  for (const right of [
+    "podseidon-aggregator @ podseidon-system: get,update leases.coordination.k8s.io " +
+      "[podseidon-aggregator-blue,podseidon-aggregator-green]",
+    "podseidon-aggregator @ podseidon-update-trigger: patch pods " +
+      "[podseidon-update-trigger-blue,podseidon-update-trigger-green]",
+    "podseidon-aggregator @ podseidon-update-trigger: delete pods " +
+      "[podseidon-update-trigger-blue,podseidon-update-trigger-green]",
+  ])
+    assert.ok(rights.includes(right), right);
+  assert.equal(rights.length, clusterRights.core.length + clusterRights.worker.length);
 });

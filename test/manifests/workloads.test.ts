@@ -12,7 +12,7 @@ import {
   render,
 } from "./manifest-files.ts";
 
-const overlays = ["single-cluster", "core", "worker"] as const;
+const overlays = ["single-cluster", "core", "worker", "several-cores", "namespace-cells", "label-cells"] as const;
 const folders = [...overlays.map((name) => `overlays/${name}`), "base/update-trigger"];
 const deploymentsIn = (folder: string): Deployment[] =>
   render(folder).filter(({ kind }) => kind === "Deployment") as Deployment[];
@@ -30,7 +30,9 @@ function configOf({ metadata, spec }: Deployment) {
 }
 
 test("every YAML file below manifests can be read, and every object in it has a kind and a name", () => {
-  const files = filesBelow(manifestsFolder, ".yaml").filter((file) => path.basename(file) !== "kustomization.yaml");
+  // The file of kube-state-metrics is its configuration, and no object of a cluster: see monitoring.test.ts.
+  const others = ["kustomization.yaml", "kube-state-metrics.yaml"];
+  const files = filesBelow(manifestsFolder, ".yaml").filter((file) => !others.includes(path.basename(file)));
   assert.ok(files.length >= 10);
   for (const object of files.flatMap(readManifests)) {
     assert.equal(typeof object.kind, "string");
@@ -46,7 +48,7 @@ test("every kustomization renders: what it refers to exists, and its patches fit
 
 test("every file of a base is used by some kustomization", () => {
   const objects = new Set(
-    [...folders, "base/namespace"]
+    [...folders, "base/namespace", "base/generator-sources"]
       .flatMap((folder) => render(folder))
       .map(({ kind, metadata }) => `${kind} ${metadata.name}`),
   );
@@ -130,6 +132,20 @@ test("generator and aggregator have two replicas that elect a leader, the webhoo
     assert.equal(effective.get(`${role}-leader-elector-namespace`)?.value, "podseidon-system");
     assert.equal(effective.get(`${role}-leader-elector-name`)?.value, `podseidon-${role}`);
   }
+});
+
+test("the overlay of several cores gives the aggregator both, each with a file of the Secret", () => {
+  const aggregator = deploymentsIn("overlays/several-cores").find(({ metadata }) =>
+    metadata.name.includes("aggregator"),
+  );
+  assert.ok(aggregator !== undefined);
+  assert.deepEqual(
+    Array.from(configOf(aggregator).config.cores, ([name, { kubeConfigPath }]) => [name, kubeConfigPath]),
+    [
+      ["core", "/etc/podseidon/core/kubeconfig"],
+      ["east", "/etc/podseidon/core/east"],
+    ],
+  );
 });
 
 interface ResourceQuota extends Manifest {

@@ -17,6 +17,7 @@ import { LostProtectors } from "./checkers/lost-protectors.ts";
 import { MassChangeChecker } from "./checkers/mass-changes.ts";
 import { ReviewChecker } from "./checkers/reviews.ts";
 import { latchedCauses } from "./clusters/latches.ts";
+import { kindsOfSources } from "./checkers/sources/kinds.ts";
 import { SourceChecker } from "./checkers/sources/source-checker.ts";
 import { SimApiServer } from "./clusters/api-server.ts";
 import { ServerConditions } from "./clusters/conditions.ts";
@@ -185,9 +186,10 @@ export class World {
       this.ledger.follow(name, server);
       server.engine.onChange(builtInResources.pods, () => this.refusals.changed());
     }
-    this.core.server.engine.onChange(builtInResources.deployments, (change) => {
-      if (change.object.metadata.namespace !== sideNamespace) this.sources.source(change);
-    });
+    for (const { type } of kindsOfSources)
+      this.core.server.engine.onChange(type, (change) => {
+        if (change.object.metadata.namespace !== sideNamespace) this.sources.source(change);
+      });
     this.core.server.engine.onChange(this.protectors, (change) => {
       const { type, object } = change;
       this.#protectorsSeen.add(`${object.metadata.namespace}/${object.metadata.name}`);

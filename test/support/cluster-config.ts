@@ -1,4 +1,4 @@
-import type { ClusterConfig } from "../../src/config/config.ts";
+import type { ClusterConfig } from "../../src/config/clusters.ts";
 
 /** The flags of a cluster at their emptiest, without a rate limit: a test fills in where the cluster is. */
 export const plainCluster: ClusterConfig = {

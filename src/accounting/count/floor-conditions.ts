@@ -2,24 +2,31 @@
  * The conditions of a PodProtector that its aggregators write (docs/conditions.md): where it stands against its floor,
  * and which cells have to count. They are found in the object alone, so that the aggregators of all cells agree.
  */
-import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
-import { type CellStatus, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
+import { type FoundConditions, type Holding } from "../../api/v1alpha1/conditions.ts";
+import { type CellStatus, type PodProtectorSpec, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { totalWeight } from "../history/bucket.ts";
 import { type CountedSpec } from "./counted-spec.ts";
+import { countFor, criterionFor, healthCriteria } from "./health-criterion.ts";
 
 /** Cells named in a message, so that a person can read it. */
 const namedCellsMax = 8;
 
 /**
- * By the summary of `status`, as the columns of kubectl show it: cells that have to count again are in it with their
- * last counts, and CountsPending says so. `spec`: the question that counts have to answer.
+ * By the summary of `status`, as the columns of kubectl show it, but by the criterion of the PodProtector: cells that
+ * have to count again are in it with their last counts, and CountsPending says so. `question`: what counts have to
+ * answer.
  */
-export function floorConditions(minAvailable: number, status: PodProtectorStatus, spec: CountedSpec): FoundConditions {
-  const { estimatedAvailableReplicas: estimated } = status.summary;
+export function floorConditions(
+  spec: Pick<PodProtectorSpec, "minAvailable" | "healthCriterion">,
+  status: PodProtectorStatus,
+  question: CountedSpec,
+): FoundConditions {
+  const { minAvailable } = spec;
+  const estimated = estimatedBy(spec, status);
   // Without a floor nothing is refused.
   const hasFloor = minAvailable > 0;
   const isPending = ({ aggregation }: CellStatus): boolean =>
-    aggregation === undefined || !spec.isAnsweredBy(aggregation);
+    aggregation === undefined || !question.isAnsweredBy(aggregation);
   const pending = status.cells.filter(isPending).map(({ cellID }) => JSON.stringify(cellID));
   const names = pending.slice(0, namedCellsMax).join(", ");
   const more = pending.length > namedCellsMax ? ` and ${pending.length - namedCellsMax} more` : "";
@@ -38,7 +45,24 @@ export function floorConditions(minAvailable: number, status: PodProtectorStatus
       reason: "NotCounted",
       message: `Not counted since the PodProtector was created or edited: ${names}${more}`,
     },
+    SpecIgnored: unknownCriterion(spec),
   };
+}
+
+function estimatedBy(spec: Pick<PodProtectorSpec, "healthCriterion">, { cells, summary }: PodProtectorStatus): number {
+  const criterion = criterionFor(undefined, spec);
+  const counted = cells.reduce((sum, { aggregation }) => sum + (aggregation ? countFor(criterion, aggregation) : 0), 0);
+  return counted + summary.estimatedAvailableReplicas - summary.aggregatedAvailableReplicas;
+}
+
+/** The CRD refuses it, unless it is another release's. */
+function unknownCriterion(spec: Pick<PodProtectorSpec, "healthCriterion">): Holding<"SpecIgnored"> | false {
+  const { healthCriterion } = spec;
+  if (healthCriterion === undefined || healthCriteria.some((known) => known === healthCriterion)) return false;
+  const message =
+    `spec.healthCriterion is ignored, so it is ${criterionFor(undefined, spec)}: ` +
+    `it must be one of ${healthCriteria.join(", ")}`;
+  return { reason: "UnknownCriterion", message };
 }
 
 /**

@@ -4,12 +4,26 @@
  * Kubernetes' podutil.IsPodAvailable for availability.
  */
 import { type PodRecord } from "../../api/pod.ts";
-import { type Aggregation } from "../../api/v1alpha1/pod-protector.ts";
+import { type Aggregation, type PodProtectorSpec } from "../../api/v1alpha1/pod-protector.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 
 export const healthCriteria = ["Scheduled", "Initialized", "Running", "Ready", "Available"] as const;
 export type HealthCriterion = (typeof healthCriteria)[number];
+
+/** Of a PodProtector that names none, and a deletion that asks for none. */
+const defaultCriterion = "Available";
+
+/**
+ * By what a PodProtector judges: by what the deletion asks for, else by its own criterion, else by the default. Its own
+ * may be anything where no schema has checked it; one that is unknown counts as absent.
+ */
+export function criterionFor(
+  asked: HealthCriterion | undefined,
+  { healthCriterion }: Pick<PodProtectorSpec, "healthCriterion">,
+): HealthCriterion {
+  return asked ?? healthCriteria.find((criterion) => criterion === healthCriterion) ?? defaultCriterion;
+}
 
 /**
  * The moment from which a Ready pod counts as available; undefined when only a new version of the pod can make it so.

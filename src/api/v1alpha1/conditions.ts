@@ -23,6 +23,8 @@ interface Reasons {
   readonly BelowFloor: "TooFewAvailable";
   /** Aggregator: a cell has no counts that answer the spec. */
   readonly CountsPending: "NotCounted";
+  /** Aggregator: a field of the spec means nothing. */
+  readonly SpecIgnored: "UnknownCriterion";
   /** Generator: the floor is out of reach without a cell that has fallen silent. */
   readonly CellSilent: "NoHeartbeat";
   /** Generator: the source has vanished without being deleted. */
@@ -30,9 +32,11 @@ interface Reasons {
   /** Generator: the source asks for a lower floor or for release, and too many others do so at once. */
   readonly ChangeHeld: "MassChange";
   /** Generator: all replicas of the source must stay. */
-  readonly Undrainable: "MaxUnavailableZero" | "RoundedDownToZero" | "SingleReplica";
+  readonly Undrainable: "MaxUnavailableZero" | "RoundedDownToZero" | "SingleReplica" | "MinAvailableCoversReplicas";
   /** Generator: none has to. */
-  readonly Unprotected: "SingleReplica" | "MaxUnavailableCoversReplicas" | "Recreate";
+  readonly Unprotected: "SingleReplica" | "MaxUnavailableCoversReplicas" | "Recreate" | "MinAvailableZero";
+  /** Generator: annotations of the source cannot be read, and what is derived holds. */
+  readonly OverrideIgnored: "InvalidAnnotation";
 }
 
 export type ConditionType = keyof Reasons;
@@ -51,11 +55,13 @@ const endedReasons: Readonly<Record<ConditionType, string>> = {
   AtFloor: "SomeFree",
   BelowFloor: "EnoughAvailable",
   CountsPending: "Counted",
+  SpecIgnored: "SpecUnderstood",
   CellSilent: "CellsReport",
   Dangling: "SourcePresent",
   ChangeHeld: "NothingHeld",
   Undrainable: "SomeMayGo",
   Unprotected: "SomeMustStay",
+  OverrideIgnored: "AllUnderstood",
 };
 
 const conditionTypes = Object.keys(endedReasons) as readonly ConditionType[];

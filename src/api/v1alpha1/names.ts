@@ -44,7 +44,9 @@ export const annotations = {
   approve: `${prefix}/approve`,
   /** Pod or Eviction: present = deletion is always allowed. */
   forceDelete: `${prefix}/force-delete`,
-  /** Pod or Eviction: the criterion by which the deletion is judged. */
+  /** Extension. PodProtector: which fields of its spec are there by an override, so that they go with it. */
+  overridden: `${prefix}/overridden`,
+  /** Pod or Eviction: the criterion by which the deletion is judged. Extension: a workload, for all of its pods. */
   healthCriterion: `${prefix}/health-criterion`,
   /** The dummy pod of update-trigger: RFC 3339 time of the last touch. */
   updateTriggerTime: `${prefix}/update-trigger-time`,
@@ -53,4 +55,17 @@ export const annotations = {
    * (accounting/settle/settlement.ts).
    */
   fence: `${prefix}/fence`,
+} as const;
+
+/** Extension. Annotations of a workload that override what the generator derives (sources/overrides.ts). */
+export const overrides = {
+  minAvailable: `${prefix}/min-available`,
+  maxUnavailable: `${prefix}/max-unavailable`,
+  minReadySeconds: `${prefix}/min-ready-seconds`,
+  healthCriterion: annotations.healthCriterion,
+  maxConcurrentLag: `${prefix}/max-concurrent-lag`,
+  compactThreshold: `${prefix}/compact-threshold`,
+  aggregationRateMillis: `${prefix}/aggregation-rate-millis`,
+  /** "false": it wants no PodProtector, whatever the flags select. */
+  protect: `${prefix}/protect`,
 } as const;

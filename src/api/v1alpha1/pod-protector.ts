@@ -61,6 +61,11 @@ export interface PodProtectorSpec {
   readonly selector: LabelSelector;
   /** Which pods are counted; `selector` when absent. Meant to be a superset of `selector`. */
   readonly aggregationSelector?: LabelSelector;
+  /**
+   * Extension: by what deletions are judged that ask for no criterion; Available when absent. Any text, as far as types
+   * go: another CRD may check nothing (accounting/count/health-criterion.ts).
+   */
+  readonly healthCriterion?: string;
   readonly admissionHistoryConfig?: AdmissionHistoryConfig;
 }
 

@@ -1,7 +1,9 @@
 /** Flags of the generator. */
 import { flag, inGroup, prefixed } from "../flag.ts";
-import { list } from "../collection-types.ts";
-import { bool, choice, labelSelector } from "../scalar-types.ts";
+import { choicesOr, list } from "../collection-types.ts";
+import { coreNameProblem } from "../kubernetes-names.ts";
+import { bool, choice, labelSelector, text } from "../scalar-types.ts";
+import { isCustomSourceID, sourceIDs } from "../generator-rules.ts";
 import { electorFlags, objectName, queueFlags } from "./control.ts";
 
 export const generatorFlags = inGroup(
@@ -13,6 +15,25 @@ export const generatorFlags = inGroup(
         "leader-elector-",
         electorFlags(flag(objectName, "podseidon-generator", "Name of the Lease."), "core"),
       ),
+      core: flag(
+        text("CORE", {
+          allowed: "empty, or the name of a core",
+          problemOf: (value) => (value === "" ? undefined : coreNameProblem(value)),
+        }),
+        "",
+        "The core of this generator; required when several are configured, since each has generators of its own.",
+      ),
+      sources: flag(
+        choicesOr("RESOURCE,...", sourceIDs, ", and custom resources such as databases.example.com", isCustomSourceID),
+        ["deployments.apps"],
+        "Kinds of workloads that get PodProtectors: built-in ones, and custom resources with a subresource scale. " +
+          "PodProtectors of other kinds stay in force as they are.",
+      ),
+      "source-selector": flag(
+        labelSelector(),
+        {},
+        "Sources to protect, other than Deployments, which have a selector of their own; empty selects all.",
+      ),
       "percent-rounding": flag(
         choice("RULE", ["at-least-one", "up", "down"]),
         "at-least-one",
@@ -23,10 +44,11 @@ export const generatorFlags = inGroup(
       "single-replica": flag(
         choice("POLICY", ["drainable", "protected"]),
         "drainable",
-        "Deployments with one replica whose maxUnavailable is a percentage: drainable leaves it to the rounding, " +
+        "Sources with one replica whose maxUnavailable is a percentage: drainable leaves it to the rounding, " +
           "which by default gives a floor of 0, so one replica is not protected unless you say protected. " +
           "Then no drain can take it.",
       ),
+      "monitor-enable": flag(bool(), true, "Serve sums over all PodProtectors as metrics generator_monitor_*."),
       "mass-change-policy": flag(
         choice("POLICY", ["hold", "trickle", "allow"]),
         "hold",

@@ -81,10 +81,4 @@ export const ignoredFlags = {
       "aggregator-pod-relist-period": flag(durationMs({ min: "zero" }), 0, "Period of the resync of cached pods."),
     }),
   ),
-  ...inGroup(
-    { title, roles: ["generator"] },
-    withoutEffect("There are no metrics generator_monitor_* here.", {
-      "generator-monitor-enable": flag(bool(), true, "Serve the sums over all PodProtectors as metrics."),
-    }),
-  ),
 };

@@ -1,7 +1,7 @@
 /** The flags of every process: roles, configuration file, clusters, health, metrics, logs, admission history. */
 import { choices } from "../collection-types.ts";
 import { flag, inGroup, prefixed, roles, type Role } from "../flag.ts";
-import { bool, choice, durationMs, int, int32Max, text } from "../scalar-types.ts";
+import { bool, durationMs, int, int32Max, text } from "../scalar-types.ts";
 import { kubeFlags } from "./kube.ts";
 import { serverFlags } from "./server.ts";
 
@@ -18,18 +18,6 @@ export const sharedFlags = {
         text("PATH"),
         "",
         "Path to a YAML file with settings. Its keys are flag names without the leading dashes.",
-      ),
-    },
-  ),
-  ...inGroup(
-    { title: "Core cluster", roles: ["generator", "aggregator", "webhook"] },
-    {
-      ...prefixed("core-kube-", kubeFlags),
-      "podprotector-source-provider": flag(
-        choice("PROVIDER", ["core-only"]),
-        "core-only",
-        "Where PodProtectors are read and written: in the core cluster, as upstream's only provider does.",
-        { isRare: true },
       ),
     },
   ),

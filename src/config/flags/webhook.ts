@@ -3,7 +3,7 @@ import { annotations } from "../../api/v1alpha1/names.ts";
 import { cellIDProblem, certificateNameProblem, masterUrlProblem, pathPrefixProblem } from "../address.ts";
 import { list, map } from "../collection-types.ts";
 import { flag, inGroup, prefixed, type FlagGroup } from "../flag.ts";
-import { labelKeyProblem } from "../kubernetes-names.ts";
+import { coreNameProblem, labelKeyProblem } from "../kubernetes-names.ts";
 import { bool, choice, durationMs, int, text } from "../scalar-types.ts";
 import { clientFlags, kubeFlags } from "./kube.ts";
 import { serverFlags } from "./server.ts";
@@ -28,6 +28,12 @@ export const drainDelayMsMax = 45_000;
 
 /** The criteria that an annotation can select; the default, Available, needs none. */
 export const annotatedCriteria = ["Scheduled", "Initialized", "Running", "Ready"] as const;
+
+/** What becomes of deletions that need quota while a core takes no writes. */
+export const corePolicies = ["refuse", "last-known"] as const;
+
+const corePolicyProblem = (text: string): string | undefined =>
+  corePolicies.some((policy) => policy === text) ? undefined : `is not one of ${corePolicies.join(", ")}`;
 
 function criterionFlags(criterion: (typeof annotatedCriteria)[number]) {
   return {
@@ -78,11 +84,17 @@ export const webhookFlags = {
       ),
       "dry-run": flag(bool(), false, "Admit every deletion, and do everything else as usual."),
       "core-unavailable-policy": flag(
-        choice("POLICY", ["refuse", "last-known"]),
+        choice("POLICY", corePolicies),
         "refuse",
         "While writes to the core cluster fail: refuse deletions that need quota, or admit them against the last " +
           "known quota. The label podseidon.kubewharf.io/core-unavailable-policy of a namespace in the core " +
           "cluster takes precedence.",
+      ),
+      "core-unavailable-policy.by-core": flag(
+        map("CORE=POLICY,...", { keyProblem: coreNameProblem, valueProblem: corePolicyProblem }),
+        {},
+        "That policy for some of several cores; the others have the one above.",
+        { isRare: true },
       ),
       "core-unavailable-replicas": flag(
         int({ min: 1, max: 1_000 }),

@@ -1,16 +1,18 @@
 /** What people are told of held changes: Events, log lines and metrics (docs/mass-changes.md#what-you-see). */
-import { type DeploymentRecord } from "../../api/deployment.ts";
+import { type SourceRecord } from "../../sources/source.ts";
 import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type EventRecorder, type ObjectReference } from "../../kube/event-recorder.ts";
 import { generatorStateName } from "../../kube/generator-state.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Counter, type Metrics } from "../../util/metrics.ts";
+import { inLogs } from "../source-plan.ts";
 import { type Approval } from "./approval.ts";
+import { isLostKind } from "./lost-kinds.ts";
 
 /** A change that is held. */
 export interface HeldChange {
-  readonly source: DeploymentRecord;
+  readonly source: SourceRecord;
   readonly from: number;
   readonly to: number | undefined;
   /** What is latched: the cause of the change, or that of all together. */
@@ -43,11 +45,11 @@ export class Announcements {
     this.#configMap = { apiVersion: "v1", kind: "ConfigMap", namespace, name: generatorStateName };
     this.#holds = metrics.counter(
       "generator_changes_held_total",
-      "Changes of Deployments that were held because too many others had the same cause",
+      "Changes of sources that were held because too many others had the same cause",
     );
     this.#ownChanges = metrics.counter(
       "generator_own_floor_changes_total",
-      "Floors that were lowered far although their Deployments had not changed: by a flag, a new release, or repair",
+      "Floors that were lowered far although their sources had not changed: by a flag, a new release, or repair",
     );
     this.#alarms = metrics.counter(
       "generator_namespace_deletion_alarms_total",
@@ -66,28 +68,28 @@ export class Announcements {
   held(change: HeldChange): void {
     const { events, logger } = this.#options;
     const { source, heldBy: cause, terminatingNamespace } = change;
-    const { namespace, name } = source.facts;
+    const { kind, namespace, name } = source;
     this.#holds.inc();
-    logger.warn("Holding the change of a Deployment", { deployment: source.key, ...textsOf(change), cause });
+    logger.warn(`Holding the change of a ${kind.kind}`, { ...inLogs(source), ...textsOf(change), cause });
     const regarding =
       terminatingNamespace === undefined
-        ? { apiVersion: "apps/v1", kind: "Deployment", namespace, name, uid: source.uid }
+        ? { apiVersion: kind.apiVersion, kind: kind.kind, namespace, name, uid: source.uid }
         : { apiVersion: "v1", kind: "Namespace", name: namespace, uid: terminatingNamespace };
-    const message = `${this.#messageOf(name, change)}. To let it pass: ${this.#howTo(cause)}`;
+    const message = `${this.#messageOf(change)}. To let it pass: ${this.#howTo(cause)}`;
     events.record(regarding, "Warning", "ChangeHeld", message);
   }
 
   condition(change: HeldChange | undefined): FoundConditions {
     if (change === undefined) return { ChangeHeld: false };
-    return { ChangeHeld: { reason: "MassChange", message: this.#messageOf(change.source.facts.name, change) } };
+    return { ChangeHeld: { reason: "MassChange", message: this.#messageOf(change) } };
   }
 
   /** Each by itself, for the metric; the first one is said. */
-  ownChange(source: DeploymentRecord, isFirst: boolean): void {
+  ownChange(source: SourceRecord, isFirst: boolean): void {
     this.#ownChanges.inc();
     if (!isFirst) return;
     const { events, logger } = this.#options;
-    const what = "Lowering floors, one after the other, of Deployments that have not changed";
+    const what = `Lowering floors, one after the other, of ${source.kind.kind}s that have not changed`;
     const why = "a flag, a new release of the generator, or an edited PodProtector";
     logger.warn(what, { why, first: source.key });
     const message = `${what} (${why}); ${source.key} is the first`;
@@ -116,10 +118,12 @@ export class Announcements {
     events.record(this.#configMap, "Warning", "AnnotationIgnored", message);
   }
 
-  #messageOf(name: string, change: HeldChange): string {
+  #messageOf(change: HeldChange): string {
     const { wish } = textsOf(change);
+    const { kind, name } = change.source;
+    const why = isLostKind(change.heldBy) ? "while its kind is being deleted" : "and too many others do so at once";
     return (
-      `Deployment ${name} asks ${wish}, and too many others do so at once (cause ${change.heldBy}). ` +
+      `${kind.kind} ${name} asks ${wish}, ${why} (cause ${change.heldBy}). ` +
       "Until a person approves, or the change is undone, the floor stays"
     );
   }

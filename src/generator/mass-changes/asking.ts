@@ -1,13 +1,14 @@
 /** How the controller asks about a source: whether its PodProtector may be released or get a lower floor. */
-import { type DeploymentRecord } from "../../api/deployment.ts";
+import { type SourceRecord } from "../../sources/source.ts";
+import { type ObjectKey } from "../../api/object-key.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
-import { type WantedProtector } from "../deployment-plan.ts";
+import { type WantedProtector } from "../source-plan.ts";
 import { type HeldChanges, type Verdict } from "./held-changes.ts";
 
 export interface Asked {
   /** The PodProtector as it is, or as it was when it vanished. */
   readonly stored: StoredProtector | undefined;
-  readonly source: DeploymentRecord;
+  readonly source: SourceRecord;
   /** Undefined = release. */
   readonly wanted: WantedProtector | undefined;
 }
@@ -18,9 +19,10 @@ function isAsking(stored: StoredProtector | undefined, wanted: WantedProtector |
   return wanted === undefined || wanted.spec.minAvailable < stored.protector.spec.minAvailable;
 }
 
-/** What is to be kept in force, and whether that is what the source asks for. Throws KubeError. */
+/** What is to be kept in force of the PodProtector `key`, and whether the source asks for that. Throws KubeError. */
 export async function askedNow(
   changes: HeldChanges,
+  key: ObjectKey,
   asked: Asked,
   signal: AbortSignal,
 ): Promise<Verdict & { readonly kept: WantedProtector | undefined }> {
@@ -28,7 +30,7 @@ export async function askedNow(
   const stored = asked.stored && changes.beforeRestore(asked.stored);
   if (!isAsking(stored, wanted)) return { kind: "pass", cause: "", floorBefore: undefined, kept: wanted };
   const { protector } = stored;
-  const verdict = await changes.judge(source.key, { protector, source, to: wanted?.spec.minAvailable }, signal);
+  const verdict = await changes.judge(key, { protector, source, to: wanted?.spec.minAvailable }, signal);
   return { ...verdict, kept: verdict.kind === "held" ? withFloorOf(stored, wanted) : wanted };
 }
 
@@ -38,12 +40,13 @@ export async function askedNow(
  */
 export function askedBefore(
   changes: HeldChanges,
+  key: ObjectKey,
   asked: Asked,
 ): "held" | { readonly waitMs: number } | { readonly kept: WantedProtector | undefined } {
-  const { source, wanted } = asked;
+  const { wanted } = asked;
   const stored = asked.stored && changes.beforeRestore(asked.stored);
   if (!isAsking(stored, wanted)) return { kept: wanted };
-  const resting = changes.resting(source.key, wanted?.spec.minAvailable);
+  const resting = changes.resting(key, wanted?.spec.minAvailable);
   // After a restore of the core nothing differs. That the former floor is wanted makes somebody judge it.
   if (resting === undefined) return { kept: stored === asked.stored ? wanted : withFloorOf(stored, wanted) };
   if (resting !== "held") return resting;

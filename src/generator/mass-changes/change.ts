@@ -2,22 +2,23 @@
  * Which changes of a source count towards a mass change, and what their cause is (docs/mass-changes.md#what-counts).
  * Pure.
  */
-import { type DeploymentRecord } from "../../api/deployment.ts";
-import { type FieldWriter, laterWriter } from "../../api/field-writers.ts";
+import { type SourceRecord } from "../../sources/source.ts";
+import { type FieldWriter, laterWriter } from "../../sources/field-writers.ts";
+import { isSameProtection } from "../../sources/overrides.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
-import { type FloorRule } from "../floor.ts";
+import { type FloorRule } from "../../sources/floor.ts";
 import { floorBeforeOf, isDeepFall } from "./floor-before.ts";
 import { formerFloorOf } from "./former-floor.ts";
 
 /** What is to be done to a PodProtector: to give it a lower floor, or to release it. */
 export interface Subject {
   readonly protector: PodProtector;
-  readonly source: DeploymentRecord;
+  readonly source: SourceRecord;
   /** Undefined = release. */
   readonly to: number | undefined;
   /** The source when this process last saw both agree. */
-  readonly settled: DeploymentRecord | undefined;
+  readonly settled: SourceRecord | undefined;
   /** The floor of `protector` is that of before a restore of the core, which has lowered it (restored-floors.ts). */
   readonly isRestored: boolean;
 }
@@ -58,12 +59,14 @@ export function judge(subject: Subject, rule: CountingRule, now: EpochMicros): J
   const { protector, source, to, settled } = subject;
   const former = subject.isRestored
     ? protector.spec.minAvailable
-    : formerFloorOf(protector, source.facts, settled?.facts, rule);
+    : formerFloorOf(protector, source.spec, settled?.spec, rule);
   const from = Math.max(former, floorBeforeOf(protector, now)?.highest ?? 0);
   if (!isDeepFall(from, to ?? 0))
     return isDeepFall(protector.spec.minAvailable, to ?? 0) ? { kind: "own" } : small(from);
   if (to === undefined) {
     if (source.isTerminating) return counts(from, to, deletionCause(source), source.deletedAt);
+    // No flag opts out by an annotation.
+    if (source.overrides.isOptedOut) return edited(editBy(source.writers.overrides, true, rule));
     // Labels that were changed while nobody looked cannot be told from a changed flag.
     if (settled === undefined || isSameLabels(settled, source)) return { kind: "own" };
     return edited(editBy(source.writers.labels, false, rule));
@@ -77,7 +80,7 @@ export function judge(subject: Subject, rule: CountingRule, now: EpochMicros): J
 }
 
 /** The cause of a floor that was lowered already, as the present source tells it; undefined when it never counted. */
-export function causeOfLowered(source: DeploymentRecord, rule: CountingRule): Cause | undefined {
+export function causeOfLowered(source: SourceRecord, rule: CountingRule): Cause | undefined {
   return lowering(source, undefined, rule)?.cause;
 }
 
@@ -87,14 +90,24 @@ interface Edit {
 }
 
 /** What has lowered the floor; undefined = an autoscaler, or a manager that is allowed to. */
-function lowering(
-  source: DeploymentRecord,
-  settled: DeploymentRecord | undefined,
-  rule: CountingRule,
-): Edit | undefined {
+function lowering(source: SourceRecord, settled: SourceRecord | undefined, rule: CountingRule): Edit | undefined {
   const isScaling = changesReplicas(source, settled);
+  if (changesOverride(source, settled)) {
+    const edit = editBy(source.writers.overrides, true, rule);
+    // Where both have changed, neither excuses the other: an autoscaler scales all day.
+    if (edit !== undefined || !isScaling) return edit;
+  }
   if (isScaling && isByAutoscaler(source)) return undefined;
   return editBy(isScaling ? source.writers.replicas : source.writers.strategy, isScaling, rule);
+}
+
+/**
+ * Whether an override of the floor is what has changed, or may be: one that is there, to a process that does not know
+ * how the source was before.
+ */
+function changesOverride({ spec, overrides }: SourceRecord, settled: SourceRecord | undefined): boolean {
+  if (settled !== undefined) return !isSameProtection(settled.overrides, overrides);
+  return overrides.floor !== undefined && spec.replicas > 0;
 }
 
 /** Undefined = by a manager that is allowed to. */
@@ -109,8 +122,8 @@ function counts(from: number, to: number | undefined, cause: Cause, evidence: Ep
   return { kind: "counts", change: { from, to, cause, evidence } };
 }
 
-function deletionCause({ owner, facts }: DeploymentRecord): Cause {
-  if (owner === undefined) return { text: `namespace/${facts.namespace}`, isHalfTooMany: false };
+function deletionCause({ owner, namespace }: SourceRecord): Cause {
+  if (owner === undefined) return { text: `namespace/${namespace}`, isHalfTooMany: false };
   return { text: `owner/${ownerText(owner)}`, isHalfTooMany: true };
 }
 
@@ -125,19 +138,19 @@ function managerText(writer: FieldWriter | undefined): string {
   return `manager/${writer.manager}${writer.subresource === undefined ? "" : `/${writer.subresource}`}`;
 }
 
-/** Whether the number of replicas is what has changed: else it is the strategy. */
-function changesReplicas({ facts, writers }: DeploymentRecord, settled: DeploymentRecord | undefined): boolean {
-  if (settled !== undefined) return settled.facts.replicas !== facts.replicas;
-  if (facts.replicas === 0) return true;
+/** Whether the number of replicas is what has changed: else it is the strategy, or an override. */
+function changesReplicas({ spec, writers }: SourceRecord, settled: SourceRecord | undefined): boolean {
+  if (settled !== undefined) return settled.spec.replicas !== spec.replicas;
+  if (spec.replicas === 0) return true;
   return writers.strategy === undefined || laterWriter(writers.strategy, writers.replicas) === writers.replicas;
 }
 
 /** Or by hand: both mean this one workload. An API server has always set the replicas. */
-function isByAutoscaler({ facts, writers }: DeploymentRecord): boolean {
-  return writers.replicas?.subresource === "scale" && facts.replicas !== 0;
+function isByAutoscaler({ spec, writers }: SourceRecord): boolean {
+  return writers.replicas?.subresource === "scale" && spec.replicas !== 0;
 }
 
-function isSameLabels({ labels: a }: DeploymentRecord, { labels: b }: DeploymentRecord): boolean {
+function isSameLabels({ labels: a }: SourceRecord, { labels: b }: SourceRecord): boolean {
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }

@@ -1,5 +1,4 @@
 /** Puts together what holds mass changes (held-changes.ts has the idea). */
-import { type DeploymentRecord } from "../../api/deployment.ts";
 import { type Config } from "../../config/config.ts";
 import { type EventRecorder } from "../../kube/event-recorder.ts";
 import { type Informer } from "../../kube/informer.ts";
@@ -8,15 +7,17 @@ import { type StoredProtector } from "../../kube/resources.ts";
 import { type Clock } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
+import { type SourceCaches } from "../source-caches.ts";
 import { Announcements } from "./announcements.ts";
 import { HeldChanges, type MassChangeSettings } from "./held-changes.ts";
 import { LatchBook } from "./latch-book.ts";
 import { LatchStore } from "./latch-store.ts";
+import { LoweredFloors } from "./lowered-floors.ts";
 import { Surroundings } from "./surroundings.ts";
 
 export interface HeldChangesDependencies {
   readonly core: KubeClient;
-  readonly deployments: Informer<DeploymentRecord>;
+  readonly sources: SourceCaches;
   readonly protectors: Informer<StoredProtector>;
   readonly events: EventRecorder;
   /** Whether the cluster with this UID of kube-system is a cell. */
@@ -27,10 +28,10 @@ export interface HeldChangesDependencies {
 }
 
 export function createHeldChanges(
-  config: MassChangeSettings & Pick<Config, "cells">,
+  config: MassChangeSettings & Pick<Config, "cells"> & { readonly core: { readonly namespace: string | undefined } },
   deps: HeldChangesDependencies,
 ): HeldChanges {
-  const { core, deployments, protectors, events, isCell, clock, logger, metrics } = deps;
+  const { core, sources, protectors, events, isCell, clock, logger, metrics } = deps;
   const namespace = config.cells.leaseNamespace;
   const failures = metrics.counter(
     "generator_mass_change_failures_total",
@@ -44,10 +45,11 @@ export function createHeldChanges(
   ]);
   const changes = new HeldChanges({
     config,
-    deployments,
+    sources,
     protectors,
     surroundings: new Surroundings({ core, clock, logger, failures }),
     latches: new LatchBook({ store, announcements, clock }),
+    lowered: new LoweredFloors({ core, namespace: config.core.namespace, protectors, clock }),
     announcements,
     isCell,
     clock,

@@ -2,7 +2,7 @@
  * Finds held deletions whose namespace is being deleted too: nothing tells of that, and what was a change of its own
  * becomes a part of the namespace's end (docs/mass-changes.md#terminating-namespaces).
  */
-import { type DeploymentRecord } from "../../api/deployment.ts";
+import { type SourceRecord } from "../../sources/source.ts";
 import { type ObjectKey } from "../../api/object-key.ts";
 import { isKubeError } from "../../kube/kube-client.ts";
 import { Turns } from "../../util/turns.ts";
@@ -12,7 +12,7 @@ import { type Surroundings } from "./surroundings.ts";
 const askedMax = 10;
 
 interface JudgedChange {
-  readonly source: DeploymentRecord;
+  readonly source: SourceRecord;
   readonly change: { readonly to: number | undefined };
   readonly terminatingNamespace: string | undefined;
   readonly state: string;
@@ -51,5 +51,5 @@ function isHeldDeletion({ state, change, terminatingNamespace }: JudgedChange): 
 }
 
 function namespaceOf({ source }: JudgedChange): string {
-  return source.facts.namespace;
+  return source.namespace;
 }

@@ -1,10 +1,12 @@
 /**
- * How many PodProtectors have a floor above 0, without those whose floor has passed to 0: a cache may show these as
- * they were for a while, or hide that a person has brought them back, and they are counted with what has passed. Twice
- * counted they would raise the threshold of the very burst that takes them.
+ * How many PodProtectors have a floor above 0. Those that are marked as released have none, as for webhooks. Nor are
+ * those counted whose floor has passed to 0: a cache may show these as they were for a while, or hide that a person has
+ * brought them back, and they are counted with what has passed. Twice counted they would raise the threshold of the
+ * very burst that takes them.
  */
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type Clock, longAgo, type MonotonicMs } from "../../util/clock.ts";
+import { isReleased } from "../vanished-protectors.ts";
 import { windowMicros } from "./floor-before.ts";
 
 /** The number may be so old; counting 10,000 takes a millisecond. */
@@ -53,7 +55,7 @@ export class FloorCount {
     for (const [uid, atMs] of this.#passed) if (nowMs - atMs > windowMs) this.#passed.delete(uid);
     this.#number = 0;
     for (const { protector, uid } of protectors.values())
-      if (protector.spec.minAvailable > 0 && !this.#passed.has(uid)) this.#number += 1;
+      if (protector.spec.minAvailable > 0 && !isReleased(protector) && !this.#passed.has(uid)) this.#number += 1;
     this.#countedAtMs = nowMs;
     return this.#number;
   }

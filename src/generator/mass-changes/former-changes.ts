@@ -1,11 +1,11 @@
 /** The changes that former leaders let pass: by the list of releases, and by the annotations floor-before. Pure. */
-import { type DeploymentRecord } from "../../api/deployment.ts";
-import { type ObjectKey, objectKey } from "../../api/object-key.ts";
+import { type SourceRecord } from "../../sources/source.ts";
+import { type ObjectKey } from "../../api/object-key.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import { type Release } from "../../kube/generator-state.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type EpochMicros } from "../../util/clock.ts";
-import { deploymentNameOf } from "../deployment-plan.ts";
+import { isGeneratedFor } from "../source-plan.ts";
 import { causeOfLowered, type CountingRule } from "./change.ts";
 import { type CountedChange } from "./change-window.ts";
 import { floorBeforeOf, isDeepFall } from "./floor-before.ts";
@@ -27,17 +27,17 @@ export function releasedBefore(releases: readonly Release[]): readonly CountedCh
 
 /** Undefined when its floor was not lowered far, or by what never counts. */
 export function loweredBefore(
-  { protector, uid }: StoredProtector,
-  sources: { get(key: ObjectKey): DeploymentRecord | undefined },
+  { key, protector, uid }: StoredProtector,
+  sources: { get(key: ObjectKey): SourceRecord | undefined },
   rule: CountingRule,
   now: EpochMicros,
 ): CountedChange | undefined {
   const before = floorBeforeOf(protector, now);
   const { minAvailable } = protector.spec;
-  const name = deploymentNameOf(protector);
-  if (before === undefined || name === undefined || !isDeepFall(before.highest, minAvailable)) return undefined;
-  const source = sources.get(objectKey(protector.metadata.namespace, name));
-  const cause = source === undefined ? undefined : causeOfLowered(source, rule);
+  if (before === undefined || !isDeepFall(before.highest, minAvailable)) return undefined;
+  const source = sources.get(key);
+  if (source === undefined || !isGeneratedFor(protector, source)) return undefined;
+  const cause = causeOfLowered(source, rule);
   if (cause === undefined) return undefined;
   const id = digestOfUID(uid);
   return { id, cause: cause.text, at: before.at, endsProtection: minAvailable === 0, isApplied: true };

@@ -3,9 +3,9 @@
  * rounding, nor a new release of ours, nor a person who edited the PodProtector looks like a change of the source.
  * Pure.
  */
-import { type DeploymentFacts } from "../../api/deployment.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
-import { floorOf, type FloorRule } from "../floor.ts";
+import { type FloorRule } from "../../sources/floor.ts";
+import { type SourceSpec } from "../../sources/source.ts";
 
 /** Every rule that a generator may have had. Upstream's is one of them: percentages round up. */
 const rules: readonly FloorRule[] = (["at-least-one", "up", "down"] as const).flatMap((percentRounding) =>
@@ -18,11 +18,11 @@ const rules: readonly FloorRule[] = (["at-least-one", "up", "down"] as const).fl
  */
 export function formerFloorOf(
   { spec }: PodProtector,
-  present: DeploymentFacts,
-  settled: DeploymentFacts | undefined,
+  present: SourceSpec,
+  settled: SourceSpec | undefined,
   rule: FloorRule,
 ): number {
-  if (settled !== undefined) return floorOf(settled, rule).minAvailable;
-  const isOurs = rules.some((one) => floorOf(present, one).minAvailable === spec.minAvailable);
-  return isOurs ? floorOf(present, rule).minAvailable : spec.minAvailable;
+  if (settled !== undefined) return settled.floorBy(rule).minAvailable;
+  const isOurs = rules.some((one) => present.floorBy(one).minAvailable === spec.minAvailable);
+  return isOurs ? present.floorBy(rule).minAvailable : spec.minAvailable;
 }

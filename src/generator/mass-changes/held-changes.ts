@@ -6,24 +6,27 @@
  * what has passed is counted by the list of releases and by the annotations floor-before, latches and approvals are in
  * the ConfigMap, and what is held is seen again.
  */
-import { type DeploymentRecord } from "../../api/deployment.ts";
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import { type Config } from "../../config/config.ts";
 import { type Informer } from "../../kube/informer.ts";
-import { isKubeError } from "../../kube/kube-client.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type Clock, type EpochMicros, later, type MonotonicMs, sleep } from "../../util/clock.ts";
+import { type SourceRecord } from "../../sources/source.ts";
+import { type SourceCaches } from "../source-caches.ts";
 import { type Announcements, type HeldChange } from "./announcements.ts";
 import { type Change, type CountingRule, judge, type Subject } from "./change.ts";
 import { ChangeWindow } from "./change-window.ts";
 import { formatFloorBefore, keptFloorBefore } from "./floor-before.ts";
 import { FloorCount } from "./floor-count.ts";
-import { loweredBefore, namespacesCause, releasedBefore } from "./former-changes.ts";
+import { namespacesCause } from "./former-changes.ts";
+import { FormerTerm } from "./former-term.ts";
 import { everyCause, type LatchBook } from "./latch-book.ts";
 import { EndingNamespaces } from "./ending-namespaces.ts";
-import { News } from "./news.ts";
+import { causeOfLostKind, isOfLostKind } from "./lost-kinds.ts";
+import { type LoweredFloors } from "./lowered-floors.ts";
+import { SourceNews } from "./news.ts";
 import { RestoredFloors } from "./restored-floors.ts";
 import { type Surroundings } from "./surroundings.ts";
 import { Trickle } from "./trickle.ts";
@@ -32,10 +35,11 @@ export type MassChangeSettings = Pick<Config["generator"], "massChanges" | "perc
 
 export interface HeldChangesOptions {
   readonly config: MassChangeSettings;
-  readonly deployments: Informer<DeploymentRecord>;
+  readonly sources: SourceCaches;
   readonly protectors: Informer<StoredProtector>;
   readonly surroundings: Surroundings;
   readonly latches: LatchBook;
+  readonly lowered: LoweredFloors;
   readonly announcements: Announcements;
   /** Whether a cluster with this UID of kube-system is a cell: then a namespace of the core has pods of its own. */
   readonly isCell: (clusterUID: string) => boolean;
@@ -66,7 +70,7 @@ interface Entry {
   /** What an approval before this term is compared with. */
   readonly approvableAt: EpochMicros;
   readonly readyAtMs: MonotonicMs;
-  readonly source: DeploymentRecord;
+  readonly source: SourceRecord;
   readonly terminatingNamespace: string | undefined;
   state: "pending" | "held" | "approved" | "passed";
   /** Of one that is held: what is latched. */
@@ -76,19 +80,19 @@ interface Entry {
 export class HeldChanges {
   readonly #options: HeldChangesOptions;
   readonly #rule: CountingRule;
-  readonly #news = new News();
+  readonly #news: SourceNews;
   readonly #window = new ChangeWindow();
   readonly #entries = new Map<ObjectKey, Entry>();
-  /** Each source when it last agreed with its PodProtector, in this term. */
-  readonly #settled = new Map<ObjectKey, DeploymentRecord>();
+  /** By PodProtector, as #entries: each source when it last agreed with that, in this term. */
+  readonly #settled = new Map<ObjectKey, SourceRecord>();
   readonly #endings: EndingNamespaces;
   readonly #restored: RestoredFloors;
   readonly #floors: FloorCount;
+  readonly #former: FormerTerm;
   readonly #ownTurns = new Trickle(ownEveryMs);
   readonly #heldTurns = new Trickle(heldEveryMs);
   /** What was held once stays in the gauge, with 0. */
   readonly #causes = new Set<string>();
-  #loading: Promise<void> | undefined;
   #hasToldOwn = false;
   #hasAlarmed = false;
   #wake: (key: ObjectKey) => void = () => {};
@@ -102,8 +106,15 @@ export class HeldChanges {
     // A floor that a restore has lowered was there a moment ago, as every other one that is judged.
     const values = (): StoredProtector[] => Array.from(options.protectors.values(), this.beforeRestore);
     this.#floors = new FloorCount({ protectors: { values }, clock: options.clock });
-    const arrived = (): void => this.#news.arrived(options.clock.epochMicros());
-    options.deployments.subscribe({ onEvent: arrived, onProgress: arrived });
+    this.#news = new SourceNews(options.sources, options.clock);
+    this.#former = new FormerTerm({
+      ...options,
+      rule: this.#rule,
+      onChange: (change, loweredUID) => {
+        this.#window.add(change);
+        if (loweredUID !== undefined) this.#floors.passed(loweredUID);
+      },
+    });
   }
 
   /** For a gauge: how many changes are held, by what is latched. */
@@ -119,7 +130,7 @@ export class HeldChanges {
   }
 
   /** Source and PodProtector agree, as far as the caches know: a change that was held is undone. */
-  settled(key: ObjectKey, source: DeploymentRecord): void {
+  settled(key: ObjectKey, source: SourceRecord): void {
     this.#settled.set(key, source);
     this.#forget(key);
   }
@@ -156,7 +167,8 @@ export class HeldChanges {
   async #judge(key: ObjectKey, found: Asked, signal: AbortSignal): Promise<Verdict> {
     const { clock, config } = this.#options;
     if (config.massChanges.policy === "allow") return pass();
-    await this.#ready(signal);
+    const unreadMs = await this.#former.read(signal);
+    if (unreadMs > 0) return { kind: "later", waitMs: unreadMs };
     const isRestored = this.#restored.has(found.protector);
     const subject = { ...found, settled: this.#settled.get(key), isRestored };
     const now = clock.epochMicros();
@@ -189,8 +201,7 @@ export class HeldChanges {
     if (!(await this.#isReady(signal))) return;
     const given = await latches.round(signal);
     if (given !== undefined) {
-      const { cause } = given.approval;
-      const isMeant = ({ heldBy }: Entry): boolean => cause === heldBy || cause === everyCause;
+      const isMeant = ({ heldBy }: Entry): boolean => [heldBy, everyCause].includes(given.approval.cause);
       const approved = [...this.#entries].filter(([, entry]) => entry.state === "held" && isMeant(entry));
       if (approved.length === 0) announcements.ignoredApproval(given.text, "nothing with this cause is held");
       else {
@@ -216,37 +227,7 @@ export class HeldChanges {
   }
 
   async #isReady(signal: AbortSignal): Promise<boolean> {
-    if (this.#options.config.massChanges.policy === "allow") return true;
-    try {
-      await this.#ready(signal);
-    } catch (error) {
-      if (isKubeError(error)) return false;
-      throw error;
-    }
-    return true;
-  }
-
-  /** Reads what the former leader has left, before the first judgement of a term. */
-  async #ready(signal: AbortSignal): Promise<void> {
-    this.#loading ??= this.#load(signal);
-    try {
-      await this.#loading;
-    } catch (error) {
-      this.#loading = undefined;
-      throw error;
-    }
-  }
-
-  async #load(signal: AbortSignal): Promise<void> {
-    const { latches, protectors, deployments, clock } = this.#options;
-    const state = await latches.load(signal);
-    for (const change of releasedBefore(state?.releases ?? [])) this.#window.add(change);
-    for (const stored of protectors.values()) {
-      const change = loweredBefore(stored, deployments, this.#rule, clock.epochMicros());
-      if (change === undefined) continue;
-      this.#window.add(change);
-      if (change.endsProtection) this.#floors.passed(stored.uid);
-    }
+    return this.#options.config.massChanges.policy === "allow" || (await this.#former.isRead(signal));
   }
 
   /** The entry of a change that was seen before; undefined when this one asks for more. */
@@ -264,15 +245,16 @@ export class HeldChanges {
   async #begin(key: ObjectKey, subject: Subject, change: Change, signal: AbortSignal): Promise<Entry | undefined> {
     const { clock, surroundings, isCell } = this.#options;
     const { protector, source, settled, to } = subject;
-    const namespace = await surroundings.namespace(source.facts.namespace, signal);
+    const namespace = await surroundings.namespace(source.namespace, signal);
     if (namespace?.isExempt === true) return undefined;
     const isEnd = to === undefined && namespace?.isTerminating === true;
+    const lost = to === undefined && !isEnd ? await causeOfLostKind(source, surroundings, signal) : undefined;
     const now = clock.epochMicros();
-    const at = settled === undefined ? now : this.#news.timeOf(change.evidence, now);
+    const at = settled === undefined ? now : this.#news.timeOf(source.kind, change.evidence, now);
     const entry: Entry = {
       protectorUID: protector.metadata.uid,
-      windowID: isEnd ? `${namespacesCause.text}/${source.facts.namespace}` : digestOfUID(protector.metadata.uid),
-      change: isEnd ? { ...change, cause: namespacesCause } : change,
+      windowID: isEnd ? `${namespacesCause.text}/${source.namespace}` : digestOfUID(protector.metadata.uid),
+      change: { ...change, cause: isEnd ? namespacesCause : (lost ?? change.cause) },
       at,
       approvableAt: settled === undefined ? (change.evidence ?? now) : at,
       readyAtMs: later(clock.monotonicMs(), judgeAfterMs),
@@ -304,8 +286,8 @@ export class HeldChanges {
         return this.#pass(entry);
       }
       // In a terminating namespace it is deleted in any case, and its latch would hold all other namespaces.
-      const owner = change.to === undefined && entry.terminatingNamespace === undefined ? source.owner : undefined;
-      if (owner !== undefined && (await surroundings.isLost(owner, signal))) latches.latch(change.cause.text);
+      const isRelease = change.to === undefined && entry.terminatingNamespace === undefined;
+      if (isRelease && (await isOfLostKind(source, surroundings, signal))) latches.latch(change.cause.text);
       else if (latches.heldBy(change.cause.text) === undefined) {
         const exceeded = this.#exceededBy(entry);
         if (exceeded !== undefined) latches.latch(exceeded);
@@ -343,12 +325,12 @@ export class HeldChanges {
   #alarm(entry: Entry, namespaceUID: string): void {
     this.#count(entry, true);
     const isTooMany = this.#exceededBy(entry) === entry.change.cause.text;
-    const { namespace } = entry.source.facts;
+    const { namespace } = entry.source;
     if (isTooMany && !this.#hasAlarmed) this.#options.announcements.manyNamespaces(namespace, namespaceUID);
     this.#hasAlarmed = isTooMany;
   }
 
-  #ownChange(key: ObjectKey, source: DeploymentRecord): Verdict {
+  #ownChange(key: ObjectKey, source: SourceRecord): Verdict {
     this.#forget(key);
     const waitMs = this.#ownTurns.take(key, this.#options.clock.monotonicMs());
     if (waitMs > 0) return { kind: "later", waitMs };
@@ -384,7 +366,7 @@ export class HeldChanges {
     this.#settled.clear();
     this.#ownTurns.clear();
     this.#heldTurns.clear();
-    this.#loading = undefined;
+    this.#former.clear();
     this.#hasToldOwn = false;
     this.#hasAlarmed = false;
   }

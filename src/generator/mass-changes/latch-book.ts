@@ -4,11 +4,12 @@
  */
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type GeneratorState } from "../../kube/generator-state.ts";
+import { isKubeError } from "../../kube/kube-client.ts";
 import { type Clock, type EpochMicros, later, type MonotonicMs } from "../../util/clock.ts";
 import { type Announcements } from "./announcements.ts";
 import { type Approval, readApproval } from "./approval.ts";
 import { coreCause } from "./change-window.ts";
-import { type LatchStore } from "./latch-store.ts";
+import { type LatchStore, type ReadLatches } from "./latch-store.ts";
 import { type CarriedOut } from "./latches.ts";
 
 export interface LatchBookOptions {
@@ -31,6 +32,8 @@ export const everyCause = "*";
  * seen. A round through a large core takes a few seconds, and each change two more.
  */
 const settleMs = 30_000;
+/** So long the ConfigMap may be forbidden by an API server that has just started. Then the right is missing. */
+const forbiddenMs = 10_000;
 /** Far more than people give in a day. */
 const approvalsMax = 100;
 
@@ -42,6 +45,8 @@ export class LatchBook {
   readonly #staysUntilMs = new Map<string, MonotonicMs>();
   #settlesAtMs = 0 as MonotonicMs;
   #isDirty = false;
+  #isUnread = false;
+  #forbiddenSinceMs: MonotonicMs | undefined;
   /** The last annotation that was looked at. */
   #seenText: string | undefined;
 
@@ -56,18 +61,43 @@ export class LatchBook {
     this.#approvals = [];
     this.#seenText = undefined;
     this.#isDirty = false;
+    this.#isUnread = false;
+    this.#forbiddenSinceMs = undefined;
     this.#settlesAtMs = later(this.#options.clock.monotonicMs(), settleMs);
   }
 
-  /** Reads what the former leader left; undefined when that is forbidden. Throws KubeError when there is no answer. */
+  /** What the former leader left was asked for, and is not read. Nothing is written over it. */
+  get isUnread(): boolean {
+    return this.#isUnread;
+  }
+
+  /**
+   * Reads what the former leader left. Undefined when that has been forbidden for ten seconds: whoever lacks the right
+   * goes on without, and `load`s it later. Throws KubeError before, and whenever there is no answer.
+   */
   async load(signal: AbortSignal): Promise<GeneratorState | undefined> {
-    const read = await this.#options.store.read(signal);
+    this.#isUnread = true;
+    const read = await this.#read(signal);
     if (read === undefined) return undefined;
-    this.#latched = new Map(read.latches.latched);
+    this.#isUnread = false;
+    // What was latched before it could be read stays so.
+    this.#latched = new Map([...read.latches.latched, ...this.#latched]);
     this.#approvals = read.latches.approvals;
-    // Nothing was judged before.
     this.#settlesAtMs = later(this.#options.clock.monotonicMs(), settleMs);
     return read.state;
+  }
+
+  async #read(signal: AbortSignal): Promise<ReadLatches | undefined> {
+    const { store, clock } = this.#options;
+    try {
+      return await store.read(signal);
+    } catch (error) {
+      if (!isKubeError(error, "forbidden", "unauthorized")) throw error;
+      const nowMs = clock.monotonicMs();
+      this.#forbiddenSinceMs ??= nowMs;
+      if (nowMs < later(this.#forbiddenSinceMs, forbiddenMs)) throw error;
+      return undefined;
+    }
   }
 
   /** What holds changes of this cause; undefined = nothing. */
@@ -119,6 +149,7 @@ export class LatchBook {
    */
   async round(signal: AbortSignal): Promise<GivenApproval | undefined> {
     const { store, clock } = this.#options;
+    if (this.#isUnread) return undefined;
     // What is latched is compared each time: without the ConfigMap, which a person may delete, nobody can approve.
     if (this.#isDirty || this.#latched.size > 0) {
       const latches = { latched: new Map(this.#latched), approvals: this.#approvals };

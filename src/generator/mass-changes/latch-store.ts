@@ -16,6 +16,11 @@ export interface LatchStoreOptions {
   readonly failures: Counter;
 }
 
+export interface ReadLatches {
+  readonly state: GeneratorState;
+  readonly latches: Latches;
+}
+
 export class LatchStore {
   readonly #options: LatchStoreOptions;
   #hasToldRights = false;
@@ -24,15 +29,14 @@ export class LatchStore {
     this.#options = options;
   }
 
-  /** Undefined when that is forbidden. Throws KubeError when there is no answer. */
-  async read(signal: AbortSignal): Promise<{ readonly state: GeneratorState; readonly latches: Latches } | undefined> {
+  /** Throws KubeError. */
+  async read(signal: AbortSignal): Promise<ReadLatches> {
     const { core, namespace } = this.#options;
     try {
       const state = await readGeneratorState(core, namespace, { signal });
       return { state, latches: decodeLatches(state.data[latchesKey]) };
     } catch (error) {
-      if (!isKubeError(error)) throw error;
-      if (this.#failed(error)) return undefined;
+      if (isKubeError(error)) this.#failed(error);
       throw error;
     }
   }
@@ -40,14 +44,17 @@ export class LatchStore {
   /** The annotation of the ConfigMap; undefined when there is none, or no answer. Never throws for operating errors. */
   async annotation(name: string, signal: AbortSignal): Promise<string | undefined> {
     try {
-      return (await this.read(signal))?.state.annotations[name];
+      return (await this.read(signal)).state.annotations[name];
     } catch (error) {
       if (!isKubeError(error)) throw error;
       return undefined;
     }
   }
 
-  /** False when it has to be tried again. Never throws for operating errors. */
+  /**
+   * False when it has to be tried again: also when it is forbidden, which may last for a moment only, and would leave a
+   * latch there that holds nothing. Never throws for operating errors.
+   */
   async write(latches: Latches, signal: AbortSignal): Promise<boolean> {
     const { core, namespace } = this.#options;
     try {
@@ -72,23 +79,20 @@ export class LatchStore {
       return true;
     } catch (error) {
       if (!isKubeError(error)) throw error;
-      return signal.aborted || isKubeError(error, "conflict", "alreadyExists") ? false : this.#failed(error);
+      if (!signal.aborted && !isKubeError(error, "conflict", "alreadyExists")) this.#failed(error);
+      return false;
     }
   }
 
-  /** Whether it is pointless to try again. */
-  #failed(err: KubeError): boolean {
+  #failed(err: KubeError): void {
     const { failures, logger, namespace } = this.#options;
     failures.inc({ error: err.kind });
-    if (!isKubeError(err, "forbidden", "unauthorized")) return false;
-    if (!this.#hasToldRights) {
-      this.#hasToldRights = true;
-      logger.error(
-        "Not allowed to use the ConfigMap of the generator: held changes cannot be approved there, and a restart " +
-          "forgets why they are held. Apply the manifests of this release",
-        { configMap: `${namespace}/${generatorStateName}`, err },
-      );
-    }
-    return true;
+    if (!isKubeError(err, "forbidden", "unauthorized") || this.#hasToldRights) return;
+    this.#hasToldRights = true;
+    logger.error(
+      "Not allowed to use the ConfigMap of the generator: held changes cannot be approved there, and a restart " +
+        "forgets why they are held. Apply the manifests of this release",
+      { configMap: `${namespace}/${generatorStateName}`, err },
+    );
   }
 }

@@ -1,5 +1,5 @@
 /**
- * A core that is restored from a backup brings the former Deployments and the former PodProtectors at once. They agree,
+ * A core that is restored from a backup brings the former sources and the former PodProtectors at once. They agree,
  * so nothing asks for a lower floor, and the floors of last week would be in force without anybody's having judged
  * them. What this process saw before the restore tells that they fell.
  */

@@ -3,7 +3,7 @@
  * owner is still served. Only changes that count cause such questions. The rights are optional: what is forbidden is
  * not known, and is said once.
  */
-import { type OwnerKind } from "../../api/deployment.ts";
+import { type OwnerKind } from "../../sources/source.ts";
 import { asList, fieldsOf } from "../../api/json.ts";
 import { labels } from "../../api/v1alpha1/names.ts";
 import { isKubeError, type KubeClient, type Resource, resourcePath } from "../../kube/kube-client.ts";

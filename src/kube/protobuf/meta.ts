@@ -16,7 +16,14 @@ interface ObjectMeta {
   deletionGracePeriodSeconds?: number;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
+  /** Only the one that is the controller. */
+  ownerReferences?: OwnerReference[];
   managedFields?: ManagedFieldsEntry[];
+}
+
+interface OwnerReference {
+  kind?: string;
+  controller?: boolean;
 }
 
 interface ManagedFieldsEntry {
@@ -61,6 +68,11 @@ export function readObjectMeta(reader: MessageReader): ObjectMeta {
       case 12:
         readMapEntry(reader, (meta.annotations ??= {}), wantedAnnotations);
         break;
+      case 13: {
+        const owner = readOwnerReference(reader);
+        if (owner.controller === true) meta.ownerReferences = [owner];
+        break;
+      }
       case 17:
         (meta.managedFields ??= []).push(readManagedFieldsEntry(reader));
         break;
@@ -82,6 +94,18 @@ export function readListMeta(reader: MessageReader): ListMeta {
   }
   reader.leave(outer);
   return meta;
+}
+
+function readOwnerReference(reader: MessageReader): OwnerReference {
+  const owner: OwnerReference = {};
+  const outer = reader.enter();
+  while (reader.next()) {
+    if (reader.field === 1) owner.kind = reader.text();
+    else if (reader.field === 6) owner.controller = reader.integer() !== 0;
+    else reader.skip();
+  }
+  reader.leave(outer);
+  return owner;
 }
 
 function readManagedFieldsEntry(reader: MessageReader): ManagedFieldsEntry {

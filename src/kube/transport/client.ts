@@ -9,7 +9,7 @@ import { isProtobuf } from "../protobuf/index.ts";
 import { decodeAnswer } from "./answer.ts";
 import { readStream } from "./body.ts";
 import { createClientMetrics, type ClientMetrics } from "./client-metrics.ts";
-import type { ClusterConfig } from "../../config/config.ts";
+import type { ClusterConfig } from "../../config/clusters.ts";
 import { type CreateDispatchers } from "./connections.ts";
 import { createCredentialSource } from "./credentials.ts";
 import { createDeadline, type Deadline } from "./deadline.ts";

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { type Clock, longAgo, type MonotonicMs, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
-import type { ClusterConfig } from "../../config/config.ts";
+import type { ClusterConfig } from "../../config/clusters.ts";
 import { type CredentialPlugin, type Environment, type PluginCredential } from "./exec-plugin.ts";
 import { loadKubeConfig, startErrorOf, type Impersonation, type LoadedKubeConfig } from "./kube-config.ts";
 import { checkTlsMaterial, readNamedFile, readTlsMaterial, type TlsMaterial } from "./tls-material.ts";

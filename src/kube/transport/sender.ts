@@ -10,7 +10,7 @@ import { mediaType } from "../protobuf/index.ts";
 import { type Answer, errorOfAnswer } from "./answer.ts";
 import { readBytes } from "./body.ts";
 import { type ClientMetrics } from "./client-metrics.ts";
-import type { ClusterConfig } from "../../config/config.ts";
+import type { ClusterConfig } from "../../config/clusters.ts";
 import { type Connections, type CreateDispatchers, createConnections } from "./connections.ts";
 import { type CredentialSource, type Credentials, type HeaderValues } from "./credentials.ts";
 import { type Deadline } from "./deadline.ts";

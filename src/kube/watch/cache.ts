@@ -87,6 +87,13 @@ export class Cache<T extends Stored> {
     }
   }
 
+  /** The account may not list or watch the resource. */
+  forbidden(): void {
+    for (const handler of this.handlers) {
+      if (!this.#isStopped) handler.onForbidden?.();
+    }
+  }
+
   #eventsOf(frame: ObjectFrame): Generator<InformerEvent<T>, void, undefined> {
     const object = this.#decoded(frame.object);
     if (frame.type === "deleted") {

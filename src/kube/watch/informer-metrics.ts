@@ -6,11 +6,12 @@ export interface InformerMetrics {
   decodeError(): void;
 }
 
-/** `labels`: cluster and informer. `stalenessMs` is read before each scrape. */
+/** `labels`: cluster and informer. `stalenessMs` is read before each scrape until the informer has `ended`. */
 export function createInformerMetrics(
   metrics: Metrics,
   labels: MetricLabels,
   stalenessMs: () => number,
+  ended: AbortSignal,
 ): InformerMetrics {
   const names = ["cluster", "informer"];
   const silence = metrics.gauge(
@@ -18,7 +19,7 @@ export function createInformerMetrics(
     "Seconds since the last event, bookmark or list; +Inf before the first list",
     names,
   );
-  metrics.onScrape(() => silence.set(labels, stalenessMs() / 1000));
+  metrics.onScrape(() => silence.set(labels, stalenessMs() / 1000), ended);
   const relists = metrics.counter("kube_informer_relists_total", "Lists after the first one, by reason", [
     ...names,
     "reason",

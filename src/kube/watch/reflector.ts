@@ -67,6 +67,8 @@ class Reflector<T extends Stored> implements Informer<T> {
   #isIntact = false;
   /** Ends the running phase and the wait before the next one, when the mode changes. */
   #interrupt = new AbortController();
+  /** Aborts when it has run: another may measure the same resource by then. */
+  readonly #ended = new AbortController();
   /** When news of the objects last came. */
   #newsAtMs: MonotonicMs = longAgo;
   #lastError: string | undefined;
@@ -76,9 +78,9 @@ class Reflector<T extends Stored> implements Informer<T> {
   constructor(options: InformerOptions<T>) {
     const { client, clock, rng, name } = options;
     this.#options = options;
-    this.#metrics = createInformerMetrics(options.metrics, { cluster: client.cluster, informer: name }, () =>
-      this.stalenessMs(),
-    );
+    const labels = { cluster: client.cluster, informer: name };
+    const { metrics } = options;
+    this.#metrics = createInformerMetrics(metrics, labels, () => this.stalenessMs(), this.#ended.signal);
     this.#cache = new Cache(options.decode, options.logger.with({ informer: name }), () => this.#metrics.decodeError());
     this.#backoff = createBackoff(clock, rng);
     this.#path = resourcePath(options.resource, { namespace: options.namespace });
@@ -139,6 +141,7 @@ class Reflector<T extends Stored> implements Informer<T> {
       await this.#loop();
     } finally {
       signal.removeEventListener("abort", stop);
+      this.#ended.abort();
     }
   }
 
@@ -167,6 +170,7 @@ class Reflector<T extends Stored> implements Informer<T> {
     const step = nextStep(state, ending);
     this.#report(state, ending);
     if (ending.type === "failed" && ending.error.kind === "notFound") this.#cache.notServed();
+    if (ending.type === "failed" && ending.error.kind === "forbidden") this.#cache.forbidden();
     if (step.backoff !== undefined) await this.#wait(step.backoff, step.retryAfterMs);
     if (step.relistReason !== undefined && !this.#isInterrupted()) this.#metrics.relist(step.relistReason);
     return step.next;

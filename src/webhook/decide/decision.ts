@@ -23,6 +23,8 @@ export type RequestStatus =
   | "RetryAdvised"
   /** Extension: the counts of the cell are not there, or answer another spec. */
   | "CountsPending"
+  /** Extension: the pod lacks the label of --webhook-cell-label, or has another value than the cells that there are. */
+  | "UnknownCell"
   /** Extension: nothing is heard from the cell of the pod. */
   | "CellSilent"
   /** Extension: the PodProtectors are not listed yet. */

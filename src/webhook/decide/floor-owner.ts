@@ -6,10 +6,11 @@ import { asList, fieldsOf } from "../../api/json.ts";
 import { type ConditionType } from "../../api/v1alpha1/conditions.ts";
 import { finalizer, sourceLabels } from "../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { sourceKinds } from "../../sources/index.ts";
 import { printable } from "../protector/unusable-protector.ts";
 
 export interface FloorOwner {
-  /** "Deployment default/web". */
+  /** "Deployment default/web", "StatefulSet.apps.kruise.io default/db". */
   readonly name: string;
   /** The fields that set the floor, for a sentence. */
   readonly fields: string;
@@ -19,30 +20,28 @@ export interface FloorOwner {
   readonly isUndrainable: boolean;
 }
 
-const fieldsOfKind: Readonly<Partial<Record<string, string>>> = {
-  Deployment: "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable",
-};
-
 /** Undefined for a hand-made PodProtector, which sets its floor itself. */
 export function floorOwnerOf({ metadata, status }: PodProtector): FloorOwner | undefined {
   const { namespace, labels = {}, finalizers = [] } = metadata;
-  const kind = labels[sourceLabels.kind];
+  const { [sourceLabels.kind]: kind, [sourceLabels.group]: group = "" } = labels;
   if (kind === undefined || !finalizers.includes(finalizer)) return undefined;
-  const name = wholeNameOf(metadata.ownerReferences, kind) ?? labels[sourceLabels.name] ?? "";
+  const name = wholeNameOf(metadata.ownerReferences, kind, group) ?? labels[sourceLabels.name] ?? "";
   const holds = (type: ConditionType): boolean =>
     status?.conditions?.some((condition) => condition.type === type && condition.status === "True") === true;
   return {
-    name: printable(`${kind} ${namespace}/${name}`),
-    fields: fieldsOfKind[kind] ?? "its spec",
+    // Others use the names of custom kinds too. As `kubectl edit` takes it.
+    name: printable(`${kind}${group.includes(".") ? `.${group}` : ""} ${namespace}/${name}`),
+    fields: sourceKinds.find((one) => one.kind === kind && one.resource.group === group)?.floorFields ?? "its spec",
     hasVanished: holds("Dangling"),
     isUndrainable: holds("Undrainable"),
   };
 }
 
 /** The label may hold a shortened name. `ownerReferences` is not checked when an object is read. */
-function wholeNameOf(ownerReferences: unknown, kind: string): string | undefined {
+function wholeNameOf(ownerReferences: unknown, kind: string, group: string): string | undefined {
+  const start = group === "" ? "" : `${group}/`;
   const owner = asList(ownerReferences)
     .map(fieldsOf)
-    .find((one) => one["kind"] === kind);
+    .find((one) => one["kind"] === kind && String(one["apiVersion"]).startsWith(start));
   return typeof owner?.["name"] === "string" ? owner["name"] : undefined;
 }

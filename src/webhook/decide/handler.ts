@@ -5,18 +5,26 @@
  * | neither the deletion nor the eviction of a pod, pod not found         | refused                   |
  * | a write of a pod's status that is no deletion in disguise             | allowed                   |
  * | pod terminating, Failed or Succeeded                                  | allowed                   |
- * | DELETE of a pod that does not meet its criterion (it would be reviewed again) | allowed           |
+ * | DELETE of a pod that meets no criterion that it may be judged by (it would be reviewed again) | allowed |
  * | PodProtectors of a core not listed yet                                | refused (503)             |
+ * | DELETE of a pod that meets the criterion of no PodProtector           | allowed                   |
  * | no PodProtector counts the pod                                        | allowed, nothing written  |
  * | dryRun                                                                | evaluated, nothing written|
  * | too many reviews wait already (an eviction: before all else)          | refused (429)             |
  * | a lost node's pod that has been refused for --orphaned-pod-grace      | allowed, recorded if possible |
+ * | the pod has no cell (--webhook-cell-label), and needs quota           | refused (503)             |
  * | otherwise                                                             | all evaluated, then recorded |
  *
  * The force-delete annotation and --webhook-dry-run turn every answer into "allowed", errors included, after recording
  * what they can; the audit annotations and the metrics keep what the answer would have been.
  */
-import { canMeet } from "../../accounting/count/health-criterion.ts";
+import {
+  canMeet,
+  criterionFor,
+  type HealthCriterion,
+  healthCriteria,
+} from "../../accounting/count/health-criterion.ts";
+import { type PodRecord } from "../../api/pod.ts";
 import { type Clock } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
 import { type WebhookMetrics } from "../metrics.ts";
@@ -24,6 +32,7 @@ import { type Protector } from "../protector/protector.ts";
 import { type Protectors } from "../protector/protectors.ts";
 import { allowed, type Decision, type Refused } from "./decision.ts";
 import { type LostNodes, withLostNode } from "./lost-nodes.ts";
+import { type PodCell, type PodCells, withoutCell } from "./pod-cell.ts";
 import { type ProtectorEvents } from "./protector-events.ts";
 import { type Caller, type SeveralProtectors } from "./several-protectors.ts";
 import {
@@ -41,6 +50,7 @@ export interface HandlerOptions extends SubjectOptions {
   readonly severalProtectors: SeveralProtectors;
   readonly events: ProtectorEvents;
   readonly lostNodes: LostNodes;
+  readonly cells: PodCells;
   /** --webhook-dry-run. */
   readonly dryRun: boolean;
   readonly clock: Clock;
@@ -83,9 +93,15 @@ export class Handler {
       subject = present;
       decision = readings < readingsMax ? await this.#judge(subject, review, context) : changesTooFast;
     }
-    if (decision.kind === "error") metrics.httpError(context.cellID, `Handle/${decision.tag}`);
-    else metrics.request(context.cellID, decision.status, cause, clock.monotonicMs() - startMs);
+    const { cellID } = this.#cellOf(subject, context);
+    if (decision.kind === "error") metrics.httpError(cellID, `Handle/${decision.tag}`);
+    else metrics.request(cellID, decision.status, cause, clock.monotonicMs() - startMs);
     return this.#isAllowedAnyway(subject) ? overruled(decision) : decision;
+  }
+
+  /** Of what is no deletion, the end of the URL stands for it. */
+  #cellOf(subject: Subject, { cellID }: ReviewContext): PodCell {
+    return subject.kind === "deletion" ? this.#options.cells.of(subject.pod.labels, cellID) : { ok: true, cellID };
   }
 
   #isAllowedAnyway({ isForced }: Subject): boolean {
@@ -102,7 +118,7 @@ export class Handler {
     if (subject.kind !== "deletion" || subject.operation !== "evict" || subject.isEvaluateOnly) return false;
     if (this.#isAllowedAnyway(subject)) return false;
     const { pod, criterion } = subject;
-    return !pod.isTerminating && !pod.isTerminal && !canMeet(criterion, pod, 0);
+    return !pod.isTerminating && !pod.isTerminal && !criteriaOf(criterion).every((one) => canMeet(one, pod, 0));
   }
 
   async #judge(subject: Subject, { user }: Review, context: ReviewContext): Promise<Decision> {
@@ -114,31 +130,52 @@ export class Handler {
     // It never recovers.
     if (pod.isTerminal) return allowed("AlreadyUnready");
     // With 0 seconds: what no PodProtector can judge otherwise, whatever its minReadySeconds.
-    if (operation === "delete" && !canMeet(criterion, pod, 0)) return allowed("AlreadyUnready");
+    const mayBeJudged = criteriaOf(criterion).some((one) => canMeet(one, pod, 0));
+    if (operation === "delete" && !mayBeJudged) return allowed("AlreadyUnready");
     const isAllowedAnyway = this.#isAllowedAnyway(subject);
     const unsynced = this.#sources.find(({ core }) => !core.isSynced());
     if (unsynced !== undefined && !isAllowedAnyway) return notSynced(unsynced.core.name);
 
     const protectors = this.#sources.flatMap((source) => source.matching(pod.namespace, pod.labels));
-    const { cellID, overload, deadlineMonotonicMs, signal } = context;
+    const isUnready = unsynced === undefined && isUnreadyFor(protectors, pod, criterion);
+    if (operation === "delete" && isUnready) return allowed("AlreadyUnready");
+    const { overload, deadlineMonotonicMs, signal } = context;
     const { severalProtectors, events } = this.#options;
+    const cell = this.#cellOf(subject, context);
+    const { cellID } = cell;
     const deletion: Deletion = { operation, cellID, pod, criterion, isForced: false, lostNode: subject.lostNode };
     const caller: Caller = { deadlineMonotonicMs, signal, user };
     if (isAllowedAnyway && !isEvaluateOnly) {
       // What would be answered is judged before the record changes it.
-      const wouldBe = severalProtectors.evaluate(protectors, deletion, caller);
-      await severalProtectors.record(protectors, { ...deletion, isForced: true }, caller);
+      const wouldBe = this.#evaluate(protectors, deletion, cell, caller);
+      await this.#record(protectors, deletion, cell, caller);
       if (unsynced !== undefined) return notSynced(unsynced.core.name);
       return protectors.length === 0 ? allowed("Unmatched") : wouldBe;
     }
     if (protectors.length === 0) return allowed("Unmatched");
-    if (isEvaluateOnly) return severalProtectors.evaluate(protectors, deletion, caller);
+    if (isEvaluateOnly) return this.#evaluate(protectors, deletion, cell, caller);
     if (overload !== undefined) return overload;
-    const decision = await severalProtectors.reserve(protectors, deletion, caller);
+    // Without a cell there is nothing to be written.
+    const decision = cell.ok
+      ? await severalProtectors.reserve(protectors, deletion, caller)
+      : this.#evaluate(protectors, deletion, cell, caller);
     if (decision.kind !== "refused") return decision;
-    if (deletion.lostNode !== undefined) return this.#keepOrLetGo(decision, protectors, deletion, caller);
+    if (deletion.lostNode !== undefined) return this.#keepOrLetGo(decision, protectors, deletion, cell, caller);
     events.refused(decision, protectors, deletion);
     return decision;
+  }
+
+  /** Judges without writing. A pod without a cell is judged as one of a cell that nobody counts. */
+  #evaluate(protectors: readonly Protector[], deletion: Deletion, cell: PodCell, caller: Caller): Decision {
+    const judged = this.#options.severalProtectors.evaluate(protectors, deletion, caller);
+    return !cell.ok && judged.kind === "refused" ? withoutCell(deletion, cell, judged) : judged;
+  }
+
+  /** What is allowed whatever the quota is recorded if possible, and so not without a cell. */
+  async #record(protectors: readonly Protector[], deletion: Deletion, cell: PodCell, caller: Caller): Promise<void> {
+    const { severalProtectors, metrics } = this.#options;
+    if (cell.ok) await severalProtectors.record(protectors, { ...deletion, isForced: true }, caller);
+    else if (protectors.length > 0) metrics.recordFailed("UnknownCell");
   }
 
   /** The end of a pod whose Node object is gone is to be refused: only for so long. */
@@ -146,9 +183,10 @@ export class Handler {
     decision: Refused,
     protectors: readonly Protector[],
     deletion: Deletion,
+    cell: PodCell,
     caller: Caller,
   ): Promise<Decision> {
-    const { severalProtectors, events, lostNodes } = this.#options;
+    const { events, lostNodes } = this.#options;
     const { lostNode = "" } = deletion;
     const leftMs = lostNodes.refused(deletion.cellID, lostNode);
     if (leftMs > 0) {
@@ -157,10 +195,21 @@ export class Handler {
       return refusal;
     }
     events.letGo(decision, protectors, deletion);
-    await severalProtectors.record(protectors, { ...deletion, isForced: true }, caller);
+    await this.#record(protectors, deletion, cell, caller);
     const audit = { ...decision.audit, "orphan-let-go": "1" };
     return { ...allowed("OrphanLetGo", audit), warnings: [`allowed after --orphaned-pod-grace: ${decision.message}`] };
   }
+}
+
+/** What a deletion may be judged by, whatever the PodProtectors are. */
+function criteriaOf(asked: HealthCriterion | undefined): readonly HealthCriterion[] {
+  return asked === undefined ? healthCriteria : [asked];
+}
+
+/** Whether the pod meets the criterion of none of them. */
+function isUnreadyFor(protectors: readonly Protector[], pod: PodRecord, asked: HealthCriterion | undefined): boolean {
+  const own = protectors.map(({ view }) => view?.protector.spec ?? {});
+  return [...own, ...(own.length === 0 ? [{}] : [])].every((spec) => !canMeet(criterionFor(asked, spec), pod, 0));
 }
 
 /** The pod of an eviction would have to be read, which is waiting too. */

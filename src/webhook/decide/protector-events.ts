@@ -2,6 +2,7 @@
  * Kubernetes Events on the PodProtectors: what was refused, and which objects are invalid or gone. No answer waits for
  * an Event; the recorder aggregates, limits the rate and drops what does not fit.
  */
+import { noCellID } from "../../api/cell-id.ts";
 import { partsOf } from "../../api/object-key.ts";
 import { apiVersion } from "../../api/v1alpha1/names.ts";
 import { type EventRecorder } from "../../kube/event-recorder.ts";
@@ -56,7 +57,7 @@ export class ProtectorEvents {
 }
 
 function whatIsAsked({ pod, cellID, operation, lostNode }: Deletion): string {
-  const where = `pod ${pod.name} in cell ${JSON.stringify(cellID)}`;
+  const where = `pod ${pod.name} in ${cellID === noCellID ? "no cell" : `cell ${JSON.stringify(cellID)}`}`;
   if (lostNode !== undefined) return `Garbage collection of ${where}, whose ${lostNodeText(lostNode)} is gone,`;
   return `${operation === "delete" ? "Deletion" : "Eviction"} of ${where}`;
 }

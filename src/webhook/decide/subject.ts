@@ -39,7 +39,8 @@ export type Subject =
       readonly kind: "deletion";
       readonly operation: "delete" | "evict";
       readonly pod: PodRecord;
-      readonly criterion: HealthCriterion;
+      /** What it asks for; undefined = each PodProtector judges by its own. */
+      readonly criterion: HealthCriterion | undefined;
       /** Asked with dryRun: judge, but write nothing. */
       readonly isEvaluateOnly: boolean;
       readonly isForced: boolean;
@@ -289,12 +290,12 @@ export function cellClient(workers: WorkerClients, cellID: string): CellClient {
   }
 }
 
-/** The first of `choices` whose annotation is there with its value; none = Available. */
-export function criterionOf(own: Labels, choices: readonly CriterionAnnotation[]): HealthCriterion {
+/** The first of `choices` whose annotation is there with its value. */
+export function criterionOf(own: Labels, choices: readonly CriterionAnnotation[]): HealthCriterion | undefined {
   for (const { criterion, annotation } of choices) {
     if (Object.hasOwn(own, annotation.key) && own[annotation.key] === annotation.value) return criterion;
   }
-  return "Available";
+  return undefined;
 }
 
 /** What Kubernetes allows in names of pods and namespaces; keeps "." and ".." out of the path. */

@@ -17,6 +17,7 @@ import { type Clock, later } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Decision } from "../decide/decision.ts";
 import { type Handler, type ReviewContext } from "../decide/handler.ts";
+import { type PodCells } from "../decide/pod-cell.ts";
 import { type AdmissionRequest, type Review } from "../decide/subject.ts";
 import { otherCells, type WebhookMetrics } from "../metrics.ts";
 import { answer, failedCallStatus, malformedAnswer, readRequest } from "./admission-review.ts";
@@ -30,6 +31,7 @@ export interface AppOptions {
   readonly pathPrefix: string;
   /** The cells that are served, by valid names; empty = all. */
   readonly allowedCells: ReadonlySet<string>;
+  readonly cells: PodCells;
   /** --webhook-dry-run: nothing is refused, not for load either. */
   readonly dryRun: boolean;
   readonly handler: Pick<Handler, "read" | "decide">;
@@ -91,7 +93,7 @@ class ReviewRoute {
 
   constructor(options: AppOptions) {
     this.#options = options;
-    this.#cells = new ServedCells(options.allowedCells);
+    this.#cells = new ServedCells(options.allowedCells, options.cells.label);
     const limit = new InFlightLimit(options.dryRun);
     this.#limit = limit;
     options.metrics.readReviewsInFlight(() => limit.inFlight);
@@ -161,7 +163,7 @@ class ReviewRoute {
   #answerRequest(request: AdmissionRequest, context: ReviewContext): Promise<Response> {
     const { uid, operation, namespace, name } = request;
     const review = this.#options.handler.read(request, context);
-    const warnings = warningsOf(request, context.cellID);
+    const warnings = warningsOf(request, this.#options.cells, context.cellID);
     return this.#decide({ uid, operation, namespace, name, warnings }, review, context);
   }
 

@@ -4,12 +4,17 @@
  * decides, a refusal too, carries the cell in a warning: also of a replica that has not listed its PodProtectors yet.
  */
 import { gateWarning } from "../../api/gate-warning.ts";
-import { readAnnotations } from "../../api/pod.ts";
+import { readAnnotations, readLabels } from "../../api/pod.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
+import { type PodCells } from "../decide/pod-cell.ts";
 import { type AdmissionRequest } from "../decide/subject.ts";
 
-/** The warnings that the answer to this request carries beside those of its decision. */
-export function warningsOf({ dryRun, oldObject }: AdmissionRequest, cellID: string): readonly string[] {
-  if (dryRun !== true) return [];
-  return Object.hasOwn(readAnnotations(oldObject), annotations.updateTriggerTime) ? [gateWarning(cellID)] : [];
+/** The warnings that the answer to this request carries beside those of its decision. `urlCell`: the end of the URL. */
+export function warningsOf(
+  { dryRun, oldObject }: AdmissionRequest,
+  cells: Pick<PodCells, "of">,
+  urlCell: string,
+): readonly string[] {
+  if (dryRun !== true || !Object.hasOwn(readAnnotations(oldObject), annotations.updateTriggerTime)) return [];
+  return [gateWarning(cells.of(readLabels(oldObject), urlCell).cellID)];
 }

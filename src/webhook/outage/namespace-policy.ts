@@ -45,15 +45,15 @@ export function decodeNamespacePolicy(raw: unknown): NamespacePolicy | undefined
 /**
  * Whether deletions in a namespace of a core may be admitted on the last known quota. A namespace without the label, or
  * with a value that is no policy, has the policy of the flag. Until namespaces are listed all count as "refuse": an
- * unread label could say so. `namespaces`: by core; undefined where labels do not apply.
+ * unread label could say so. `flags` and `namespaces`: by core; undefined where labels do not apply.
  */
 export function lastKnownAllowedBy(
-  flag: CorePolicy,
+  flags: ReadonlyMap<string, CorePolicy>,
   namespaces: ReadonlyMap<string, Pick<Informer<NamespacePolicy>, "get" | "hasSynced"> | undefined>,
 ): (core: string, namespace: string) => boolean {
   return (core, name) => {
     const labelled = namespaces.get(core);
     if (labelled?.hasSynced() === false) return false;
-    return (labelled?.get(objectKey(undefined, name))?.policy ?? flag) === "last-known";
+    return (labelled?.get(objectKey(undefined, name))?.policy ?? flags.get(core)) === "last-known";
   };
 }

@@ -92,17 +92,30 @@ export class Core {
     return this.informer.lastError() === undefined ? this.informer.stalenessMs() : Number.POSITIVE_INFINITY;
   }
 
-  /** Why what is known of the core cannot be relied on, for readiness; undefined = it can. */
-  unreadyReason(): string | undefined {
+  /** Nothing is known of it, or nothing has been heard for minutes. */
+  isSilent(): boolean {
+    return !this.informer.hasSynced() || this.#unheardMs() > unreadyAfterMs;
+  }
+
+  /**
+   * Why what is known of the core cannot be relied on, for readiness; undefined = it can. While one of `others` is
+   * heard, silence is no reason: the replica reaches clusters, so that the core is away for all replicas, and when all
+   * stepped aside, deletions that are no matter of this core would be refused too.
+   */
+  unreadyReason(others: readonly Pick<Core, "isSilent">[] = []): string | undefined {
     const { informer, name } = this;
     const error = informer.lastError();
     if (!informer.hasSynced()) {
       return `PodProtector informer of ${name} is not synced yet${error === undefined ? "" : `: ${error}`}`;
     }
+    if (!this.#isUnreadyWhenSilent || !this.isSilent() || others.some((other) => !other.isSilent())) return undefined;
+    const seconds = Math.round(this.#unheardMs() / 1000);
+    return `nothing heard from ${name} for ${seconds} s: ${error ?? "the watch is silent"}`;
+  }
+
+  #unheardMs(): number {
     // A 404 is an answer, not silence: every replica has the same one, and judges by what it knew. But it gets older.
     const { notServedAtMs = longAgo } = this.definition;
-    const stalenessMs = Math.min(informer.stalenessMs(), this.clock.monotonicMs() - notServedAtMs);
-    if (stalenessMs <= unreadyAfterMs || !this.#isUnreadyWhenSilent) return undefined;
-    return `nothing heard from ${name} for ${Math.round(stalenessMs / 1000)} s: ${error ?? "the watch is silent"}`;
+    return Math.min(this.informer.stalenessMs(), this.clock.monotonicMs() - notServedAtMs);
   }
 }

@@ -11,10 +11,11 @@ import { annotations } from "../../api/v1alpha1/names.ts";
 import { type PodProtector, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { CountedSpec } from "../../accounting/count/counted-spec.ts";
 import { countingSelector } from "../../accounting/count/counting-selector.ts";
+import { criterionFor } from "../../accounting/count/health-criterion.ts";
 import { type HistoryConfig, historyConfigOf } from "../../accounting/history/history-config.ts";
 import { type HistoryLimits } from "../../accounting/history/record.ts";
 import { type Fill, fillOf } from "../../accounting/history/status-room.ts";
-import { type Need, needOf } from "../../accounting/reserve/disruption.ts";
+import { type Disruption, type Need, needOf } from "../../accounting/reserve/disruption.ts";
 import { reserve, type Reservation, type ReservationContext } from "../../accounting/reserve/reservation.ts";
 import { type Stored } from "../../kube/informer.ts";
 import { readProtector, type StoredProtector } from "../../kube/resources.ts";
@@ -138,7 +139,7 @@ export function judge(
 ): Reservation {
   return reserve(
     view.protector,
-    deletions.map((deletion) => ({ ...deletion, isProtected: isProtected(view, deletion.pod.labels) })),
+    deletions.map((deletion) => disruptionUnder(view, deletion)),
     {
       now: clock.epochMicros(),
       config: historyConfigOf(view.protector.spec.admissionHistoryConfig, history),
@@ -154,8 +155,13 @@ export function judge(
 /** What one deletion needs, whatever the counts are. It must be counted by `view`. */
 export function needUnder(view: ProtectorView, deletion: Deletion, { clock }: Rule): Need {
   const cell = view.protector.status?.cells.find(({ cellID }) => cellID === deletion.cellID);
-  const disruption = { ...deletion, isProtected: isProtected(view, deletion.pod.labels) };
-  return needOf(disruption, view.protector.spec, cell?.aggregation?.countedAt, clock.epochMicros());
+  const countedAt = cell?.aggregation?.countedAt;
+  return needOf(disruptionUnder(view, deletion), view.protector.spec, countedAt, clock.epochMicros());
+}
+
+function disruptionUnder(view: ProtectorView, deletion: Deletion): Disruption {
+  const criterion = criterionFor(deletion.criterion, view.protector.spec);
+  return { ...deletion, criterion, isProtected: isProtected(view, deletion.pod.labels) };
 }
 
 /** As if the object had this status. What it would hold is judged when it is written. */

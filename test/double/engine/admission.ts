@@ -2,7 +2,7 @@
  * Validating admission: which stored webhooks a request matches, the AdmissionReview that they are sent, and what their
  * answers mean. The call itself is injected, so that a simulation needs no socket.
  */
-import { type Clock } from "../../../src/util/clock.ts";
+import { type Clock, type MonotonicMs } from "../../../src/util/clock.ts";
 import { type Rng } from "../../../src/util/rng.ts";
 import { type JsonObject, type KubeObject, asArray, asNumber, asObject, asString } from "./object.ts";
 import { randomUuid } from "./identity.ts";
@@ -35,6 +35,8 @@ export interface AdmissionAttributes {
   readonly options: JsonObject;
   /** Takes the warnings of the webhooks. */
   readonly warn: (text: string) => void;
+  /** By the engine's clock: when the request is over, and its reviews with it; undefined = they have their timeout. */
+  readonly overAtMs?: MonotonicMs | undefined;
 }
 
 /**
@@ -177,7 +179,10 @@ export class Admission {
       throw badRequest(`admission webhook ${JSON.stringify(name)} does not support dry run`);
     }
     const uid = randomUuid(this.#environment.rng);
-    const timeoutMs = (asNumber(webhook["timeoutSeconds"]) ?? timeoutSecondsDefault) * 1000;
+    const ownTimeoutMs = (asNumber(webhook["timeoutSeconds"]) ?? timeoutSecondsDefault) * 1000;
+    const leftMs = (attributes.overAtMs ?? Infinity) - this.#environment.clock.monotonicMs();
+    // The webhook is told the shorter one, too; whole milliseconds, as timers want them.
+    const timeoutMs = Math.min(ownTimeoutMs, Math.max(1, Math.floor(leftMs)));
     let answer: JsonObject;
     try {
       answer = asObject(asObject(await this.#call(webhook, reviewOf(attributes, uid), timeoutMs))["response"]);

@@ -12,7 +12,13 @@ import {
   withFields,
   withMetadata,
 } from "./object.ts";
-import { type ResourceRegistry, type ResourceType, builtInResources, customResource } from "./resources.ts";
+import {
+  type ResourceRegistry,
+  type ResourceType,
+  type ScalePaths,
+  builtInResources,
+  customResource,
+} from "./resources.ts";
 import { type FieldError, forbidden, invalid, noSuchResource, notImplemented } from "./status.ts";
 import { type Store } from "./store.ts";
 
@@ -39,10 +45,19 @@ function readDefinition(crd: KubeObject): { names: JsonObject; version: JsonObje
   return { names: asObject(spec["names"]), version, scope: spec["scope"], group: asString(spec["group"]) ?? "" };
 }
 
+function scalePathsOf(scale: unknown): ScalePaths | undefined {
+  if (scale === undefined) return undefined;
+  const { specReplicasPath, statusReplicasPath, labelSelectorPath } = asObject(scale);
+  return {
+    specReplicas: asString(specReplicasPath) ?? "",
+    statusReplicas: asString(statusReplicasPath) ?? "",
+    selector: asString(labelSelectorPath),
+  };
+}
+
 function compile(crd: KubeObject): Served {
   const { names, version, scope, group } = readDefinition(crd);
   const subresources = asObject(version["subresources"]);
-  if (subresources["scale"] !== undefined) throw notImplemented("the scale subresource of custom resources");
   const kind = asString(names["kind"]) ?? "";
   const type = customResource(
     {
@@ -57,6 +72,7 @@ function compile(crd: KubeObject): Served {
       namespaced: scope === "Namespaced",
     },
     subresources["status"] !== undefined,
+    scalePathsOf(subresources["scale"]),
   );
   return { type, schema: compileCustomSchema(asObject(asObject(version["schema"])["openAPIV3Schema"])) };
 }

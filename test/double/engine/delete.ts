@@ -4,6 +4,7 @@
  * object changed in between, all of it starts again. A zero-grace deletion of a live pod is two such steps, mark and
  * remove, hence two reviews.
  */
+import { later, type MonotonicMs } from "../../../src/util/clock.ts";
 import { type Caller, reviewOptions } from "./admission.ts";
 import { formatSeconds } from "./metadata.ts";
 import {
@@ -30,6 +31,8 @@ export interface DeleteRequest {
   readonly options: JsonObject;
   /** Undefined = no admission: the second half of an eviction. */
   readonly reviewName: string | undefined;
+  /** By the engine's clock: nothing is begun from then on; undefined = the request is never over. */
+  readonly overAtMs?: MonotonicMs;
 }
 
 export interface DeleteResult {
@@ -37,6 +40,11 @@ export interface DeleteResult {
   readonly gone: boolean;
   readonly object: KubeObject;
 }
+
+/** kube-apiserver's --request-timeout, which ends a deletecollection; watches alone go on. */
+const requestTimeoutMs = 60_000;
+/** The last review is given whole milliseconds, so that it may end that much before the request. */
+const roundingMs = 1;
 
 // A pod that is changed faster than it can be reviewed would keep us here for ever; the real server ends with its
 // request timeout.
@@ -159,7 +167,13 @@ async function review(
     dryRun: request.dryRun,
     warn: request.warn,
     options: reviewOptions("DeleteOptions", options, request.dryRun),
+    overAtMs: request.overAtMs,
   });
+}
+
+/** Throws 504 when the time of the request is over. */
+function checkTime({ clock }: WriteContext, { overAtMs }: Pick<DeleteRequest, "overAtMs">): void {
+  if (overAtMs !== undefined && overAtMs - clock.monotonicMs() < roundingMs) throw requestOver();
 }
 
 /** The options as the pod strategy leaves them: with the grace period that it has decided on. */
@@ -170,7 +184,8 @@ function withGrace(target: Target, options: JsonObject, todo: Plan): JsonObject 
 
 /**
  * Deletes one object. Throws 404, 409 (preconditions), and what admission says. Deleting an object that is already
- * being deleted succeeds without a review.
+ * being deleted succeeds without a review. After `request.overAtMs` it throws 504, and only what the storage has been
+ * asked for by then is still carried out and waited for.
  */
 export async function deleteObject(
   context: WriteContext,
@@ -182,6 +197,7 @@ export async function deleteObject(
   let options = request.options;
   let marked: KubeObject | undefined;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    checkTime(context, request);
     const present = context.store.get(type, key);
     const object = attempt === 0 && present !== undefined ? (context.cachedState?.(type, key) ?? present) : present;
     if (object === undefined) {
@@ -197,10 +213,12 @@ export async function deleteObject(
     try {
       await review(context, target, object, request, options);
     } catch (error) {
+      checkTime(context, request);
       // What was refused on an old state is judged again on the present one.
       if (object === present) throw error;
       continue;
     }
+    checkTime(context, request);
     const goesOn = (await context.beforeCommit?.(type, key)) ?? true;
     if (context.store.get(type, key) !== object) {
       if (goesOn) continue;
@@ -236,18 +254,20 @@ export function deleteAnswer(target: Target, result: DeleteResult): KubeObject |
 
 /**
  * Deletes `objects` one after the other as deletecollection does: reviewed item by item without a name, ended by the
- * first refusal.
+ * first refusal, or with 504 by the request timeout. What has been deleted so far stays so.
  */
 export async function deleteObjects(
   context: WriteContext,
   targets: readonly Target[],
-  request: Omit<DeleteRequest, "reviewName">,
+  request: Omit<DeleteRequest, "overAtMs" | "reviewName">,
 ): Promise<void> {
+  const overAtMs = later(context.clock.monotonicMs(), requestTimeoutMs);
   for (const target of targets) {
     try {
-      await deleteObject(context, target, { ...request, reviewName: "" });
+      await deleteObject(context, target, { ...request, reviewName: "", overAtMs });
     } catch (error) {
       if (!isApiError(error, "NotFound")) throw error;
     }
+    checkTime(context, { overAtMs });
   }
 }

@@ -248,7 +248,7 @@ export class Engine {
   }
 
   getScale(type: ResourceType, namespace: string | undefined, name: string): JsonObject {
-    return scaleOf(current(this.#context, { type, namespace, name }));
+    return scaleOf(type, current(this.#context, { type, namespace, name }));
   }
   async updateScale(
     type: ResourceType,

@@ -14,7 +14,7 @@ import {
   jsonEquals,
   withMetadata,
 } from "./object.ts";
-import { changedFields, fieldsIn, fieldsV1Of } from "./field-owners.ts";
+import { changedFields, fieldsIn, fieldsV1Of, isRemovedAnnotation } from "./field-owners.ts";
 import { type ResourceType, apiVersionOf, builtInResources } from "./resources.ts";
 import { dnsSubdomainProblems, validateAnnotations, validateFinalizers, validateLabels } from "./qualified-names.ts";
 import { desiredStateChanged } from "./strategy.ts";
@@ -228,7 +228,9 @@ export function stampManager(
     if (jsonEquals(other, identity)) own.push(...kept);
     else others.push({ ...other, time: at, fieldsV1: fieldsV1Of(kept) });
   }
-  const taken = [...changed].filter((field) => subresource !== "scale" || !isScaledToZero(field, object));
+  const taken = [...changed].filter(
+    (field) => !isRemovedAnnotation(field, object) && (subresource !== "scale" || !isScaledToZero(field, object)),
+  );
   const entry = { ...identity, time, fieldsV1: fieldsV1Of([...own, ...taken]) };
   const kept = [...others.slice(1 - managersMax), entry];
   return withMetadata(object, { managedFields: kept.toSorted((a, b) => (managerOrder(a) < managerOrder(b) ? -1 : 1)) });

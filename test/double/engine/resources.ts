@@ -1,6 +1,14 @@
 /** Which resources the double serves and how each behaves: the registry, and the built-in types. */
 import { type JsonObject } from "./object.ts";
 
+/** Dotted paths, such as ".spec.replicas". */
+export interface ScalePaths {
+  readonly specReplicas: string;
+  readonly statusReplicas: string;
+  /** Undefined = the Scale has no selector. */
+  readonly selector: string | undefined;
+}
+
 /** What the storage and the routes need to know of one resource. */
 export interface ResourceType {
   /** "" for the core group. */
@@ -22,6 +30,8 @@ export interface ResourceType {
   readonly returnsDeleted: boolean;
   /** Subresources besides status. */
   readonly subresources: readonly string[];
+  /** Where the scale subresource finds its fields; without meaning for types that have none. */
+  readonly scalePaths: ScalePaths;
   /** Groups of resources that people ask for by one name, such as `all`. */
   readonly categories: readonly string[];
   /** Comes from a CustomResourceDefinition. */
@@ -29,6 +39,13 @@ export interface ResourceType {
   /** The additionalPrinterColumns of that definition. */
   readonly printerColumns: readonly JsonObject[];
 }
+
+/** The selector of these is no text, so it is not read by a path. */
+const workloadPaths: ScalePaths = {
+  specReplicas: ".spec.replicas",
+  statusReplicas: ".status.replicas",
+  selector: undefined,
+};
 
 type Traits = Partial<
   Pick<
@@ -59,6 +76,7 @@ function builtIn(group: string, version: string, resource: string, kind: string,
     unconditionalUpdate: true,
     returnsDeleted: false,
     subresources: [],
+    scalePaths: workloadPaths,
     categories: [],
     custom: false,
     printerColumns: [],
@@ -94,6 +112,10 @@ export const builtInResources = {
   deployments: builtIn("apps", "v1", "deployments", "Deployment", { ...workload, shortNames: ["deploy"] }),
   replicaSets: builtIn("apps", "v1", "replicasets", "ReplicaSet", { ...workload, shortNames: ["rs"] }),
   statefulSets: builtIn("apps", "v1", "statefulsets", "StatefulSet", { ...workload, shortNames: ["sts"] }),
+  replicationControllers: builtIn("", "v1", "replicationcontrollers", "ReplicationController", {
+    ...workload,
+    shortNames: ["rc"],
+  }),
   leases: builtIn("coordination.k8s.io", "v1", "leases", "Lease", { unconditionalUpdate: false }),
   podDisruptionBudgets: builtIn("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", {
     shortNames: ["pdb"],
@@ -132,6 +154,7 @@ export function customResource(
     | "printerColumns"
   >,
   hasStatus: boolean,
+  scalePaths: ScalePaths | undefined,
 ): ResourceType {
   return {
     ...names,
@@ -139,7 +162,8 @@ export function customResource(
     hasGeneration: true,
     unconditionalUpdate: false,
     returnsDeleted: false,
-    subresources: [],
+    subresources: scalePaths === undefined ? [] : ["scale"],
+    scalePaths: scalePaths ?? workloadPaths,
     custom: true,
   };
 }

@@ -1,4 +1,7 @@
-/** The scale subresource of the apps workloads: an autoscaling/v1 view of spec.replicas. */
+/**
+ * The scale subresource: an autoscaling/v1 view of the replicas of an object. Those of the built-in workloads are in
+ * spec.replicas; custom resources name their fields in the definition.
+ */
 import {
   type JsonObject,
   type KubeObject,
@@ -10,7 +13,8 @@ import {
   withMetadata,
 } from "./object.ts";
 import { type Patch, applyClientPatch } from "./patch.ts";
-import { badRequest, invalid } from "./status.ts";
+import { type ResourceType } from "./resources.ts";
+import { badRequest, internalError, invalid } from "./status.ts";
 import { updateObject } from "./update.ts";
 import { type Target, type WriteContext, type WriteOptions, current } from "./write.ts";
 
@@ -26,15 +30,33 @@ function selectorText(selector: unknown): string {
   return [...equal, ...terms].join(",");
 }
 
-/** The Scale of a workload. */
-export function scaleOf(object: KubeObject): JsonObject {
+function at(object: JsonObject, path: string): unknown {
+  let value: unknown = object;
+  for (const field of path.split(".").slice(1)) value = asObject(value)[field];
+  return value;
+}
+
+/** The object with `value` at the path, which need not exist. */
+function withAt(object: JsonObject, [field = "", ...rest]: readonly string[], value: number): JsonObject {
+  return { ...object, [field]: rest.length === 0 ? value : withAt(asObject(object[field]), rest, value) };
+}
+
+/** The Scale of an object, of a type that has one. Replicas of 0 are left out, as the server's encoder does. */
+export function scaleOf(type: ResourceType, object: KubeObject): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const { specReplicas, statusReplicas, selector } = type.scalePaths;
+  const replicas = asNumber(at(object, specReplicas));
+  if (replicas === undefined && type.custom)
+    throw internalError(`the spec replicas field "${specReplicas}" does not exist`);
+  const text = type.custom
+    ? (asString(selector === undefined ? undefined : at(object, selector)) ?? "")
+    : selectorText(object.spec?.["selector"]);
   return {
     kind: "Scale",
     apiVersion: "autoscaling/v1",
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-    spec: { replicas: asNumber(object.spec?.["replicas"]) ?? 0 },
-    status: { replicas: asNumber(object.status?.["replicas"]) ?? 0, selector: selectorText(object.spec?.["selector"]) },
+    spec: replicas === undefined || replicas === 0 ? {} : { replicas },
+    status: { replicas: asNumber(at(object, statusReplicas)) ?? 0, ...(text === "" ? {} : { selector: text }) },
   };
 }
 
@@ -58,8 +80,10 @@ async function writeScale(
   }
   const resourceVersion = asString(asObject(scale["metadata"])["resourceVersion"]);
   const old = current(context, target);
-  const wanted = withMetadata(withFields(old, { spec: { ...old.spec, replicas } }), { resourceVersion });
-  return scaleOf(await updateObject(context, target, undefined, wanted, { ...options, writtenThrough: "scale" }));
+  const spec = asObject(withAt(old, target.type.scalePaths.specReplicas.split(".").slice(1), replicas)["spec"]);
+  const wanted = withMetadata(withFields(old, { spec }), { resourceVersion });
+  const written = await updateObject(context, target, undefined, wanted, { ...options, writtenThrough: "scale" });
+  return scaleOf(target.type, written);
 }
 
 /** PUT of a Scale. */
@@ -82,7 +106,7 @@ export async function patchScale(
   return await writeScale(
     context,
     target,
-    applyClientPatch(target.type, scaleOf(current(context, target)), patch),
+    applyClientPatch(target.type, scaleOf(target.type, current(context, target)), patch),
     options,
   );
 }

@@ -57,6 +57,7 @@ export function applyDefaults(type: ResourceType, object: KubeObject): KubeObjec
     case types.deployments:
       return deploymentDefaults(object);
     case types.replicaSets:
+    case types.replicationControllers:
       return withSpecDefaults(object, { replicas: 1 });
     case types.statefulSets:
       return withSpecDefaults(object, {
@@ -89,6 +90,7 @@ export function initialStatus(type: ResourceType, object: KubeObject): KubeObjec
     case types.deployments:
       return withFields(object, { status: {} });
     case types.replicaSets:
+    case types.replicationControllers:
       return withFields(object, { status: { replicas: 0 } });
     case types.statefulSets:
       return withFields(object, { status: { replicas: 0, availableReplicas: 0 } });

@@ -61,8 +61,13 @@ function objectMeta(metadata: JsonObject): Buffer {
     integer(10, metadata["deletionGracePeriodSeconds"]),
     ...map(11, metadata["labels"]),
     ...map(12, metadata["annotations"]),
+    ...asArray(metadata["ownerReferences"]).map((item) => field(13, ownerReference(asObject(item)))),
     ...asArray(metadata["managedFields"]).map((item) => field(17, managedFields(asObject(item)))),
   );
+}
+
+function ownerReference({ kind, name, uid, controller }: JsonObject): Buffer {
+  return message(text(1, kind), text(3, name), text(4, uid), field(6, controller === true ? 1 : 0));
 }
 
 function managedFields(managed: JsonObject): Buffer {

@@ -40,9 +40,12 @@ async function restarts(context: CaseContext): Promise<Figures> {
   const recovered = async (): Promise<number> => {
     const startMs = performance.now();
     await waitReady(fleet);
+    const removedMs = performance.now();
     assert.equal(await remove(), 200);
     await fleet.waitCounted("web", counted, recoveryLimitMs);
     await fleet.waitSettled("web", recoveryLimitMs);
+    // A replica whose list is still to come refuses by what it knew before.
+    await fleet.waitHeard(() => performance.now() - removedMs, recoveryLimitMs);
     assert.equal(available.serving, counted);
     return Math.round(performance.now() - startMs);
   };

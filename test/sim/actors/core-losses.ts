@@ -3,12 +3,12 @@ import { type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources, type ResourceType } from "../../double/engine/resources.ts";
 import { permissivePodProtectorCrd } from "../../double/pod-protector-crd.ts";
 import { Draws } from "../../support/draws.ts";
+import { isNameOfGenerated, kindsOfSources } from "../checkers/sources/kinds.ts";
 import { sideNamespace, type World } from "../world.ts";
 import { quietly } from "./quietly.ts";
 
-const { customResourceDefinitions, deployments } = builtInResources;
-
-const generatedPrefix = "deployment-";
+const { customResourceDefinitions } = builtInResources;
+const sourceTypes = kindsOfSources.map(({ type }) => type);
 /** Until people apply their manifests again; between two of them. */
 const noticedMs = { least: 2_000, most: 60_000 };
 const betweenMsMax = 2_000;
@@ -46,16 +46,16 @@ export class CoreLosses {
     }
   }
 
-  /** All Deployments and PodProtectors are gone at once. After a while people apply their manifests again. */
+  /** All sources and PodProtectors are gone at once. After a while people apply their manifests again. */
   async wipe(): Promise<void> {
     const { kernel, plan, protectors } = this.#world;
     // Without a generator a PodProtector is nobody's but its owner's, who erases it as well (protectors.ts).
     if (!plan.hasGenerator) return;
     kernel.note("the core is wiped");
-    const types = this.#draws.chance(0.5) ? [deployments, protectors] : [protectors, deployments];
-    const lost = types.flatMap((type) => this.#objects(type));
+    const types = this.#draws.chance(0.5) ? [...sourceTypes, protectors] : [protectors, ...sourceTypes];
+    const lost = types.flatMap((type) => this.#objects(type).map((object) => ({ type, object })));
     const manifests = types.flatMap((type) => this.#manifests(type));
-    for (const object of lost) this.#erase(object.kind === deployments.kind ? deployments : protectors, object);
+    for (const { type, object } of lost) this.#erase(type, object);
     await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
     await this.#applyAll(manifests);
   }
@@ -116,7 +116,7 @@ export class CoreLosses {
   /** What people have of it in their manifests. */
   #manifests(type: ResourceType): Manifest[] {
     return this.#objects(type)
-      .filter((object) => type === deployments || !isGenerated(object))
+      .filter((object) => sourceTypes.includes(type) || !isGenerated(object))
       .map(({ apiVersion, kind, metadata: { namespace = "", name, labels = {} }, spec = {} }) => {
         return { type, namespace, name, body: { apiVersion, kind, metadata: { name, labels }, spec } };
       });
@@ -140,10 +140,10 @@ export class CoreLosses {
   /** The generator's checker is told what it did not do. */
   #tell(object: KubeObject): void {
     const { namespace = "", name } = object.metadata;
-    if (isGenerated(object)) this.#world.sources.meddled(namespace, name.slice(generatedPrefix.length), "loss");
+    if (isGenerated(object)) this.#world.sources.meddled(namespace, name, "loss");
   }
 }
 
 function isGenerated({ kind, metadata }: KubeObject): boolean {
-  return kind === "PodProtector" && metadata.name.startsWith(generatedPrefix);
+  return kind === "PodProtector" && isNameOfGenerated(metadata.name);
 }

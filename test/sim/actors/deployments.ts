@@ -3,7 +3,8 @@
  * what is generated from them.
  */
 import { annotations, finalizer } from "../../../src/api/v1alpha1/names.ts";
-import { protectorNameOf } from "../../../src/generator/deployment-plan.ts";
+import { protectorNameOf } from "../../../src/generator/source-plan.ts";
+import { deployments as ofDeployments } from "../../../src/sources/deployment.ts";
 import { type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources, type ResourceType } from "../../double/engine/resources.ts";
 import { sideNamespace, type World } from "../world.ts";
@@ -40,12 +41,12 @@ export class OddDeployments {
     else if (draw < 0.35) await this.#edit(present);
     else if (draw < 0.5) await quietly(() => engine.delete(deployments, sideNamespace, name));
     else if (draw < 0.58) await this.#loseSource(name);
-    else await this.#meddle(protectorNameOf(name));
+    else await this.#meddle(protectorNameOf(ofDeployments, name));
   }
 
   async #create(name: string): Promise<void> {
     const { engine } = this.#world.core.server;
-    if (this.#draws.chance(0.1)) await this.#occupy(protectorNameOf(name));
+    if (this.#draws.chance(0.1)) await this.#occupy(protectorNameOf(ofDeployments, name));
     const matchLabels = { app: "side" };
     const hasExpressions = this.#draws.chance(0.3);
     const selector = {

@@ -2,7 +2,8 @@
  * One mass change in the life of a world: a tool overwrites the replicas of all Deployments of a namespace with 0, and
  * after a while a person approves it, or undoes it, or both in part (docs/mass-changes.md).
  */
-import { protectorNameOf } from "../../../src/generator/deployment-plan.ts";
+import { protectorNameOf } from "../../../src/generator/source-plan.ts";
+import { deployments as ofDeployments } from "../../../src/sources/deployment.ts";
 import { asNumber, type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { Draws } from "../../support/draws.ts";
@@ -144,7 +145,8 @@ export class MassChanges {
   /** There is a PodProtector, with a floor where replicas are asked for, and with none where they are not. */
   #isMet(name: string): boolean {
     const { core, protectors } = this.#world;
-    const isThere = core.server.engine.find(protectors, massNamespace, protectorNameOf(name)) !== undefined;
+    const isThere =
+      core.server.engine.find(protectors, massNamespace, protectorNameOf(ofDeployments, name)) !== undefined;
     return isThere && this.#replicasOf(name) > 0 === this.#floorOf(name) > 0;
   }
 
@@ -155,7 +157,10 @@ export class MassChanges {
 
   #floorOf(name: string): number {
     const { core, protectors } = this.#world;
-    return numberIn(core.server.engine.find(protectors, massNamespace, protectorNameOf(name)), "minAvailable");
+    return numberIn(
+      core.server.engine.find(protectors, massNamespace, protectorNameOf(ofDeployments, name)),
+      "minAvailable",
+    );
   }
 }
 

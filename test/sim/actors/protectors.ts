@@ -39,12 +39,11 @@ export class ProtectorOwner {
 
   /** The generator's checker is told what it did not do. */
   #tell(protector: string, { minAvailable, minReadySeconds, selector }: JsonObject): void {
-    const [, source] = protector.split("deployment-");
-    if (source === undefined) return;
     const { sources } = this.#world;
-    if (minAvailable !== undefined) sources.meddled(namespace, source, `minAvailable ${Number(minAvailable)}`);
-    if (minReadySeconds !== undefined) sources.meddled(namespace, source, `minReadySeconds ${Number(minReadySeconds)}`);
-    if (selector !== undefined) sources.meddled(namespace, source, "selector");
+    if (minAvailable !== undefined) sources.meddled(namespace, protector, `minAvailable ${Number(minAvailable)}`);
+    if (minReadySeconds !== undefined)
+      sources.meddled(namespace, protector, `minReadySeconds ${Number(minReadySeconds)}`);
+    if (selector !== undefined) sources.meddled(namespace, protector, "selector");
   }
 
   #edited(draw: number, minAvailable: number): JsonObject {

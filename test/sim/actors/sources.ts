@@ -1,33 +1,34 @@
 /**
- * Deployments of the checked namespaces and what becomes of them: people edit, deselect, delete and restore them, and
- * some are lost without anybody's doing. One of them is the workload's, where the world has a generator; the others
- * have no pods and are there for the generator alone (checkers/sources/).
+ * Sources of all kinds in the checked namespaces and what becomes of them: people edit, deselect, delete and restore
+ * them, and some are lost without anybody's doing. One of them is the workload's, where the world has a generator; the
+ * others have no pods and are there for the generator alone (checkers/sources/).
  */
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
-import { protectorNameOf } from "../../../src/generator/deployment-plan.ts";
 import { asObject, type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { Draws } from "../../support/draws.ts";
+import { type KindOfSource, kindsOfSources, ofDeployments } from "../checkers/sources/kinds.ts";
 import { namespace as ownNamespace, sourceNamespace, type World } from "../world.ts";
 import { type ProtectorOwner } from "./protectors.ts";
 import { quietly } from "./quietly.ts";
 
-const { deployments, namespaces } = builtInResources;
+const { namespaces } = builtInResources;
 
 /** One has the name of the workload's, in another namespace. */
 const otherNames = ["web", "one", "two"] as const;
-/** Of a vanished or deselected Deployment, until people notice it. */
+/** Of a vanished or deselected source, until people notice it. */
 const noticedMs = { least: 2_000, most: 40_000 };
-/** Until people look again whether a Deployment is gone. */
+/** Until people look again whether a source is gone. */
 const lookAgainMs = 1_000;
 
 interface Target {
+  readonly kind: KindOfSource;
   readonly namespace: string;
   readonly name: string;
 }
 
 /** The workload's. */
-export const ownTarget: Target = { namespace: ownNamespace, name: "web" };
+export const ownTarget: Target = { kind: ofDeployments, namespace: ownNamespace, name: "web" };
 
 export class SourceOwners {
   readonly #world: World;
@@ -41,7 +42,7 @@ export class SourceOwners {
     this.#draws = new Draws(world.kernel.rng("sources"));
   }
 
-  /** Somebody changes a Deployment. */
+  /** Somebody changes a source. */
   async edit(): Promise<void> {
     if (!this.#world.plan.hasGenerator) return;
     const isOwn = this.#draws.chance(0.3);
@@ -53,14 +54,14 @@ export class SourceOwners {
     if (this.#world.plan.hasGenerator) await this.#editOther();
   }
 
-  /** The core loses a Deployment, and nobody is told. */
+  /** The core loses a source, and nobody is told. */
   async lose(): Promise<void> {
     const target = this.#draws.chance(0.4) ? ownTarget : this.#otherTarget();
     const { core, kernel } = this.#world;
     const lost = this.find(target);
     if (lost === undefined || !this.#world.plan.hasGenerator) return;
-    kernel.note(`the core loses the Deployment ${target.namespace}/${target.name}`);
-    core.server.engine.erase(deployments, target.namespace, target.name);
+    kernel.note(`the core loses the ${target.kind.type.kind} ${target.namespace}/${target.name}`);
+    core.server.engine.erase(target.kind.type, target.namespace, target.name);
     await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
     const isReleased = this.#draws.chance(0.2);
     if (isReleased && this.find(target) === undefined) await this.#release(target);
@@ -92,23 +93,23 @@ export class SourceOwners {
     );
   }
 
-  find({ namespace, name }: Target): KubeObject | undefined {
-    return this.#world.core.server.engine.find(deployments, namespace, name);
+  find({ kind, namespace, name }: Target): KubeObject | undefined {
+    return this.#world.core.server.engine.find(kind.type, namespace, name);
   }
 
-  async patch({ namespace, name }: Target, body: JsonObject): Promise<void> {
+  async patch({ kind, namespace, name }: Target, body: JsonObject): Promise<void> {
     const patch = { contentType: "application/merge-patch+json", body };
-    await quietly(() => this.#world.core.server.engine.patch(deployments, namespace, name, patch));
+    await quietly(() => this.#world.core.server.engine.patch(kind.type, namespace, name, patch));
   }
 
   /** Deletes it, waits until it is gone, and makes it again after a while. */
   async deleteAndRestore(target: Target, before: () => Promise<void> = async () => {}): Promise<void> {
     const { core, kernel } = this.#world;
-    const { namespace, name } = target;
+    const { kind, namespace, name } = target;
     const present = this.find(target);
     if (present === undefined) return;
     const propagationPolicy = this.#draws.oneOf("Background", "Foreground");
-    await quietly(() => core.server.engine.delete(deployments, namespace, name, { propagationPolicy }));
+    await quietly(() => core.server.engine.delete(kind.type, namespace, name, { propagationPolicy }));
     // Nobody collects garbage in a core without workloads.
     if (propagationPolicy === "Foreground") await this.#collect(target);
     await before();
@@ -129,7 +130,7 @@ export class SourceOwners {
       await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
       await this.patch(ownTarget, { metadata: { labels: { unprotected: null } } });
     } else if (draw < 0.2) await this.deleteAndRestore(ownTarget);
-    else await this.patch(ownTarget, { spec: this.#edited(this.#draws.whole(1, total + 1)) });
+    else await this.patch(ownTarget, { spec: this.#edited(ownTarget, this.#draws.whole(1, total + 1)) });
   }
 
   async #editOther(): Promise<void> {
@@ -141,43 +142,56 @@ export class SourceOwners {
     else if (draw < 0.3) await this.patch(target, { metadata: { labels: { unprotected: null } } });
     else if (draw < 0.4) await this.deleteAndRestore(target);
     else if (draw < 0.5) await this.#editProtector(target);
-    else await this.patch(target, { spec: this.#edited(this.#draws.whole(0, 12)) });
+    else await this.patch(target, { spec: this.#edited(target, this.#draws.whole(0, 12)) });
   }
 
-  #edited(replicas: number): JsonObject {
+  #edited({ kind }: Target, replicas: number): JsonObject {
     const draws = this.#draws;
     const share = draws.oneOf<unknown>(0, 1, 2, "0%", "10%", "25%", "29%", "50%", "100%");
     const surge = draws.oneOf<unknown>(0, 1, "0%", "25%");
     const draw = draws.between(0, 1);
     if (draw < 0.35) return { replicas };
+    if (draw >= 0.8 && draw < 0.95) return { minReadySeconds: draws.whole(0, 10) };
+    if (kind.type.kind === "StatefulSet") return { updateStrategy: this.#updateStrategy(share) };
+    if (kind !== ofDeployments) return { replicas };
     if (draw < 0.8)
       return { strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: share, maxSurge: surge } } };
-    if (draw < 0.95) return { minReadySeconds: draws.whole(0, 10) };
     return { strategy: { type: "Recreate", rollingUpdate: null } };
+  }
+
+  /** Of a StatefulSet. */
+  #updateStrategy(maxUnavailable: unknown): JsonObject {
+    const draws = this.#draws;
+    if (draws.chance(0.25)) return { type: "OnDelete", rollingUpdate: null };
+    const rollingUpdate = { maxUnavailable: draws.chance(0.3) ? null : maxUnavailable, partition: draws.whole(0, 3) };
+    return { type: "RollingUpdate", rollingUpdate };
   }
 
   /** Somebody edits what is generated. */
   async #editProtector(target: Target): Promise<void> {
     const { protectors, core, sources } = this.#world;
-    const { namespace, name } = target;
+    const { namespace } = target;
+    const protector = nameOfProtector(target);
     // By mistake: its source is there.
     if (this.#draws.chance(0.3)) return await this.#release(target);
     const minAvailable = this.#draws.whole(0, 12);
     const labels = { app: this.#draws.oneOf<string>(...otherNames), other: "yes" };
     const spec: JsonObject = this.#draws.chance(0.5) ? { minAvailable } : { selector: { matchLabels: labels } };
-    sources.meddled(namespace, name, `minAvailable ${minAvailable}`);
-    sources.meddled(namespace, name, "selector");
+    sources.meddled(namespace, protector, `minAvailable ${minAvailable}`);
+    sources.meddled(namespace, protector, "selector");
     const patch = { contentType: "application/merge-patch+json", body: { spec } };
-    await quietly(() => core.server.engine.patch(protectors, namespace, protectorNameOf(name), patch));
+    await quietly(() => core.server.engine.patch(protectors, namespace, protector, patch));
   }
 
-  /** A person says that the workload of a Deployment is really gone. */
-  async #release({ namespace, name }: Target): Promise<void> {
+  /** A person says that the workload of a source is really gone. */
+  async #release(target: Target): Promise<void> {
     const { protectors, core, sources } = this.#world;
-    sources.meddled(namespace, name, "release");
+    const { namespace } = target;
+    const protector = nameOfProtector(target);
+    sources.meddled(namespace, protector, "release");
     const body = { metadata: { annotations: { [annotations.released]: "true" } } };
     const patch = { contentType: "application/merge-patch+json", body };
-    await quietly(() => core.server.engine.patch(protectors, namespace, protectorNameOf(name), patch));
+    await quietly(() => core.server.engine.patch(protectors, namespace, protector, patch));
   }
 
   /** The collector has deleted all dependents of a foreground deletion. */
@@ -198,17 +212,16 @@ export class SourceOwners {
     const { engine } = this.#world.core.server;
     const { replicas } = asObject(spec);
     const body = {
-      apiVersion: "apps/v1",
-      kind: "Deployment",
+      ...typeMetaOf(target),
       metadata: { name: target.name, labels: metadata.labels ?? {} },
       spec: { ...spec, replicas: replicas === 0 ? 1 : replicas },
     };
-    await quietly(() => engine.create(deployments, target.namespace, body));
+    await quietly(() => engine.create(target.kind.type, target.namespace, body));
   }
 
   async #create(target: Target): Promise<void> {
     const { engine } = this.#world.core.server;
-    const { namespace, name } = target;
+    const { kind, namespace, name } = target;
     if (engine.find(namespaces, undefined, namespace) === undefined) {
       const body = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
       await quietly(() => engine.create(namespaces, undefined, body));
@@ -217,14 +230,25 @@ export class SourceOwners {
     const spec = {
       replicas: this.#draws.whole(0, 12),
       ...(this.#draws.chance(0.5) ? { minReadySeconds: this.#draws.whole(1, 10) } : {}),
-      selector: { matchLabels: labels },
+      selector: kind.type.kind === "ReplicationController" ? labels : { matchLabels: labels },
       template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "web:1" }] } },
     };
-    const body = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name, labels }, spec };
-    await quietly(() => engine.create(deployments, namespace, body));
+    const body = { ...typeMetaOf(target), metadata: { name, labels }, spec };
+    await quietly(() => engine.create(kind.type, namespace, body));
   }
 
   #otherTarget(): Target {
-    return { namespace: sourceNamespace, name: this.#draws.oneOf<string>(...otherNames) };
+    // The release before this one knows Deployments alone.
+    const kinds = this.#world.plan.upgrade === "none" ? kindsOfSources : [ofDeployments];
+    const kind = this.#draws.pickAny(kinds) ?? ofDeployments;
+    return { kind, namespace: sourceNamespace, name: this.#draws.oneOf<string>(...otherNames) };
   }
+}
+
+function nameOfProtector({ kind, name }: Target): string {
+  return `${kind.prefix}${name}`;
+}
+
+function typeMetaOf({ kind: { type } }: Target): { readonly apiVersion: string; readonly kind: string } {
+  return { apiVersion: type.group === "" ? type.version : `${type.group}/${type.version}`, kind: type.kind };
 }

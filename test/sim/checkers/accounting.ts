@@ -61,12 +61,18 @@ export interface Breach {
   readonly minAvailable: number;
 }
 
+interface JudgedAge {
+  readonly atMs: number;
+  /** The aggregator's clock when the counts were made that the admission was judged by. */
+  readonly countedAt: EpochMicros | undefined;
+}
+
 /** What was true when an admission was recorded. */
 interface Recorded {
   /** The highest version that the pod was admitted at; undefined = an eviction. */
   readonly version: string | undefined;
-  /** The aggregator's clock when the counts were made that the admission was judged by. */
-  readonly countedAt: EpochMicros | undefined;
+  /** What told the pod's age, each time that an admission of it was recorded; oldest first. */
+  readonly ages: readonly JudgedAge[];
   /** The cell's counts were there, and of the present spec. */
   readonly isCounted: boolean;
   readonly atMs: number;
@@ -225,11 +231,15 @@ export class AccountingChecker {
 
   /**
    * Whether the pod, available from that moment, was so by the data that its admission was judged by: then no clock
-   * makes it young.
+   * makes it young. A review that waits for another PodProtector was judged when it was recorded here, and newer counts
+   * may have come since, with the record of another review (docs/accounting.md#what-is-recorded). Which record is whose
+   * cannot be seen, so the pod must have been old by each one since the review came.
    */
-  wasOldByData(uid: string, from: EpochMicros): boolean {
-    const countedAt = this.#recorded.get(digestOfUID(uid))?.countedAt;
-    return countedAt !== undefined && from <= countedAt;
+  wasOldByData(uid: string, from: EpochMicros, arrivedMs: number): boolean {
+    const ages = this.#recorded.get(digestOfUID(uid))?.ages ?? [];
+    const since = ages.filter(({ atMs }) => atMs >= arrivedMs);
+    const judged = since.length > 0 ? since : ages.slice(-1);
+    return judged.length > 0 && judged.every(({ countedAt }) => countedAt !== undefined && from <= countedAt);
   }
 
   /** Whether an admission of the pod was recorded since. */
@@ -237,10 +247,7 @@ export class AccountingChecker {
     return (this.#recorded.get(digestOfUID(uid))?.atMs ?? Number.NEGATIVE_INFINITY) >= sinceMs;
   }
 
-  /**
-   * Every available pod was so when its cell was counted last: else webhooks with slow clocks may call it young for
-   * ever.
-   */
+  /** The counts answer the present spec, and every available pod was so when its cell was counted last. */
   isCountedAtCurrent(cells?: InCells): boolean {
     return this.#counts.isCurrent(cells);
   }
@@ -355,11 +362,13 @@ export class AccountingChecker {
       // Also counts that are not in force tell a pod's age. The release before this one asks no others.
       const tellAge = !this.#options.isByPreviousRelease() || this.#counts.isUsable(old?.aggregation);
       // A change of its companions starts no wait of a packed pod again (docs/accounting.md#settlement).
-      const isCompanions = known?.isPacked === true;
+      const isCompanions = known?.isPacked === true && entry.isPacked;
+      const countedAt = tellAge ? parseTime(old?.aggregation?.countedAt) : undefined;
+      const ages = this.#recorded.get(entry.digest)?.ages ?? [];
       this.#recorded.set(entry.digest, {
         atMs: isCompanions ? (earlier?.atMs ?? kernel.nowMs) : kernel.nowMs,
         version: earlier?.version ?? entry.version,
-        countedAt: tellAge ? parseTime(old?.aggregation?.countedAt) : undefined,
+        ages: isCompanions ? ages : [...ages, { atMs: kernel.nowMs, countedAt }],
         isCounted,
         standing: Math.max(standing, earlier?.standing ?? 0),
         standingAsCounted: Math.max(standingAsCounted, earlier?.standingAsCounted ?? 0),

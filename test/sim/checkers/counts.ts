@@ -53,8 +53,9 @@ export class CountsChecker {
   }
 
   /**
-   * Every available pod was so when its cell was counted last: else webhooks with slow clocks may call it young for
-   * ever.
+   * The counts answer the present spec: a cell that is yet to be counted anew after an edit lets no quota be used, and
+   * in a cell where nothing moves that lasts until the next bookmark. And every available pod was so when its cell was
+   * counted last: else webhooks with slow clocks may call it young for ever.
    */
   isCurrent(cells: InCells = allCells): boolean {
     const ledger = this.#ledger;
@@ -62,6 +63,9 @@ export class CountsChecker {
     const minReadySeconds = standing.object?.spec.minReadySeconds ?? 0;
     const counted = (standing.object?.status?.cells ?? []).filter(({ cellID }) => cells(cellID));
     return counted.every(({ cellID, aggregation }) => {
+      const { countedSpec } = aggregation ?? {};
+      // Without one nobody counts anew: a Go component has stripped it from counts that are right.
+      if (countedSpec !== undefined && countedSpec !== standing.spec) return false;
       const countedAt = parseTime(aggregation?.countedAt) ?? 0;
       const available = [...ledger.pods.values()].filter(
         (pod) => pod.cell === cellID && standing.meets(pod, "Available"),

@@ -142,7 +142,7 @@ export class ReviewChecker implements ReviewObserver {
     if (checker.criterion !== "Available") return canMeet(checker.criterion, record, 0);
     const from = availableFrom(record, minReadySeconds);
     if (from === undefined) return false;
-    return checker.wasOldByData(uid, from) || this.#isOld(from, minReadySeconds, arrivedMs);
+    return checker.wasOldByData(uid, from, arrivedMs) || this.#isOld(from, minReadySeconds, arrivedMs);
   }
 
   /** Judged, but not written; when nobody has asked in earnest for a while, nobody else has written either. */

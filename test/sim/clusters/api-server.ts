@@ -304,7 +304,8 @@ export class SimApiServer implements WireServer {
     if (held !== undefined) return held;
     const stall = this.conditions.drawStall(this.#rng, type, key);
     if (stall === undefined) return true;
-    await this.#node.kernel.pause(stall.durationMs);
+    // What hangs for longer is answered when the request is over, and never written.
+    await this.#node.kernel.pause(Math.min(stall.durationMs, stall.requestLifeMs));
     return stall.durationMs < stall.requestLifeMs;
   }
 

@@ -179,8 +179,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "not-ready-pods-are-evicted-without-record",
     why: "the eviction of a pod that does not meet its criterion is recorded",
     file: "webhook/decide/handler.ts",
-    find: `if (operation === "delete" && !canMeet(criterion, pod, 0))`,
-    replace: `if (!canMeet(criterion, pod, 0))`,
+    find: `if (operation === "delete" && isUnready)`,
+    replace: `if (isUnready)`,
     only: ["evictions", "flapping-pods", "stalled-commits"],
   },
   {
@@ -194,7 +194,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "dry-run-is-recorded",
     why: "dryRun evaluates without writing",
     file: "webhook/decide/handler.ts",
-    find: `if (isEvaluateOnly) return severalProtectors.evaluate(protectors, deletion, caller);`,
+    find: `if (isEvaluateOnly) return this.#evaluate(protectors, deletion, cell, caller);`,
     replace: ``,
   },
   {
@@ -312,12 +312,12 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "ends-are-not-recorded",
     why: "an end by pod garbage collection that takes quota is recorded like a DELETE",
     file: "webhook/decide/handler.ts",
-    find: `const decision = await severalProtectors.reserve(protectors, deletion, caller);`,
-    replace: `const decision = await severalProtectors[deletion.lostNode === undefined ? "reserve" : "evaluate"](
+    find: `? await severalProtectors.reserve(protectors, deletion, caller)`,
+    replace: `? await severalProtectors[deletion.lostNode === undefined ? "reserve" : "evaluate"](
       protectors,
       deletion,
       caller,
-    );`,
+    )`,
     scenario: "48-lost-nodes",
   },
 ];

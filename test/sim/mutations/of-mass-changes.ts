@@ -64,4 +64,12 @@ export const mutationsOfMassChanges: readonly Mutation[] = [
     replace: `if (before === before) return stored;`,
     scenario: "49e-restored-core",
   },
+  {
+    name: "former-floors-are-taken-from-the-cache",
+    why: "what a former leader lowered is listed live, since a watch that has fallen silent hides it",
+    file: "generator/mass-changes/lowered-floors.ts",
+    find: `return compareResourceVersions(cached.resourceVersion, listed.resourceVersion) > 0 ? cached : listed;`,
+    replace: `return cached;`,
+    scenario: "49u-silent-watch",
+  },
 ];

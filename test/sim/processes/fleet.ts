@@ -1,4 +1,5 @@
 /** The processes of the product in a world, and the flags that they start with. */
+import { flagOfSources } from "../checkers/sources/kinds.ts";
 import { type Plan } from "../plan.ts";
 import { type ProcessOptions, SimProcess } from "./process.ts";
 import { limitsOf } from "./small-limits.ts";
@@ -54,9 +55,15 @@ function generatorFlags({ percentRounding, singleReplica, protectsNonZero, upgra
     "--deployment-plugin-protection-selector=unprotected!=yes",
     `--deployment-plugin-protect-non-zero=${protectsNonZero}`,
   ];
-  // The previous release knows no other rules than its own.
+  // The previous release knows no other rules and sources than its own.
   if (upgrade !== "none") return flags;
-  return [...flags, `--generator-percent-rounding=${percentRounding}`, `--generator-single-replica=${singleReplica}`];
+  return [
+    ...flags,
+    `--generator-sources=${flagOfSources}`,
+    "--generator-source-selector=unprotected!=yes",
+    `--generator-percent-rounding=${percentRounding}`,
+    `--generator-single-replica=${singleReplica}`,
+  ];
 }
 
 function aggregatorFlags({ plan, algorithm }: FleetOptions, cell: string): readonly string[] {

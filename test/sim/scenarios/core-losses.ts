@@ -41,6 +41,6 @@ export const wipe: Run = async (stage, args) => {
   const resource = args.word("the resource");
   if (resource !== "podprotectors" && resource !== "deployments") throw args.error(`nobody loses ${resource}`);
   for (const { metadata } of core.server.engine.list(protectors).items)
-    if (resource === "podprotectors") sources.meddled(namespace, metadata.name.replace(/^deployment-/, ""), "loss");
+    if (resource === "podprotectors") sources.meddled(namespace, metadata.name, "loss");
   core.server.engine.wipe(resource === "podprotectors" ? protectors : builtInResources.deployments);
 };

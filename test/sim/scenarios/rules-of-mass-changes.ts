@@ -5,9 +5,9 @@ export const rulesOfMassChanges: readonly Mutation[] = [
   {
     name: "owners-are-never-lost",
     why: "deletions are held, however few, when the kind of the owner is no longer served",
-    file: "generator/mass-changes/held-changes.ts",
-    find: `if (owner !== undefined && (await surroundings.isLost(owner, signal)))`,
-    replace: `if (owner === null)`,
+    file: "generator/mass-changes/lost-kinds.ts",
+    find: `return source.owner !== undefined && (await questions.isLost(source.owner, signal));`,
+    replace: `return false;`,
   },
   {
     name: "unknown-owners-are-lost",

@@ -111,14 +111,14 @@ export const rulesOfVanishing: readonly Mutation[] = [
     name: "anybody-has-the-labels",
     why: "somebody else's PodProtector under the name stays as it is",
     file: "generator/protector-lifecycle.ts",
-    find: `return isGeneratedFor(stored.protector, sourceName) ? { kind: "ours", stored } : { kind: "foreign" };`,
+    find: `return isGeneratedFor(stored.protector, source) ? { kind: "ours", stored } : { kind: "foreign" };`,
     replace: `return { kind: "ours", stored };`,
   },
   {
     name: "name-that-is-free-is-not-noticed",
     why: "what vanished is made again when somebody lets go of its name",
     file: "generator/recreation.ts",
-    find: `if (absent !== undefined) onDue([absent.source]);`,
+    find: `if (vanished.get(object.key) !== undefined) onDue([object.key]);`,
     replace: ``,
   },
   {
@@ -146,8 +146,8 @@ export const rulesOfVanishing: readonly Mutation[] = [
     name: "stuck-ones-come-one-by-one",
     why: "where one could be made the others of its namespace can be too",
     file: "generator/recreation.ts",
-    find: `onDue(sources.filter((source) => partsOf(source).namespace === namespace));`,
-    replace: `void sources;`,
+    find: `onDue(there.map(({ stored }) => stored.key));`,
+    replace: `void there;`,
   },
   {
     name: "what-is-not-read-is-no-release",

@@ -49,7 +49,7 @@ export const rules: readonly Mutation[] = [
   {
     name: "percentages-round-down",
     why: "a maxUnavailable percentage above zero lets at least one pod go",
-    file: "generator/floor.ts",
+    file: "sources/floor.ts",
     find: `return Math.max(1, Math.floor(share));`,
     replace: `return Math.floor(share);`,
   },
@@ -315,8 +315,8 @@ export const rules: readonly Mutation[] = [
     name: "labels-of-namespaces-do-not-count",
     why: "the label of a namespace says whether the last known quota is lent there",
     file: "webhook/outage/namespace-policy.ts",
-    find: `(labelled?.get(objectKey(undefined, name))?.policy ?? flag)`,
-    replace: `flag`,
+    find: `(labelled?.get(objectKey(undefined, name))?.policy ?? flags.get(core))`,
+    replace: `flags.get(core)`,
   },
   {
     name: "gone-leases-keep-the-silence",

@@ -17,7 +17,7 @@ export const mark: Run = async (stage, args) => {
   const kind = args.word("the mark");
   const { sources } = stage.world;
   // By a person, as far as the generator of this world is concerned.
-  if (kind === "released") sources.meddled(namespace, sourceOf(name), "release");
+  if (kind === "released") sources.meddled(namespace, name, "release");
   const key = kind === "released" ? annotations.released : annotations.generated;
   const body =
     kind === "original"
@@ -26,10 +26,6 @@ export const mark: Run = async (stage, args) => {
   const patch = { contentType: "application/merge-patch+json", body };
   await stage.during(stage.world.core.server.engine.patch(stage.world.protectors, namespace, name, patch));
 };
-
-function sourceOf(protector: string): string {
-  return protector.replace(/^deployment-/, "");
-}
 
 /** erase NAME: a person deletes it; strip NAME: a person takes its finalizers off. */
 export const erase: Run = async (stage, args) => {
@@ -46,7 +42,7 @@ export const strip: Run = async (stage, args) => {
 /** By nobody's wish but the person's: the checker of sources is told of a loss. */
 function meddledWith(stage: Stage, args: Arguments): string {
   const name = args.word("the name");
-  stage.world.sources.meddled(namespace, sourceOf(name), "loss");
+  stage.world.sources.meddled(namespace, name, "loss");
   return name;
 }
 
@@ -124,7 +120,7 @@ export const crd: Run = async (stage, args) => {
   const isDeleted = args.word("what becomes of it") === "delete";
   const { name } = definition["metadata"] as { readonly name: string };
   // Those with finalizers are there as long as these are.
-  stage.world.sources.meddled(namespace, "web", "loss");
+  stage.world.sources.meddled(namespace, "deployment-web", "loss");
   await stage.during<unknown>(
     isDeleted
       ? engine.delete(builtInResources.customResourceDefinitions, undefined, name)

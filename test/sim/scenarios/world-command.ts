@@ -121,9 +121,8 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
     ...(isMended && { aggregationSelector: null }),
   };
   // Under the name of a generated one: the checker of sources is told who does it.
-  const source = name.replace(/^deployment-/, "");
-  world.sources.meddled(namespace, source, "selector");
-  if (min !== undefined) world.sources.meddled(namespace, source, `minAvailable ${Number(min)}`);
+  world.sources.meddled(namespace, name, "selector");
+  if (min !== undefined) world.sources.meddled(namespace, name, `minAvailable ${Number(min)}`);
   if (!isNew) {
     const patch = { contentType: "application/merge-patch+json", body: { spec } };
     await stage.during(engine.patch(world.protectors, namespace, name, patch));

@@ -47,6 +47,7 @@ export function pod(uid: string, changes: Partial<PodRecord> = {}): PodRecord {
     isReady: true,
     readySince: at(-3600),
     eventTime: undefined,
+    workloadKind: undefined,
     ...changes,
   };
 }

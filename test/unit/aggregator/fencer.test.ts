@@ -28,6 +28,7 @@ function bench(waitingMax?: number) {
   const fencer = new Fencer({
     client,
     registry,
+    settleWindowMs: 75_000,
     waitingMax,
     clock,
     rng: createSeededRng(1),
@@ -204,4 +205,18 @@ test("when leadership ends nothing more is sent, and the next term begins with a
     client.requests.map(({ path }) => path.split("/").at(-2)),
     ["a", "b"],
   );
+});
+
+test("fences of long ago are forgotten, and it is looked for them once in a settle window", async () => {
+  const { clock, registry, fencer, leadership } = bench();
+  fencer.request(podNamed("a"), leadership.signal);
+  await clock.advance(4 * 75_000);
+  fencer.prune();
+  assert.equal(registry.size, 1, "the longest wait is not over yet");
+  await clock.advance(75_000 - 1);
+  fencer.prune();
+  assert.equal(registry.size, 1, "it has just been looked");
+  await clock.advance(1);
+  fencer.prune();
+  assert.equal(registry.size, 0);
 });

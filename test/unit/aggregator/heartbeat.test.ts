@@ -244,13 +244,14 @@ test("after a lost answer the Lease is read before the next beat", () =>
     assert.equal(bench.silence("write-failed"), 0);
   }));
 
-test("without the right to write Leases it says so once, and tries again every three minutes", () =>
+test("without the right to write Leases it says so once, and after three minutes it tries every three minutes", () =>
   withBench(async (bench) => {
     bench.fail = "forbidden";
     bench.lead();
     await bench.clock.advance(900_000);
     const tried = bench.metrics.value("aggregator_heartbeat_total", { core: "core", result: "forbidden" });
-    assert.equal(tried, 5);
+    // 2 s, 12 s, … 182 s; then 362 s, 542 s, 722 s.
+    assert.equal(tried, 19 + 3);
     assert.equal(bench.silence("forbidden"), 1);
     assert.equal(bench.log.lines.filter(({ message }) => message.startsWith("Not allowed")).length, 1);
   }));
@@ -266,6 +267,19 @@ test("an API server that forbids everything for a moment does not silence the ce
     assert.deepEqual(
       bench.beats.map(({ atMs }) => atMs),
       [2000, 12_000, 32_000, 42_000],
+    );
+  }));
+
+test("a first beat that is forbidden once is sent ten seconds later", () =>
+  withBench(async (bench) => {
+    bench.fail = "forbidden";
+    bench.lead();
+    await bench.clock.advance(5000);
+    bench.fail = undefined;
+    await bench.clock.advance(15_000);
+    assert.deepEqual(
+      bench.beats.map(({ atMs }) => atMs),
+      [12_000],
     );
   }));
 

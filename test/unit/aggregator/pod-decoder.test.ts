@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createLabelInterner } from "../../../src/aggregator/pod-decoder.ts";
+import { createKindInterner, createLabelInterner } from "../../../src/aggregator/pod-decoder.ts";
 
 test("equal label sets become one object", () => {
   const intern = createLabelInterner();
@@ -19,4 +19,13 @@ test("the memory is bounded: beyond 65,536 distinct sets all are forgotten, and 
   const again = intern({ index: "0" });
   assert.notEqual(again, first);
   assert.deepEqual(again, first);
+});
+
+test("kinds of workloads are told apart up to a limit, and the usual ones always", () => {
+  const intern = createKindInterner();
+  assert.equal(intern("PostgresCluster"), "PostgresCluster");
+  const kinds = new Set(Array.from({ length: 1_000 }, (_, index) => intern(`Kind${index}`)));
+  assert.ok(kinds.size < 32 && kinds.has("other"));
+  assert.equal(intern("PostgresCluster"), "PostgresCluster");
+  for (const kind of ["Pod", "Deployment", "StatefulSet"]) assert.equal(intern(kind), kind);
 });

@@ -12,6 +12,7 @@ import {
 import {
   Aggregator,
   type AggregatorSettings,
+  Coverage,
   createAggregatorMetrics,
   createPodDecoder,
 } from "../../../src/aggregator/index.ts";
@@ -48,6 +49,7 @@ const defaultConfig: AggregatorSettings = {
 
 export interface Running {
   readonly aggregator: Aggregator;
+  readonly coverage: Coverage;
   readonly core: EngineClient;
   readonly worker: EngineClient;
   readonly metrics: CountingMetrics;
@@ -78,8 +80,8 @@ export class Rig {
   readonly #crd: unknown;
   #noise = 0;
 
-  constructor(crd: unknown) {
-    this.clock = createVirtualClock();
+  constructor(crd: unknown, clock = createVirtualClock()) {
+    this.clock = clock;
     this.coreEngine = this.newEngine();
     this.workerEngine = this.newEngine();
     this.#crd = crd;
@@ -231,8 +233,8 @@ export class Rig {
   }
 }
 
-export async function createRig(crd: unknown = permissivePodProtectorCrd()): Promise<Rig> {
-  const rig = new Rig(crd);
+export async function createRig(crd: unknown = permissivePodProtectorCrd(), clock?: VirtualClock): Promise<Rig> {
+  const rig = new Rig(crd, clock);
   await rig.prepare();
   return rig;
 }
@@ -303,11 +305,17 @@ function runAggregator(
           { worker, clock, logger, metrics },
         )
       : undefined;
+  const coverage = new Coverage({
+    pods: podInformer,
+    excludedNamespaces: new Set(),
+    dummyPod: { namespace: "default", name: "dummy" },
+  });
   const aggregator = new Aggregator(config, {
     core,
     worker,
     protectors,
     pods: podInformer,
+    coverage,
     listBarrier: (signal) => listBarrier(worker, pods, undefined, { signal }),
     touch: () => trigger?.touch(),
     clock,
@@ -315,12 +323,14 @@ function runAggregator(
     logger,
     metrics: aggregatorMetrics,
   });
+  coverage.watch();
   const life = new AbortController();
   let leadership = new AbortController();
   let leading: Promise<unknown> = Promise.resolve();
   const work = runInformers(aggregator, protectors, podInformer, life.signal);
   return {
     aggregator,
+    coverage,
     core,
     worker,
     metrics,

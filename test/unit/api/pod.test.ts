@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseTime } from "../../../src/api/micro-time.ts";
-import { readAnnotations, readPodRecord } from "../../../src/api/pod.ts";
+import { readAnnotations, readLabels, readPodRecord } from "../../../src/api/pod.ts";
 
 const metadata = { name: "web-0", namespace: "default", uid: "u", resourceVersion: "7" };
 const condition = (type: string, status = "True"): object => ({
@@ -31,6 +31,7 @@ test("a pod becomes a flat record", () => {
     isReady: true,
     readySince: parseTime("2026-01-01T00:00:05Z"),
     eventTime: parseTime("2026-01-01T00:00:00Z"),
+    workloadKind: undefined,
   });
 });
 
@@ -90,4 +91,10 @@ test("the event time is the newest creation, update, touch or deletion, or what 
   });
   assert.equal(read?.eventTime, undefined);
   assert.deepEqual(asked, [(raw as { metadata: object }).metadata, status]);
+});
+
+test("labels that are no texts are left out, and without labels there are none", () => {
+  assert.deepEqual(readLabels(podWith({ labels: { app: "web", n: 1 } })), { app: "web" });
+  assert.deepEqual(readLabels(podWith({})), {});
+  assert.deepEqual(readLabels("nonsense"), {});
 });

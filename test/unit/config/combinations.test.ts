@@ -28,6 +28,10 @@ const impossible: readonly [string, RegExp][] = [
     /backoff-base \(100ms\) must be at most .*backoff-max \(1ms\)/,
   ],
   ["--role=webhook --webhook-https-enable --webhook-https-key-file=k", /--webhook-https-cert-file is missing/],
+  [
+    "--role=generator --generator-sources=dbs.example.com-x,deployments.apps,dbs.example.com",
+    /--generator-sources: dbs\.example\.com and dbs\.example\.com-x cannot both be there/,
+  ],
   ["--role=generator --healthz-https-enable --healthz-https-cert-file=c", /--healthz-https-key-file is missing/],
   ["--role=generator --prometheus-http-https-enable", /--prometheus-http-https-cert-file is missing/],
   ["--role=webhook --webhook-enable=false", /the webhook has no listener/],
@@ -98,6 +102,7 @@ test("the same values are accepted where nothing conflicts", () => {
   const possible = [
     "--role=aggregator --aggregator-leader-elector-enable=false --aggregator-leader-elector-lease-duration=1s",
     "--role=generator --healthz-port=9090 --healthz-bind-addr=127.0.0.2",
+    "--role=generator --generator-sources=dbs.example.com,dbs.example.comx,caches.example.com-x",
     "--role=generator --healthz-port=0 --prometheus-http-port=0",
     "--role=generator --healthz-port=9090 --prometheus-http-enable=false",
     "--role=generator --healthz-port=8080",

@@ -9,7 +9,7 @@ const allRoles = "--role=generator,aggregator,webhook,update-trigger";
 test("the defaults are upstream's, except for those that the documentation names", () => {
   const config = loadGood([allRoles]);
   assert.deepEqual([...config.roles], ["generator", "aggregator", "webhook", "update-trigger"]);
-  assert.equal(config.core.qps, 200);
+  assert.equal(config.cores.get("core")?.qps, 200);
   assert.equal(config.worker.burst, 400);
   assert.deepEqual(config.history, { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 });
   assert.equal(config.healthz.http.port, 8081);
@@ -54,9 +54,9 @@ test("every flag reaches the field that is named after it", () => {
     "--klog-v=4",
     "--default-admission-history-config-compact-threshold=1",
   ]);
-  assert.equal(config.core.kubeConfigPath, "/core");
+  assert.equal(config.cores.get("core")?.kubeConfigPath, "/core");
   assert.equal(config.worker.namespace, "default");
-  assert.equal(config.core.namespace, undefined);
+  assert.equal(config.cores.get("core")?.namespace, undefined);
   assert.equal(config.webhook.pathPrefix, "/p");
   assert.deepEqual(config.webhook.allowedCells, new Set(["a", "b"]));
   assert.deepEqual(config.webhook.clientAuth, { caFile: "/ca", allowedNames: new Set(["api"]) });
@@ -111,9 +111,9 @@ test("the sync-time algorithm annotation carries the key of its annotation", () 
 
 test("the webhook refuses while the core is unavailable, unless last-known is set for three replicas", () => {
   const policy = (...argv: string[]) => loadGood(["--role=webhook", ...argv]).webhook.coreUnavailable;
-  assert.deepEqual(policy(), { policy: "refuse", replicas: 3 });
+  assert.deepEqual(policy(), { policies: new Map([["core", "refuse"]]), replicas: 3 });
   assert.deepEqual(policy("--webhook-core-unavailable-policy=last-known", "--webhook-core-unavailable-replicas=5"), {
-    policy: "last-known",
+    policies: new Map([["core", "last-known"]]),
     replicas: 5,
   });
 });
@@ -141,6 +141,6 @@ test("the config cannot be changed", () => {
   assert(
     Object.isFrozen(config) &&
       Object.isFrozen(config.webhook.server.http) &&
-      Object.isFrozen(config.core.impersonateGroups),
+      Object.isFrozen(config.cores.get("core")?.impersonateGroups),
   );
 });

@@ -95,5 +95,5 @@ test("a flag without effect is printed, and named with the reason, only if it is
   const ignored = ignoredSettings(loaded.effective, loaded.config.roles);
   assert.deepEqual(Object.keys(ignored).toSorted(), ["klog-log-dir", "klog-vmodule", "pprof-port"]);
   assert.match(ignored["pprof-port"] ?? "", /^Profiles are not served/);
-  assert("generator-monitor-enable" in ignoredSettings(loaded.effective, new Set(["generator"])));
+  assert("pprof-port" in ignoredSettings(loaded.effective, new Set(["generator"])));
 });

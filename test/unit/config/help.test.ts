@@ -18,7 +18,7 @@ test("every flag stands in the help once, below its component or among the rarel
   assert.equal(titleOf("klog-v"), "Logs (all roles)");
   assert.equal(titleOf("core-kube-impersonate-uid"), "Rarely needed flags");
   assert.match(titleOf("klog-vmodule") ?? "", /^Flags of upstream without effect/);
-  assert.match(titleOf("generator-monitor-enable") ?? "", /^Flags of upstream without effect/);
+  assert.match(titleOf("aggregator-pod-relist-period") ?? "", /^Flags of upstream without effect/);
   assert.equal(sections.at(-2)?.title, "Rarely needed flags");
   assert.match(sections.at(-1)?.title ?? "", /^Flags of upstream without effect/);
 });

@@ -1,19 +1,24 @@
 /** A core cluster in the API double with generators on it, and what tests do and ask there. */
 import assert from "node:assert/strict";
-import { type DeploymentRecord, readDeployment } from "../../../src/api/deployment.ts";
 import { annotations, finalizer, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
 import {
   CellController,
   createGeneratorMetrics,
   createHeldChanges,
+  createSourceFeeds,
   Generator,
   type GeneratorSettings,
+  IgnoredOverrides,
+  ScaleAlarms,
+  SourceCaches,
   SourceConditions,
 } from "../../../src/generator/index.ts";
+import { type SourceFeedsOptions } from "../../../src/generator/source-feeds.ts";
 import { createEventRecorder } from "../../../src/kube/event-recorder.ts";
 import { decodeGeneratorState, generatorStateName } from "../../../src/kube/generator-state.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
-import { deployments, podProtectors, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
+import { podProtectors, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
+import { type CustomSourceID, type SourceID } from "../../../src/config/generator-rules.ts";
 import { builtInResources, Engine, type JsonObject, type KubeObject, type ResourceType } from "../../double/index.ts";
 import { permissivePodProtectorCrd } from "../../double/index.ts";
 import { createCountingMetrics } from "../kube/counting-metrics.ts";
@@ -28,6 +33,7 @@ export type GeneratorProcess = ReturnType<Core["startGenerator"]>;
 const config: GeneratorSettings = {
   percentRounding: "at-least-one",
   singleReplica: "drainable",
+  sourceSelector: {},
   deploymentPlugin: { protectionSelector: {}, protectNonZero: false },
   stateNamespace: "default",
   coreNamespace: undefined,
@@ -41,16 +47,19 @@ interface ProcessOptions {
   readonly massChanges?: { readonly policy: "hold" | "trickle" | "allow"; readonly allow: readonly string[] };
   readonly standby?: boolean;
   readonly silentPolicy?: "zero" | "keep";
-  readonly rule?: Partial<Pick<GeneratorSettings, "percentRounding" | "singleReplica">>;
+  readonly sources?: readonly (SourceID | CustomSourceID)[];
+  /** From its first request. */
+  readonly onRequest?: EngineClient["onRequest"];
+  readonly rule?: Partial<Pick<GeneratorSettings, "percentRounding" | "singleReplica" | "sourceSelector">>;
 }
 
-export async function createCore() {
+export async function createCore(crd = permissivePodProtectorCrd()) {
   const clock = createVirtualClock();
   const rng = createSeededRng(1);
   const callWebhook = (): never => assert.fail("no webhook is configured");
   const engine = new Engine({ clock, rng, callWebhook });
   await engine.bootstrap();
-  const protectorType: ResourceType = await engine.installCrd(permissivePodProtectorCrd());
+  const protectorType: ResourceType = await engine.installCrd(crd);
   const sourceType = builtInResources.deployments;
   let started = 0;
 
@@ -62,17 +71,13 @@ export async function createCore() {
     /** Starts a process that leads at once, or stands by with warm caches until `lead` is called. */
     startGenerator(plugin: Partial<GeneratorSettings["deploymentPlugin"]> = {}, options: ProcessOptions = {}) {
       const { standby = false, silentPolicy = "zero", massChanges = neverHold, rule = {} } = options;
+      const { sources: ids = ["deployments.apps"] } = options;
       started += 1;
       const client = new EngineClient("core", engine);
+      if (options.onRequest !== undefined) client.onRequest = options.onRequest;
       const logger = createRecordingLogger();
       const metrics = createCountingMetrics();
       const common = { client, clock, rng, logger, metrics };
-      const sources = createInformer<DeploymentRecord>({
-        ...common,
-        resource: deployments,
-        decode: readDeployment,
-        name: "deployments",
-      });
       const protectors = createInformer<StoredProtector>({
         ...common,
         resource: podProtectors,
@@ -82,17 +87,22 @@ export async function createCore() {
         },
         name: "podprotectors",
       });
+      const create: SourceFeedsOptions["create"] = (resource, decode) =>
+        createInformer({ ...common, resource, decode, name: resource.resource });
+      const { feeds, scaled } = createSourceFeeds(ids, { core: client, protectors, create, clock, rng });
+      const sources = new SourceCaches({ informers: feeds, clock, logger });
       const events = createEventRecorder({ ...common, component: "podseidon-generator" });
-      const deps = { core: client, deployments: sources, protectors, events, clock, logger, metrics };
+      const alarms = new ScaleAlarms({ feeds: scaled, events, clock, logger });
+      const deps = { core: client, sources, protectors, events, clock, logger, metrics };
       const settings = { ...config, ...rule, deploymentPlugin: { ...config.deploymentPlugin, ...plugin } };
       const cellSettings = { leaseNamespace: "default", silentAfterMs: 180_000, silentPolicy };
       const changes = createHeldChanges(
-        { ...settings, massChanges, cells: cellSettings },
+        { ...settings, massChanges, cells: cellSettings, core: { namespace: undefined } },
         { ...deps, isCell: (clusterUID) => cells.isCell(clusterUID) },
       );
       const generator = new Generator(settings, {
         core: client,
-        deployments: sources,
+        sources,
         protectors,
         events,
         changes,
@@ -105,15 +115,17 @@ export async function createCore() {
         { cells: cellSettings, queue: config.queue },
         { core: client, protectors, events, identity: `generator-${started}`, clock, rng, logger, metrics },
       );
+      const ignored = new IgnoredOverrides({ config: settings, sources, protectors, events, clock, metrics });
       const life = new AbortController();
       const running = [protectors.run(life.signal), sources.run(life.signal), cells.observe(life.signal)];
       running.push(generator.observe(life.signal));
       let leadership = new AbortController();
       const lead = async (): Promise<void> => {
         await clock.advance(0);
-        assert.ok(protectors.hasSynced() && sources.hasSynced(), "the caches are synced");
+        assert.ok(protectors.hasSynced(), "the caches are synced");
+        await sources.ready(life.signal);
         leadership = new AbortController();
-        running.push(generator.lead(leadership.signal), cells.lead(leadership.signal));
+        running.push(...[generator, cells, ignored, alarms].map((part) => part.lead(leadership.signal)));
       };
       return {
         client,
@@ -127,6 +139,8 @@ export async function createCore() {
         },
         sources: () => generator.sources(),
         troubles: () => generator.troubles(),
+        kinds: () => sources.kinds(),
+        unreadable: () => [...alarms.unreadable().values()],
         /** Conditions are written from now on. Only on request, since other tests count writes. */
         writeConditions() {
           const found = generator.found.bind(generator);
@@ -135,14 +149,8 @@ export async function createCore() {
           running.push(conditions.lead(leadership.signal));
         },
         loseLeadership: () => leadership.abort(),
-        actions: (action: string, namespace = "default") =>
-          metrics.value("generator_action", {
-            group: "apps",
-            version: "v1",
-            resource: "deployments",
-            namespace,
-            action,
-          }),
+        actions: (action: string, namespace = "default", resource = "deployments") =>
+          metrics.value("generator_action", { group: "apps", version: "v1", resource, namespace, action }),
         metrics,
         gauge(name: string): number {
           metrics.scrape();

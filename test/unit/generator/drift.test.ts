@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations, finalizer } from "../../../src/api/v1alpha1/names.ts";
 import { type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { protectorTypeMeta, type WantedProtector } from "../../../src/generator/deployment-plan.ts";
+import { protectorTypeMeta, type WantedProtector } from "../../../src/generator/source-plan.ts";
 import { driftPatch } from "../../../src/generator/drift.ts";
+import { deployments } from "../../../src/sources/deployment.ts";
 import { type JsonObject } from "../../double/index.ts";
 import { createCore, type Core, type GeneratorProcess, hasFinalizer, labelsFor } from "./core-cluster.ts";
 
@@ -169,6 +170,7 @@ test("a terminating protector is asked for no new finalizer, which the API serve
   const owner = { apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "d-1", controller: true } as const;
   const spec = { minAvailable: 1, minReadySeconds: 0, selector: {} };
   const wanted: WantedProtector = {
+    kind: deployments,
     name: "deployment-web",
     namespace: "default",
     labels: {},
@@ -176,6 +178,7 @@ test("a terminating protector is asked for no new finalizer, which the API serve
     finalizer,
     ownerReference: owner,
     spec,
+    optional: {},
   };
   const actual = (deletionTimestamp?: string): PodProtector => ({
     ...protectorTypeMeta,

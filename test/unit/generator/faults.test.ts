@@ -248,6 +248,26 @@ test("a new leader whose watch of Deployments lags calls no protector dangling w
   await first.stop();
 });
 
+test("a PodProtector that came and went while its watch was away is made again after the next list", async () => {
+  const core = await createCore();
+  const generator = core.startGenerator();
+  await generator.ready();
+  generator.client.lagMs = (path) => (path.includes("podprotectors") ? 30 * secondMs : 0);
+  await core.createDeployment("web");
+  await core.clock.advance(secondMs);
+  assert.ok(isInForce(core.protector("deployment-web")));
+  core.engine.erase(core.protectorType, "default", "deployment-web");
+  // The watch cannot go on where it was, and the list shows nothing of what was meanwhile.
+  generator.client.onRequest = (request) =>
+    request.query?.["resourceVersion"] === undefined ? undefined : new KubeError("gone", "scripted 410");
+  generator.client.dropWatches();
+  await core.clock.advance(secondMs);
+  generator.client.onRequest = () => undefined;
+  await core.clock.advance(10 * secondMs);
+  assert.ok(isInForce(core.protector("deployment-web")));
+  await generator.stop();
+});
+
 test("two generators at once do everything right together", async () => {
   const core = await createCore();
   const protection = watchProtection(core);

@@ -1,26 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type DeploymentFacts } from "../../../src/api/deployment.ts";
 import { type FoundConditions } from "../../../src/api/v1alpha1/conditions.ts";
-import { floorConditions } from "../../../src/generator/floor-conditions.ts";
-import { floorOf, type FloorRule } from "../../../src/generator/floor.ts";
+import { floorConditions, sourceConditionsOf } from "../../../src/generator/floor-conditions.ts";
+import { deployments } from "../../../src/sources/deployment.ts";
+import { readSource } from "../../../src/sources/read-source.ts";
+import { type FloorRule } from "../../../src/sources/floor.ts";
 
 const rule: FloorRule = { percentRounding: "at-least-one", singleReplica: "drainable" };
 
-function found(changes: Partial<DeploymentFacts>, by: Partial<FloorRule> = {}): FoundConditions {
-  const facts: DeploymentFacts = {
-    name: "web",
-    namespace: "default",
-    uid: "d-1",
-    replicas: 3,
-    minReadySeconds: 0,
-    selector: {},
-    strategy: "RollingUpdate",
-    maxUnavailable: undefined,
-    maxSurge: undefined,
-    ...changes,
-  };
-  return floorConditions(facts, floorOf(facts, { ...rule, ...by }));
+interface Fields {
+  readonly replicas?: number;
+  readonly strategy?: string;
+  readonly maxUnavailable?: number | string;
+}
+
+function found({ replicas = 3, strategy, maxUnavailable }: Fields, by: Partial<FloorRule> = {}): FoundConditions {
+  const rollingUpdate = maxUnavailable === undefined ? null : { maxUnavailable };
+  const spec = deployments.readSpec({ replicas, selector: {}, strategy: { type: strategy, rollingUpdate } });
+  assert.ok(spec !== undefined);
+  return floorConditions({ kind: deployments, name: "web" }, spec.floorBy({ ...rule, ...by }));
 }
 
 test("a floor that can be drained and protects something has neither condition", () => {
@@ -57,4 +55,38 @@ test("each reason of an unprotected Deployment says why nothing must stay", () =
 test("scaling alone changes no condition, so it costs no write", () => {
   for (const maxUnavailable of [0, "100%"])
     assert.deepEqual(found({ replicas: 3, maxUnavailable }), found({ replicas: 300, maxUnavailable }));
+});
+
+function overriddenBy(values: Readonly<Record<string, string>>, isCriterionDropped = false): FoundConditions {
+  const annotations = Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [`podseidon.kubewharf.io/${name}`, value]),
+  );
+  const source = readSource(deployments, {
+    metadata: { name: "web", namespace: "shop", uid: "u", resourceVersion: "1", annotations },
+    spec: { replicas: 3, selector: {} },
+  });
+  return sourceConditionsOf(source!, rule, isCriterionDropped);
+}
+
+test("an override that sets the floor is named in its conditions", () => {
+  for (const [found, type, text] of [
+    [overriddenBy({ "min-available": "3" }), "Undrainable", /its annotation .*\/min-available asks for all of them/],
+    [overriddenBy({ "min-available": "0" }), "Unprotected", /its annotation .*\/min-available asks for none/],
+    [
+      overriddenBy({ "max-unavailable": "0" }),
+      "Undrainable",
+      /\/max-unavailable is 0\. .* nor an update that takes pods/,
+    ],
+    [overriddenBy({ "max-unavailable": "3" }), "Unprotected", /\/max-unavailable lets all of them go/],
+  ] as const)
+    assert.match(JSON.stringify(found[type]), text);
+});
+
+test("annotations that are ignored, and a criterion that the CRD drops, are one condition", () => {
+  assert.equal(overriddenBy({ "health-criterion": "Ready" }).OverrideIgnored, false);
+  const found = overriddenBy({ "health-criterion": "Ready", "min-available": "x" }, true);
+  assert.match(
+    JSON.stringify(found.OverrideIgnored),
+    /min-available=.*\. Ignoring .* does not know spec.healthCriterion/,
+  );
 });

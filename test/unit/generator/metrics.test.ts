@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createGeneratorMetrics } from "../../../src/generator/metrics.ts";
+import { deployments } from "../../../src/sources/deployment.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 
 test("the registry takes every metric under upstream's name with the labels that the generator sets", async () => {
@@ -12,12 +13,15 @@ test("the registry takes every metric under upstream's name with the labels that
   metrics.reconcile.observe({ ...source, error: "nil" }, 0.1);
   metrics.setSizes({ queue: 2, paced: 3 });
   metrics.setSources({ undrainable: 4, unprotected: 5, unprotectable: new Map([["forbidden", 6]]) });
-  metrics.setTroubles({ vanished: 7, waitingReleases: 8, isCrdLost: true });
+  metrics.setKinds([{ kind: deployments, isKnown: true }]);
+  metrics.setTroubles({ ignored: 9, vanished: 7, waitingReleases: 8, isCrdLost: true });
   metrics.releaseListFailures.inc({ error: "forbidden" });
   const { text } = await registry.expose();
   const labels = 'group="apps",version="v1",resource="deployments",namespace="default"';
   for (const line of [
     "generator_queue_entries 2",
+    "generator_ignored_podprotectors 9",
+    'generator_source_kind_known{group="apps",version="v1",resource="deployments"} 1',
     "generator_vanished_podprotectors 7",
     "generator_waiting_releases 8",
     "generator_crd_lost 1",

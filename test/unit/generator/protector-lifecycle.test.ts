@@ -4,17 +4,19 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type DeploymentRecord } from "../../../src/api/deployment.ts";
 import { annotations, finalizer } from "../../../src/api/v1alpha1/names.ts";
-import { planForDeployment } from "../../../src/generator/deployment-plan.ts";
+import { planFor } from "../../../src/generator/source-plan.ts";
 import { ProtectorLifecycle } from "../../../src/generator/protector-lifecycle.ts";
 import { isKubeError, type KubeErrorKind } from "../../../src/kube/kube-client.ts";
 import { type StoredProtector } from "../../../src/kube/resources.ts";
+import { deployments } from "../../../src/sources/deployment.ts";
+import { type SourceRecord } from "../../../src/sources/source.ts";
 import { createCore, hasFinalizer, isInForce, labelsFor } from "./core-cluster.ts";
 import { EngineClient } from "../../support/engine-client.ts";
 
 const { signal } = new AbortController();
 const rule = { percentRounding: "at-least-one", singleReplica: "drainable" } as const;
+const web = { kind: deployments, namespace: "default", name: "web" };
 const touched = { metadata: { annotations: { touched: "yes" } } };
 const sourcePath = "/apis/apps/v1/namespaces/default/deployments/web";
 const protectorPath = "/apis/podseidon.kubewharf.io/v1alpha1/namespaces/default/podprotectors/deployment-web";
@@ -26,20 +28,20 @@ async function bench(finalizers: readonly string[] = []) {
   const actions: string[] = [];
   const lifecycle = new ProtectorLifecycle({
     core: client,
-    onAction: (action, { namespace, name }) => void actions.push(`${action} ${namespace}/${name}`),
+    onAction: (action, _, { namespace, name }) => void actions.push(`${action} ${namespace}/${name}`),
   });
   await core.createDeployment("web", { metadata: { finalizers: [...finalizers] } });
-  const readSource = async (): Promise<DeploymentRecord> => {
-    const source = await lifecycle.readSource("default", "web", signal);
+  const readSource = async (): Promise<SourceRecord> => {
+    const source = await lifecycle.readSource(web, signal);
     assert.ok(source !== undefined);
     return source;
   };
   const readProtector = async (): Promise<StoredProtector> => {
-    const holder = await lifecycle.nameHolder("default", "web", signal);
+    const holder = await lifecycle.nameHolder(web, signal);
     assert.ok(holder.kind === "ours");
     return holder.stored;
   };
-  const wanted = async () => planForDeployment((await readSource()).facts, rule);
+  const wanted = async () => planFor(await readSource(), rule);
   return {
     core,
     client,
@@ -65,7 +67,7 @@ async function protectedBench() {
   const made = await bench();
   const { lifecycle, client, actions } = made;
   assert.equal(await lifecycle.guard(await made.readSource(), false, signal), true);
-  await lifecycle.create(await made.wanted(), "web", undefined, signal);
+  await lifecycle.create(await made.wanted(), undefined, signal);
   client.writes.length = 0;
   actions.length = 0;
   return made;
@@ -123,7 +125,7 @@ test("guarding fails if the source was changed or replaced since, and others' fi
 
 test("creating makes the wanted protector with labels, finalizer and owner", async () => {
   const { core, lifecycle, actions, readSource, wanted } = await bench();
-  assert.equal(await lifecycle.create(await wanted(), "web", undefined, signal), "created");
+  assert.equal(await lifecycle.create(await wanted(), undefined, signal), "created");
   const protector = core.protector("deployment-web");
   assert.ok(isInForce(protector) && hasFinalizer(protector));
   assert.deepEqual(protector?.metadata.labels, labelsFor("web"));
@@ -135,7 +137,7 @@ test("creating makes the wanted protector with labels, finalizer and owner", asy
 test("creating leaves a protector of this source that is there already as it is", async () => {
   const { core, lifecycle, actions, wanted } = await protectedBench();
   const before = core.protector("deployment-web");
-  assert.equal(await lifecycle.create(await wanted(), "web", undefined, signal), "raced");
+  assert.equal(await lifecycle.create(await wanted(), undefined, signal), "raced");
   assert.deepEqual(core.protector("deployment-web"), before);
   assert.deepEqual(actions, []);
 });
@@ -143,7 +145,7 @@ test("creating leaves a protector of this source that is there already as it is"
 test("creating says that an object of others has the name, and leaves that as it is", async () => {
   const { core, lifecycle, actions, wanted } = await bench();
   const theirs = await core.createProtector("deployment-web");
-  assert.equal(await lifecycle.create(await wanted(), "web", undefined, signal), "foreign");
+  assert.equal(await lifecycle.create(await wanted(), undefined, signal), "foreign");
   assert.deepEqual(core.protector("deployment-web"), theirs);
   assert.deepEqual(actions, []);
 });
@@ -155,7 +157,7 @@ test("an object of others that goes while it is in the way is no error: its dele
   client.onRequest = async ({ method }) => {
     if (method === "GET") await core.deleteProtector("deployment-web");
   };
-  assert.equal(await lifecycle.create(plan, "web", undefined, signal), "raced");
+  assert.equal(await lifecycle.create(plan, undefined, signal), "raced");
   assert.deepEqual(actions, []);
 });
 
@@ -190,7 +192,7 @@ test("a release marks, deletes and removes the finalizer, in this order", async 
     seen.push([metadata?.annotations?.[annotations.released], metadata?.deletionTimestamp !== undefined]);
     return undefined;
   };
-  await lifecycle.release(await readProtector(), signal);
+  await lifecycle.release(await readProtector(), deployments, signal);
   assert.deepEqual(client.writes, [`PATCH ${protectorPath}`, `DELETE ${protectorPath}`, `PATCH ${protectorPath}`]);
   assert.deepEqual(seen, [
     [undefined, false],
@@ -205,14 +207,18 @@ test("a release fails at the step before which somebody changed the protector, a
   for (let at = 1; at <= 3; at++) {
     const { core, client, lifecycle, actions, readProtector, beforeWrite } = await protectedBench();
     beforeWrite(at, () => core.patchProtector("deployment-web", touched));
-    await assert.rejects(lifecycle.release(await readProtector(), signal), ofKind("conflict"), `step ${at}`);
+    await assert.rejects(
+      lifecycle.release(await readProtector(), deployments, signal),
+      ofKind("conflict"),
+      `step ${at}`,
+    );
     assert.equal(client.writes.length, at - 1);
     const { metadata } = core.protector("deployment-web")!;
     assert.equal(metadata.annotations?.[annotations.released] !== undefined, at > 1);
     assert.equal(metadata.deletionTimestamp !== undefined, at > 2);
     assert.deepEqual(actions, []);
     // What was begun is finished from where it stands, without a second mark or deletion.
-    await lifecycle.release(await readProtector(), signal);
+    await lifecycle.release(await readProtector(), deployments, signal);
     assert.equal(core.protector("deployment-web"), undefined);
     assert.equal(client.writes.length, 3);
   }
@@ -230,7 +236,11 @@ test("a release does not touch another protector that has taken the name meanwhi
       const made = await core.createProtector("deployment-web", { metadata: { labels, finalizers: [ours] } });
       ({ uid } = made.metadata);
     });
-    await assert.rejects(lifecycle.release(await readProtector(), signal), ofKind("conflict"), `step ${at}`);
+    await assert.rejects(
+      lifecycle.release(await readProtector(), deployments, signal),
+      ofKind("conflict"),
+      `step ${at}`,
+    );
     assert.equal(core.protector("deployment-web")?.metadata.uid, uid);
     assert.equal(core.protector("deployment-web")?.metadata.deletionTimestamp, undefined);
     assert.ok(isInForce(core.protector("deployment-web")));
@@ -241,7 +251,7 @@ test("a release is complete if the protector is gone at any step", async () => {
   for (let at = 1; at <= 3; at++) {
     const { core, lifecycle, actions, readProtector, beforeWrite } = await protectedBench();
     beforeWrite(at, async () => core.engine.wipe(core.protectorType));
-    await lifecycle.release(await readProtector(), signal);
+    await lifecycle.release(await readProtector(), deployments, signal);
     assert.equal(core.protector("deployment-web"), undefined);
     assert.deepEqual(actions, ["Delete default/deployment-web"]);
   }
@@ -250,7 +260,7 @@ test("a release is complete if the protector is gone at any step", async () => {
 test("a protector without the finalizer goes with the deletion, and one that others hold stays", async () => {
   const lost = await protectedBench();
   await lost.core.patchProtector("deployment-web", { metadata: { finalizers: null } });
-  await lost.lifecycle.release(await lost.readProtector(), signal);
+  await lost.lifecycle.release(await lost.readProtector(), deployments, signal);
   assert.deepEqual(lost.client.writes, [`PATCH ${protectorPath}`, `DELETE ${protectorPath}`]);
   assert.equal(lost.core.protector("deployment-web"), undefined);
 
@@ -258,7 +268,7 @@ test("a protector without the finalizer goes with the deletion, and one that oth
   await held.core.patchProtector("deployment-web", {
     metadata: { finalizers: ["a.example/x", finalizer, "b.example/x"] },
   });
-  await held.lifecycle.release(await held.readProtector(), signal);
+  await held.lifecycle.release(await held.readProtector(), deployments, signal);
   assert.deepEqual(held.core.protector("deployment-web")?.metadata.finalizers, ["a.example/x", "b.example/x"]);
 });
 
@@ -268,7 +278,7 @@ test("an invalid answer is not taken for the end of the protector", async () => 
     const stored = await readProtector();
     const request = client.request.bind(client);
     client.request = async (asked) => (asked.method === method ? {} : await request(asked));
-    await assert.rejects(lifecycle.release(stored, signal), ofKind("malformed"), method);
+    await assert.rejects(lifecycle.release(stored, deployments, signal), ofKind("malformed"), method);
     assert.deepEqual(actions, []);
   }
 });
@@ -313,8 +323,8 @@ test("a source that is gone has no finalizer to remove", async () => {
 
 test("reading distinguishes what is absent, what belongs to others, and what is invalid", async () => {
   const { core, lifecycle } = await bench();
-  assert.equal(await lifecycle.readSource("default", "other", signal), undefined);
-  const holder = async () => await lifecycle.nameHolder("default", "web", signal);
+  assert.equal(await lifecycle.readSource({ ...web, name: "other" }, signal), undefined);
+  const holder = async () => await lifecycle.nameHolder(web, signal);
   assert.deepEqual(await holder(), { kind: "none" });
   await core.createProtector("deployment-web");
   assert.deepEqual(await holder(), { kind: "foreign" });
@@ -323,5 +333,5 @@ test("reading distinguishes what is absent, what belongs to others, and what is 
   await core.patchProtector("deployment-web", { spec: { selector: "none" } });
   await core.patchDeployment("web", { spec: { minReadySeconds: "soon" } });
   await assert.rejects(holder(), ofKind("malformed"));
-  await assert.rejects(lifecycle.readSource("default", "web", signal), ofKind("malformed"));
+  await assert.rejects(lifecycle.readSource(web, signal), ofKind("malformed"));
 });

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { objectKey } from "../../../src/api/object-key.ts";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
-import { VanishedProtectors } from "../../../src/generator/vanished-protectors.ts";
+import { type Vanished, VanishedProtectors } from "../../../src/generator/vanished-protectors.ts";
+import { sourceOf } from "../../../src/generator/source-plan.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { podProtectors, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
@@ -37,6 +38,7 @@ async function bench() {
   const state = { error: undefined as KubeError | undefined };
   const vanished = new VanishedProtectors({
     protectors,
+    sourceOf,
     isLetGo: async (uid): Promise<boolean> => {
       if (state.error !== undefined) throw state.error;
       return letGo.has(uid);
@@ -45,8 +47,8 @@ async function bench() {
     logger,
   });
   const life = new AbortController();
-  const onLook = (seen: readonly { readonly source: string }[]): void => {
-    looks.push(seen.map(({ source }) => source));
+  const onLook = (seen: readonly Vanished[]): void => {
+    looks.push(seen.map(({ stored }) => stored.key));
   };
   const running = [protectors.run(life.signal), vanished.observe(onLook, life.signal)];
   await core.clock.advance(secondMs);
@@ -82,7 +84,7 @@ test("what vanishes unreleased is remembered with its last state and its source,
   assert.equal(vanished.size, 0);
   await erase();
   const remembered = vanished.get(web);
-  assert.equal(remembered?.source, objectKey("default", "web"));
+  assert.equal(remembered?.source.name, "web");
   assert.equal(remembered?.stored.uid, uid);
   assert.equal(remembered?.stored.protector.spec.minAvailable, 7);
   await create("web", {});
@@ -113,7 +115,7 @@ test("what is let go later is forgotten soon, and the rest is told again, one of
   letGo.add(uid);
   await core.clock.advance(15 * secondMs);
   assert.equal(vanished.size, 1);
-  assert.deepEqual(looks, [[objectKey("default", "other")], [objectKey("default", "other")]]);
+  assert.deepEqual(looks, [["default/deployment-other"], ["default/deployment-other"]]);
   vanished.forget(objectKey("default", "deployment-other"));
   await core.clock.advance(60 * secondMs);
   assert.equal(looks.length, 2);

@@ -9,7 +9,7 @@ export interface CountingMetrics extends Metrics {
 
 export function createCountingMetrics(): CountingMetrics {
   const values = new Map<string, number>();
-  const samples: (() => void)[] = [];
+  const samples = new Set<() => void>();
   const key = (name: string, labels: MetricLabels = {}): string =>
     `${name}${JSON.stringify(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)))}`;
   const add = (name: string, labels: MetricLabels | undefined, by: number): void => {
@@ -19,7 +19,10 @@ export function createCountingMetrics(): CountingMetrics {
     counter: (name) => ({ inc: (labels, by = 1) => add(name, labels, by) }),
     gauge: (name) => ({ set: (labels, value) => void values.set(key(name, labels), value) }),
     histogram: (name) => ({ observe: (labels) => add(name, labels, 1) }),
-    onScrape: (sample) => void samples.push(sample),
+    onScrape(sample, until) {
+      samples.add(sample);
+      until?.addEventListener("abort", () => samples.delete(sample), { once: true });
+    },
     value: (name, labels) => values.get(key(name, labels)) ?? 0,
     scrape: () => {
       for (const sample of samples) sample();

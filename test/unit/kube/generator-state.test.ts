@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
-import { decodeGeneratorState, encodeReleases, isLetGo } from "../../../src/kube/generator-state.ts";
+import {
+  decodeGeneratorState,
+  encodeReleases,
+  isLetGo,
+  readGeneratorState,
+} from "../../../src/kube/generator-state.ts";
+import { KubeError, type KubeClient } from "../../../src/kube/kube-client.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 
 const release = {
@@ -44,4 +50,49 @@ test("a state of the generator that cannot be read releases nothing", () => {
     assert.deepEqual(decodeGeneratorState({ data: { released } }).releases, [], released);
   for (const raw of [undefined, null, 7, "x", [], { data: 7, metadata: [] }, { data: { released: 7 } }])
     assert.deepEqual(decodeGeneratorState(raw).releases, []);
+});
+
+const whole = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "podseidon-generator-state", namespace: "shop", resourceVersion: "7" },
+  data: { released: encodeReleases([release]) },
+};
+
+function read(answer: unknown) {
+  const request = () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer));
+  return readGeneratorState({ request } as unknown as KubeClient, "shop", {});
+}
+
+test("a ConfigMap that does not exist is an empty state", async () => {
+  assert.deepEqual((await read(whole)).releases, [release]);
+  const none = await read(new KubeError("notFound", "not found", { code: 404 }));
+  assert.deepEqual([none.resourceVersion, none.data], [undefined, {}]);
+});
+
+test("an answer that is not the ConfigMap that was asked for is an error, and no empty state", async () => {
+  const { metadata } = whole;
+  const answers: unknown[] = [
+    undefined,
+    null,
+    "ok",
+    7,
+    [],
+    {},
+    { kind: "Status", apiVersion: "v1", status: "Success" },
+    { ...whole, kind: "Secret" },
+    { ...whole, kind: undefined },
+    { ...whole, apiVersion: "v2" },
+    { ...whole, metadata: undefined },
+    { ...whole, metadata: { ...metadata, name: "another" } },
+    { ...whole, metadata: { ...metadata, name: undefined } },
+    { ...whole, metadata: { ...metadata, namespace: "default" } },
+    { ...whole, metadata: { ...metadata, resourceVersion: undefined } },
+    { ...whole, metadata: { ...metadata, resourceVersion: "new" } },
+  ];
+  const isOdd = (error: unknown) =>
+    error instanceof KubeError &&
+    error.kind === "malformed" &&
+    error.message.endsWith("the answer is not the ConfigMap shop/podseidon-generator-state");
+  for (const answer of answers) await assert.rejects(read(answer), isOdd, JSON.stringify(answer));
 });

@@ -43,13 +43,17 @@ test("asking twice for a metric gives the same one, and another shape is a progr
   assert.throws(() => metrics.gauge("c", "Help.", ["a"]), /metric c/);
 });
 
-test("samples run before each scrape", async () => {
+test("samples run before each scrape, until they are over", async () => {
   const metrics = createMetrics(quiet);
   const gauge = metrics.gauge("g", "Help.");
   let value = 0;
   metrics.onScrape(() => gauge.set({}, ++value));
+  const ended = new AbortController();
+  metrics.onScrape(() => (value += 10), ended.signal);
   await metrics.expose();
-  assert.match((await metrics.expose()).text, /^g 2$/m);
+  assert.match((await metrics.expose()).text, /^g 12$/m);
+  ended.abort();
+  assert.match((await metrics.expose()).text, /^g 23$/m);
 });
 
 test("two registries share nothing", async () => {

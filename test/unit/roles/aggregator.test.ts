@@ -46,6 +46,44 @@ test("takes the Lease in the worker cluster, counts its cell's pods into the cor
     await stopAll(rig, successors);
   }));
 
+test("what is not covered shows in the metrics of the leader and of a standby, by kind of workload", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.protect("typo");
+    await rig.pod("a");
+    await rig.pod("b", { labels: { app: "api" } });
+    const runtimes = [1, 2].map((seed) => createEngineRuntime(rig, argv, seed));
+    const processes = await Promise.all(runtimes.map((runtime) => createAggregator(runtime)));
+    for (const components of processes) await startAll(components);
+    for (const { metrics } of runtimes) metrics.scrape();
+    const uncovered = () => runtimes.map(({ metrics }) => metrics.value("aggregator_uncovered_pods", { kind: "Pod" }));
+    const unmatched = () => runtimes.map(({ metrics }) => metrics.value("aggregator_unmatched_podprotectors"));
+    assert.deepEqual(uncovered(), [0, 0], "nothing is said before the lists");
+    await rig.clock.advance(10_000);
+    for (const { metrics } of runtimes) metrics.scrape();
+    // The dummy pod of the update-trigger is exempt.
+    assert.deepEqual(
+      [uncovered(), unmatched()],
+      [
+        [1, 1],
+        [1, 1],
+      ],
+    );
+    await rig.protect("api");
+    await rig.pod("c", { labels: { app: "typo" } });
+    await rig.clock.advance(10_000);
+    for (const { metrics } of runtimes) metrics.scrape();
+    assert.deepEqual(
+      [uncovered(), unmatched()],
+      [
+        [0, 0],
+        [0, 0],
+      ],
+    );
+    for (const components of processes) await stopAll(rig, components);
+    assert.equal(rig.clock.pendingTimers, 0);
+  }));
+
 test("of two processes one writes, and the other takes over when the first is gone", () =>
   withRig(async (rig) => {
     await rig.protect("web");

@@ -18,8 +18,13 @@ export interface EngineRuntime extends Runtime {
   readonly health: HealthRegistry;
 }
 
-/** `seed` makes processes differ. */
-export function createEngineRuntime(rig: Rig, argv: readonly string[], seed = 1): EngineRuntime {
+/** `seed` makes processes differ. `others`: more cores than that of the rig, by name. */
+export function createEngineRuntime(
+  rig: Rig,
+  argv: readonly string[],
+  seed = 1,
+  others: ReadonlyMap<string, EngineClient> = new Map(),
+): EngineRuntime {
   const core = new EngineClient("core", rig.coreEngine);
   const coreHeartbeat = new EngineClient("core-heartbeat", rig.coreEngine);
   const worker = new EngineClient("worker", rig.workerEngine);
@@ -37,8 +42,8 @@ export function createEngineRuntime(rig: Rig, argv: readonly string[], seed = 1)
     worker,
     createServer: () => assert.fail("these roles listen nowhere"),
     clients: {
-      core: async () => core,
-      coreHeartbeat: async () => coreHeartbeat,
+      core: async (name) => others.get(name) ?? core,
+      coreHeartbeat: async (name) => others.get(name) ?? coreHeartbeat,
       worker: async () => worker,
       connect: () => Promise.reject(new Error("no other cluster")),
     },

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type HealthCheck } from "../../../src/lifecycle/component.ts";
+import { KubeError } from "../../../src/kube/kube-client.ts";
 import { createGenerator } from "../../../src/roles/generator.ts";
 import { builtInResources } from "../../double/index.ts";
 import { loadGood } from "../config/load.ts";
@@ -145,4 +146,32 @@ test("a process that stops before its caches are filled stops cleanly and never 
   await core.clock.advance(0);
   await stopped;
   assert.equal(holderOf(core), undefined);
+});
+
+test("with several kinds the role works for each, and one that is not allowed keeps nobody waiting", async () => {
+  const core = await createCore();
+  const sources = "--generator-sources=deployments.apps,statefulsets.apps,replicationcontrollers";
+  const { component, client, checks, reasons } = await createProcess(core, 1, sources);
+  client.onRequest = (_, what) =>
+    what.includes("/replicationcontrollers") ? new KubeError("forbidden", "403 Forbidden") : undefined;
+  await core.createDeployment("web");
+  const labels = { app: "db" };
+  await core.engine.create(builtInResources.statefulSets, "default", {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata: { name: "db", namespace: "default" },
+    spec: { replicas: 3, selector: { matchLabels: labels }, template: { metadata: { labels } } },
+  });
+  assert.deepEqual([...checks.keys()].slice(1, 4), [
+    "generator-worker/deployment/informer-sync",
+    "generator-worker/statefulset/informer-sync",
+    "generator-worker/replicationcontroller/informer-sync",
+  ]);
+  await component.start();
+  await core.clock.advance(5_000);
+  assert.deepEqual(reasons(), []);
+  assert.ok(isInForce(core.protector("deployment-web")) && isInForce(core.protector("statefulset-db")));
+  const stopped = component.stop();
+  await core.clock.advance(1_000);
+  await stopped;
 });

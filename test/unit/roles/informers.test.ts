@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
+import { connectCore } from "../../../src/roles/cores.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "../../../src/roles/informers.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
 import { withRig } from "../aggregator/rig.ts";
@@ -16,7 +17,7 @@ test("watches PodProtectors of all namespaces, and counts invalid ones instead o
       spec: { selector: "none" },
     });
     const runtime = createEngineRuntime(rig, ["--role=aggregator"]);
-    const informer = createProtectorInformer(runtime, runtime.core, silentLogger);
+    const informer = createProtectorInformer(runtime, await connectCore(runtime, "core"), silentLogger);
     const life = new AbortController();
     const check = syncCheck("PodProtectors", informer);
     assert.equal(check(), "PodProtectors have not been listed yet");
@@ -39,7 +40,7 @@ test("a target namespace restricts the watch", () =>
   withRig(async (rig) => {
     await rig.protect("web");
     const runtime = createEngineRuntime(rig, ["--role=aggregator", "--core-kube-target-namespace=kube-system"]);
-    const informer = createProtectorInformer(runtime, runtime.core, silentLogger);
+    const informer = createProtectorInformer(runtime, await connectCore(runtime, "core"), silentLogger);
     const life = new AbortController();
     const done = informer.run(life.signal);
     await rig.clock.advance(0);
@@ -53,7 +54,7 @@ test("while the list fails, the check says why, and the end of the process ends 
   withRig(async (rig) => {
     const runtime = createEngineRuntime(rig, ["--role=aggregator"]);
     runtime.core.onRequest = () => new KubeError("forbidden", "403 Forbidden");
-    const informer = createProtectorInformer(runtime, runtime.core, silentLogger);
+    const informer = createProtectorInformer(runtime, await connectCore(runtime, "core"), silentLogger);
     const life = new AbortController();
     const synced = whenSynced(informer, life.signal);
     const done = informer.run(life.signal);
@@ -62,5 +63,5 @@ test("while the list fails, the check says why, and the end of the process ends 
     life.abort();
     await synced;
     await done;
-    await whenSynced(createProtectorInformer(runtime, runtime.core, silentLogger), life.signal);
+    await whenSynced(createProtectorInformer(runtime, await connectCore(runtime, "core"), silentLogger), life.signal);
   }));

@@ -22,24 +22,45 @@ function create(...argv: string[]) {
 const reachable = ["--core-kube-master=http://127.0.0.1:1", "--worker-kube-master=http://127.0.0.1:1"];
 
 test("all roles share one client of each cluster", async () => {
-  const { clients, config } = create(...reachable);
-  const [core, again, worker] = await Promise.all([clients.core(), clients.core(), clients.worker()]);
+  const { clients } = create(...reachable);
+  const [core, again, worker] = await Promise.all([clients.core("core"), clients.core("core"), clients.worker()]);
   assert.equal(core, again);
   assert.notEqual(core, worker);
   assert.equal(core.cluster, "core");
-  assert.equal(await clients.connect("core", config.core), core);
+  assert.equal(await clients.core("core"), core);
   await clients.stop();
 });
 
 test("one name for two clusters is a programmer error", async () => {
   const { clients, config } = create(...reachable);
-  await clients.core();
+  await clients.core("core");
   assert.throws(() => clients.connect("core", config.worker), /two clusters have the name core/);
   await clients.stop();
 });
 
 test("a client that cannot be created rejects with a StartError, and the stop continues", async () => {
   const { clients } = create("--core-kube-config=/does/not/exist");
-  await assert.rejects(clients.core(), StartError);
+  await assert.rejects(clients.core("core"), StartError);
+  await clients.stop();
+});
+
+test("each of several cores has a client of its own, and another for heartbeats, with its name", async () => {
+  const { clients } = create(
+    "--worker-kube-master=http://127.0.0.1:1",
+    "--podprotector-source-provider=map",
+    "--podprotector-source-provider.map-configs=core=,heartbeat=",
+    "--podprotector-source-provider.map-masters=core=http://127.0.0.1:1,heartbeat=http://127.0.0.1:2",
+  );
+  const all = await Promise.all([
+    clients.core("core"),
+    clients.core("heartbeat"),
+    clients.coreHeartbeat("core"),
+    clients.coreHeartbeat("heartbeat"),
+  ]);
+  assert.deepEqual(
+    all.map(({ cluster }) => cluster),
+    ["core", "core/heartbeat", "core-heartbeat", "core-heartbeat/heartbeat"],
+  );
+  assert.throws(() => clients.core("west"), /no core has the name west/);
   await clients.stop();
 });

@@ -1,6 +1,6 @@
 /**
- * Checks what generators make of Deployments: each change of a PodProtector is one that the Deployment asked for lately
- * (safety), and soon after a change of either, when all is well, the PodProtector is what the Deployment asks for
+ * Checks what generators make of sources of all kinds: each change of a PodProtector is one that its source asked for
+ * lately (safety), and soon after a change of either, when all is well, the PodProtector is what the source asks for
  * (liveness). It knows what is wanted by code of its own (wanted.ts).
  */
 import { annotations, finalizer } from "../../../../src/api/v1alpha1/names.ts";
@@ -9,10 +9,11 @@ import { type Change } from "../../../double/engine/store.ts";
 import { type Kernel } from "../../kernel/kernel.ts";
 import { type Meddled, Meddling } from "./meddling.ts";
 import { Source } from "./source.ts";
+import { isNameOfGenerated, protectorKeyOf } from "./kinds.ts";
 import { selectorText, type SourceRules, type Wanted } from "./wanted.ts";
 
 /**
- * From the moment when a generator reads a Deployment until what it writes is committed: a request lasts 60 s, is
+ * From the moment when a generator reads a source until what it writes is committed: a request lasts 60 s, is
  * stalled for 77 s at most, and its process may pause meanwhile.
  */
 const lagMs = 150_000;
@@ -21,9 +22,7 @@ const calmLagMs = 3_000;
 /** When all is well: an event, two reads and a write; and a few times that beside the writes of a mass deletion. */
 const repairedMs = 15_000;
 
-const namePrefix = "deployment-";
-
-/** Whether a Deployment asks for a PodProtector at all is the same by all rules for floors. */
+/** Whether a source asks for a PodProtector at all is the same by all rules for floors. */
 const anyRules: SourceRules = { percentRounding: "up", singleReplica: "drainable", protectsNonZero: true };
 
 export interface SourceCheckerOptions {
@@ -40,6 +39,7 @@ export interface SourceCheckerOptions {
 
 export class SourceChecker {
   readonly #options: SourceCheckerOptions;
+  /** By the namespace and the name of their PodProtectors, as all else here. */
   readonly #sources = new Map<string, Source>();
   readonly #meddling = new Meddling();
   /** By key: the specs of PodProtectors that the core has lost. */
@@ -48,21 +48,22 @@ export class SourceChecker {
   readonly #letGo = new Set<string>();
   /** By key: those of them that are gone by now, until there is another one. */
   readonly #wasLetGo = new Set<string>();
-  /** By key: the latest change of the Deployment, or of the PodProtector by others than its source. */
+  /** By key: the latest change of the source, or of the PodProtector by others than its source. */
   readonly #changedAtMs = new Map<string, number>();
 
   constructor(options: SourceCheckerOptions) {
     this.#options = options;
   }
 
-  /** Somebody is about to do that to the PodProtector of a Deployment. */
-  meddled(namespace: string, source: string, what: Meddled): void {
-    this.#meddling.told(`${namespace}/${source}`, what, this.#options.kernel.nowMs);
+  /** Somebody is about to do that to a generated PodProtector. */
+  meddled(namespace: string, protector: string, what: Meddled): void {
+    this.#meddling.told(`${namespace}/${protector}`, what, this.#options.kernel.nowMs);
   }
 
-  /** A version of a Deployment has been committed. */
+  /** A version of a source has been committed. */
   source({ type, object, previous }: Change): void {
-    const key = keyOf(object);
+    const key = protectorKeyOf(object);
+    if (key === undefined) return;
     const source = this.#sourceOf(key);
     const { kernel } = this.#options;
     const isDeleted = previous?.metadata.deletionTimestamp !== undefined;
@@ -78,8 +79,8 @@ export class SourceChecker {
   /** A version of a PodProtector has been committed. */
   protector({ type, object, previous }: Change): void {
     const { namespace = "", name } = object.metadata;
-    if (!name.startsWith(namePrefix)) return;
-    const key = `${namespace}/${name.slice(namePrefix.length)}`;
+    if (!isNameOfGenerated(name)) return;
+    const key = `${namespace}/${name}`;
     const source = this.#sources.get(key);
     if (source === undefined || !hasChanged(type, object, previous)) return;
     if (type === "DELETED") this.#checkEnd(key, source, object);
@@ -92,7 +93,7 @@ export class SourceChecker {
     this.#changed(key);
   }
 
-  /** What is not as the Deployments ask for, and why. */
+  /** What is not as the sources ask for, and why. */
   unmet(): readonly string[] {
     const { rules, latched } = this.#options;
     const held = rules === undefined ? [] : latched().map((cause) => `changes of the cause ${cause} are held`);
@@ -224,7 +225,7 @@ export class SourceChecker {
 
   #protectorOf(key: string): KubeObject | undefined {
     const [namespace = "", name = ""] = key.split("/");
-    return this.#options.find(namespace, `${namePrefix}${name}`);
+    return this.#options.find(namespace, name);
   }
 
   #sourceOf(key: string): Source {
@@ -232,10 +233,6 @@ export class SourceChecker {
     if (source === undefined) this.#sources.set(key, (source = new Source(this.#options.rules ?? anyRules)));
     return source;
   }
-}
-
-function keyOf({ metadata }: KubeObject): string {
-  return `${metadata.namespace ?? ""}/${metadata.name}`;
 }
 
 function isGuarded(object: KubeObject | undefined): boolean {

@@ -1,5 +1,5 @@
 /**
- * One Deployment as it has been: what it asked for at any time of the last minutes, and whether it ever gave a reason
+ * One source as it has been: what it asked for at any time of the last minutes, and whether it ever gave a reason
  * to let its PodProtector go.
  */
 import { finalizer } from "../../../../src/api/v1alpha1/names.ts";
@@ -43,7 +43,7 @@ export class Source {
     return this.#states.at(-1);
   }
 
-  /** The Deployment is another one from now on. What was over before `keptFromMs` is forgotten. */
+  /** The source is another one from now on. What was over before `keptFromMs` is forgotten. */
   became(object: KubeObject, nowMs: number, keptFromMs: number): void {
     const wanted = wantedOf(object, this.#rules);
     this.lastWanted = wanted ?? this.lastWanted;

@@ -61,6 +61,46 @@ test("Recreate leaves nothing", () => {
   assert.equal(wantedOf(deployment({ replicas: 4, strategy: { type: "Recreate" } }), usual)?.minAvailable, 0);
 });
 
+function ofKind(kind: string, spec: Record<string, unknown>, rules: Partial<SourceRules> = {}): unknown {
+  return wantedOf({ ...deployment(spec), kind }, { ...usual, ...rules })?.minAvailable;
+}
+
+test("a StatefulSet lends one pod, or what it says, and an update takes one at least", () => {
+  const floorOf = (replicas: number, maxUnavailable: unknown, type = "RollingUpdate"): unknown =>
+    ofKind("StatefulSet", { replicas, updateStrategy: { type, rollingUpdate: { maxUnavailable } } });
+  assert.equal(floorOf(8, undefined), 7);
+  assert.equal(floorOf(8, 3), 5);
+  assert.equal(floorOf(8, "30%"), 6);
+  assert.equal(floorOf(8, 0), 7);
+  assert.equal(floorOf(8, 0, "OnDelete"), 8);
+  assert.equal(floorOf(8, undefined, "OnDelete"), 7);
+  assert.equal(floorOf(3, 9), 0);
+});
+
+test("the only replica of a StatefulSet is protected with OnDelete alone", () => {
+  const rules = { singleReplica: "protected" };
+  assert.equal(ofKind("StatefulSet", { replicas: 1, updateStrategy: { type: "OnDelete" } }, rules), 1);
+  assert.equal(ofKind("StatefulSet", { replicas: 1 }, rules), 0);
+  assert.equal(ofKind("StatefulSet", { replicas: 1, updateStrategy: { type: "OnDelete" } }), 0);
+});
+
+test("ReplicaSets and ReplicationControllers lend a quarter, and these select by labels alone", () => {
+  for (const kind of ["ReplicaSet", "ReplicationController"]) {
+    assert.equal(ofKind(kind, { replicas: 10 }), 8);
+    assert.equal(ofKind(kind, { replicas: 10 }, { percentRounding: "up" }), 7);
+    assert.equal(ofKind(kind, { replicas: 1 }, { singleReplica: "protected" }), 1);
+  }
+  const selector = { app: "web" };
+  const wanted = wantedOf({ ...deployment({ replicas: 1, selector }), kind: "ReplicationController" }, usual);
+  assert.equal(wanted?.selector, selectorText({ matchLabels: selector }));
+});
+
+test("of terminating sources only Deployments are kept until zero", () => {
+  const metadata = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+  const statefulSet = { ...deployment({ replicas: 4 }, metadata), kind: "StatefulSet" };
+  assert.equal(wantedOf(statefulSet, usual), undefined);
+});
+
 test("who is deselected, or deleted without replicas, asks for nothing", () => {
   const deleted = { deletionTimestamp: "2026-01-01T00:00:00Z" };
   assert.equal(wantedOf(deployment({ replicas: 4 }, { labels: { unprotected: "yes" } }), usual), undefined);

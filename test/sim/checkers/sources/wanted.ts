@@ -1,5 +1,5 @@
 /**
- * What a Deployment asks for by the documentation (docs/generator.md#floors), computed from the object as it is stored.
+ * What a source asks for by the documentation (docs/generator.md#floors), computed from the object as it is stored.
  * On purpose this shares nothing with the product, whose mistakes it is to find.
  */
 import { asArray, asObject, asString, type JsonObject, type KubeObject } from "../../../double/engine/object.ts";
@@ -8,7 +8,7 @@ import { asArray, asObject, asString, type JsonObject, type KubeObject } from ".
 export interface SourceRules {
   readonly percentRounding: string;
   readonly singleReplica: string;
-  /** A terminating Deployment keeps its PodProtector while it wants replicas. */
+  /** A terminating Deployment keeps its PodProtector while it wants replicas. No other kind does. */
   readonly protectsNonZero: boolean;
 }
 
@@ -24,17 +24,23 @@ export interface Wanted {
 type Share = { readonly percent: bigint } | { readonly pods: number };
 
 /** Undefined = it asks for none, and a PodProtector that it has is to be released. */
-export function wantedOf(deployment: KubeObject, rules: SourceRules): Wanted | undefined {
-  const { metadata, spec = {} } = deployment;
+export function wantedOf(source: KubeObject, rules: SourceRules): Wanted | undefined {
+  const { kind, metadata, spec = {} } = source;
   const replicas = replicasOf(spec);
-  const isKept = metadata.deletionTimestamp === undefined || (rules.protectsNonZero && replicas > 0);
+  const isKeptUntilZero = kind === "Deployment" && rules.protectsNonZero && replicas > 0;
+  const isKept = metadata.deletionTimestamp === undefined || isKeptUntilZero;
   if (!isKept || metadata.labels?.["unprotected"] === "yes") return undefined;
   const { minReadySeconds } = spec;
   return {
-    minAvailable: floorOf(spec, replicas, rules),
+    minAvailable: floorOf(kind, spec, replicas, rules),
     minReadySeconds: typeof minReadySeconds === "number" && minReadySeconds > 0 ? minReadySeconds : 0,
-    selector: selectorText(asObject(spec["selector"])),
+    selector: selectorText(selectorOf(kind, spec)),
   };
+}
+
+/** Of a ReplicationController it is labels alone. */
+function selectorOf(kind: string, { selector }: JsonObject): JsonObject {
+  return kind === "ReplicationController" ? { matchLabels: asObject(selector) } : asObject(selector);
 }
 
 function replicasOf({ replicas }: JsonObject): number {
@@ -42,8 +48,32 @@ function replicasOf({ replicas }: JsonObject): number {
   return replicas > 0 ? replicas : 0;
 }
 
-/** The less of what the owner's word leaves and of what a rolling update leaves. */
-function floorOf(spec: JsonObject, replicas: number, rules: SourceRules): number {
+/** The less of what the owner's word leaves and of what an update leaves. */
+function floorOf(kind: string, spec: JsonObject, replicas: number, rules: SourceRules): number {
+  switch (kind) {
+    case "Deployment":
+      return ofDeployment(spec, replicas, rules);
+    case "StatefulSet":
+      return ofStatefulSet(spec, replicas, rules);
+    default:
+      // No field says what may go, and nobody updates its pods.
+      return Math.max(0, replicas - mayGo({ percent: 25n }, replicas, rules));
+  }
+}
+
+function ofStatefulSet(spec: JsonObject, replicas: number, rules: SourceRules): number {
+  const { type, rollingUpdate } = asObject(spec["updateStrategy"]);
+  const { maxUnavailable } = asObject(rollingUpdate);
+  const unavailable = shareOf(maxUnavailable ?? 1);
+  const isOnlyOne = replicas === 1 && maxUnavailable === undefined && rules.singleReplica === "protected";
+  const leftByOwner = replicas - (isOnlyOne ? 0 : mayGo(unavailable, replicas, rules));
+  // People delete the pods.
+  if (type === "OnDelete") return Math.max(0, leftByOwner);
+  const taken = down(unavailable, replicas);
+  return Math.max(0, Math.min(leftByOwner, replicas - (taken === 0 ? 1 : taken)));
+}
+
+function ofDeployment(spec: JsonObject, replicas: number, rules: SourceRules): number {
   const strategy = asObject(spec["strategy"]);
   if (strategy["type"] === "Recreate") return 0;
   const { maxUnavailable = "25%", maxSurge = "25%" } = asObject(strategy["rollingUpdate"]);

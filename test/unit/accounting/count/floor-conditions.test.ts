@@ -12,7 +12,7 @@ const edited = { countedSpec: countedSpec("uid", "app in (other)", 0) };
 
 const statusOf = (cells: readonly CellStatus[]): PodProtectorStatus => ({ cells, summary: summarize(cells) });
 const holding = (minAvailable: number, cells: readonly CellStatus[]): string[] =>
-  Object.entries(floorConditions(minAvailable, statusOf(cells), question)).flatMap(([type, found]) =>
+  Object.entries(floorConditions({ minAvailable }, statusOf(cells), question)).flatMap(([type, found]) =>
     found === false ? [] : [type],
   );
 
@@ -36,9 +36,20 @@ test("cells whose counts answer another spec, or that have none, are pending and
     ...Array.from({ length: 8 }, (_, index) => cell(counts(1, edited), [], `d${index}`)),
   ];
   assert.deepEqual(holding(1, cells), ["CountsPending"]);
-  const { CountsPending } = floorConditions(1, statusOf(cells), question);
+  const { CountsPending } = floorConditions({ minAvailable: 1 }, statusOf(cells), question);
   assert.ok(CountsPending !== undefined && CountsPending !== false);
   assert.match(CountsPending.message, /: "b", "c", "d0", .*"d5" and 2 more$/);
+});
+
+test("an object with a criterion of its own stands against its floor by that, and an unknown one is said", () => {
+  const cells = [cell(counts(3, { ...answered, runningReplicas: 5 }), [single("x")], "a")];
+  const by = (healthCriterion: string) =>
+    floorConditions({ minAvailable: 4, healthCriterion }, statusOf(cells), question);
+  assert.partialDeepStrictEqual(by("Available"), { BelowFloor: { reason: "TooFewAvailable" }, SpecIgnored: false });
+  assert.partialDeepStrictEqual(by("Running"), { AtFloor: { reason: "NothingFree" }, BelowFloor: false });
+  const unknown = by("running");
+  assert.partialDeepStrictEqual(unknown, { BelowFloor: { reason: "TooFewAvailable" } });
+  assert.match(JSON.stringify(unknown.SpecIgnored), /is ignored, so it is Available: it must be one of Scheduled, /);
 });
 
 test("conditions alone are written for the first counted cell only, and not while an admission is open", () => {

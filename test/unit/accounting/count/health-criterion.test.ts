@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { availableFrom, canMeet, countFor, healthCriteria } from "../../../../src/accounting/count/health-criterion.ts";
+import {
+  availableFrom,
+  canMeet,
+  countFor,
+  criterionFor,
+  healthCriteria,
+} from "../../../../src/accounting/count/health-criterion.ts";
 import { at, counts, pod } from "../samples.ts";
 
 test("a Ready pod is available minReadySeconds after it became Ready, without them at once", () => {
@@ -64,4 +70,12 @@ test("each criterion compares its own count; absent ones are 0, and Initialized 
     healthCriteria.map((criterion) => countFor(criterion, bare)),
     [0, 0, 0, 0, 1],
   );
+});
+
+test("a PodProtector judges by what is asked for, else by its own criterion, else by Available", () => {
+  assert.equal(criterionFor("Ready", { healthCriterion: "Running" }), "Ready");
+  assert.equal(criterionFor(undefined, { healthCriterion: "Running" }), "Running");
+  assert.equal(criterionFor(undefined, {}), "Available");
+  for (const unknown of ["running", "", "constructor"])
+    assert.equal(criterionFor(undefined, { healthCriterion: unknown }), "Available");
 });

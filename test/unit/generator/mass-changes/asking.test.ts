@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { planForDeployment } from "../../../../src/generator/deployment-plan.ts";
+import { planFor, protectorKeyOf } from "../../../../src/generator/source-plan.ts";
 import { askedBefore, askedNow } from "../../../../src/generator/mass-changes/asking.ts";
 import { type HeldChanges } from "../../../../src/generator/mass-changes/held-changes.ts";
 import { readProtector } from "../../../../src/kube/resources.ts";
@@ -8,7 +8,8 @@ import { deployment, protector, rule } from "./samples.ts";
 
 const { signal } = new AbortController();
 const source = deployment(8);
-const wanted = planForDeployment(source.facts, rule);
+const wanted = planFor(source, rule);
+const key = protectorKeyOf(source);
 const storedWith = (floor: number) => {
   const read = readProtector(protector(floor));
   assert.ok(read.ok);
@@ -22,24 +23,24 @@ const answering = (answer: unknown) =>
 test("a floor that stays or rises, and a PodProtector that is not there, need no judgement", async () => {
   for (const stored of [undefined, storedWith(6), storedWith(1)]) {
     const asked = { stored, source, wanted };
-    assert.equal((await askedNow(never as never, asked, signal)).kept, wanted);
-    assert.deepEqual(askedBefore(never as never, asked), { kept: wanted });
+    assert.equal((await askedNow(never as never, key, asked, signal)).kept, wanted);
+    assert.deepEqual(askedBefore(never as never, key, asked), { kept: wanted });
   }
 });
 
 test("while a lower floor is held, everything else that is wanted is kept", async () => {
   const asked = { stored: storedWith(9), source, wanted };
   const kept = { ...wanted, spec: { ...wanted.spec, minAvailable: 9 } };
-  assert.deepEqual(await askedNow(answering({ kind: "held" }), asked, signal), { kind: "held", kept });
-  assert.deepEqual(askedBefore(answering("held"), asked), { kept });
-  assert.deepEqual(askedBefore(answering({ waitMs: 5 }), asked), { waitMs: 5 });
-  assert.equal((await askedNow(answering({ kind: "pass" }), asked, signal)).kept, wanted);
+  assert.deepEqual(await askedNow(answering({ kind: "held" }), key, asked, signal), { kind: "held", kept });
+  assert.deepEqual(askedBefore(answering("held"), key, asked), { kept });
+  assert.deepEqual(askedBefore(answering({ waitMs: 5 }), key, asked), { waitMs: 5 });
+  assert.equal((await askedNow(answering({ kind: "pass" }), key, asked, signal)).kept, wanted);
 });
 
 test("while a release is held, nothing is done", async () => {
   const asked = { stored: storedWith(9), source, wanted: undefined };
-  assert.equal((await askedNow(answering({ kind: "held" }), asked, signal)).kept, undefined);
-  assert.equal(askedBefore(answering("held"), asked), "held");
+  assert.equal((await askedNow(answering({ kind: "held" }), key, asked, signal)).kept, undefined);
+  assert.equal(askedBefore(answering("held"), key, asked), "held");
 });
 
 test("a floor that a restore has lowered is what it was before, until that is judged", async () => {
@@ -48,7 +49,7 @@ test("a floor that a restore has lowered is what it was before, until that is ju
     ({ beforeRestore, judge: async () => answer, resting: () => undefined }) as never as HeldChanges;
   const asked = { stored: storedWith(wanted.spec.minAvailable), source, wanted };
   const kept = { ...wanted, spec: { ...wanted.spec, minAvailable: 9 } };
-  assert.deepEqual(askedBefore(changes({}), asked), { kept });
-  assert.deepEqual(await askedNow(changes({ kind: "held" }), asked, signal), { kind: "held", kept });
-  assert.equal((await askedNow(changes({ kind: "pass" }), asked, signal)).kept, wanted);
+  assert.deepEqual(askedBefore(changes({}), key, asked), { kept });
+  assert.deepEqual(await askedNow(changes({ kind: "held" }), key, asked, signal), { kind: "held", kept });
+  assert.equal((await askedNow(changes({ kind: "pass" }), key, asked, signal)).kept, wanted);
 });

@@ -1,4 +1,5 @@
 /** A core whose generator holds mass changes, and the bursts that tests make there. */
+import assert from "node:assert/strict";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { builtInResources, type JsonObject, type KubeObject } from "../../../double/index.ts";
 import { createCore, isInForce } from "../core-cluster.ts";
@@ -84,6 +85,18 @@ export async function startHolding(options: StartOptions = {}) {
     },
     reasons: () => core.events().map((event) => String(event["reason"])),
   };
+}
+
+/** The floors of `names` are held, for the cause manager/sync-tool, and their generator has stopped. */
+export async function startHeld(names: readonly string[]) {
+  const bench = await startHolding();
+  await bench.run(names);
+  await bench.clock.advance(60_000);
+  await bench.edit(names, { replicas: 0 }, "sync-tool");
+  await bench.clock.advance(10_000);
+  assert.deepEqual(tally(bench.floors(names)), { 6: names.length });
+  await bench.generator.stop();
+  return bench;
 }
 
 /** How many floors are what. */

@@ -44,6 +44,30 @@ test("the cause of an edit is the manager of the field that changed", () => {
   assert.equal(judged({ source: deployment(2, { managedFields }), settled: deployment(8) }), "manager/scaler");
 });
 
+test("the cause of an override that lowers the floor is the manager of the annotation, an autoscaler or not", () => {
+  const key = "podseidon.kubewharf.io/min-available";
+  const own = { "f:metadata": { "f:annotations": { [`f:${key}`]: {} } } };
+  const scaled = managed("hpa", replicas, "scale");
+  const of = (count: number, manager = "ops") =>
+    deployment(count, { annotations: { [key]: "0" }, managedFields: [managed(manager, own), scaled] });
+  assert.equal(judged({ source: of(8), settled: deployment(8) }), "manager/ops");
+  assert.equal(judged({ source: of(9), settled: deployment(8) }), "manager/ops", "scaled at the same time");
+  assert.equal(judged({ source: of(8) }), "manager/ops", "nobody knows how it was before");
+  assert.equal(judged({ source: of(8, "night"), settled: deployment(8) }), "exempt");
+  assert.equal(judged({ source: of(0), settled: of(8) }), "own", "its floor was to be 0 already");
+  const removed = deployment(8, {}, all);
+  assert.equal(judged({ source: removed, settled: deployment(8, { annotations: { [key]: "6" } }) }), "manager/unknown");
+  assert.deepEqual(causeOfLowered(of(8), rule), { text: "manager/ops", isHalfTooMany: true });
+});
+
+test("an opt-out by annotation counts, also where nobody knows how it was before", () => {
+  const key = "podseidon.kubewharf.io/protect";
+  const own = { "f:metadata": { "f:annotations": { [`f:${key}`]: {} } } };
+  const source = deployment(8, { annotations: { [key]: "false" }, managedFields: [managed("ops", own)] });
+  assert.equal(judged({ source, settled: deployment(8), to: undefined }), "manager/ops");
+  assert.equal(judged({ source, to: undefined }), "manager/ops");
+});
+
 test("scaling to a number above 0 through the subresource, and allowed managers, are exempt", () => {
   const scaled = deployment(1, { managedFields: [managed("hpa", replicas, "scale")] });
   assert.equal(judged({ source: scaled, settled: deployment(8) }), "exempt");

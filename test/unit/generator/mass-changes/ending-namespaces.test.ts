@@ -21,7 +21,7 @@ function bench(...ending: readonly string[]) {
 }
 
 function held(namespace: string, more: object = {}): [ObjectKey, never] {
-  const entry = { source: { facts: { namespace } }, change: { to: undefined }, state: "held", ...more };
+  const entry = { source: { namespace }, change: { to: undefined }, state: "held", ...more };
   return [objectKey(namespace, "web"), entry as never];
 }
 

@@ -4,11 +4,15 @@ import { type StoredProtector } from "../../../../src/kube/resources.ts";
 import { FloorCount } from "../../../../src/generator/mass-changes/floor-count.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 
+class Annotations {
+  [name: string]: string;
+}
+
 function countOf(minAvailable: readonly number[]) {
   const clock = createVirtualClock();
   const stored = minAvailable.map((floor, index) => ({
     uid: `u-${index}`,
-    protector: { spec: { minAvailable: floor } },
+    protector: { metadata: { annotations: new Annotations() }, spec: { minAvailable: floor } },
   }));
   const protectors = { values: () => (stored as unknown as StoredProtector[]).values() };
   return { clock, stored, floors: new FloorCount({ protectors, clock }) };
@@ -16,6 +20,12 @@ function countOf(minAvailable: readonly number[]) {
 
 test("only PodProtectors with a floor above 0 are counted", () => {
   assert.equal(countOf([3, 0, 1]).floors.aboveZero(), 2);
+});
+
+test("what is marked as released has no floor, whoever marked it and however", () => {
+  const { floors, stored } = countOf([3, 2, 1]);
+  for (const { protector } of stored.slice(1)) protector.metadata.annotations["podseidon.kubewharf.io/released"] = "1";
+  assert.equal(floors.aboveZero(), 1);
 });
 
 test("a floor that has passed is not counted for ten minutes, although the cache still shows it", async () => {

@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { namesOf, startHolding, tally } from "./bursts.ts";
+import { namesOf, startHeld } from "./bursts.ts";
 
 const [secondMs, minuteMs] = [1_000, 60_000];
 const shop = namesOf("shop", 60);
 
 test("what was undone while no generator ran is latched no longer, and the next change alone passes", async () => {
-  const bench = await startHolding();
-  await bench.run(shop);
-  await bench.clock.advance(minuteMs);
-  await bench.edit(shop, { replicas: 0 }, "sync-tool");
-  await bench.clock.advance(10 * secondMs);
-  assert.deepEqual(tally(bench.floors(shop)), { 6: 60 });
-  await bench.generator.stop();
+  const bench = await startHeld(shop);
   await bench.edit(shop, { replicas: 8 }, "sync-tool");
   const next = await bench.start();
   await bench.clock.advance(20 * minuteMs);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LatchBook } from "../../../../src/generator/mass-changes/latch-book.ts";
 import { type Latches } from "../../../../src/generator/mass-changes/latches.ts";
+import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 
@@ -11,9 +12,16 @@ function bench(left: Latches = { latched: new Map(), approvals: [] }) {
   const clock = createVirtualClock();
   const said: string[] = [];
   const written: Latches[] = [];
-  const given: { text: string | undefined; isDown: boolean } = { text: undefined, isDown: false };
+  const given: { text: string | undefined; isDown: boolean; readError: KubeError | undefined } = {
+    text: undefined,
+    isDown: false,
+    readError: undefined,
+  };
   const store = {
-    read: async () => ({ state: {}, latches: left }),
+    async read() {
+      if (given.readError !== undefined) throw given.readError;
+      return { state: {}, latches: left };
+    },
     annotation: async () => given.text,
     async write(latches: Latches) {
       written.push(latches);
@@ -116,4 +124,53 @@ test("the approval of all causes together does not cover a cause that is latched
   book.carriedOut((await book.round(signal))!);
   assert.ok(!book.hasApproved("a", clock.epochMicros()));
   assert.ok(book.hasApproved("b", clock.epochMicros()));
+});
+
+test("what is forbidden to read may be so for a moment only: for ten seconds nothing goes on without it", async () => {
+  const { book, clock, given } = bench({ latched: new Map([["a", 1 as EpochMicros]]), approvals: [] });
+  given.readError = new KubeError("forbidden", "no");
+  await assert.rejects(book.load(signal), /no/);
+  await clock.advance(9_000);
+  await assert.rejects(book.load(signal), /no/);
+  given.readError = undefined;
+  assert.ok((await book.load(signal)) !== undefined);
+  assert.equal(book.heldBy("a"), "a");
+});
+
+test("what is forbidden for ten seconds is waited for no longer, not written over, used once read", async () => {
+  const text = "carried out before";
+  const former = { cause: "b", at: 1 as EpochMicros, until: Number.MAX_SAFE_INTEGER as EpochMicros, text };
+  const { book, clock, given, said, written } = bench({
+    latched: new Map([["a", 1 as EpochMicros]]),
+    approvals: [former],
+  });
+  given.readError = new KubeError("forbidden", "no");
+  await assert.rejects(book.load(signal));
+  await clock.advance(10_000);
+  assert.equal(await book.load(signal), undefined);
+  assert.ok(book.isUnread);
+  book.latch("c");
+  given.text = text;
+  assert.equal(await book.round(signal), undefined);
+  assert.equal(written.length, 0);
+  given.readError = undefined;
+  await book.load(signal);
+  assert.ok(!book.isUnread);
+  assert.deepEqual([book.heldBy("a"), book.heldBy("c")], ["a", "c"]);
+  assert.ok(book.hasApproved("b", 1 as EpochMicros));
+  await clock.advance(30_000);
+  assert.equal(await book.round(signal), undefined);
+  assert.deepEqual(
+    written.map(({ latched }) => [...latched.keys()]),
+    [["a", "c"]],
+  );
+  assert.deepEqual(said, ["+c"]);
+});
+
+test("an answer that cannot be read is waited for as long as it takes", async () => {
+  const { book, clock, given } = bench();
+  given.readError = new KubeError("malformed", "not the ConfigMap");
+  await assert.rejects(book.load(signal));
+  await clock.advance(600_000);
+  await assert.rejects(book.load(signal), /not the ConfigMap/);
 });

@@ -27,9 +27,9 @@ test("latches are read as they were written, in a ConfigMap that is made when it
   assert.ok(await store.write(some, signal));
   assert.ok(await store.write(some, signal));
   assert.equal(core.writes.length, 1);
-  assert.deepEqual((await store.read(signal))?.latches, some);
+  assert.deepEqual((await store.read(signal)).latches, some);
   assert.ok(await store.write(none, signal));
-  assert.deepEqual((await store.read(signal))?.latches, none);
+  assert.deepEqual((await store.read(signal)).latches, none);
   assert.equal(await store.annotation("x", signal), undefined);
 });
 
@@ -40,13 +40,17 @@ test("whoever writes meanwhile wins, and the write is tried again", async () => 
   assert.equal(await store.write(none, signal), false);
 });
 
-test("without the rights nothing is tried again, and that is said once", async () => {
+test("what is forbidden is tried again, since that may last for a moment only, and said once", async () => {
   const { store, core, logger } = await bench();
   core.onRequest = () => new KubeError("forbidden", "no");
-  assert.equal(await store.read(signal), undefined);
-  assert.ok(await store.write(some, signal));
+  await assert.rejects(store.read(signal), /no/);
+  assert.equal(await store.write(some, signal), false);
+  assert.equal(await store.write(some, signal), false);
   assert.equal(await store.annotation("x", signal), undefined);
   assert.equal(logger.entries.length, 1);
+  core.onRequest = () => undefined;
+  assert.ok(await store.write(some, signal));
+  assert.deepEqual((await store.read(signal)).latches, some);
 });
 
 test("without an answer reading fails, and writing is tried again", async () => {

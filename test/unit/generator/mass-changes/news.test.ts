@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { News } from "../../../../src/generator/mass-changes/news.ts";
+import { News, SourceNews } from "../../../../src/generator/mass-changes/news.ts";
+import { type ResourceVersion } from "../../../../src/api/resource-version.ts";
+import { type InformerHandler } from "../../../../src/kube/informer.ts";
+import { deployments } from "../../../../src/sources/deployment.ts";
+import { type SourceKind, type SourceRecord } from "../../../../src/sources/source.ts";
+import { statefulSets } from "../../../../src/sources/stateful-set.ts";
+import { type Clock } from "../../../../src/util/clock.ts";
 import { after, noon } from "./samples.ts";
 
 test("a change lies between the news before it and now, wherever its own time lies", () => {
@@ -20,4 +26,22 @@ test("as long as nothing was seen before, a change is of now", () => {
   assert.equal(news.timeOf(after(-60), noon), noon);
   news.arrived(noon);
   assert.equal(news.timeOf(after(-60), noon), noon);
+});
+
+test("what the watch of one kind brings says nothing of the changes of another", () => {
+  const handlers = new Map<SourceKind, InformerHandler<SourceRecord>>();
+  const subscribe = (handlerOf: (kind: SourceKind) => InformerHandler<SourceRecord>): void => {
+    for (const kind of [deployments, statefulSets]) handlers.set(kind, handlerOf(kind));
+  };
+  const time = { now: noon };
+  const news = new SourceNews({ subscribe }, { epochMicros: () => time.now } as Clock);
+  for (const handler of handlers.values()) handler.onProgress?.("1" as ResourceVersion);
+  time.now = after(3_600);
+  handlers.get(deployments)?.onProgress?.("2" as ResourceVersion);
+  time.now = after(7_200);
+  for (const handler of handlers.values()) handler.onProgress?.("3" as ResourceVersion);
+  const long = after(-60);
+  assert.equal(news.timeOf(deployments, long, time.now), after(3_600));
+  assert.equal(news.timeOf(statefulSets, long, time.now), noon);
+  assert.equal(news.timeOf({ ...deployments }, long, time.now), time.now, "a kind that nobody watches");
 });

@@ -1,5 +1,7 @@
 /** Deployments and PodProtectors as the pure parts of the mass changes see them. */
-import { type DeploymentRecord, readDeployment } from "../../../../src/api/deployment.ts";
+import { deployments } from "../../../../src/sources/deployment.ts";
+import { readSource } from "../../../../src/sources/read-source.ts";
+import { type SourceRecord } from "../../../../src/sources/source.ts";
 import { type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { type JsonObject } from "../../../double/index.ts";
@@ -12,8 +14,8 @@ export const rule = {
 export const noon = (Date.parse("2026-01-01T12:00:00Z") * 1_000) as EpochMicros;
 export const after = (seconds: number): EpochMicros => (noon + seconds * 1_000_000) as EpochMicros;
 
-export function deployment(replicas: number, metadata: JsonObject = {}, spec: JsonObject = {}): DeploymentRecord {
-  const record = readDeployment({
+export function deployment(replicas: number, metadata: JsonObject = {}, spec: JsonObject = {}): SourceRecord {
+  const record = readSource(deployments, {
     metadata: { name: "web", namespace: "shop", uid: "u", resourceVersion: "7", ...metadata },
     spec: { replicas, selector: { matchLabels: { app: "web" } }, ...spec },
   });

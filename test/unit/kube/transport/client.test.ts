@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isKubeError, type KubeError, type KubeClient } from "../../../../src/kube/kube-client.ts";
 import { createKubeClient } from "../../../../src/kube/transport/index.ts";
-import type { ClusterConfig } from "../../../../src/config/config.ts";
+import type { ClusterConfig } from "../../../../src/config/clusters.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
 import { plainCluster } from "../../../support/cluster-config.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";

@@ -15,7 +15,7 @@ import {
 import { isKubeError } from "../../../../src/kube/kube-client.ts";
 import { createCredentialSource } from "../../../../src/kube/transport/credentials.ts";
 import { createKubeClient } from "../../../../src/kube/transport/index.ts";
-import type { ClusterConfig } from "../../../../src/config/config.ts";
+import type { ClusterConfig } from "../../../../src/config/clusters.ts";
 import { StartError } from "../../../../src/lifecycle/component.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";

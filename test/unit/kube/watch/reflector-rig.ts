@@ -88,12 +88,14 @@ export function start(
     name: "things",
   });
   const log: string[] = [];
+  let forbidden = 0;
   /** What each list said has changed. */
   const changes: (readonly string[] | undefined)[] = [];
   informer.subscribe({
     onEvent: (event) => void log.push(describe(event)),
     onProgress: (version) => void log.push(`progress ${version}`),
     onNotServed: () => void log.push("not served"),
+    onForbidden: () => void forbidden++,
     onListed: (first, changed) => {
       log.push(`listed ${first ? "first" : "again"}`);
       changes.push(changed === undefined ? undefined : [...changed].toSorted());
@@ -111,7 +113,7 @@ export function start(
   const passBackoff = (): Promise<void> => clock.advance(31_000);
   const relists = (reason: string): number =>
     metrics.value("kube_informer_relists_total", { cluster: "test", informer: "things", reason });
-  const watched = { informer, log, changes, takeLog };
+  const watched = { informer, log, changes, takeLog, refusals: () => forbidden };
   return { clock, client, server, metrics, logger, ...watched, stop, running, passBackoff, relists };
 }
 

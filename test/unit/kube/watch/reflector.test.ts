@@ -228,7 +228,7 @@ test("a mistake in a handler ends the run instead of being taken for a broken wa
 });
 
 test("the time without contact grows until the next frame, and is a gauge", async (t) => {
-  const { client, clock, informer, metrics } = await startSynced(t);
+  const { client, clock, informer, metrics, stop } = await startSynced(t);
   const gauge = (): number => {
     metrics.scrape();
     return metrics.value("kube_informer_watch_silence_seconds", { cluster: "test", informer: "things" });
@@ -239,6 +239,10 @@ test("the time without contact grows until the next frame, and is a gauge", asyn
   client.stream0().send(bookmark(11));
   await drainMicrotasks();
   assert.equal(gauge(), 0);
+  stop.abort();
+  await drainMicrotasks();
+  await clock.advance(5_000);
+  assert.equal(gauge(), 0, "another informer may measure the same by then");
 });
 
 test("neither the header of a watch nor half of a new list makes the store look fresh", async (t) => {

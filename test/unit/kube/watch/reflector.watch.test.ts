@@ -220,3 +220,13 @@ test("handlers are told each time that the server does not know the resource, an
   assert.equal(informer.size, 1);
   assert.equal(informer.hasSynced(), true);
 });
+
+test("handlers are told each time that the resource is forbidden, and no object is dropped", async (t) => {
+  const { client, informer, refusals, passBackoff } = await startSynced(t, thing("a", 3));
+  client.stream0().send(errorEvent(403, "Forbidden"));
+  await passBackoff();
+  client.stream0().fail("forbidden");
+  await passBackoff();
+  assert.equal(refusals(), 2);
+  assert.equal(informer.size, 1);
+});

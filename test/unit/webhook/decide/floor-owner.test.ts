@@ -1,26 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sourceLabels } from "../../../../src/api/v1alpha1/names.ts";
 import { type Condition, type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { planForDeployment, protectorTypeMeta } from "../../../../src/generator/deployment-plan.ts";
+import { planFor, protectorTypeMeta } from "../../../../src/generator/source-plan.ts";
+import { deployments } from "../../../../src/sources/deployment.ts";
+import { readSource } from "../../../../src/sources/read-source.ts";
 import { floorOwnerOf } from "../../../../src/webhook/decide/floor-owner.ts";
 import { cell, deleteReview, pod, protector } from "../support/objects.ts";
 import { world } from "../support/replica.ts";
 
 /** The PodProtector that the generator makes for a Deployment of that name. */
 function generated(name: string, metadata: object = {}, conditions: readonly Condition[] = []): PodProtector {
-  const facts = {
-    name,
-    namespace: "shop",
-    uid: "d-1",
-    replicas: 2,
-    minReadySeconds: 0,
-    selector: {},
-    strategy: "RollingUpdate",
-    maxUnavailable: undefined,
-    maxSurge: undefined,
-  } as const;
+  const source = readSource(deployments, {
+    metadata: { name, namespace: "shop", uid: "d-1", resourceVersion: "1" },
+    spec: { replicas: 2, selector: {} },
+  });
   const rule = { percentRounding: "at-least-one", singleReplica: "drainable" } as const;
-  const { ownerReference, finalizer, labels, ...plan } = planForDeployment(facts, rule);
+  const { ownerReference, finalizer, labels, ...plan } = planFor(source!, rule);
   const owned = { labels, finalizers: [finalizer], ownerReferences: [ownerReference] };
   const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
   return {
@@ -42,6 +38,17 @@ test("the owner of a generated PodProtector is its Deployment, with the fields t
     hasVanished: false,
     isUndrainable: false,
   });
+});
+
+test("each kind of source has fields of its own, and a kind that is not known has its spec", () => {
+  const fieldsOf = (group: string, kind: string) => {
+    const labels = { [sourceLabels.group]: group, [sourceLabels.kind]: kind, [sourceLabels.name]: "db" };
+    return floorOwnerOf(generated("web", { labels }))?.fields;
+  };
+  assert.deepEqual(
+    [fieldsOf("apps", "StatefulSet"), fieldsOf("", "ReplicationController"), fieldsOf("example.com", "StatefulSet")],
+    ["spec.replicas and spec.updateStrategy.rollingUpdate.maxUnavailable", "spec.replicas", "its spec"],
+  );
 });
 
 test("a name too long for a label is taken from the owner reference", () => {
@@ -81,3 +88,14 @@ test("a review that a generated PodProtector refuses is told the owner, before a
 function ownMarks({ labels, finalizers, ownerReferences }: PodProtector["metadata"]): object {
   return { labels, finalizers, ownerReferences };
 }
+
+test("of kinds with one name the owner is the one of the right group, and a custom one is named with its group", () => {
+  const advanced = { apiVersion: "apps.kruise.io/v1beta1", kind: "StatefulSet", name: "advanced", uid: "1" };
+  const builtIn = { apiVersion: "apps/v1", kind: "StatefulSet", name: "built-in", uid: "2" };
+  const nameOf = (group: string) => {
+    const labels = { [sourceLabels.group]: group, [sourceLabels.kind]: "StatefulSet", [sourceLabels.name]: "x" };
+    return floorOwnerOf(generated("web", { labels, ownerReferences: [advanced, builtIn] }))?.name;
+  };
+  assert.equal(nameOf("apps"), "StatefulSet shop/built-in");
+  assert.equal(nameOf("apps.kruise.io"), "StatefulSet.apps.kruise.io shop/advanced");
+});

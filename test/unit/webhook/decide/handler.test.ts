@@ -200,9 +200,14 @@ test("the webhook is no longer ready when the watch has been silent for minutes,
   assert.equal(replica.webhook.unreadyReasons.get("core")?.(), undefined);
 });
 
-test("the webhook allows a NotReady pod before the PodProtectors are listed: none needs quota for it", async () => {
+test("before the PodProtectors are listed the webhook allows only pods that meet no criterion at all", async () => {
   const { replica } = world([atFloor()], { unsynced: true });
-  assert.equal((await replica.review(deleteReview(pod("p", { ready: false })))).allowed, true);
+  const running = pod("p", { ready: false });
+  assert.equal((await replica.review(deleteReview(running))).code, 503, "one may have the criterion Running");
+  const asking = pod("p", { ready: false, ...judgedBy("Ready") });
+  assert.equal((await replica.review(deleteReview(asking))).allowed, true);
+  const bare = { ...(pod("p", { phase: "Pending" }) as object), status: { phase: "Pending", conditions: [] } };
+  assert.equal((await replica.review(deleteReview(bare))).allowed, true);
 });
 
 test("the webhook answers 429 with reason, causes, numbers and advice, and no retryAfterSeconds", async () => {

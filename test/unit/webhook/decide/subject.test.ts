@@ -165,9 +165,9 @@ test("the criterion is the first choice whose annotation has exactly its value",
   assert.equal(criterionOf({ a: "s", b: "R" }, choices), "Running");
 });
 
-test("the criterion is Available without such an annotation, also for names that every object inherits", () => {
-  assert.equal(criterionOf({}, choices), "Available");
-  assert.equal(criterionOf({ a: "x" }, choices), "Available");
+test("no criterion is asked for without such an annotation, also for names that every object inherits", () => {
+  assert.equal(criterionOf({}, choices), undefined);
+  assert.equal(criterionOf({ a: "x" }, choices), undefined);
   const inherited = [{ criterion: "Ready", annotation: { key: "constructor", value: "R" } }] as const;
-  assert.equal(criterionOf({}, inherited), "Available");
+  assert.equal(criterionOf({}, inherited), undefined);
 });

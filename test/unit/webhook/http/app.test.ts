@@ -11,6 +11,7 @@ import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { createWebhookApp } from "../../../../src/webhook/http/app.ts";
 import { allowed } from "../../../../src/webhook/decide/decision.ts";
 import { type ReviewContext } from "../../../../src/webhook/decide/handler.ts";
+import { PodCells } from "../../../../src/webhook/decide/pod-cell.ts";
 import { type Review } from "../../../../src/webhook/decide/subject.ts";
 import { reviewsInFlightMax } from "../../../../src/webhook/http/in-flight-limit.ts";
 import { createWebhookMetrics } from "../../../../src/webhook/metrics.ts";
@@ -36,6 +37,7 @@ function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
   const { fetch } = createWebhookApp({
     pathPrefix,
     allowedCells: new Set(allowedCells),
+    cells: new PodCells(undefined, new Set()),
     dryRun: false,
     handler: {
       read: () => review,
@@ -352,6 +354,7 @@ function appThatThrows() {
   const { fetch } = createWebhookApp({
     pathPrefix: "",
     allowedCells: new Set(),
+    cells: new PodCells(undefined, new Set()),
     dryRun: false,
     handler: { read: () => review, decide: () => Promise.reject(new Error("a bug")) },
     clock: createVirtualClock(),

@@ -29,3 +29,15 @@ test("more cells than are remembered are still served, and others still refused"
   assert.equal(cells.refusal("c1100"), undefined);
   assert.equal(cells.refusal("c1100-")?.tag, "InvalidCell");
 });
+
+test("with cells by label only the URL that says so is served, whatever its end would be otherwise", () => {
+  const cells = new ServedCells(new Set(["blue"]), "example.com/cell");
+  assert.equal(cells.refusal("by-label"), undefined);
+  assert.deepEqual(cells.refusal("blue"), {
+    tag: "CellNotAllowed",
+    message:
+      'the URL ends with "blue", but this webhook reads the cell from the label example.com/cell of the pod ' +
+      "(--webhook-cell-label): its URL must end with /by-label",
+  });
+  assert.equal(cells.refusal("evil\ncell")?.tag, "InvalidCell");
+});

@@ -7,7 +7,9 @@ import { test } from "node:test";
 import { cell, deleteReview, type Json, pod, protector } from "../support/objects.ts";
 import { world } from "../support/replica.ts";
 
-const lastKnown = { coreUnavailable: { isLastKnownAllowed: () => true, isUnreadyWhenSilent: false, replicas: 1 } };
+const lastKnown = {
+  coreUnavailable: { isLastKnownAllowed: () => true, isUnreadyWhenSilent: () => false, replicas: 1 },
+};
 
 /** The core takes no writes, and has not for longer than three seconds. */
 async function outage(count: number) {

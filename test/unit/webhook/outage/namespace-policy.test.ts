@@ -45,11 +45,14 @@ test("the policy of a namespace is nothing for what is no namespace", () => {
   for (const raw of odd) assert.equal(decodeNamespacePolicy(raw), undefined);
 });
 
+const refuse = new Map([["core", "refuse"]] as const);
+const lastKnown = new Map([["core", "last-known"]] as const);
+
 test("the policy of a namespace takes precedence over the flag, which holds for all others", () => {
   const namespaces = new Map([
     ["core", labelled(namespace("a", "last-known"), namespace("b", "refuse"), namespace("c", "?"))],
   ]);
-  const [strict, lenient] = [lastKnownAllowedBy("refuse", namespaces), lastKnownAllowedBy("last-known", namespaces)];
+  const [strict, lenient] = [lastKnownAllowedBy(refuse, namespaces), lastKnownAllowedBy(lastKnown, namespaces)];
   assert.deepEqual(
     ["a", "b", "c", "d"].map((name) => strict("core", name)),
     [true, false, false, false],
@@ -62,13 +65,27 @@ test("the policy of a namespace takes precedence over the flag, which holds for 
 
 test("the policy of a namespace is refuse while its labels cannot be read, as without the right to list them", () => {
   const namespaces = new Map([["core", { get: () => undefined, hasSynced: () => false }]]);
-  assert.equal(lastKnownAllowedBy("last-known", namespaces)("core", "a"), false);
-  assert.equal(lastKnownAllowedBy("last-known", new Map([["core", undefined]]))("core", "a"), true);
+  assert.equal(lastKnownAllowedBy(lastKnown, namespaces)("core", "a"), false);
+  assert.equal(lastKnownAllowedBy(lastKnown, new Map([["core", undefined]]))("core", "a"), true);
+});
+
+test("each core has the policy that the flags give it", () => {
+  const isAllowed = lastKnownAllowedBy(
+    new Map([
+      ["east", "last-known"],
+      ["west", "refuse"],
+    ]),
+    new Map(),
+  );
+  assert.deepEqual([isAllowed("east", "a"), isAllowed("west", "a")], [true, false]);
 });
 
 test("the policy of a namespace is that of the core which takes no writes", () => {
   const isAllowed = lastKnownAllowedBy(
-    "refuse",
+    new Map([
+      ["east", "refuse"],
+      ["west", "refuse"],
+    ]),
     new Map([
       ["east", labelled(namespace("a", "last-known"))],
       ["west", undefined],

@@ -10,7 +10,7 @@ import { cell, deleteReview, type Json, pod, protector } from "../support/object
 import { createReplica, settle, world } from "../support/replica.ts";
 
 const lastKnown = (replicas = 1) => ({
-  coreUnavailable: { isLastKnownAllowed: () => true, isUnreadyWhenSilent: false, replicas },
+  coreUnavailable: { isLastKnownAllowed: () => true, isUnreadyWhenSilent: () => false, replicas },
 });
 const roomy = (count = 100) => protector({ cells: [cell("c1", count)] });
 const unreachable = ["network", "timeout", "serverError"] as const;

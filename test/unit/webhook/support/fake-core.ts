@@ -136,7 +136,10 @@ export class FakeCore {
   #serveOther(request: KubeRequest): unknown {
     const isDefinition = request.path.endsWith("/customresourcedefinitions/podprotectors.podseidon.kubewharf.io");
     const { definition, generatorState } = this;
-    const found = isDefinition ? definition : generatorState && { data: generatorState };
+    const [, namespace, name] = /\/namespaces\/([^/]+)\/configmaps\/([^/]+)$/.exec(request.path) ?? [];
+    const metadata = { namespace, name, resourceVersion: "1" };
+    const configMap = generatorState && { apiVersion: "v1", kind: "ConfigMap", metadata, data: generatorState };
+    const found = isDefinition ? definition : configMap;
     if (found === undefined) throw failure("notFound", request, 404);
     return structuredClone(found);
   }

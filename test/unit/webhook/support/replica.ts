@@ -54,7 +54,7 @@ export const settings = {
   coldStartDelayMs: 0,
   retryBackoffBaseMs: 100,
   retryJitterMs: 100,
-  coreUnavailable: { isLastKnownAllowed: () => false, isUnreadyWhenSilent: true, replicas: 1 },
+  coreUnavailable: { isLastKnownAllowed: () => false, isUnreadyWhenSilent: () => true, replicas: 1 },
   events: new Map(),
 } as const satisfies Partial<WebhookOptions>;
 

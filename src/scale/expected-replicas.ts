@@ -1,0 +1,87 @@
+/**
+ * How many pods there should be, by the owners of those that there are: the replicas of all outermost scalable owners,
+ * each counted once (KEP-981). Never by counting pods, which sink in the disaster. Where one owner is not known, the
+ * sum is not known either: who asks keeps what was in force.
+ */
+import {
+  type ChainAnswer,
+  type ChainOptions,
+  isBuiltIn,
+  outermostScalable,
+  type ScalableOwner,
+} from "./owner-chain.ts";
+import { controllerOf } from "./owner-objects.ts";
+import { type ScaleAnswer } from "./read-scale.ts";
+import { type ScaleMemory } from "./scale-memory.ts";
+
+/** All at once would wait for each other in the client's rate until their deadlines pass. */
+const readsAtATime = 8;
+
+/** A pod, or anything else that may have a controller. */
+export interface Owned {
+  readonly ownerReferences: unknown;
+}
+
+export type ExpectedReplicas =
+  /** Pods without a controller count for nothing. */
+  | { readonly kind: "known"; readonly replicas: number }
+  /** None of the pods has a controller. */
+  | { readonly kind: "unmanaged" }
+  /** Unknown until somebody does something about it. */
+  | { readonly kind: "lasting"; readonly text: string }
+  /** Unknown now. */
+  | { readonly kind: "notNow"; readonly text: string };
+
+export interface ExpectedReplicasOptions extends ChainOptions {
+  readonly memory: ScaleMemory;
+}
+
+/** One look at all pods of a budget in one namespace. Rejects only when `signal` aborts. */
+export async function expectedReplicas(
+  namespace: string,
+  pods: Iterable<Owned>,
+  options: ExpectedReplicasOptions,
+  signal: AbortSignal,
+): Promise<ExpectedReplicas> {
+  /** By UID: any number of pods of one owner are one question. */
+  const chains = new Map<string, Promise<ChainAnswer>>();
+  for (const { ownerReferences } of pods) {
+    const controller = controllerOf(ownerReferences);
+    if (controller === undefined || chains.has(controller.uid)) continue;
+    chains.set(controller.uid, outermostScalable(controller, namespace, options));
+  }
+  if (chains.size === 0) return { kind: "unmanaged" };
+  const owners = new Map<string, ScalableOwner>();
+  for (const answer of await Promise.all(chains.values())) {
+    if (answer.kind !== "found") {
+      const isLasting = answer.kind === "none" || answer.kind === "forbidden";
+      return { kind: isLasting ? "lasting" : "notNow", text: answer.text };
+    }
+    owners.set(answer.owner.object.uid, answer.owner);
+  }
+  const answers: ScaleAnswer[] = [];
+  const rest = owners.values();
+  const readRest = async (): Promise<void> => {
+    for (const owner of rest) answers.push(await replicasOf(owner, options, signal));
+  };
+  await Promise.all(Array.from({ length: readsAtATime }, readRest));
+  let replicas = 0;
+  for (const answer of answers) {
+    if (answer.kind === "missing") return { kind: "notNow", text: "an owner has just gone" };
+    if (answer.kind !== "scale") return { kind: answer.kind, text: answer.text };
+    replicas += answer.scale.replicas;
+  }
+  return { kind: "known", replicas };
+}
+
+async function replicasOf(
+  { mapping, object }: ScalableOwner,
+  { memory }: ExpectedReplicasOptions,
+  signal: AbortSignal,
+): Promise<ScaleAnswer> {
+  // The API server sets the default of one before it stores such an object.
+  if (isBuiltIn(mapping))
+    return { kind: "scale", scale: { replicas: Math.max(0, object.replicas ?? 1), selector: "" } };
+  const { namespace, name, uid, fingerprint } = object;
+  return await memory.read({ mapping, namespace, name, uid }, fingerprint, signal);
+}

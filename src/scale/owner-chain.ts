@@ -1,0 +1,90 @@
+/**
+ * From the controller of a pod up to the outermost ancestor that can be scaled: what sets the number of pods in the
+ * end. KEP-981 asks the direct controller alone, which gets Argo Rollouts and the like wrong. An owner that cannot be
+ * scaled is passed through when its own controller can.
+ */
+import { type Discovery } from "./discovery.ts";
+import { type KindMapping } from "./kind-mapping.ts";
+import { type ControllerRef, type OwnerObject, type OwnerObjects } from "./owner-objects.ts";
+
+/** As many as the proposal for Kubernetes itself has (KEP-6358). Real chains have two or three. */
+const depthMax = 10;
+
+export interface ScalableOwner {
+  readonly mapping: KindMapping;
+  readonly object: OwnerObject;
+}
+
+export type ChainAnswer =
+  | { readonly kind: "found"; readonly owner: ScalableOwner }
+  /** There is no such owner, and why. */
+  | { readonly kind: "none"; readonly text: string }
+  /** One is gone, or another object has its name. It may be the disaster, or a local copy that lags. */
+  | { readonly kind: "missing"; readonly text: string }
+  /** A right is missing: nobody knows until somebody gives it. */
+  | { readonly kind: "forbidden"; readonly text: string }
+  | { readonly kind: "notNow"; readonly text: string };
+
+export interface ChainOptions {
+  readonly discovery: Discovery;
+  readonly objects: OwnerObjects;
+}
+
+/**
+ * Where an owner above cannot be read, or is gone, the one below is no answer: it may have another number of pods, and
+ * whatever erased the owner is no reason for a lower floor.
+ */
+export async function outermostScalable(
+  first: ControllerRef,
+  namespace: string,
+  { discovery, objects }: ChainOptions,
+): Promise<ChainAnswer> {
+  let found: ScalableOwner | undefined;
+  let text = "";
+  const seen = new Set<string>();
+  let next: ControllerRef | undefined = first;
+  while (next !== undefined) {
+    const { apiVersion, kind, name, uid }: ControllerRef = next;
+    const what = `${kind} ${name}`;
+    if (seen.has(uid)) return { kind: "none", text: `${what} is its own ancestor` };
+    if (seen.size >= depthMax) return { kind: "none", text: `there are more than ${depthMax} owners above each other` };
+    seen.add(uid);
+    const mapped = builtInMapping(apiVersion, kind) ?? (await discovery.ofKind(apiVersion, kind));
+    if (mapped.kind === "notNow") return { kind: "notNow", text: mapped.error.message };
+    if (mapped.kind === "unserved") return { kind: "none", text: `${what} is of ${apiVersion}, which is not served` };
+    const answer = await objects.read(mapped.mapping, namespace, name);
+    if (answer.kind === "unlisted")
+      return { kind: answer.isForbidden ? "forbidden" : "notNow", text: `${what}: ${answer.text}` };
+    if (answer.kind === "missing") return { kind: "missing", text: `${what} is gone` };
+    // The reference is about an object that is gone.
+    if (answer.object.uid !== uid) return { kind: "missing", text: `${what} is gone, another one has its name` };
+    if (mapped.mapping.hasScale) found = { mapping: mapped.mapping, object: answer.object };
+    else text = `${what} has no subresource scale`;
+    next = answer.object.controller;
+  }
+  return found === undefined ? { kind: "none", text } : { kind: "found", owner: found };
+}
+
+/** Kinds whose replicas are in spec.replicas, so that neither discovery nor a scale has to be read. */
+const builtIn: Readonly<Record<string, { readonly group: string; readonly plural: string }>> = {
+  "apps/v1 Deployment": { group: "apps", plural: "deployments" },
+  "apps/v1 ReplicaSet": { group: "apps", plural: "replicasets" },
+  "apps/v1 StatefulSet": { group: "apps", plural: "statefulsets" },
+  "v1 ReplicationController": { group: "", plural: "replicationcontrollers" },
+};
+
+function builtInMapping(
+  apiVersion: string,
+  kind: string,
+): { readonly kind: "found"; readonly mapping: KindMapping } | undefined {
+  const known = Object.hasOwn(builtIn, `${apiVersion} ${kind}`) ? builtIn[`${apiVersion} ${kind}`] : undefined;
+  if (known === undefined) return undefined;
+  const resource = { group: known.group, version: "v1", resource: known.plural };
+  return { kind: "found", mapping: { resource, kind, isNamespaced: true, hasScale: true } };
+}
+
+/** Whether an owner of that kind tells its replicas without its scale. */
+export function isBuiltIn({ resource, kind }: KindMapping): boolean {
+  const apiVersion = resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
+  return builtInMapping(apiVersion, kind) !== undefined;
+}

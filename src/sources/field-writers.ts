@@ -1,0 +1,59 @@
+/**
+ * Who wrote the fields of a workload that its floor depends on, by `metadata.managedFields`. An API server forgets the
+ * owner of `spec.replicas` when the subresource scale sets it to 0, so "nobody" is a common answer.
+ */
+import { type EpochMicros } from "../util/clock.ts";
+import { asList, fieldsOf } from "../api/json.ts";
+import { parseTime } from "../api/micro-time.ts";
+import { overrides } from "../api/v1alpha1/names.ts";
+
+export interface FieldWriter {
+  readonly manager: string;
+  /** Such as "scale"; undefined = the object itself was written. */
+  readonly subresource: string | undefined;
+  /** Of the last write of this manager, of whatever field. */
+  readonly time: EpochMicros | undefined;
+}
+
+/** The last writer of each; undefined = unknown. */
+export interface FieldWriters {
+  readonly replicas: FieldWriter | undefined;
+  /** Of SourceKind.strategyField. */
+  readonly strategy: FieldWriter | undefined;
+  readonly labels: FieldWriter | undefined;
+  /** Of the annotations that end or lower its protection (overrides.ts). One that was removed has no writer. */
+  readonly overrides: FieldWriter | undefined;
+}
+
+const loweringFields = [overrides.minAvailable, overrides.maxUnavailable, overrides.protect].map((key) => `f:${key}`);
+
+/** Never throws: what is not understood has no writer. */
+export function readFieldWriters(managedFields: unknown, strategyField: string | undefined): FieldWriters {
+  let replicas: FieldWriter | undefined;
+  let strategy: FieldWriter | undefined;
+  let labels: FieldWriter | undefined;
+  let overriding: FieldWriter | undefined;
+  for (const entry of asList(managedFields)) {
+    const { manager, subresource, time, fieldsV1 } = fieldsOf(entry);
+    if (typeof manager !== "string") continue;
+    const writer = {
+      manager,
+      subresource: typeof subresource === "string" && subresource !== "" ? subresource : undefined,
+      time: parseTime(time),
+    };
+    const { "f:spec": spec, "f:metadata": metadata } = fieldsOf(fieldsV1);
+    if ("f:replicas" in fieldsOf(spec)) replicas = laterWriter(replicas, writer);
+    if (strategyField !== undefined && `f:${strategyField}` in fieldsOf(spec)) strategy = laterWriter(strategy, writer);
+    const { "f:labels": ofLabels, "f:annotations": ofAnnotations } = fieldsOf(metadata);
+    if (ofLabels !== undefined) labels = laterWriter(labels, writer);
+    const owned = fieldsOf(ofAnnotations);
+    if (loweringFields.some((field) => field in owned)) overriding = laterWriter(overriding, writer);
+  }
+  return { replicas, strategy, labels, overrides: overriding };
+}
+
+/** The one that wrote later. */
+export function laterWriter(a: FieldWriter | undefined, b: FieldWriter | undefined): FieldWriter | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return (b.time ?? 0) >= (a.time ?? 0) ? b : a;
+}

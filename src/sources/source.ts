@@ -1,0 +1,82 @@
+/**
+ * What the generator knows of a workload, whatever its kind. A kind is one file of this folder, with the fields that it
+ * reads and the arithmetic of its floor; index.ts lists them (docs/generator.md#sources).
+ */
+import { type ObjectKey } from "../api/object-key.ts";
+import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
+import { type CustomSourceID, type SourceID } from "../config/generator-rules.ts";
+import { type Stored } from "../kube/informer.ts";
+import { type Resource } from "../kube/kube-client.ts";
+import { type EpochMicros } from "../util/clock.ts";
+import { type FieldWriters } from "./field-writers.ts";
+import { type Floor, type FloorRule } from "./floor.ts";
+import { type Overrides } from "./overrides.ts";
+
+export interface SourceKind {
+  /** What --generator-sources takes: the resource, a dot, the group. */
+  readonly id: SourceID | CustomSourceID;
+  readonly resource: Resource;
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Of the names of its PodProtectors. No other kind has the same, and none is the beginning of another. */
+  readonly prefix: string;
+  /** The field of the spec that sets the floor besides the replicas; undefined = none. */
+  readonly strategyField: string | undefined;
+  /** For a sentence of a refusal: the fields that set the floor. */
+  readonly floorFields: string;
+  /** For a sentence of a condition: what lets pods go. */
+  readonly lentBy: string;
+  /** An object with a controller is the controller's business. */
+  readonly isOnlyProtectedAlone: boolean;
+  /** Undefined when the spec is invalid. `status`: for kinds whose spec does not tell it all. Never throws. */
+  readSpec(raw: unknown, status?: unknown): SourceSpec | undefined;
+  /**
+   * Of kinds whose spec is not all in the object: reads an object that was just read, and what else belongs to it.
+   * Undefined when it is invalid. Rejects with a KubeError.
+   */
+  readLive?(raw: unknown, signal: AbortSignal): Promise<SourceRecord | undefined>;
+}
+
+/** What the PodProtector of an object depends on. */
+export interface SourceSpec {
+  /** Never below 0. */
+  readonly replicas: number;
+  readonly minReadySeconds: number;
+  readonly selector: LabelSelector;
+  readonly floorBy: (rule: FloorRule) => Floor;
+}
+
+/** Names an object, which may be gone. */
+export interface SourceRef {
+  readonly kind: SourceKind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The kind of the object that a workload belongs to. */
+export interface OwnerKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** What is kept of an object: neither its pod template nor the raw object. */
+export interface SourceHead extends SourceRef, Stored {
+  /** Its own, namespace/name. */
+  readonly key: ObjectKey;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly finalizers: readonly string[];
+  readonly isTerminating: boolean;
+  /** The deletionTimestamp. */
+  readonly deletedAt: EpochMicros | undefined;
+  /** Of its controlling owner, else of the first. */
+  readonly owner: OwnerKind | undefined;
+  /** One of its owners controls it. */
+  readonly isControlled: boolean;
+  readonly writers: FieldWriters;
+  readonly overrides: Overrides;
+}
+
+export interface SourceRecord extends SourceHead {
+  /** With the overrides in it. */
+  readonly spec: SourceSpec;
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { KubeError } from "../../../src/kube/kube-client.ts";
+import { isBuiltIn, outermostScalable } from "../../../src/scale/owner-chain.ts";
+import { controllerOf } from "../../../src/scale/owner-objects.ts";
+import { builtInResources } from "../../double/index.ts";
+import { controlledBy, createOwners } from "./owners.ts";
+
+type Owners = Awaited<ReturnType<typeof createOwners>>;
+
+async function climb({ options, answer }: Owners, ownerReferences: readonly object[]): Promise<string> {
+  const found = await answer(outermostScalable(controllerOf(ownerReferences)!, "default", options));
+  return found.kind === "found" ? found.owner.object.name : `${found.kind}: ${found.text}`;
+}
+
+test("the outermost scalable owner is found, through owners that cannot be scaled", async () => {
+  const owners = await createOwners();
+  const top = await owners.createDatabase("top", 9);
+  const middle = await owners.createPlain("middle", controlledBy(top));
+  const low = await owners.createDatabase("low", 3, controlledBy(middle));
+  const root = await owners.createPlain("root");
+  const under = await owners.createDatabase("under", 3, controlledBy(root));
+  assert.equal(await climb(owners, controlledBy(low)), "top");
+  assert.equal(await climb(owners, controlledBy(under)), "under");
+  assert.match(await climb(owners, controlledBy(root)), /^none: Database root has no subresource scale/);
+  await owners.stop();
+});
+
+test("a Deployment is found through its ReplicaSet, without discovery", async () => {
+  const owners = await createOwners();
+  const deployment = await owners.createDeployment("web");
+  const { engine, client } = owners;
+  const labels = { app: "web" };
+  const replicaSet = await engine.create(builtInResources.replicaSets, "default", {
+    apiVersion: "apps/v1",
+    kind: "ReplicaSet",
+    metadata: { name: "web-1", namespace: "default", ownerReferences: controlledBy(deployment) },
+    spec: { replicas: 10, selector: { matchLabels: labels }, template: { metadata: { labels } } },
+  });
+  assert.equal(await climb(owners, controlledBy(replicaSet)), "web");
+  assert.equal(client.count(/^GET \/apis\/apps(\/v1)?$/), 0);
+  const resource = { group: "apps", version: "v1", resource: "daemonsets" };
+  assert.ok(!isBuiltIn({ resource, kind: "DaemonSet", isNamespaced: true, hasScale: false }));
+  await owners.stop();
+});
+
+test("an object of the name with another UID is no owner, and a missing one is none either", async () => {
+  const owners = await createOwners();
+  const [reference] = controlledBy(await owners.createDatabase("orders", 3));
+  assert.match(await climb(owners, [{ ...reference, uid: "other" }]), /^missing: Database orders is gone, another one/);
+  assert.match(await climb(owners, [{ ...reference, name: "gone" }]), /^missing: Database gone is gone$/);
+  assert.match(await climb(owners, [{ ...reference, kind: "Unknown" }]), /^none: Unknown orders is of example/);
+  await owners.stop();
+});
+
+test("an owner above that has been erased is no reason to take the one below", async () => {
+  const owners = await createOwners();
+  const top = await owners.createPlain("top");
+  const low = await owners.createDatabase("low", 3, controlledBy(top));
+  owners.engine.wipe(owners.plain);
+  assert.match(await climb(owners, controlledBy(low)), /^missing: Database top is gone/);
+  await owners.stop();
+});
+
+test("a circle of owners and a chain without end lead nowhere, and end", async () => {
+  const owners = await createOwners();
+  const first = await owners.createDatabase("first", 3);
+  const second = await owners.createDatabase("second", 3, controlledBy(first));
+  const contentType = "application/merge-patch+json";
+  const body = { metadata: { ownerReferences: controlledBy(second) } };
+  await owners.engine.patch(owners.databases, "default", "first", { contentType, body });
+  assert.match(await climb(owners, controlledBy(second)), /^none: Database second is its own ancestor/);
+  let below = await owners.createDatabase("chain", 1);
+  for (let depth = 0; depth < 12; depth++)
+    below = await owners.createDatabase(`chain-${depth}`, 1, controlledBy(below));
+  await owners.clock.advance(1_000);
+  assert.match(await climb(owners, controlledBy(below)), /^none: there are more than 10 owners/);
+  await owners.stop();
+});
+
+test("an owner above that cannot be read is not passed over: another number of pods may be above it", async () => {
+  const owners = await createOwners();
+  const top = await owners.createPlain("top");
+  const low = await owners.createDatabase("low", 3, controlledBy(top));
+  owners.client.onRequest = (_, what) =>
+    what.includes("plain.example.com/v1/databases") ? new KubeError("forbidden", "403") : undefined;
+  assert.match(await climb(owners, controlledBy(low)), /^forbidden: Database top: .*403/);
+  owners.client.onRequest = (_, what) =>
+    what.includes("other.example.com") ? new KubeError("serverError", "503") : undefined;
+  const [reference] = controlledBy(top);
+  assert.match(await climb(owners, [{ ...reference, apiVersion: "other.example.com/v1" }]), /^notNow: 503/);
+  await owners.stop();
+});

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { KubeError } from "../../../src/kube/kube-client.ts";
+import { type KindMapping } from "../../../src/scale/kind-mapping.ts";
+import { controllerOf } from "../../../src/scale/owner-objects.ts";
+import { createOwners } from "./owners.ts";
+
+const resource = { group: "example.com", version: "v1", resource: "databases" };
+const mapping: KindMapping = { resource, kind: "Database", isNamespaced: true, hasScale: true };
+
+test("the controller is the owner that says so, with all its parts", () => {
+  const owner = { apiVersion: "v1", kind: "Pod", name: "a", uid: "u" };
+  assert.deepEqual(controllerOf([owner, { ...owner, name: "b", controller: true }])?.name, "b");
+  for (const odd of [undefined, "x", [owner], [{ ...owner, uid: "", controller: true }], [{ controller: true }]])
+    assert.equal(controllerOf(odd), undefined);
+});
+
+test("objects of a kind are listed once, and followed from then on", async () => {
+  const { client, options, answer, createDatabase, clock, stop } = await createOwners();
+  await createDatabase("one", 1);
+  const read = (name: string) => answer(options.objects.read(mapping, "default", name));
+  assert.equal((await read("one")).kind, "present");
+  assert.equal((await read("two")).kind, "missing");
+  await createDatabase("two", 1);
+  await clock.advance(1_000);
+  assert.equal((await read("two")).kind, "present");
+  assert.equal(client.count(/databases\//), 0);
+  await stop();
+});
+
+test("a kind that cannot be listed is told apart from one that has no such object", async () => {
+  const { client, options, answer, stop } = await createOwners();
+  client.onRequest = () => new KubeError("forbidden", "403");
+  const refused = await answer(options.objects.read(mapping, "default", "one"));
+  assert.partialDeepStrictEqual(refused, { kind: "unlisted", isForbidden: true });
+  client.onRequest = () => new KubeError("timeout", "slow");
+  const other = { ...mapping, resource: { ...resource, resource: "others" } };
+  const late = await answer(options.objects.read(other, "default", "one"));
+  assert.partialDeepStrictEqual(late, { kind: "unlisted", isForbidden: false });
+  await stop();
+});
+
+test("references to any number of kinds cost a limited number of watches", async () => {
+  const { client, options, answer, stop } = await createOwners();
+  const read = (index: number) =>
+    options.objects.read({ ...mapping, resource: { ...resource, resource: `kind${index}` } }, "default", "a");
+  const answers = await answer(Promise.all(Array.from({ length: 150 }, (_, index) => read(index))));
+  assert.equal(answers.filter((one) => one.kind === "unlisted" && /more than 100/.test(one.text)).length, 50);
+  assert.equal(new Set(client.log.map((line) => line.split("/").at(-1))).size, 100);
+  await stop();
+});
