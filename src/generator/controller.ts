@@ -307,7 +307,8 @@ export class Generator {
       else if (this.#mayKeep(stored)) this.#dangling.report(stored, kind);
       return;
     }
-    const known = stored ?? vanished?.stored;
+    const lost = holder.kind === "none" ? this.#vanished.absent(key) : vanished;
+    const known = stored ?? lost?.stored;
     const wish = this.#wantedFor(source, known !== undefined);
     // A release that has begun goes on. One that is to be kept after all has its floor as before.
     const hasPassed = wish === undefined && known !== undefined && this.#isReleasing(known);
@@ -316,20 +317,19 @@ export class Generator {
     if (verdict.kind === "later") return verdict;
     const wanted = verdict.kept;
     if (wanted === undefined) {
-      const isLost = verdict.kind === "held" && vanished !== undefined && holder.kind === "none";
-      if (isLost) return this.#recreation.recreate(vanished, signal);
-      if (verdict.kind === "held") return;
+      if (verdict.kind === "held")
+        return lost !== undefined && holder.kind === "none" ? this.#recreation.recreate(lost, signal) : undefined;
       const cause = verdict.cause || `${source.isTerminating ? "deleted" : "not selected"} in ${namespace}`;
       if (stored !== undefined && !(await this.#release(stored, ref, cause, signal))) return;
-      if (vanished !== undefined && !this.#letGo(vanished, cause)) return;
+      if (lost !== undefined && !this.#letGo(lost, cause)) return;
       await this.#lifecycle.removeSourceFinalizer(source, signal);
     } else if (holder.kind === "foreign") {
       await this.#leaveUnprotected(source, wanted, signal);
-    } else if (await this.#lifecycle.guard(source, (stored ?? vanished) !== undefined, signal)) {
+    } else if (await this.#lifecycle.guard(source, known !== undefined, signal)) {
       const floorBefore = verdict.kind === "pass" ? verdict.floorBefore : undefined;
       if (stored !== undefined) {
         if (this.#mayKeep(stored)) await this.#lifecycle.sync(stored, wanted, signal, floorBefore);
-      } else if ((await this.#lifecycle.create(wanted, vanished?.stored.protector, signal)) === "foreign") {
+      } else if ((await this.#recreation.create(wanted, lost, signal)) === "foreign") {
         const guarded = await this.#lifecycle.readSource(ref, signal);
         if (guarded !== undefined) await this.#leaveUnprotected(guarded, wanted, signal);
       }

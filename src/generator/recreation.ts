@@ -1,7 +1,6 @@
 /**
- * Makes PodProtectors again that vanished from the core together with their sources, as a wiped or restored core loses
- * them (docs/generator.md#when-a-podprotector-is-gone). Where the source is still there, its reconciliation makes the
- * PodProtector anyway.
+ * Makes PodProtectors again that vanished from the core, and tells of it
+ * (docs/generator.md#when-a-podprotector-is-gone). Those without a source are lost with a wiped or restored core.
  */
 import { type ObjectKey } from "../api/object-key.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
@@ -13,6 +12,7 @@ import { type Later } from "./paced-queue.ts";
 import { type ProtectorCrd } from "./protector-crd.ts";
 import { type ProtectorLifecycle } from "./protector-lifecycle.ts";
 import { type ReleaseList } from "./releases.ts";
+import { type WantedProtector } from "./source-plan.ts";
 import { type Vanished, type VanishedProtectors } from "./vanished-protectors.ts";
 
 /**
@@ -23,7 +23,7 @@ const stuckEveryMs = 600_000;
 
 export interface RecreationOptions {
   readonly vanished: VanishedProtectors;
-  readonly lifecycle: Pick<ProtectorLifecycle, "recreate">;
+  readonly lifecycle: Pick<ProtectorLifecycle, "create" | "recreate">;
   readonly releases: Pick<ReleaseList, "isLetGo">;
   readonly crd: Pick<ProtectorCrd, "hasDeleted">;
   readonly events: Pick<EventRecorder, "record">;
@@ -53,11 +53,23 @@ export class Recreation {
     onDue(there.map(({ stored }) => stored.key));
   }
 
+  /** As ProtectorLifecycle.create. `lost`: what had the name before, and was not released. */
+  async create(
+    wanted: WantedProtector,
+    lost: Vanished | undefined,
+    signal: AbortSignal,
+  ): ReturnType<ProtectorLifecycle["create"]> {
+    const outcome = await this.#options.lifecycle.create(wanted, lost?.stored.protector, signal);
+    if (outcome === "created" && lost !== undefined) this.#tell(lost);
+    return outcome;
+  }
+
   /** The source is gone too, and the name is free. Rejects with a KubeError. */
-  async recreate({ stored, source, sinceMs }: Vanished, signal: AbortSignal): Promise<Later | void> {
-    const { vanished, lifecycle, releases, crd, logger, events } = this.#options;
+  async recreate(lost: Vanished, signal: AbortSignal): Promise<Later | void> {
+    const { vanished, lifecycle, releases, crd } = this.#options;
+    const { stored, source, sinceMs } = lost;
     const { key, uid, protector } = stored;
-    const { namespace, name, deletionTimestamp } = protector.metadata;
+    const { namespace, deletionTimestamp } = protector.metadata;
     // A person who deletes a dangling one, and takes its finalizer off, wants it gone.
     const isByHand = deletionTimestamp !== undefined && !crd.hasDeleted(protector.metadata);
     if (isByHand || (await releases.isLetGo(uid, sinceMs, signal))) {
@@ -72,6 +84,13 @@ export class Recreation {
       this.#stuck.add(namespace);
       throw error; // for the log
     }
+    this.#tell(lost);
+  }
+
+  #tell({ stored }: Vanished): void {
+    const { logger, events } = this.#options;
+    const { key, protector } = stored;
+    const { namespace, name } = protector.metadata;
     logger.warn("A PodProtector vanished without having been released, made it again", { podProtector: key });
     events.record(
       { apiVersion: protector.apiVersion, kind: "PodProtector", namespace, name },

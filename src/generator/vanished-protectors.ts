@@ -61,6 +61,14 @@ export class VanishedProtectors {
     return this.#vanished.get(key);
   }
 
+  /**
+   * Of one that a live read has not found: also what the watch still shows, which was erased while it was away. Its
+   * deletion by hand may be unseen as well.
+   */
+  absent(key: ObjectKey): Vanished | undefined {
+    return this.#vanished.get(key) ?? this.#erasedUnseen(key);
+  }
+
   values(): Iterable<Vanished> {
     return this.#vanished.values();
   }
@@ -97,6 +105,15 @@ export class VanishedProtectors {
   #oneOfSomeNamespaces(): readonly Vanished[] {
     const byNamespace = new Map([...this.#vanished].map(([key, one]) => [partsOf(key).namespace, one]));
     return this.#turns.next(byNamespace.keys()).flatMap((namespace) => byNamespace.get(namespace) ?? []);
+  }
+
+  #erasedUnseen(key: ObjectKey): Vanished | undefined {
+    const { protectors, sourceOf, clock } = this.#options;
+    const stored = protectors.get(key);
+    if (stored === undefined || !isOurs(stored.protector) || isReleased(stored.protector)) return undefined;
+    const source = sourceOf(stored.protector);
+    if (source === undefined) return undefined;
+    return { source, stored, sinceMs: clock.monotonicMs() };
   }
 
   #watched(event: InformerEvent<StoredProtector>): void {

@@ -257,10 +257,13 @@ async function quotaReturns(context: CaseContext, fleet: Fleet, siege: Siege, st
   return Math.round(performance.now() - startMs);
 }
 
-/** Resolves when an Event tells that the PodProtector is lost. */
-async function waitTold(fleet: Fleet): Promise<void> {
-  const query = { namespace: fleet.namespace, reason: "PodProtectorLost" };
-  await waitFor("an Event tells of the loss", minute, () => eventMessage(fleet.core.admin, query));
+/**
+ * Resolves when an Event tells of the loss: that of the generator, since webhooks whose watch comes back late see only
+ * that it was made again.
+ */
+async function waitTold({ core, namespace }: Fleet): Promise<void> {
+  const query = { namespace, reason: "Recreated" };
+  await waitFor("an Event tells of the loss", minute, () => eventMessage(core.admin, query));
 }
 
 /** Resolves when no replica judges from memory any more, and none misses the CRD. */

@@ -64,7 +64,7 @@ export const mutationsOfSources: readonly Mutation[] = [
     name: "source-is-not-held",
     why: "the Deployment gets its finalizer before the PodProtector is made",
     file: "generator/controller.ts",
-    find: `} else if (await this.#lifecycle.guard(source, (stored ?? vanished) !== undefined, signal)) {`,
+    find: `} else if (await this.#lifecycle.guard(source, known !== undefined, signal)) {`,
     replace: `} else if (stored === undefined || (await this.#lifecycle.guard(source, true, signal))) {`,
     only,
     plan,

@@ -75,4 +75,12 @@ export const mutationsOfVanishing: readonly Mutation[] = [
     replace: `needOf(disruption, protector.spec, countsThere ? cell?.aggregation?.countedAt : undefined, context.now)`,
     scenario: "46c-young-when-made-again",
   },
+  {
+    name: "what-was-erased-unseen-had-no-floor",
+    why: "one that a live read does not find any more is made again with the floor that the cache still shows",
+    file: "generator/vanished-protectors.ts",
+    find: `return this.#vanished.get(key) ?? this.#erasedUnseen(key);`,
+    replace: `return this.#vanished.get(key);`,
+    scenario: "47s-lost-unseen-with-lower-floors",
+  },
 ];

@@ -10,9 +10,11 @@ const name = "deployment-web";
 const creation = /^POST .*\/podprotectors$/;
 
 /** A core with the protector of a Deployment, and a generator that leads. */
-async function start(): Promise<{ core: Core; generator: GeneratorProcess; uid: string }> {
+async function start(
+  options: Parameters<Core["startGenerator"]>[1] = {},
+): Promise<{ core: Core; generator: GeneratorProcess; uid: string }> {
   const core = await createCore();
-  const generator = core.startGenerator();
+  const generator = core.startGenerator({}, options);
   await generator.ready();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
@@ -100,6 +102,53 @@ test("a protector that vanishes while its Deployment stays is made again with wh
   assert.equal(made?.spec?.["minAvailable"], 75);
   assert.deepEqual(made?.spec?.["admissionHistoryConfig"], { compactThreshold: 7 });
   assert.equal(made?.metadata.ownerReferences?.length, 1);
+  await generator.stop();
+});
+
+/** What happens is seen in a list of Deployments, while the watch of PodProtectors does not come back. */
+async function hideFromProtectorWatch(generator: GeneratorProcess, happening: () => unknown): Promise<void> {
+  let isExpired = true;
+  generator.client.onRequest = (_, what) => {
+    if (what.endsWith("/podprotectors") && !what.startsWith("POST")) return new KubeError("network", "ECONNREFUSED");
+    if (!isExpired || !what.startsWith("WATCH") || !what.endsWith("/deployments")) return undefined;
+    isExpired = false;
+    return new KubeError("gone", "410 Expired");
+  };
+  generator.client.dropWatches();
+  await happening();
+}
+
+test("one that is made again before its loss was watched has what people had tuned, and the loss is told", async () => {
+  const { core, generator, uid } = await start();
+  await core.patchProtector(name, { metadata: { annotations: { note: "b" } } });
+  await core.clock.advance(secondMs);
+  await hideFromProtectorWatch(generator, async () => {
+    core.eraseProtectors();
+    await core.patchDeployment("web", { spec: { replicas: 100 } });
+  });
+  await core.clock.advance(10 * secondMs);
+  const made = core.protector(name);
+  assert.notEqual(made?.metadata.uid, uid);
+  assert.equal(made?.spec?.["minAvailable"], 75);
+  assert.equal(made?.metadata.annotations?.["note"], "b");
+  assert.deepEqual(reasonsOf(core), ["Recreated"]);
+  await generator.stop();
+});
+
+test("floors that sink as their protectors are lost are a mass change, also before the loss was watched", async () => {
+  const { core, generator } = await start({ massChanges: { policy: "hold", allow: [] } });
+  const names = Array.from({ length: 60 }, (_, index) => `many-${index}`);
+  for (const one of names) await core.createDeployment(one);
+  await core.clock.advance(60 * secondMs);
+  const floors = (): readonly unknown[] =>
+    names.map((one) => core.protector(`deployment-${one}`)?.spec?.["minAvailable"]);
+  const before = floors();
+  await hideFromProtectorWatch(generator, async () => {
+    core.eraseProtectors();
+    for (const one of names) await core.patchDeployment(one, { spec: { replicas: 0 } });
+  });
+  await core.clock.advance(25 * secondMs);
+  assert.deepEqual(floors(), before);
   await generator.stop();
 });
 
