@@ -129,6 +129,7 @@ export function apiServerArgs(files: ClusterFiles, options: ApiServerOptions): r
 export const defaultControllers: readonly string[] = [
   "deployment-controller",
   "replicaset-controller",
+  "statefulset-controller",
   "garbage-collector-controller",
   "namespace-controller",
   "serviceaccount-controller",

@@ -1,10 +1,11 @@
 /** Installs CustomResourceDefinitions from manifest files. */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
-import { type AdminClient, type KubeObject } from "./admin-client.ts";
+import { type AdminClient } from "./admin-client.ts";
 import { waitFor } from "./wait.ts";
 
-interface Crd extends KubeObject {
+interface Crd {
+  readonly metadata: { readonly name: string };
   readonly spec: {
     readonly group: string;
     readonly names: { readonly plural: string };
@@ -17,10 +18,13 @@ const establishedLimitMs = 30_000;
 
 /** Applies the definition in `file` and resolves when its objects can be listed. */
 export async function applyCrd(admin: AdminClient, file: string): Promise<void> {
-  const text = readFileSync(file, "utf8");
-  const crd = load(text) as Crd;
+  await applyDefinition(admin, load(readFileSync(file, "utf8")) as Crd);
+}
+
+/** The same of a definition that is no file. */
+export async function applyDefinition(admin: AdminClient, crd: Crd): Promise<void> {
   const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd.metadata.name}`;
-  await admin.apply(path, text);
+  await admin.apply(path, crd);
   await waitFor(`${crd.metadata.name} is established`, establishedLimitMs, async () => {
     const { status } = await admin.get<Crd>(path);
     return status?.conditions?.some((condition) => condition.type === "Established" && condition.status === "True");

@@ -28,6 +28,8 @@ export type Role = "webhook" | "aggregator" | "generator";
 export interface FleetOptions {
   /** Default "core". */
   readonly core?: string;
+  /** Clusters that are cores besides it, each with a generator of its own; a core is named like its cluster. */
+  readonly furtherCores?: readonly string[];
   /**
    * Clusters that run pods, one cell each, named like them; the core's name makes it a worker as well. Default: the two
    * workers.
@@ -45,6 +47,7 @@ export interface FleetOptions {
   readonly generator?: boolean;
   readonly aggregatorArgs?: readonly string[];
   readonly webhookArgs?: readonly string[];
+  readonly generatorArgs?: readonly string[];
   /** Of every role. */
   readonly commonArgs?: readonly string[];
   /** The user of the workers that aggregators run as; default admin. */
@@ -65,10 +68,13 @@ export interface Worker {
 
 export class Fleet {
   readonly core: Cluster;
+  /** The core first. */
+  readonly cores: readonly Cluster[];
   readonly workers: readonly Worker[];
   readonly namespace: string;
   webhooks: PodseidonProcess[] = [];
   aggregators: PodseidonProcess[] = [];
+  /** Of the core. */
   generator: PodseidonProcess | undefined;
   balancer: LaggingProxy | undefined;
   /** The authority of the webhook's certificate. */
@@ -76,8 +82,9 @@ export class Fleet {
   /** Between the last webhook replica and the core, where asked for. */
   coreProxy: LaggingProxy | undefined;
 
-  constructor(core: Cluster, workers: readonly Worker[], namespace: string) {
-    this.core = core;
+  constructor(cores: readonly [Cluster, ...Cluster[]], workers: readonly Worker[], namespace: string) {
+    this.core = cores[0];
+    this.cores = cores;
     this.workers = workers;
     this.namespace = namespace;
   }
@@ -86,8 +93,9 @@ export class Fleet {
     return `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${this.namespace}/podprotectors/${name}`;
   }
 
-  protector(name: string): Promise<PodProtector> {
-    return this.core.admin.get<PodProtector>(this.protectorPath(name));
+  /** `core`: one of the further cores. */
+  protector(name: string, core = this.core): Promise<PodProtector> {
+    return core.admin.get<PodProtector>(this.protectorPath(name));
   }
 
   /**
@@ -98,20 +106,21 @@ export class Fleet {
     labels: Readonly<Record<string, string>>,
     minAvailable: number,
     expected: number,
+    core = this.core,
   ): Promise<void> {
     const directory = path.posix.dirname(this.protectorPath(name));
-    await this.core.admin.create(directory, {
+    await core.admin.create(directory, {
       apiVersion: "podseidon.kubewharf.io/v1alpha1",
       kind: "PodProtector",
       metadata: { name, namespace: this.namespace },
       spec: { minAvailable, minReadySeconds: 0, selector: { matchLabels: labels } },
     });
-    await this.waitCounted(name, expected);
+    await this.waitCounted(name, expected, 60_000, core);
   }
 
-  async waitCounted(name: string, expected: number, limitMs = 60_000): Promise<void> {
-    await waitFor(`${name} counts ${expected} available pods`, limitMs, async () => {
-      const { status } = await this.protector(name);
+  async waitCounted(name: string, expected: number, limitMs = 60_000, core = this.core): Promise<void> {
+    await waitFor(`${name} counts ${expected} available pods in ${core.name}`, limitMs, async () => {
+      const { status } = await this.protector(name, core);
       return status?.summary.aggregatedAvailableReplicas === expected;
     });
   }
@@ -178,16 +187,18 @@ export class Fleet {
 export async function startFleet(context: CaseContext, options: FleetOptions = {}): Promise<Fleet> {
   const { namespace, directory } = context;
   const core = await context.cluster(options.core ?? "core");
+  const cores: [Cluster, ...Cluster[]] = [core];
+  for (const further of options.furtherCores ?? []) cores.push(await context.cluster(further));
   const workers: Worker[] = [];
   for (const cell of options.workers ?? workerNames) {
     const cluster = await context.cluster(cell);
     const proxy = options.laggingAggregators === true ? await startProxy(context, cluster) : undefined;
     workers.push({ cell, cluster, proxy });
   }
-  await applyCrd(core.admin, options.crd ?? crdFile);
-  const clusters = new Set([core, ...workers.map(({ cluster }) => cluster)]);
+  for (const { admin } of cores) await applyCrd(admin, options.crd ?? crdFile);
+  const clusters = new Set([...cores, ...workers.map(({ cluster }) => cluster)]);
   for (const { admin } of clusters) await createNamespace(admin, namespace);
-  const fleet = new Fleet(core, workers, namespace);
+  const fleet = new Fleet(cores, workers, namespace);
   if (options.laggingWebhook === true) fleet.coreProxy = await startProxy(context, core);
   const tls = await webhookTls(directory);
   if (options.allInOne === true) await startAllInOne(context, fleet, options, tls);
@@ -224,22 +235,21 @@ async function startEachAlone(context: CaseContext, fleet: Fleet, options: Fleet
     const args = [...commonArgs(fleet, options, "aggregator"), ...aggregatorArgs(worker, options, namespace)];
     return startPodseidon({ processes, directory, name, role: "aggregator", args });
   });
-  const generator =
-    options.generator === false
-      ? undefined
-      : startPodseidon({
-          processes,
-          directory,
-          name: "generator",
-          role: "generator",
-          args: [...commonArgs(fleet, options, "generator"), ...generatorArgs(namespace)],
-        });
+  const generators = (options.generator === false ? [] : fleet.cores).map((core) => {
+    const name = core === fleet.core ? "generator" : `generator-${core.name}`;
+    const own = fleet.cores.length === 1 ? [] : [`--generator-core=${core.name}`];
+    const args = [...commonArgs(fleet, options, "generator"), ...own, ...generatorArgs(namespace, options)];
+    return startPodseidon({ processes, directory, name, role: "generator", args });
+  });
   // Awaited together: whichever of them fails, and however many, the case hears of it and nothing else does.
-  [fleet.webhooks, fleet.aggregators, fleet.generator] = await Promise.all([
+  const [startedWebhooks, startedAggregators, [generator]] = await Promise.all([
     Promise.all(webhooks),
     Promise.all(aggregators),
-    generator,
+    Promise.all(generators),
   ]);
+  fleet.webhooks = startedWebhooks;
+  fleet.aggregators = startedAggregators;
+  fleet.generator = generator;
 }
 
 async function startAllInOne(context: CaseContext, fleet: Fleet, options: FleetOptions, tls: Tls): Promise<void> {
@@ -255,7 +265,7 @@ async function startAllInOne(context: CaseContext, fleet: Fleet, options: FleetO
       ...commonArgs(fleet, options, "aggregator"),
       ...webhookArgs(workers, options),
       ...aggregatorArgs(worker, options, namespace),
-      ...generatorArgs(namespace),
+      ...generatorArgs(namespace, options),
     ],
     tls,
   });
@@ -278,9 +288,13 @@ function kubeconfigOf(cluster: Cluster, { kubeconfig }: FleetOptions, role: Role
   return kubeconfig?.(cluster, role) ?? cluster.kubeconfigPath("admin");
 }
 
-function commonArgs({ core, namespace }: Fleet, options: FleetOptions, role: Role): readonly string[] {
+function commonArgs({ cores, namespace }: Fleet, options: FleetOptions, role: Role): readonly string[] {
+  const named = cores.map((core) => `${core.name}=${kubeconfigOf(core, options, role)}`);
+  const provider = "--podprotector-source-provider";
   return [
-    `--core-kube-config=${kubeconfigOf(core, options, role)}`,
+    ...(cores.length > 1
+      ? [`${provider}=map`, `${provider}.map-configs=${named.join(",")}`]
+      : cores.map((core) => `--core-kube-config=${kubeconfigOf(core, options, role)}`)),
     // The cells of the case before are of no concern here.
     `--cell-lease-namespace=${namespace}`,
     ...(options.commonArgs ?? []),
@@ -296,10 +310,11 @@ function webhookArgs(workers: readonly Worker[], options: FleetOptions): readonl
   ];
 }
 
-function generatorArgs(namespace: string): readonly string[] {
+function generatorArgs(namespace: string, options: FleetOptions): readonly string[] {
   return [
     "--generator-leader-elector-namespace=default",
     `--generator-leader-elector-name=${generatorLease(namespace)}`,
+    ...(options.generatorArgs ?? []),
   ];
 }
 

@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts";
 import { cellClusterCases } from "./cases/cell-clusters.ts";
+import { coreCases } from "./cases/cores.ts";
 import { deploymentCases } from "./cases/deployments.ts";
 import { drainCases } from "./cases/drain.ts";
 import { everydayChangeCases } from "./cases/everyday-changes.ts";
@@ -38,6 +39,7 @@ import { protobufCases } from "./cases/protobuf.ts";
 import { recoveryCases } from "./cases/recovery.ts";
 import { rollingRestartCases } from "./cases/rolling-restart.ts";
 import { silentCellCases } from "./cases/silent-cells.ts";
+import { sourceCases } from "./cases/sources.ts";
 import { nodeUser, systemDeletionCases } from "./cases/system-deletions.ts";
 import { upstreamCrdCases } from "./cases/upstream-crd.ts";
 import { upstreamRightsCases } from "./cases/upstream-rights.ts";
@@ -51,6 +53,7 @@ const cases: readonly E2eCase[] = [
   ...harnessCases,
   ...floorCases,
   ...deploymentCases,
+  ...sourceCases,
   ...drainCases,
   ...evictionCases,
   ...fencingCases,
@@ -65,6 +68,7 @@ const cases: readonly E2eCase[] = [
   ...silentCellCases,
   ...cellClusterCases,
   ...namespaceCellCases,
+  ...coreCases,
   ...otherCounterCases,
   ...nobodySilentCases,
   ...lostProtectorCases,

@@ -118,7 +118,7 @@ class Contest {
   readonly #name: string;
 
   constructor(context: CaseContext, core: Cluster) {
-    this.fleet = new Fleet(core, [], context.namespace);
+    this.fleet = new Fleet([core], [], context.namespace);
     this.#context = context;
     this.#core = core;
     this.#name = `contest-${context.namespace}`;

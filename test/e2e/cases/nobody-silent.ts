@@ -124,7 +124,7 @@ async function denyStatus(
   const { core, workers, webhooks } = fleet;
   const namespace = `${fleet.namespace}-denied`;
   for (const { admin } of [core, ...workers.map((worker) => worker.cluster)]) await createNamespace(admin, namespace);
-  const denied = new Fleet(core, workers, namespace);
+  const denied = new Fleet([core], workers, namespace);
   denied.webhooks = webhooks;
   await denied.intercept(context, fleet.caPem);
   const before = { namespace, count: podsBefore, namePrefix: "denied", labels: deniedLabels };

@@ -239,7 +239,7 @@ async function podsOfMissingNode(context: CaseContext, { core, workers, webhooks
   const namespace = `${context.namespace}-lost`;
   const { admin } = core;
   await createNamespace(admin, namespace);
-  const fleet = new Fleet(core, workers, namespace);
+  const fleet = new Fleet([core], workers, namespace);
   fleet.webhooks = webhooks;
   await fleet.intercept(context, caPem);
   const drill = new SystemDrill(context, fleet);
