@@ -56,11 +56,11 @@ async function agreeingCores(context: CaseContext): Promise<Figures> {
   const refused = await deleteAll(fleet, "web", count);
   const found = refused.filter(({ code }) => code !== 404);
   assert.equal(found.length, floors.other);
-  for (const { code, message } of found) {
-    assert.equal(code, 429, message);
-    assert.ok(message.includes(`${otherCore}/${namespace}/web`), message);
-  }
-  context.say(found[0]?.message ?? "");
+  for (const { code, message } of found) assert.equal(code, 429, message);
+  // The first core has promised some of them by then: those may be what another refusal names.
+  const named = found.find(({ message }) => message.includes(`${otherCore}/${namespace}/web`));
+  assert.ok(named !== undefined, found[0]?.message);
+  context.say(named.message);
   const solosAdmitted = (await deleteAll(fleet, "solo", solos)).filter(isAdmitted).length;
   assert.equal(solosAdmitted, solos - soloFloor);
   assert.equal(available.minimum, floors.other);
