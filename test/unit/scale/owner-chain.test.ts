@@ -10,6 +10,7 @@ type Owners = Awaited<ReturnType<typeof createOwners>>;
 
 async function climb({ options, answer }: Owners, ownerReferences: readonly object[]): Promise<string> {
   const found = await answer(outermostScalable(controllerOf(ownerReferences)!, "default", options));
+  if (found.kind === "ended") return "ended";
   return found.kind === "found" ? found.owner.object.name : `${found.kind}: ${found.text}`;
 }
 
