@@ -1,5 +1,5 @@
 /**
- * The workloads that PodProtectors are generated for, one file for each kind (docs/generator.md#sources).
+ * The workloads and budgets that PodProtectors are generated for, one file for each kind (docs/generator.md#sources).
  * - source.ts: what a kind, and an object of it, tell. read-source.ts: reading what all kinds share.
  * - floor.ts: the arithmetic of floors that kinds share. overrides.ts: annotations that override what is derived.
  */

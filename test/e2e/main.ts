@@ -13,6 +13,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts";
+import { budgetCases } from "./cases/budgets.ts";
 import { cellClusterCases } from "./cases/cell-clusters.ts";
 import { deploymentCases } from "./cases/deployments.ts";
 import { drainCases } from "./cases/drain.ts";
@@ -51,6 +52,7 @@ const cases: readonly E2eCase[] = [
   ...harnessCases,
   ...floorCases,
   ...deploymentCases,
+  ...budgetCases,
   ...drainCases,
   ...evictionCases,
   ...fencingCases,
