@@ -49,7 +49,7 @@ export function createSourceFeeds(
       const feed = new ScaledSources({ kind, ...partsOfSourceID(id), discovery, createInformer: create, clock, rng });
       feeds.set(kind, feed);
       scaled.set(kind, feed);
-      feed.subscribe(expected.customHandler(kind));
+      if (ids.includes(podDisruptionBudgets.id)) feed.subscribe(expected.customHandler(kind));
     } else if (id === podDisruptionBudgets.id) {
       const feed = new BudgetSources({ expected, protectors, heldFloorOf, create, clock, rng });
       feeds.set(feed.kind, feed);

@@ -45,6 +45,7 @@ export interface FleetOptions {
   readonly generator?: boolean;
   readonly aggregatorArgs?: readonly string[];
   readonly webhookArgs?: readonly string[];
+  readonly generatorArgs?: readonly string[];
   /** Of every role. */
   readonly commonArgs?: readonly string[];
   /** The user of the workers that aggregators run as; default admin. */
@@ -232,7 +233,7 @@ async function startEachAlone(context: CaseContext, fleet: Fleet, options: Fleet
           directory,
           name: "generator",
           role: "generator",
-          args: [...commonArgs(fleet, options, "generator"), ...generatorArgs(namespace)],
+          args: [...commonArgs(fleet, options, "generator"), ...generatorArgs(options, namespace)],
         });
   // Awaited together: whichever of them fails, and however many, the case hears of it and nothing else does.
   [fleet.webhooks, fleet.aggregators, fleet.generator] = await Promise.all([
@@ -255,7 +256,7 @@ async function startAllInOne(context: CaseContext, fleet: Fleet, options: FleetO
       ...commonArgs(fleet, options, "aggregator"),
       ...webhookArgs(workers, options),
       ...aggregatorArgs(worker, options, namespace),
-      ...generatorArgs(namespace),
+      ...generatorArgs(options, namespace),
     ],
     tls,
   });
@@ -296,10 +297,11 @@ function webhookArgs(workers: readonly Worker[], options: FleetOptions): readonl
   ];
 }
 
-function generatorArgs(namespace: string): readonly string[] {
+function generatorArgs(options: FleetOptions, namespace: string): readonly string[] {
   return [
     "--generator-leader-elector-namespace=default",
     `--generator-leader-elector-name=${generatorLease(namespace)}`,
+    ...(options.generatorArgs ?? []),
   ];
 }
 

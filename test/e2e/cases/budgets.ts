@@ -28,7 +28,7 @@ export const budgetCases: readonly E2eCase[] = [
 
 async function run(context: CaseContext): Promise<Figures> {
   const sources = "--generator-sources=poddisruptionbudgets.policy";
-  const fleet = await startFleet(context, { workers: ["core"], commonArgs: [sources] });
+  const fleet = await startFleet(context, { workers: ["core"], generatorArgs: [sources] });
   const { core, namespace } = fleet;
   const { admin } = core;
   const kubelet = startKubelet({ admin, namespace, bindTo: "node-0" });
@@ -95,7 +95,13 @@ async function deleteAll(
   how: "delete" | "evict",
 ): Promise<{ readonly refused: number; readonly messages: readonly string[] }> {
   const names = (await listPods(core.admin, namespace, `workload=${workload}`)).map(({ metadata }) => metadata.name);
-  const attempts = await deletePods(core.admin, { namespace, names, concurrency: replicas, how, gracePeriodSeconds: 0 });
+  const attempts = await deletePods(core.admin, {
+    namespace,
+    names,
+    concurrency: replicas,
+    how,
+    gracePeriodSeconds: 0,
+  });
   const refused = attempts.filter(({ code }) => code === 429);
   return { refused: refused.length, messages: refused.map(({ message }) => message) };
 }

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ExpectedPods, podOwnersOf } from "../../../src/generator/expected-pods.ts";
+import { ExpectedPods, type ExpectedPodsOptions, podOwnersOf } from "../../../src/generator/expected-pods.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { Discovery } from "../../../src/scale/discovery.ts";
-import { type OwnerObjectsOptions } from "../../../src/scale/owner-objects.ts";
 import { ScaleMemory } from "../../../src/scale/scale-memory.ts";
 import { EngineClient } from "../../support/engine-client.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
@@ -22,7 +21,7 @@ async function start(refused?: RegExp) {
   const { clock } = core;
   const common = { client, clock, rng: createSeededRng(1), logger: createRecordingLogger() };
   const metrics = createCountingMetrics();
-  const create: OwnerObjectsOptions["create"] = (resource, decode) =>
+  const create: ExpectedPodsOptions["create"] = (resource, decode) =>
     createInformer({ ...common, metrics, resource, decode, name: resource.resource });
   const discovery = new Discovery({ client, clock });
   const kinds = podOwnersOf(["poddisruptionbudgets.policy"]);
@@ -59,7 +58,11 @@ test("kinds with a pod template are those of Kubernetes, and those that are name
 
 test("the replicas of workloads are known without pods, and who asks learns what may have changed", async () => {
   const { changes, ask, createDeployment, patchDeployment, clock, stop } = await start();
-  assert.deepEqual(changes, Array.from({ length: 5 }, () => "listed"), "pods and four kinds of workloads");
+  assert.deepEqual(
+    changes,
+    Array.from({ length: 5 }, () => "listed"),
+    "pods and four kinds of workloads",
+  );
   assert.deepEqual(await ask(), { kind: "unmanaged" });
   await createDeployment("web");
   await clock.advance(1_000);
