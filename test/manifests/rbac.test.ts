@@ -97,7 +97,7 @@ test("the update-trigger of its own uses the role that the aggregator's right to
   );
 });
 
-test("the generator's rights to further kinds of sources are those to Deployments, less where nothing is written", () => {
+test("the generator's rights to further kinds of sources are those to Deployments, or less", () => {
   const objects = [...render("overlays/core"), ...render("base/generator-sources")];
   const core: readonly string[] = clusterRights.core;
   assert.deepEqual(

@@ -156,7 +156,7 @@ test("a custom kind that is named is found by what its scale selects", async () 
   await generator.stop();
 });
 
-test("a number of minAvailable may cover pods without a controller; anything else may not, which is told", async () => {
+test("a number of minAvailable may cover pods without a controller, and nothing else may", async () => {
   const { core, generator, budget, pod, floor, reasons, settle } = await startLeading();
   await pod("a");
   await pod("b");
@@ -259,7 +259,7 @@ for (const what of ["statefulsets", "pods"]) {
   });
 }
 
-test("a budget that was deleted while nobody watched has vanished, until a person lets its PodProtector go", async () => {
+test("a budget that was deleted while nobody watched has vanished, until a person acts", async () => {
   const { core, generator, startGenerator, workload, budget, settle, floor, protector, deleteBudget, reasons } =
     await startLeading();
   await workload(deployments, "web", 10);
@@ -294,7 +294,7 @@ test("a standby that has watched the deletion carries the release out", async ()
   await standby.stop();
 });
 
-test("a budget that is made again under its name has the PodProtector again, and its end is that of the new one", async () => {
+test("a budget that is made again has its PodProtector again, which ends with the new one", async () => {
   const { generator, workload, budget, deleteBudget, settle, floor, protector } = await startLeading();
   await workload(deployments, "web", 10);
   await budget({ maxUnavailable: 2, selector: web });

@@ -90,7 +90,7 @@ test("one that cannot be resolved is tried again, and holds up a list for no lon
   await stop();
 });
 
-test("what is resolved again is told only if it is another wish, and nothing is asked of what is not there", async () => {
+test("only another wish is told, and nothing is asked of what is not there", async () => {
   const { clock, sources, told, wants, asked, stop } = bench();
   wants("a", 1);
   sources.changed(head("a"));

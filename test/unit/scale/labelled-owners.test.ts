@@ -59,7 +59,7 @@ test("a workload is found by the labels of its pods to be, and no more when it h
   assert.equal(found(owners, {}), "");
 });
 
-test("a workload that vanishes is still found, until one of its name is back; a deleted or controlled one is not", () => {
+test("a workload that vanishes is still found until it is back; a deleted or controlled one is not", () => {
   const owners = new LabelledOwners();
   for (const name of ["vanished", "deleted", "controlled"]) owners.setWorkload(mapping, workload(name, "web"));
   owners.removeWorkload(mapping, { ...workload("vanished", "web"), ...gone });

@@ -93,7 +93,7 @@ test("an owner above that cannot be read is not passed over: another number of p
   await owners.stop();
 });
 
-test("an owner that was deleted takes all below it along, also when these are gone; one that vanished does not", async () => {
+test("an owner that was deleted takes all below it along; one that vanished does not", async () => {
   const owners = await createOwners();
   const { engine, databases, clock } = owners;
   const keep = { metadata: { finalizers: ["example.com/keep"] } };

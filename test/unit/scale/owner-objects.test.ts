@@ -50,7 +50,7 @@ test("references to any number of kinds cost a limited number of watches", async
   await stop();
 });
 
-test("who asks to be told learns of each change, of what a pod template says, and of who wrote the replicas", async () => {
+test("each change is told, with the labels of the pod template and who wrote the replicas", async () => {
   const told: string[] = [];
   const { options, answer, createDeployment, patchDeployment, clock, stop } = await createOwners({
     onChange: (_, change) => {

@@ -58,7 +58,7 @@ for (const [spec, replicas, expected] of cases)
     assert.equal(stateOf(spec, { replicas }), expected);
   });
 
-test("where pods have no controller, a number of minAvailable stays as it is, and anything else is of the others", () => {
+test("where pods have no controller, only a number of minAvailable counts them", () => {
   assert.equal(stateOf({ minAvailable: 5 }, { replicas: 3, hasBarePods: true }), "drainable 5/5");
   assert.equal(stateOf({ minAvailable: 5 }, { replicas: 0, hasBarePods: true }), "drainable 5/5");
   assert.equal(stateOf({ minAvailable: "50%" }, { replicas: 4, hasBarePods: true }), "drainable 2/4");
