@@ -4,6 +4,7 @@
  * - source-caches.ts: the sources of all kinds, by the keys of their PodProtectors. source-choice.ts: which of them ask
  *   for one. source-plan.ts: what they want. drift.ts: what differs from it. The kinds are in src/sources/.
  * - source-feeds.ts: what tells of the sources of each kind. scaled-sources.ts: of custom resources, by their scale.
+ *   budget-sources.ts: of PodDisruptionBudgets, by expected-pods.ts. resolved-sources.ts: what both are made of.
  *   scale-alarms.ts: what people are told of scales that cannot be read.
  * - source-states.ts: how sources fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
  *   floor-conditions.ts has it in words. condition-writer.ts: how conditions are written.

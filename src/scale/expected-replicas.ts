@@ -3,6 +3,7 @@
  * each counted once (KEP-981). Never by counting pods, which sink in the disaster. Where one owner is not known, the
  * sum is not known either: who asks keeps what was in force.
  */
+import { type FieldWriter, laterWriter } from "../api/field-writers.ts";
 import {
   type ChainAnswer,
   type ChainOptions,
@@ -23,8 +24,8 @@ export interface Owned {
 }
 
 export type ExpectedReplicas =
-  /** Pods without a controller count for nothing. */
-  | { readonly kind: "known"; readonly replicas: number }
+  /** Pods without a controller count for nothing. `writer`: who wrote the replicas of one of the owners last. */
+  | { readonly kind: "known"; readonly replicas: number; readonly writer: FieldWriter | undefined }
   /** None of the pods has a controller. */
   | { readonly kind: "unmanaged" }
   /** Unknown until somebody does something about it. */
@@ -53,6 +54,7 @@ export async function expectedReplicas(
   if (chains.size === 0) return { kind: "unmanaged" };
   const owners = new Map<string, ScalableOwner>();
   for (const answer of await Promise.all(chains.values())) {
+    if (answer.kind === "ended") continue;
     if (answer.kind !== "found") {
       const isLasting = answer.kind === "none" || answer.kind === "forbidden";
       return { kind: isLasting ? "lasting" : "notNow", text: answer.text };
@@ -71,7 +73,9 @@ export async function expectedReplicas(
     if (answer.kind !== "scale") return { kind: answer.kind, text: answer.text };
     replicas += answer.scale.replicas;
   }
-  return { kind: "known", replicas };
+  let writer: FieldWriter | undefined;
+  for (const { object } of owners.values()) writer = laterWriter(writer, object.replicasWriter);
+  return { kind: "known", replicas, writer };
 }
 
 async function replicasOf(

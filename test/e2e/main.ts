@@ -13,6 +13,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts";
+import { budgetCases } from "./cases/budgets.ts";
 import { cellClusterCases } from "./cases/cell-clusters.ts";
 import { coreCases } from "./cases/cores.ts";
 import { deploymentCases } from "./cases/deployments.ts";
@@ -54,6 +55,7 @@ const cases: readonly E2eCase[] = [
   ...floorCases,
   ...deploymentCases,
   ...sourceCases,
+  ...budgetCases,
   ...drainCases,
   ...evictionCases,
   ...fencingCases,

@@ -3,7 +3,7 @@
  * Pure.
  */
 import { type SourceRecord } from "../../sources/source.ts";
-import { type FieldWriter, laterWriter } from "../../sources/field-writers.ts";
+import { type FieldWriter, laterWriter } from "../../api/field-writers.ts";
 import { isSameProtection } from "../../sources/overrides.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";

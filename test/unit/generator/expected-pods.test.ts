@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ExpectedPods, type ExpectedPodsOptions, podOwnersOf } from "../../../src/generator/expected-pods.ts";
+import { KubeError } from "../../../src/kube/kube-client.ts";
+import { createInformer } from "../../../src/kube/watch/index.ts";
+import { Discovery } from "../../../src/scale/discovery.ts";
+import { ScaleMemory } from "../../../src/scale/scale-memory.ts";
+import { EngineClient } from "../../support/engine-client.ts";
+import { createSeededRng } from "../../support/seeded-rng.ts";
+import { createCountingMetrics } from "../kube/counting-metrics.ts";
+import { createRecordingLogger } from "../observability/recording-logger.ts";
+import { createCore } from "./core-cluster.ts";
+
+const selector = { matchLabels: { app: "web" } };
+
+async function start(refused?: RegExp) {
+  const core = await createCore();
+  const client = new EngineClient("core", core.engine);
+  const error = new KubeError("forbidden", "403");
+  client.onRequest = (_, what) => (refused?.test(what) === true ? error : undefined);
+  const { clock } = core;
+  const common = { client, clock, rng: createSeededRng(1), logger: createRecordingLogger() };
+  const metrics = createCountingMetrics();
+  const create: ExpectedPodsOptions["create"] = (resource, decode) =>
+    createInformer({ ...common, metrics, resource, decode, name: resource.resource });
+  const discovery = new Discovery({ client, clock });
+  const kinds = podOwnersOf(["poddisruptionbudgets.policy"]);
+  const expected = new ExpectedPods({ kinds, create, discovery, memory: new ScaleMemory(client), clock });
+  const changes: string[] = [];
+  const life = new AbortController();
+  const onChange = (namespace: string, labels: readonly object[] | undefined): void =>
+    void changes.push(`${namespace} ${JSON.stringify(labels)}`);
+  const running = expected.run(onChange, () => changes.push("listed"), life.signal);
+  await clock.advance(1_000);
+  return {
+    ...core,
+    changes,
+    ask: async () => {
+      const asked = expected.of("default", selector, life.signal);
+      await clock.advance(15_000);
+      return await asked;
+    },
+    stop: async () => {
+      life.abort();
+      await clock.advance(0);
+      await running;
+    },
+  };
+}
+
+test("kinds with a pod template are those of Kubernetes, and those that are named", () => {
+  const names = podOwnersOf(["databases.example.com", "clonesets.apps.kruise.io", "poddisruptionbudgets.policy"]);
+  assert.deepEqual(
+    names.map(({ resource }) => resource.resource),
+    ["deployments", "statefulsets", "replicasets", "replicationcontrollers", "clonesets"],
+  );
+});
+
+test("the replicas of workloads are known without pods, and who asks learns what may have changed", async () => {
+  const { changes, ask, createDeployment, patchDeployment, clock, stop } = await start();
+  assert.deepEqual(
+    changes,
+    Array.from({ length: 5 }, () => "listed"),
+    "pods and four kinds of workloads",
+  );
+  assert.deepEqual(await ask(), { kind: "unmanaged" });
+  await createDeployment("web");
+  await clock.advance(1_000);
+  assert.equal(changes.at(-1), 'default [{"app":"web"}]');
+  assert.partialDeepStrictEqual(await ask(), { kind: "known", replicas: 10, hasBarePods: false, lacking: undefined });
+  const before = changes.length;
+  await patchDeployment("web", { metadata: { labels: { a: "b" } } });
+  await clock.advance(1_000);
+  assert.equal(changes.length, before, "nothing that matters");
+  await stop();
+});
+
+test("what may not be listed is said, with what is known, and without anything else there is no answer", async () => {
+  const { ask, createDeployment, clock, stop } = await start(/statefulsets/);
+  const lacking = { kind: "lasting", problem: "forbidden" };
+  assert.partialDeepStrictEqual(await ask(), { kind: "unknown", trouble: lacking });
+  await createDeployment("web");
+  await clock.advance(1_000);
+  assert.partialDeepStrictEqual(await ask(), { kind: "known", replicas: 10, lacking });
+  await stop();
+});
