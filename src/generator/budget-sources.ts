@@ -26,7 +26,7 @@ import { type HeldFloor } from "../sources/scaled-kind.ts";
 import { type SourceHead, type SourceKind, type SourceRecord, type SourceRef } from "../sources/source.ts";
 import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
 import { type Rng } from "../util/rng.ts";
-import { type ExpectedPods, type OnExpectedChange } from "./expected-pods.ts";
+import { type ExpectedPods, noMembers, type OnExpectedChange } from "./expected-pods.ts";
 import { type Resolved, ResolvedSources, type TroubledSource, type TroubleEvent } from "./resolved-sources.ts";
 import { type SourceFeed } from "./source-caches.ts";
 import { protectorKeyOf } from "./source-plan.ts";
@@ -40,12 +40,6 @@ const keptMs = 60_000;
 const event: TroubleEvent = {
   reason: "CalculateExpectedPodCountFailed",
   advice: "it is not known how many pods the workloads want that it selects",
-};
-
-const noMembers: ScaleTrouble = {
-  kind: "lasting",
-  problem: "wrong",
-  text: "No workload of the core, and no pod with a controller, has labels that spec.selector matches",
 };
 
 export interface BudgetSourcesOptions {
@@ -95,6 +89,7 @@ export class BudgetSources implements SourceFeed {
       clock,
       rng,
     });
+    this.#watchExpected();
     this.#informer.subscribe({
       onEvent: (change) => this.#event(change),
       onListed: () =>
@@ -125,6 +120,10 @@ export class BudgetSources implements SourceFeed {
 
   /** Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#informer.run(signal), this.#resolved.run(signal), this.#forgetDeparted(signal)]);
+  }
+
+  #watchExpected(): void {
     const onChange: OnExpectedChange = (namespace, labels) => {
       const found = labels?.flatMap((one) => this.#selectors.query(namespace, one) as ObjectKey[]);
       for (const key of found ?? this.#inNamespace.get(namespace) ?? []) this.#resolved.again(key);
@@ -132,12 +131,7 @@ export class BudgetSources implements SourceFeed {
     const onListed = (): void => {
       for (const keys of this.#inNamespace.values()) for (const key of keys) this.#resolved.again(key);
     };
-    await Promise.all([
-      this.#options.expected.run(onChange, onListed, signal),
-      this.#informer.run(signal),
-      this.#resolved.run(signal),
-      this.#forgetDeparted(signal),
-    ]);
+    this.#options.expected.subscribe({ onChange, onListed });
   }
 
   #event(change: InformerEvent<BudgetHead>): void {

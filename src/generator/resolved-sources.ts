@@ -41,6 +41,8 @@ export interface TroubleEvent {
   readonly reason: string;
   /** What is to be done. */
   readonly advice: string;
+  /** What holds meanwhile; absent = the last floor of its PodProtector, if there is one. */
+  readonly outcome?: string;
 }
 
 /** An object that cannot be resolved. */

@@ -7,7 +7,7 @@ import { type TroubledSource } from "./resolved-sources.ts";
 import { inLogs } from "./source-plan.ts";
 
 /** A new object has no selector until its controller has seen it, and a server may be away for moments. */
-const toldAfterMs = 30_000;
+export const toldAfterMs = 30_000;
 /** Between two looks, which is also how often an Event is renewed: Kubernetes forgets Events after an hour. */
 const lookEveryMs = 15_000;
 /** An Event that is renewed at each look would be all that the recorder does. */
@@ -77,12 +77,12 @@ export class ScaleAlarms {
         isHeld,
         err: trouble.text,
       });
-    const outcome = isHeld ? "The last floor of its PodProtector holds" : "It is not protected until that is done";
+    const ofSource = isHeld ? "The last floor of its PodProtector holds" : "It is not protected until that is done";
     events.record(
       { apiVersion: kind.apiVersion, kind: kind.kind, namespace, name, uid },
       "Warning",
       event?.reason ?? "ScaleUnreadable",
-      `${outcome}: ${event?.advice ?? whatToDo(trouble, kind)}. ${trouble.text}`,
+      `${event?.outcome ?? ofSource}: ${event?.advice ?? whatToDo(trouble, kind)}. ${trouble.text}`,
     );
   }
 }

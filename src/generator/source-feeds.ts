@@ -32,7 +32,12 @@ export interface SourceFeedsOptions {
 export function createSourceFeeds(
   ids: readonly (SourceID | CustomSourceID)[],
   options: SourceFeedsOptions,
-): { readonly feeds: ReadonlyMap<SourceKind, SourceFeed>; readonly scaled: ReadonlyMap<SourceKind, TroubledFeed> } {
+): {
+  readonly feeds: ReadonlyMap<SourceKind, SourceFeed>;
+  readonly scaled: ReadonlyMap<SourceKind, TroubledFeed>;
+  /** To be run with the feeds. */
+  readonly expected: ExpectedPods;
+} {
   const { core, protectors, create, clock, rng } = options;
   const discovery = new Discovery({ client: core, clock });
   const memory = new ScaleMemory(core);
@@ -49,7 +54,7 @@ export function createSourceFeeds(
       const feed = new ScaledSources({ kind, ...partsOfSourceID(id), discovery, createInformer: create, clock, rng });
       feeds.set(kind, feed);
       scaled.set(kind, feed);
-      if (ids.includes(podDisruptionBudgets.id)) feed.subscribe(expected.customHandler(kind));
+      feed.subscribe(expected.customHandler(kind));
     } else if (id === podDisruptionBudgets.id) {
       const feed = new BudgetSources({ expected, protectors, heldFloorOf, create, clock, rng });
       feeds.set(feed.kind, feed);
@@ -62,5 +67,5 @@ export function createSourceFeeds(
       );
     }
   }
-  return { feeds, scaled };
+  return { feeds, scaled, expected };
 }

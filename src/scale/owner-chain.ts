@@ -3,7 +3,7 @@
  * end. KEP-981 asks the direct controller alone, which gets Argo Rollouts and the like wrong. An owner that cannot be
  * scaled is passed through when its own controller can.
  */
-import { type Discovery } from "./discovery.ts";
+import { type Discovery, type MappingAnswer } from "./discovery.ts";
 import { type KindMapping } from "./kind-mapping.ts";
 import { type ControllerRef, type OwnerAnswer, type OwnerObject, type OwnerObjects } from "./owner-objects.ts";
 
@@ -55,7 +55,7 @@ export async function outermostScalable(
     if (seen.has(uid)) return { kind: "none", text: `${what} is its own ancestor` };
     if (seen.size >= depthMax) return { kind: "none", text: `there are more than ${depthMax} owners above each other` };
     seen.add(uid);
-    const mapped = builtInMapping(apiVersion, kind) ?? (await discovery.ofKind(apiVersion, kind));
+    const mapped = await mappingOf(apiVersion, kind, discovery);
     if (mapped.kind === "notNow") return { kind: "notNow", text: mapped.error.message };
     if (mapped.kind === "unserved") return { kind: "none", text: `${what} is of ${apiVersion}, which is not served` };
     const answer: OwnerAnswer = await objects.read(mapped.mapping, namespace, name);
@@ -83,6 +83,11 @@ const builtIn: Readonly<Record<string, { readonly group: string; readonly plural
   "apps/v1 StatefulSet": { group: "apps", plural: "statefulsets" },
   "v1 ReplicationController": { group: "", plural: "replicationcontrollers" },
 };
+
+/** Where objects of a kind are, whatever people wrote as that. */
+export async function mappingOf(apiVersion: string, kind: string, discovery: Discovery): Promise<MappingAnswer> {
+  return builtInMapping(apiVersion, kind) ?? (await discovery.ofKind(apiVersion, kind));
+}
 
 function builtInMapping(
   apiVersion: string,

@@ -10,6 +10,7 @@ import { type Labels } from "../api/pod.ts";
 import { parseResourceVersion } from "../api/resource-version.ts";
 import { type Informer, type Stored } from "../kube/informer.ts";
 import { type Resource } from "../kube/kube-client.ts";
+import { type CompiledSelector, matches } from "../label-index/index.ts";
 import { type Clock, sleep } from "../util/clock.ts";
 import { linkedAbort } from "../util/linked-abort.ts";
 import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
@@ -27,6 +28,8 @@ export interface ControllerRef {
 export interface OwnerObject extends Stored {
   readonly namespace: string;
   readonly name: string;
+  /** Its own. */
+  readonly labels: Labels;
   readonly controller: ControllerRef | undefined;
   readonly fingerprint: Fingerprint;
   /** spec.replicas, whatever that means for its kind. */
@@ -96,6 +99,19 @@ export class OwnerObjects {
     if ("kind" in watched) return watched;
     const object = watched.informer.get(objectKey(mapping.isNamespaced ? namespace : "", name));
     return object === undefined ? { kind: "missing" } : { kind: "present", object };
+  }
+
+  /** The objects of a kind in a namespace that are selected. Some thousand are looked through in a millisecond. */
+  async select(
+    mapping: KindMapping,
+    namespace: string,
+    selector: CompiledSelector,
+  ): Promise<readonly OwnerObject[] | UnlistedKind> {
+    const watched = await this.#listed(mapping);
+    if ("kind" in watched) return watched;
+    return [...watched.informer.values()].filter(
+      (object) => object.namespace === namespace && matches(selector, object.labels),
+    );
   }
 
   /** Has all objects of a kind followed; undefined when they are listed. */
@@ -193,6 +209,7 @@ function readOwner(raw: unknown): OwnerObject | undefined {
     resourceVersion: version,
     namespace,
     name,
+    labels: textsOf(fieldsOf(all["labels"])),
     controller: controllerOf(ownerReferences),
     fingerprint: fingerprintOf(raw),
     replicas: typeof replicas === "number" ? replicas : undefined,

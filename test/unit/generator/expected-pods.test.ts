@@ -30,7 +30,8 @@ async function start(refused?: RegExp) {
   const life = new AbortController();
   const onChange = (namespace: string, labels: readonly object[] | undefined): void =>
     void changes.push(`${namespace} ${JSON.stringify(labels)}`);
-  const running = expected.run(onChange, () => changes.push("listed"), life.signal);
+  expected.subscribe({ onChange, onListed: () => changes.push("listed") });
+  const running = expected.run(life.signal);
   await clock.advance(1_000);
   return {
     ...core,
@@ -58,12 +59,13 @@ test("kinds with a pod template are those of Kubernetes, and those that are name
 
 test("the replicas of workloads are known without pods, and who asks learns what may have changed", async () => {
   const { changes, ask, createDeployment, patchDeployment, clock, stop } = await start();
+  assert.deepEqual(changes, [], "nothing is watched before somebody asks");
+  assert.deepEqual(await ask(), { kind: "unmanaged" });
   assert.deepEqual(
     changes,
     Array.from({ length: 5 }, () => "listed"),
     "pods and four kinds of workloads",
   );
-  assert.deepEqual(await ask(), { kind: "unmanaged" });
   await createDeployment("web");
   await clock.advance(1_000);
   assert.equal(changes.at(-1), 'default [{"app":"web"}]');
