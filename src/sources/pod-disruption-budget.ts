@@ -73,7 +73,7 @@ export function readBudget(raw: unknown): Budget | undefined {
   if (!read.success) return undefined;
   const { minAvailable, maxUnavailable, selector } = read.output;
   // In this order, as the disruption controller looks at them. An API server accepts one only.
-  const field = maxUnavailable == null ? "minAvailable" : "maxUnavailable";
+  const field = (maxUnavailable ?? undefined) === undefined ? "minAvailable" : "maxUnavailable";
   const value = maxUnavailable ?? minAvailable ?? undefined;
   if (value !== undefined && !isValid(value)) return undefined;
   return { limit: value === undefined ? undefined : { field, value }, selector: selector ?? undefined };

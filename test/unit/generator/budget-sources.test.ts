@@ -59,7 +59,7 @@ async function start(sources: readonly (SourceID | CustomSourceID)[] = ["poddisr
           ...(owner && { ownerReferences: controlledBy(owner) }),
         },
         spec: { containers: [{ name: "a", image: "a" }] },
-      } as unknown as JsonObject);
+      });
     },
     floor: (name = "web") => {
       const protector = core.protector(`poddisruptionbudget-${name}`);
