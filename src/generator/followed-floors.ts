@@ -155,6 +155,8 @@ export class FollowedFloors {
 
   /** As Generator.lead, and after it. */
   async lead(signal: AbortSignal): Promise<void> {
+    // Another leader may have followed them since the last term.
+    for (const entry of this.#entries.values()) entry.settled = entry.trouble = undefined;
     await this.#queue.run(this.#entries.keys(), signal);
   }
 

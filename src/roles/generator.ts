@@ -68,14 +68,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   });
   const { identity } = elector;
   const cells = new CellController({ cells: ofCellLeases, queue: config.queue }, { ...common, identity, metrics });
-  metrics.onScrape(() => {
-    const [ofSources, ofCells] = [generator.sizes(), cells.sizes()];
-    generatorMetrics.setSizes({ queue: ofSources.queue + ofCells.queue, paced: ofSources.paced + ofCells.paced });
-    generatorMetrics.setSources(generator.sources());
-    generatorMetrics.setTroubles(generator.troubles());
-    generatorMetrics.setKinds(sources.kinds());
-    generatorMetrics.setUnreadableScales(alarms.unreadable());
-  });
+  metrics.onScrape(() => setGauges(generatorMetrics, { generator, cells, sources, alarms }));
   const monitor = config.hasMonitor ? createMonitor(protectors, metrics) : undefined;
   return [
     createBackground("generator-worker", async (signal) => {
@@ -98,6 +91,25 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       events.close();
     }),
   ];
+}
+
+interface Shown {
+  readonly generator: Generator;
+  readonly cells: CellController;
+  readonly sources: SourceCaches;
+  readonly alarms: ScaleAlarms;
+}
+
+function setGauges(
+  gauges: ReturnType<typeof createGeneratorMetrics>,
+  { generator, cells, sources, alarms }: Shown,
+): void {
+  const [ofSources, ofCells] = [generator.sizes(), cells.sizes()];
+  gauges.setSizes({ queue: ofSources.queue + ofCells.queue, paced: ofSources.paced + ofCells.paced });
+  gauges.setSources(generator.sources());
+  gauges.setTroubles(generator.troubles());
+  gauges.setKinds(sources.kinds());
+  gauges.setUnreadableScales(alarms.unreadable());
 }
 
 function registerSourceChecks({ health }: Runtime, sources: SourceCaches): void {

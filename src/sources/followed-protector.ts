@@ -1,6 +1,6 @@
 /**
- * Hand-made PodProtectors whose floor follows the replicas of workloads (docs/generator.md#hand-made-podprotectors): the
- * fields that ask for it, and how many pods must stay by them. How many replicas there are is not in the object:
+ * Hand-made PodProtectors whose floor follows the replicas of workloads (docs/generator.md#hand-made-podprotectors):
+ * the fields that ask for it, and how many pods must stay by them. How many replicas there are is not in the object:
  * generator/followed-floors.ts asks the workloads. Pure.
  */
 import * as v from "valibot";
@@ -24,7 +24,7 @@ export const followedProtectors: SourceKind = {
   kind: "PodProtector",
   prefix: "",
   strategyField: undefined,
-  floorFields: "spec.maxUnavailable or spec.minAvailablePercent, and the replicas of its targets",
+  floorFields: "spec.maxUnavailable or spec.minAvailablePercent",
   lentBy: "its maxUnavailable or minAvailablePercent",
   isOnlyProtectedAlone: false,
   isNeverWritten: true,
@@ -80,10 +80,7 @@ const schema = v.object({
   ),
 });
 
-/**
- * Whether people have made it, and it is in force. The generator leaves the fields of what is generated alone, and never
- * writes to it because of them.
- */
+/** Whether people have made it, and it is in force. Of what is generated these fields mean nothing. */
 export function isHandMade({ metadata }: PodProtector): boolean {
   const { annotations: set = {}, finalizers = [], deletionTimestamp } = metadata;
   if (set[annotations.generated] === "true" || finalizers.includes(finalizer)) return false;
@@ -127,7 +124,7 @@ export function readWish({ metadata, spec }: PodProtector): ReadWish {
   };
 }
 
-/** `writer`: who wrote the replicas. What is returned for the same wish and replicas is told apart by its spec. */
+/** The PodProtector as a source of itself. `writer`: who wrote the replicas. */
 export function followedSource(
   { metadata, spec }: PodProtector,
   wish: FloorWish,

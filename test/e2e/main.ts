@@ -42,6 +42,7 @@ import { rollingRestartCases } from "./cases/rolling-restart.ts";
 import { silentCellCases } from "./cases/silent-cells.ts";
 import { sourceCases } from "./cases/sources.ts";
 import { nodeUser, systemDeletionCases } from "./cases/system-deletions.ts";
+import { targetCases } from "./cases/targets.ts";
 import { upstreamCrdCases } from "./cases/upstream-crd.ts";
 import { upstreamRightsCases } from "./cases/upstream-rights.ts";
 import { ProcessSet } from "../../scripts/child-processes.ts";
@@ -56,6 +57,7 @@ const cases: readonly E2eCase[] = [
   ...deploymentCases,
   ...sourceCases,
   ...budgetCases,
+  ...targetCases,
   ...drainCases,
   ...evictionCases,
   ...fencingCases,

@@ -77,7 +77,7 @@ export interface PodProtectorSpec {
   readonly admissionHistoryConfig?: AdmissionHistoryConfig;
   /**
    * Extension, of a hand-made PodProtector, as the two below: the workloads of the core whose replicas the generator
-   * derives minAvailable from. Any value, as far as types go (generator/followed-floors/wish.ts).
+   * derives minAvailable from. Any value, as far as types go (sources/followed-protector.ts).
    */
   readonly targets?: readonly FloorTarget[];
   /** Extension: replicas that may be away, a number or a percentage such as "25%". */

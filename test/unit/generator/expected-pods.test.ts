@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ExpectedPods, type ExpectedPodsOptions, podOwnersOf } from "../../../src/generator/expected-pods.ts";
+import { type FloorTarget } from "../../../src/api/v1alpha1/pod-protector.ts";
+import {
+  type ExpectedAnswer,
+  ExpectedPods,
+  type ExpectedPodsOptions,
+  podOwnersOf,
+} from "../../../src/generator/expected-pods.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { Discovery } from "../../../src/scale/discovery.ts";
 import { ScaleMemory } from "../../../src/scale/scale-memory.ts";
+import { builtInResources } from "../../double/index.ts";
 import { EngineClient } from "../../support/engine-client.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createCountingMetrics } from "../kube/counting-metrics.ts";
@@ -41,6 +48,13 @@ async function start(refused?: RegExp) {
       await clock.advance(15_000);
       return await asked;
     },
+    askTargets: async (...targets: FloorTarget[]) => {
+      const asked = expected.ofTargets("default", targets, life.signal);
+      await clock.advance(15_000);
+      return await asked;
+    },
+    vanished: (answer: ExpectedAnswer) => expected.vanished(answer.kind === "known" ? answer.members : []),
+    client,
     stop: async () => {
       life.abort();
       await clock.advance(0);
@@ -84,5 +98,32 @@ test("what may not be listed is said, with what is known, and without anything e
   await createDeployment("web");
   await clock.advance(1_000);
   assert.partialDeepStrictEqual(await ask(), { kind: "known", replicas: 10, lacking });
+  await stop();
+});
+
+test("workloads that are named need no list of pods, and one that is gone undeleted has vanished", async () => {
+  const { askTargets, vanished, client, createDeployment, deleteDeployment, patchDeployment, clock, engine, stop } =
+    await start();
+  const web: FloorTarget = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
+  const missing = { kind: "lasting", text: "targets[0]: Deployment web is not there" };
+  assert.partialDeepStrictEqual(await askTargets(web), { kind: "unknown", trouble: missing });
+  await createDeployment("web");
+  await clock.advance(1_000);
+  const answer = await askTargets(web);
+  assert.partialDeepStrictEqual(answer, { kind: "known", replicas: 10, hasBarePods: false });
+  assert.equal(client.count(/\/pods\b/), 0);
+  assert.equal(await vanished(answer), undefined);
+  engine.wipe(builtInResources.deployments);
+  await clock.advance(30_000);
+  assert.equal((await vanished(answer))?.owner.object.name, "web");
+  await createDeployment("web");
+  await patchDeployment("web", { metadata: { finalizers: ["example.com/wait"] } });
+  await clock.advance(1_000);
+  const again = await askTargets(web);
+  await deleteDeployment("web");
+  await clock.advance(1_000);
+  await patchDeployment("web", { metadata: { finalizers: null } });
+  await clock.advance(1_000);
+  assert.equal(await vanished(again), undefined, "it was deleted");
   await stop();
 });

@@ -117,7 +117,7 @@ test("workloads are selected by their own labels, one that is deleted leaves, on
   await settle();
   assert.equal(floor(), 9, "deleted");
   await workload(deployments, "four", 10, { team: "shop" });
-  await core.engine.wipe(deployments);
+  core.engine.wipe(deployments);
   await settle(120 * secondMs);
   assert.equal(floor(), 18, "vanished");
   assert.equal(condition("FloorStale")?.["status"], "True");
@@ -140,7 +140,7 @@ test("an owner that is not there is told, and the last floor stays until it is",
   await settle(40 * secondMs);
   assert.equal(floor(), 7);
   assert.equal(condition("FloorStale")?.["status"], "False");
-  await core.eraseDeployments();
+  core.eraseDeployments();
   await settle(120 * secondMs);
   assert.equal(floor(), 7);
   assert.equal(condition("FloorStale")?.["status"], "True");

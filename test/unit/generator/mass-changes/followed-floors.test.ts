@@ -11,6 +11,9 @@ async function start(options: Parameters<typeof startHolding>[0] = {}) {
   const world = await startHolding(options);
   return {
     ...world,
+    run: (...args: Parameters<typeof world.run>) => world.run(...args),
+    scale: (...args: Parameters<typeof world.scale>) => world.scale(...args),
+    approve: (text: string) => world.approve(text),
     follow: async (name: string, targets: readonly JsonObject[], more: JsonObject = {}) => {
       await world.createProtector(name, { spec: { minAvailable: 0, maxUnavailable: "25%", targets, ...more } });
     },
