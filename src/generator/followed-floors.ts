@@ -79,14 +79,19 @@ interface Settled {
 
 interface Entry {
   readonly uid: string;
+  /** Of the spec that was seen last. */
+  generation: number | undefined;
   settled: Settled | undefined;
   trouble: { readonly what: ScaleTrouble; readonly sinceMs: MonotonicMs } | undefined;
 }
 
-/** What the workloads come to. */
-interface Found {
+interface Asked {
   readonly stored: StoredProtector;
   readonly wish: FloorWish;
+}
+
+/** What the workloads come to. */
+interface Found extends Asked {
   readonly source: SourceRecord;
   readonly floor: number;
   readonly fallen: Fallen;
@@ -166,15 +171,16 @@ export class FollowedFloors {
     // One that has the name of a source's PodProtector is the business of whoever keeps that name free.
     if (!isFollowing(protector) || sources.refOf(protector) !== undefined || sources.get(key) !== undefined)
       return this.#leave(stored);
+    const { namespace, generation } = protector.metadata;
     const entry = this.#entries.get(key);
     if (entry?.uid !== uid) {
       this.#leave(stored);
-      this.#entries.set(key, { uid, settled: undefined, trouble: undefined });
-      const { namespace } = protector.metadata;
+      this.#entries.set(key, { uid, generation, settled: undefined, trouble: undefined });
       this.#inNamespace.set(namespace, (this.#inNamespace.get(namespace) ?? new Set()).add(key));
     }
     // Its status is written for each batch of admitted deletions, and means nothing here.
-    else if (entry.settled !== undefined && entry.settled.generation === protector.metadata.generation) return;
+    else if (generation !== undefined && entry.generation === generation) return;
+    else entry.generation = generation;
     this.#queue.add(key);
   }
 
@@ -199,21 +205,20 @@ export class FollowedFloors {
     if (read.kind === "none") return;
     if (read.kind === "wrong") return this.#unknown(entry, { kind: "lasting", problem: "wrong", text: read.text });
     const { wish } = read;
+    const found = { stored, wish };
     const answer = await this.#ask(stored, wish, signal);
     if (this.#entries.get(key) !== entry) return;
-    if (answer.kind !== "known") return this.#unknown(entry, answer.kind === "unmanaged" ? noMembers : answer.trouble);
+    if (answer.kind !== "known")
+      return await this.#keep(entry, found, answer.kind === "unmanaged" ? noMembers : answer.trouble, signal);
     const fallen = fallenOf(answer.members, this.#sharesFor(entry, wish));
     const source = followedSource(stored.protector, wish, answer.replicas, fallen.writer);
     const floor = source.spec.floorBy(this.#options.config).minAvailable;
     const unknown = answer.lacking ?? (await this.#lost(entry, wish, answer.members));
-    if (unknown !== undefined && floor < stored.protector.spec.minAvailable) return this.#unknown(entry, unknown);
+    if (unknown !== undefined && floor < this.#lastFloor(entry, found))
+      return await this.#keep(entry, found, unknown, signal);
     entry.trouble = unknown && { what: unknown, sinceMs: entry.trouble?.sinceMs ?? this.#options.clock.monotonicMs() };
-    const next = await this.#bring(
-      key,
-      entry,
-      { stored, wish, source, floor, fallen, members: answer.members },
-      signal,
-    );
+    const all = { ...found, source, floor, fallen, members: answer.members };
+    const next = await this.#bring(key, entry, all, signal);
     return next ?? (unknown && { waitMs: againMs[unknown.kind] });
   }
 
@@ -234,6 +239,21 @@ export class FollowedFloors {
     return { waitMs: againMs[what.kind] };
   }
 
+  /** The floor that holds while the replicas are not known. */
+  #lastFloor({ settled }: Entry, { stored, wish }: Asked): number {
+    const { minAvailable } = stored.protector.spec;
+    if (settled?.wish.text !== wish.text) return minAvailable;
+    return Math.max(minAvailable, settled.source.spec.floorBy(this.#options.config).minAvailable);
+  }
+
+  /** Edits of the floor are undone then, too. Throws KubeError. */
+  async #keep(entry: Entry, asked: Asked, what: ScaleTrouble, signal: AbortSignal): Promise<Later> {
+    const { stored } = asked;
+    const last = this.#lastFloor(entry, asked);
+    if (last > stored.protector.spec.minAvailable) await this.#write(stored, last, undefined, signal);
+    return this.#unknown(entry, what);
+  }
+
   /** A workload that was selected is gone, and nobody has deleted it: that is the disaster, and no lower floor. */
   async #lost({ settled }: Entry, wish: FloorWish, members: readonly Member[]): Promise<ScaleTrouble | undefined> {
     if (wish.targets === undefined || settled?.wish.text !== wish.text) return undefined;
@@ -250,8 +270,12 @@ export class FollowedFloors {
   async #bring(key: ObjectKey, entry: Entry, found: Found, signal: AbortSignal): Promise<Later | undefined> {
     const { core, changes } = this.#options;
     const { stored, wish, floor } = found;
-    const isThere = stored.protector.spec.minAvailable === floor;
-    if (isThere && changes.beforeRestore(stored) === stored) return this.#settle(key, entry, stored, found);
+    const present = stored.protector.spec.minAvailable;
+    if (changes.beforeRestore(stored) === stored) {
+      if (present === floor) return this.#settle(key, entry, stored, found);
+      const resting = floor < present ? changes.resting(key, floor) : undefined;
+      if (resting !== undefined) return resting === "held" ? undefined : resting;
+    }
     const live = presentOrThrow(await readProtectorLive(core, stored.protector.metadata, { signal }));
     // What has changed meanwhile has an event of its own.
     if (live?.uid !== entry.uid || !isFollowing(live.protector) || !isSameWish(live, wish)) return undefined;

@@ -125,7 +125,7 @@ test("workloads are selected by their own labels, one that is deleted leaves, on
 });
 
 test("an owner that is not there is told, and the last floor stays until it is", async () => {
-  const { generator, workload, protect, floor, reasons, settle, condition, core } = await start();
+  const { generator, workload, protect, patch, floor, reasons, settle, condition, core } = await start();
   generator.writeConditions();
   await protect({ maxUnavailable: 1, targets: [target("web")] });
   await settle(10 * secondMs);
@@ -144,6 +144,10 @@ test("an owner that is not there is told, and the last floor stays until it is",
   await settle(120 * secondMs);
   assert.equal(floor(), 7);
   assert.equal(condition("FloorStale")?.["status"], "True");
+  await patch(core.protectorType, "shared", { spec: { minAvailable: 0 } });
+  assert.equal(floor(), 7, "edits are undone then, too");
+  await patch(core.protectorType, "shared", { spec: { minAvailable: 0, maxUnavailable: null, targets: null } });
+  assert.equal(floor(), 0, "without the fields the number is a person's");
   await generator.stop();
 });
 

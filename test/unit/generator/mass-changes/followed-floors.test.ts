@@ -12,6 +12,7 @@ async function start(options: Parameters<typeof startHolding>[0] = {}) {
   return {
     ...world,
     run: (...args: Parameters<typeof world.run>) => world.run(...args),
+    writeCells: (...args: Parameters<typeof world.writeCells>) => world.writeCells(...args),
     scale: (...args: Parameters<typeof world.scale>) => world.scale(...args),
     approve: (text: string) => world.approve(text),
     follow: async (name: string, targets: readonly JsonObject[], more: JsonObject = {}) => {
@@ -52,7 +53,7 @@ for (const [what, options] of [
   ["alone", aloneAre],
 ] as const)
   test(`a shared floor of sixty Deployments does not sink with them step by step, ${what}`, async () => {
-    const { run, scale, settle, follow, floorOf, generator, clock } = await start(options);
+    const { run, scale, settle, follow, floorOf, writeCells, generator, clock } = await start(options);
     const names = namesOf("shop", 60);
     await run(names, { replicas: 4 });
     await follow("shared", names.map(target));
@@ -64,6 +65,10 @@ for (const [what, options] of [
     }
     await settle(60 * secondMs);
     assert.equal(floorOf("shared"), 180);
+    const before = generator.client.count(/GET .*podprotectors\/shared/);
+    await writeCells("shared", [{ cellID: "a" }]);
+    await settle();
+    assert.equal(generator.client.count(/GET .*podprotectors\/shared/), before, "what is held costs no request");
     await scale(names, 4);
     await settle(60 * secondMs);
     await scale(names.slice(0, 3), 3);
