@@ -1,6 +1,6 @@
 /** What happens to a cluster itself: to its storage, its identity, its namespaces. */
 import { builtInResources } from "../../double/index.ts";
-import { namespace } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
 import { type Run } from "./stage.ts";
 
 const { namespaces, pods } = builtInResources;

@@ -11,7 +11,8 @@ import {
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { summarize } from "../../../src/accounting/count/summary.ts";
 import { type JsonObject } from "../../double/index.ts";
-import { namespace, protectorOf } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
+import { protectorOf } from "../core.ts";
 import { type Run, type Stage } from "./stage.ts";
 
 /** Writes the status of "web" as somebody else than the product. */
@@ -20,11 +21,11 @@ async function writeStatus(
   change: (cells: readonly CellStatus[]) => readonly CellStatus[],
 ): Promise<void> {
   const { engine } = stage.world.core.server;
-  const object = engine.get(stage.world.protectors, namespace, "web");
+  const object = engine.get(stage.world.core.protectors, namespace, "web");
   const cells = change(protectorOf(object).status?.cells ?? []);
   const status: PodProtectorStatus = { ...protectorOf(object).status, cells, summary: summarize(cells) };
   const body = { ...object, status } as unknown as JsonObject;
-  await stage.during(engine.update(stage.world.protectors, namespace, "web", body, { subresource: "status" }));
+  await stage.during(engine.update(stage.world.core.protectors, namespace, "web", body, { subresource: "status" }));
 }
 
 function stripped({

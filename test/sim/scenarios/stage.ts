@@ -9,7 +9,9 @@ import { type ServerFault } from "../clusters/conditions.ts";
 import { type AccountingChecker } from "../checkers/accounting.ts";
 import { type Plan } from "../plan.ts";
 import { type SimProcess } from "../processes/process.ts";
-import { namespace, World } from "../world.ts";
+import { firstCore } from "../clusters/core-names.ts";
+import { namespace } from "../clusters/namespaces.ts";
+import { World } from "../world.ts";
 import { type Arguments } from "./arguments.ts";
 import { Pods } from "./pods.ts";
 
@@ -101,6 +103,9 @@ export class Stage {
       criterion: "Available",
       loss: "none",
       upgrade: "none",
+      otherCore: "none",
+      otherMinAvailable: 0,
+      lostCore: firstCore,
       forbidsHeartbeats: false,
       servesOnlyItsCells: false,
       deletionsPerSecond: 0,
@@ -276,7 +281,7 @@ export class Stage {
     const backup = this.#backups.get(name);
     if (backup === undefined) throw new Error(`there is no backup of ${name}`);
     this.server(name).restore(backup, gracefully);
-    if (name === "core") this.world.coreRestored();
+    if (name === "core") this.world.core.restored();
     else this.world.ledger.restored(name, this.server(name));
   }
 }

@@ -3,7 +3,7 @@ import { annotations, labels } from "../../../src/api/v1alpha1/names.ts";
 import { generatorStateName } from "../../../src/kube/generator-state.ts";
 import { builtInResources, type JsonObject, type KubeObject } from "../../double/index.ts";
 import { approve } from "../clusters/latches.ts";
-import { namespace } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
 import { type Arguments } from "./arguments.ts";
 import { type Run, type Stage } from "./stage.ts";
 
@@ -148,7 +148,7 @@ export function told({ world }: Stage, reason: string): number {
 
 /** How many workloads have a floor above 0. */
 export function floorsOfWorkloads({ world }: Stage): number {
-  const protectors = world.core.server.engine.list(world.protectors).items;
+  const protectors = world.core.server.engine.list(world.core.protectors).items;
   return protectors.filter(({ metadata, spec }) => {
     return metadata.name.startsWith(`deployment-${nameOf(0).slice(0, -1)}`) && Number(spec?.["minAvailable"]) > 0;
   }).length;

@@ -16,7 +16,7 @@
  */
 import { forbiddenToProbe } from "../clusters/rights.ts";
 import { builtInResources, type JsonObject, upstreamPodProtectorCrd } from "../../double/index.ts";
-import { namespace } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
 import { type Arguments } from "./arguments.ts";
 import { Stage } from "./stage.ts";
 
@@ -109,7 +109,7 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
   const rate = args.setting("rate");
   const isBroken = args.flag("broken");
   const isMended = args.flag("mended");
-  const isNew = engine.find(world.protectors, namespace, name) === undefined;
+  const isNew = engine.find(world.core.protectors, namespace, name) === undefined;
   const minReady = args.setting("minready") ?? (isNew ? String(world.plan.minReadySeconds) : undefined);
   const spec: JsonObject = {
     ...(min !== undefined && { minAvailable: Number(min) }),
@@ -121,15 +121,15 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
     ...(isMended && { aggregationSelector: null }),
   };
   // Under the name of a generated one: the checker of sources is told who does it.
-  world.sources.meddled(namespace, name, "selector");
-  if (min !== undefined) world.sources.meddled(namespace, name, `minAvailable ${Number(min)}`);
+  world.core.sources.meddled(namespace, name, "selector");
+  if (min !== undefined) world.core.sources.meddled(namespace, name, `minAvailable ${Number(min)}`);
   if (!isNew) {
     const patch = { contentType: "application/merge-patch+json", body: { spec } };
-    await stage.during(engine.patch(world.protectors, namespace, name, patch));
+    await stage.during(engine.patch(world.core.protectors, namespace, name, patch));
     return;
   }
   await stage.during(
-    engine.create(world.protectors, namespace, {
+    engine.create(world.core.protectors, namespace, {
       apiVersion: "podseidon.kubewharf.io/v1alpha1",
       kind: "PodProtector",
       metadata: { name },
