@@ -160,7 +160,7 @@ export const rulesOfVanishing: readonly Mutation[] = [
     name: "vanished-ones-are-not-let-go",
     why: "what vanished is let go with its source",
     file: "generator/controller.ts",
-    find: `if (vanished !== undefined && !this.#letGo(vanished, cause)) return;`,
+    find: `if (lost !== undefined && !this.#letGo(lost, cause)) return;`,
     replace: ``,
   },
   {
@@ -188,8 +188,8 @@ export const rulesOfVanishing: readonly Mutation[] = [
     name: "what-is-held-and-lost-stays-away",
     why: "what the core loses while its release is held is made again",
     file: "generator/controller.ts",
-    find: `if (isLost) return this.#recreation.recreate(vanished, signal);`,
-    replace: ``,
+    find: `return lost !== undefined && holder.kind === "none" ? this.#recreation.recreate(lost, signal) : undefined;`,
+    replace: `return undefined;`,
   },
   {
     name: "holes-do-not-count-for-retirement",
