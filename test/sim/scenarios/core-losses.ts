@@ -9,7 +9,7 @@ import { createDeployment } from "./world-command.ts";
  * foreground, and waits for its dependents; strip: a person takes our finalizer off; scale=N.
  */
 export const changeDeployment: Run = async (stage, args) => {
-  const { engine } = stage.world.core.server;
+  const { engine } = stage.core.server;
   const patch = async (body: JsonObject): Promise<void> => {
     const merge = { contentType: "application/merge-patch+json", body };
     await stage.during(engine.patch(builtInResources.deployments, namespace, "web", merge));
@@ -37,7 +37,7 @@ export const changeDeployment: Run = async (stage, args) => {
 
 /** wipe podprotectors|deployments */
 export const wipe: Run = async (stage, args) => {
-  const { core } = stage.world;
+  const { core } = stage;
   const { protectors, sources } = core;
   const resource = args.word("the resource");
   if (resource !== "podprotectors" && resource !== "deployments") throw args.error(`nobody loses ${resource}`);
