@@ -139,7 +139,7 @@ export class World {
     this.refusals = new RefusalChecker({
       kernel: this.kernel,
       checkers: this.checkers,
-      hasUpdateTrigger: options.plan.updateTrigger,
+      plan: options.plan,
       settleWindowMs,
       lost: this.lost,
       isCalm: () => this.calm.is && this.#isExact,

@@ -2,8 +2,10 @@
  * Nothing is refused without need: while all is well, and there has been room under every floor that concerns the pod
  * for a while, its deletion is admitted. What is well, and what room is, is judged by the truth.
  */
+import { silenceTimes } from "../../../src/accounting/silence/silence-times.ts";
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { type Kernel } from "../kernel/kernel.ts";
+import { type Plan } from "../plan.ts";
 import { type SimProcess } from "../processes/process.ts";
 import { type AccountingChecker } from "./accounting.ts";
 
@@ -17,7 +19,7 @@ const recountedMs = { withTrigger: roomForMs, withoutTrigger: 75_000 };
 export interface RefusalOptions {
   readonly kernel: Kernel;
   readonly checkers: ReadonlyMap<string, AccountingChecker>;
-  readonly hasUpdateTrigger: boolean;
+  readonly plan: Pick<Plan, "updateTrigger" | "silentAfterMs">;
   /** Of webhooks and aggregators. */
   readonly settleWindowMs: number;
   /** What nothing is demanded of. */
@@ -64,12 +66,14 @@ export class RefusalChecker {
 
   /** All was well, and the webhooks could know what is counted. */
   #isWellSince(sinceMs: number, concerned: readonly AccountingChecker[]): boolean {
-    const { kernel, hasUpdateTrigger, settleWindowMs, isCalm } = this.#options;
+    const { kernel, plan, settleWindowMs, isCalm } = this.#options;
     if (!isCalm() || this.#calmSinceMs === undefined || this.#calmSinceMs > sinceMs) return false;
     const { withTrigger, withoutTrigger } = recountedMs;
-    const recountsMs = hasUpdateTrigger ? withTrigger : withoutTrigger;
+    const recountsMs = plan.updateTrigger ? withTrigger : withoutTrigger;
     const recountedByMs = (atMs: number): boolean => kernel.nowMs - atMs >= recountsMs + graceMs;
-    const toldByMs = kernel.nowMs - settleWindowMs - recountsMs - graceMs;
+    // While it is not counted, Leases may name it as behind: then the next beat and the next LIST end the silence.
+    const { beatMs, observeMs } = silenceTimes(plan.silentAfterMs);
+    const toldByMs = kernel.nowMs - settleWindowMs - recountsMs - beatMs - observeMs - graceMs;
     // An invalid one admits nothing.
     return concerned.every(
       (checker) => checker.isValid && recountedByMs(checker.edit.sinceMs) && checker.wasToldOfBy(toldByMs),
