@@ -1,7 +1,7 @@
 /** What the generator makes of workloads: the part of its settings that is no matter of queues and elections. */
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 
-/** Kinds of workloads that PodProtectors can be generated for: the resource, a dot, the group. */
+/** Kinds of workloads, and budgets, that PodProtectors can be generated for: the resource, a dot, the group. */
 export const sourceIDs = [
   "deployments.apps",
   "statefulsets.apps",
@@ -10,6 +10,7 @@ export const sourceIDs = [
   "clonesets.apps.kruise.io",
   "statefulsets.apps.kruise.io",
   "rollouts.argoproj.io",
+  "poddisruptionbudgets.policy",
 ] as const;
 export type SourceID = (typeof sourceIDs)[number];
 

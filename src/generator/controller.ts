@@ -31,7 +31,7 @@ import { ProtectorLifecycle } from "./protector-lifecycle.ts";
 import { Recreation } from "./recreation.ts";
 import { ReleaseList } from "./releases.ts";
 import { type SourceCaches } from "./source-caches.ts";
-import { SourceChoice } from "./source-choice.ts";
+import { needsNoFinalizer, SourceChoice } from "./source-choice.ts";
 import { recordUnprotectable } from "./source-events.ts";
 import { inLogs, isGeneratedFor, planFor, protectorKeyOf, type WantedProtector } from "./source-plan.ts";
 import { type SourceCounts, SourceStates } from "./source-states.ts";
@@ -279,10 +279,9 @@ export class Generator {
       return isGone || (this.#dangling.has(existing.key) && !isReleased(existing.protector) && !isListed);
     const isGuarded = source.finalizers.includes(finalizer);
     if (wanted === undefined) return isGone && !isGuarded;
-    // A terminating source accepts no finalizer.
     if (existing === undefined) return source.isTerminating && !isGuarded;
     if (isListed) return false;
-    return (isGuarded || source.isTerminating) && driftPatch(existing.protector, wanted) === undefined;
+    return (isGuarded || needsNoFinalizer(source)) && driftPatch(existing.protector, wanted) === undefined;
   }
 
   /**

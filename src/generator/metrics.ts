@@ -125,7 +125,7 @@ function createKindGauge(metrics: Metrics): GeneratorMetrics["setKinds"] {
 function createScaleGauge(metrics: Metrics): GeneratorMetrics["setUnreadableScales"] {
   const unreadable = metrics.gauge(
     "generator_unreadable_scales",
-    "Custom resources whose scale cannot be read, so that their last floor holds, as the leader sees them",
+    "Custom resources, budgets and PodProtectors whose replicas are not known: their last floor holds; by the leader",
     ["group", "version", "resource"],
   );
   return (counts) => {

@@ -66,6 +66,7 @@ export class ProtectorLifecycle {
   async guard(source: SourceRecord, hasProtector: boolean, signal: AbortSignal): Promise<boolean> {
     if (source.finalizers.includes(finalizer)) return true;
     if (source.isTerminating) return hasProtector;
+    if (source.kind.isNeverWritten) return true;
     return await this.#patchSourceFinalizers(source, [...source.finalizers, finalizer], signal);
   }
 
@@ -130,7 +131,7 @@ export class ProtectorLifecycle {
   /** The source as it is now; undefined when there is none. */
   async readSource({ kind, namespace, name }: SourceRef, signal: AbortSignal): Promise<SourceRecord | undefined> {
     const answer = await this.#read(resourcePath(kind.resource, { namespace, name }), signal);
-    if (answer === undefined) return undefined;
+    if (answer === undefined) return kind.departed?.({ namespace, name });
     const source = kind.readLive === undefined ? readSource(kind, answer) : await kind.readLive(answer, signal);
     if (source === undefined) throw new KubeError("malformed", `${kind.kind} ${namespace}/${name} is invalid`);
     return source;

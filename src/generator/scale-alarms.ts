@@ -3,18 +3,23 @@ import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type SourceKind } from "../sources/source.ts";
 import { type Clock, sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
-import { type ScaledSources, type TroubledSource } from "./scaled-sources.ts";
+import { type TroubledSource } from "./resolved-sources.ts";
 import { inLogs } from "./source-plan.ts";
 
 /** A new object has no selector until its controller has seen it, and a server may be away for moments. */
-const toldAfterMs = 30_000;
+export const toldAfterMs = 30_000;
 /** Between two looks, which is also how often an Event is renewed: Kubernetes forgets Events after an hour. */
 const lookEveryMs = 15_000;
 /** An Event that is renewed at each look would be all that the recorder does. */
 const renewedEveryMs = 900_000;
 
+/** What has such sources. */
+export interface TroubledFeed {
+  troubled(): Iterable<TroubledSource>;
+}
+
 export interface ScaleAlarmsOptions {
-  readonly feeds: ReadonlyMap<SourceKind, Pick<ScaledSources, "troubled">>;
+  readonly feeds: ReadonlyMap<SourceKind, TroubledFeed>;
   readonly events: Pick<EventRecorder, "record">;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -32,8 +37,7 @@ export class ScaleAlarms {
 
   /** For gauges; a standby has none. */
   unreadable(): ReadonlyMap<SourceKind, number> {
-    const count = (feed: Pick<ScaledSources, "troubled">): number =>
-      this.#isLeading ? [...feed.troubled()].length : 0;
+    const count = (feed: TroubledFeed): number => (this.#isLeading ? [...feed.troubled()].length : 0);
     return new Map([...this.#options.feeds].map(([kind, feed]) => [kind, count(feed)]));
   }
 
@@ -64,21 +68,21 @@ export class ScaleAlarms {
     return nowMs;
   }
 
-  #tell({ source, trouble, isHeld }: TroubledSource, isFirst: boolean): void {
+  #tell({ source, trouble, isHeld, event }: TroubledSource, isFirst: boolean): void {
     const { events, logger } = this.#options;
     const { kind, namespace, name, uid } = source;
     if (isFirst)
-      logger.warn("Cannot read the scale of a source, its last floor holds", {
+      logger.warn("Cannot read what a source wants by the scale, its last floor holds", {
         ...inLogs(source),
         isHeld,
         err: trouble.text,
       });
-    const outcome = isHeld ? "The last floor of its PodProtector holds" : "It is not protected until that is done";
+    const ofSource = isHeld ? "The last floor of its PodProtector holds" : "It is not protected until that is done";
     events.record(
       { apiVersion: kind.apiVersion, kind: kind.kind, namespace, name, uid },
       "Warning",
-      "ScaleUnreadable",
-      `${outcome}: ${whatToDo(trouble, kind)}. ${trouble.text}`,
+      event?.reason ?? "ScaleUnreadable",
+      `${event?.outcome ?? ofSource}: ${event?.advice ?? whatToDo(trouble, kind)}. ${trouble.text}`,
     );
   }
 }

@@ -32,6 +32,11 @@ export class SourceChoice {
   }
 }
 
+/** A terminating source accepts no finalizer, and some kinds are never written. */
+export function needsNoFinalizer({ kind, isTerminating }: SourceRecord): boolean {
+  return isTerminating || kind.isNeverWritten === true;
+}
+
 function compiled(selector: LabelSelector): CompiledSelector {
   const result = compileSelector(selector);
   // Checked by the configuration. A selector that selects nothing by mistake would let every protector go.

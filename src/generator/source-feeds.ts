@@ -1,4 +1,4 @@
-/** What tells of the sources of each kind: informers, and for custom resources what reads their scales as well. */
+/** What tells of the sources of each kind: informers, and what else has to be read for custom resources and budgets. */
 import { type CustomSourceID, isCustomSourceID, partsOfSourceID, type SourceID } from "../config/generator-rules.ts";
 import { type Informer, type Stored } from "../kube/informer.ts";
 import { type KubeClient, type Resource } from "../kube/kube-client.ts";
@@ -6,11 +6,15 @@ import { type StoredProtector } from "../kube/resources.ts";
 import { Discovery } from "../scale/discovery.ts";
 import { ScaleMemory } from "../scale/scale-memory.ts";
 import { sourceKindOf } from "../sources/index.ts";
+import { podDisruptionBudgets } from "../sources/pod-disruption-budget.ts";
 import { readSource } from "../sources/read-source.ts";
 import { type HeldFloor, ScaledKind } from "../sources/scaled-kind.ts";
 import { type SourceKind, type SourceRef } from "../sources/source.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Rng } from "../util/rng.ts";
+import { BudgetSources } from "./budget-sources.ts";
+import { ExpectedPods, podOwnersOf } from "./expected-pods.ts";
+import { type TroubledFeed } from "./scale-alarms.ts";
 import { ScaledSources } from "./scaled-sources.ts";
 import { type SourceFeed } from "./source-caches.ts";
 import { isGeneratedFor, protectorKeyOf } from "./source-plan.ts";
@@ -24,11 +28,16 @@ export interface SourceFeedsOptions {
   readonly rng: Rng;
 }
 
-/** One feed for each kind. `scaled`: those of custom resources. */
+/** One feed for each kind. `scaled`: those that depend on scales, of custom resources and of budgets. */
 export function createSourceFeeds(
   ids: readonly (SourceID | CustomSourceID)[],
   options: SourceFeedsOptions,
-): { readonly feeds: ReadonlyMap<SourceKind, SourceFeed>; readonly scaled: ReadonlyMap<SourceKind, ScaledSources> } {
+): {
+  readonly feeds: ReadonlyMap<SourceKind, SourceFeed>;
+  readonly scaled: ReadonlyMap<SourceKind, TroubledFeed>;
+  /** To be run with the feeds. */
+  readonly expected: ExpectedPods;
+} {
   const { core, protectors, create, clock, rng } = options;
   const discovery = new Discovery({ client: core, clock });
   const memory = new ScaleMemory(core);
@@ -36,14 +45,20 @@ export function createSourceFeeds(
     const stored = protectors.get(protectorKeyOf(source));
     return stored !== undefined && isGeneratedFor(stored.protector, source) ? stored.protector.spec : undefined;
   };
+  const expected = new ExpectedPods({ kinds: podOwnersOf(ids), create, discovery, memory, clock });
   const feeds = new Map<SourceKind, SourceFeed>();
-  const scaled = new Map<SourceKind, ScaledSources>();
+  const scaled = new Map<SourceKind, TroubledFeed>();
   for (const id of ids) {
     if (isCustomSourceID(id)) {
       const kind = new ScaledKind(id, { memory, heldFloorOf });
       const feed = new ScaledSources({ kind, ...partsOfSourceID(id), discovery, createInformer: create, clock, rng });
       feeds.set(kind, feed);
       scaled.set(kind, feed);
+      feed.subscribe(expected.customHandler(kind));
+    } else if (id === podDisruptionBudgets.id) {
+      const feed = new BudgetSources({ expected, protectors, heldFloorOf, create, clock, rng });
+      feeds.set(feed.kind, feed);
+      scaled.set(feed.kind, feed);
     } else {
       const kind = sourceKindOf(id);
       feeds.set(
@@ -52,5 +67,5 @@ export function createSourceFeeds(
       );
     }
   }
-  return { feeds, scaled };
+  return { feeds, scaled, expected };
 }

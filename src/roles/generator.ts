@@ -5,6 +5,7 @@ import {
   createHeldChanges,
   createMonitor,
   createSourceFeeds,
+  FollowedFloors,
   Generator,
   IgnoredOverrides,
   ScaleAlarms,
@@ -31,7 +32,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
 
   const protectors = createProtectorInformer(runtime, ofCore, logger);
   const create = sourceInformers(runtime, ofCore, logger);
-  const { feeds, scaled } = createSourceFeeds(config.sources, { core, protectors, create, clock, rng });
+  const { feeds, scaled, expected } = createSourceFeeds(config.sources, { core, protectors, create, clock, rng });
   const sources = new SourceCaches({ informers: feeds, clock, logger });
   const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
   const generatorMetrics = createGeneratorMetrics(metrics);
@@ -45,13 +46,16 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     { ...config, stateNamespace: ofCellLeases.leaseNamespace, coreNamespace: ofCore.namespace },
     { ...common, sources, changes, metrics: generatorMetrics },
   );
+  const { actions } = generatorMetrics;
+  const followed = new FollowedFloors({ ...common, config, sources, expected, changes, actions });
   const conditions = new SourceConditions({
     ...common,
-    found: (stored) => generator.found(stored),
+    found: (stored) => ({ ...generator.found(stored), ...followed.found(stored) }),
     failures: generatorMetrics.conditionFailures,
   });
   const ignored = new IgnoredOverrides({ ...common, config, sources, metrics });
-  const alarms = new ScaleAlarms({ feeds: scaled, events, clock, logger });
+  const alarmed = new Map([...scaled, [followed.kind, followed] as const]);
+  const alarms = new ScaleAlarms({ feeds: alarmed, events, clock, logger });
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   registerSourceChecks(runtime, sources);
 
@@ -64,20 +68,14 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   });
   const { identity } = elector;
   const cells = new CellController({ cells: ofCellLeases, queue: config.queue }, { ...common, identity, metrics });
-  metrics.onScrape(() => {
-    const [ofSources, ofCells] = [generator.sizes(), cells.sizes()];
-    generatorMetrics.setSizes({ queue: ofSources.queue + ofCells.queue, paced: ofSources.paced + ofCells.paced });
-    generatorMetrics.setSources(generator.sources());
-    generatorMetrics.setTroubles(generator.troubles());
-    generatorMetrics.setKinds(sources.kinds());
-    generatorMetrics.setUnreadableScales(alarms.unreadable());
-  });
+  metrics.onScrape(() => setGauges(generatorMetrics, { generator, cells, sources, alarms }));
   const monitor = config.hasMonitor ? createMonitor(protectors, metrics) : undefined;
   return [
     createBackground("generator-worker", async (signal) => {
       const synced = Promise.all([whenSynced(protectors, signal), sources.ready(signal)]);
       const watching = Promise.all([
         protectors.run(signal),
+        expected.run(signal),
         sources.run(signal),
         cells.observe(signal),
         generator.observe(signal),
@@ -85,7 +83,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
         monitor?.lead(leadership);
-        const parts = [generator, cells, conditions, ignored, alarms];
+        const parts = [generator, followed, cells, conditions, ignored, alarms];
         await Promise.all(parts.map((part) => part.lead(leadership)));
       };
       if (!signal.aborted) await runElected(elector, signal, lead);
@@ -93,6 +91,25 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       events.close();
     }),
   ];
+}
+
+interface Shown {
+  readonly generator: Generator;
+  readonly cells: CellController;
+  readonly sources: SourceCaches;
+  readonly alarms: ScaleAlarms;
+}
+
+function setGauges(
+  gauges: ReturnType<typeof createGeneratorMetrics>,
+  { generator, cells, sources, alarms }: Shown,
+): void {
+  const [ofSources, ofCells] = [generator.sizes(), cells.sizes()];
+  gauges.setSizes({ queue: ofSources.queue + ofCells.queue, paced: ofSources.paced + ofCells.paced });
+  gauges.setSources(generator.sources());
+  gauges.setTroubles(generator.troubles());
+  gauges.setKinds(sources.kinds());
+  gauges.setUnreadableScales(alarms.unreadable());
 }
 
 function registerSourceChecks({ health }: Runtime, sources: SourceCaches): void {

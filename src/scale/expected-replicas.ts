@@ -3,6 +3,7 @@
  * each counted once (KEP-981). Never by counting pods, which sink in the disaster. Where one owner is not known, the
  * sum is not known either: who asks keeps what was in force.
  */
+import { type FieldWriter, laterWriter } from "../api/field-writers.ts";
 import {
   type ChainAnswer,
   type ChainOptions,
@@ -17,14 +18,25 @@ import { type ScaleMemory } from "./scale-memory.ts";
 /** All at once would wait for each other in the client's rate until their deadlines pass. */
 const readsAtATime = 8;
 
+/** What a part of the replicas is from. */
+export interface Member {
+  readonly owner: ScalableOwner;
+  readonly replicas: number;
+}
+
 /** A pod, or anything else that may have a controller. */
 export interface Owned {
   readonly ownerReferences: unknown;
 }
 
 export type ExpectedReplicas =
-  /** Pods without a controller count for nothing. */
-  | { readonly kind: "known"; readonly replicas: number }
+  /** Pods without a controller count for nothing. `writer`: who wrote the replicas of one of the owners last. */
+  | {
+      readonly kind: "known";
+      readonly replicas: number;
+      readonly writer: FieldWriter | undefined;
+      readonly members: readonly Member[];
+    }
   /** None of the pods has a controller. */
   | { readonly kind: "unmanaged" }
   /** Unknown until somebody does something about it. */
@@ -53,25 +65,39 @@ export async function expectedReplicas(
   if (chains.size === 0) return { kind: "unmanaged" };
   const owners = new Map<string, ScalableOwner>();
   for (const answer of await Promise.all(chains.values())) {
+    if (answer.kind === "ended") continue;
     if (answer.kind !== "found") {
       const isLasting = answer.kind === "none" || answer.kind === "forbidden";
       return { kind: isLasting ? "lasting" : "notNow", text: answer.text };
     }
     owners.set(answer.owner.object.uid, answer.owner);
   }
-  const answers: ScaleAnswer[] = [];
+  return await replicasOfOwners([...owners.values()], options, signal);
+}
+
+/** The sum, each of these counted once. Rejects only when `signal` aborts. */
+export async function replicasOfOwners(
+  owners: readonly ScalableOwner[],
+  options: ExpectedReplicasOptions,
+  signal: AbortSignal,
+): Promise<ExpectedReplicas> {
+  const answers: { readonly owner: ScalableOwner; readonly answer: ScaleAnswer }[] = [];
   const rest = owners.values();
   const readRest = async (): Promise<void> => {
-    for (const owner of rest) answers.push(await replicasOf(owner, options, signal));
+    for (const owner of rest) answers.push({ owner, answer: await replicasOf(owner, options, signal) });
   };
   await Promise.all(Array.from({ length: readsAtATime }, readRest));
+  const members: Member[] = [];
   let replicas = 0;
-  for (const answer of answers) {
+  let writer: FieldWriter | undefined;
+  for (const { owner, answer } of answers) {
     if (answer.kind === "missing") return { kind: "notNow", text: "an owner has just gone" };
     if (answer.kind !== "scale") return { kind: answer.kind, text: answer.text };
+    members.push({ owner, replicas: answer.scale.replicas });
     replicas += answer.scale.replicas;
+    writer = laterWriter(writer, owner.object.replicasWriter);
   }
-  return { kind: "known", replicas };
+  return { kind: "known", replicas, writer, members };
 }
 
 async function replicasOf(

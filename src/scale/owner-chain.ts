@@ -3,9 +3,9 @@
  * end. KEP-981 asks the direct controller alone, which gets Argo Rollouts and the like wrong. An owner that cannot be
  * scaled is passed through when its own controller can.
  */
-import { type Discovery } from "./discovery.ts";
+import { type Discovery, type MappingAnswer } from "./discovery.ts";
 import { type KindMapping } from "./kind-mapping.ts";
-import { type ControllerRef, type OwnerObject, type OwnerObjects } from "./owner-objects.ts";
+import { type ControllerRef, type OwnerAnswer, type OwnerObject, type OwnerObjects } from "./owner-objects.ts";
 
 /** As many as the proposal for Kubernetes itself has (KEP-6358). Real chains have two or three. */
 const depthMax = 10;
@@ -19,6 +19,8 @@ export type ChainAnswer =
   | { readonly kind: "found"; readonly owner: ScalableOwner }
   /** There is no such owner, and why. */
   | { readonly kind: "none"; readonly text: string }
+  /** The outermost one was deleted, as its deletionTimestamp says, and takes its pods along. */
+  | { readonly kind: "ended" }
   /** One is gone, or another object has its name. It may be the disaster, or a local copy that lags. */
   | { readonly kind: "missing"; readonly text: string }
   /** A right is missing: nobody knows until somebody gives it. */
@@ -41,27 +43,36 @@ export async function outermostScalable(
 ): Promise<ChainAnswer> {
   let found: ScalableOwner | undefined;
   let text = "";
+  /** What is gone of them. Its last state leads on, if only to an owner that was deleted. */
+  let gone: string | undefined;
+  let isEnded = false;
   const seen = new Set<string>();
   let next: ControllerRef | undefined = first;
   while (next !== undefined) {
-    const { apiVersion, kind, name, uid }: ControllerRef = next;
-    const what = `${kind} ${name}`;
+    const one: ControllerRef = next;
+    const { apiVersion, kind, name, uid } = one;
+    const what: string = `${kind} ${name}`;
     if (seen.has(uid)) return { kind: "none", text: `${what} is its own ancestor` };
     if (seen.size >= depthMax) return { kind: "none", text: `there are more than ${depthMax} owners above each other` };
     seen.add(uid);
-    const mapped = builtInMapping(apiVersion, kind) ?? (await discovery.ofKind(apiVersion, kind));
+    const mapped = await mappingOf(apiVersion, kind, discovery);
     if (mapped.kind === "notNow") return { kind: "notNow", text: mapped.error.message };
     if (mapped.kind === "unserved") return { kind: "none", text: `${what} is of ${apiVersion}, which is not served` };
-    const answer = await objects.read(mapped.mapping, namespace, name);
+    const answer: OwnerAnswer = await objects.read(mapped.mapping, namespace, name);
     if (answer.kind === "unlisted")
       return { kind: answer.isForbidden ? "forbidden" : "notNow", text: `${what}: ${answer.text}` };
-    if (answer.kind === "missing") return { kind: "missing", text: `${what} is gone` };
-    // The reference is about an object that is gone.
-    if (answer.object.uid !== uid) return { kind: "missing", text: `${what} is gone, another one has its name` };
-    if (mapped.mapping.hasScale) found = { mapping: mapped.mapping, object: answer.object };
+    // The reference may be about an object that is gone.
+    const isOther: boolean = answer.kind === "present" && answer.object.uid !== uid;
+    if (isOther || answer.kind === "missing") gone ??= `${what} is gone${isOther ? ", another one has its name" : ""}`;
+    const object: OwnerObject | undefined = answer.kind === "present" && !isOther ? answer.object : objects.former(uid);
+    if (object === undefined) break;
+    isEnded = object.isEnding;
+    if (mapped.mapping.hasScale) found = { mapping: mapped.mapping, object };
     else text = `${what} has no subresource scale`;
-    next = answer.object.controller;
+    next = object.controller;
   }
+  if (isEnded && next === undefined) return { kind: "ended" };
+  if (gone !== undefined) return { kind: "missing", text: gone };
   return found === undefined ? { kind: "none", text } : { kind: "found", owner: found };
 }
 
@@ -72,6 +83,11 @@ const builtIn: Readonly<Record<string, { readonly group: string; readonly plural
   "apps/v1 StatefulSet": { group: "apps", plural: "statefulsets" },
   "v1 ReplicationController": { group: "", plural: "replicationcontrollers" },
 };
+
+/** Where objects of a kind are, whatever people wrote as that. */
+export async function mappingOf(apiVersion: string, kind: string, discovery: Discovery): Promise<MappingAnswer> {
+  return builtInMapping(apiVersion, kind) ?? (await discovery.ofKind(apiVersion, kind));
+}
 
 function builtInMapping(
   apiVersion: string,

@@ -3,11 +3,14 @@
  * costs no request of its own however many pods it has, and what has not changed costs none at all. By the fingerprint
  * of the object scale-memory.ts knows whether its scale has to be read.
  */
-import { asList, fieldsOf } from "../api/json.ts";
+import { type FieldWriter, readFieldWriters } from "../api/field-writers.ts";
+import { asList, asObject, fieldsOf, type Json } from "../api/json.ts";
 import { objectKey } from "../api/object-key.ts";
+import { type Labels } from "../api/pod.ts";
 import { parseResourceVersion } from "../api/resource-version.ts";
 import { type Informer, type Stored } from "../kube/informer.ts";
 import { type Resource } from "../kube/kube-client.ts";
+import { type CompiledSelector, matches } from "../label-index/index.ts";
 import { type Clock, sleep } from "../util/clock.ts";
 import { linkedAbort } from "../util/linked-abort.ts";
 import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
@@ -25,26 +28,43 @@ export interface ControllerRef {
 export interface OwnerObject extends Stored {
   readonly namespace: string;
   readonly name: string;
+  /** Its own. */
+  readonly labels: Labels;
   readonly controller: ControllerRef | undefined;
   readonly fingerprint: Fingerprint;
   /** spec.replicas, whatever that means for its kind. */
   readonly replicas: number | undefined;
+  /** Who wrote spec.replicas last; undefined = nobody knows. */
+  readonly replicasWriter: FieldWriter | undefined;
+  /** Of its pod template; undefined = it has none at the usual place. */
+  readonly podLabels: Labels | undefined;
+  /** It has been deleted, and its pods are to go with it. */
+  readonly isEnding: boolean;
 }
 
 export type OwnerAnswer =
   | { readonly kind: "present"; readonly object: OwnerObject }
   | { readonly kind: "missing" }
-  /** Its kind cannot be listed, now or for long. */
-  | { readonly kind: "unlisted"; readonly isForbidden: boolean; readonly text: string };
+  | UnlistedKind;
+
+/** A kind that cannot be listed, now or for long. */
+export interface UnlistedKind {
+  readonly kind: "unlisted";
+  readonly isForbidden: boolean;
+  readonly text: string;
+}
 
 /** References name what they like. Fleets have some twenty kinds that own pods; each is a watch, and memory. */
 const kindsMax = 100;
 /** A kind that is met for the first time is waited for so long. */
 const listedWithinMs = 10_000;
+/** Objects that are gone: a fleet that deletes ten workloads a second has pods of the last hours of them at most. */
+const formerMax = 50_000;
 
 interface Watched {
   readonly informer: Informer<OwnerObject>;
-  readonly listed: Promise<void>;
+  /** It was listed, or waited for in vain. */
+  readonly met: Promise<void>;
   isForbidden: boolean;
 }
 
@@ -54,42 +74,87 @@ export interface OwnerObjectsOptions {
   readonly clock: Clock;
   /** Ends all watches. */
   readonly signal: AbortSignal;
+  /** Is told of each object that comes, changes or goes (`object` undefined), and that a kind was listed (no key). */
+  readonly onChange?: (mapping: KindMapping, change: OwnerChange | undefined) => void;
+}
+
+/** At least one of them is there. */
+export interface OwnerChange {
+  readonly object: OwnerObject | undefined;
+  readonly previous: OwnerObject | undefined;
 }
 
 export class OwnerObjects {
   readonly #options: OwnerObjectsOptions;
   readonly #watched = new Map<string, Watched>();
+  /** The last states of objects that are gone, by UID, the one that went first before the others. */
+  readonly #former = new Map<string, OwnerObject>();
 
   constructor(options: OwnerObjectsOptions) {
     this.#options = options;
   }
 
   async read(mapping: KindMapping, namespace: string, name: string): Promise<OwnerAnswer> {
+    const watched = await this.#listed(mapping);
+    if ("kind" in watched) return watched;
+    const object = watched.informer.get(objectKey(mapping.isNamespaced ? namespace : "", name));
+    return object === undefined ? { kind: "missing" } : { kind: "present", object };
+  }
+
+  /** The objects of a kind in a namespace that are selected. Some thousand are looked through in a millisecond. */
+  async select(
+    mapping: KindMapping,
+    namespace: string,
+    selector: CompiledSelector,
+  ): Promise<readonly OwnerObject[] | UnlistedKind> {
+    const watched = await this.#listed(mapping);
+    if ("kind" in watched) return watched;
+    return [...watched.informer.values()].filter(
+      (object) => object.namespace === namespace && matches(selector, object.labels),
+    );
+  }
+
+  /** Has all objects of a kind followed; undefined when they are listed. */
+  async follow(mapping: KindMapping): Promise<UnlistedKind | undefined> {
+    const watched = await this.#listed(mapping);
+    return "kind" in watched ? watched : undefined;
+  }
+
+  /** The last state of an object that is gone, as far as this process has seen it go. */
+  former(uid: string): OwnerObject | undefined {
+    return this.#former.get(uid);
+  }
+
+  async #listed(mapping: KindMapping): Promise<Watched | UnlistedKind> {
     const { group, version, resource } = mapping.resource;
     const id = `${group}/${version}/${resource}`;
-    const watched = this.#watched.get(id) ?? this.#watch(id, mapping.resource);
+    const watched = this.#watched.get(id) ?? this.#watch(id, mapping);
     if (watched === undefined)
       return { kind: "unlisted", isForbidden: false, text: `pods have owners of more than ${kindsMax} kinds` };
-    if (!watched.informer.hasSynced()) await this.#wait(watched);
-    if (watched.informer.hasSynced()) {
-      const object = watched.informer.get(objectKey(mapping.isNamespaced ? namespace : "", name));
-      return object === undefined ? { kind: "missing" } : { kind: "present", object };
-    }
+    await watched.met;
+    if (watched.informer.hasSynced()) return watched;
     const text = watched.informer.lastError() ?? `${id} is not listed yet`;
     return { kind: "unlisted", isForbidden: watched.isForbidden, text };
   }
 
-  #watch(id: string, resource: Resource): Watched | undefined {
+  #watch(id: string, mapping: KindMapping): Watched | undefined {
     if (this.#watched.size >= kindsMax) return undefined;
-    const informer = this.#options.create(resource, readOwner);
+    const informer = this.#options.create(mapping.resource, readOwner);
     let onListed = (): void => {};
     const listed = new Promise<void>((resolve) => (onListed = resolve));
-    const watched = { informer, listed, isForbidden: false };
+    const watched = { informer, met: this.#wait(listed), isForbidden: false };
+    const { onChange = () => {} } = this.#options;
     informer.subscribe({
-      onEvent() {},
+      onEvent: (event) => {
+        const isGone = event.type === "deleted";
+        if (isGone) this.#keepFormer(event.object);
+        const previous = isGone ? event.object : event.type === "modified" ? event.previous : undefined;
+        onChange(mapping, { object: isGone ? undefined : event.object, previous });
+      },
       onListed: () => {
         watched.isForbidden = false;
         onListed();
+        onChange(mapping, undefined);
       },
       onForbidden: () => {
         watched.isForbidden = true;
@@ -103,7 +168,13 @@ export class OwnerObjects {
     return watched;
   }
 
-  async #wait({ listed }: Watched): Promise<void> {
+  #keepFormer(object: OwnerObject): void {
+    this.#former.set(object.uid, object);
+    const oldest = this.#former.keys().next();
+    if (this.#former.size > formerMax && oldest.done !== true) this.#former.delete(oldest.value);
+  }
+
+  async #wait(listed: Promise<void>): Promise<void> {
     const { clock, signal } = this.#options;
     using waiting = linkedAbort(signal);
     await Promise.race([listed, sleep(clock, listedWithinMs, waiting.signal)]);
@@ -123,19 +194,32 @@ export function controllerOf(ownerReferences: unknown): ControllerRef | undefine
 
 function readOwner(raw: unknown): OwnerObject | undefined {
   const { metadata, spec } = fieldsOf(raw);
-  const { namespace = "", name, uid, resourceVersion, ownerReferences } = fieldsOf(metadata);
+  const all = fieldsOf(metadata);
+  const { namespace = "", name, uid, resourceVersion, ownerReferences, deletionTimestamp } = all;
   const version = typeof resourceVersion === "string" ? parseResourceVersion(resourceVersion) : undefined;
   if (typeof namespace !== "string" || typeof name !== "string" || typeof uid !== "string" || version === undefined)
     return undefined;
-  const { replicas } = fieldsOf(spec);
+  const { replicas, template } = fieldsOf(spec);
+  const labels = asObject(fieldsOf(fieldsOf(template)["metadata"])["labels"]);
+  // Whoever orphans the pods wants them to stay.
+  const isOrphaning = asList(all["finalizers"]).includes("orphan");
   return {
     key: objectKey(namespace, name),
     uid,
     resourceVersion: version,
     namespace,
     name,
+    labels: textsOf(fieldsOf(all["labels"])),
     controller: controllerOf(ownerReferences),
     fingerprint: fingerprintOf(raw),
     replicas: typeof replicas === "number" ? replicas : undefined,
+    replicasWriter: readFieldWriters(all["managedFields"], undefined).replicas,
+    podLabels: labels && textsOf(labels),
+    isEnding: typeof deletionTimestamp === "string" && !isOrphaning,
   };
+}
+
+function textsOf(labels: Json): Labels {
+  const texts = Object.entries(labels).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return Object.fromEntries(texts);
 }

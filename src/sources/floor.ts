@@ -39,7 +39,7 @@ export type UndrainableReason =
   | "RoundedDownToZero"
   /** The only replica is protected by the flag. */
   | "SingleReplica"
-  /** By an override alone. */
+  /** By an override or a budget alone. */
   | "MinAvailableCoversReplicas";
 export type UnprotectedReason =
   /** The only replica, which any rounding up takes. */
@@ -47,7 +47,7 @@ export type UnprotectedReason =
   | "MaxUnavailableCoversReplicas"
   /** The strategy takes all pods away by intent. */
   | "Recreate"
-  /** By an override alone. */
+  /** By an override or a budget alone. */
   | "MinAvailableZero";
 
 const drainable = { kind: "drainable" } as const;

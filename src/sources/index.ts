@@ -1,12 +1,13 @@
 /**
- * The workloads that PodProtectors are generated for, one file for each kind (docs/generator.md#sources).
- * - source.ts: what a kind, and an object of it, tell. read-source.ts, field-writers.ts: reading what all kinds share.
+ * The workloads and budgets that PodProtectors are generated for, one file for each kind (docs/generator.md#sources).
+ * - source.ts: what a kind, and an object of it, tell. read-source.ts: reading what all kinds share.
  * - floor.ts: the arithmetic of floors that kinds share. overrides.ts: annotations that override what is derived.
  */
 import { type SourceID } from "../config/generator-rules.ts";
 import { advancedStatefulSets } from "./advanced-stateful-set.ts";
 import { cloneSets } from "./clone-set.ts";
 import { deployments } from "./deployment.ts";
+import { podDisruptionBudgets } from "./pod-disruption-budget.ts";
 import { replicaSets } from "./replica-set.ts";
 import { replicationControllers } from "./replication-controller.ts";
 import { rollouts } from "./rollout.ts";
@@ -22,6 +23,7 @@ const kinds: Readonly<Record<SourceID, SourceKind>> = {
   "clonesets.apps.kruise.io": cloneSets,
   "statefulsets.apps.kruise.io": advancedStatefulSets,
   "rollouts.argoproj.io": rollouts,
+  "poddisruptionbudgets.policy": podDisruptionBudgets,
 };
 
 /** All kinds that are built in. */

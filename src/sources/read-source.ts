@@ -6,7 +6,7 @@ import { parseTime } from "../api/micro-time.ts";
 import { objectKey } from "../api/object-key.ts";
 import { parseResourceVersion } from "../api/resource-version.ts";
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
-import { readFieldWriters } from "./field-writers.ts";
+import { readFieldWriters } from "../api/field-writers.ts";
 import { overridden, readOverrides } from "./overrides.ts";
 import { type SourceHead, type SourceKind, type SourceRecord } from "./source.ts";
 

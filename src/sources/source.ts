@@ -8,7 +8,7 @@ import { type CustomSourceID, type SourceID } from "../config/generator-rules.ts
 import { type Stored } from "../kube/informer.ts";
 import { type Resource } from "../kube/kube-client.ts";
 import { type EpochMicros } from "../util/clock.ts";
-import { type FieldWriters } from "./field-writers.ts";
+import { type FieldWriters } from "../api/field-writers.ts";
 import { type Floor, type FloorRule } from "./floor.ts";
 import { type Overrides } from "./overrides.ts";
 
@@ -28,6 +28,8 @@ export interface SourceKind {
   readonly lentBy: string;
   /** An object with a controller is the controller's business. */
   readonly isOnlyProtectedAlone: boolean;
+  /** An object gets neither our finalizer nor anything else: `departed` tells of those that were deleted. */
+  readonly isNeverWritten?: true;
   /** Undefined when the spec is invalid. `status`: for kinds whose spec does not tell it all. Never throws. */
   readSpec(raw: unknown, status?: unknown): SourceSpec | undefined;
   /**
@@ -35,6 +37,8 @@ export interface SourceKind {
    * Undefined when it is invalid. Rejects with a KubeError.
    */
   readLive?(raw: unknown, signal: AbortSignal): Promise<SourceRecord | undefined>;
+  /** Of kinds that are never written: the terminating state of an object that is gone and was seen deleted. */
+  departed?(source: Omit<SourceRef, "kind">): SourceRecord | undefined;
 }
 
 /** What the PodProtector of an object depends on. */

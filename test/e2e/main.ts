@@ -13,6 +13,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts";
+import { budgetCases } from "./cases/budgets.ts";
 import { cellClusterCases } from "./cases/cell-clusters.ts";
 import { coreCases } from "./cases/cores.ts";
 import { deploymentCases } from "./cases/deployments.ts";
@@ -41,6 +42,7 @@ import { rollingRestartCases } from "./cases/rolling-restart.ts";
 import { silentCellCases } from "./cases/silent-cells.ts";
 import { sourceCases } from "./cases/sources.ts";
 import { nodeUser, systemDeletionCases } from "./cases/system-deletions.ts";
+import { targetCases } from "./cases/targets.ts";
 import { upstreamCrdCases } from "./cases/upstream-crd.ts";
 import { upstreamRightsCases } from "./cases/upstream-rights.ts";
 import { ProcessSet } from "../../scripts/child-processes.ts";
@@ -54,6 +56,8 @@ const cases: readonly E2eCase[] = [
   ...floorCases,
   ...deploymentCases,
   ...sourceCases,
+  ...budgetCases,
+  ...targetCases,
   ...drainCases,
   ...evictionCases,
   ...fencingCases,

@@ -33,6 +33,7 @@ function object(spec: unknown, status?: unknown): CrdCase["object"] {
 }
 
 const expression = (requirement: object): unknown => ({ ...plainSpec, selector: { matchExpressions: [requirement] } });
+const follows = (fields: object): unknown => ({ ...plainSpec, ...fields });
 const config = (admissionHistoryConfig: object): unknown => ({ ...plainSpec, admissionHistoryConfig });
 
 const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: -3 };
@@ -138,6 +139,49 @@ export const crdCases: readonly CrdCase[] = [
       summary,
     }),
     refusedBy: undefined,
+  },
+
+  {
+    name: "a percentage of the workloads that are named and selected",
+    object: object(
+      follows({
+        maxUnavailable: "25%",
+        targets: [
+          { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
+          { apiVersion: "example.com/v1", kind: "Database", selector: { matchLabels: { app: "web" } } },
+        ],
+      }),
+    ),
+    refusedBy: undefined,
+  },
+  { name: "a number that may be away", object: object(follows({ maxUnavailable: 0 })), refusedBy: undefined },
+  { name: "a share that must stay", object: object(follows({ minAvailablePercent: 100 })), refusedBy: undefined },
+
+  ...["101%", "-1%", "1.5%", "some", "3", -1, 1.5].map((maxUnavailable): CrdCase => {
+    const name = `a maxUnavailable of ${JSON.stringify(maxUnavailable)}`;
+    return { name, object: object(follows({ maxUnavailable })), refusedBy: "schema" };
+  }),
+  { name: "a share above 100", object: object(follows({ minAvailablePercent: 101 })), refusedBy: "schema" },
+  { name: "no target at all", object: object(follows({ maxUnavailable: 1, targets: [] })), refusedBy: "schema" },
+  {
+    name: "a target without kind",
+    object: object(follows({ maxUnavailable: 1, targets: [{ apiVersion: "apps/v1", name: "web" }] })),
+    refusedBy: "schema",
+  },
+  {
+    name: "maxUnavailable and minAvailablePercent",
+    object: object(follows({ maxUnavailable: 1, minAvailablePercent: 80 })),
+    refusedBy: "rule",
+  },
+  {
+    name: "targets without maxUnavailable",
+    object: object(follows({ targets: [{ apiVersion: "apps/v1", kind: "Deployment", name: "web" }] })),
+    refusedBy: "rule",
+  },
+  {
+    name: "a target with neither name nor selector",
+    object: object(follows({ maxUnavailable: 1, targets: [{ apiVersion: "apps/v1", kind: "Deployment" }] })),
+    refusedBy: "rule",
   },
 
   { name: "no spec", object: object(undefined), refusedBy: "schema" },

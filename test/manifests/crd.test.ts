@@ -54,6 +54,9 @@ const specFields: Fields<PodProtectorSpec> = {
   aggregationSelector: selector,
   healthCriterion: "leaf",
   admissionHistoryConfig: { maxConcurrentLag: "leaf", compactThreshold: "leaf", aggregationRateMillis: "leaf" },
+  targets: { apiVersion: "leaf", kind: "leaf", name: "leaf", selector },
+  maxUnavailable: "leaf",
+  minAvailablePercent: "leaf",
 };
 const statusFields: Fields<PodProtectorStatus> = {
   cells: {
@@ -121,6 +124,15 @@ const isExtension = (schema: Schema): boolean => schema.description?.startsWith(
 function plain(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(plain);
   if (typeof schema !== "object" || schema === null) return schema;
+  if ("x-kubernetes-int-or-string" in schema) {
+    const { pattern, minimum } = schema as { readonly pattern?: string; readonly minimum?: number };
+    return {
+      anyOf: [
+        { type: "integer", minimum },
+        { type: "string", pattern },
+      ],
+    };
+  }
   const kept = Object.entries(schema).filter(
     ([key, value]) => !key.startsWith("x-") && !(key === "format" && typeof value === "string"),
   );

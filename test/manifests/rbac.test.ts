@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cellLeaseName } from "../../src/api/cell-lease.ts";
 import { sourceIDs } from "../../src/config/generator-rules.ts";
+import { sourceKindOf } from "../../src/sources/index.ts";
 import { type Manifest, onlyOne, render, type RoleBinding } from "./manifest-files.ts";
 import { rightsIn } from "./rights.ts";
 
@@ -96,15 +97,17 @@ test("the update-trigger of its own uses the role that the aggregator's right to
   );
 });
 
-test("the generator's rights to further kinds of sources are those to Deployments, and nothing more", () => {
+test("the generator's rights to further kinds of sources are those to Deployments, or less", () => {
   const objects = [...render("overlays/core"), ...render("base/generator-sources")];
   const core: readonly string[] = clusterRights.core;
   assert.deepEqual(
     textsOf(objects).filter((right) => !core.includes(right)),
     sourceIDs
       .filter((id) => id !== "deployments.apps")
-      .toSorted()
-      .map((id) => `podseidon-generator @ *: get,list,watch,patch ${id}`),
+      .map((id) => `get,list,watch${sourceKindOf(id).isNeverWritten === true ? "" : ",patch"} ${id}`)
+      .concat("list,watch pods")
+      .map((right) => `podseidon-generator @ *: ${right}`)
+      .toSorted(),
   );
 });
 

@@ -37,6 +37,10 @@ interface Reasons {
   readonly Unprotected: "SingleReplica" | "MaxUnavailableCoversReplicas" | "Recreate" | "MinAvailableZero";
   /** Generator: annotations of the source cannot be read, and what is derived holds. */
   readonly OverrideIgnored: "InvalidAnnotation";
+  /** Generator: the floor of a hand-made PodProtector follows the replicas of workloads. */
+  readonly FloorResolved: "ReplicasKnown";
+  /** Generator: it should, and the last floor holds, since their replicas are not known. */
+  readonly FloorStale: "CalculateExpectedPodCountFailed";
 }
 
 export type ConditionType = keyof Reasons;
@@ -45,6 +49,8 @@ export type ConditionType = keyof Reasons;
 export interface Holding<T extends ConditionType> {
   readonly reason: Reasons[T];
   readonly message: string;
+  /** Of the spec that was looked at; absent = not written. */
+  readonly observedGeneration?: number;
 }
 
 /** What a writer has found about the types that it names: why they are true, or false. Others are not touched. */
@@ -62,6 +68,8 @@ const endedReasons: Readonly<Record<ConditionType, string>> = {
   Undrainable: "SomeMayGo",
   Unprotected: "SomeMustStay",
   OverrideIgnored: "AllUnderstood",
+  FloorResolved: "NothingToFollow",
+  FloorStale: "ReplicasKnown",
 };
 
 const conditionTypes = Object.keys(endedReasons) as readonly ConditionType[];
@@ -94,6 +102,9 @@ export function withConditions(
       reason: holding === false ? endedReasons[type] : holding.reason,
       message: holding === false ? "" : messageOf(holding),
       lastTransitionTime: before?.status === status ? before.lastTransitionTime : formatWholeSeconds(now),
+      ...(holding !== false && holding.observedGeneration !== undefined
+        ? { observedGeneration: holding.observedGeneration }
+        : {}),
     } as const;
     if (before === undefined) merged.push(after);
     else merged[index] = after;
@@ -105,8 +116,9 @@ export function withConditions(
 function isAsFound(condition: Condition, holding: Holding<ConditionType> | false): boolean {
   // The reason of an end is not compared: a release that has another word for it would rewrite every object.
   if (holding === false) return condition.status === "False";
-  const { status, reason, message } = condition;
-  return status === "True" && reason === holding.reason && message === messageOf(holding);
+  const { status, reason, message, observedGeneration } = condition;
+  const isOfGeneration = [undefined, observedGeneration].includes(holding.observedGeneration);
+  return status === "True" && reason === holding.reason && message === messageOf(holding) && isOfGeneration;
 }
 
 function messageOf({ message }: Holding<ConditionType>): string {

@@ -52,6 +52,14 @@ export interface AdmissionHistoryConfig {
   readonly aggregationRateMillis?: number;
 }
 
+/** Workloads of one kind in the namespace of the PodProtector: the one of that name, or all that are selected. */
+export interface FloorTarget {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name?: string;
+  readonly selector?: LabelSelector;
+}
+
 export interface PodProtectorSpec {
   /** Pods that must stay available, summed over all cells; at least 0. */
   readonly minAvailable: number;
@@ -67,6 +75,15 @@ export interface PodProtectorSpec {
    */
   readonly healthCriterion?: string;
   readonly admissionHistoryConfig?: AdmissionHistoryConfig;
+  /**
+   * Extension, of a hand-made PodProtector, as the two below: the workloads of the core whose replicas the generator
+   * derives minAvailable from. Any value, as far as types go (sources/followed-protector.ts).
+   */
+  readonly targets?: readonly FloorTarget[];
+  /** Extension: replicas that may be away, a number or a percentage such as "25%". */
+  readonly maxUnavailable?: number | string;
+  /** Extension, in place of maxUnavailable: the share of the replicas that must stay, from 0 to 100. */
+  readonly minAvailablePercent?: number;
 }
 
 /** In place of a time that cannot be read. As a text it is before every time. */

@@ -18,7 +18,7 @@ const coreFactor = 5;
 const entriesMax = 50_000;
 
 export interface CountedChange {
-  /** Digest of the PodProtector's UID: one object counts once. */
+  /** Digest of the UID of the PodProtector, or of a workload without one of its own: one object counts once. */
   readonly id: string;
   readonly cause: string;
   readonly at: EpochMicros;
@@ -36,6 +36,14 @@ export class ChangeWindow {
     this.#entries.set(entry.id, entry);
     const oldest = this.#entries.keys().next();
     if (this.#entries.size > entriesMax && oldest.done !== true) this.#entries.delete(oldest.value);
+  }
+
+  /** As `add`, of what others may count under the same ID: they know the cause better, and it is once for all. */
+  share(entry: CountedChange): void {
+    const known = this.#entries.get(entry.id);
+    if (known === undefined) return this.add(entry);
+    const endsProtection = known.endsProtection || entry.endsProtection;
+    this.#entries.set(entry.id, { ...known, endsProtection, isApplied: known.isApplied || entry.isApplied });
   }
 
   /** It was undone, or a person has approved it. */

@@ -3,7 +3,7 @@
  * Pure.
  */
 import { type SourceRecord } from "../../sources/source.ts";
-import { type FieldWriter, laterWriter } from "../../sources/field-writers.ts";
+import { type FieldWriter, laterWriter } from "../../api/field-writers.ts";
 import { isSameProtection } from "../../sources/overrides.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
@@ -21,6 +21,11 @@ export interface Subject {
   readonly settled: SourceRecord | undefined;
   /** The floor of `protector` is that of before a restore of the core, which has lowered it (restored-floors.ts). */
   readonly isRestored: boolean;
+  /**
+   * Of a floor that several workloads make up: those that have fallen far, each by the ID that it counts under. Then
+   * the change counts however little the floor falls.
+   */
+  readonly fallen?: readonly string[];
 }
 
 /** Whoever wrote the fields of a backup did it long ago: the restore is what changed them. */
@@ -56,12 +61,12 @@ export interface CountingRule extends FloorRule {
 }
 
 export function judge(subject: Subject, rule: CountingRule, now: EpochMicros): Judged {
-  const { protector, source, to, settled } = subject;
+  const { protector, source, to, settled, fallen = [] } = subject;
   const former = subject.isRestored
     ? protector.spec.minAvailable
     : formerFloorOf(protector, source.spec, settled?.spec, rule);
   const from = Math.max(former, floorBeforeOf(protector, now)?.highest ?? 0);
-  if (!isDeepFall(from, to ?? 0))
+  if (fallen.length === 0 && !isDeepFall(from, to ?? 0))
     return isDeepFall(protector.spec.minAvailable, to ?? 0) ? { kind: "own" } : small(from);
   if (to === undefined) {
     if (source.isTerminating) return counts(from, to, deletionCause(source), source.deletedAt);
@@ -72,7 +77,7 @@ export function judge(subject: Subject, rule: CountingRule, now: EpochMicros): J
     return edited(editBy(source.writers.labels, false, rule));
   }
   if (subject.isRestored) return counts(from, to, restoredCause, undefined);
-  return edited(lowering(source, settled, rule));
+  return edited(lowering(source, settled, rule, fallen.length > 0));
 
   function edited(edit: Edit | undefined): Judged {
     return edit === undefined ? { kind: "exempt" } : counts(from, to, edit.cause, edit.time);
@@ -89,15 +94,23 @@ interface Edit {
   readonly time: EpochMicros | undefined;
 }
 
-/** What has lowered the floor; undefined = an autoscaler, or a manager that is allowed to. */
-function lowering(source: SourceRecord, settled: SourceRecord | undefined, rule: CountingRule): Edit | undefined {
+/**
+ * What has lowered the floor; undefined = an autoscaler, or a manager that is allowed to. `isNoAutoscaler`: of several
+ * workloads some fell as autoscalers do not let them.
+ */
+function lowering(
+  source: SourceRecord,
+  settled: SourceRecord | undefined,
+  rule: CountingRule,
+  isNoAutoscaler = false,
+): Edit | undefined {
   const isScaling = changesReplicas(source, settled);
   if (changesOverride(source, settled)) {
     const edit = editBy(source.writers.overrides, true, rule);
     // Where both have changed, neither excuses the other: an autoscaler scales all day.
     if (edit !== undefined || !isScaling) return edit;
   }
-  if (isScaling && isByAutoscaler(source)) return undefined;
+  if (isScaling && !isNoAutoscaler && isByAutoscaler(source)) return undefined;
   return editBy(isScaling ? source.writers.replicas : source.writers.strategy, isScaling, rule);
 }
 

@@ -5,6 +5,7 @@ import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import { type Release } from "../../kube/generator-state.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type EpochMicros } from "../../util/clock.ts";
+import { isFollowing } from "../../sources/followed-protector.ts";
 import { isGeneratedFor } from "../source-plan.ts";
 import { causeOfLowered, type CountingRule } from "./change.ts";
 import { type CountedChange } from "./change-window.ts";
@@ -12,6 +13,9 @@ import { floorBeforeOf, isDeepFall } from "./floor-before.ts";
 
 /** What a terminating namespace takes with it is one change. */
 export const namespacesCause = { text: "namespaces", isHalfTooMany: false } as const;
+
+/** Of a hand-made PodProtector: the workloads that its floor follows are not known yet. */
+const unknownCause = { text: "manager/unknown" };
 
 /** Of a release that counts, in the list of releases. */
 const countedCause = /^(?:owner|manager|namespace)\//;
@@ -36,8 +40,9 @@ export function loweredBefore(
   const { minAvailable } = protector.spec;
   if (before === undefined || !isDeepFall(before.highest, minAvailable)) return undefined;
   const source = sources.get(key);
-  if (source === undefined || !isGeneratedFor(protector, source)) return undefined;
-  const cause = causeOfLowered(source, rule);
+  const isGenerated = source !== undefined && isGeneratedFor(protector, source);
+  if (!isGenerated && !isFollowing(protector)) return undefined;
+  const cause = isGenerated ? causeOfLowered(source, rule) : unknownCause;
   if (cause === undefined) return undefined;
   const id = digestOfUID(uid);
   return { id, cause: cause.text, at: before.at, endsProtection: minAvailable === 0, isApplied: true };

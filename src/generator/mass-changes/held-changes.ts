@@ -13,7 +13,7 @@ import { type Config } from "../../config/config.ts";
 import { type Informer } from "../../kube/informer.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type Clock, type EpochMicros, later, type MonotonicMs, sleep } from "../../util/clock.ts";
-import { type SourceRecord } from "../../sources/source.ts";
+import { type SourceKind, type SourceRecord } from "../../sources/source.ts";
 import { type SourceCaches } from "../source-caches.ts";
 import { type Announcements, type HeldChange } from "./announcements.ts";
 import { type Change, type CountingRule, judge, type Subject } from "./change.ts";
@@ -64,7 +64,10 @@ type Asked = Omit<Subject, "settled" | "isRestored">;
 
 interface Entry {
   readonly protectorUID: string;
+  /** What it counts under; removed when the change is undone. */
   readonly windowID: string;
+  /** In place of that: workloads, which others may count under the same IDs. */
+  readonly fallen: readonly string[];
   readonly change: Change;
   readonly at: EpochMicros;
   /** What an approval before this term is compared with. */
@@ -96,6 +99,7 @@ export class HeldChanges {
   #hasToldOwn = false;
   #hasAlarmed = false;
   #wake: (key: ObjectKey) => void = () => {};
+  readonly #otherWakes = new Map<SourceKind, (key: ObjectKey) => void>();
 
   constructor(options: HeldChangesOptions) {
     this.#options = options;
@@ -115,6 +119,11 @@ export class HeldChanges {
         if (loweredUID !== undefined) this.#floors.passed(loweredUID);
       },
     });
+  }
+
+  /** Sources of this kind are looked at by somebody else than who calls `lead`. */
+  wakeFor(kind: SourceKind, wake: (key: ObjectKey) => void): void {
+    this.#otherWakes.set(kind, wake);
   }
 
   /** For a gauge: how many changes are held, by what is latched. */
@@ -209,10 +218,9 @@ export class HeldChanges {
         announcements.approved(given.approval, approved.length);
       }
       for (const [key, entry] of approved) {
-        entry.state = "approved";
         // Later ones count anew.
-        this.#window.remove(entry.windowID);
-        this.#wake(key);
+        this.#approve(entry);
+        (this.#otherWakes.get(entry.source.kind) ?? this.#wake)(key);
       }
     }
     for (const key of await this.#endings.among(this.#entries, signal)) {
@@ -220,6 +228,11 @@ export class HeldChanges {
       this.#wake(key);
     }
     latches.endWithout(new Set(this.#held().map(({ heldBy }) => heldBy)));
+  }
+
+  #approve(entry: Entry): void {
+    entry.state = "approved";
+    for (const id of [entry.windowID, ...entry.fallen]) this.#window.remove(id);
   }
 
   #held(): readonly Entry[] {
@@ -231,13 +244,14 @@ export class HeldChanges {
   }
 
   /** The entry of a change that was seen before; undefined when this one asks for more. */
-  #known(key: ObjectKey, { protector, source }: Asked, change: Change): Entry | undefined {
+  #known(key: ObjectKey, { protector, source, fallen = [] }: Asked, change: Change): Entry | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.protectorUID !== protector.metadata.uid) return undefined;
     if (entry.state === "passed" && (change.to ?? -1) < (entry.change.to ?? -1)) return undefined;
     if (entry.change.to === change.to) return entry;
-    const updated = { ...entry, change: { ...change, cause: entry.change.cause }, source };
+    const updated = { ...entry, change: { ...change, cause: entry.change.cause }, source, fallen };
     this.#entries.set(key, updated);
+    if (fallen.length > 0) this.#count(updated, false);
     return updated;
   }
 
@@ -254,6 +268,7 @@ export class HeldChanges {
     const entry: Entry = {
       protectorUID: protector.metadata.uid,
       windowID: isEnd ? `${namespacesCause.text}/${source.namespace}` : digestOfUID(protector.metadata.uid),
+      fallen: subject.fallen ?? [],
       change: { ...change, cause: isEnd ? namespacesCause : (lost ?? change.cause) },
       at,
       approvableAt: settled === undefined ? (change.evidence ?? now) : at,
@@ -281,8 +296,7 @@ export class HeldChanges {
     if (waitMs > 0) return { kind: "later", waitMs };
     if (entry.state === "pending") {
       if (latches.hasApproved(change.cause.text, entry.approvableAt)) {
-        entry.state = "approved";
-        this.#window.remove(entry.windowID);
+        this.#approve(entry);
         return this.#pass(entry);
       }
       // In a terminating namespace it is deleted in any case, and its latch would hold all other namespaces.
@@ -339,9 +353,13 @@ export class HeldChanges {
     return pass();
   }
 
-  #count({ protectorUID, windowID, change, at }: Entry, isApplied: boolean): void {
+  #count({ protectorUID, windowID, fallen, change, at }: Entry, isApplied: boolean): void {
     const endsProtection = (change.to ?? 0) === 0;
-    this.#window.add({ id: windowID, cause: change.cause.text, at, endsProtection, isApplied });
+    const counted = { cause: change.cause.text, at, isApplied };
+    if (fallen.length === 0) this.#window.add({ id: windowID, ...counted, endsProtection });
+    // One floor ends, however many workloads have taken it down. What no longer asks stays counted.
+    for (const [index, id] of fallen.entries())
+      this.#window.share({ id, ...counted, endsProtection: endsProtection && index === 0 });
     if (!isApplied) this.#floors.back(protectorUID);
     else if (endsProtection) this.#floors.passed(protectorUID);
   }

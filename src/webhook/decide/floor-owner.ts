@@ -6,6 +6,7 @@ import { asList, fieldsOf } from "../../api/json.ts";
 import { type ConditionType } from "../../api/v1alpha1/conditions.ts";
 import { finalizer, sourceLabels } from "../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { followedProtectors, isFollowing } from "../../sources/followed-protector.ts";
 import { sourceKinds } from "../../sources/index.ts";
 import { printable } from "../protector/unusable-protector.ts";
 
@@ -14,24 +15,34 @@ export interface FloorOwner {
   readonly name: string;
   /** The fields that set the floor, for a sentence. */
   readonly fields: string;
+  /** What the generator undoes. */
+  readonly undone: string;
   /** By the generator's word, it is gone although nobody deleted it. */
   readonly hasVanished: boolean;
   /** By the generator's word, the floor is as high as the number of replicas. */
   readonly isUndrainable: boolean;
 }
 
-/** Undefined for a hand-made PodProtector, which sets its floor itself. */
-export function floorOwnerOf({ metadata, status }: PodProtector): FloorOwner | undefined {
+/** Undefined for a hand-made PodProtector that sets its floor itself: no generator has resolved it by workloads. */
+export function floorOwnerOf(protector: PodProtector): FloorOwner | undefined {
+  const { metadata, status } = protector;
   const { namespace, labels = {}, finalizers = [] } = metadata;
   const { [sourceLabels.kind]: kind, [sourceLabels.group]: group = "" } = labels;
-  if (kind === undefined || !finalizers.includes(finalizer)) return undefined;
-  const name = wholeNameOf(metadata.ownerReferences, kind, group) ?? labels[sourceLabels.name] ?? "";
   const holds = (type: ConditionType): boolean =>
     status?.conditions?.some((condition) => condition.type === type && condition.status === "True") === true;
+  if (kind === undefined || !finalizers.includes(finalizer)) {
+    if (!isFollowing(protector) || !holds("FloorResolved")) return undefined;
+    const { floorFields: fields } = followedProtectors;
+    const undone = "edits of its spec.minAvailable";
+    const name = printable(`PodProtector ${namespace}/${metadata.name}`);
+    return { name, fields, undone, hasVanished: false, isUndrainable: holds("Undrainable") };
+  }
+  const name = wholeNameOf(metadata.ownerReferences, kind, group) ?? labels[sourceLabels.name] ?? "";
   return {
     // Others use the names of custom kinds too. As `kubectl edit` takes it.
     name: printable(`${kind}${group.includes(".") ? `.${group}` : ""} ${namespace}/${name}`),
     fields: sourceKinds.find((one) => one.kind === kind && one.resource.group === group)?.floorFields ?? "its spec",
+    undone: "edits of the PodProtector",
     hasVanished: holds("Dangling"),
     isUndrainable: holds("Undrainable"),
   };

@@ -270,9 +270,9 @@ function outlook({ required, total, criterion }: QuotaFigures, owner: FloorOwner
 /** Where a person may change the floor. The annotation that forces a deletion is for docs/refusals.md to tell. */
 function floorAdvice(owner: FloorOwner | undefined): string {
   if (owner === undefined) return "Or scale the workload up, or lower spec.minAvailable of the PodProtector";
-  const { name, fields, hasVanished } = owner;
+  const { name, fields, undone, hasVanished } = owner;
   if (hasVanished) return `The floor was set by ${name}, which vanished without being deleted: create it again`;
-  return `The floor is set by ${fields} of ${name}; edits of the PodProtector are undone`;
+  return `The floor is set by ${fields} of ${name}; ${undone} are undone`;
 }
 
 function figuresText(figures: QuotaFigures): string {

@@ -8,7 +8,7 @@ import { type AccountingChecker } from "../checkers/accounting.ts";
 import { stateOf } from "../clusters/latches.ts";
 import { Arguments } from "./arguments.ts";
 import { type Counted, type Run, type Stage } from "./stage.ts";
-import { floorsOfWorkloads, heldFor, told } from "./workloads.ts";
+import { floorOf, floorsOfWorkloads, heldFor, told } from "./workloads.ts";
 
 type Measure = (stage: Stage, args: Arguments) => number | string;
 
@@ -59,6 +59,8 @@ const measures: Readonly<Record<string, Measure>> = {
   },
   /** Workloads with a floor above 0. */
   floors: floorsOfWorkloads,
+  /** What must stay by a PodProtector. */
+  floorof: (stage, args) => floorOf(stage, args.word("the PodProtector")),
   /** Changes that generators say they hold for a cause. */
   held: (stage, args) => heldFor(stage, args.word("the cause")),
   /** Events of a reason in the core. */
@@ -109,6 +111,7 @@ const ofSomething: ReadonlySet<string> = new Set([
   "held",
   "told",
   "lease",
+  "floorof",
 ]);
 /** A watch that does not lag delivers within a few milliseconds. */
 const deliveryMs = 50;

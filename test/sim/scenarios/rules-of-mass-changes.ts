@@ -3,6 +3,20 @@ import { type Mutation } from "../mutations/mutation.ts";
 
 export const rulesOfMassChanges: readonly Mutation[] = [
   {
+    name: "followed-workloads-count-as-one",
+    why: "of a floor that several workloads make up each that fell far counts",
+    file: "generator/mass-changes/change.ts",
+    find: `if (fallen.length === 0 && !isDeepFall(from, to ?? 0))`,
+    replace: `if (!isDeepFall(from, to ?? 0))`,
+  },
+  {
+    name: "unknown-replicas-are-none",
+    why: "a followed workload that is not there leaves the last floor",
+    file: "scale/target-replicas.ts",
+    find: `answer.object }] : lasting(`,
+    replace: `answer.object }] : withoutEnding(mapping, []) ?? lasting(`,
+  },
+  {
     name: "owners-are-never-lost",
     why: "deletions are held, however few, when the kind of the owner is no longer served",
     file: "generator/mass-changes/lost-kinds.ts",

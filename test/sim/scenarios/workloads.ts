@@ -9,7 +9,7 @@ import { type Run, type Stage } from "./stage.ts";
 
 const { configMaps, deployments, namespaces } = builtInResources;
 const mergePatch = "application/merge-patch+json";
-const nameOf = (index: number): string => `workload-${index}`;
+export const nameOfWorkload = (index: number): string => `workload-${index}`;
 /** Of the namespaces of workloads that are created apart. */
 const teamOf = (index: number): string => `team-${index}`;
 
@@ -26,7 +26,7 @@ const create: Act = (stage, args) => {
     const own = isApart ? teamOf(index) : place;
     if (engine.find(namespaces, undefined, own) === undefined)
       await engine.create(namespaces, undefined, { metadata: { name: own, labels: marks } });
-    await engine.create(deployments, own, body(nameOf(index), spec));
+    await engine.create(deployments, own, body(nameOfWorkload(index), spec));
   };
 };
 
@@ -94,8 +94,8 @@ export const changeWorkloads: Run = async (stage, args) => {
 
 function found({ world }: Stage, index: number): KubeObject {
   const { items } = world.core.server.engine.list(deployments);
-  const workload = items.find(({ metadata }) => metadata.name === nameOf(index));
-  if (workload === undefined) throw new Error(`there is no ${nameOf(index)}`);
+  const workload = items.find(({ metadata }) => metadata.name === nameOfWorkload(index));
+  if (workload === undefined) throw new Error(`there is no ${nameOfWorkload(index)}`);
   return workload;
 }
 
@@ -150,6 +150,13 @@ export function told({ world }: Stage, reason: string): number {
 export function floorsOfWorkloads({ world }: Stage): number {
   const protectors = world.core.server.engine.list(world.protectors).items;
   return protectors.filter(({ metadata, spec }) => {
-    return metadata.name.startsWith(`deployment-${nameOf(0).slice(0, -1)}`) && Number(spec?.["minAvailable"]) > 0;
+    return (
+      metadata.name.startsWith(`deployment-${nameOfWorkload(0).slice(0, -1)}`) && Number(spec?.["minAvailable"]) > 0
+    );
   }).length;
+}
+
+/** Of the PodProtector of that name. */
+export function floorOf({ world }: Stage, name: string): number {
+  return Number(world.core.server.engine.find(world.protectors, namespace, name)?.spec?.["minAvailable"]);
 }

@@ -19,6 +19,7 @@ import { builtInResources, type JsonObject, upstreamPodProtectorCrd } from "../.
 import { namespace } from "../world.ts";
 import { type Arguments } from "./arguments.ts";
 import { Stage } from "./stage.ts";
+import { nameOfWorkload } from "./workloads.ts";
 
 /** For lists, leases and first counts by the bookmark that comes once a minute. */
 const startUpMs = 100_000;
@@ -99,6 +100,15 @@ function isCounted({ world, pods, checker }: Stage): boolean {
   );
 }
 
+/** The first workloads, by name. */
+function targetsOf(count: number): JsonObject[] {
+  return Array.from({ length: count }, (_, index) => ({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    name: nameOfWorkload(index),
+  }));
+}
+
 /** Creates a PodProtector, or edits the settings that are named. */
 export async function setProtector(stage: Stage, args: Arguments, name: string): Promise<void> {
   const { world } = stage;
@@ -107,6 +117,7 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
   const counting = args.label("counting");
   const min = args.setting("min");
   const rate = args.setting("rate");
+  const follows = args.setting("follows");
   const isBroken = args.flag("broken");
   const isMended = args.flag("mended");
   const isNew = engine.find(world.protectors, namespace, name) === undefined;
@@ -116,6 +127,7 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
     ...(minReady !== undefined && { minReadySeconds: Number(minReady) }),
     ...(selector !== undefined && { selector: { matchLabels: { app: null, ...selector } } }),
     ...(rate !== undefined && { admissionHistoryConfig: { aggregationRateMillis: args.duration(rate) } }),
+    ...(follows !== undefined && { maxUnavailable: "25%", targets: targetsOf(Number(follows)) }),
     ...(counting !== undefined && { aggregationSelector: { matchLabels: counting } }),
     ...(isBroken && { aggregationSelector: { matchExpressions: [{ key: "app", operator: "In", values: [] }] } }),
     ...(isMended && { aggregationSelector: null }),

@@ -6,6 +6,7 @@ import {
   createGeneratorMetrics,
   createHeldChanges,
   createSourceFeeds,
+  FollowedFloors,
   Generator,
   type GeneratorSettings,
   IgnoredOverrides,
@@ -89,10 +90,9 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
       });
       const create: SourceFeedsOptions["create"] = (resource, decode) =>
         createInformer({ ...common, resource, decode, name: resource.resource });
-      const { feeds, scaled } = createSourceFeeds(ids, { core: client, protectors, create, clock, rng });
+      const { feeds, scaled, expected } = createSourceFeeds(ids, { core: client, protectors, create, clock, rng });
       const sources = new SourceCaches({ informers: feeds, clock, logger });
       const events = createEventRecorder({ ...common, component: "podseidon-generator" });
-      const alarms = new ScaleAlarms({ feeds: scaled, events, clock, logger });
       const deps = { core: client, sources, protectors, events, clock, logger, metrics };
       const settings = { ...config, ...rule, deploymentPlugin: { ...config.deploymentPlugin, ...plugin } };
       const cellSettings = { leaseNamespace: "default", silentAfterMs: 180_000, silentPolicy };
@@ -100,6 +100,11 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         { ...settings, massChanges, cells: cellSettings, core: { namespace: undefined } },
         { ...deps, isCell: (clusterUID) => cells.isCell(clusterUID) },
       );
+      const generatorMetrics = createGeneratorMetrics(metrics);
+      const { actions } = generatorMetrics;
+      const followed = new FollowedFloors({ ...deps, config: settings, expected, changes, rng, actions });
+      const feedsInTrouble = new Map([...scaled, [followed.kind, followed] as const]);
+      const alarms = new ScaleAlarms({ feeds: feedsInTrouble, events, clock, logger });
       const generator = new Generator(settings, {
         core: client,
         sources,
@@ -109,7 +114,7 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         clock,
         rng,
         logger,
-        metrics: createGeneratorMetrics(metrics),
+        metrics: generatorMetrics,
       });
       const cells = new CellController(
         { cells: cellSettings, queue: config.queue },
@@ -117,7 +122,12 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
       );
       const ignored = new IgnoredOverrides({ config: settings, sources, protectors, events, clock, metrics });
       const life = new AbortController();
-      const running = [protectors.run(life.signal), sources.run(life.signal), cells.observe(life.signal)];
+      const running = [
+        protectors.run(life.signal),
+        expected.run(life.signal),
+        sources.run(life.signal),
+        cells.observe(life.signal),
+      ];
       running.push(generator.observe(life.signal));
       let leadership = new AbortController();
       const lead = async (): Promise<void> => {
@@ -125,7 +135,7 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         assert.ok(protectors.hasSynced(), "the caches are synced");
         await sources.ready(life.signal);
         leadership = new AbortController();
-        running.push(...[generator, cells, ignored, alarms].map((part) => part.lead(leadership.signal)));
+        running.push(...[generator, followed, cells, ignored, alarms].map((part) => part.lead(leadership.signal)));
       };
       return {
         client,
@@ -140,10 +150,11 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         sources: () => generator.sources(),
         troubles: () => generator.troubles(),
         kinds: () => sources.kinds(),
-        unreadable: () => [...alarms.unreadable().values()],
+        unreadable: () => [...alarms.unreadable()].filter(([kind]) => kind !== followed.kind).map(([, count]) => count),
+        unresolved: () => alarms.unreadable().get(followed.kind),
         /** Conditions are written from now on. Only on request, since other tests count writes. */
         writeConditions() {
-          const found = generator.found.bind(generator);
+          const found = (stored: StoredProtector) => ({ ...generator.found(stored), ...followed.found(stored) });
           const failures = metrics.counter("generator_source_condition_failures_total", "", ["error"]);
           const conditions = new SourceConditions({ core: client, protectors, found, clock, logger, failures });
           running.push(conditions.lead(leadership.signal));

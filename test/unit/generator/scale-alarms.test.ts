@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ScaleAlarms } from "../../../src/generator/scale-alarms.ts";
-import { type TroubledSource } from "../../../src/generator/scaled-sources.ts";
+import { type TroubledSource } from "../../../src/generator/resolved-sources.ts";
 import { type ScaleTrouble } from "../../../src/scale/read-scale.ts";
 import { ScaleMemory } from "../../../src/scale/scale-memory.ts";
 import { ScaledKind } from "../../../src/sources/scaled-kind.ts";

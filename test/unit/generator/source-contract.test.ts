@@ -5,9 +5,9 @@ import { annotations, apiGroup, finalizer } from "../../../src/api/v1alpha1/name
 import { sourceIDs } from "../../../src/config/generator-rules.ts";
 import { protectorNameOf } from "../../../src/generator/source-plan.ts";
 import { sourceKindOf } from "../../../src/sources/index.ts";
-import { type JsonObject } from "../../double/index.ts";
+import { builtInResources, type JsonObject } from "../../double/index.ts";
 import { createCore, hasFinalizer, isInForce } from "./core-cluster.ts";
-import { installSample, sampleBody, sourceSamples, type SourceSample } from "./source-samples.ts";
+import { installSample, prepareSample, sampleBody, sourceSamples, type SourceSample } from "./source-samples.ts";
 
 const secondMs = 1_000;
 const isGuarded = { matchExpressions: [{ key: "guard", operator: "NotIn", values: ["no"] }] } as const;
@@ -28,7 +28,12 @@ async function start(sample: SourceSample) {
     await clock.advance(3 * secondMs);
   };
   const nameOf = (name: string): string => protectorNameOf(kind, name);
-  await act(engine.create(type, "default", sampleBody(sample, "web")));
+  const create = async (name: string): Promise<void> => {
+    await prepareSample(sample, engine, name);
+    await engine.create(type, "default", sampleBody(sample, name));
+  };
+  const mergePatch = (body: JsonObject) => ({ contentType: "application/merge-patch+json", body });
+  await act(create("web"));
   return {
     core,
     generator,
@@ -36,17 +41,30 @@ async function start(sample: SourceSample) {
     kind,
     type,
     nameOf,
-    create: (name: string) => act(engine.create(type, "default", sampleBody(sample, name))),
-    patch: (body: JsonObject) =>
-      act(engine.patch(type, "default", "web", { contentType: "application/merge-patch+json", body })),
+    /** The finalizer is there, where the kind has one at all. */
+    isGuarded: (name = "web") => hasFinalizer(engine.find(type, "default", name)) === !kind.isNeverWritten,
+    create: (name: string) => act(create(name)),
+    /** Of the source alone. */
+    createAgain: () => act(engine.create(type, "default", sampleBody(sample, "web"))),
+    patch: (body: JsonObject) => act(engine.patch(type, "default", "web", mergePatch(body))),
+    scale: (replicas: number) => {
+      const scaled = sample.isAboutDeployment ? builtInResources.deployments : type;
+      return act(engine.patch(scaled, "default", "web", mergePatch({ spec: { replicas } })));
+    },
     /** Of the names of overrides. */
     annotate: (values: Readonly<Record<string, string | null>>) => {
       const entries = Object.entries(values).map(([name, value]) => [`${apiGroup}/${name}`, value]);
       const body = { metadata: { annotations: Object.fromEntries(entries) } };
-      return act(engine.patch(type, "default", "web", { contentType: "application/merge-patch+json", body }));
+      return act(engine.patch(type, "default", "web", mergePatch(body)));
     },
     delete: (name = "web") => act(engine.delete(type, "default", name)),
-    erase: () => act(Promise.resolve(engine.wipe(type))),
+    erase: async () => {
+      // Of a kind without finalizers, whoever watches cannot tell it from a deletion.
+      if (kind.isNeverWritten) generator.client.dropWatches();
+      engine.wipe(type);
+      engine.forgetHistory();
+      await clock.advance(30 * secondMs);
+    },
     source: (name = "web") => engine.find(type, "default", name),
     floor: (name = "web") => {
       const protector = core.protector(nameOf(name));
@@ -66,8 +84,8 @@ test("there is a sample of every kind of source that is built in", () => {
 for (const sample of sourceSamples) {
   describe(sample.id, () => {
     test("a source gets its finalizer and a PodProtector that leads back to it", async () => {
-      const { generator, kind, source, protector, floor } = await start(sample);
-      assert.ok(hasFinalizer(source()) && hasFinalizer(protector()));
+      const { generator, kind, isGuarded, source, protector, floor } = await start(sample);
+      assert.ok(isGuarded() && hasFinalizer(protector()));
       assert.equal(floor(), sample.floor);
       const { apiVersion } = kind;
       const owner = { apiVersion, kind: kind.kind, name: "web", uid: source()?.metadata.uid, controller: true };
@@ -79,10 +97,10 @@ for (const sample of sourceSamples) {
     });
 
     test("the floor follows replicas up and down, to zero and back", async () => {
-      const { generator, patch, floor } = await start(sample);
+      const { generator, scale, floor } = await start(sample);
       const floors: unknown[] = [];
       for (const replicas of [20, 10, 0, 10]) {
-        await patch({ spec: { replicas } });
+        await scale(replicas);
         floors.push(floor());
       }
       assert.ok(Number(floors[0]) > sample.floor);
@@ -93,9 +111,9 @@ for (const sample of sourceSamples) {
     test("the floor follows the strategy, where there is one, and minReadySeconds is taken over", async () => {
       const { generator, patch, floor, protector } = await start(sample);
       await patch({ spec: { paused: true, ...sample.strategy?.spec } });
-      await patch({ spec: sample.readyAfter(7) });
+      if (sample.readyAfter !== undefined) await patch({ spec: sample.readyAfter(7) });
       assert.equal(floor(), sample.strategy?.floor ?? sample.floor);
-      assert.equal(protector()?.spec?.["minReadySeconds"], 7);
+      assert.equal(protector()?.spec?.["minReadySeconds"], sample.readyAfter === undefined ? 0 : 7);
       await generator.stop();
     });
 
@@ -108,12 +126,12 @@ for (const sample of sourceSamples) {
     });
 
     test("a source that is erased leaves its PodProtector in force, and takes it again when it is back", async () => {
-      const { generator, kind, create, erase, source, floor, protector, core } = await start(sample);
+      const { generator, kind, createAgain, isGuarded, erase, source, floor, protector, core } = await start(sample);
       await erase();
       assert.equal(floor(), sample.floor);
       assert.match(JSON.stringify(core.events()), new RegExp(`The source ${kind.kind} vanished`));
-      await create("web");
-      assert.ok(hasFinalizer(source()));
+      await createAgain();
+      assert.ok(isGuarded());
       assert.deepEqual(
         protector()?.metadata.ownerReferences?.map(({ uid }) => uid),
         [source()?.metadata.uid],
@@ -164,10 +182,10 @@ for (const sample of sourceSamples) {
     });
 
     test("an override above the replicas is held at these, so that scaling down passes", async () => {
-      const { generator, annotate, patch, floor } = await start(sample);
+      const { generator, annotate, scale, floor } = await start(sample);
       await annotate({ "min-available": "12" });
       assert.equal(floor(), 10);
-      await patch({ spec: { replicas: 4 } });
+      await scale(4);
       assert.equal(floor(), 4);
       assert.equal(generator.sources().undrainable, 1);
       await generator.stop();
@@ -256,7 +274,10 @@ for (const sample of sourceSamples) {
     test("many sources all get their PodProtectors, and an unchanged one costs a new leader nothing", async () => {
       const { generator, startGenerator, core, type, floor } = await start(sample);
       const names = Array.from({ length: manyCount }, (_, index) => `many-${index}`);
-      for (const name of names) await core.engine.create(type, "default", sampleBody(sample, name));
+      for (const name of names) {
+        await prepareSample(sample, core.engine, name);
+        await core.engine.create(type, "default", sampleBody(sample, name));
+      }
       await core.clock.advance(60 * secondMs);
       assert.ok(names.every((name) => floor(name) === sample.floor));
       await generator.stop();

@@ -13,8 +13,10 @@ export interface SourceSample {
   /** A change of the spec that is no change of the replicas, and the floor of ten replicas then; undefined = none. */
   readonly strategy: { readonly spec: JsonObject; readonly floor: number } | undefined;
   readonly selector: (labels: JsonObject) => JsonObject;
-  /** What in the spec says minReadySeconds. */
-  readonly readyAfter: (minReadySeconds: number) => JsonObject;
+  /** What in the spec says minReadySeconds; undefined = nothing does. */
+  readonly readyAfter: ((minReadySeconds: number) => JsonObject) | undefined;
+  /** The replicas are those of a Deployment of its name. */
+  readonly isAboutDeployment?: true;
 }
 
 const matchLabels = (labels: JsonObject): JsonObject => ({ matchLabels: labels });
@@ -68,16 +70,37 @@ export const sourceSamples: readonly SourceSample[] = [
     strategy: { spec: { strategy: { canary: { maxUnavailable: 4 } } }, floor: 6 },
     ...usual,
   },
+  {
+    id: "poddisruptionbudgets.policy",
+    type: builtInResources.podDisruptionBudgets,
+    floor: 8,
+    strategy: { spec: { maxUnavailable: 4 }, floor: 6 },
+    selector: matchLabels,
+    readyAfter: undefined,
+    isAboutDeployment: true,
+  },
 ];
+
+/** What else has to be there for a source of that name. */
+export async function prepareSample({ isAboutDeployment }: SourceSample, engine: Engine, name: string): Promise<void> {
+  const [sample] = sourceSamples;
+  if (isAboutDeployment && sample !== undefined) await engine.create(deployments, "default", sampleBody(sample, name));
+}
 
 /** The type of the sample on that API server, which serves it from now on. */
 export async function installSample({ type }: SourceSample, engine: Engine): Promise<ResourceType> {
   return "crd" in type ? await engine.installCrd(type.crd) : type;
 }
 
-export function sampleBody({ id, selector }: SourceSample, name: string, metadata: JsonObject = {}): JsonObject {
-  const labels = { app: name.slice(0, 60) };
+export function sampleBody(sample: SourceSample, name: string, metadata: JsonObject = {}): JsonObject {
+  const { id, selector, isAboutDeployment = false } = sample;
+  // The ends of long names differ.
+  const labels = { app: name.slice(-60) };
   const { apiVersion, kind } = sourceKindOf(id);
+  if (isAboutDeployment) {
+    const spec = { maxUnavailable: "20%", selector: selector(labels) };
+    return { apiVersion, kind, metadata: { name, namespace: "default", ...metadata }, spec };
+  }
   return {
     apiVersion,
     kind,

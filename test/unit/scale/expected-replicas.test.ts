@@ -15,16 +15,16 @@ test("10,000 pods of 500 custom owners cost 500 scale reads, and nothing when no
     for (let pod = 0; pod < 20; pod++) pods.push({ ownerReferences });
   }
   const ask = () => answer(expectedReplicas("default", pods, options, signal));
-  assert.deepEqual(await ask(), { kind: "known", replicas: 10_000 });
+  assert.partialDeepStrictEqual(await ask(), { kind: "known", replicas: 10_000 });
   assert.equal(client.count(scaleGet), 500);
   assert.ok(client.log.length - 500 <= 5, `discovery, one list and one watch: ${client.log.length - 500}`);
   const after = client.log.length;
-  assert.deepEqual(await ask(), { kind: "known", replicas: 10_000 });
+  assert.partialDeepStrictEqual(await ask(), { kind: "known", replicas: 10_000 });
   assert.equal(client.log.length, after, "an unchanged reconcile costs none");
   const contentType = "application/merge-patch+json";
   await engine.patch(databases, "default", "db-7", { contentType, body: { spec: { members: 30 } } });
   await clock.advance(1_000);
-  assert.deepEqual(await ask(), { kind: "known", replicas: 10_010 });
+  assert.partialDeepStrictEqual(await ask(), { kind: "known", replicas: 10_010 });
   assert.equal(client.count(scaleGet), 501);
   await stop();
 });
@@ -40,7 +40,7 @@ test("an outermost owner counts once, built-in ones need no scale, and bare pods
   const pods = [one, two, deployment].map((owner) => ({ ownerReferences: controlledBy(owner) }));
   const bare = { ownerReferences: undefined };
   const asked = expectedReplicas("default", [...pods, bare], owners.options, owners.signal);
-  assert.deepEqual(await owners.answer(asked), { kind: "known", replicas: 19 });
+  assert.partialDeepStrictEqual(await owners.answer(asked), { kind: "known", replicas: 19 });
   assert.equal(owners.client.count(scaleGet), 1);
   const alone = expectedReplicas("default", [bare], owners.options, owners.signal);
   assert.deepEqual(await alone, { kind: "unmanaged" }, "which is not the same as no replicas");

@@ -3,13 +3,14 @@ import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { isBuiltIn, outermostScalable } from "../../../src/scale/owner-chain.ts";
 import { controllerOf } from "../../../src/scale/owner-objects.ts";
-import { builtInResources } from "../../double/index.ts";
+import { builtInResources, type JsonObject } from "../../double/index.ts";
 import { controlledBy, createOwners } from "./owners.ts";
 
 type Owners = Awaited<ReturnType<typeof createOwners>>;
 
 async function climb({ options, answer }: Owners, ownerReferences: readonly object[]): Promise<string> {
   const found = await answer(outermostScalable(controllerOf(ownerReferences)!, "default", options));
+  if (found.kind === "ended") return "ended";
   return found.kind === "found" ? found.owner.object.name : `${found.kind}: ${found.text}`;
 }
 
@@ -89,5 +90,41 @@ test("an owner above that cannot be read is not passed over: another number of p
     what.includes("other.example.com") ? new KubeError("serverError", "503") : undefined;
   const [reference] = controlledBy(top);
   assert.match(await climb(owners, [{ ...reference, apiVersion: "other.example.com/v1" }]), /^notNow: 503/);
+  await owners.stop();
+});
+
+test("an owner that was deleted takes all below it along; one that vanished does not", async () => {
+  const owners = await createOwners();
+  const { engine, databases, clock } = owners;
+  const keep = { metadata: { finalizers: ["example.com/keep"] } };
+  const patch = (name: string, body: JsonObject) =>
+    engine.patch(databases, "default", name, { contentType: "application/merge-patch+json", body });
+  const top = await owners.createDatabase("top", 9);
+  const low = await owners.createDatabase("low", 3, controlledBy(top));
+  const other = await owners.createDatabase("other", 3);
+  assert.equal(await climb(owners, controlledBy(low)), "top");
+  await patch("top", keep);
+  await engine.delete(databases, "default", "top");
+  await clock.advance(1_000);
+  assert.equal(await climb(owners, controlledBy(low)), "ended", "it has a deletionTimestamp");
+  await patch("top", { metadata: { finalizers: null } });
+  engine.erase(databases, "default", "low");
+  await clock.advance(1_000);
+  assert.equal(await climb(owners, controlledBy(low)), "ended", "both are gone by now");
+  engine.erase(databases, "default", "other");
+  await clock.advance(1_000);
+  assert.equal(await climb(owners, controlledBy(other)), "missing: Database other is gone");
+  await owners.stop();
+});
+
+test("an owner that is deleted and leaves its pods behind is not at its end", async () => {
+  const owners = await createOwners();
+  const { engine, databases, clock } = owners;
+  const left = await owners.createDatabase("left", 9);
+  const body = { metadata: { finalizers: ["orphan"] } };
+  await engine.patch(databases, "default", "left", { contentType: "application/merge-patch+json", body });
+  await engine.delete(databases, "default", "left");
+  await clock.advance(1_000);
+  assert.equal(await climb(owners, controlledBy(left)), "left");
   await owners.stop();
 });

@@ -49,3 +49,27 @@ test("references to any number of kinds cost a limited number of watches", async
   assert.equal(new Set(client.log.map((line) => line.split("/").at(-1))).size, 100);
   await stop();
 });
+
+test("each change is told, with the labels of the pod template and who wrote the replicas", async () => {
+  const told: string[] = [];
+  const { options, answer, createDeployment, patchDeployment, clock, stop } = await createOwners({
+    onChange: (_, change) => {
+      const { object, previous } = change ?? {};
+      if (change === undefined) told.push("listed");
+      else told.push(`${previous?.replicas}>${object?.replicas} ${JSON.stringify(object?.podLabels)}`);
+    },
+  });
+  const deployments = { resource: { group: "apps", version: "v1", resource: "deployments" }, kind: "Deployment" };
+  const kind = { ...deployments, isNamespaced: true, hasScale: true };
+  assert.equal(await answer(options.objects.follow(kind)), undefined);
+  const { metadata } = await createDeployment("web");
+  await clock.advance(1_000);
+  await patchDeployment("web", { spec: { replicas: 3 } });
+  await clock.advance(1_000);
+  const found = await answer(options.objects.read(kind, "default", "web"));
+  assert.ok(found.kind === "present" && found.object.replicasWriter !== undefined && !found.object.isEnding);
+  assert.equal(options.objects.former(metadata.uid), undefined);
+  const labels = '{"app":"web"}';
+  assert.deepEqual(told, ["listed", `undefined>10 ${labels}`, `10>3 ${labels}`]);
+  await stop();
+});

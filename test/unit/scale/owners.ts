@@ -19,7 +19,7 @@ export function controlledBy({ apiVersion, kind, metadata: { name, uid } }: Kube
   return [{ apiVersion, kind, name, uid, controller: true }];
 }
 
-export async function createOwners() {
+export async function createOwners(more: Pick<OwnerObjectsOptions, "onChange"> = {}) {
   const core = await createCore();
   const { engine, clock } = core;
   const databases = await engine.installCrd(scaledCrd());
@@ -30,7 +30,7 @@ export async function createOwners() {
   const life = new AbortController();
   const create: OwnerObjectsOptions["create"] = (resource, decode) =>
     createInformer({ ...common, resource, decode, name: resource.resource });
-  const objects = new OwnerObjects({ create, clock, signal: life.signal });
+  const objects = new OwnerObjects({ create, clock, signal: life.signal, ...more });
   const discovery = new Discovery({ client, clock });
   const options: ExpectedReplicasOptions = { discovery, objects, memory: new ScaleMemory(client) };
   return {

@@ -25,6 +25,16 @@ test("a condition that becomes true is added with the time of the transition in 
   ]);
 });
 
+test("the generation that was looked at is written where it is known, and another one is news", () => {
+  const found = (observedGeneration: number) =>
+    ({ FloorResolved: { reason: "ReplicasKnown", message: "10 replicas", observedGeneration } }) as const;
+  const written = withConditions(undefined, found(4), now);
+  assert.equal(written?.[0]?.observedGeneration, 4);
+  assert.equal(withConditions(written, found(4), now), written);
+  assert.equal(withConditions(written, found(5), now)?.[0]?.observedGeneration, 5);
+  assert.equal(withConditions([foreign, silent], { CellSilent: false }, now)?.[0]?.observedGeneration, 3);
+});
+
 test("a condition that was never true is not written as false", () => {
   assert.equal(withConditions(undefined, { Dangling: false, Undrainable: false }, now), undefined);
   const existing = [foreign];
@@ -79,6 +89,6 @@ test("every type and reason of the source stands in the table of docs/conditions
   ]);
   const rows = [...readFileSync("docs/conditions.md", "utf8").matchAll(/^\| `(\w+)` \|[^|]*\|([^|]*)\|/gm)];
   const inDocs = rows.map(([, type, cell = ""]) => [type, [...cell.matchAll(/`(\w+)`/g)].map(([, reason]) => reason)]);
-  assert.equal(inCode.length, 10);
+  assert.equal(inCode.length, 12);
   assert.deepEqual(inDocs, inCode);
 });

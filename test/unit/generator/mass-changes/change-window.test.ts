@@ -70,3 +70,14 @@ test("what is twice as old as the window is forgotten", () => {
   assert.equal(window.exceededBy(after(1_300), deletion, 60, after(1_300)), undefined);
   assert.equal(window.exceededBy(noon, deletion, 60, noon), undefined);
 });
+
+test("what several count under one ID is one, by the cause of the first, and applied when one of them is", () => {
+  const window = windowOf(20);
+  const entry = { id: "0", cause: "manager/unknown", at: after(1), endsProtection: false, isApplied: true };
+  window.share(entry);
+  assert.equal(window.exceededBy(noon, some, 60, noon), undefined, "still 20");
+  assert.equal(window.exceededBy(noon, some, 39, noon), undefined, "20 of 39 and the one that has passed");
+  assert.equal(window.exceededBy(noon, some, 38, noon), "manager/x");
+  window.share({ ...entry, id: "20", cause: some.text });
+  assert.equal(window.exceededBy(noon, some, 60, noon), "manager/x", "21");
+});

@@ -107,3 +107,11 @@ test("the cause of a floor that a restore of the core has lowered is the restore
   assert.equal(judged({ source: deployment(4), to: 3, isRestored: true }), "small");
   assert.equal(judged({ source: deployment(8, deleted), to: undefined, isRestored: true }), "namespace/shop");
 });
+
+test("of a floor that several workloads make up one that fell far counts, however little the floor falls", () => {
+  const source = deployment(8, { managedFields: [managed("hpa", replicas, "scale")] });
+  const falls = { source, settled: deployment(9), protector: protector(7), to: 6 };
+  assert.equal(judged(falls), "small");
+  assert.equal(judged({ ...falls, fallen: [] }), "small");
+  assert.equal(judged({ ...falls, fallen: ["digest"] }), "manager/hpa/scale", "no autoscaler has let it fall so");
+});

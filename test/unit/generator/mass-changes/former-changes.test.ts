@@ -35,3 +35,12 @@ test("a floor that was lowered far counts by its annotation, if its source is th
   assert.equal(loweredBefore(stored(1), { get: () => undefined }, rule, after(60)), undefined);
   assert.equal(loweredBefore(stored(1), { get: () => source }, rule, after(3_600)), undefined);
 });
+
+test("a floor that follows workloads counts by its annotation alone", () => {
+  const lowered = (spec: object) => {
+    const one = protector(0, { [annotations.floorBefore]: "6@2026-01-01T12:00:00Z" });
+    const stored = { key: "shop/mine", uid: "p", protector: { ...one, spec: { ...one.spec, ...spec } } } as never;
+    return loweredBefore(stored, { get: () => undefined }, rule, after(60))?.cause;
+  };
+  assert.deepEqual([lowered({ maxUnavailable: 1 }), lowered({})], ["manager/unknown", undefined]);
+});

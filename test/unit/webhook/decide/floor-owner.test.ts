@@ -35,6 +35,7 @@ test("the owner of a generated PodProtector is its Deployment, with the fields t
   assert.deepEqual(floorOwnerOf(generated("web")), {
     name: "Deployment shop/web",
     fields: "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable",
+    undone: "edits of the PodProtector",
     hasVanished: false,
     isUndrainable: false,
   });
@@ -98,4 +99,20 @@ test("of kinds with one name the owner is the one of the right group, and a cust
   };
   assert.equal(nameOf("apps"), "StatefulSet shop/built-in");
   assert.equal(nameOf("apps.kruise.io"), "StatefulSet.apps.kruise.io shop/advanced");
+});
+
+test("a hand-made PodProtector that follows workloads sets its floor by its own fields, once that is resolved", () => {
+  const made = generated("web", { labels: {}, finalizers: [], annotations: {} });
+  const following = { ...made, spec: { ...made.spec, maxUnavailable: "25%" } };
+  assert.equal(floorOwnerOf(following), undefined, "no generator has looked at it");
+  const conditions = [condition("FloorResolved", "True"), condition("Undrainable", "True")];
+  const resolved = { ...following, status: { ...made.status!, conditions } };
+  assert.deepEqual(floorOwnerOf(resolved), {
+    name: "PodProtector shop/deployment-web",
+    fields: "spec.maxUnavailable or spec.minAvailablePercent",
+    undone: "edits of its spec.minAvailable",
+    hasVanished: false,
+    isUndrainable: true,
+  });
+  assert.equal(floorOwnerOf({ ...resolved, spec: made.spec }), undefined);
 });

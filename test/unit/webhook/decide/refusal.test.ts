@@ -27,6 +27,7 @@ const refuse = (verdict: RefusingVerdict, owner?: FloorOwner) =>
 const owner: FloorOwner = {
   name: "Deployment default/web",
   fields: "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable",
+  undone: "edits of the PodProtector",
   hasVanished: false,
   isUndrainable: false,
 };

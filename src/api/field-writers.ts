@@ -3,9 +3,9 @@
  * owner of `spec.replicas` when the subresource scale sets it to 0, so "nobody" is a common answer.
  */
 import { type EpochMicros } from "../util/clock.ts";
-import { asList, fieldsOf } from "../api/json.ts";
-import { parseTime } from "../api/micro-time.ts";
-import { overrides } from "../api/v1alpha1/names.ts";
+import { asList, fieldsOf } from "./json.ts";
+import { parseTime } from "./micro-time.ts";
+import { overrides } from "./v1alpha1/names.ts";
 
 export interface FieldWriter {
   readonly manager: string;
@@ -18,7 +18,7 @@ export interface FieldWriter {
 /** The last writer of each; undefined = unknown. */
 export interface FieldWriters {
   readonly replicas: FieldWriter | undefined;
-  /** Of SourceKind.strategyField. */
+  /** Of the field of the strategy that the reader names. */
   readonly strategy: FieldWriter | undefined;
   readonly labels: FieldWriter | undefined;
   /** Of the annotations that end or lower its protection (overrides.ts). One that was removed has no writer. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { laterWriter, readFieldWriters } from "../../../src/sources/field-writers.ts";
+import { laterWriter, readFieldWriters } from "../../../src/api/field-writers.ts";
 import { parseTime } from "../../../src/api/micro-time.ts";
 
 const at = (second: number): string => `2026-01-01T00:00:0${second}Z`;

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fallenOf, sharesOf, textOf } from "../../../src/generator/fallen-workloads.ts";
+import { type Member } from "../../../src/scale/expected-replicas.ts";
+
+const resource = { group: "apps", version: "v1", resource: "deployments" };
+
+function member(name: string, replicas: number, manager?: string, subresource?: string): Member {
+  const replicasWriter = manager === undefined ? undefined : { manager, subresource, time: undefined };
+  const object = { name, key: `shop/${name}`, replicasWriter };
+  return {
+    owner: { mapping: { resource, kind: "Deployment", isNamespaced: true, hasScale: true }, object },
+    replicas,
+  } as unknown as Member;
+}
+
+const before = sharesOf([member("a", 10), member("b", 10), member("c", 0)]);
+const fallen = (members: readonly Member[], settled = before as typeof before | undefined) => {
+  const found = fallenOf(members, settled);
+  return [found.members.map(textOf), found.writer?.manager];
+};
+
+test("each workload that went to 0, or below half, counts", () => {
+  assert.deepEqual(fallen([member("a", 0), member("b", 4, "helm"), member("c", 0)]), [
+    ["Deployment a 0", "Deployment b 4"],
+    "helm",
+  ]);
+});
+
+test("one that fell a little does not count, and is blamed when nothing else fell", () => {
+  assert.deepEqual(fallen([member("a", 8, "helm"), member("b", 10, "kubectl")]), [[], "helm"]);
+  assert.deepEqual(fallen([member("a", 0), member("b", 8, "helm")]), [["Deployment a 0"], undefined]);
+});
+
+test("an autoscaler's step counts for nothing unless it is to 0", () => {
+  assert.deepEqual(fallen([member("a", 1, "hpa", "scale"), member("b", 10)]), [[], "hpa"]);
+  assert.deepEqual(fallen([member("a", 0, "hpa", "scale"), member("b", 10)]), [["Deployment a 0"], "hpa"]);
+});
+
+test("where nobody knows what was before, those at 0 may have fallen", () => {
+  assert.deepEqual(fallen([member("a", 0, "helm"), member("b", 1, "kubectl")], sharesOf([])), [[], undefined]);
+  assert.deepEqual(fallenOf([member("a", 0, "helm"), member("b", 1)], undefined).members.map(textOf), [
+    "Deployment a 0",
+  ]);
+});
+
+test("a workload that was made again under its name is the same one", () => {
+  assert.deepEqual(fallen([member("a", 10), member("b", 10)]), [[], undefined]);
+});
