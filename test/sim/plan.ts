@@ -4,6 +4,7 @@
  */
 import { healthCriteria, type HealthCriterion } from "../../src/accounting/count/health-criterion.ts";
 import { type Rng, uniform } from "../../src/util/rng.ts";
+import { firstCore, secondCore } from "./clusters/core-names.ts";
 import { type Rates } from "./clusters/conditions.ts";
 
 const drawnFirst = [
@@ -87,6 +88,9 @@ export type Upgrade = "none" | "forward" | "back";
 /** Counted where the previous release was not at hand. */
 export const upgradesLeftOut = "upgrades left out";
 
+/** What webhooks do while the second core is away; "none" = there is only one core. */
+export type OtherCore = "none" | "refuse" | "last-known";
+
 export interface Plan {
   readonly cells: readonly string[];
   readonly podsPerCell: number;
@@ -125,6 +129,11 @@ export interface Plan {
   readonly chaosMs: number;
   readonly loss: Loss;
   readonly upgrade: Upgrade;
+  readonly otherCore: OtherCore;
+  /** Of the PodProtector in the second core, which has the name of that in the first. */
+  readonly otherMinAvailable: number;
+  /** The core that is lost, if one is. */
+  readonly lostCore: string;
   /** What only heartbeats need is forbidden, as it is to the accounts of upstream's chart. */
   readonly forbidsHeartbeats: boolean;
   /** The webhooks serve the cells of the world and no others. */
@@ -149,6 +158,7 @@ const manyPodsShare = 0.04;
 const manyCellsShare = 0.04;
 const manyWebhooksShare = 0.08;
 const fewRightsShare = 0.05;
+const twoCoresShare = 0.15;
 
 function integer(rng: Rng, low: number, high: number): number {
   return low + Math.floor(rng.next() * (high - low + 1));
@@ -237,6 +247,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const access = drawAccess(rng, loss, upgrade);
   const sourceRules = drawSourceRules(rng, upgrade);
   for (const name of drawnAfterAll) drawSeverity(name);
+  const cores = drawCores(rng, total, only === undefined && upgrade === "none");
   return {
     ...plan,
     ...late,
@@ -244,6 +255,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
     ...limits,
     ...access,
     ...sourceRules,
+    ...cores,
     minAvailable,
     loss,
     silentAfterMs,
@@ -275,6 +287,21 @@ function drawSourceRules(
     protectsNonZero: rng.next() < 0.7,
   };
   return upgrade === "none" ? drawn : usual;
+}
+
+/** `mayHaveTwo`: else there is one, but the rest is drawn for whoever asks for a second. */
+function drawCores(
+  rng: Rng,
+  pods: number,
+  mayHaveTwo: boolean,
+): Pick<Plan, "otherCore" | "otherMinAvailable" | "lostCore"> {
+  const hasTwo = rng.next() < twoCoresShare;
+  const policy = rng.next() < 0.7 ? "refuse" : "last-known";
+  return {
+    otherCore: hasTwo && mayHaveTwo ? policy : "none",
+    otherMinAvailable: Math.min(pods, Math.max(1, Math.round(pods * uniform(rng, 0.3, 1)))),
+    lostCore: rng.next() < 0.5 ? firstCore : secondCore,
+  };
 }
 
 /** Most worlds stay small, so that many of them run. */

@@ -1,21 +1,17 @@
 /** The run of a world: it starts, pods are deleted while things go wrong, all heals, and all quota must come back. */
-import { digestOfUID, unpackDigests } from "../../src/accounting/history/uid-digest.ts";
-import { cellLeaseAnnotations, cellLeaseName } from "../../src/api/cell-lease.ts";
 import { uniform } from "../../src/util/rng.ts";
-import { Approvers } from "./actors/approvers.ts";
 import { Chaos } from "./actors/chaos.ts";
-import { CoreLosses } from "./actors/core-losses.ts";
+import { CoreCast } from "./actors/core-cast.ts";
 import { Deleters } from "./actors/deleters.ts";
-import { ProtectorOwner } from "./actors/protectors.ts";
-import { SourceOwners } from "./actors/sources.ts";
 import { Workload } from "./actors/workload.ts";
 import { type AccountingChecker } from "./checkers/accounting.ts";
 import { type Exclusion, type ExclusionUse, silenceLimitMs } from "./checkers/exclusions.ts";
+import { settleWindowMs } from "./core.ts";
 import { drawPlan, type FaultClass, isDemandedOfUpgrades, type Plan, upgradesLeftOut } from "./plan.ts";
-import { builtInResources } from "../double/engine/resources.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import { previousRelease } from "./processes/previous-release.ts";
-import { settleWindowMs, World, type WorldTotals } from "./world.ts";
+import { haveBeaten, silentCells, unheardCells } from "./hearing.ts";
+import { World, type WorldTotals } from "./world.ts";
 
 /**
  * Watches and leases need seconds; first counts in a cell where nothing moves wait for the bookmark that comes once a
@@ -60,8 +56,7 @@ const lastTriesMs = settleWindowMs + 75_000;
 interface Actors {
   readonly deleters: Deleters;
   readonly workloads: ReadonlyMap<string, Workload>;
-  readonly sources: SourceOwners;
-  readonly coreLosses: CoreLosses;
+  readonly cores: readonly CoreCast[];
 }
 
 export interface RunOptions {
@@ -116,10 +111,11 @@ export async function runWorld(options: RunOptions): Promise<RunResult> {
 async function createWorld(options: RunOptions): Promise<World> {
   const plan = { ...drawPlan(createSeededRng(options.seed), options.only), ...options.plan };
   if (plan.upgrade === "none") return new World({ ...options, plan });
+  // The previous release knows one core.
   const previous = await previousRelease();
   if (previous.isThere) {
     const loss = isDemandedOfUpgrades(plan) ? plan.loss : "none";
-    return new World({ ...options, plan: { ...plan, loss }, previousRelease: previous.release });
+    return new World({ ...options, plan: { ...plan, loss, otherCore: "none" }, previousRelease: previous.release });
   }
   const world = new World({ ...options, plan: { ...plan, upgrade: "none" } });
   world.count(upgradesLeftOut);
@@ -131,25 +127,26 @@ async function runPhases(world: World): Promise<number> {
   await during(world, world.start());
   const workloads = new Map(world.cells.map((cell) => [cell.name, new Workload(world, cell)] as const));
   for (const workload of workloads.values()) await during(world, workload.start());
-  const owner = new ProtectorOwner(world);
-  await during(world, owner.start());
+  const cores = world.cores.map((core) => new CoreCast(world, core));
+  for (const { owner } of cores) await during(world, owner.start());
   await kernel.run(kernel.nowMs + startUpMs, () => isCounted(world));
   if (kernel.failure === undefined && !isCounted(world))
     kernel.fail("the counts are not there when everything is well");
   world.calm.allIsWell();
 
   const deleters = new Deleters(world, workloads);
-  const sources = new SourceOwners(world, owner);
-  new Approvers(world).begin();
-  const coreLosses = new CoreLosses(world);
-  const chaos = new Chaos(world, { workloads, deleters, owner, sources, coreLosses });
+  for (const { approvers } of cores) approvers.begin();
+  const chaos = new Chaos(world, { workloads, deleters, cores });
   chaos.begin();
   const endMs = kernel.nowMs + plan.chaosMs;
   await deleteUntil(world, deleters, endMs);
   await during(world, chaos.heal());
-  if (plan.loss === "core") return await withoutCore(world, deleters);
-  void sources.goHome();
-  return await healed(world, { workloads, deleters, sources, coreLosses });
+  if (plan.loss === "core") {
+    const withoutMs = await withoutCore(world, deleters);
+    if (world.coresLeft.length === 0) return withoutMs;
+  }
+  for (const { sources } of cores) void sources.goHome();
+  return await healed(world, { workloads, deleters, cores });
 }
 
 /** People and controllers delete pods, as often as the plan has it. */
@@ -170,13 +167,13 @@ async function deleteUntil({ kernel, plan }: World, deleters: Deleters, endMs: n
  */
 async function healed(world: World, actors: Actors): Promise<number> {
   const { kernel } = world;
-  const { deleters, workloads, sources, coreLosses } = actors;
-  await kernel.run(kernel.nowMs + crdBackMsMax, () => coreLosses.hasCrd);
+  const { deleters, workloads, cores } = actors;
+  await kernel.run(kernel.nowMs + crdBackMsMax, () => cores.every(({ losses }) => losses.hasCrd));
   const startMs = kernel.nowMs;
   await kernel.run(startMs + healingMsMax, () => deleters.running === 0 && isSettled(world, actors));
   const healedMs = kernel.nowMs - startMs;
   if (kernel.failure === undefined && !isSettled(world, actors)) {
-    const left = world.sources.unmet().join("; ") || describe(world);
+    const left = unmet(world).join("; ") || describe(world);
     kernel.fail(`not settled ${Math.round(healedMs)} ms after the end of all faults: ${left}`);
   }
   await rested(world);
@@ -186,8 +183,9 @@ async function healed(world: World, actors: Actors): Promise<number> {
     await kernel.run(Math.max(kernel.nowMs, startMs + silenceLimitMs(world.plan.silentAfterMs)));
   await heard(world, startMs);
   await counted(world, startMs);
-  await deleteInCalm(world, { deleters, sources });
-  await tryOnce(world, deleters);
+  await deleteInCalm(world, actors);
+  // What needs quota of a lost core is refused for ever.
+  if (world.lost.cores.size === 0) await tryOnce(world, deleters);
   return healedMs;
 }
 
@@ -256,54 +254,12 @@ async function counted(world: World, healedAtMs: number): Promise<void> {
     kernel.fail(`new pods are not counted when everything is well: ${describe(world)}`);
 }
 
-type Gauges = ReadonlyMap<string, number>;
-
-function silentCells(world: World): readonly string[] {
-  return cellsBy(world, (gauges, cell) => gauges.get(`cell_state core webhook ${cell} silent`) === 1);
-}
-
-/**
- * They fall silent in a moment, if their aggregators need so long to be well again, or are silent for a PodProtector
- * that they have yet to count.
- */
-function unheardCells(world: World, sinceMs: number): readonly string[] {
-  const agedMs = world.kernel.nowMs - sinceMs;
-  const counted = new Set(present(world).map(({ object }) => digestOfUID(object?.metadata.uid ?? "")));
-  return cellsBy(world, (gauges, cell) => {
-    const isBeating = gauges.get(`cell_state core webhook ${cell} beating`) === 1;
-    if (isBeating && (gauges.get(`cell_beat_age_seconds core webhook ${cell}`) ?? 0) * 1_000 > agedMs) return true;
-    const behind = behindIn(world, cell);
-    // Bystanders' may stay behind for ever.
-    const isTold = (gauges.get(`cell_behind_podprotectors core webhook ${cell}`) ?? 0) <= behind.length;
-    return !isTold || behind.some((digest) => counted.has(digest));
-  });
-}
-
-/** Digests of PodProtectors that the aggregator of the cell cannot count or write, by its Lease. */
-function behindIn({ core }: World, cell: string): readonly string[] {
-  const { items } = core.server.engine.list(builtInResources.leases);
-  const lease = items.find(({ metadata }) => metadata.name === cellLeaseName(cell));
-  const packed = lease?.metadata.annotations?.[cellLeaseAnnotations.behind];
-  return packed === undefined ? [] : (unpackDigests(packed)?.list() ?? []);
-}
-
-/** Those of which this is true by the gauges of a webhook, and of which. */
-function cellsBy({ webhooks, cells, lost }: World, is: (gauges: Gauges, cell: string) => boolean): readonly string[] {
-  const present = cells.filter(({ name }) => !lost.cells.has(name));
-  return webhooks
-    .filter((webhook) => !lost.processes.has(webhook))
-    .flatMap((webhook) => {
-      const gauges = webhook.gauges();
-      return present.filter(({ name }) => is(gauges, name)).map(({ name }) => `${name} to ${webhook.name}`);
-    });
-}
-
 /** Everything is well, and deletions go on: none is refused without need (checkers/refusals.ts). */
-async function deleteInCalm(world: World, { deleters, sources }: Pick<Actors, "deleters" | "sources">): Promise<void> {
+async function deleteInCalm(world: World, { deleters, cores }: Pick<Actors, "deleters" | "cores">): Promise<void> {
   const { kernel, calm } = world;
   calm.allIsWell();
   // One change for each, so that all are answered before the end.
-  for (let edits = 0; edits < calmEdits; edits += 1) void sources.editInCalm();
+  for (const { sources } of cores) for (let edits = 0; edits < calmEdits; edits += 1) void sources.editInCalm();
   await deleteUntil(world, deleters, kernel.nowMs + calmMs);
   await kernel.run(kernel.nowMs + calmMs / 2, () => deleters.running === 0);
 }
@@ -336,8 +292,14 @@ async function during(world: World, work: Promise<unknown>): Promise<void> {
   else await tracked;
 }
 
+/** What the sources of cores that are left ask for, and do not have. */
+function unmet({ coresLeft }: World): readonly string[] {
+  return coresLeft.flatMap(({ sources }) => sources.unmet());
+}
+
+/** PodProtectors of cores that are left. */
 function present(world: World): AccountingChecker[] {
-  return [...world.checkers.values()].filter(({ object }) => object !== undefined);
+  return world.coresLeft.flatMap((core) => core.present);
 }
 
 /** Every cell has counts of the present spec. */
@@ -349,13 +311,6 @@ function isCounted(world: World): boolean {
     world.processes().every((process) => process.isReady()) &&
     (world.plan.loss === "none" || world.plan.upgrade !== "none" || haveBeaten(world))
   );
-}
-
-/** A cell that is lost before its first beat would be in force for ever, as if its aggregator sent none. */
-function haveBeaten({ cells, core }: World): boolean {
-  const { items } = core.server.engine.list(builtInResources.leases);
-  const names = new Set(items.map(({ metadata }) => metadata.name));
-  return cells.every(({ name }) => names.has(cellLeaseName(name)));
 }
 
 /** The counts of all cells that are there are right. */
@@ -373,8 +328,8 @@ function isTrue(world: World, checker: AccountingChecker): boolean {
   });
 }
 
-function isSettled(world: World, { sources, coreLosses }: Actors): boolean {
-  if (!sources.isHome || !coreLosses.hasCrd || world.sources.unmet().length > 0) return false;
+function isSettled(world: World, { cores }: Actors): boolean {
+  if (!cores.every(({ sources, losses }) => sources.isHome && losses.hasCrd) || unmet(world).length > 0) return false;
   return present(world).every((checker) => checker.weight(isThere(world)) === 0 && isTrue(world, checker));
 }
 

@@ -25,6 +25,7 @@ const simplifications: readonly ((size: Size) => PlanSettings)[] = [
   ({ cells }) => ({ cells: cells.slice(0, 1) }),
   ({ cells }) => ({ cells: cells.slice(0, Math.ceil(cells.length / 2)) }),
   ({ cells }) => ({ cells: cells.slice(0, -1) }),
+  () => ({ otherCore: "none" }),
   () => ({ hasSecondProtector: false }),
   () => ({ hasGenerator: false }),
   () => ({ upgrade: "none" }),
@@ -57,7 +58,7 @@ export function kindOf(finding: string): string {
     .replace(/[[{].*$/, "")
     .replaceAll(/\b[0-9a-f]{8}-[0-9a-f-]+\b/g, "#")
     .replaceAll(/\d+(?:\.\d+)?/g, "#")
-    .replaceAll(/\b(?:[a-t]|web|zone|worker)(?:-(?:#|[a-t]))*(?=[\s:,.]|$)/g, "*")
+    .replaceAll(/\b(?:[a-t]|web|zone|worker|east)(?:-(?:#|[a-t]))*(?=[\s:,.]|$)/g, "*")
     .trim();
 }
 
@@ -98,8 +99,9 @@ async function shrinkFaults(present: () => RunOutcome, attempt: Attempt): Promis
     while (start < present().faultClasses.length) {
       const { task, faultClasses } = present();
       const only: FaultClass[] = faultClasses.toSpliced(start, part);
-      // Without its own fault classes a seed draws no upgrade.
-      const plan = { ...task.plan, upgrade: planOf(task).upgrade };
+      // Without its own fault classes a seed draws no upgrade and no second core.
+      const { upgrade, otherCore } = planOf(task);
+      const plan = { ...task.plan, upgrade, otherCore };
       if (await attempt({ ...task, only, plan }, `faults: ${only.join(" ") || "none"}`)) isSmaller = true;
       else start += part;
     }

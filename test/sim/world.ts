@@ -1,29 +1,23 @@
 /**
- * One world: a core, worker cells, the product's processes, and the checkers that watch over them. Built from a plan;
- * run.ts runs it.
+ * One world: its cores, worker cells, the product's processes, and the checkers that watch over them. Built from a
+ * plan; run.ts runs it.
  */
 import { assert } from "../../src/util/assert.ts";
-import { annotations } from "../../src/api/v1alpha1/names.ts";
-import { readProtector } from "../../src/kube/resources.ts";
-import { type JsonObject, asObject, type KubeObject } from "../double/engine/object.ts";
-import { builtInResources, type ResourceType } from "../double/engine/resources.ts";
-import { AccountingChecker, type Breach } from "./checkers/accounting.ts";
+import { type JsonObject, asObject } from "../double/engine/object.ts";
+import { builtInResources } from "../double/engine/resources.ts";
+import { type AccountingChecker, type Breach } from "./checkers/accounting.ts";
 import { checkBounds, leftovers } from "./checkers/bounds.ts";
 import { Calm } from "./checkers/calm.ts";
 import { Ledger } from "./checkers/ledger.ts";
-import { LentChecker } from "./checkers/lent.ts";
 import { RefusalChecker } from "./checkers/refusals.ts";
-import { LostProtectors } from "./checkers/lost-protectors.ts";
-import { MassChangeChecker } from "./checkers/mass-changes.ts";
 import { ReviewChecker } from "./checkers/reviews.ts";
-import { latchedCauses } from "./clusters/latches.ts";
-import { kindsOfSources } from "./checkers/sources/kinds.ts";
-import { SourceChecker } from "./checkers/sources/source-checker.ts";
 import { SimApiServer } from "./clusters/api-server.ts";
 import { ServerConditions } from "./clusters/conditions.ts";
 import { forbiddenInCore, forbiddenInWorker } from "./clusters/rights.ts";
-import { type Edit } from "./clusters/deliveries.ts";
 import { policyName, policyOf, webhookConfiguration } from "./clusters/webhook-configurations.ts";
+import { namespace, sideNamespace } from "./clusters/namespaces.ts";
+import { firstCore, nodeOfCore, secondCore, urlOfCore } from "./clusters/core-names.ts";
+import { Core, type CoreWorld, settleWindowMs } from "./core.ts";
 import { Kernel } from "./kernel/kernel.ts";
 import { type ClockSettings, SimNode } from "./kernel/node.ts";
 import { type WireServer } from "./network/dispatcher.ts";
@@ -32,7 +26,6 @@ import { createReviewRoute, type ReviewWeather } from "./network/reviews.ts";
 import { type FaultClass, type Plan } from "./plan.ts";
 import { createFleet, type FleetOptions, stampAnnotation } from "./processes/fleet.ts";
 import { type SimProcess } from "./processes/process.ts";
-import { historyLimitsOf } from "./processes/small-limits.ts";
 import { presentRelease, type Release } from "./processes/release.ts";
 
 export interface WorldOptions {
@@ -59,14 +52,6 @@ export interface WorldTotals {
   readonly faults: Map<string, number>;
 }
 
-export const namespace = "default";
-export const settleWindowMs = 75_000;
-/** Where Deployments without pods are, which are checked too. */
-export const sourceNamespace = "sources";
-/** Where a tool changes all Deployments at once. */
-export const massNamespace = "mass";
-/** Where people work whose objects are out of order, and whom no checker watches over. */
-export const sideNamespace = "side";
 /** With them floors break, as the documentation says. */
 const inexact: readonly FaultClass[] = ["webhook-dry-runs"];
 /** With them there is work in the side namespace that may never end. */
@@ -81,8 +66,8 @@ export interface Cell {
 interface Lost {
   readonly cells: Set<string>;
   readonly processes: Set<SimProcess>;
-  /** Since when nobody reaches the core. */
-  coreAtMs?: number;
+  /** By name: since when nobody reaches the core. */
+  readonly cores: Map<string, number>;
 }
 
 export class World {
@@ -91,14 +76,16 @@ export class World {
   readonly kernel: Kernel;
   readonly network: Network;
   readonly ledger: Ledger;
-  readonly core: { readonly node: SimNode; readonly server: SimApiServer };
+  /** Most worlds have one. */
+  readonly cores: readonly [Core, ...Core[]];
   readonly cells: readonly Cell[];
   readonly webhooks: SimProcess[] = [];
   readonly aggregators: SimProcess[] = [];
   readonly generators: SimProcess[] = [];
+  /** Of the PodProtectors of all cores. */
   readonly checkers = new Map<string, AccountingChecker>();
   /** Of what nothing is demanded any more, because of what never comes back. */
-  readonly lost: Lost = { cells: new Set(), processes: new Set() };
+  readonly lost: Lost = { cells: new Set(), processes: new Set(), cores: new Map() };
   /** What the processes are to run in the end, where the plan has an upgrade. */
   readonly nextRelease: Release | undefined;
   /** When each was told to run it. */
@@ -106,9 +93,6 @@ export class World {
   readonly calm: Calm;
   readonly refusals: RefusalChecker;
   readonly reviews: ReviewChecker;
-  readonly sources: SourceChecker;
-  readonly lostProtectors: LostProtectors | undefined;
-  readonly massChanges: MassChangeChecker;
   readonly totals: WorldTotals = {
     deletions: 0,
     admitted: 0,
@@ -117,8 +101,6 @@ export class World {
     restoreBreaches: [],
     faults: new Map(),
   };
-  readonly #protectorsSeen = new Set<string>();
-  #protectors: ResourceType | undefined;
   /** What fences of bystanders' pods are refused with; undefined = they are not. */
   fencePolicyCode: number | undefined;
   /** The same for writes of bystanders' PodProtectors. */
@@ -142,26 +124,16 @@ export class World {
       plan: options.plan,
       settleWindowMs,
       lost: this.lost,
+      isAway: (checker) => !this.coresLeft.some(({ checkers }) => checkers.values().some((one) => one === checker)),
       isCalm: () => this.calm.is && this.#isExact,
     });
-    // The release before this one forgets what is lost, and the last known quota is lent without a look at the core.
-    const { kernel, webhooks, plan } = this;
-    const knew = this.knew.bind(this);
-    const keepsLost = this.#isExact && plan.upgrade === "none" && !plan.faults.has("last-known-quota");
-    this.lostProtectors = keepsLost ? new LostProtectors({ kernel, webhooks, knew }) : undefined;
     this.reviews = new ReviewChecker(this);
-    this.massChanges = new MassChangeChecker(this.kernel);
-    this.sources = new SourceChecker({
-      kernel: this.kernel,
-      rules: this.plan.upgrade === "none" ? this.plan : undefined,
-      calmSinceMs: () => (this.massChanges.isUnderWay ? undefined : this.calm.sinceMs),
-      find: (of, name) => this.core.server.engine.find(this.protectors, of, name),
-      latched: () => latchedCauses(this.core.server.engine),
-    });
-    this.core = this.#createCluster("core", undefined);
+    const core = this.#createCore(firstCore);
+    this.cores = this.plan.otherCore === "none" ? [core] : [core, this.#createCore(secondCore)];
     this.cells = this.plan.cells.map((name) => ({ name, ...this.#createCluster(`worker-${name}`, name) }));
     const fleet = createFleet({
       plan: this.plan,
+      cores: this.cores.map(({ name }) => name),
       algorithm: options.algorithm ?? "observed",
       argv: options.argv ?? [],
       machine: (name) => this.#machine(name),
@@ -180,42 +152,23 @@ export class World {
 
   /** Everything runs; pods and PodProtectors are not there yet. */
   async start(): Promise<void> {
-    await this.core.server.bootstrap();
+    for (const core of this.cores) await core.start();
     for (const { name, server } of this.cells) {
       await server.bootstrap();
       this.ledger.follow(name, server);
       server.engine.onChange(builtInResources.pods, () => this.refusals.changed());
     }
-    for (const { type } of kindsOfSources)
-      this.core.server.engine.onChange(type, (change) => {
-        if (change.object.metadata.namespace !== sideNamespace) this.sources.source(change);
-      });
-    this.core.server.engine.onChange(this.protectors, (change) => {
-      const { type, object } = change;
-      this.#protectorsSeen.add(`${object.metadata.namespace}/${object.metadata.name}`);
-      for (const process of this.processes()) this.#checkBounds(process);
-      this.massChanges.protector(change);
-      // Bystanders are not checked: their objects are out of order on purpose.
-      if (object.metadata.namespace !== sideNamespace) this.sources.protector(change);
-      if (object.metadata.namespace !== namespace) return;
-      this.lostProtectors?.protector(change);
-      const isReleased = object.metadata.annotations?.[annotations.released] !== undefined;
-      const present = type === "DELETED" ? undefined : protectorOf(object);
-      this.#checkerOf(object.metadata.name).committed(present, isReleased);
-      this.refusals.changed();
-      this.kernel.note(
-        `core protector ${object.metadata.name} ${type} ${object.metadata.resourceVersion} ${summaryOf(object)}`,
-      );
-    });
-    this.core.server.engine.onChange(builtInResources.configMaps, (change) => this.lostProtectors?.configMap(change));
     for (const process of this.processes()) await process.start();
   }
 
-  /** The type of PodProtectors in the core, also while it serves none. */
-  get protectors(): ResourceType {
-    this.#protectors ??= this.core.server.engine.registry.all().find(({ resource }) => resource === "podprotectors");
-    assert(this.#protectors !== undefined, "the core serves PodProtectors");
-    return this.#protectors;
+  /** The first core. */
+  get core(): Core {
+    return this.cores[0];
+  }
+
+  /** Those that are not lost for ever. */
+  get coresLeft(): readonly Core[] {
+    return this.cores.filter(({ name }) => !this.lost.cores.has(name));
   }
 
   processes(): readonly SimProcess[] {
@@ -228,15 +181,11 @@ export class World {
     this.totals.faults.set(what, (this.totals.faults.get(what) ?? 0) + 1);
   }
 
-  knew(replica: string, edit: Edit, atMs: number): boolean {
-    return this.core.server.deliveries.knew(replica, edit, atMs);
-  }
-
   #checkBounds(process: SimProcess): void {
     const node = process.node();
     if (node === undefined) return;
     checkBounds(this.kernel, process, {
-      protectors: this.#protectorsSeen.size,
+      protectors: new Map(this.cores.map(({ name, protectorsSeen }) => [name, protectorsSeen])),
       pods: this.ledger.podsSeen,
       reviews: this.plan.faults.has("odd-reviews") ? undefined : this.reviews.openAt(node),
     });
@@ -245,37 +194,15 @@ export class World {
   /** What processes have not let go of although everything is settled. */
   leftovers(): readonly string[] {
     const present = this.processes().filter((process) => !this.lost.processes.has(process));
-    return leftovers(present, !sideClasses.some((name) => this.plan.faults.has(name)));
+    const isSettled = !sideClasses.some((name) => this.plan.faults.has(name));
+    const isOnly = this.cores.length === 1;
+    return leftovers(present, { cores: this.coresLeft.map(({ name }) => name), isOnly, isSettled });
   }
 
   cell(name: string): Cell {
     const cell = this.cells.find((one) => one.name === name);
     assert(cell !== undefined, `no cell is called ${name}`);
     return cell;
-  }
-
-  /** The core came back from a backup. */
-  coreRestored(): void {
-    for (const [name, checker] of this.checkers) {
-      const object = this.core.server.engine.find(this.protectors, namespace, name);
-      checker.restored(object === undefined ? undefined : protectorOf(object));
-    }
-  }
-
-  /** What is admitted from the PodProtector without a write, where webhooks may do that. */
-  #lentFrom(name: string): LentChecker | undefined {
-    if (!this.plan.faults.has("last-known-quota")) return undefined;
-    const { kernel, webhooks, core, plan } = this;
-    return new LentChecker({
-      name,
-      kernel,
-      criterion: plan.criterion,
-      outage: () => (core.server.node() === undefined ? core.server.stops : undefined),
-      isCommon: (revision) =>
-        webhooks.every(
-          (webhook) => webhook.node() === undefined || this.knew(webhook.name, { revision, sinceMs: 0 }, kernel.nowMs),
-        ),
-    });
   }
 
   get #isExact(): boolean {
@@ -294,34 +221,27 @@ export class World {
     return exclusions.excuses("previous release", Math.max(...last));
   }
 
-  #checkerOf(name: string): AccountingChecker {
-    let checker = this.checkers.get(name);
-    if (checker === undefined) {
-      checker = new AccountingChecker(name, {
-        kernel: this.kernel,
-        ledger: this.ledger,
-        isExact: this.#isExact,
-        lent: this.#lentFrom(name),
-        settleWindowMs,
-        hasUpdateTrigger: this.plan.updateTrigger,
-        maxConcurrentLag: this.plan.maxConcurrentLag,
-        lostCells: this.lost.cells,
-        historyLimits: historyLimitsOf(this.plan),
-        hasFewFences: this.plan.hasSmallLimits,
-        isByPreviousRelease: () => this.#isByPreviousRelease(),
-        isTold: (edit, atMs) =>
-          [...this.aggregators, ...this.webhooks].every(
-            (process) => process.node() === undefined || this.knew(process.name, edit, atMs),
-          ),
-        criterion: this.plan.criterion,
-        // Somebody who changes flags goes up to 20 (chaos.ts).
-        compactThreshold: Math.max(this.plan.compactThreshold, this.plan.faults.has("settings") ? 20 : 0),
-        onBreach: (breach) => void this.totals.breaches.push(breach),
-        onRestoreBreach: (breach) => void this.totals.restoreBreaches.push(breach),
-      });
-      this.checkers.set(name, checker);
-    }
-    return checker;
+  #createCore(name: string): Core {
+    const { plan, kernel, ledger, webhooks, aggregators, checkers, lost, calm, totals } = this;
+    const world: CoreWorld = {
+      plan,
+      kernel,
+      ledger,
+      webhooks,
+      aggregators,
+      checkers,
+      lost,
+      calm,
+      isExact: this.#isExact,
+      isByPreviousRelease: () => this.#isByPreviousRelease(),
+      onBreach: (breach) => void totals.breaches.push(breach),
+      onRestoreBreach: (breach) => void totals.restoreBreaches.push(breach),
+      beforeChecks: () => {
+        for (const process of this.processes()) this.#checkBounds(process);
+      },
+      afterChecks: () => this.refusals.changed(),
+    };
+    return new Core(name, world, this.#createCluster(nodeOfCore(name), undefined));
   }
 
   #createCluster(nodeName: string, cell: string | undefined): { node: SimNode; server: SimApiServer } {
@@ -370,13 +290,14 @@ export class World {
 
   /** Where a process runs, and whom it can reach. */
   #machine(name: string): ReturnType<FleetOptions["machine"]> {
-    const { kernel, network, core, cells } = this;
+    const { kernel, network, cores, cells } = this;
+    const ofCores = cores.map(({ name: core, server }) => [urlOfCore(core), server] as const);
     const workers = cells.map((cell) => [`http://worker-${cell.name}`, cell.server] as const);
     return {
       clock: this.#drawClock(name),
       kernel,
       network,
-      servers: new Map<string, WireServer>([["http://core", core.server], ...workers]),
+      servers: new Map<string, WireServer>([...ofCores, ...workers]),
     };
   }
 
@@ -386,15 +307,4 @@ export class World {
     const rng = this.kernel.rng(`clock of ${name}`);
     return { offsetMs: (rng.next() - 0.5) * 60_000 * severity, rate: 1 + (rng.next() - 0.5) * 0.002 };
   }
-}
-
-export function protectorOf(object: KubeObject): NonNullable<AccountingChecker["object"]> {
-  const read = readProtector(object);
-  assert(read.ok, "PodProtectors of a world can be read");
-  return read.stored.protector;
-}
-
-function summaryOf(object: KubeObject): string {
-  const summary = asObject(object.status?.["summary"]);
-  return `${String(summary["aggregatedAvailableReplicas"])}/${String(summary["estimatedAvailableReplicas"])}`;
 }

@@ -6,6 +6,7 @@
 import { builtInResources } from "../../double/engine/resources.ts";
 import { Draws } from "../../support/draws.ts";
 import { approve, latchedCauses, writeApproval } from "../clusters/latches.ts";
+import { type Core } from "../core.ts";
 import { type World } from "../world.ts";
 import { quietly } from "./quietly.ts";
 
@@ -31,25 +32,28 @@ const everydayPrefix = "manager/double";
 
 export class Approvers {
   readonly #world: World;
+  readonly #core: Core;
   readonly #draws: Draws;
   #isLooking = false;
   #approvals = 0;
 
-  constructor(world: World) {
+  constructor(world: World, core: Core) {
     this.#world = world;
-    this.#draws = new Draws(world.kernel.rng("approvers"));
+    this.#core = core;
+    this.#draws = new Draws(core.rng("approvers"));
   }
 
   /** From now on somebody looks after whatever is latched. */
   begin(): void {
-    this.#world.core.server.engine.onChange(configMaps, () => void this.#look());
+    this.#core.server.engine.onChange(configMaps, () => void this.#look());
   }
 
   async #look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
-    const { core, kernel, massChanges, plan } = this.#world;
-    const { engine } = core.server;
+    const { kernel, plan } = this.#world;
+    const { server, massChanges } = this.#core;
+    const { engine } = server;
     // By wrong clocks a change that comes later may be taken for an earlier one (docs/mass-changes.md#approve).
     const isVague = plan.faults.has("clocks") && plan.faults.has("mass-changes");
     while (latchedCauses(engine).length > 0) {
@@ -70,8 +74,9 @@ export class Approvers {
 
   /** What is no approval, or names what holds nothing, lets nothing pass. */
   async #blunder(): Promise<void> {
-    const { core, kernel } = this.#world;
-    const { engine } = core.server;
+    const { kernel } = this.#world;
+    const { server } = this.#core;
+    const { engine } = server;
     const mistake = this.#draws.pickAny(mistakes);
     await quietly(() =>
       mistake === undefined || this.#draws.chance(0.2)

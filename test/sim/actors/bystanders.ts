@@ -9,7 +9,8 @@ import { formatSeconds } from "../../double/engine/metadata.ts";
 import { asArray, asObject, type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { uncountedLabel } from "../processes/fleet.ts";
-import { type Cell, sideNamespace, type World } from "../world.ts";
+import { sideNamespace } from "../clusters/namespaces.ts";
+import { type Cell, type World } from "../world.ts";
 import { drawBrokenSpec, drawBrokenStatus } from "./broken-protectors.ts";
 import { Draws } from "../../support/draws.ts";
 import { quietly } from "./quietly.ts";
@@ -60,7 +61,7 @@ export class Bystanders {
   /** Writes an invalid PodProtector, or repairs or deletes one. */
   async writeHostile(): Promise<void> {
     await this.#prepare();
-    const { protectors } = this.#world;
+    const { protectors } = this.#world.core;
     const { engine } = this.#world.core.server;
     const present = this.#protectors();
     const broken = present.filter(({ metadata }) => metadata.name.startsWith("bad-"));
@@ -172,7 +173,7 @@ export class Bystanders {
   }
 
   #protectors(): readonly KubeObject[] {
-    return this.#world.core.server.engine.list(this.#world.protectors, sideNamespace).items;
+    return this.#world.core.server.engine.list(this.#world.core.protectors, sideNamespace).items;
   }
 
   async #actOnPod(cell: Cell): Promise<void> {
@@ -266,7 +267,7 @@ export class Bystanders {
   }
 
   async #actOnProtector(): Promise<void> {
-    const { protectors } = this.#world;
+    const { protectors } = this.#world.core;
     const { engine } = this.#world.core.server;
     const present = this.#protectors().filter(({ metadata }) => metadata.name.startsWith("side-"));
     const chosen = this.#draws.pickAny(present);
@@ -338,7 +339,8 @@ export class Bystanders {
   }
 
   async #replace(object: KubeObject, change: JsonObject, subresource?: "status"): Promise<void> {
-    const { protectors, core } = this.#world;
+    const { core } = this.#world;
+    const { protectors } = core;
     const { name } = object.metadata;
     const options = { caller, ...(subresource === undefined ? {} : { subresource }) };
     await quietly(() => core.server.engine.update(protectors, sideNamespace, name, { ...object, ...change }, options));

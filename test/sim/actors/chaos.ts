@@ -1,11 +1,12 @@
 /** What strikes a world from outside, each fault class at random times of its own; `heal` ends all of it. */
+import { assert } from "../../../src/util/assert.ts";
 import { type Rng, uniform } from "../../../src/util/rng.ts";
 import { type FaultClass } from "../plan.ts";
 import { permissivePodProtectorCrd, upstreamPodProtectorCrd } from "../../double/index.ts";
 import { type SimProcess } from "../processes/process.ts";
-import { type World } from "../world.ts";
+import { type Cell, type World } from "../world.ts";
 import { Bystanders } from "./bystanders.ts";
-import { type CoreLosses } from "./core-losses.ts";
+import { type CoreCast } from "./core-cast.ts";
 import { type Deleters } from "./deleters.ts";
 import { quietly } from "./quietly.ts";
 import { OddDeployments } from "./deployments.ts";
@@ -13,50 +14,10 @@ import { OddReviews } from "./odd-reviews.ts";
 import { Losses } from "./losses.ts";
 import { MassChanges } from "./mass-changes.ts";
 import { Nodes } from "./nodes.ts";
-import { type ProtectorOwner } from "./protectors.ts";
-import { type SourceOwners } from "./sources.ts";
+import { periodMs } from "./periods.ts";
 import { Upgrades } from "./upgrades.ts";
 import { type Workload } from "./workload.ts";
 
-/** Between two strokes of a class at severity 1. */
-const periodMs: Partial<Record<FaultClass, number>> = {
-  partitions: 30_000,
-  "watch-lag": 30_000,
-  "server-restarts": 60_000,
-  crashes: 30_000,
-  rollouts: 90_000,
-  pauses: 40_000,
-  clocks: 60_000,
-  "flapping-pods": 5_000,
-  "relabelled-pods": 15_000,
-  edits: 30_000,
-  erasures: 90_000,
-  disasters: 60_000,
-  "broken-watches": 40_000,
-  settings: 60_000,
-  restores: 60_000,
-  bystanders: 6_000,
-  "odd-deployments": 5_000,
-  "hostile-protectors": 5_000,
-  "go-components": 5_000,
-  "forbidden-fences": 30_000,
-  "core-policies": 30_000,
-  "odd-reviews": 3_000,
-  outages: 60_000,
-  "namespace-labels": 15_000,
-  "old-crd": 60_000,
-  "webhook-dry-runs": 60_000,
-  "source-edits": 6_000,
-  autoscaling: 30_000,
-  cascades: 90_000,
-  "vanished-sources": 30_000,
-  drains: 45_000,
-  "node-loss": 30_000,
-  "lost-protectors": 60_000,
-  "mass-changes": 15_000,
-  "wiped-core": 90_000,
-  "deleted-crd": 90_000,
-};
 /**
  * How old a backup is when it is restored. More must have been written since than is written before the watches are
  * back, or the versions of the new history have passed theirs by then and nothing shows it (docs/accounting.md).
@@ -66,12 +27,12 @@ const probeMs = 2_000;
 /** An API server that is upgraded, or whose machine is moved; long enough for what is tried only after a while. */
 const outageMs = { least: 5_000, most: 40_000 };
 
+type Cluster = Pick<Cell, "node" | "server">;
+
 export interface Cast {
   readonly workloads: ReadonlyMap<string, Workload>;
   readonly deleters: Deleters;
-  readonly owner: ProtectorOwner;
-  readonly sources: SourceOwners;
-  readonly coreLosses: CoreLosses;
+  readonly cores: readonly CoreCast[];
 }
 
 export class Chaos {
@@ -95,14 +56,14 @@ export class Chaos {
     this.#deployments = new OddDeployments(world);
     this.#reviews = new OddReviews(world);
     this.#losses = new Losses(world, cast.workloads);
-    this.#nodes = new Nodes(world, cast);
-    this.#massChanges = new MassChanges(world);
+    this.#nodes = new Nodes(world, { ...cast, anyCore: () => this.#anyCore() });
+    this.#massChanges = new MassChanges(world, world.cores.at(-1) ?? world.core);
     this.#upgrades = new Upgrades(world, (process) => this.#isToStart(process));
   }
 
   begin(): void {
-    const { plan, core, cells, network } = this.#world;
-    for (const { server } of [core, ...cells]) Object.assign(server.conditions.rates, plan.rates);
+    const { plan, network } = this.#world;
+    for (const { server } of this.#clusters) Object.assign(server.conditions.rates, plan.rates);
     const latency = plan.severity("latency");
     if (latency > 0) {
       network.weather.latencyMs = { least: 1, meanExtra: 20 * latency };
@@ -114,7 +75,7 @@ export class Chaos {
     reviewWeather.slowRate = Math.min(0.3, 0.05 * plan.severity("slow-reviews"));
     reviewWeather.otherRefusalRate = Math.min(0.6, 0.2 * plan.severity("other-refusals"));
     if (plan.severity("small-pages") > 0) {
-      for (const { server } of [core, ...cells]) server.conditions.pageSizeMax = 1 + Math.floor(this.#rng.next() * 4);
+      for (const { server } of this.#clusters) server.conditions.pageSizeMax = 1 + Math.floor(this.#rng.next() * 4);
     }
     if (plan.severity("late-cells") > 0) this.#startLastCellLate();
     this.#world.calm.begin();
@@ -130,9 +91,9 @@ export class Chaos {
   /** Ends every fault, and starts what has died. */
   async heal(): Promise<void> {
     this.#isOver = true;
-    const { core, cells, network, kernel } = this.#world;
+    const { core, network, kernel } = this.#world;
     kernel.note("healed");
-    for (const { server } of [core, ...cells]) {
+    for (const { server } of this.#clusters) {
       server.conditions.heal();
       server.start();
       // What is still under way in a slow watch would go on being late.
@@ -199,9 +160,9 @@ export class Chaos {
       case "relabelled-pods":
         return this.#run(this.#workload()?.relabel());
       case "edits":
-        return this.#run(this.#cast.owner.edit());
+        return this.#run(this.#anyCore().owner.edit());
       case "erasures":
-        return this.#run(this.#cast.owner.erase());
+        return this.#run(this.#anyCore().owner.erase());
       case "disasters":
         return this.#run(this.#cast.deleters.disaster());
       case "settings":
@@ -223,9 +184,9 @@ export class Chaos {
       case "odd-reviews":
         return this.#run(this.#reviews.send(this.#pick(this.#world.webhooks)));
       case "source-edits":
-        return this.#run(this.#cast.sources.edit());
+        return this.#run(this.#anyCore().sources.edit());
       case "vanished-sources":
-        return this.#run(this.#cast.sources.lose());
+        return this.#run(this.#anyCore().sources.lose());
       case "cascades":
         return this.#run(this.#nodes.cascade());
       case "autoscaling":
@@ -235,11 +196,11 @@ export class Chaos {
       case "node-loss":
         return this.#run(this.#nodes.lose());
       case "lost-protectors":
-        return this.#cast.coreLosses.loseProtectors();
+        return this.#anyCore().losses.loseProtectors();
       case "wiped-core":
-        return this.#run(this.#cast.coreLosses.wipe());
+        return this.#run(this.#anyCore().losses.wipe());
       case "deleted-crd":
-        return this.#run(this.#cast.coreLosses.deleteCrd());
+        return this.#run(this.#anyCore().losses.deleteCrd());
       case "mass-changes":
         return this.#run(this.#massChanges.act());
       case "old-crd":
@@ -257,9 +218,9 @@ export class Chaos {
 
   /** One or both directions between two machines, or all around one. */
   #partition(): void {
-    const { network, kernel, core, cells } = this.#world;
+    const { network, kernel } = this.#world;
     const process = this.#pick(this.#world.processes());
-    const cluster = this.#pick([core, ...cells]);
+    const cluster = this.#pick(this.#clusters);
     if (process === undefined || cluster === undefined) return;
     const pairs: [string, string][] = [];
     const draw = this.#rng.next();
@@ -343,9 +304,8 @@ export class Chaos {
 
   /** An etcd comes back from a backup. */
   #restore(): void {
-    const { kernel, core, cells, ledger } = this.#world;
-    const cell = this.#pick([undefined, ...cells]);
-    const { server, node } = cell ?? core;
+    const { kernel, cores, ledger } = this.#world;
+    const { server, node } = this.#cluster();
     const backup = server.engine.backup();
     const history = server.restores;
     kernel.schedule(uniform(this.#rng, backupAgeMs.least, backupAgeMs.most), () => {
@@ -354,7 +314,8 @@ export class Chaos {
       if (this.#isOver || server.restores !== history) return;
       kernel.note(`${node.name} restored from its backup`);
       server.restore(backup);
-      if (cell === undefined) this.#world.coreRestored();
+      const cell = this.#world.cells.find((one) => one.server === server);
+      if (cell === undefined) cores.find((core) => core.server === server)?.restored();
       else {
         ledger.restored(cell.name, server);
         this.#run(this.#cast.workloads.get(cell.name)?.resume());
@@ -380,9 +341,21 @@ export class Chaos {
     void act;
   }
 
-  #cluster(): World["core"] {
-    const { core, cells } = this.#world;
-    return this.#pick([core, ...cells]) ?? core;
+  get #clusters(): readonly Cluster[] {
+    return [...this.#world.cores, ...this.#world.cells];
+  }
+
+  #cluster(): Cluster {
+    return this.#pick(this.#clusters) ?? this.#world.core;
+  }
+
+  /** Where there is but one, nothing is drawn. */
+  #anyCore(): CoreCast {
+    const { cores } = this.#cast;
+    const index = cores.length === 1 ? 0 : Math.floor(this.#rng.next() * cores.length);
+    const cast = cores[index];
+    assert(cast !== undefined, "a world has a core");
+    return cast;
   }
 
   #workload(): Workload | undefined {

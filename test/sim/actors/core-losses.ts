@@ -4,7 +4,9 @@ import { builtInResources, type ResourceType } from "../../double/engine/resourc
 import { permissivePodProtectorCrd } from "../../double/pod-protector-crd.ts";
 import { Draws } from "../../support/draws.ts";
 import { isNameOfGenerated, kindsOfSources } from "../checkers/sources/kinds.ts";
-import { sideNamespace, type World } from "../world.ts";
+import { sideNamespace } from "../clusters/namespaces.ts";
+import { type Core } from "../core.ts";
+import { type World } from "../world.ts";
 import { quietly } from "./quietly.ts";
 
 const { customResourceDefinitions } = builtInResources;
@@ -23,12 +25,14 @@ interface Manifest {
 
 export class CoreLosses {
   readonly #world: World;
+  readonly #core: Core;
   readonly #draws: Draws;
   #isCrdDeleted = false;
 
-  constructor(world: World) {
+  constructor(world: World, core: Core) {
     this.#world = world;
-    this.#draws = new Draws(world.kernel.rng("losses of the core"));
+    this.#core = core;
+    this.#draws = new Draws(core.rng("losses of the core"));
   }
 
   /** False from before somebody deletes the CRD of PodProtectors until all is back: the deletion may hang for long. */
@@ -38,9 +42,9 @@ export class CoreLosses {
 
   /** Some generated PodProtectors are gone, and nobody has deleted them. */
   loseProtectors(): void {
-    const { core, protectors } = this.#world;
+    const { server, protectors } = this.#core;
     const isAll = this.#draws.chance(0.5);
-    for (const object of core.server.engine.list(protectors).items) {
+    for (const object of server.engine.list(protectors).items) {
       const isOurs = object.metadata.namespace !== sideNamespace && isGenerated(object);
       if (isOurs && (isAll || this.#draws.chance(0.5))) this.#erase(protectors, object);
     }
@@ -48,7 +52,8 @@ export class CoreLosses {
 
   /** All sources and PodProtectors are gone at once. After a while people apply their manifests again. */
   async wipe(): Promise<void> {
-    const { kernel, plan, protectors } = this.#world;
+    const { kernel, plan } = this.#world;
+    const { protectors } = this.#core;
     // Without a generator a PodProtector is nobody's but its owner's, who erases it as well (protectors.ts).
     if (!plan.hasGenerator) return;
     kernel.note("the core is wiped");
@@ -65,8 +70,9 @@ export class CoreLosses {
    * then their manifests (docs/disasters.md). What generators have made is made again by them, without its status.
    */
   async deleteCrd(): Promise<void> {
-    const { core, kernel, plan, protectors } = this.#world;
-    const { engine } = core.server;
+    const { kernel, plan } = this.#world;
+    const { server, protectors } = this.#core;
+    const { engine } = server;
     const definition = permissivePodProtectorCrd();
     const { name } = definition["metadata"] as { readonly name: string };
     if (!plan.hasGenerator || this.#isCrdDeleted) return;
@@ -91,11 +97,11 @@ export class CoreLosses {
   }
 
   async #strip(object: KubeObject): Promise<void> {
-    const { core, protectors } = this.#world;
+    const { server, protectors } = this.#core;
     const { namespace = "", name } = object.metadata;
     this.#tell(object);
     const patch = { contentType: "application/merge-patch+json", body: { metadata: { finalizers: null } } };
-    await quietly(() => core.server.engine.patch(protectors, namespace, name, patch));
+    await quietly(() => server.engine.patch(protectors, namespace, name, patch));
   }
 
   async #applyAll(manifests: Manifest[]): Promise<void> {
@@ -109,7 +115,7 @@ export class CoreLosses {
 
   /** All but those of people whose objects are out of order anyway. */
   #objects(type: ResourceType): readonly KubeObject[] {
-    const { items } = this.#world.core.server.engine.list(type);
+    const { items } = this.#core.server.engine.list(type);
     return items.filter(({ metadata }) => metadata.namespace !== sideNamespace);
   }
 
@@ -124,23 +130,24 @@ export class CoreLosses {
 
   /** False: it is still not there. */
   async #apply({ type, namespace, name, body }: Manifest): Promise<boolean> {
-    const { engine } = this.#world.core.server;
+    const { engine } = this.#core.server;
     if (engine.find(type, namespace, name) === undefined) await quietly(() => engine.create(type, namespace, body));
     return engine.find(type, namespace, name) !== undefined;
   }
 
   #erase(type: ResourceType, object: KubeObject): void {
-    const { core, kernel } = this.#world;
+    const { kernel } = this.#world;
+    const { server } = this.#core;
     const { namespace = "", name } = object.metadata;
     kernel.note(`the core loses the ${type.kind} ${namespace}/${name}`);
     this.#tell(object);
-    core.server.engine.erase(type, namespace, name);
+    server.engine.erase(type, namespace, name);
   }
 
   /** The generator's checker is told what it did not do. */
   #tell(object: KubeObject): void {
     const { namespace = "", name } = object.metadata;
-    if (isGenerated(object)) this.#world.sources.meddled(namespace, name, "loss");
+    if (isGenerated(object)) this.#core.sources.meddled(namespace, name, "loss");
   }
 }
 

@@ -4,7 +4,8 @@ import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { isApiError } from "../../double/index.ts";
-import { type Cell, namespace, type World } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
+import { type Cell, type World } from "../world.ts";
 import { type Workload } from "./workload.ts";
 
 const { pods } = builtInResources;

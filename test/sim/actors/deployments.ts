@@ -7,7 +7,8 @@ import { protectorNameOf } from "../../../src/generator/source-plan.ts";
 import { deployments as ofDeployments } from "../../../src/sources/deployment.ts";
 import { type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources, type ResourceType } from "../../double/engine/resources.ts";
-import { sideNamespace, type World } from "../world.ts";
+import { sideNamespace } from "../clusters/namespaces.ts";
+import { type World } from "../world.ts";
 import { Draws } from "../../support/draws.ts";
 import { quietly } from "./quietly.ts";
 import { drawSelector } from "./selectors.ts";
@@ -110,11 +111,12 @@ export class OddDeployments {
   async #occupy(name: string): Promise<void> {
     const spec = { minAvailable: 0, minReadySeconds: 0, selector: drawSelector(this.#draws) };
     const body = { apiVersion: "podseidon.kubewharf.io/v1alpha1", kind: "PodProtector", metadata: { name }, spec };
-    await quietly(() => this.#world.core.server.engine.create(this.#world.protectors, sideNamespace, body));
+    await quietly(() => this.#world.core.server.engine.create(this.#world.core.protectors, sideNamespace, body));
   }
 
   async #meddle(name: string): Promise<void> {
-    const { protectors, core } = this.#world;
+    const { core } = this.#world;
+    const { protectors } = core;
     const foreign = { apiVersion: "v1", kind: "ConfigMap", name: "own", uid: "u-1", controller: true };
     const former = { apiVersion: "apps/v1", kind: "Deployment", name: "plain", uid: "u-2" };
     const changes: readonly JsonObject[] = [
@@ -142,7 +144,8 @@ export class OddDeployments {
 
   /** Another controller insists on what it wants. */
   async #fight(name: string): Promise<void> {
-    const { protectors, kernel } = this.#world;
+    const { kernel } = this.#world;
+    const { protectors } = this.#world.core;
     for (let round = 0; round < roundsOfFight; round += 1) {
       await this.#patch(protectors, name, { spec: { minAvailable: round } });
       await kernel.pause(this.#draws.between(20, 200));

@@ -5,6 +5,8 @@
 import { type Rng } from "../../../src/util/rng.ts";
 import { type RestRequest } from "../../double/rest/rest.ts";
 import { type ServerFault } from "../clusters/conditions.ts";
+import { generatorOf, generatorsOfCore } from "../clusters/core-names.ts";
+import { type Core } from "../core.ts";
 import { type Loss } from "../plan.ts";
 import { isEverydayLife } from "../checkers/calm.ts";
 import { type SimProcess } from "../processes/process.ts";
@@ -107,10 +109,19 @@ export class Losses {
     if (this.#world.plan.loss === "cell") this.#cutOff(`worker-${cell}`);
   }
 
+  /** The one that is lost, if one is. */
+  get #core(): Core {
+    const { cores, core, plan } = this.#world;
+    return cores.find(({ name }) => name === plan.lostCore) ?? core;
+  }
+
   #loseCore(): void {
-    const { lost, kernel } = this.#world;
-    lost.coreAtMs ??= kernel.nowMs;
-    this.#cutOff("core");
+    const { lost, kernel, generators } = this.#world;
+    const { name, node } = this.#core;
+    if (!lost.cores.has(name)) lost.cores.set(name, kernel.nowMs);
+    this.#cutOff(node.name);
+    const own = Array.from({ length: generatorsOfCore }, (_, index) => generatorOf(name, index + 1));
+    for (const process of generators) if (own.includes(process.name)) lost.processes.add(process);
   }
 
   #cutOff(server: string): void {
@@ -141,7 +152,7 @@ export class Losses {
     const type = this.#oneOf(writeFaults);
     const fails = ({ method, path, userAgent }: RestRequest): ServerFault | undefined =>
       userAgent === process.name && method !== "GET" && path.endsWith("/status") ? { type } : undefined;
-    this.#world.core.server.conditions.lasting.push(fails);
+    for (const { server } of this.#world.cores) server.conditions.lasting.push(fails);
   }
 
   #oneOf<T>(list: readonly [T, ...T[]]): T {

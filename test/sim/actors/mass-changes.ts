@@ -8,7 +8,9 @@ import { asNumber, type JsonObject, type KubeObject } from "../../double/engine/
 import { builtInResources } from "../../double/engine/resources.ts";
 import { Draws } from "../../support/draws.ts";
 import { approve } from "../clusters/latches.ts";
-import { massNamespace, type World } from "../world.ts";
+import { massNamespace } from "../clusters/namespaces.ts";
+import { type Core } from "../core.ts";
+import { type World } from "../world.ts";
 import { quietly } from "./quietly.ts";
 
 const { deployments, namespaces } = builtInResources;
@@ -34,20 +36,23 @@ type Outcome = (index: number) => boolean;
 
 export class MassChanges {
   readonly #world: World;
+  readonly #core: Core;
   readonly #draws: Draws;
   /** By name: the replicas that they had before. */
   readonly #former = new Map<string, number>();
   #hasBegun = false;
   #isOver = false;
 
-  constructor(world: World) {
+  constructor(world: World, core: Core) {
     this.#world = world;
-    this.#draws = new Draws(world.kernel.rng("mass changes"));
+    this.#core = core;
+    this.#draws = new Draws(core.rng("mass changes"));
   }
 
   /** Once in a world: later changes would be compared with floors that were held before. */
   async act(): Promise<void> {
-    const { plan, massChanges, kernel } = this.#world;
+    const { plan, kernel } = this.#world;
+    const { massChanges } = this.#core;
     // The release before this one holds nothing, and a core from a backup has not heard of what was changed.
     const isHeld = plan.hasGenerator && plan.upgrade === "none" && !plan.faults.has("restores");
     if (this.#hasBegun || !isHeld) return;
@@ -72,7 +77,7 @@ export class MassChanges {
   }
 
   async #createAll(names: readonly string[]): Promise<void> {
-    const { engine } = this.#world.core.server;
+    const { engine } = this.#core.server;
     const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: massNamespace } };
     await quietly(() => engine.create(namespaces, undefined, namespace));
     for (const name of names) {
@@ -91,8 +96,9 @@ export class MassChanges {
 
   /** In one go, or in several: then generators may have forgotten the earlier ones. */
   async #overwriteAll(names: readonly string[]): Promise<void> {
-    const { kernel, massChanges, protectors, core } = this.#world;
-    massChanges.overwriting(core.server.engine.list(protectors, massNamespace).items);
+    const { kernel } = this.#world;
+    const { server, massChanges, protectors } = this.#core;
+    massChanges.overwriting(server.engine.list(protectors, massNamespace).items);
     const perGo = this.#draws.chance(0.5) ? Math.ceil(names.length * shareOfGo) : names.length;
     for (const [index, name] of names.entries()) {
       const isLaterGo = index > 0 && index % perGo === 0;
@@ -105,8 +111,9 @@ export class MassChanges {
 
   /** What a person wants of it, said until it is done. */
   async #settle(names: readonly string[]): Promise<void> {
-    const { kernel, massChanges, core } = this.#world;
-    const { engine } = core.server;
+    const { kernel } = this.#world;
+    const { server, massChanges } = this.#core;
+    const { engine } = server;
     const outcome = this.#draws.oneOf<Outcome>(
       () => true,
       () => false,
@@ -130,7 +137,7 @@ export class MassChanges {
   async #scale(name: string, replicas: number, fieldManager: string): Promise<void> {
     const body: JsonObject = { spec: { replicas } };
     const patch = { contentType: "application/merge-patch+json", body };
-    const { engine } = this.#world.core.server;
+    const { engine } = this.#core.server;
     await quietly(() => engine.patch(deployments, massNamespace, name, patch, { fieldManager }));
   }
 
@@ -144,21 +151,20 @@ export class MassChanges {
 
   /** There is a PodProtector, with a floor where replicas are asked for, and with none where they are not. */
   #isMet(name: string): boolean {
-    const { core, protectors } = this.#world;
-    const isThere =
-      core.server.engine.find(protectors, massNamespace, protectorNameOf(ofDeployments, name)) !== undefined;
+    const { server, protectors } = this.#core;
+    const isThere = server.engine.find(protectors, massNamespace, protectorNameOf(ofDeployments, name)) !== undefined;
     return isThere && this.#replicasOf(name) > 0 === this.#floorOf(name) > 0;
   }
 
   #replicasOf(name: string): number {
-    const found = this.#world.core.server.engine.find(deployments, massNamespace, name);
+    const found = this.#core.server.engine.find(deployments, massNamespace, name);
     return numberIn(found, "replicas");
   }
 
   #floorOf(name: string): number {
-    const { core, protectors } = this.#world;
+    const { server, protectors } = this.#core;
     return numberIn(
-      core.server.engine.find(protectors, massNamespace, protectorNameOf(ofDeployments, name)),
+      server.engine.find(protectors, massNamespace, protectorNameOf(ofDeployments, name)),
       "minAvailable",
     );
   }

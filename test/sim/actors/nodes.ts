@@ -2,10 +2,12 @@
 import { assert } from "../../../src/util/assert.ts";
 import { Draws } from "../../support/draws.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
-import { namespace, type Cell, type World } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
+import { type Cell, type World } from "../world.ts";
 import { type Deleters } from "./deleters.ts";
 import { quietly } from "./quietly.ts";
-import { ownTarget, type SourceOwners } from "./sources.ts";
+import { ownTarget } from "./sources.ts";
+import { type CoreCast } from "./core-cast.ts";
 import { nodeNames, type Workload } from "./workload.ts";
 
 const { deployments } = builtInResources;
@@ -19,7 +21,8 @@ const lostNode = { meanMs: 20_000, evictedAfterMs: 15_000 };
 export interface NodeCast {
   readonly workloads: ReadonlyMap<string, Workload>;
   readonly deleters: Deleters;
-  readonly sources: SourceOwners;
+  /** Who acts in one of the cores. */
+  readonly anyCore: () => CoreCast;
 }
 
 export class Nodes {
@@ -68,13 +71,14 @@ export class Nodes {
 
   /** An autoscaler wants more or fewer pods: it tells the Deployment, and the controllers follow. */
   async scale(): Promise<void> {
-    const { plan, core } = this.#world;
+    const { plan } = this.#world;
     const total = plan.podsPerCell * plan.cells.length;
     const replicas = this.#draws.whole(Math.ceil(total / 3), Math.ceil(total * 1.3));
     if (this.#isCascading || this.#isOver) return;
     if (plan.hasGenerator) {
       const patch = { contentType: "application/merge-patch+json", body: { spec: { replicas } } };
-      await quietly(() => core.server.engine.patchScale(deployments, namespace, ownTarget.name, patch));
+      const { server } = this.#cast.anyCore().core;
+      await quietly(() => server.engine.patchScale(deployments, namespace, ownTarget.name, patch));
     }
     const { cells } = this.#world;
     await Promise.all(cells.map((cell) => this.#follow(cell, Math.max(1, Math.round(replicas / cells.length)))));
@@ -89,7 +93,7 @@ export class Nodes {
     if (!plan.hasGenerator || this.#isCascading || this.#isOver) return;
     this.#isCascading = true;
     kernel.note("a Deployment is deleted, with all that it owns");
-    await this.#cast.sources.deleteAndRestore(ownTarget, async () => {
+    await this.#cast.anyCore().sources.deleteAndRestore(ownTarget, async () => {
       await Promise.all(cells.map((cell) => this.#follow(cell, 0)));
     });
     this.#isCascading = false;

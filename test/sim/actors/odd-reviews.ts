@@ -8,7 +8,8 @@ import { randomUuid } from "../../double/engine/identity.ts";
 import { asObject, type JsonObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { type SimProcess } from "../processes/process.ts";
-import { sideNamespace, type World } from "../world.ts";
+import { sideNamespace } from "../clusters/namespaces.ts";
+import { type World } from "../world.ts";
 import { type Rng } from "../../../src/util/rng.ts";
 import { Draws } from "../../support/draws.ts";
 

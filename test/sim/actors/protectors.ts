@@ -3,29 +3,34 @@ import { type Rng } from "../../../src/util/rng.ts";
 import { type JsonObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { quietly } from "./quietly.ts";
-import { namespace, type World } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
+import { type Core } from "../core.ts";
+import { type World } from "../world.ts";
 
 const { deployments } = builtInResources;
 
 export class ProtectorOwner {
   readonly #world: World;
+  readonly #core: Core;
   readonly #rng: Rng;
 
-  constructor(world: World) {
+  constructor(world: World, core: Core) {
     this.#world = world;
-    this.#rng = world.kernel.rng("owner");
+    this.#core = core;
+    this.#rng = core.rng("owner");
   }
 
   async start(): Promise<void> {
     const { plan } = this.#world;
     if (plan.hasGenerator) await this.createDeployment();
-    else await this.#create("web", plan.minAvailable);
-    if (plan.hasSecondProtector) await this.#create("zone", Math.max(1, plan.minAvailable - 1));
+    else await this.#create("web", this.#core.minAvailable);
+    if (plan.hasSecondProtector) await this.#create("zone", Math.max(1, this.#core.minAvailable - 1));
   }
 
   /** Raises or lowers the floor of a PodProtector, or its compaction. */
   async edit(): Promise<void> {
-    const { plan, core, checkers } = this.#world;
+    const { plan } = this.#world;
+    const { server, checkers } = this.#core;
     const total = plan.podsPerCell * plan.cells.length;
     const names = [...checkers.keys()];
     const name = names[Math.floor(this.#rng.next() * names.length)];
@@ -34,12 +39,12 @@ export class ProtectorOwner {
     const spec = this.#edited(this.#rng.next(), minAvailable);
     this.#tell(name, spec);
     const patch = { contentType: "application/merge-patch+json", body: { spec } };
-    await quietly(() => core.server.engine.patch(this.#world.protectors, namespace, name, patch));
+    await quietly(() => server.engine.patch(this.#core.protectors, namespace, name, patch));
   }
 
   /** The generator's checker is told what it did not do. */
   #tell(protector: string, { minAvailable, minReadySeconds, selector }: JsonObject): void {
-    const { sources } = this.#world;
+    const { sources } = this.#core;
     if (minAvailable !== undefined) sources.meddled(namespace, protector, `minAvailable ${Number(minAvailable)}`);
     if (minReadySeconds !== undefined)
       sources.meddled(namespace, protector, `minReadySeconds ${Number(minReadySeconds)}`);
@@ -58,17 +63,19 @@ export class ProtectorOwner {
 
   /** Deletes a PodProtector without notice, and creates it again a moment later under the same name. */
   async erase(): Promise<void> {
-    const { core, kernel, plan } = this.#world;
+    const { kernel, plan } = this.#world;
+    const { server } = this.#core;
     if (plan.hasGenerator) return;
-    await quietly(() => core.server.engine.delete(this.#world.protectors, namespace, "web"));
+    await quietly(() => server.engine.delete(this.#core.protectors, namespace, "web"));
     await kernel.pause(this.#rng.next() * 5_000);
-    await this.#create("web", plan.minAvailable);
+    await this.#create("web", this.#core.minAvailable);
   }
 
   async #create(name: string, minAvailable: number): Promise<void> {
-    const { core, plan } = this.#world;
+    const { plan } = this.#world;
+    const { server } = this.#core;
     await quietly(() =>
-      core.server.engine.create(this.#world.protectors, namespace, {
+      server.engine.create(this.#core.protectors, namespace, {
         apiVersion: "podseidon.kubewharf.io/v1alpha1",
         kind: "PodProtector",
         metadata: { name },
@@ -83,12 +90,13 @@ export class ProtectorOwner {
 
   /** The source of the generated PodProtector. */
   async createDeployment(): Promise<void> {
-    const { core, plan } = this.#world;
+    const { plan } = this.#world;
+    const { server } = this.#core;
     const replicas = plan.podsPerCell * plan.cells.length;
-    const maxUnavailable = Math.max(0, replicas - plan.minAvailable);
+    const maxUnavailable = Math.max(0, replicas - this.#core.minAvailable);
     const labels = { app: "web" };
     await quietly(() =>
-      core.server.engine.create(deployments, namespace, {
+      server.engine.create(deployments, namespace, {
         apiVersion: "apps/v1",
         kind: "Deployment",
         metadata: { name: "web", labels },

@@ -8,7 +8,9 @@ import { asObject, type JsonObject, type KubeObject } from "../../double/engine/
 import { builtInResources } from "../../double/engine/resources.ts";
 import { Draws } from "../../support/draws.ts";
 import { type KindOfSource, kindsOfSources, ofDeployments } from "../checkers/sources/kinds.ts";
-import { namespace as ownNamespace, sourceNamespace, type World } from "../world.ts";
+import { namespace as ownNamespace, sourceNamespace } from "../clusters/namespaces.ts";
+import { type Core } from "../core.ts";
+import { type World } from "../world.ts";
 import { type ProtectorOwner } from "./protectors.ts";
 import { quietly } from "./quietly.ts";
 
@@ -32,14 +34,16 @@ export const ownTarget: Target = { kind: ofDeployments, namespace: ownNamespace,
 
 export class SourceOwners {
   readonly #world: World;
+  readonly #core: Core;
   readonly #owner: ProtectorOwner;
   readonly #draws: Draws;
   #isOver = false;
 
-  constructor(world: World, owner: ProtectorOwner) {
+  constructor(world: World, core: Core, owner: ProtectorOwner) {
     this.#world = world;
+    this.#core = core;
     this.#owner = owner;
-    this.#draws = new Draws(world.kernel.rng("sources"));
+    this.#draws = new Draws(core.rng("sources"));
   }
 
   /** Somebody changes a source. */
@@ -57,11 +61,12 @@ export class SourceOwners {
   /** The core loses a source, and nobody is told. */
   async lose(): Promise<void> {
     const target = this.#draws.chance(0.4) ? ownTarget : this.#otherTarget();
-    const { core, kernel } = this.#world;
+    const { kernel } = this.#world;
+    const { server } = this.#core;
     const lost = this.find(target);
     if (lost === undefined || !this.#world.plan.hasGenerator) return;
     kernel.note(`the core loses the ${target.kind.type.kind} ${target.namespace}/${target.name}`);
-    core.server.engine.erase(target.kind.type, target.namespace, target.name);
+    server.engine.erase(target.kind.type, target.namespace, target.name);
     await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
     const isReleased = this.#draws.chance(0.2);
     if (isReleased && this.find(target) === undefined) await this.#release(target);
@@ -94,22 +99,23 @@ export class SourceOwners {
   }
 
   find({ kind, namespace, name }: Target): KubeObject | undefined {
-    return this.#world.core.server.engine.find(kind.type, namespace, name);
+    return this.#core.server.engine.find(kind.type, namespace, name);
   }
 
   async patch({ kind, namespace, name }: Target, body: JsonObject): Promise<void> {
     const patch = { contentType: "application/merge-patch+json", body };
-    await quietly(() => this.#world.core.server.engine.patch(kind.type, namespace, name, patch));
+    await quietly(() => this.#core.server.engine.patch(kind.type, namespace, name, patch));
   }
 
   /** Deletes it, waits until it is gone, and makes it again after a while. */
   async deleteAndRestore(target: Target, before: () => Promise<void> = async () => {}): Promise<void> {
-    const { core, kernel } = this.#world;
+    const { kernel } = this.#world;
+    const { server } = this.#core;
     const { kind, namespace, name } = target;
     const present = this.find(target);
     if (present === undefined) return;
     const propagationPolicy = this.#draws.oneOf("Background", "Foreground");
-    await quietly(() => core.server.engine.delete(kind.type, namespace, name, { propagationPolicy }));
+    await quietly(() => server.engine.delete(kind.type, namespace, name, { propagationPolicy }));
     // Nobody collects garbage in a core without workloads.
     if (propagationPolicy === "Foreground") await this.#collect(target);
     await before();
@@ -169,7 +175,7 @@ export class SourceOwners {
 
   /** Somebody edits what is generated. */
   async #editProtector(target: Target): Promise<void> {
-    const { protectors, core, sources } = this.#world;
+    const { server, protectors, sources } = this.#core;
     const { namespace } = target;
     const protector = nameOfProtector(target);
     // By mistake: its source is there.
@@ -180,18 +186,18 @@ export class SourceOwners {
     sources.meddled(namespace, protector, `minAvailable ${minAvailable}`);
     sources.meddled(namespace, protector, "selector");
     const patch = { contentType: "application/merge-patch+json", body: { spec } };
-    await quietly(() => core.server.engine.patch(protectors, namespace, protector, patch));
+    await quietly(() => server.engine.patch(protectors, namespace, protector, patch));
   }
 
   /** A person says that the workload of a source is really gone. */
   async #release(target: Target): Promise<void> {
-    const { protectors, core, sources } = this.#world;
+    const { server, protectors, sources } = this.#core;
     const { namespace } = target;
     const protector = nameOfProtector(target);
     sources.meddled(namespace, protector, "release");
     const body = { metadata: { annotations: { [annotations.released]: "true" } } };
     const patch = { contentType: "application/merge-patch+json", body };
-    await quietly(() => core.server.engine.patch(protectors, namespace, protector, patch));
+    await quietly(() => server.engine.patch(protectors, namespace, protector, patch));
   }
 
   /** The collector has deleted all dependents of a foreground deletion. */
@@ -209,7 +215,7 @@ export class SourceOwners {
   /** Unless it is there again. */
   async #apply(target: Target, { metadata, spec }: KubeObject): Promise<void> {
     if (this.find(target) !== undefined) return;
-    const { engine } = this.#world.core.server;
+    const { engine } = this.#core.server;
     const { replicas } = asObject(spec);
     const body = {
       ...typeMetaOf(target),
@@ -220,7 +226,7 @@ export class SourceOwners {
   }
 
   async #create(target: Target): Promise<void> {
-    const { engine } = this.#world.core.server;
+    const { engine } = this.#core.server;
     const { kind, namespace, name } = target;
     if (engine.find(namespaces, undefined, namespace) === undefined) {
       const body = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };

@@ -8,7 +8,8 @@ import { type Rng, uniform } from "../../../src/util/rng.ts";
 import { type JsonObject, type KubeObject, asObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { formatSeconds } from "../../double/engine/metadata.ts";
-import { type Cell, namespace, type World } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
+import { type Cell, type World } from "../world.ts";
 import { quietly } from "./quietly.ts";
 
 const { pods } = builtInResources;

@@ -4,7 +4,7 @@
  */
 import { parseTime } from "../../../src/api/micro-time.ts";
 import { type PodRecord } from "../../../src/api/pod.ts";
-import { type CellStatus, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
+import { type CellStatus, type PodProtector, type PodProtectorSpec } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { type HealthCriterion } from "../../../src/accounting/count/health-criterion.ts";
 import { summarize } from "../../../src/accounting/count/summary.ts";
 import { type HistoryLimits } from "../../../src/accounting/history/record.ts";
@@ -20,6 +20,7 @@ import { type LentChecker } from "./lent.ts";
 import { Room, weightOf } from "./room.ts";
 import { SettlementChecker } from "./settlement.ts";
 import { type InCells, Standing } from "./standing.ts";
+import { type Told } from "./told.ts";
 
 export interface AccountingOptions {
   readonly kernel: Kernel;
@@ -42,8 +43,9 @@ export interface AccountingOptions {
   readonly hasFewFences: boolean;
   /** Whether an admission may have been recorded by the release before this one, whose rules were fewer. */
   readonly isByPreviousRelease: () => boolean;
-  /** Whether all replicas that judge by PodProtectors, or count for them, have been told of an edit by then. */
-  readonly isTold: (edit: Edit, atMs: number) => boolean;
+  readonly told: Pick<Told, "mustKnow" | "isToldToAll">;
+  /** Its spec, if it is lost and the replica that was asked then had it in memory. */
+  readonly lostSpec: (replica: string, arrivedMs: number) => PodProtectorSpec | undefined;
   /** The greatest one that a webhook may have been started with. */
   readonly compactThreshold: number;
   readonly onBreach: (breach: Breach) => void;
@@ -124,18 +126,28 @@ export class AccountingChecker {
     return { revision: this.#standing.editedRevision, sinceMs: this.#standing.editedAtMs };
   }
 
+  /** What the replica goes by that was asked then: what is there, or what is lost and it remembers. */
+  specFor(replica: string, arrivedMs: number): PodProtectorSpec | undefined {
+    return this.object?.spec ?? this.#options.lostSpec(replica, arrivedMs);
+  }
+
+  /** The replica must have known by then of the selectors that it has now. */
+  mustBeKnownTo(replica: string, atMs: number): boolean {
+    return this.#options.told.mustKnow(replica, this.edit, atMs);
+  }
+
   /** If it was made again, all had been told of that by then: the wait for first counts begins with that. */
   wasToldOfBy(atMs: number): boolean {
-    return this.#remade === undefined || this.#options.isTold(this.#remade, atMs);
+    return this.#remade === undefined || this.#options.told.isToldToAll(this.#remade, atMs);
   }
 
   /** A version has been committed, or, undefined, the object is gone. */
   committed(present: PodProtector | undefined, isReleased = false): void {
-    const { kernel, isTold } = this.#options;
+    const { kernel, told } = this.#options;
     const before = this.object;
     const last = before ?? this.#released;
     const isMissed =
-      present === undefined && this.#releasedFrom !== undefined && !isTold(this.#releasedFrom, kernel.nowMs);
+      present === undefined && this.#releasedFrom !== undefined && !told.isToldToAll(this.#releasedFrom, kernel.nowMs);
     this.#released = isReleased ? present : undefined;
     if (this.#released === undefined) this.#releasedFrom = undefined;
     else this.#releasedFrom ??= { revision: Number(this.#released.metadata.resourceVersion), sinceMs: kernel.nowMs };

@@ -18,8 +18,8 @@ export interface Keeper {
 
 /** What there is in the world for a process to remember, at most. */
 export interface Remembered {
-  /** PodProtectors that there have ever been. */
-  readonly protectors: number;
+  /** PodProtectors that there have ever been, by the core. */
+  readonly protectors: ReadonlyMap<string, number>;
   /** Pods that there have ever been. */
   readonly pods: number;
   /** Reviews that have reached the process and have not been answered; undefined = somebody else asks as well. */
@@ -29,47 +29,73 @@ export interface Remembered {
 /** Fences that wait for their turn (aggregator/fencer.ts). */
 const fencesWaitingMax = 1_000;
 
-type Limit = (there: Remembered) => number;
+/** `protectors`: of the core, or of all. */
+type Limit = (there: Remembered, protectors: number) => number;
 
-const limits: ReadonlyMap<string, Limit> = new Map<string, Limit>([
-  ["webhook_podprotectors core", ({ protectors }) => protectors],
+const ofProtectors: Limit = (_there, protectors) => protectors;
+const ofPods: Limit = ({ pods }) => pods;
+
+const ofReplica: ReadonlyMap<string, Limit> = new Map<string, Limit>([
   ["webhook_reviews_in_flight", ({ reviews }) => reviews ?? reviewsInFlightMax],
-  ["retrybatch_inflight_keys podprotector-update", ({ protectors }) => protectors],
-  ["aggregator_next_event_pool_current_size 0", ({ protectors }) => protectors],
-  ["aggregator_table_entries protectors", ({ protectors }) => protectors],
-  ["aggregator_table_entries selectors", ({ protectors }) => protectors],
-  ["aggregator_table_entries queue", ({ protectors }) => protectors],
-  ["aggregator_table_entries barrier-pool", ({ protectors }) => protectors],
-  ["aggregator_table_entries fence-pool", ({ pods }) => pods],
-  ["aggregator_table_entries fences", ({ pods }) => pods],
+  ["retrybatch_inflight_keys podprotector-update", ofProtectors],
+]);
+/** Of what a process keeps of each core. */
+const ofCore: ReadonlyMap<string, Limit> = new Map<string, Limit>([
+  ["webhook_podprotectors", ofProtectors],
+  ["aggregator_next_event_pool_current_size 0", ofProtectors],
+  ["aggregator_table_entries protectors", ofProtectors],
+  ["aggregator_table_entries selectors", ofProtectors],
+  ["aggregator_table_entries queue", ofProtectors],
+  ["aggregator_table_entries barrier-pool", ofProtectors],
+  ["aggregator_table_entries fence-pool", ofPods],
+  ["aggregator_table_entries fences", ofPods],
   ["aggregator_table_entries fences-waiting", ({ pods }) => Math.min(pods, fencesWaitingMax)],
 ]);
 
 /** Empty when nobody asks for anything any more. */
 const emptyAtRest = ["webhook_reviews_in_flight", "retrybatch_inflight_keys podprotector-update"];
-/** Empty when nothing has to be counted or settled any more. */
+/** Empty when nothing has to be counted or settled in the core any more; and when all sources are met. */
 const emptyWhenSettled = [
   "aggregator_next_event_pool_current_size 0",
   "aggregator_table_entries queue",
   "aggregator_table_entries barrier-pool",
   "aggregator_table_entries fence-pool",
   "aggregator_table_entries fences-waiting",
-  "generator_queue_entries",
 ];
+const emptyOfGenerators = ["generator_queue_entries"];
 
 /** Every table of the process is within its limit. */
 export function checkBounds(kernel: Kernel, keeper: Keeper, there: Remembered): void {
   if (keeper.node() === undefined) return;
   const gauges = keeper.gauges();
-  for (const [name, limit] of limits) {
+  const check = (name: string, limit: number): void => {
     const size = gauges.get(name) ?? 0;
-    if (size > limit(there)) kernel.fail(`${keeper.name}: ${name} is ${size}, and there are ${limit(there)} at most`);
-  }
+    if (size > limit) kernel.fail(`${keeper.name}: ${name} is ${size}, and there are ${limit} at most`);
+  };
+  const all = [...there.protectors.values()].reduce((sum, count) => sum + count, 0);
+  for (const [name, limit] of ofReplica) check(name, limit(there, all));
+  const isOnly = there.protectors.size === 1;
+  for (const [core, protectors] of there.protectors)
+    for (const [name, limit] of ofCore) check(gaugeOf(name, core, isOnly), limit(there, protectors));
 }
 
-/** What is left in tables that should be empty; `isSettled`: also in those of unfinished work. */
-export function leftovers(keepers: readonly Keeper[], isSettled: boolean): string[] {
-  const names = isSettled ? [...emptyAtRest, ...emptyWhenSettled] : emptyAtRest;
+/** Aggregators name the core where there are several, webhooks always. */
+function gaugeOf(name: string, core: string, isOnly: boolean): string {
+  return isOnly && !name.startsWith("webhook_") ? name : `${name} ${core}`;
+}
+
+export interface Rest {
+  /** Of which something is demanded; and whether the world has no others. */
+  readonly cores: readonly string[];
+  readonly isOnly: boolean;
+  /** Tables of unfinished work should be empty too. */
+  readonly isSettled: boolean;
+}
+
+/** What is left in tables that should be empty. */
+export function leftovers(keepers: readonly Keeper[], { cores, isOnly, isSettled }: Rest): string[] {
+  const settled = cores.flatMap((core) => emptyWhenSettled.map((name) => gaugeOf(name, core, isOnly)));
+  const names = isSettled ? [...emptyAtRest, ...emptyOfGenerators, ...settled] : emptyAtRest;
   return keepers.flatMap((keeper) => {
     if (keeper.node() === undefined) return [];
     const gauges = keeper.gauges();

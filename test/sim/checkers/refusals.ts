@@ -24,6 +24,8 @@ export interface RefusalOptions {
   readonly settleWindowMs: number;
   /** What nothing is demanded of. */
   readonly lost: { readonly cells: ReadonlySet<string>; readonly processes: ReadonlySet<SimProcess> };
+  /** Its core will never come back: what needs quota of it is refused. */
+  readonly isAway: (checker: AccountingChecker) => boolean;
   /** Nothing has gone wrong since the world began, or since everything was mended. */
   readonly isCalm: () => boolean;
 }
@@ -50,11 +52,11 @@ export class RefusalChecker {
 
   /** A replica has refused the deletion of the pod, as it is now. */
   refused(replica: string, cell: string, pod: PodRecord, message: string): void {
-    const { kernel, checkers, lost } = this.#options;
+    const { kernel, checkers, lost, isAway } = this.#options;
     if (lost.cells.has(cell) || [...lost.processes].some(({ name }) => name === replica)) return;
     const concerned = [...checkers.values()].filter((checker) => checker.concerns(pod));
     const sinceMs = kernel.nowMs - roomForMs;
-    if (concerned.length === 0 || !this.#isWellSince(sinceMs, concerned)) return;
+    if (concerned.length === 0 || concerned.some(isAway) || !this.#isWellSince(sinceMs, concerned)) return;
     kernel.schedule(graceMs, () => {
       if (!this.#isWellSince(sinceMs, concerned)) return;
       const rooms = concerned.map(({ room, name }) => ({ name, free: room.since(sinceMs, cell) }));

@@ -9,7 +9,6 @@ import { type EpochMicros } from "../../../src/util/clock.ts";
 import { availableFrom, canMeet } from "../../../src/accounting/count/health-criterion.ts";
 import { type JsonObject, asObject, asString } from "../../double/engine/object.ts";
 import { type Arrival, type ReviewObserver } from "../network/reviews.ts";
-import { type Edit } from "../clusters/deliveries.ts";
 import { type Kernel } from "../kernel/kernel.ts";
 import { type SimNode } from "../kernel/node.ts";
 import { type Plan } from "../plan.ts";
@@ -17,7 +16,6 @@ import { type SimProcess } from "../processes/process.ts";
 import { presentRelease } from "../processes/release.ts";
 import { type AccountingChecker } from "./accounting.ts";
 import { type Ledger } from "./ledger.ts";
-import { type LostProtectors } from "./lost-protectors.ts";
 import { type RefusalChecker } from "./refusals.ts";
 import { checkAnswered, checkUnanswered } from "./review-times.ts";
 
@@ -31,16 +29,12 @@ const earnestMs = 60_000;
 interface Reviewed {
   readonly kernel: Kernel;
   readonly ledger: Ledger;
+  /** Of all cores. */
   readonly checkers: ReadonlyMap<string, AccountingChecker>;
   readonly webhooks: readonly SimProcess[];
-  /** Whether a replica had been told of an edit in the core by then. */
-  knew(replica: string, edit: Edit, atMs: number): boolean;
   readonly totals: { admitted: number; refused: number };
   readonly refusals: RefusalChecker;
-  /** Undefined = the replicas' rules promise nothing of what is lost. */
-  readonly lostProtectors: LostProtectors | undefined;
   readonly plan: Plan;
-  readonly lost: { readonly coreAtMs?: number };
 }
 
 export class ReviewChecker implements ReviewObserver {
@@ -106,12 +100,9 @@ export class ReviewChecker implements ReviewObserver {
     if (!isAllowed || request["dryRun"] === true) return;
     if (pod === undefined || pod.cell !== cell) return;
     const isForced = isForcedReview(request) || isLetGo(answer);
-    // The time without a core that never comes back does not count: nobody can be told meanwhile.
-    const lostForMs = kernel.nowMs - (this.#world.lost.coreAtMs ?? kernel.nowMs);
-    const isKnown = ({ edit }: AccountingChecker): boolean =>
-      this.#world.knew(replica, edit, arrivedMs) ||
-      !ledger.exclusions.excuses("slow to be told", edit.sinceMs + lostForMs);
-    const unknown = new Set([...checkers].flatMap(([name, checker]) => (isKnown(checker) ? [] : [name])));
+    const unknown = new Set(
+      [...checkers].flatMap(([name, checker]) => (checker.mustBeKnownTo(replica, arrivedMs) ? [] : [name])),
+    );
     // The webhook has judged the one before, and the eviction deletes whoever has the name.
     const isSuccessor = operation !== "delete" && (pod.versions[0]?.atMs ?? 0) > arrivedMs;
     ledger.admitted(cell, request, pod.uid, { isForced, isSuccessor, unknown });
@@ -122,7 +113,7 @@ export class ReviewChecker implements ReviewObserver {
     const before = operation === "delete" ? old : pod.versions.findLast(({ atMs }) => atMs < arrivedMs)?.record;
     if (before === undefined) return;
     for (const [protector, checker] of checkers) {
-      const spec = checker.object?.spec ?? this.#world.lostProtectors?.inMemoryOf(replica, protector, arrivedMs);
+      const spec = checker.specFor(replica, arrivedMs);
       // Without a floor, records are best effort.
       if (spec === undefined || spec.minAvailable <= 0 || unknown.has(protector)) continue;
       const needsQuota = [before, record].every(

@@ -1,6 +1,7 @@
 /** All mutations. */
 import { type Mutation } from "./mutation.ts";
 import { mutationsOfAdmission } from "./of-admission.ts";
+import { mutationsOfCores } from "./of-cores.ts";
 import { mutationsOfCounts } from "./of-counts.ts";
 import { mutationsOfDelays } from "./of-delays.ts";
 import { mutationsOfLimits } from "./of-limits.ts";
@@ -24,4 +25,5 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOfMassChanges,
   ...mutationsOfProtobuf,
   ...mutationsOfSources,
+  ...mutationsOfCores,
 ];

@@ -1,6 +1,7 @@
 /** The processes of the product in a world, and the flags that they start with. */
 import { flagOfSources } from "../checkers/sources/kinds.ts";
 import { type Plan } from "../plan.ts";
+import { generatorOf, generatorsOfCore, secondCore, urlOfCore } from "../clusters/core-names.ts";
 import { type ProcessOptions, SimProcess } from "./process.ts";
 import { limitsOf } from "./small-limits.ts";
 
@@ -9,8 +10,12 @@ export const uncountedLabel = "uncounted";
 /** What a patched API server writes, for the algorithm "annotation". */
 export const stampAnnotation = "example.com/written-at";
 
+const policyFlag = "--webhook-core-unavailable-policy";
+
 export interface FleetOptions {
   readonly plan: Plan;
+  /** Names. */
+  readonly cores: readonly string[];
   /** How aggregators settle. */
   readonly algorithm: string;
   /** More flags, for all. */
@@ -27,19 +32,21 @@ export interface Fleet {
 
 /** None of them runs yet. */
 export function createFleet(options: FleetOptions): Fleet {
-  const { plan } = options;
+  const { plan, cores } = options;
   const create = (role: ProcessOptions["role"], name: string, argv: readonly string[]): SimProcess =>
     new SimProcess({
       ...options.machine(name),
       name,
       role,
       limits: limitsOf(plan),
-      argv: ["--core-kube-master=http://core", `--silent-cell-after=${plan.silentAfterMs}ms`, ...argv, ...options.argv],
+      argv: [...coreFlags(cores), `--silent-cell-after=${plan.silentAfterMs}ms`, ...argv, ...options.argv],
     });
   const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
   return {
-    generators: numbers(plan.hasGenerator ? 2 : 0).map((number) =>
-      create("generator", `generator-${number}`, generatorFlags(plan)),
+    generators: cores.flatMap((core) =>
+      numbers(plan.hasGenerator ? generatorsOfCore : 0).map((number) =>
+        create("generator", generatorOf(core, number), [...generatorFlags(plan), ...ownCoreFlags(core, cores)]),
+      ),
     ),
     aggregators: plan.cells.flatMap((cell) =>
       numbers(plan.aggregatorsPerCell).map((number) =>
@@ -48,6 +55,19 @@ export function createFleet(options: FleetOptions): Fleet {
     ),
     webhooks: numbers(plan.webhooks).map((number) => create("webhook", `webhook-${number}`, webhookFlags(plan))),
   };
+}
+
+/** The previous release, which never has several, does not know the flag. */
+function ownCoreFlags(core: string, cores: readonly string[]): readonly string[] {
+  return cores.length === 1 ? [] : [`--generator-core=${core}`];
+}
+
+function coreFlags(cores: readonly string[]): readonly string[] {
+  if (cores.length === 1) return cores.map((core) => `--core-kube-master=${urlOfCore(core)}`);
+  const provider = "--podprotector-source-provider";
+  const masters = cores.map((core) => `${core}=${urlOfCore(core)}`).join(",");
+  const configs = cores.map((core) => `${core}=`).join(",");
+  return [`${provider}=map`, `${provider}.map-configs=${configs}`, `${provider}.map-masters=${masters}`];
 }
 
 function generatorFlags({ percentRounding, singleReplica, protectsNonZero, upgrade }: Plan): readonly string[] {
@@ -84,7 +104,8 @@ function aggregatorFlags({ plan, algorithm }: FleetOptions, cell: string): reado
 function webhookFlags(plan: Plan): readonly string[] {
   return [
     ...evictedPodsFlags(plan),
-    ...(plan.faults.has("last-known-quota") ? ["--webhook-core-unavailable-policy=last-known"] : []),
+    ...(plan.faults.has("last-known-quota") ? [`${policyFlag}=last-known`] : []),
+    ...(plan.otherCore === "none" ? [] : [`${policyFlag}.by-core=${secondCore}=${plan.otherCore}`]),
     `--webhook-core-unavailable-replicas=${plan.webhooks}`,
     ...(plan.recordsPodNames
       ? ["--webhook-requires-pod-name=by-cell", "--webhook-requires-pod-name.by-cell-filter=a"]

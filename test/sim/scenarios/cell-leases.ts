@@ -17,7 +17,7 @@ const cloneBeatMs = 5_000;
  * the cell | of-core
  */
 export const changeLease: Run = async (stage, args) => {
-  const { core } = stage.world;
+  const { core } = stage;
   const { engine } = core.server;
   const cell = args.word("the cell");
   const name = cellLeaseName(cell);
@@ -58,7 +58,8 @@ export const changeLease: Run = async (stage, args) => {
 
 /** Of a cluster with the same UID; its aggregator finds nothing wrong with the Lease either. */
 function beatAsClone(stage: Stage, name: string, untilMs: number): void {
-  const { kernel, core } = stage.world;
+  const { core } = stage;
+  const { kernel } = stage.world;
   const { engine } = core.server;
   if (kernel.nowMs >= untilMs) return;
   const spec = { holderIdentity: "aggregator-of-a-clone", renewTime: formatMicroTime(engine.clock.epochMicros()) };

@@ -1,6 +1,6 @@
 /** What happens to a cluster itself: to its storage, its identity, its namespaces. */
 import { builtInResources } from "../../double/index.ts";
-import { namespace } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
 import { type Run } from "./stage.ts";
 
 const { namespaces, pods } = builtInResources;
@@ -27,5 +27,5 @@ export const label: Run = async (stage, args) => {
   const [key = "", value = ""] = args.word("the label").split("=");
   const body = { metadata: { labels: { [`podseidon.kubewharf.io/${key}`]: value === "" ? null : value } } };
   const patch = { contentType: "application/merge-patch+json", body };
-  await stage.during(stage.world.core.server.engine.patch(namespaces, undefined, namespace, patch));
+  await stage.during(stage.core.server.engine.patch(namespaces, undefined, namespace, patch));
 };

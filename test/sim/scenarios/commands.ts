@@ -1,6 +1,6 @@
 /**
- * The commands of a scenario after "world" (world-command.ts). X = a pod of the first cell, or CELL/X; SERVER = core or
- * a cell; a time is 76s, 500ms, 2m.
+ * The commands of a scenario after "world" (world-command.ts). X = a pod of the first cell, or CELL/X; SERVER = core,
+ * core-east or a cell; a time is 76s, 500ms, 2m.
  *
  *   create X [ready] [app=A]             touch X [times=N]; ready|notready|vanish X
  *   delete X [hold|dropped] [forced] -> allowed|refused: TEXT|held|dropped|gone
@@ -43,6 +43,7 @@
  *                                        retire the cell; seize: the aggregator of another cluster beats once;
  *                                        cloned [for=5m]: that of a clone beats all the time; ask: a person makes the
  *                                        Lease, to retire the cell; of-core: the core itself is this cell
+ *   in CORE                              what follows is about the PodProtectors of this core: core or east
  *   advance 76s
  *   lag SERVER 5s; backup|drop-watches SERVER
  *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order
@@ -63,6 +64,7 @@
  */
 import { cellLeaseName } from "../../../src/api/cell-lease.ts";
 import { type ServerFault } from "../clusters/conditions.ts";
+import { type Core } from "../core.ts";
 import { Arguments } from "./arguments.ts";
 import { changeLease } from "./cell-leases.ts";
 import { changeDeployment, wipe } from "./core-losses.ts";
@@ -109,6 +111,13 @@ function onLink(act: (stage: Stage, from: string, to: string) => void): Run {
     const [from = "", to = ""] = args.word("FROM>TO").split(">");
     act(stage, from, to);
   };
+}
+
+function coreOf({ world }: Stage, args: Arguments): Core {
+  const name = args.word("the core");
+  const core = world.cores.find((one) => one.name === name);
+  if (core === undefined) throw args.error(`there is no core ${name}`);
+  return core;
 }
 
 function faultOf(name: string, args: Arguments): ServerFault {
@@ -193,6 +202,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["forge", forge],
   ["misdate", misdate],
   ["lease", changeLease],
+  ["in", async (stage, args) => void (stage.core = coreOf(stage, args))],
   ["advance", async (stage, args) => await stage.advance(args.duration(args.word("the time")))],
   ["lag", async (stage, args) => stage.lag(args.word("the server"), args.duration(args.word("the lag")))],
   ["backup", onServer((stage, server) => stage.backUp(server))],

@@ -1,6 +1,6 @@
 /** What is deleted from the core, or lost with its storage. */
 import { builtInResources, type JsonObject } from "../../double/index.ts";
-import { namespace } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
 import { type Run } from "./stage.ts";
 import { createDeployment } from "./world-command.ts";
 
@@ -9,7 +9,7 @@ import { createDeployment } from "./world-command.ts";
  * foreground, and waits for its dependents; strip: a person takes our finalizer off; scale=N.
  */
 export const changeDeployment: Run = async (stage, args) => {
-  const { engine } = stage.world.core.server;
+  const { engine } = stage.core.server;
   const patch = async (body: JsonObject): Promise<void> => {
     const merge = { contentType: "application/merge-patch+json", body };
     await stage.during(engine.patch(builtInResources.deployments, namespace, "web", merge));
@@ -37,7 +37,8 @@ export const changeDeployment: Run = async (stage, args) => {
 
 /** wipe podprotectors|deployments */
 export const wipe: Run = async (stage, args) => {
-  const { core, protectors, sources } = stage.world;
+  const { core } = stage;
+  const { protectors, sources } = core;
   const resource = args.word("the resource");
   if (resource !== "podprotectors" && resource !== "deployments") throw args.error(`nobody loses ${resource}`);
   for (const { metadata } of core.server.engine.list(protectors).items)

@@ -1,7 +1,7 @@
 /** What removes pods: delete, evict, release and retry, and a PodDisruptionBudget that stands in the way. */
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { builtInResources } from "../../double/index.ts";
-import { namespace } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
 import { type Arguments } from "./arguments.ts";
 import { type Fate, type Run, type Stage } from "./stage.ts";
 

@@ -46,15 +46,15 @@ const measures: Readonly<Record<string, Measure>> = {
   /** Whether the PodProtector is there. */
   exists: ({ checker }) => (checker?.object === undefined ? "no" : "yes"),
   /** Entries in the list of releases. */
-  listed: ({ world }) => {
-    const state = stateOf(world.core.server.engine);
+  listed: ({ core }) => {
+    const state = stateOf(core.server.engine);
     return state === undefined ? 0 : decodeGeneratorState(state).releases.length;
   },
   /** What the PodProtector asks for. */
   floor: (stage) => web(stage).object?.spec.minAvailable ?? "none",
   /** Whether a cell has a Lease. */
-  lease: ({ world }, args) => {
-    const names = world.core.server.engine.list(builtInResources.leases).items.map(({ metadata }) => metadata.name);
+  lease: ({ core }, args) => {
+    const names = core.server.engine.list(builtInResources.leases).items.map(({ metadata }) => metadata.name);
     return names.includes(cellLeaseName(args.word("the cell"))) ? "yes" : "no";
   },
   /** Workloads with a floor above 0. */
@@ -80,8 +80,8 @@ const measures: Readonly<Record<string, Measure>> = {
     return found?.[0].split(" ").at(-1) ?? "none";
   },
   /** The gate as the Lease of a cell names it. */
-  named: ({ world }, args) => {
-    const { items } = world.core.server.engine.list(builtInResources.leases);
+  named: ({ core }, args) => {
+    const { items } = core.server.engine.list(builtInResources.leases);
     const lease = items.find(({ metadata }) => metadata.name === cellLeaseName(args.word("the cell")));
     return lease?.metadata.annotations?.[cellLeaseAnnotations.gate] ?? "none";
   },

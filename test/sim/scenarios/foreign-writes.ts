@@ -11,7 +11,8 @@ import {
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { summarize } from "../../../src/accounting/count/summary.ts";
 import { type JsonObject } from "../../double/index.ts";
-import { namespace, protectorOf } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
+import { protectorOf } from "../core.ts";
 import { type Run, type Stage } from "./stage.ts";
 
 /** Writes the status of "web" as somebody else than the product. */
@@ -19,12 +20,12 @@ async function writeStatus(
   stage: Stage,
   change: (cells: readonly CellStatus[]) => readonly CellStatus[],
 ): Promise<void> {
-  const { engine } = stage.world.core.server;
-  const object = engine.get(stage.world.protectors, namespace, "web");
+  const { engine } = stage.core.server;
+  const object = engine.get(stage.core.protectors, namespace, "web");
   const cells = change(protectorOf(object).status?.cells ?? []);
   const status: PodProtectorStatus = { ...protectorOf(object).status, cells, summary: summarize(cells) };
   const body = { ...object, status } as unknown as JsonObject;
-  await stage.during(engine.update(stage.world.protectors, namespace, "web", body, { subresource: "status" }));
+  await stage.during(engine.update(stage.core.protectors, namespace, "web", body, { subresource: "status" }));
 }
 
 function stripped({
@@ -42,7 +43,7 @@ function stripped({
 /** Strips all extensions; with admits=N the number of anonymous admissions grows by N. */
 export const goWrite: Run = async (stage, args) => {
   const admits = args.number("admits", 0);
-  const startTime = formatMicroTime(stage.world.core.node.clock.epochMicros());
+  const startTime = formatMicroTime(stage.core.node.clock.epochMicros());
   await writeStatus(stage, (cells) =>
     cells.map(({ aggregation, admissionHistory, ...cell }) => {
       const buckets = (admissionHistory?.buckets ?? []).map(
@@ -77,7 +78,7 @@ export const goCount: Run = async (stage, args) => {
               totalReplicas: count,
               availableReplicas: count,
               readyReplicas: count,
-              lastEventTime: formatMicroTime(stage.world.core.node.clock.epochMicros()),
+              lastEventTime: formatMicroTime(stage.core.node.clock.epochMicros()),
             },
           },
     ),
@@ -87,7 +88,7 @@ export const goCount: Run = async (stage, args) => {
 /** misdate 2h: the counts of the first cell seem to come from a recount at so late a time. */
 export const misdate: Run = async (stage, args) => {
   const aheadMs = args.duration(args.word("by how much"));
-  const now = stage.world.core.node.clock.epochMicros();
+  const now = stage.core.node.clock.epochMicros();
   const recountedAt = formatMicroTime((now + aheadMs * 1_000) as EpochMicros);
   await writeStatus(stage, ([first, ...others]) =>
     first?.aggregation === undefined
@@ -100,7 +101,7 @@ export const misdate: Run = async (stage, args) => {
 export const forge: Run = async (stage, args) => {
   const podUID = args.word("the UID");
   const podResourceVersion = args.setting("version") ?? "";
-  const startTime = formatMicroTime(stage.world.core.node.clock.epochMicros());
+  const startTime = formatMicroTime(stage.core.node.clock.epochMicros());
   const digits = args.number("digits", 0);
   const bucket = {
     startTime,

@@ -2,7 +2,7 @@
 import { builtInResources } from "../../double/index.ts";
 import { type SimApiServer } from "../clusters/api-server.ts";
 import { collectionConfiguration, podGarbageCollector } from "../clusters/webhook-configurations.ts";
-import { namespace } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
 import { outcomeOf, type Run } from "./stage.ts";
 
 const { pods, validatingWebhookConfigurations } = builtInResources;

@@ -2,7 +2,8 @@
 import { formatSeconds } from "../../double/engine/metadata.ts";
 import { asArray, asObject, type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
-import { type Cell, namespace } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
+import { type Cell } from "../world.ts";
 
 const { pods } = builtInResources;
 const kubelet = { username: "system:node:node-1", groups: ["system:nodes", "system:authenticated"] };

@@ -11,7 +11,7 @@
 import { type JsonObject } from "../../double/index.ts";
 import { asObject } from "../../double/engine/object.ts";
 import { podGarbageCollector } from "../clusters/webhook-configurations.ts";
-import { namespace } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
 import { type Arguments } from "./arguments.ts";
 import { type Run } from "./stage.ts";
 

@@ -7,9 +7,12 @@ import { type RestRequest } from "../../double/rest/rest.ts";
 import { type SimApiServer } from "../clusters/api-server.ts";
 import { type ServerFault } from "../clusters/conditions.ts";
 import { type AccountingChecker } from "../checkers/accounting.ts";
+import { type Core } from "../core.ts";
 import { type Plan } from "../plan.ts";
 import { type SimProcess } from "../processes/process.ts";
-import { namespace, World } from "../world.ts";
+import { firstCore } from "../clusters/core-names.ts";
+import { namespace } from "../clusters/namespaces.ts";
+import { World } from "../world.ts";
 import { type Arguments } from "./arguments.ts";
 import { Pods } from "./pods.ts";
 
@@ -28,6 +31,7 @@ export interface StageOptions {
     | "silentAfterMs"
     | "faults"
     | "protectsNonZero"
+    | "otherCore"
   >;
   /** The PodProtector that the scenario is about. */
   readonly protector: string;
@@ -69,7 +73,8 @@ interface Held {
 export class Stage {
   readonly world: World;
   readonly pods: ReadonlyMap<string, Pods>;
-  readonly #protector: string;
+  /** That the scenario is about. */
+  readonly protector: string;
   readonly #faults = new Map<SimApiServer, PlannedFault[]>();
   /** Answers that nobody waits for yet, by pod. */
   readonly #asked = new Map<string, Promise<string>>();
@@ -78,13 +83,15 @@ export class Stage {
   readonly #arrived = new Map<string, (held: (outcome: Promise<string>) => void) => void>();
   readonly #backups = new Map<string, Backup>();
   readonly counters = new Map<Counted, number>();
+  /** That the commands are about. */
+  core: Core;
   /** Of Deployment web, when somebody makes it. */
   replicas = 0;
   /** Of the checkers: the scenario goes on after each. */
   readonly findings: string[] = [];
 
   constructor({ algorithm, plan, protector }: StageOptions) {
-    this.#protector = protector;
+    this.protector = protector;
     const noChance: Plan = {
       ...plan,
       podsPerCell: 0,
@@ -101,6 +108,8 @@ export class Stage {
       criterion: "Available",
       loss: "none",
       upgrade: "none",
+      otherMinAvailable: 0,
+      lostCore: firstCore,
       forbidsHeartbeats: false,
       servesOnlyItsCells: false,
       deletionsPerSecond: 0,
@@ -109,9 +118,10 @@ export class Stage {
       rates: {},
     };
     this.world = new World({ seed: 1, plan: noChance, algorithm });
+    this.core = this.world.core;
     this.world.kernel.fail = (finding) => void this.findings.push(`checker: ${finding}`);
     this.pods = new Map(this.world.cells.map((cell) => [cell.name, new Pods(cell)]));
-    for (const server of [this.world.core.server, ...this.world.cells.map((cell) => cell.server)]) {
+    for (const { server } of [...this.world.cores, ...this.world.cells]) {
       server.conditions.script = (request) => this.#faultOf(server, request);
     }
     for (const { name, server } of this.world.cells) {
@@ -141,9 +151,9 @@ export class Stage {
     return await tracked;
   }
 
-  /** Of the PodProtector that the scenario is about; undefined while it does not exist. */
+  /** Of the PodProtector that the scenario is about, in the core that is meant; undefined while it does not exist. */
   get checker(): AccountingChecker | undefined {
-    return this.world.checkers.get(this.#protector);
+    return this.core.checkers.get(this.protector);
   }
 
   async advance(ms: number): Promise<void> {
@@ -155,7 +165,7 @@ export class Stage {
   }
 
   server(name: string): SimApiServer {
-    return name === "core" ? this.world.core.server : this.world.cell(name).server;
+    return this.world.cores.find(({ node }) => node.name === name)?.server ?? this.world.cell(name).server;
   }
 
   process(name: string): SimProcess {
@@ -276,7 +286,8 @@ export class Stage {
     const backup = this.#backups.get(name);
     if (backup === undefined) throw new Error(`there is no backup of ${name}`);
     this.server(name).restore(backup, gracefully);
-    if (name === "core") this.world.coreRestored();
+    const core = this.world.cores.find(({ node }) => node.name === name);
+    if (core !== undefined) core.restored();
     else this.world.ledger.restored(name, this.server(name));
   }
 }

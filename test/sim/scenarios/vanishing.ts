@@ -4,7 +4,7 @@ import { annotations, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
 import { encodeReleases, generatorStateName, type Release, releasedKey } from "../../../src/kube/generator-state.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { builtInResources, permissivePodProtectorCrd } from "../../double/index.ts";
-import { namespace } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
 import { type Arguments } from "./arguments.ts";
 import { type Run, type Stage } from "./stage.ts";
 
@@ -15,7 +15,7 @@ const stateNamespace = "default";
 export const mark: Run = async (stage, args) => {
   const name = args.word("the name");
   const kind = args.word("the mark");
-  const { sources } = stage.world;
+  const { sources } = stage.world.core;
   // By a person, as far as the generator of this world is concerned.
   if (kind === "released") sources.meddled(namespace, name, "release");
   const key = kind === "released" ? annotations.released : annotations.generated;
@@ -24,31 +24,31 @@ export const mark: Run = async (stage, args) => {
       ? { metadata: { labels: { [sourceLabels.kind]: "Deployment" } } }
       : { metadata: { annotations: { [key]: "" } } };
   const patch = { contentType: "application/merge-patch+json", body };
-  await stage.during(stage.world.core.server.engine.patch(stage.world.protectors, namespace, name, patch));
+  await stage.during(stage.core.server.engine.patch(stage.core.protectors, namespace, name, patch));
 };
 
 /** erase NAME: a person deletes it; strip NAME: a person takes its finalizers off. */
 export const erase: Run = async (stage, args) => {
-  const { engine } = stage.world.core.server;
-  await stage.during(engine.delete(stage.world.protectors, namespace, meddledWith(stage, args)));
+  const { engine } = stage.core.server;
+  await stage.during(engine.delete(stage.core.protectors, namespace, meddledWith(stage, args)));
 };
 
 export const strip: Run = async (stage, args) => {
   const patch = { contentType: "application/merge-patch+json", body: { metadata: { finalizers: null } } };
-  const { engine } = stage.world.core.server;
-  await stage.during(engine.patch(stage.world.protectors, namespace, meddledWith(stage, args), patch));
+  const { engine } = stage.core.server;
+  await stage.during(engine.patch(stage.core.protectors, namespace, meddledWith(stage, args), patch));
 };
 
 /** By nobody's wish but the person's: the checker of sources is told of a loss. */
 function meddledWith(stage: Stage, args: Arguments): string {
   const name = args.word("the name");
-  stage.world.sources.meddled(namespace, name, "loss");
+  stage.core.sources.meddled(namespace, name, "loss");
   return name;
 }
 
 /** releases N: the generator's list of releases has so many entries, of a moment ago; 0: a person deletes it. */
 export const fillReleases: Run = async (stage, args) => {
-  const { engine } = stage.world.core.server;
+  const { engine } = stage.core.server;
   const { configMaps } = builtInResources;
   const count = Number(args.word("how many"));
   if (engine.find(configMaps, stateNamespace, generatorStateName) !== undefined)
@@ -62,7 +62,7 @@ export const fillReleases: Run = async (stage, args) => {
 };
 
 function createState(stage: Stage, releases: string): Promise<unknown> {
-  return stage.world.core.server.engine.create(builtInResources.configMaps, stateNamespace, {
+  return stage.core.server.engine.create(builtInResources.configMaps, stateNamespace, {
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: { name: generatorStateName },
@@ -72,15 +72,15 @@ function createState(stage: Stage, releases: string): Promise<unknown> {
 
 /** let-go NAME: its generator notes in its list that it is released. */
 export const letGo: Run = async (stage, args) => {
-  const { engine } = stage.world.core.server;
-  const uid = engine.find(stage.world.protectors, namespace, args.word("the name"))?.metadata.uid ?? "";
+  const { engine } = stage.core.server;
+  const uid = engine.find(stage.core.protectors, namespace, args.word("the name"))?.metadata.uid ?? "";
   const released = encodeReleases([{ digest: digestOfUID(uid), releasedAt: 0 as EpochMicros, cause: "deleted" }]);
   await stage.during(createState(stage, released));
 };
 
 /** owners install|end|gone: the CRD of the kind that workloads belong to; "end": its deletion waits for an object. */
 export const changeOwners: Run = async (stage, args) => {
-  const { engine } = stage.world.core.server;
+  const { engine } = stage.core.server;
   const type = builtInResources.customResourceDefinitions;
   const name = "shops.shops.example.com";
   const act = args.word("what becomes of them");
@@ -115,12 +115,12 @@ export const changeOwners: Run = async (stage, args) => {
 
 /** crd delete|install: in the core, with all PodProtectors; and as it was, without them. */
 export const crd: Run = async (stage, args) => {
-  const { engine } = stage.world.core.server;
+  const { engine } = stage.core.server;
   const definition = permissivePodProtectorCrd();
   const isDeleted = args.word("what becomes of it") === "delete";
   const { name } = definition["metadata"] as { readonly name: string };
   // Those with finalizers are there as long as these are.
-  stage.world.sources.meddled(namespace, "deployment-web", "loss");
+  stage.core.sources.meddled(namespace, "deployment-web", "loss");
   await stage.during<unknown>(
     isDeleted
       ? engine.delete(builtInResources.customResourceDefinitions, undefined, name)

@@ -3,7 +3,7 @@ import { annotations, labels } from "../../../src/api/v1alpha1/names.ts";
 import { generatorStateName } from "../../../src/kube/generator-state.ts";
 import { builtInResources, type JsonObject, type KubeObject } from "../../double/index.ts";
 import { approve } from "../clusters/latches.ts";
-import { namespace } from "../world.ts";
+import { namespace } from "../clusters/namespaces.ts";
 import { type Arguments } from "./arguments.ts";
 import { type Run, type Stage } from "./stage.ts";
 
@@ -17,7 +17,7 @@ const teamOf = (index: number): string => `team-${index}`;
 type Act = (stage: Stage, args: Arguments) => (index: number) => Promise<unknown>;
 
 const create: Act = (stage, args) => {
-  const { engine } = stage.world.core.server;
+  const { engine } = stage.core.server;
   const place = args.setting("in") ?? namespace;
   const isApart = args.flag("apart");
   const marks = args.flag("exempt") ? { [labels.massChanges]: "allow" } : {};
@@ -34,7 +34,7 @@ const create: Act = (stage, args) => {
 const scale =
   (preset: number): Act =>
   (stage, args) => {
-    const { engine } = stage.world.core.server;
+    const { engine } = stage.core.server;
     const options = { fieldManager: args.setting("by") ?? "tool" };
     const isSubresource = args.flag("scale");
     const patch = { contentType: mergePatch, body: { spec: { replicas: args.number("replicas", preset) } } };
@@ -52,18 +52,18 @@ const edit =
     const patch = { contentType: mergePatch, body: change };
     return async (index) => {
       const { metadata } = found(stage, index);
-      await stage.world.core.server.engine.patch(deployments, metadata.namespace, metadata.name, patch, options);
+      await stage.core.server.engine.patch(deployments, metadata.namespace, metadata.name, patch, options);
     };
   };
 
 const remove: Act = (stage) => async (index) => {
   const { metadata } = found(stage, index);
-  await stage.world.core.server.engine.delete(deployments, metadata.namespace, metadata.name);
+  await stage.core.server.engine.delete(deployments, metadata.namespace, metadata.name);
 };
 
 /** The namespace controller deletes what is in a namespace that is being deleted. */
 const end: Act = (stage, args) => {
-  const { engine } = stage.world.core.server;
+  const { engine } = stage.core.server;
   return async (index) => {
     const own = found(stage, index).metadata.namespace ?? "";
     const present = engine.find(namespaces, undefined, own)?.metadata;
@@ -92,8 +92,8 @@ export const changeWorkloads: Run = async (stage, args) => {
   for (let index = from; index < count; index += 1) await stage.during(act(index));
 };
 
-function found({ world }: Stage, index: number): KubeObject {
-  const { items } = world.core.server.engine.list(deployments);
+function found({ core }: Stage, index: number): KubeObject {
+  const { items } = core.server.engine.list(deployments);
   const workload = items.find(({ metadata }) => metadata.name === nameOfWorkload(index));
   if (workload === undefined) throw new Error(`there is no ${nameOfWorkload(index)}`);
   return workload;
@@ -117,7 +117,7 @@ function body(name: string, { replicas, owner }: { readonly replicas: number; re
 
 /** approve CAUSE: a person lets the changes pass that are held for it. */
 export const approveHeld: Run = async (stage, args) => {
-  const wasHeld = await stage.during(approve(stage.world.core.server.engine, args.word("the cause"), "planned"));
+  const wasHeld = await stage.during(approve(stage.core.server.engine, args.word("the cause"), "planned"));
   if (!wasHeld) throw args.error("nothing was ever held");
 };
 
@@ -130,7 +130,7 @@ export const writeState: Run = async (stage, args) => {
     ? { metadata: { annotations: { [annotations.approve]: text } } }
     : { data: { latches: text } };
   const patch = { contentType: mergePatch, body: change };
-  await stage.during(stage.world.core.server.engine.patch(configMaps, namespace, generatorStateName, patch));
+  await stage.during(stage.core.server.engine.patch(configMaps, namespace, generatorStateName, patch));
 };
 
 /** Changes that are held for a cause, as the generators' gauges say. */
@@ -140,15 +140,15 @@ export function heldFor({ world }: Stage, cause: string): number {
 }
 
 /** How often Events of a reason were recorded in the core: those of one object are one with a count. */
-export function told({ world }: Stage, reason: string): number {
-  const { items } = world.core.server.engine.list(builtInResources.events);
+export function told({ core }: Stage, reason: string): number {
+  const { items } = core.server.engine.list(builtInResources.events);
   const events = items.filter((event) => event["reason"] === reason);
   return events.reduce((sum, { count }) => sum + Number(count ?? 1), 0);
 }
 
 /** How many workloads have a floor above 0. */
-export function floorsOfWorkloads({ world }: Stage): number {
-  const protectors = world.core.server.engine.list(world.protectors).items;
+export function floorsOfWorkloads({ core }: Stage): number {
+  const protectors = core.server.engine.list(core.protectors).items;
   return protectors.filter(({ metadata, spec }) => {
     return (
       metadata.name.startsWith(`deployment-${nameOfWorkload(0).slice(0, -1)}`) && Number(spec?.["minAvailable"]) > 0
@@ -157,6 +157,6 @@ export function floorsOfWorkloads({ world }: Stage): number {
 }
 
 /** Of the PodProtector of that name. */
-export function floorOf({ world }: Stage, name: string): number {
-  return Number(world.core.server.engine.find(world.protectors, namespace, name)?.spec?.["minAvailable"]);
+export function floorOf({ core }: Stage, name: string): number {
+  return Number(core.server.engine.find(core.protectors, namespace, name)?.spec?.["minAvailable"]);
 }

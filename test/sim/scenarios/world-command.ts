@@ -3,7 +3,7 @@
  *
  *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [minready=30] [selector=K=V] [counting=K=V] [compact=N]
  *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator] [no-protector|deployment]
- *   [crd=upstream] [silent-after=3m] [lends] [released-when-deleted]
+ *   [crd=upstream] [silent-after=3m] [lends] [released-when-deleted] [east=2 [east-lends]]
  *
  * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
  * With "deployment" and without min, the generator makes one for a Deployment "web" of as many replicas as there are
@@ -11,13 +11,15 @@
  * "update-trigger" leaves that flag at its default; without the word it is off, and nobody may ask for the deletion of
  * its pod either (the gate probe would make one), so that cells are quiet.
  * "lends": webhooks admit on the last known quota while the core takes no writes.
+ * "east": there is a second core of that name, with a PodProtector "web" of its own; "east-lends": see "lends".
  * With "released-when-deleted" a Deployment that is deleted with its replicas lets its PodProtector go.
  * Without "silent-after" there is no heartbeat for days: its barriers would do what other rules are there for.
  */
 import { forbiddenToProbe } from "../clusters/rights.ts";
 import { builtInResources, type JsonObject, upstreamPodProtectorCrd } from "../../double/index.ts";
-import { namespace } from "../world.ts";
-import { type Arguments } from "./arguments.ts";
+import { type Core } from "../core.ts";
+import { namespace } from "../clusters/namespaces.ts";
+import { Arguments } from "./arguments.ts";
 import { Stage } from "./stage.ts";
 import { nameOfWorkload } from "./workloads.ts";
 
@@ -29,6 +31,7 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
   const minReadySeconds = args.number("minready", 0);
   const cells = args.list("cells");
   const isGenerated = args.flag("deployment");
+  const otherMin = args.setting("east");
   const stage = new Stage({
     algorithm,
     plan: {
@@ -43,6 +46,7 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
       compactThreshold: args.number("compact", 100),
       faults: new Set(args.flag("lends") ? ["last-known-quota" as const] : []),
       silentAfterMs: args.duration(args.setting("silent-after") ?? "240h"),
+      otherCore: otherMin === undefined ? "none" : args.flag("east-lends") ? "last-known" : "refuse",
     },
     protector: isGenerated ? "deployment-web" : "web",
   });
@@ -62,6 +66,11 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
   if (!args.flag("no-protector")) {
     if (isGenerated) await createDeployment(stage);
     else await setProtector(stage, args, "web");
+    for (const core of world.cores.slice(1)) {
+      stage.core = core;
+      await setProtector(stage, new Arguments("", [`min=${otherMin}`]), "web");
+    }
+    stage.core = world.core;
     await world.kernel.run(world.kernel.nowMs + minReadySeconds * 1_000 + startUpMs, () => isCounted(stage));
     if (!isCounted(stage)) throw args.error("the counts are not there when everything is well");
   }
@@ -75,7 +84,7 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
 export async function createDeployment(stage: Stage): Promise<void> {
   const labels = { app: "web" };
   await stage.during(
-    stage.world.core.server.engine.create(builtInResources.deployments, namespace, {
+    stage.core.server.engine.create(builtInResources.deployments, namespace, {
       apiVersion: "apps/v1",
       kind: "Deployment",
       metadata: { name: "web" },
@@ -89,15 +98,18 @@ export async function createDeployment(stage: Stage): Promise<void> {
   );
 }
 
-function isCounted({ world, pods, checker }: Stage): boolean {
+/** Each core has counts of what there is. */
+function isCounted(stage: Stage): boolean {
+  const { world } = stage;
+  return world.processes().every((one) => one.isReady()) && world.cores.every((core) => isCountedIn(core, stage));
+}
+
+function isCountedIn({ checkers }: Core, { pods, protector }: Stage): boolean {
+  const checker = checkers.get(protector);
   const status = checker?.object?.status;
   if (checker === undefined || status?.cells.length !== pods.size) return false;
   const available = checker.trueAvailable();
-  return (
-    available > 0 &&
-    status.summary.aggregatedAvailableReplicas === available &&
-    world.processes().every((one) => one.isReady())
-  );
+  return available > 0 && status.summary.aggregatedAvailableReplicas === available;
 }
 
 /** The first workloads, by name. */
@@ -111,8 +123,8 @@ function targetsOf(count: number): JsonObject[] {
 
 /** Creates a PodProtector, or edits the settings that are named. */
 export async function setProtector(stage: Stage, args: Arguments, name: string): Promise<void> {
-  const { world } = stage;
-  const { engine } = world.core.server;
+  const { world, core } = stage;
+  const { engine } = core.server;
   const selector = args.label("selector");
   const counting = args.label("counting");
   const min = args.setting("min");
@@ -120,7 +132,7 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
   const follows = args.setting("follows");
   const isBroken = args.flag("broken");
   const isMended = args.flag("mended");
-  const isNew = engine.find(world.protectors, namespace, name) === undefined;
+  const isNew = engine.find(core.protectors, namespace, name) === undefined;
   const minReady = args.setting("minready") ?? (isNew ? String(world.plan.minReadySeconds) : undefined);
   const spec: JsonObject = {
     ...(min !== undefined && { minAvailable: Number(min) }),
@@ -133,15 +145,15 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
     ...(isMended && { aggregationSelector: null }),
   };
   // Under the name of a generated one: the checker of sources is told who does it.
-  world.sources.meddled(namespace, name, "selector");
-  if (min !== undefined) world.sources.meddled(namespace, name, `minAvailable ${Number(min)}`);
+  core.sources.meddled(namespace, name, "selector");
+  if (min !== undefined) core.sources.meddled(namespace, name, `minAvailable ${Number(min)}`);
   if (!isNew) {
     const patch = { contentType: "application/merge-patch+json", body: { spec } };
-    await stage.during(engine.patch(world.protectors, namespace, name, patch));
+    await stage.during(engine.patch(core.protectors, namespace, name, patch));
     return;
   }
   await stage.during(
-    engine.create(world.protectors, namespace, {
+    engine.create(core.protectors, namespace, {
       apiVersion: "podseidon.kubewharf.io/v1alpha1",
       kind: "PodProtector",
       metadata: { name },

@@ -1,0 +1,23 @@
+/** Who acts in a core: the owner of the budget, those of the sources, who approves, and what the core itself loses. */
+import { type Core } from "../core.ts";
+import { type World } from "../world.ts";
+import { Approvers } from "./approvers.ts";
+import { CoreLosses } from "./core-losses.ts";
+import { ProtectorOwner } from "./protectors.ts";
+import { SourceOwners } from "./sources.ts";
+
+export class CoreCast {
+  readonly core: Core;
+  readonly owner: ProtectorOwner;
+  readonly sources: SourceOwners;
+  readonly approvers: Approvers;
+  readonly losses: CoreLosses;
+
+  constructor(world: World, core: Core) {
+    this.core = core;
+    this.owner = new ProtectorOwner(world, core);
+    this.sources = new SourceOwners(world, core, this.owner);
+    this.approvers = new Approvers(world, core);
+    this.losses = new CoreLosses(world, core);
+  }
+}
