@@ -90,7 +90,7 @@ export const rulesOfMassChanges: readonly Mutation[] = [
     name: "autoscalers-are-counted",
     why: "scaling to a number above 0 by the subresource counts nowhere",
     file: "generator/mass-changes/change.ts",
-    find: `if (isScaling && isByAutoscaler(source)) return undefined;`,
+    find: `if (isScaling && !isNoAutoscaler && isByAutoscaler(source)) return undefined;`,
     replace: ``,
   },
   {
