@@ -27,6 +27,8 @@ interface Reasons {
   readonly SpecIgnored: "UnknownCriterion";
   /** Generator: the floor is out of reach without a cell that has fallen silent. */
   readonly CellSilent: "NoHeartbeat";
+  /** Generator: pods must stay, and none matches in any cell. */
+  readonly Unmatched: "NoPods";
   /** Generator: the source has vanished without being deleted. */
   readonly Dangling: "SourceVanished";
   /** Generator: the source asks for a lower floor or for release, and too many others do so at once. */
@@ -63,6 +65,7 @@ const endedReasons: Readonly<Record<ConditionType, string>> = {
   CountsPending: "Counted",
   SpecIgnored: "SpecUnderstood",
   CellSilent: "CellsReport",
+  Unmatched: "NothingMissing",
   Dangling: "SourcePresent",
   ChangeHeld: "NothingHeld",
   Undrainable: "SomeMayGo",
