@@ -36,7 +36,12 @@ interface Reasons {
   /** Generator: all replicas of the source must stay. */
   readonly Undrainable: "MaxUnavailableZero" | "RoundedDownToZero" | "SingleReplica" | "MinAvailableCoversReplicas";
   /** Generator: none has to. */
-  readonly Unprotected: "SingleReplica" | "MaxUnavailableCoversReplicas" | "Recreate" | "MinAvailableZero";
+  readonly Unprotected:
+    | "SingleReplica"
+    | "MaxUnavailableCoversReplicas"
+    | "Recreate"
+    | "MinAvailableZero"
+    | "DeletionsNotGuarded";
   /** Generator: annotations of the source cannot be read, and what is derived holds. */
   readonly OverrideIgnored: "InvalidAnnotation";
   /** Generator: the floor of a hand-made PodProtector follows the replicas of workloads. */
