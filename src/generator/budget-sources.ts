@@ -222,7 +222,10 @@ export class BudgetSources implements SourceFeed {
     if (answer.kind === "unknown")
       return this.#held(head, { ...answer.trouble, text: `spec.targetRef: ${answer.trouble.text}` });
     const { replicas, selector, writer } = answer;
-    return this.#found(head, { ...budget, selector }, stated(budget.statedReplicas ?? replicas), writer);
+    const meant = { ...budget, selector };
+    const { statedReplicas } = budget;
+    if (statedReplicas !== undefined) return this.#found(head, meant, stated(statedReplicas), undefined);
+    return this.#found(head, meant, stated(replicas), writer);
   }
 
   /** As a number, minAvailable needs no scale: it may cover what has none, such as a DaemonSet. */
