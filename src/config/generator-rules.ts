@@ -11,6 +11,7 @@ export const sourceIDs = [
   "statefulsets.apps.kruise.io",
   "rollouts.argoproj.io",
   "poddisruptionbudgets.policy",
+  "podunavailablebudgets.policy.kruise.io",
 ] as const;
 export type SourceID = (typeof sourceIDs)[number];
 

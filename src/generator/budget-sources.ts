@@ -1,12 +1,14 @@
 /**
- * PodDisruptionBudgets as sources (docs/generator.md#poddisruptionbudgets): each is told of when it is known how many
- * pods it is about. While that is not known, the last count holds, else the floor that is in force.
+ * Budgets as sources (docs/generator.md#poddisruptionbudgets): each is told of when it is known how many pods it is
+ * about. While that is not known, the last count holds, else the floor that is in force.
  *
  * A budget is never written, so no finalizer of ours keeps it until its PodProtector is released. What its watch shows
  * as deleted stays here as a terminating object, until that is done. What is absent after a list has vanished.
  */
+import { isDeepStrictEqual } from "node:util";
 import { type FieldWriter } from "../api/field-writers.ts";
 import { type ObjectKey, objectKey } from "../api/object-key.ts";
+import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { type Informer, type InformerEvent, type InformerHandler, type Stored } from "../kube/informer.ts";
 import { KubeError, type Resource } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
@@ -16,14 +18,15 @@ import { overridden } from "../sources/overrides.ts";
 import {
   type Budget,
   type BudgetHead,
+  type BudgetKind,
   budgetSpec,
   type Expected,
   isByNumber,
-  podDisruptionBudgets,
+  type NamedTarget,
   readBudgetHead,
-} from "../sources/pod-disruption-budget.ts";
+} from "../sources/budget.ts";
 import { type HeldFloor } from "../sources/scaled-kind.ts";
-import { type SourceHead, type SourceKind, type SourceRecord, type SourceRef } from "../sources/source.ts";
+import { type SourceHead, type SourceRecord, type SourceRef } from "../sources/source.ts";
 import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
 import { type Rng } from "../util/rng.ts";
 import { type ExpectedPods, noMembers, type OnExpectedChange } from "./expected-pods.ts";
@@ -43,6 +46,7 @@ const event: TroubleEvent = {
 };
 
 export interface BudgetSourcesOptions {
+  readonly kind: BudgetKind;
   readonly expected: ExpectedPods;
   readonly protectors: Pick<Informer<StoredProtector>, "get">;
   /** Of the PodProtector that is in force for the source. */
@@ -55,11 +59,12 @@ export interface BudgetSourcesOptions {
 /** What was told of a budget last. */
 interface Known {
   readonly expected: Expected;
+  readonly selector: LabelSelector | undefined;
   readonly source: SourceRecord;
 }
 
 export class BudgetSources implements SourceFeed {
-  readonly kind: SourceKind;
+  readonly kind: BudgetKind;
   readonly #options: BudgetSourcesOptions;
   readonly #informer: Informer<BudgetHead>;
   readonly #resolved: ResolvedSources<BudgetHead>;
@@ -73,9 +78,9 @@ export class BudgetSources implements SourceFeed {
 
   constructor(options: BudgetSourcesOptions) {
     this.#options = options;
-    const { create, clock, rng } = options;
+    const { kind, create, clock, rng } = options;
     this.kind = {
-      ...podDisruptionBudgets,
+      ...kind,
       readLive: (raw, signal) => this.#readLive(raw, signal),
       departed: ({ namespace, name }) => {
         const departed = this.#departed.get(objectKey(namespace, name));
@@ -125,8 +130,13 @@ export class BudgetSources implements SourceFeed {
 
   #watchExpected(): void {
     const onChange: OnExpectedChange = (namespace, labels) => {
-      const found = labels?.flatMap((one) => this.#selectors.query(namespace, one) as ObjectKey[]);
-      for (const key of found ?? this.#inNamespace.get(namespace) ?? []) this.#resolved.again(key);
+      const selecting =
+        labels && new Set(labels.flatMap((one) => this.#selectors.query(namespace, one) as ObjectKey[]));
+      for (const key of this.#inNamespace.get(namespace) ?? []) {
+        // The selector of a workload that is named is not known here.
+        const isNaming = this.#informer.get(key)?.budget?.target !== undefined;
+        if (selecting === undefined || selecting.has(key) || isNaming) this.#resolved.again(key);
+      }
     };
     const onListed = (): void => {
       for (const keys of this.#inNamespace.values()) for (const key of keys) this.#resolved.again(key);
@@ -194,14 +204,28 @@ export class BudgetSources implements SourceFeed {
     if (head.isTerminating) return { source: this.#terminating(head), trouble: undefined };
     if (budget === undefined)
       return this.#held(head, { kind: "lasting", problem: "wrong", text: "its spec is not valid" });
-    const { selector } = budget;
+    if (budget.target !== undefined) return await this.#resolveNamed(head, budget, budget.target, signal);
+    const { selector, statedReplicas } = budget;
     if (selector === undefined) return this.#found(head, budget, noPods, undefined);
+    if (statedReplicas !== undefined) return this.#found(head, budget, stated(statedReplicas), undefined);
     const answer = await this.#options.expected.of(head.namespace, selector, signal);
     if (answer.kind === "unknown") return this.#unknown(head, budget, answer.trouble);
     if (answer.kind === "unmanaged") return this.#unmanaged(head, budget);
     const { lacking, writer } = answer;
     if (lacking !== undefined && this.#wouldFall(head, budget, answer)) return this.#held(head, lacking);
     return this.#found(head, budget, answer, writer);
+  }
+
+  /** Its pods are those of one workload, and what selects them is known by that alone. */
+  async #resolveNamed(head: BudgetHead, budget: Budget, target: NamedTarget, signal: AbortSignal): Promise<Resolved> {
+    const answer = await this.#options.expected.ofTarget(head.namespace, target, signal);
+    if (answer.kind === "unknown")
+      return this.#held(head, { ...answer.trouble, text: `spec.targetRef: ${answer.trouble.text}` });
+    const { replicas, selector, writer } = answer;
+    const meant = { ...budget, selector };
+    const { statedReplicas } = budget;
+    if (statedReplicas !== undefined) return this.#found(head, meant, stated(statedReplicas), undefined);
+    return this.#found(head, meant, stated(replicas), writer);
   }
 
   /** As a number, minAvailable needs no scale: it may cover what has none, such as a DaemonSet. */
@@ -235,13 +259,15 @@ export class BudgetSources implements SourceFeed {
     writer: FieldWriter | undefined,
   ): Resolved {
     const last = this.#known.get(head.uid);
+    const { selector } = budget;
     const isSame = last?.expected.replicas === replicas && last.expected.hasBarePods === hasBarePods;
-    if (isSame && last.source.resourceVersion === head.resourceVersion)
+    const hasSamePods = budget.target === undefined || isDeepStrictEqual(last?.selector, selector);
+    if (isSame && hasSamePods && last.source.resourceVersion === head.resourceVersion)
       return { source: last.source, trouble: undefined };
     const writers = { ...head.writers, replicas: writer };
     const spec = overridden(budgetSpec(budget, { replicas, hasBarePods }), head.overrides);
     const source = { ...headOf(head), writers, spec };
-    this.#known.set(head.uid, { expected: { replicas, hasBarePods }, source });
+    this.#known.set(head.uid, { expected: { replicas, hasBarePods }, selector, source });
     return { source, trouble: undefined };
   }
 
@@ -250,10 +276,11 @@ export class BudgetSources implements SourceFeed {
     const last = this.#known.get(head.uid);
     if (last !== undefined) {
       if (budget === undefined) return { source: last.source, trouble };
-      return { ...this.#found(head, budget, last.expected, last.source.writers.replicas), trouble };
+      const meant = budget.target === undefined ? budget : { ...budget, selector: last.selector };
+      return { ...this.#found(head, meant, last.expected, last.source.writers.replicas), trouble };
     }
     const held = this.#options.heldFloorOf(head);
-    if (budget !== undefined && isByNumber(budget) && held === undefined)
+    if (budget?.selector !== undefined && isByNumber(budget) && held === undefined)
       return { source: recordOf(head, budgetSpec(budget, onlyBarePods)), trouble };
     if (held === undefined) return { source: undefined, trouble };
     const { minAvailable, minReadySeconds } = held;
@@ -274,6 +301,7 @@ export class BudgetSources implements SourceFeed {
 }
 
 const noPods: Expected = { replicas: 0, hasBarePods: false };
+const stated = (replicas: number): Expected => ({ replicas, hasBarePods: false });
 const onlyBarePods: Expected = { replicas: 0, hasBarePods: true };
 
 /** An override of the floor is a share of replicas, which nobody knows. */

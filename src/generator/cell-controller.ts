@@ -1,7 +1,8 @@
 /**
  * What the generator of a core does about cells (docs/cells.md): events and LISTs in, and who does something about
  * them. It removes cells from PodProtectors (cell-removals.ts), marks silent cells (silent-cell-marks.ts), says which
- * floors are out of reach without them (silent-cell-conditions.ts), and retires cells (retire-cells.ts).
+ * floors are out of reach without them and which PodProtectors match nothing (cell-conditions.ts), and retires cells
+ * (retire-cells.ts).
  *
  * Every process observes, so that a new leader knows at once which cells are silent. Only the leader writes and
  * reports.
@@ -20,6 +21,7 @@ import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Metrics } from "../util/metrics.ts";
 import { type Rng } from "../util/rng.ts";
+import { CellConditions } from "./cell-conditions.ts";
 import { CellLeaseWrites } from "./cell-lease-writes.ts";
 import { createCellMetrics } from "./cell-metrics.ts";
 import { CellRemovals } from "./cell-removals.ts";
@@ -27,7 +29,6 @@ import { CellRetirement } from "./cell-retirement.ts";
 import { IgnoredAnnotations } from "./ignored-annotations.ts";
 import { type GeneratorSizes } from "./metrics.ts";
 import { RetireCells } from "./retire-cells.ts";
-import { SilentCellConditions } from "./silent-cell-conditions.ts";
 import { SilentCellMarks } from "./silent-cell-marks.ts";
 
 /** The settings that it needs, under the names that they have in the Config. */
@@ -53,7 +54,7 @@ export class CellController {
   readonly #retire: RetireCells;
   readonly #marks: SilentCellMarks;
   readonly #ignored: IgnoredAnnotations;
-  readonly #conditions: SilentCellConditions;
+  readonly #conditions: CellConditions;
   /** Set while this process leads. */
   #leadership: AbortSignal | undefined;
   /** What is done about a LIST. The next one is passed over while it lasts. */
@@ -104,9 +105,10 @@ export class CellController {
     this.#marks = new SilentCellMarks({ writes, events, clock, silentAfterMs });
     const retire = this.#removals.retire.bind(this.#removals);
     this.#retire = new RetireCells({ retirement: this.#retirement, protectors, retire, writes, events, clock, logger });
-    this.#conditions = new SilentCellConditions({
+    this.#conditions = new CellConditions({
       core,
       protectors,
+      times,
       stateOf: (cellID, uid) => this.#leases.stateOf(cellID, uid),
       clock,
       logger,
@@ -155,7 +157,7 @@ export class CellController {
     this.#silentCells = cells.filter(
       ({ lease, silentSince }) => lease !== undefined && silentSince !== undefined,
     ).length;
-    this.#conditions.update(signal);
+    this.#conditions.update(cells, signal);
     this.#ignored.update(cells);
     this.#round ??= this.#act(cells, signal).finally(() => (this.#round = undefined));
   }

@@ -20,7 +20,7 @@ export interface CellMetrics {
   readonly failures: Counter;
   /** Failed writes about Leases of cells, by `error`. */
   readonly leaseFailures: Counter;
-  /** Failed writes of the condition CellSilent, by `error`. */
+  /** Failed writes of the conditions CellSilent and Unmatched, by `error`. */
   readonly conditionFailures: Counter;
   /** To be called before each scrape. */
   setSizes(sizes: CellSizes): void;
@@ -57,7 +57,7 @@ export function createCellMetrics(metrics: Metrics): CellMetrics {
     ),
     conditionFailures: metrics.counter(
       "generator_cell_condition_failures_total",
-      "Writes of the condition CellSilent that failed or were dropped, by error",
+      "Writes of the conditions CellSilent and Unmatched that failed or were dropped, by error",
       ["error"],
     ),
     setSizes(sizes) {

@@ -21,6 +21,7 @@ import { LabelledOwners, type OwnedPod } from "../scale/labelled-owners.ts";
 import { controllerOf, type OwnerChange, type OwnerObject, OwnerObjects } from "../scale/owner-objects.ts";
 import { type ScaleTrouble } from "../scale/read-scale.ts";
 import { type ScaleMemory } from "../scale/scale-memory.ts";
+import { targetPods, type TargetPods } from "../scale/target-pods.ts";
 import { targetReplicas } from "../scale/target-replicas.ts";
 import { sourceKindOf } from "../sources/index.ts";
 import { type ScaledKind } from "../sources/scaled-kind.ts";
@@ -159,6 +160,15 @@ export class ExpectedPods {
     if (answer.kind === "known") return { ...answer, hasBarePods: false, lacking: undefined };
     assert(answer.kind !== "unmanaged", "that is an answer about pods");
     return unknown(answer.kind, answer.text);
+  }
+
+  /** The replicas of one workload that is named, and its pods. Rejects only when `signal` aborts. */
+  async ofTarget(
+    namespace: string,
+    target: FloorTarget & { readonly name: string },
+    signal: AbortSignal,
+  ): Promise<TargetPods> {
+    return await targetPods(namespace, target, this.#asked(), signal);
   }
 
   /** The first of these workloads that is gone although nobody has deleted it, as far as this process has seen. */

@@ -72,6 +72,8 @@ function unprotectedText(reason: UnprotectedReason, lentBy: string): string {
       return "its strategy Recreate takes all of them away";
     case "MinAvailableZero":
       return `${lentBy} asks for none`;
+    case "DeletionsNotGuarded":
+      return "it guards neither deletions nor evictions";
     default:
       return assertNever(reason);
   }

@@ -18,7 +18,7 @@
  *   protector-crd.ts: whether there is a CRD to make it of.
  * - cell-controller.ts: what is done about cells, and when.
  * - cell-removals.ts: which cells leave which PodProtectors. remove-cells.ts: how. ghost-cells.ts: what a ghost is.
- * - silent-cell-marks.ts: marks on the Leases of silent cells. silent-cell-conditions.ts: conditions for people.
+ * - silent-cell-marks.ts: marks on the Leases of silent cells. cell-conditions.ts: conditions for people.
  *   ignored-annotations.ts: Events about annotations that cannot be read.
  * - cell-retirement.ts: when a cell may be retired. retire-cells.ts: how. cell-lease-writes.ts: writes about Leases.
  * - mass-changes/: what is held when too many sources change at once; its own map is held-changes.ts.

@@ -5,8 +5,7 @@ import { type KubeClient, type Resource } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { Discovery } from "../scale/discovery.ts";
 import { ScaleMemory } from "../scale/scale-memory.ts";
-import { sourceKindOf } from "../sources/index.ts";
-import { podDisruptionBudgets } from "../sources/pod-disruption-budget.ts";
+import { budgetKinds, sourceKindOf } from "../sources/index.ts";
 import { readSource } from "../sources/read-source.ts";
 import { type HeldFloor, ScaledKind } from "../sources/scaled-kind.ts";
 import { type SourceKind, type SourceRef } from "../sources/source.ts";
@@ -49,14 +48,15 @@ export function createSourceFeeds(
   const feeds = new Map<SourceKind, SourceFeed>();
   const scaled = new Map<SourceKind, TroubledFeed>();
   for (const id of ids) {
+    const budgets = budgetKinds.find((kind) => kind.id === id);
     if (isCustomSourceID(id)) {
       const kind = new ScaledKind(id, { memory, heldFloorOf });
       const feed = new ScaledSources({ kind, ...partsOfSourceID(id), discovery, createInformer: create, clock, rng });
       feeds.set(kind, feed);
       scaled.set(kind, feed);
       feed.subscribe(expected.customHandler(kind));
-    } else if (id === podDisruptionBudgets.id) {
-      const feed = new BudgetSources({ expected, protectors, heldFloorOf, create, clock, rng });
+    } else if (budgets !== undefined) {
+      const feed = new BudgetSources({ kind: budgets, expected, protectors, heldFloorOf, create, clock, rng });
       feeds.set(feed.kind, feed);
       scaled.set(feed.kind, feed);
     } else {

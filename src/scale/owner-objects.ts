@@ -36,6 +36,8 @@ export interface OwnerObject extends Stored {
   readonly replicas: number | undefined;
   /** Who wrote spec.replicas last; undefined = nobody knows. */
   readonly replicasWriter: FieldWriter | undefined;
+  /** spec.selector as it is, whatever that means for its kind. */
+  readonly selector: unknown;
   /** Of its pod template; undefined = it has none at the usual place. */
   readonly podLabels: Labels | undefined;
   /** It has been deleted, and its pods are to go with it. */
@@ -199,7 +201,7 @@ function readOwner(raw: unknown): OwnerObject | undefined {
   const version = typeof resourceVersion === "string" ? parseResourceVersion(resourceVersion) : undefined;
   if (typeof namespace !== "string" || typeof name !== "string" || typeof uid !== "string" || version === undefined)
     return undefined;
-  const { replicas, template } = fieldsOf(spec);
+  const { replicas, selector, template } = fieldsOf(spec);
   const labels = asObject(fieldsOf(fieldsOf(template)["metadata"])["labels"]);
   // Whoever orphans the pods wants them to stay.
   const isOrphaning = asList(all["finalizers"]).includes("orphan");
@@ -214,6 +216,7 @@ function readOwner(raw: unknown): OwnerObject | undefined {
     fingerprint: fingerprintOf(raw),
     replicas: typeof replicas === "number" ? replicas : undefined,
     replicasWriter: readFieldWriters(all["managedFields"], undefined).replicas,
+    selector,
     podLabels: labels && textsOf(labels),
     isEnding: typeof deletionTimestamp === "string" && !isOrphaning,
   };

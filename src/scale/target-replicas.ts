@@ -30,26 +30,48 @@ export async function targetReplicas(
 async function ownersOf(
   namespace: string,
   target: FloorTarget,
-  { discovery, objects }: ExpectedReplicasOptions,
+  options: ExpectedReplicasOptions,
 ): Promise<readonly ScalableOwner[] | Unknown> {
-  const { apiVersion, kind, name, selector } = target;
-  const mapped = await mappingOf(apiVersion, kind, discovery);
-  if (mapped.kind === "notNow") return { kind: "notNow", text: mapped.error.message };
-  if (mapped.kind === "unserved") return lasting(`${kind} of ${apiVersion} is not served`);
-  const { mapping } = mapped;
-  if (!mapping.isNamespaced) return lasting(`a ${kind} is in no namespace`);
-  if (!mapping.hasScale) return lasting(`${kind} has no subresource scale`);
+  const { kind, name, selector } = target;
   if (name !== undefined) {
-    const answer = await objects.read(mapping, namespace, name);
-    if (answer.kind === "unlisted") return unlisted(kind, answer);
-    return answer.kind === "present" ? [{ mapping, object: answer.object }] : lasting(`${kind} ${name} is not there`);
+    const owner = await namedOwner(namespace, { ...target, name }, options);
+    return "kind" in owner ? owner : [owner];
   }
+  const mapping = await scalableKind(target, options);
+  if ("text" in mapping) return mapping;
+  const { objects } = options;
   const compiled = compileSelector(selector ?? {});
   if (!compiled.ok) return lasting(`selector: ${compiled.reason}`);
   const selected = await objects.select(mapping, namespace, compiled.selector);
   if ("kind" in selected) return unlisted(kind, selected);
   const present = withoutEnding(mapping, selected);
   return present.length > 0 ? present : lasting(`no ${kind} has the labels of its selector`);
+}
+
+/** The workload of that name. */
+export async function namedOwner(
+  namespace: string,
+  target: FloorTarget & { readonly name: string },
+  options: ExpectedReplicasOptions,
+): Promise<ScalableOwner | Unknown> {
+  const { kind, name } = target;
+  const mapping = await scalableKind(target, options);
+  if ("text" in mapping) return mapping;
+  const answer = await options.objects.read(mapping, namespace, name);
+  if (answer.kind === "unlisted") return unlisted(kind, answer);
+  return answer.kind === "present" ? { mapping, object: answer.object } : lasting(`${kind} ${name} is not there`);
+}
+
+async function scalableKind(
+  { apiVersion, kind }: FloorTarget,
+  { discovery }: ExpectedReplicasOptions,
+): Promise<KindMapping | Unknown> {
+  const mapped = await mappingOf(apiVersion, kind, discovery);
+  if (mapped.kind === "notNow") return { kind: "notNow", text: mapped.error.message };
+  if (mapped.kind === "unserved") return lasting(`${kind} of ${apiVersion} is not served`);
+  const { mapping } = mapped;
+  if (!mapping.isNamespaced) return lasting(`a ${kind} is in no namespace`);
+  return mapping.hasScale ? mapping : lasting(`${kind} has no subresource scale`);
 }
 
 /** What is being deleted, and takes its pods along, is not selected any more. */

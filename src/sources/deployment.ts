@@ -1,5 +1,6 @@
 /** Deployments: their fields, and how many pods a rolling update and their owners let go. Pure. */
 import * as v from "valibot";
+import { selectorField } from "../api/v1alpha1/label-selector.ts";
 import {
   defaultShare,
   type Floor,
@@ -9,7 +10,7 @@ import {
   type IntOrPercent,
   takenByRollingUpdate,
 } from "./floor.ts";
-import { commonFields, replicasOf, selectorField } from "./read-source.ts";
+import { commonFields, replicasOf } from "./read-source.ts";
 import { type SourceKind } from "./source.ts";
 
 interface Facts {

@@ -48,7 +48,9 @@ export type UnprotectedReason =
   /** The strategy takes all pods away by intent. */
   | "Recreate"
   /** By an override or a budget alone. */
-  | "MinAvailableZero";
+  | "MinAvailableZero"
+  /** A budget that guards neither deletions nor evictions. */
+  | "DeletionsNotGuarded";
 
 const drainable = { kind: "drainable" } as const;
 

@@ -1,13 +1,16 @@
 /**
  * The workloads and budgets that PodProtectors are generated for, one file for each kind (docs/generator.md#sources).
  * - source.ts: what a kind, and an object of it, tell. read-source.ts: reading what all kinds share.
- * - floor.ts: the arithmetic of floors that kinds share. overrides.ts: annotations that override what is derived.
+ * - floor.ts: the arithmetic of floors that kinds share. budget.ts: that of budgets.
+ * - overrides.ts: annotations that override what is derived.
  */
 import { type SourceID } from "../config/generator-rules.ts";
 import { advancedStatefulSets } from "./advanced-stateful-set.ts";
 import { cloneSets } from "./clone-set.ts";
 import { deployments } from "./deployment.ts";
+import { type BudgetKind } from "./budget.ts";
 import { podDisruptionBudgets } from "./pod-disruption-budget.ts";
+import { podUnavailableBudgets } from "./pod-unavailable-budget.ts";
 import { replicaSets } from "./replica-set.ts";
 import { replicationControllers } from "./replication-controller.ts";
 import { rollouts } from "./rollout.ts";
@@ -24,6 +27,7 @@ const kinds: Readonly<Record<SourceID, SourceKind>> = {
   "statefulsets.apps.kruise.io": advancedStatefulSets,
   "rollouts.argoproj.io": rollouts,
   "poddisruptionbudgets.policy": podDisruptionBudgets,
+  "podunavailablebudgets.policy.kruise.io": podUnavailableBudgets,
 };
 
 /** All kinds that are built in. */
@@ -32,3 +36,6 @@ export const sourceKinds: readonly SourceKind[] = Object.values(kinds);
 export function sourceKindOf(id: SourceID): SourceKind {
   return kinds[id];
 }
+
+/** The kinds of budgets, which are about the pods of workloads. */
+export const budgetKinds: readonly BudgetKind[] = [podDisruptionBudgets, podUnavailableBudgets];

@@ -1,11 +1,11 @@
 /** Reads an object of any kind: the metadata that all kinds share, and by its kind the spec. */
 import * as v from "valibot";
 import { asList, fieldsOf } from "../api/json.ts";
-import { requirementFields, selectorFields, stringMap } from "../api/label-schema.ts";
+import { stringMap } from "../api/label-schema.ts";
+import { isFilled, selectorField } from "../api/v1alpha1/label-selector.ts";
 import { parseTime } from "../api/micro-time.ts";
 import { objectKey } from "../api/object-key.ts";
 import { parseResourceVersion } from "../api/resource-version.ts";
-import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { readFieldWriters } from "../api/field-writers.ts";
 import { overridden, readOverrides } from "./overrides.ts";
 import { type SourceHead, type SourceKind, type SourceRecord } from "./source.ts";
@@ -31,24 +31,14 @@ export const commonFields = {
   minReadySeconds: v.optional(v.number(), 0),
 };
 
-/** `spec.selector` of kinds that have a LabelSelector. The schema leaves out unknown fields. */
-export const selectorField = v.pipe(
-  v.object(selectorFields(v.object(requirementFields))),
-  v.transform((selector) => selector as LabelSelector),
-);
-
 /**
- * The same, of custom resources, where it may be empty: nothing but their controllers checks them, and these refuse it.
- * A PodProtector of it would count all pods of the namespace.
+ * `spec.selector` of custom resources, where it may be empty: nothing but their controllers checks them, and these
+ * refuse it. A PodProtector of it would count all pods of the namespace.
  */
 export const filledSelectorField = v.pipe(
   selectorField,
   v.check((selector) => isFilled(selector), "a selector that selects everything is not valid"),
 );
-
-export function isFilled({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean {
-  return Object.keys(matchLabels).length > 0 || matchExpressions.length > 0;
-}
 
 /** Replicas as controllers take them: absent means one. */
 export function replicasOf(replicas: number | undefined): number {

@@ -3,8 +3,9 @@
  * their owners. Pure.
  */
 import * as v from "valibot";
+import { selectorField } from "../api/v1alpha1/label-selector.ts";
 import { defaultShare, floorFrom } from "./floor.ts";
-import { commonFields, replicasOf, selectorField } from "./read-source.ts";
+import { commonFields, replicasOf } from "./read-source.ts";
 import { type SourceKind } from "./source.ts";
 
 const schema = v.object({ ...commonFields, selector: selectorField });

@@ -10,12 +10,13 @@
  * `paused` and the steps say when pods go, but not how many may be away at once.
  */
 import * as v from "valibot";
+import { isFilled, selectorField } from "../api/v1alpha1/label-selector.ts";
 import { asObject } from "../api/json.ts";
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { labelValueProblem } from "../config/kubernetes-names.ts";
 import { parseLabelSelector } from "../config/label-selector.ts";
 import { defaultShare, type FloorFacts, floorFrom, intOrPercent, takenByRollingUpdate } from "./floor.ts";
-import { commonFields, isFilled, replicasOf, selectorField } from "./read-source.ts";
+import { commonFields, replicasOf } from "./read-source.ts";
 import { type SourceKind } from "./source.ts";
 
 /** On every pod of a Rollout, and on no other: the hash of its ReplicaSet. */

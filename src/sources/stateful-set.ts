@@ -5,8 +5,9 @@
  * number of replicas changes. Neither says how many may be away at once, so the floor is the same with all of them.
  */
 import * as v from "valibot";
+import { selectorField } from "../api/v1alpha1/label-selector.ts";
 import { type Floor, floorFrom, type FloorRule, intOrPercent, type IntOrPercent, podsOf } from "./floor.ts";
-import { commonFields, replicasOf, selectorField } from "./read-source.ts";
+import { commonFields, replicasOf } from "./read-source.ts";
 import { type SourceKind } from "./source.ts";
 
 export interface StatefulSetFacts {

@@ -106,6 +106,11 @@ test("the generator's rights to further kinds of sources are those to Deployment
       .filter((id) => id !== "deployments.apps")
       .map((id) => `get,list,watch${sourceKindOf(id).isNeverWritten === true ? "" : ",patch"} ${id}`)
       .concat("list,watch pods")
+      .concat(
+        ["clonesets/scale.apps.kruise.io", "statefulsets/scale.apps.kruise.io", "rollouts/scale.argoproj.io"].map(
+          (scale) => `get ${scale}`,
+        ),
+      )
       .map((right) => `podseidon-generator @ *: ${right}`)
       .toSorted(),
   );

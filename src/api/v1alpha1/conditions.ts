@@ -27,6 +27,8 @@ interface Reasons {
   readonly SpecIgnored: "UnknownCriterion";
   /** Generator: the floor is out of reach without a cell that has fallen silent. */
   readonly CellSilent: "NoHeartbeat";
+  /** Generator: pods must stay, and none matches in any cell. */
+  readonly Unmatched: "NoPods";
   /** Generator: the source has vanished without being deleted. */
   readonly Dangling: "SourceVanished";
   /** Generator: the source asks for a lower floor or for release, and too many others do so at once. */
@@ -34,7 +36,12 @@ interface Reasons {
   /** Generator: all replicas of the source must stay. */
   readonly Undrainable: "MaxUnavailableZero" | "RoundedDownToZero" | "SingleReplica" | "MinAvailableCoversReplicas";
   /** Generator: none has to. */
-  readonly Unprotected: "SingleReplica" | "MaxUnavailableCoversReplicas" | "Recreate" | "MinAvailableZero";
+  readonly Unprotected:
+    | "SingleReplica"
+    | "MaxUnavailableCoversReplicas"
+    | "Recreate"
+    | "MinAvailableZero"
+    | "DeletionsNotGuarded";
   /** Generator: annotations of the source cannot be read, and what is derived holds. */
   readonly OverrideIgnored: "InvalidAnnotation";
   /** Generator: the floor of a hand-made PodProtector follows the replicas of workloads. */
@@ -63,6 +70,7 @@ const endedReasons: Readonly<Record<ConditionType, string>> = {
   CountsPending: "Counted",
   SpecIgnored: "SpecUnderstood",
   CellSilent: "CellsReport",
+  Unmatched: "NothingMissing",
   Dangling: "SourcePresent",
   ChangeHeld: "NothingHeld",
   Undrainable: "SomeMayGo",

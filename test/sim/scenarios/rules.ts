@@ -19,6 +19,13 @@ export const rules: readonly Mutation[] = [
     replace: `() => undefined`,
   },
   {
+    name: "silent-cells-have-no-pods",
+    why: "nothing is said of a PodProtector that matches nothing while a cell is silent",
+    file: "generator/unmatched-protectors.ts",
+    find: `if (state.kind !== "beating" || beatAt < provenAtMs ||`,
+    replace: `if (state.kind === "beating" && beatAt < provenAtMs ||`,
+  },
+  {
     name: "nothing-keeps-a-silent-cell",
     why: "the annotation keep-until on the Lease keeps the counts of a silent cell in force",
     file: "accounting/silence/cell-silence.ts",

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { type FoundConditions } from "../../../src/api/v1alpha1/conditions.ts";
 import { floorConditions, sourceConditionsOf } from "../../../src/generator/floor-conditions.ts";
 import { deployments } from "../../../src/sources/deployment.ts";
+import { podUnavailableBudgets } from "../../../src/sources/pod-unavailable-budget.ts";
 import { readSource } from "../../../src/sources/read-source.ts";
 import { type FloorRule } from "../../../src/sources/floor.ts";
 
@@ -50,6 +51,13 @@ test("each reason of an unprotected Deployment says why nothing must stay", () =
     assert.partialDeepStrictEqual(conditions, { Unprotected: { reason }, Undrainable: false });
     assert.match(conditions.Unprotected === false ? "" : (conditions.Unprotected?.message ?? ""), why);
   }
+});
+
+test("a budget that guards no deletions says so", () => {
+  const floor = { minAvailable: 0, replicas: 3, kind: "unprotected", reason: "DeletionsNotGuarded" } as const;
+  const { Unprotected } = floorConditions({ kind: podUnavailableBudgets, name: "web" }, floor);
+  const message = "No replica of PodUnavailableBudget web must stay: it guards neither deletions nor evictions";
+  assert.deepEqual(Unprotected, { reason: "DeletionsNotGuarded", message });
 });
 
 test("scaling alone changes no condition, so it costs no write", () => {

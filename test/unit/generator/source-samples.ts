@@ -79,6 +79,15 @@ export const sourceSamples: readonly SourceSample[] = [
     readyAfter: undefined,
     isAboutDeployment: true,
   },
+  {
+    id: "podunavailablebudgets.policy.kruise.io",
+    type: { crd: sourceCrd("podunavailablebudgets.yaml") },
+    floor: 8,
+    strategy: { spec: { maxUnavailable: 4 }, floor: 6 },
+    selector: matchLabels,
+    readyAfter: undefined,
+    isAboutDeployment: true,
+  },
 ];
 
 /** What else has to be there for a source of that name. */

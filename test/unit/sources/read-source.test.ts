@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deployments } from "../../../src/sources/deployment.ts";
-import { isFilled, readSource, replicasOf } from "../../../src/sources/read-source.ts";
+import { readSource, replicasOf } from "../../../src/sources/read-source.ts";
 
 const metadata = { name: "web", namespace: "default", uid: "u", resourceVersion: "7" };
 const selector = { matchLabels: { app: "web" } };
@@ -76,9 +76,4 @@ test("a kind is given the status too, which may be anything", () => {
   for (const status of [undefined, null, 5, { selector: "a=b" }])
     assert.ok(readSource(kind, { metadata, spec: { selector }, status }) !== undefined);
   assert.deepEqual(given, [undefined, null, 5, { selector: "a=b" }]);
-});
-
-test("a selector that selects everything is told from one that does not", () => {
-  assert.ok(isFilled(selector) && isFilled({ matchExpressions: [{ key: "a", operator: "Exists" }] }));
-  assert.ok(!isFilled({}) && !isFilled({ matchLabels: {}, matchExpressions: [] }));
 });

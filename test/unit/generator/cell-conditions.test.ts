@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
-import { silentCellsOf } from "../../../src/generator/silent-cell-conditions.ts";
+import { silentCellsOf } from "../../../src/generator/cell-conditions.ts";
 import { readProtector } from "../../../src/kube/resources.ts";
 import { type MonotonicMs } from "../../../src/util/clock.ts";
 import { type JsonObject, upstreamPodProtectorCrd } from "../../double/index.ts";
@@ -23,9 +23,9 @@ async function start(
   await generator.ready();
   return { core, cells, generator };
 }
-function condition(core: Core, name: string): JsonObject | undefined {
+function condition(core: Core, name: string, wanted = "CellSilent"): JsonObject | undefined {
   const conditions = (core.protector(name)?.status?.["conditions"] ?? []) as readonly JsonObject[];
-  return conditions.find(({ type }) => type === "CellSilent");
+  return conditions.find(({ type }) => type === wanted);
 }
 
 test("a floor that is out of reach without the silent cell has the condition while it is silent", async () => {
@@ -60,6 +60,36 @@ test("a floor that is out of reach without the silent cell has the condition whi
   assert.equal(condition(core, "short")?.["status"], "False");
   assert.equal(generator.gauge("generator_silent_cell_podprotectors"), 0);
   assert.equal(generator.client.writes.length, 2);
+  await generator.stop();
+});
+
+test("a PodProtector that matches nothing in any cell has the condition Unmatched until a pod matches", async () => {
+  const { core, cells, generator } = await start();
+  await core.createProtector("counted");
+  await core.writeCells("counted", [counted("a", 0), counted("b", 3)]);
+  await core.createProtector("new");
+  await core.createProtector("emptied");
+  await core.writeCells("emptied", [counted("a", 0), counted("b", 0)]);
+  await cells.advance(silentAfterMs);
+  assert.deepEqual(generator.client.writes, [], "cells have time to count");
+  await cells.advance(150_000);
+  assert.deepEqual(
+    ["counted", "new", "emptied"].map((name) => condition(core, name, "Unmatched")?.["status"]),
+    [undefined, "True", "True"],
+  );
+  assert.equal(generator.client.writes.length, 2);
+  // Steady, also over the silence of a cell, in which pods may match.
+  cells.stop("b");
+  await cells.advance(silentAfterMs + 60_000);
+  await cells.start("b");
+  await cells.advance(600_000);
+  assert.equal(condition(core, "counted")?.["status"], "False", "the silence itself took two writes");
+  assert.equal(generator.client.writes.length, 4);
+
+  await core.writeCells("new", [counted("b", 1)]);
+  await cells.advance(30_000);
+  assert.equal(condition(core, "new", "Unmatched")?.["status"], "False");
+  assert.equal(condition(core, "emptied", "Unmatched")?.["status"], "True");
   await generator.stop();
 });
 

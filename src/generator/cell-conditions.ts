@@ -1,36 +1,37 @@
 /**
- * The condition CellSilent (docs/conditions.md): on PodProtectors whose floor is out of reach without cells that are
- * silent. It is for people. Written slowly, because an outage of a large cell concerns thousands of objects while
- * everybody else needs the core.
+ * The conditions that depend on which cells are heard (docs/conditions.md): CellSilent, on PodProtectors whose floor is
+ * out of reach without cells that are silent, and Unmatched (unmatched-protectors.ts). They are for people. Written
+ * slowly, because an outage of a large cell concerns thousands of objects while everybody else needs the core.
  */
 import { type ObjectKey } from "../api/object-key.ts";
-import { type Holding } from "../api/v1alpha1/conditions.ts";
+import { type FoundConditions, type Holding } from "../api/v1alpha1/conditions.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { countFor, criterionFor } from "../accounting/count/health-criterion.ts";
-import { type CellState } from "../accounting/silence/cell-silence.ts";
+import { type CellState, type ObservedCell } from "../accounting/silence/cell-silence.ts";
+import { type SilenceTimes } from "../accounting/silence/silence-times.ts";
 import { ConditionWriter, type ConditionWriterOptions } from "./condition-writer.ts";
+import { UnmatchedProtectors } from "./unmatched-protectors.ts";
 
 /** Cells named in one message. */
 const namedMax = 5;
 
-export interface SilentCellConditionsOptions extends Omit<ConditionWriterOptions, "found"> {
+export interface CellConditionsOptions extends Omit<ConditionWriterOptions, "found"> {
+  readonly times: SilenceTimes;
   /** As CellLeases.stateOf. */
   readonly stateOf: (cellID: string, protectorUID: string) => CellState;
 }
 
-export class SilentCellConditions {
-  readonly #options: SilentCellConditionsOptions;
+export class CellConditions {
+  readonly #options: CellConditionsOptions;
   readonly #writer: ConditionWriter;
+  readonly #unmatched: UnmatchedProtectors;
   #affected = 0;
   #writing: Promise<void> | undefined;
 
-  constructor(options: SilentCellConditionsOptions) {
+  constructor(options: CellConditionsOptions) {
     this.#options = options;
-    const { stateOf } = options;
-    this.#writer = new ConditionWriter({
-      ...options,
-      found: ({ protector }) => ({ CellSilent: silentCellsOf(protector, stateOf) }),
-    });
+    this.#unmatched = new UnmatchedProtectors(options);
+    this.#writer = new ConditionWriter({ ...options, found: ({ protector }) => this.#found(protector) });
   }
 
   /** PodProtectors whose floor is out of reach without a silent cell, as of the last update. */
@@ -38,14 +39,22 @@ export class SilentCellConditions {
     return this.#affected;
   }
 
-  /** Looks at all PodProtectors, and writes what differs in the background, unless it still writes. */
-  update(signal: AbortSignal): void {
+  /**
+   * Looks at all PodProtectors, and writes what differs in the background, unless it still writes. `cells`: as the last
+   * LIST has shown them.
+   */
+  update(cells: Iterable<ObservedCell>, signal: AbortSignal): void {
+    const protectors = [...this.#options.protectors.values()];
+    this.#unmatched.update(
+      protectors.map(({ protector }) => protector),
+      cells,
+    );
     this.#affected = 0;
     const differing: ObjectKey[] = [];
-    for (const stored of this.#options.protectors.values()) {
-      const CellSilent = silentCellsOf(stored.protector, this.#options.stateOf);
-      if (CellSilent !== false) this.#affected += 1;
-      if (this.#writer.differs(stored, { CellSilent })) differing.push(stored.key);
+    for (const stored of protectors) {
+      const found = this.#found(stored.protector);
+      if (found.CellSilent !== false) this.#affected += 1;
+      if (this.#writer.differs(stored, found)) differing.push(stored.key);
     }
     if (differing.length > 0) {
       this.#writing ??= this.#writer.writeAll(differing, signal).finally(() => (this.#writing = undefined));
@@ -56,12 +65,18 @@ export class SilentCellConditions {
   async ended(): Promise<void> {
     await this.#writing;
   }
+
+  #found(protector: PodProtector): FoundConditions {
+    const CellSilent = silentCellsOf(protector, this.#options.stateOf);
+    const Unmatched = this.#unmatched.found(protector);
+    return Unmatched === undefined ? { CellSilent } : { CellSilent, Unmatched };
+  }
 }
 
 /** False = the floor can be reached without the silent cells, if there are any. */
 export function silentCellsOf(
   { metadata, spec, status }: PodProtector,
-  stateOf: SilentCellConditionsOptions["stateOf"],
+  stateOf: CellConditionsOptions["stateOf"],
 ): Holding<"CellSilent"> | false {
   const silent: string[] = [];
   const criterion = criterionFor(undefined, spec);
