@@ -206,7 +206,7 @@ export class BudgetSources implements SourceFeed {
 
   /** As a number, minAvailable needs no scale: it may cover what has none, such as a DaemonSet. */
   #unknown(head: BudgetHead, budget: Budget, trouble: ScaleTrouble): Resolved {
-    const hasNoScale = trouble.kind === "lasting" && trouble.problem === "wrong";
+    const hasNoScale = trouble.kind === "lasting" && trouble.problem === "notScalable";
     return hasNoScale && isByNumber(budget)
       ? this.#found(head, budget, onlyBarePods, undefined)
       : this.#held(head, trouble);
@@ -256,7 +256,8 @@ export class BudgetSources implements SourceFeed {
     if (budget !== undefined && isByNumber(budget) && held === undefined)
       return { source: recordOf(head, budgetSpec(budget, onlyBarePods)), trouble };
     if (held === undefined) return { source: undefined, trouble };
-    const { minAvailable, minReadySeconds } = held;
+    const { minReadySeconds } = held;
+    const minAvailable = Math.min(held.minAvailable, mostBy(head));
     const floor = { minAvailable, replicas: minAvailable, kind: "drainable" } as const;
     const selector = budget?.selector ?? held.selector;
     return {
@@ -284,6 +285,12 @@ function recordOf(head: BudgetHead, spec: SourceRecord["spec"]): SourceRecord {
 function headOf(watched: BudgetHead): SourceHead {
   const { budget: _, ...head } = watched;
   return head;
+}
+
+/** The floor is never above it, however many pods there should be. */
+function mostBy({ budget, overrides }: BudgetHead): number {
+  if (budget === undefined || !isByNumber(budget) || overrides.floor !== undefined) return Infinity;
+  return floorOf(budget, onlyBarePods);
 }
 
 /** A budget's floor depends on no setting of the generator. */

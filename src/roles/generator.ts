@@ -32,7 +32,14 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
 
   const protectors = createProtectorInformer(runtime, ofCore, logger);
   const create = sourceInformers(runtime, ofCore, logger);
-  const { feeds, scaled, expected } = createSourceFeeds(config.sources, { core, protectors, create, clock, rng });
+  const { feeds, scaled, expected } = createSourceFeeds(config.sources, {
+    core,
+    protectors,
+    create,
+    isLost: (kind, signal) => changes.isLost(kind, signal),
+    clock,
+    rng,
+  });
   const sources = new SourceCaches({ informers: feeds, clock, logger });
   const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
   const generatorMetrics = createGeneratorMetrics(metrics);

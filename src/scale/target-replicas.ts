@@ -7,9 +7,14 @@ import { compileSelector } from "../label-index/index.ts";
 import { type ExpectedReplicas, type ExpectedReplicasOptions, replicasOfOwners } from "./expected-replicas.ts";
 import { type KindMapping } from "./kind-mapping.ts";
 import { mappingOf, type ScalableOwner } from "./owner-chain.ts";
-import { type OwnerObject, type UnlistedKind } from "./owner-objects.ts";
+import { type UnlistedKind } from "./owner-objects.ts";
+import { type ScaleTrouble } from "./read-scale.ts";
 
-type Unknown = Exclude<ExpectedReplicas, { readonly kind: "known" | "unmanaged" }>;
+interface Selected {
+  readonly owners: readonly ScalableOwner[];
+  /** As in the answer. */
+  readonly ended: readonly KindMapping[];
+}
 
 /** One that two targets mean counts once. Rejects only when `signal` aborts. */
 export async function targetReplicas(
@@ -19,19 +24,21 @@ export async function targetReplicas(
   signal: AbortSignal,
 ): Promise<ExpectedReplicas> {
   const owners = new Map<string, ScalableOwner>();
+  const ended: KindMapping[] = [];
   for (const [index, target] of targets.entries()) {
     const found = await ownersOf(namespace, target, options);
     if ("kind" in found) return { ...found, text: `targets[${index}]: ${found.text}` };
-    for (const owner of found) owners.set(owner.object.uid, owner);
+    for (const owner of found.owners) owners.set(owner.object.uid, owner);
+    ended.push(...found.ended);
   }
-  return await replicasOfOwners([...owners.values()], options, signal);
+  return await replicasOfOwners([...owners.values()], ended, options, signal);
 }
 
 async function ownersOf(
   namespace: string,
   target: FloorTarget,
   { discovery, objects }: ExpectedReplicasOptions,
-): Promise<readonly ScalableOwner[] | Unknown> {
+): Promise<Selected | ScaleTrouble> {
   const { apiVersion, kind, name, selector } = target;
   const mapped = await mappingOf(apiVersion, kind, discovery);
   if (mapped.kind === "notNow") return { kind: "notNow", text: mapped.error.message };
@@ -42,25 +49,27 @@ async function ownersOf(
   if (name !== undefined) {
     const answer = await objects.read(mapping, namespace, name);
     if (answer.kind === "unlisted") return unlisted(kind, answer);
-    return answer.kind === "present" ? [{ mapping, object: answer.object }] : lasting(`${kind} ${name} is not there`);
+    if (answer.kind === "missing") return lasting(`${kind} ${name} is not there`);
+    return { owners: [{ mapping, object: answer.object }], ended: [] };
   }
   const compiled = compileSelector(selector ?? {});
   if (!compiled.ok) return lasting(`selector: ${compiled.reason}`);
   const selected = await objects.select(mapping, namespace, compiled.selector);
   if ("kind" in selected) return unlisted(kind, selected);
-  const present = withoutEnding(mapping, selected);
-  return present.length > 0 ? present : lasting(`no ${kind} has the labels of its selector`);
+  // What is being deleted, and takes its pods along, is not selected any more.
+  const present = selected.filter(({ isEnding }) => !isEnding);
+  if (present.length === 0) return lasting(`no ${kind} has the labels of its selector`);
+  return {
+    owners: present.map((object) => ({ mapping, object })),
+    ended: present.length < selected.length ? [mapping] : [],
+  };
 }
 
-/** What is being deleted, and takes its pods along, is not selected any more. */
-function withoutEnding(mapping: KindMapping, objects: readonly OwnerObject[]): readonly ScalableOwner[] {
-  return objects.filter(({ isEnding }) => !isEnding).map((object) => ({ mapping, object }));
+function unlisted(kind: string, { isForbidden, text }: UnlistedKind): ScaleTrouble {
+  const said = `${kind}: ${text}`;
+  return isForbidden ? { kind: "lasting", problem: "forbidden", text: said } : { kind: "notNow", text: said };
 }
 
-function unlisted(kind: string, { isForbidden, text }: UnlistedKind): Unknown {
-  return { kind: isForbidden ? "lasting" : "notNow", text: `${kind}: ${text}` };
-}
-
-function lasting(text: string): Unknown {
-  return { kind: "lasting", text };
+function lasting(text: string): ScaleTrouble {
+  return { kind: "lasting", problem: "wrong", text };
 }

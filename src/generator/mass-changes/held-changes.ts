@@ -12,16 +12,17 @@ import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import { type Config } from "../../config/config.ts";
 import { type Informer } from "../../kube/informer.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
-import { type Clock, type EpochMicros, later, type MonotonicMs, sleep } from "../../util/clock.ts";
+import { type Clock, later, sleep } from "../../util/clock.ts";
 import { type SourceKind, type SourceRecord } from "../../sources/source.ts";
 import { type SourceCaches } from "../source-caches.ts";
-import { type Announcements, type HeldChange } from "./announcements.ts";
+import { type Announcements } from "./announcements.ts";
 import { type Change, type CountingRule, judge, type Subject } from "./change.ts";
 import { ChangeWindow } from "./change-window.ts";
 import { formatFloorBefore, keptFloorBefore } from "./floor-before.ts";
 import { FloorCount } from "./floor-count.ts";
 import { namespacesCause } from "./former-changes.ts";
 import { FormerTerm } from "./former-term.ts";
+import { type Entry, heldChangeOf } from "./judged-change.ts";
 import { everyCause, type LatchBook } from "./latch-book.ts";
 import { EndingNamespaces } from "./ending-namespaces.ts";
 import { causeOfLostKind, isOfLostKind } from "./lost-kinds.ts";
@@ -62,24 +63,6 @@ const heldEveryMs = 1_000;
 const ownEveryMs = 200;
 type Asked = Omit<Subject, "settled" | "isRestored">;
 
-interface Entry {
-  readonly protectorUID: string;
-  /** What it counts under; removed when the change is undone. */
-  readonly windowID: string;
-  /** In place of that: workloads, which others may count under the same IDs. */
-  readonly fallen: readonly string[];
-  readonly change: Change;
-  readonly at: EpochMicros;
-  /** What an approval before this term is compared with. */
-  readonly approvableAt: EpochMicros;
-  readonly readyAtMs: MonotonicMs;
-  readonly source: SourceRecord;
-  readonly terminatingNamespace: string | undefined;
-  state: "pending" | "held" | "approved" | "passed";
-  /** Of one that is held: what is latched. */
-  heldBy: string;
-}
-
 export class HeldChanges {
   readonly #options: HeldChangesOptions;
   readonly #rule: CountingRule;
@@ -96,6 +79,8 @@ export class HeldChanges {
   readonly #heldTurns = new Trickle(heldEveryMs);
   /** What was held once stays in the gauge, with 0. */
   readonly #causes = new Set<string>();
+  /** As Surroundings.isLost. */
+  readonly isLost: Surroundings["isLost"];
   #hasToldOwn = false;
   #hasAlarmed = false;
   #wake: (key: ObjectKey) => void = () => {};
@@ -103,6 +88,7 @@ export class HeldChanges {
 
   constructor(options: HeldChangesOptions) {
     this.#options = options;
+    this.isLost = options.surroundings.isLost.bind(options.surroundings);
     const { massChanges, percentRounding, singleReplica } = options.config;
     this.#rule = { percentRounding, singleReplica, allowedManagers: massChanges.allow };
     this.#endings = new EndingNamespaces(options.surroundings);
@@ -392,8 +378,4 @@ export class HeldChanges {
 
 function pass(cause = "", floorBefore?: string): Verdict {
   return { kind: "pass", cause, floorBefore };
-}
-
-function heldChangeOf({ source, change, heldBy, terminatingNamespace }: Entry): HeldChange {
-  return { source, from: change.from, to: change.to, heldBy, terminatingNamespace };
 }

@@ -243,3 +243,20 @@ test("the status that webhooks write costs no look", async () => {
   );
   await generator.stop();
 });
+
+test("selected workloads that go with their CRD one after the other do not take the floor along", async () => {
+  const { core, generator, protect, settle, floor, reasons } = await start();
+  const type = await core.engine.installCrd(scaledCrd());
+  const labels = { team: "shop" };
+  // The second one is not at its end yet.
+  for (const [name, keeper] of [["one", "example.com/wait"], ["two", "orphan"]] as const)
+    await core.engine.create(type, "default", databaseBody(name, { members: 10 }, { labels, finalizers: [keeper] }));
+  const selector = { matchLabels: { team: "shop" } };
+  await protect({ maxUnavailable: 2, targets: [{ apiVersion: "example.com/v1", kind: "Database", selector }] });
+  await settle(15 * secondMs);
+  assert.equal(floor(), 18);
+  await core.engine.delete(builtInResources.customResourceDefinitions, undefined, "databases.example.com");
+  await settle(60 * secondMs);
+  assert.deepEqual([floor(), reasons()], [18, [failed]]);
+  await generator.stop();
+});
