@@ -29,6 +29,7 @@ export { Generator, type GeneratorSettings } from "./controller.ts";
 export { CellController } from "./cell-controller.ts";
 export { FollowedFloors } from "./followed-floors.ts";
 export { createHeldChanges } from "./mass-changes/create.ts";
+export { type HeldChanges } from "./mass-changes/held-changes.ts";
 export { createSourceFeeds } from "./source-feeds.ts";
 export { ScaleAlarms } from "./scale-alarms.ts";
 export { SourceCaches } from "./source-caches.ts";

@@ -2,12 +2,12 @@
  * How many replicas the workloads have that somebody names, or selects by labels, by kind. What is named and is not
  * there leaves the sum unknown, as an owner that is gone does: who asks keeps what was in force.
  */
-import { type FloorTarget } from "../api/v1alpha1/pod-protector.ts";
+import { type FloorTarget, type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { compileSelector } from "../label-index/index.ts";
 import { type ExpectedReplicas, type ExpectedReplicasOptions, replicasOfOwners } from "./expected-replicas.ts";
 import { type KindMapping } from "./kind-mapping.ts";
 import { mappingOf, type ScalableOwner } from "./owner-chain.ts";
-import { type UnlistedKind } from "./owner-objects.ts";
+import { type OwnerObject, type UnlistedKind } from "./owner-objects.ts";
 import { type ScaleTrouble } from "./read-scale.ts";
 
 interface Selected {
@@ -37,9 +37,10 @@ export async function targetReplicas(
 async function ownersOf(
   namespace: string,
   target: FloorTarget,
-  { discovery, objects }: ExpectedReplicasOptions,
+  options: ExpectedReplicasOptions,
 ): Promise<Selected | ScaleTrouble> {
   const { apiVersion, kind, name, selector } = target;
+  const { discovery, objects } = options;
   const mapped = await mappingOf(apiVersion, kind, discovery);
   if (mapped.kind === "notNow") return { kind: "notNow", text: mapped.error.message };
   if (mapped.kind === "unserved") return lasting(`${kind} of ${apiVersion} is not served`);
@@ -52,17 +53,47 @@ async function ownersOf(
     if (answer.kind === "missing") return lasting(`${kind} ${name} is not there`);
     return { owners: [{ mapping, object: answer.object }], ended: [] };
   }
-  const compiled = compileSelector(selector ?? {});
+  return await selectedOwners(mapping, namespace, selector ?? {}, options);
+}
+
+async function selectedOwners(
+  mapping: KindMapping,
+  namespace: string,
+  selector: LabelSelector,
+  { discovery, objects }: ExpectedReplicasOptions,
+): Promise<Selected | ScaleTrouble> {
+  const { kind } = mapping;
+  const compiled = compileSelector(selector);
   if (!compiled.ok) return lasting(`selector: ${compiled.reason}`);
   const selected = await objects.select(mapping, namespace, compiled.selector);
   if ("kind" in selected) return unlisted(kind, selected);
   // What is being deleted, and takes its pods along, is not selected any more.
   const present = selected.filter(({ isEnding }) => !isEnding);
   if (present.length === 0) return lasting(`no ${kind} has the labels of its selector`);
-  return {
-    owners: present.map((object) => ({ mapping, object })),
-    ended: present.length < selected.length ? [mapping] : [],
-  };
+  const owners = present.map((object) => ({ mapping, object }));
+  if (present.length === selected.length) return { owners, ended: [] };
+  const above = await kindsAbove(
+    selected.filter(({ isEnding }) => isEnding),
+    discovery,
+  );
+  return "kind" in above ? above : { owners, ended: [mapping, ...above] };
+}
+
+/** The kinds of the controllers of what is being deleted. */
+async function kindsAbove(
+  ending: readonly OwnerObject[],
+  discovery: ExpectedReplicasOptions["discovery"],
+): Promise<readonly KindMapping[] | ScaleTrouble> {
+  const controllers = ending.flatMap(({ controller }) => controller ?? []);
+  const kinds = new Map(controllers.map((one) => [`${one.kind} of ${one.apiVersion}`, one]));
+  const above: KindMapping[] = [];
+  for (const [what, { apiVersion, kind }] of kinds) {
+    const mapped = await mappingOf(apiVersion, kind, discovery);
+    if (mapped.kind === "notNow") return { kind: "notNow", text: mapped.error.message };
+    if (mapped.kind === "unserved") return lasting(`${what} is not served, and objects that it controls are deleted`);
+    above.push(mapped.mapping);
+  }
+  return above;
 }
 
 function unlisted(kind: string, { isForbidden, text }: UnlistedKind): ScaleTrouble {
