@@ -21,7 +21,7 @@ export type ChainAnswer =
   | { readonly kind: "none"; readonly text: string }
   /** The references lead nowhere: a kind is not served, or there is no end of them. */
   | { readonly kind: "broken"; readonly text: string }
-  /** The outermost one, of this kind, was deleted, as its deletionTimestamp says, and takes its pods along. */
+  /** The outermost one, or the outermost scalable one, was deleted, and takes its pods along; `mapping`: its kind. */
   | { readonly kind: "ended"; readonly mapping: KindMapping }
   /** One is gone, or another object has its name. It may be the disaster, or a local copy that lags. */
   | { readonly kind: "missing"; readonly text: string }
@@ -74,6 +74,8 @@ export async function outermostScalable(
     else text = `${what} has no subresource scale`;
     next = object.controller;
   }
+  // Nothing scalable is above it, so nobody sets another number of its pods.
+  if (found?.object.isEnding === true) ended ??= found.mapping;
   if (ended !== undefined && next === undefined) return { kind: "ended", mapping: ended };
   if (gone !== undefined) return { kind: "missing", text: gone };
   return found === undefined ? { kind: "none", text } : { kind: "found", owner: found };

@@ -117,6 +117,27 @@ test("an owner that was deleted takes all below it along; one that vanished does
   await owners.stop();
 });
 
+test("the outermost scalable owner that was deleted is at its end, whatever cannot be scaled is above it", async () => {
+  const owners = await createOwners();
+  const { engine, databases, clock } = owners;
+  const root = await owners.createPlain("root");
+  const under = await owners.createDatabase("under", 3, controlledBy(root));
+  const low = await owners.createDatabase("low", 3, controlledBy(under));
+  assert.equal(await climb(owners, controlledBy(low)), "under");
+  const keep = { contentType: "application/merge-patch+json", body: { metadata: { finalizers: ["example.com/keep"] } } };
+  await engine.patch(databases, "default", "under", keep);
+  await engine.delete(databases, "default", "under");
+  await clock.advance(1_000);
+  assert.equal(await climb(owners, controlledBy(low)), "ended");
+  await engine.patch(databases, "default", "under", { ...keep, body: { metadata: { finalizers: null } } });
+  await clock.advance(1_000);
+  assert.equal(await climb(owners, controlledBy(low)), "ended", "it is gone by now");
+  engine.wipe(owners.plain);
+  await clock.advance(60_000);
+  assert.equal(await climb(owners, controlledBy(low)), "ended", "nothing above it has ever been scalable");
+  await owners.stop();
+});
+
 test("an owner that is deleted and leaves its pods behind is not at its end", async () => {
   const owners = await createOwners();
   const { engine, databases, clock } = owners;
