@@ -23,10 +23,11 @@ import {
   readBudgetHead,
 } from "../sources/pod-disruption-budget.ts";
 import { type HeldFloor } from "../sources/scaled-kind.ts";
-import { type SourceHead, type SourceKind, type SourceRecord, type SourceRef } from "../sources/source.ts";
+import { type SourceHead, type SourceKind, type SourceRecord, type SourceRef, type Workloads } from "../sources/source.ts";
 import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
 import { type Rng } from "../util/rng.ts";
 import { type ExpectedPods, noMembers, type OnExpectedChange } from "./expected-pods.ts";
+import { isSameShares } from "./fallen-workloads.ts";
 import { type Resolved, ResolvedSources, type TroubledSource, type TroubleEvent } from "./resolved-sources.ts";
 import { type SourceFeed } from "./source-caches.ts";
 import { protectorKeyOf } from "./source-plan.ts";
@@ -56,6 +57,13 @@ export interface BudgetSourcesOptions {
 interface Known {
   readonly expected: Expected;
   readonly source: SourceRecord;
+}
+
+/** What is known of the pods of a budget now. */
+interface Found extends Expected {
+  readonly workloads?: Workloads | undefined;
+  /** Who wrote the replicas last. */
+  readonly writer?: FieldWriter | undefined;
 }
 
 export class BudgetSources implements SourceFeed {
@@ -195,28 +203,29 @@ export class BudgetSources implements SourceFeed {
     if (budget === undefined)
       return this.#held(head, { kind: "lasting", problem: "wrong", text: "its spec is not valid" });
     const { selector } = budget;
-    if (selector === undefined) return this.#found(head, budget, noPods, undefined);
+    if (selector === undefined) return this.#found(head, budget, noPods);
     const answer = await this.#options.expected.of(head.namespace, selector, signal);
     if (answer.kind === "unknown") return this.#unknown(head, budget, answer.trouble);
     if (answer.kind === "unmanaged") return this.#unmanaged(head, budget);
-    const { lacking, writer } = answer;
+    const { lacking, members, writer } = answer;
     if (lacking !== undefined && this.#wouldFall(head, budget, answer)) return this.#held(head, lacking);
-    return this.#found(head, budget, answer, writer);
+    const workloads = { asked: JSON.stringify(selector), members };
+    return this.#found(head, budget, { ...answer, workloads, writer });
   }
 
   /** As a number, minAvailable needs no scale: it may cover what has none, such as a DaemonSet. */
   #unknown(head: BudgetHead, budget: Budget, trouble: ScaleTrouble): Resolved {
     const hasNoScale = trouble.kind === "lasting" && trouble.problem === "notScalable";
     return hasNoScale && isByNumber(budget)
-      ? this.#found(head, budget, onlyBarePods, undefined)
+      ? this.#found(head, budget, onlyBarePods)
       : this.#held(head, trouble);
   }
 
   /** The number of its minAvailable is all that it needs. A workload that was deleted leaves the last count. */
   #unmanaged(head: BudgetHead, budget: Budget): Resolved {
     const last = this.#known.get(head.uid)?.expected;
-    if (last?.replicas === 0 && !last.hasBarePods) return this.#found(head, budget, last, undefined);
-    if (isByNumber(budget)) return this.#found(head, budget, onlyBarePods, undefined);
+    if (last?.replicas === 0 && !last.hasBarePods) return this.#found(head, budget, last);
+    if (isByNumber(budget)) return this.#found(head, budget, onlyBarePods);
     return this.#held(head, noMembers);
   }
 
@@ -228,19 +237,15 @@ export class BudgetSources implements SourceFeed {
     return floorOf(budget, expected) < held;
   }
 
-  #found(
-    head: BudgetHead,
-    budget: Budget,
-    { replicas, hasBarePods }: Expected,
-    writer: FieldWriter | undefined,
-  ): Resolved {
+  #found(head: BudgetHead, budget: Budget, { replicas, hasBarePods, workloads, writer }: Found): Resolved {
     const last = this.#known.get(head.uid);
     const isSame = last?.expected.replicas === replicas && last.expected.hasBarePods === hasBarePods;
-    if (isSame && last.source.resourceVersion === head.resourceVersion)
+    const isSameRecord = isSame && last.source.resourceVersion === head.resourceVersion;
+    if (isSameRecord && isSameShares(last.source.workloads, workloads))
       return { source: last.source, trouble: undefined };
     const writers = { ...head.writers, replicas: writer };
     const spec = overridden(budgetSpec(budget, { replicas, hasBarePods }), head.overrides);
-    const source = { ...headOf(head), writers, spec };
+    const source = { ...headOf(head), writers, spec, ...(workloads && { workloads }) };
     this.#known.set(head.uid, { expected: { replicas, hasBarePods }, source });
     return { source, trouble: undefined };
   }
@@ -250,7 +255,8 @@ export class BudgetSources implements SourceFeed {
     const last = this.#known.get(head.uid);
     if (last !== undefined) {
       if (budget === undefined) return { source: last.source, trouble };
-      return { ...this.#found(head, budget, last.expected, last.source.writers.replicas), trouble };
+      const { workloads, writers } = last.source;
+      return { ...this.#found(head, budget, { ...last.expected, workloads, writer: writers.replicas }), trouble };
     }
     const held = this.#options.heldFloorOf(head);
     if (budget !== undefined && isByNumber(budget) && held === undefined)

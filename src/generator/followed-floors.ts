@@ -4,7 +4,6 @@
  * While the replicas are not known the last floor stays, and a floor that falls is judged as that of every other
  * PodProtector. The work is the leader's.
  */
-import { digestOfUID } from "../accounting/history/uid-digest.ts";
 import { type ObjectKey } from "../api/object-key.ts";
 import { type FoundConditions, type Holding } from "../api/v1alpha1/conditions.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
@@ -25,12 +24,12 @@ import {
   isHandMade,
   readWish,
 } from "../sources/followed-protector.ts";
-import { type SourceKind, type SourceRecord } from "../sources/source.ts";
+import { type SourceRecord } from "../sources/source.ts";
 import { type Clock, type MonotonicMs } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng } from "../util/rng.ts";
 import { type ExpectedAnswer, type ExpectedPods, noMembers } from "./expected-pods.ts";
-import { type Fallen, fallenOf, idOf, type Shares, sharesOf, textOf } from "./fallen-workloads.ts";
+import { idOf } from "./fallen-workloads.ts";
 import { floorConditions } from "./floor-conditions.ts";
 import { type HeldChanges, type Verdict } from "./mass-changes/held-changes.ts";
 import { type GeneratorMetrics } from "./metrics.ts";
@@ -38,7 +37,6 @@ import { type Later, PacedQueue } from "./paced-queue.ts";
 import { type TroubledSource, type TroubleEvent } from "./resolved-sources.ts";
 import { toldAfterMs } from "./scale-alarms.ts";
 import { type SourceCaches } from "./source-caches.ts";
-import { protectorKeyOf } from "./source-plan.ts";
 
 /** What is tried again by itself: a server in trouble soon, a right or an object that somebody has to make later. */
 const againMs = { notNow: 5_000, lasting: 60_000 } as const;
@@ -58,7 +56,7 @@ const unreadWish: FloorWish = { text: "", maxUnavailable: 0, words: "", targets:
 export interface FollowedFloorsOptions {
   readonly core: KubeClient;
   readonly protectors: Informer<StoredProtector>;
-  readonly sources: Pick<SourceCaches, "get" | "kinds" | "refOf">;
+  readonly sources: Pick<SourceCaches, "get" | "refOf">;
   readonly expected: Pick<ExpectedPods, "of" | "ofTargets" | "subscribe" | "vanished">;
   readonly changes: HeldChanges;
   readonly config: FloorRule & Pick<Config["generator"], "queue">;
@@ -73,7 +71,6 @@ interface Settled {
   readonly source: SourceRecord;
   readonly wish: FloorWish;
   readonly members: readonly Member[];
-  readonly shares: Shares;
   readonly generation: number | undefined;
 }
 
@@ -94,7 +91,6 @@ interface Asked {
 interface Found extends Asked {
   readonly source: SourceRecord;
   readonly floor: number;
-  readonly fallen: Fallen;
   readonly members: readonly Member[];
 }
 
@@ -135,7 +131,7 @@ export class FollowedFloors {
     for (const [key, { trouble }] of this.#entries) {
       const stored = trouble && this.#options.protectors.get(key);
       if (trouble === undefined || stored === undefined) continue;
-      const source = followedSource(stored.protector, unreadWish, 0, undefined);
+      const source = followedSource(stored.protector, unreadWish, { replicas: 0, members: [] });
       yield { source, trouble: trouble.what, sinceMs: trouble.sinceMs, isHeld: true, event };
     }
   }
@@ -210,14 +206,13 @@ export class FollowedFloors {
     if (this.#entries.get(key) !== entry) return;
     if (answer.kind !== "known")
       return await this.#keep(entry, found, answer.kind === "unmanaged" ? noMembers : answer.trouble, signal);
-    const fallen = fallenOf(answer.members, this.#sharesFor(entry, wish));
-    const source = followedSource(stored.protector, wish, answer.replicas, fallen.writer);
+    const source = followedSource(stored.protector, wish, answer);
     const floor = source.spec.floorBy(this.#options.config).minAvailable;
     const unknown = answer.lacking ?? (await this.#lost(entry, wish, answer.members));
     if (unknown !== undefined && floor < this.#lastFloor(entry, found))
       return await this.#keep(entry, found, unknown, signal);
     entry.trouble = unknown && { what: unknown, sinceMs: entry.trouble?.sinceMs ?? this.#options.clock.monotonicMs() };
-    const all = { ...found, source, floor, fallen, members: answer.members };
+    const all = { ...found, source, floor, members: answer.members };
     const next = await this.#bring(key, entry, all, signal);
     return next ?? (unknown && { waitMs: againMs[unknown.kind] });
   }
@@ -227,11 +222,6 @@ export class FollowedFloors {
     const { namespace } = protector.metadata;
     if (targets !== undefined) return await expected.ofTargets(namespace, targets, signal);
     return await expected.of(namespace, protector.spec.selector, signal);
-  }
-
-  /** Another wish is a person's word about the workloads that there are. */
-  #sharesFor({ settled }: Entry, wish: FloorWish): Shares | undefined {
-    return settled?.wish.text === wish.text ? settled.shares : undefined;
   }
 
   #unknown(entry: Entry, what: ScaleTrouble): Later {
@@ -257,7 +247,7 @@ export class FollowedFloors {
   /** A workload that was selected is gone, and nobody has deleted it: that is the disaster, and no lower floor. */
   async #lost({ settled }: Entry, wish: FloorWish, members: readonly Member[]): Promise<ScaleTrouble | undefined> {
     if (wish.targets === undefined || settled?.wish.text !== wish.text) return undefined;
-    const present = sharesOf(members);
+    const present = new Set(members.map(idOf));
     const absent = settled.members.filter((member) => !present.has(idOf(member)));
     const vanished = await this.#options.expected.vanished(absent);
     if (vanished === undefined) return undefined;
@@ -290,24 +280,12 @@ export class FollowedFloors {
 
   async #judge(key: ObjectKey, kept: PodProtector, found: Found, signal: AbortSignal): Promise<Verdict> {
     const { changes } = this.#options;
-    const { source, floor, fallen } = found;
+    const { source, floor } = found;
     if (floor >= kept.spec.minAvailable) return { kind: "pass", cause: "", floorBefore: undefined };
     const resting = changes.resting(key, floor);
     if (resting === "held") return { kind: "held" };
     if (resting !== undefined) return { kind: "later", waitMs: resting.waitMs };
-    const ids = fallen.members.map((member) => this.#countedAs(member));
-    return await changes.judge(key, { protector: kept, source, to: floor, fallen: ids }, signal);
-  }
-
-  /** What is generated for the workload counts for it. */
-  #countedAs({ owner: { mapping, object } }: Member): string {
-    const { sources, protectors } = this.#options;
-    const { group, resource } = mapping.resource;
-    const isOfKind = ({ kind }: { readonly kind: SourceKind }): boolean =>
-      kind.resource.group === group && kind.resource.resource === resource;
-    const kind = sources.kinds().find(isOfKind)?.kind;
-    const generated = kind && protectors.get(protectorKeyOf({ ...object, kind }));
-    return digestOfUID(generated?.uid ?? object.uid);
+    return await changes.judge(key, { protector: kept, source, to: floor }, signal);
   }
 
   async #write(
@@ -334,7 +312,7 @@ export class FollowedFloors {
     const { source, wish, members } = found;
     this.#options.changes.settled(key, source);
     const { generation } = protector.metadata;
-    entry.settled = { source, wish, members, shares: sharesOf(members), generation };
+    entry.settled = { source, wish, members, generation };
   }
 }
 
@@ -348,6 +326,11 @@ function resolvedAs({ source, wish, members, generation }: Settled, minAvailable
     message: [what, [...named, ...more].join(", ")].join(": "),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   };
+}
+
+/** "Deployment web 8". */
+function textOf({ owner, replicas }: Member): string {
+  return `${owner.mapping.kind} ${owner.object.name} ${replicas}`;
 }
 
 function isSameWish({ protector }: StoredProtector, { text }: FloorWish): boolean {
