@@ -127,7 +127,9 @@ export class ExpectedPods {
   /** For the feed of a custom kind, whose pods have the labels that its scale selects. */
   customHandler(kind: ScaledKind): InformerHandler<SourceRecord> {
     return {
-      onEvent: ({ type, object }) => {
+      onEvent: (event) => {
+        const { type, object } = event;
+        if (type === "modified" && isSameScaled(object, event.previous)) return;
         const mapping = { resource: kind.resource, kind: kind.kind, isNamespaced: true, hasScale: true };
         if (type === "deleted") this.#owners.removeWorkload(mapping, { ...object, isEnding: object.isTerminating });
         else this.#owners.setWorkload(mapping, { ...object, podLabels: labelsOf(object.spec.selector) });
@@ -317,6 +319,12 @@ function aborted(signal: AbortSignal): Promise<void> {
 function isSame(a: OwnerObject, b: OwnerObject): boolean {
   const isSpecSame = a.fingerprint.generation === b.fingerprint.generation;
   return isSpecSame && a.isEnding === b.isEnding && a.controller?.uid === b.controller?.uid;
+}
+
+/** As `isSame`, of custom resources. Their operators write the status all the time. */
+function isSameScaled(a: SourceRecord, b: SourceRecord): boolean {
+  const isSpecSame = a.spec.replicas === b.spec.replicas && a.spec.selector === b.spec.selector;
+  return isSpecSame && a.uid === b.uid && a.isTerminating === b.isTerminating;
 }
 
 /** What the pods have that a selector asks for by single values. */

@@ -11,6 +11,8 @@ import { KubeError } from "../../../src/kube/kube-client.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { Discovery } from "../../../src/scale/discovery.ts";
 import { ScaleMemory } from "../../../src/scale/scale-memory.ts";
+import { type ScaledKind } from "../../../src/sources/scaled-kind.ts";
+import { type SourceRecord } from "../../../src/sources/source.ts";
 import { builtInResources } from "../../double/index.ts";
 import { databaseBody, scaledCrd } from "../../double/scaled-crd.ts";
 import { EngineClient } from "../../support/engine-client.ts";
@@ -43,6 +45,7 @@ async function start(refused?: RegExp, isLost: ExpectedPodsOptions["isLost"] = a
   await clock.advance(1_000);
   return {
     ...core,
+    expected,
     changes,
     ask: async () => {
       const asked = expected.of("default", selector, life.signal);
@@ -148,5 +151,33 @@ test("workloads that were deleted with their CRD are lacking, and a server in tr
   assert.partialDeepStrictEqual(await askTargets(databases), { replicas: 4, lacking: { kind: "lasting" } });
   lost = new KubeError("serverError", "503");
   assert.partialDeepStrictEqual(await askTargets(databases), { replicas: 4, lacking: { kind: "notNow" } });
+  await stop();
+});
+
+test("what custom resources write into their status all the time makes nobody look", async () => {
+  const { changes, expected, stop } = await start();
+  const resource = { group: "example.com", version: "v1", resource: "databases" };
+  const handler = expected.customHandler({ resource, kind: "Database" } as ScaledKind);
+  const selector = { matchLabels: { app: "web" } };
+  const record = (replicas: number, more: object = {}) =>
+    ({
+      namespace: "shop",
+      name: "a",
+      uid: "u",
+      isTerminating: false,
+      spec: { replicas, selector },
+      ...more,
+    }) as unknown as SourceRecord;
+  handler.onEvent({ type: "added", object: record(3) });
+  assert.deepEqual(changes.splice(0), ["shop undefined"]);
+  handler.onEvent({ type: "modified", object: record(3), previous: record(3) });
+  assert.deepEqual(changes.splice(0), []);
+  const others = [record(4), record(3, { isTerminating: true }), record(3, { spec: { replicas: 3, selector: {} } })];
+  for (const object of others) {
+    handler.onEvent({ type: "modified", object, previous: record(3) });
+    assert.deepEqual(changes.splice(0), ["shop undefined"]);
+  }
+  handler.onEvent({ type: "deleted", object: record(3) });
+  assert.deepEqual(changes.splice(0), ["shop undefined"]);
   await stop();
 });
