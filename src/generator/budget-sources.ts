@@ -23,8 +23,15 @@ import {
   readBudgetHead,
 } from "../sources/pod-disruption-budget.ts";
 import { type HeldFloor } from "../sources/scaled-kind.ts";
-import { type SourceHead, type SourceKind, type SourceRecord, type SourceRef, type Workloads } from "../sources/source.ts";
+import {
+  type SourceHead,
+  type SourceKind,
+  type SourceRecord,
+  type SourceRef,
+  type Workloads,
+} from "../sources/source.ts";
 import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
+import { KeysByNamespace } from "../util/keys-by-namespace.ts";
 import { type Rng } from "../util/rng.ts";
 import { type ExpectedPods, noMembers, type OnExpectedChange } from "./expected-pods.ts";
 import { isSameShares } from "./fallen-workloads.ts";
@@ -73,7 +80,7 @@ export class BudgetSources implements SourceFeed {
   readonly #resolved: ResolvedSources<BudgetHead>;
   /** Of those that are there. */
   readonly #selectors = createNamespacedIndex(createSelectorIndex);
-  readonly #inNamespace = new Map<string, Set<ObjectKey>>();
+  readonly #inNamespace = new KeysByNamespace<ObjectKey>();
   /** By UID. */
   readonly #known = new Map<string, Known>();
   /** Those that were seen deleted, the first before the others. */
@@ -134,10 +141,10 @@ export class BudgetSources implements SourceFeed {
   #watchExpected(): void {
     const onChange: OnExpectedChange = (namespace, labels) => {
       const found = labels?.flatMap((one) => this.#selectors.query(namespace, one) as ObjectKey[]);
-      for (const key of found ?? this.#inNamespace.get(namespace) ?? []) this.#resolved.again(key);
+      for (const key of found ?? this.#inNamespace.of(namespace)) this.#resolved.again(key);
     };
     const onListed = (): void => {
-      for (const keys of this.#inNamespace.values()) for (const key of keys) this.#resolved.again(key);
+      for (const key of this.#inNamespace.all()) this.#resolved.again(key);
     };
     this.#options.expected.subscribe({ onChange, onListed });
   }
@@ -145,18 +152,16 @@ export class BudgetSources implements SourceFeed {
   #event(change: InformerEvent<BudgetHead>): void {
     const { object } = change;
     const { key, namespace } = object;
-    const all = this.#inNamespace.get(namespace) ?? new Set();
     if (change.type !== "deleted") {
       this.#departed.delete(key);
-      this.#inNamespace.set(namespace, all.add(key));
+      this.#inNamespace.add(namespace, key);
       const selector = object.budget?.selector;
       if (selector === undefined || !this.#selectors.track(namespace, key, selector).ok)
         this.#selectors.untrack(namespace, key);
       this.#resolved.changed(object);
       return;
     }
-    all.delete(key);
-    if (all.size === 0) this.#inNamespace.delete(namespace);
+    this.#inNamespace.delete(namespace, key);
     this.#selectors.untrack(namespace, key);
     if (change.isAbsent === true) this.#resolved.gone(object);
     else this.#depart(object);
@@ -216,9 +221,7 @@ export class BudgetSources implements SourceFeed {
   /** As a number, minAvailable needs no scale: it may cover what has none, such as a DaemonSet. */
   #unknown(head: BudgetHead, budget: Budget, trouble: ScaleTrouble): Resolved {
     const hasNoScale = trouble.kind === "lasting" && trouble.problem === "notScalable";
-    return hasNoScale && isByNumber(budget)
-      ? this.#found(head, budget, onlyBarePods)
-      : this.#held(head, trouble);
+    return hasNoScale && isByNumber(budget) ? this.#found(head, budget, onlyBarePods) : this.#held(head, trouble);
   }
 
   /** The number of its minAvailable is all that it needs. A workload that was deleted leaves the last count. */

@@ -33,7 +33,8 @@ export function fallenOf(present: Workloads, settled: Workloads | undefined): Fa
   const absent = before === undefined ? [] : absentOf(present, settled);
   // An API server forgets who set replicas to 0 by the subresource scale, and who deleted an object: then nobody else is
   // to be blamed.
-  const blamed = counted.length + absent.length > 0 ? counted : before === undefined ? members : members.filter(isLower);
+  const blamed =
+    counted.length + absent.length > 0 ? counted : before === undefined ? members : members.filter(isLower);
   let writer: FieldWriter | undefined;
   for (const { owner } of blamed) writer = laterWriter(writer, owner.object.replicasWriter);
   return { members: [...counted, ...absent], writer };

@@ -26,6 +26,7 @@ import {
 } from "../sources/followed-protector.ts";
 import { type SourceRecord } from "../sources/source.ts";
 import { type Clock, type MonotonicMs } from "../util/clock.ts";
+import { KeysByNamespace } from "../util/keys-by-namespace.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng } from "../util/rng.ts";
 import { type ExpectedAnswer, type ExpectedPods, noMembers } from "./expected-pods.ts";
@@ -99,7 +100,7 @@ export class FollowedFloors {
   readonly #options: FollowedFloorsOptions;
   /** Those that follow, by the key of the PodProtector. */
   readonly #entries = new Map<ObjectKey, Entry>();
-  readonly #inNamespace = new Map<string, Set<ObjectKey>>();
+  readonly #inNamespace = new KeysByNamespace<ObjectKey>();
   readonly #queue: PacedQueue;
 
   constructor(options: FollowedFloorsOptions) {
@@ -117,7 +118,7 @@ export class FollowedFloors {
     protectors.subscribe({
       onEvent: ({ type, object }) => (type === "deleted" ? this.#leave(object) : this.#changed(object)),
     });
-    const onChange = (namespace: string): void => this.#addAll(this.#inNamespace.get(namespace) ?? []);
+    const onChange = (namespace: string): void => this.#addAll(this.#inNamespace.of(namespace));
     expected.subscribe({
       onChange,
       onRelabelled: onChange,
@@ -172,7 +173,7 @@ export class FollowedFloors {
     if (entry?.uid !== uid) {
       this.#leave(stored);
       this.#entries.set(key, { uid, generation, settled: undefined, trouble: undefined });
-      this.#inNamespace.set(namespace, (this.#inNamespace.get(namespace) ?? new Set()).add(key));
+      this.#inNamespace.add(namespace, key);
     }
     // Its status is written for each batch of admitted deletions, and means nothing here.
     else if (generation !== undefined && entry.generation === generation) return;
@@ -182,10 +183,7 @@ export class FollowedFloors {
 
   #leave({ key, protector }: StoredProtector): void {
     if (!this.#entries.delete(key)) return;
-    const { namespace } = protector.metadata;
-    const all = this.#inNamespace.get(namespace);
-    all?.delete(key);
-    if (all?.size === 0) this.#inNamespace.delete(namespace);
+    this.#inNamespace.delete(protector.metadata.namespace, key);
     this.#options.changes.gone(key);
   }
 
@@ -318,7 +316,8 @@ export class FollowedFloors {
 
 /** "10 replicas, of which 8 must stay (maxUnavailable 20%): Deployment web 6, StatefulSet db 4". */
 function resolvedAs({ source, wish, members, generation }: Settled, minAvailable: number): Holding<"FloorResolved"> {
-  const named = members.slice(0, namedMax).map(textOf);
+  // In an order of their own, or the condition would be written again for each way to find them.
+  const named = members.map(textOf).sort().slice(0, namedMax);
   const more = members.length > namedMax ? [`${members.length - namedMax} more`] : [];
   const what = `${source.spec.replicas} replicas, of which ${minAvailable} must stay (${wish.words})`;
   return {

@@ -10,7 +10,8 @@ import { controlledBy } from "../scale/owners.ts";
 import { createCore, isInForce } from "./core-cluster.ts";
 
 const secondMs = 1_000;
-const { podDisruptionBudgets, deployments, statefulSets, replicaSets, pods, customResourceDefinitions } = builtInResources;
+const { podDisruptionBudgets, deployments, statefulSets, replicaSets, pods, customResourceDefinitions } =
+  builtInResources;
 const web = { matchLabels: { app: "web" } };
 const failed = "CalculateExpectedPodCountFailed";
 

@@ -124,7 +124,10 @@ test("the outermost scalable owner that was deleted is at its end, whatever cann
   const under = await owners.createDatabase("under", 3, controlledBy(root));
   const low = await owners.createDatabase("low", 3, controlledBy(under));
   assert.equal(await climb(owners, controlledBy(low)), "under");
-  const keep = { contentType: "application/merge-patch+json", body: { metadata: { finalizers: ["example.com/keep"] } } };
+  const keep = {
+    contentType: "application/merge-patch+json",
+    body: { metadata: { finalizers: ["example.com/keep"] } },
+  };
   await engine.patch(databases, "default", "under", keep);
   await engine.delete(databases, "default", "under");
   await clock.advance(1_000);
