@@ -34,7 +34,7 @@ import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
 import { KeysByNamespace } from "../util/keys-by-namespace.ts";
 import { type Rng } from "../util/rng.ts";
 import { type ExpectedPods, noMembers, type OnExpectedChange } from "./expected-pods.ts";
-import { isSameShares } from "./fallen-workloads.ts";
+import { isSameShares } from "./mass-changes/fallen-workloads.ts";
 import { type Resolved, ResolvedSources, type TroubledSource, type TroubleEvent } from "./resolved-sources.ts";
 import { type SourceFeed } from "./source-caches.ts";
 import { protectorKeyOf } from "./source-plan.ts";

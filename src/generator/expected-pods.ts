@@ -193,8 +193,8 @@ export class ExpectedPods {
   }
 
   /**
-   * A CRD that is deleted takes all its objects along, with a deletionTimestamp each, and nobody has asked for that: the
-   * replicas of those that have gone so far are lacking.
+   * A CRD that is deleted takes all its objects along, with a deletionTimestamp each, and nobody has asked for that:
+   * the replicas of those that have gone so far are lacking.
    */
   async #lostOf(ended: readonly KindMapping[], signal: AbortSignal): Promise<ScaleTrouble | undefined> {
     const kinds = new Map(ended.map((mapping) => [idOf(mapping), mapping]));

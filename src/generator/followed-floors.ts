@@ -30,7 +30,7 @@ import { KeysByNamespace } from "../util/keys-by-namespace.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng } from "../util/rng.ts";
 import { type ExpectedAnswer, type ExpectedPods, noMembers } from "./expected-pods.ts";
-import { idOf } from "./fallen-workloads.ts";
+import { idOf } from "./mass-changes/fallen-workloads.ts";
 import { floorConditions } from "./floor-conditions.ts";
 import { type HeldChanges, type Verdict } from "./mass-changes/held-changes.ts";
 import { type GeneratorMetrics } from "./metrics.ts";

@@ -95,7 +95,8 @@ export class LabelledOwners {
 
   /**
    * The object is gone. One that was not deleted has vanished, and is found until one of its name is back: nobody knows
-   * then how many pods there should be. Of those a limited number is remembered. With a controller it was that one's business.
+   * then how many pods there should be. Of those a limited number is remembered. With a controller it was that one's
+   * business.
    */
   removeWorkload({ resource }: KindMapping, object: GoneWorkload): void {
     const id = workloadID(resource, object.namespace, object.name);

@@ -104,7 +104,7 @@ export class OwnerObjects {
     return object === undefined ? { kind: "missing" } : { kind: "present", object };
   }
 
-  /** The objects of a kind in a namespace that are selected. Some thousand there are looked through in a millisecond. */
+  /** The objects of a kind in a namespace that are selected. Some thousand are looked through in a millisecond. */
   async select(
     mapping: KindMapping,
     namespace: string,

@@ -149,7 +149,7 @@ export function followedSource(
     deletedAt: undefined,
     owner: undefined,
     isControlled: false,
-    // Who wrote the replicas is a matter of which of the workloads fell (generator/fallen-workloads.ts).
+    // Who wrote the replicas is a matter of which of the workloads fell (generator/mass-changes/fallen-workloads.ts).
     writers: { replicas: undefined, strategy: wish.writer, labels: undefined, overrides: undefined },
     overrides: readOverrides(undefined),
     spec: {

@@ -24,7 +24,7 @@ import { namespacesCause } from "./former-changes.ts";
 import { FormerTerm } from "./former-term.ts";
 import { type Entry, heldChangeOf } from "./judged-change.ts";
 import { everyCause, type LatchBook } from "./latch-book.ts";
-import { FallenWorkloads } from "../fallen-workloads.ts";
+import { FallenWorkloads } from "./fallen-workloads.ts";
 import { EndingNamespaces } from "./ending-namespaces.ts";
 import { causeOfLostKind, isOfLostKind } from "./lost-kinds.ts";
 import { type LoweredFloors } from "./lowered-floors.ts";

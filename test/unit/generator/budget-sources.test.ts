@@ -366,7 +366,7 @@ for (const [what, isRefused, metadata] of [
   ["is not served any more", /\/apis\/example\.com/, { annotations: { [overrides.minAvailable]: "2" } }],
 ] as const)
   test(`a number of minAvailable keeps its floor, and it is told, where a kind of owners ${what}`, async () => {
-    const { core, generator, startGenerator, budget, pod, settle, floor, reasons } = await startLeading();
+    const { core, generator, startGenerator, budget, patch, pod, settle, floor, reasons } = await startLeading();
     const type = await core.engine.installCrd(scaledCrd());
     await pod("a", await core.engine.create(type, "default", databaseBody("orders", { members: 3 })));
     const minAvailable = "annotations" in metadata ? 1 : 5;
@@ -379,10 +379,7 @@ for (const [what, isRefused, metadata] of [
     await next.ready();
     await settle(60 * secondMs);
     assert.deepEqual([floor(), reasons()], [before, [failed]]);
-    await core.engine.patch(podDisruptionBudgets, "default", "web", {
-      contentType: "application/merge-patch+json",
-      body: { metadata: { annotations: null }, spec: { minAvailable: 0 } },
-    });
+    await patch(podDisruptionBudgets, "web", { metadata: { annotations: null }, spec: { minAvailable: 0 } });
     await settle(60 * secondMs);
     assert.equal(floor(), 0, "what a person asks for is never more than that number");
     await next.stop();

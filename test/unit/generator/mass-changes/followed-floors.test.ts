@@ -128,7 +128,7 @@ test("a new leader counts the floors that the former one lowered, and holds the 
   await next.stop();
 });
 
-test("a shared floor does not sink with workloads that are deleted, or lose their labels, one after the other", async () => {
+test("a shared floor does not sink with workloads that are deleted or relabelled one after the other", async () => {
   for (const how of ["deleted", "relabelled"] as const) {
     const { run, settle, follow, floorOf, engine, generator, configMap } = await start(aloneAre);
     const names = namesOf("shop", 60);

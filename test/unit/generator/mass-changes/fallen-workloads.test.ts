@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fallenOf } from "../../../src/generator/fallen-workloads.ts";
-import { type Member } from "../../../src/scale/expected-replicas.ts";
+import { fallenOf } from "../../../../src/generator/mass-changes/fallen-workloads.ts";
+import { type Member } from "../../../../src/scale/expected-replicas.ts";
 
 const resource = { group: "apps", version: "v1", resource: "deployments" };
 

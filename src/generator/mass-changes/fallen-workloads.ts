@@ -2,15 +2,15 @@
  * Which of the workloads that make up a floor have fallen far, and who lowered them: each counts by itself, however
  * little their sum falls (docs/mass-changes.md#what-counts).
  */
-import { digestOfUID } from "../accounting/history/uid-digest.ts";
-import { type FieldWriter, laterWriter } from "../api/field-writers.ts";
-import { type Informer } from "../kube/informer.ts";
-import { type StoredProtector } from "../kube/resources.ts";
-import { type Member } from "../scale/expected-replicas.ts";
-import { type SourceKind, type SourceRecord, type Workloads } from "../sources/source.ts";
-import { isDeepFall } from "./mass-changes/floor-before.ts";
-import { type SourceCaches } from "./source-caches.ts";
-import { protectorKeyOf } from "./source-plan.ts";
+import { digestOfUID } from "../../accounting/history/uid-digest.ts";
+import { type FieldWriter, laterWriter } from "../../api/field-writers.ts";
+import { type Informer } from "../../kube/informer.ts";
+import { type StoredProtector } from "../../kube/resources.ts";
+import { type Member } from "../../scale/expected-replicas.ts";
+import { type SourceKind, type SourceRecord, type Workloads } from "../../sources/source.ts";
+import { isDeepFall } from "./floor-before.ts";
+import { type SourceCaches } from "../source-caches.ts";
+import { protectorKeyOf } from "../source-plan.ts";
 
 export interface Fallen {
   /** Those that count as a change each; one that is not there any more has no replicas. */
@@ -31,8 +31,8 @@ export function fallenOf(present: Workloads, settled: Workloads | undefined): Fa
   const far = before === undefined ? members.filter(({ replicas }) => replicas === 0) : members.filter(isFar);
   const counted = far.filter((member) => !isByAutoscaler(member));
   const absent = before === undefined ? [] : absentOf(present, settled);
-  // An API server forgets who set replicas to 0 by the subresource scale, and who deleted an object: then nobody else is
-  // to be blamed.
+  // An API server forgets who set replicas to 0 by the subresource scale, and who deleted an object: then nobody else
+  // is to be blamed.
   const blamed =
     counted.length + absent.length > 0 ? counted : before === undefined ? members : members.filter(isLower);
   let writer: FieldWriter | undefined;
