@@ -26,10 +26,12 @@ import {
   readBudgetHead,
 } from "../sources/budget.ts";
 import { type HeldFloor } from "../sources/scaled-kind.ts";
-import { type SourceHead, type SourceRecord, type SourceRef } from "../sources/source.ts";
+import { type SourceHead, type SourceRecord, type SourceRef, type Workloads } from "../sources/source.ts";
 import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
+import { KeysByNamespace } from "../util/keys-by-namespace.ts";
 import { type Rng } from "../util/rng.ts";
 import { type ExpectedPods, noMembers, type OnExpectedChange } from "./expected-pods.ts";
+import { isSameShares } from "./mass-changes/fallen-workloads.ts";
 import { type Resolved, ResolvedSources, type TroubledSource, type TroubleEvent } from "./resolved-sources.ts";
 import { type SourceFeed } from "./source-caches.ts";
 import { protectorKeyOf } from "./source-plan.ts";
@@ -63,6 +65,13 @@ interface Known {
   readonly source: SourceRecord;
 }
 
+/** What is known of the pods of a budget now. */
+interface Found extends Expected {
+  readonly workloads?: Workloads | undefined;
+  /** Who wrote the replicas last. */
+  readonly writer?: FieldWriter | undefined;
+}
+
 export class BudgetSources implements SourceFeed {
   readonly kind: BudgetKind;
   readonly #options: BudgetSourcesOptions;
@@ -70,7 +79,7 @@ export class BudgetSources implements SourceFeed {
   readonly #resolved: ResolvedSources<BudgetHead>;
   /** Of those that are there. */
   readonly #selectors = createNamespacedIndex(createSelectorIndex);
-  readonly #inNamespace = new Map<string, Set<ObjectKey>>();
+  readonly #inNamespace = new KeysByNamespace<ObjectKey>();
   /** By UID. */
   readonly #known = new Map<string, Known>();
   /** Those that were seen deleted, the first before the others. */
@@ -130,16 +139,14 @@ export class BudgetSources implements SourceFeed {
 
   #watchExpected(): void {
     const onChange: OnExpectedChange = (namespace, labels) => {
-      const selecting =
-        labels && new Set(labels.flatMap((one) => this.#selectors.query(namespace, one) as ObjectKey[]));
-      for (const key of this.#inNamespace.get(namespace) ?? []) {
-        // The selector of a workload that is named is not known here.
-        const isNaming = this.#informer.get(key)?.budget?.target !== undefined;
-        if (selecting === undefined || selecting.has(key) || isNaming) this.#resolved.again(key);
-      }
+      const all = this.#inNamespace.of(namespace);
+      const found = labels?.flatMap((one) => this.#selectors.query(namespace, one) as ObjectKey[]);
+      // The selector of a workload that is named is not known here.
+      const naming = [...all].filter((key) => this.#informer.get(key)?.budget?.target !== undefined);
+      for (const key of found === undefined ? all : [...found, ...naming]) this.#resolved.again(key);
     };
     const onListed = (): void => {
-      for (const keys of this.#inNamespace.values()) for (const key of keys) this.#resolved.again(key);
+      for (const key of this.#inNamespace.all()) this.#resolved.again(key);
     };
     this.#options.expected.subscribe({ onChange, onListed });
   }
@@ -147,18 +154,16 @@ export class BudgetSources implements SourceFeed {
   #event(change: InformerEvent<BudgetHead>): void {
     const { object } = change;
     const { key, namespace } = object;
-    const all = this.#inNamespace.get(namespace) ?? new Set();
     if (change.type !== "deleted") {
       this.#departed.delete(key);
-      this.#inNamespace.set(namespace, all.add(key));
+      this.#inNamespace.add(namespace, key);
       const selector = object.budget?.selector;
       if (selector === undefined || !this.#selectors.track(namespace, key, selector).ok)
         this.#selectors.untrack(namespace, key);
       this.#resolved.changed(object);
       return;
     }
-    all.delete(key);
-    if (all.size === 0) this.#inNamespace.delete(namespace);
+    this.#inNamespace.delete(namespace, key);
     this.#selectors.untrack(namespace, key);
     if (change.isAbsent === true) this.#resolved.gone(object);
     else this.#depart(object);
@@ -206,14 +211,15 @@ export class BudgetSources implements SourceFeed {
       return this.#held(head, { kind: "lasting", problem: "wrong", text: "its spec is not valid" });
     if (budget.target !== undefined) return await this.#resolveNamed(head, budget, budget.target, signal);
     const { selector, statedReplicas } = budget;
-    if (selector === undefined) return this.#found(head, budget, noPods, undefined);
-    if (statedReplicas !== undefined) return this.#found(head, budget, stated(statedReplicas), undefined);
+    if (selector === undefined) return this.#found(head, budget, noPods);
+    if (statedReplicas !== undefined) return this.#found(head, budget, stated(statedReplicas));
     const answer = await this.#options.expected.of(head.namespace, selector, signal);
     if (answer.kind === "unknown") return this.#unknown(head, budget, answer.trouble);
     if (answer.kind === "unmanaged") return this.#unmanaged(head, budget);
-    const { lacking, writer } = answer;
+    const { lacking, members, writer } = answer;
     if (lacking !== undefined && this.#wouldFall(head, budget, answer)) return this.#held(head, lacking);
-    return this.#found(head, budget, answer, writer);
+    const workloads = { asked: JSON.stringify(selector), members };
+    return this.#found(head, budget, { ...answer, workloads, writer });
   }
 
   /** Its pods are those of one workload, and what selects them is known by that alone. */
@@ -224,23 +230,21 @@ export class BudgetSources implements SourceFeed {
     const { replicas, selector, writer } = answer;
     const meant = { ...budget, selector };
     const { statedReplicas } = budget;
-    if (statedReplicas !== undefined) return this.#found(head, meant, stated(statedReplicas), undefined);
-    return this.#found(head, meant, stated(replicas), writer);
+    if (statedReplicas !== undefined) return this.#found(head, meant, stated(statedReplicas));
+    return this.#found(head, meant, { ...stated(replicas), writer });
   }
 
   /** As a number, minAvailable needs no scale: it may cover what has none, such as a DaemonSet. */
   #unknown(head: BudgetHead, budget: Budget, trouble: ScaleTrouble): Resolved {
-    const hasNoScale = trouble.kind === "lasting" && trouble.problem === "wrong";
-    return hasNoScale && isByNumber(budget)
-      ? this.#found(head, budget, onlyBarePods, undefined)
-      : this.#held(head, trouble);
+    const hasNoScale = trouble.kind === "lasting" && trouble.problem === "notScalable";
+    return hasNoScale && isByNumber(budget) ? this.#found(head, budget, onlyBarePods) : this.#held(head, trouble);
   }
 
   /** The number of its minAvailable is all that it needs. A workload that was deleted leaves the last count. */
   #unmanaged(head: BudgetHead, budget: Budget): Resolved {
     const last = this.#known.get(head.uid)?.expected;
-    if (last?.replicas === 0 && !last.hasBarePods) return this.#found(head, budget, last, undefined);
-    if (isByNumber(budget)) return this.#found(head, budget, onlyBarePods, undefined);
+    if (last?.replicas === 0 && !last.hasBarePods) return this.#found(head, budget, last);
+    if (isByNumber(budget)) return this.#found(head, budget, onlyBarePods);
     return this.#held(head, noMembers);
   }
 
@@ -252,21 +256,17 @@ export class BudgetSources implements SourceFeed {
     return floorOf(budget, expected) < held;
   }
 
-  #found(
-    head: BudgetHead,
-    budget: Budget,
-    { replicas, hasBarePods }: Expected,
-    writer: FieldWriter | undefined,
-  ): Resolved {
+  #found(head: BudgetHead, budget: Budget, { replicas, hasBarePods, workloads, writer }: Found): Resolved {
     const last = this.#known.get(head.uid);
     const { selector } = budget;
     const isSame = last?.expected.replicas === replicas && last.expected.hasBarePods === hasBarePods;
     const hasSamePods = budget.target === undefined || isDeepStrictEqual(last?.selector, selector);
-    if (isSame && hasSamePods && last.source.resourceVersion === head.resourceVersion)
+    const isSameRecord = isSame && hasSamePods && last.source.resourceVersion === head.resourceVersion;
+    if (isSameRecord && isSameShares(last.source.workloads, workloads))
       return { source: last.source, trouble: undefined };
     const writers = { ...head.writers, replicas: writer };
     const spec = overridden(budgetSpec(budget, { replicas, hasBarePods }), head.overrides);
-    const source = { ...headOf(head), writers, spec };
+    const source = { ...headOf(head), writers, spec, ...(workloads && { workloads }) };
     this.#known.set(head.uid, { expected: { replicas, hasBarePods }, selector, source });
     return { source, trouble: undefined };
   }
@@ -277,13 +277,15 @@ export class BudgetSources implements SourceFeed {
     if (last !== undefined) {
       if (budget === undefined) return { source: last.source, trouble };
       const meant = budget.target === undefined ? budget : { ...budget, selector: last.selector };
-      return { ...this.#found(head, meant, last.expected, last.source.writers.replicas), trouble };
+      const { workloads, writers } = last.source;
+      return { ...this.#found(head, meant, { ...last.expected, workloads, writer: writers.replicas }), trouble };
     }
     const held = this.#options.heldFloorOf(head);
     if (budget?.selector !== undefined && isByNumber(budget) && held === undefined)
       return { source: recordOf(head, budgetSpec(budget, onlyBarePods)), trouble };
     if (held === undefined) return { source: undefined, trouble };
-    const { minAvailable, minReadySeconds } = held;
+    const { minReadySeconds } = held;
+    const minAvailable = Math.min(held.minAvailable, mostBy(head));
     const floor = { minAvailable, replicas: minAvailable, kind: "drainable" } as const;
     const selector = budget?.selector ?? held.selector;
     return {
@@ -312,6 +314,12 @@ function recordOf(head: BudgetHead, spec: SourceRecord["spec"]): SourceRecord {
 function headOf(watched: BudgetHead): SourceHead {
   const { budget: _, ...head } = watched;
   return head;
+}
+
+/** The floor is never above it, however many pods there should be. */
+function mostBy({ budget, overrides }: BudgetHead): number {
+  if (budget === undefined || !isByNumber(budget) || overrides.floor !== undefined) return Infinity;
+  return floorOf(budget, onlyBarePods);
 }
 
 /** A budget's floor depends on no setting of the generator. */

@@ -11,7 +11,7 @@ import { parseResourceVersion } from "../api/resource-version.ts";
 import { type FloorTarget, type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { type CustomSourceID, isCustomSourceID, type SourceID } from "../config/generator-rules.ts";
 import { type Informer, type InformerHandler, type Stored } from "../kube/informer.ts";
-import { type Resource } from "../kube/kube-client.ts";
+import { asKubeError, type Resource } from "../kube/kube-client.ts";
 import { pods } from "../kube/resources.ts";
 import { compileSelector } from "../label-index/index.ts";
 import { type Discovery } from "../scale/discovery.ts";
@@ -25,7 +25,7 @@ import { targetPods, type TargetPods } from "../scale/target-pods.ts";
 import { targetReplicas } from "../scale/target-replicas.ts";
 import { sourceKindOf } from "../sources/index.ts";
 import { type ScaledKind } from "../sources/scaled-kind.ts";
-import { type SourceRecord } from "../sources/source.ts";
+import { type OwnerKind, type SourceRecord } from "../sources/source.ts";
 import { assert } from "../util/assert.ts";
 import { type Clock, sleep } from "../util/clock.ts";
 import { linkedAbort } from "../util/linked-abort.ts";
@@ -48,7 +48,7 @@ export type ExpectedAnswer =
       /** Who wrote the replicas last. */
       readonly writer: FieldWriter | undefined;
       readonly members: readonly Member[];
-      /** What cannot be listed, so that there may be more; undefined = nothing. */
+      /** Why there may be more: what cannot be listed, or goes with its CRD; undefined = there are no more. */
       readonly lacking: ScaleTrouble | undefined;
     }
   /** Nothing that it selects has a controller. */
@@ -65,6 +65,8 @@ export interface ExpectedPodsOptions {
   readonly create: <T extends Stored>(resource: Resource, decode: (raw: unknown) => T | undefined) => Informer<T>;
   readonly discovery: Discovery;
   readonly memory: ScaleMemory;
+  /** Whether the API server no longer serves a kind, or its CRD is being deleted. Rejects with a KubeError. */
+  readonly isLost: (kind: OwnerKind, signal: AbortSignal) => Promise<boolean>;
   readonly clock: Clock;
 }
 
@@ -126,7 +128,9 @@ export class ExpectedPods {
   /** For the feed of a custom kind, whose pods have the labels that its scale selects. */
   customHandler(kind: ScaledKind): InformerHandler<SourceRecord> {
     return {
-      onEvent: ({ type, object }) => {
+      onEvent: (event) => {
+        const { type, object } = event;
+        if (type === "modified" && isSameScaled(object, event.previous)) return;
         const mapping = { resource: kind.resource, kind: kind.kind, isNamespaced: true, hasScale: true };
         if (type === "deleted") this.#owners.removeWorkload(mapping, { ...object, isEnding: object.isTerminating });
         else this.#owners.setWorkload(mapping, { ...object, podLabels: labelsOf(object.spec.selector) });
@@ -157,9 +161,10 @@ export class ExpectedPods {
   /** The replicas of workloads that are named. Rejects only when `signal` aborts. */
   async ofTargets(namespace: string, targets: readonly FloorTarget[], signal: AbortSignal): Promise<ExpectedAnswer> {
     const answer = await targetReplicas(namespace, targets, this.#asked(), signal);
-    if (answer.kind === "known") return { ...answer, hasBarePods: false, lacking: undefined };
     assert(answer.kind !== "unmanaged", "that is an answer about pods");
-    return unknown(answer.kind, answer.text);
+    if (answer.kind !== "known") return { kind: "unknown", trouble: answer };
+    const lacking = await this.#lostOf(answer.ended, signal);
+    return { ...answer, hasBarePods: false, lacking };
   }
 
   /** The replicas of one workload that is named, and its pods. Rejects only when `signal` aborts. */
@@ -168,7 +173,9 @@ export class ExpectedPods {
     target: FloorTarget & { readonly name: string },
     signal: AbortSignal,
   ): Promise<TargetPods> {
-    return await targetPods(namespace, target, this.#asked(), signal);
+    const answer = await targetPods(namespace, target, this.#asked(), signal);
+    const lost = answer.kind === "known" ? await this.#lostOf(answer.ended, signal) : undefined;
+    return lost === undefined ? answer : { kind: "unknown", trouble: lost };
   }
 
   /** The first of these workloads that is gone although nobody has deleted it, as far as this process has seen. */
@@ -187,13 +194,35 @@ export class ExpectedPods {
     const asked = this.#asked();
     const lacking = await this.#lacking(asked.objects);
     const compiled = compileSelector(selector);
-    if (!compiled.ok) return unknown("lasting", `spec.selector: ${compiled.reason}`);
+    if (!compiled.ok) return { kind: "unknown", trouble: wrong(`spec.selector: ${compiled.reason}`) };
     const { controllers, hasBarePods } = this.#owners.find(namespace, compiled.selector);
     const owned = [...controllers.values()].map((one) => ({ ownerReferences: [{ ...one, controller: true }] }));
     const answer = await expectedReplicas(namespace, owned, asked, signal);
-    if (answer.kind === "lasting" || answer.kind === "notNow") return unknown(answer.kind, answer.text);
-    if (answer.kind === "known") return { ...answer, hasBarePods, lacking };
+    if (answer.kind === "known")
+      return { ...answer, hasBarePods, lacking: lacking ?? (await this.#lostOf(answer.ended, signal)) };
+    if (answer.kind !== "unmanaged") return { kind: "unknown", trouble: answer };
     return lacking === undefined ? { kind: "unmanaged" } : { kind: "unknown", trouble: lacking };
+  }
+
+  /**
+   * A CRD that is deleted takes all its objects along, with a deletionTimestamp each, and nobody has asked for that:
+   * the replicas of those that have gone so far are lacking.
+   */
+  async #lostOf(ended: readonly KindMapping[], signal: AbortSignal): Promise<ScaleTrouble | undefined> {
+    const kinds = new Map(ended.map((mapping) => [idOf(mapping), mapping]));
+    for (const { resource, kind } of kinds.values()) {
+      const { group, version } = resource;
+      // Only groups with a dot have CRDs.
+      if (!group.includes(".")) continue;
+      try {
+        if (await this.#options.isLost({ apiVersion: `${group}/${version}`, kind }, signal))
+          return wrong(`${kind}.${group}: its CustomResourceDefinition is being deleted, or is gone`);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        return { kind: "notNow", text: asKubeError(error).message };
+      }
+    }
+    return undefined;
   }
 
   #asked(): ExpectedReplicasOptions {
@@ -304,6 +333,12 @@ function isSame(a: OwnerObject, b: OwnerObject): boolean {
   return isSpecSame && a.isEnding === b.isEnding && a.controller?.uid === b.controller?.uid;
 }
 
+/** As `isSame`, of custom resources. Their operators write the status all the time. */
+function isSameScaled(a: SourceRecord, b: SourceRecord): boolean {
+  const isSpecSame = a.spec.replicas === b.spec.replicas && a.spec.selector === b.spec.selector;
+  return isSpecSame && a.uid === b.uid && a.isTerminating === b.isTerminating;
+}
+
 /** What the pods have that a selector asks for by single values. */
 function labelsOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): Labels {
   const single = matchExpressions.flatMap(({ key, operator, values: [value, ...others] = [] }) =>
@@ -333,9 +368,8 @@ function idOf({ resource }: KindMapping): string {
   return `${resource.resource}.${resource.group}`;
 }
 
-function unknown(kind: "lasting" | "notNow", text: string): ExpectedAnswer {
-  const trouble = kind === "lasting" ? ({ kind, problem: "wrong", text } as const) : { kind, text };
-  return { kind: "unknown", trouble };
+function wrong(text: string): ScaleTrouble {
+  return { kind: "lasting", problem: "wrong", text };
 }
 
 function forbidden(text: string): ScaleTrouble {

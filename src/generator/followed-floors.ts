@@ -4,7 +4,6 @@
  * While the replicas are not known the last floor stays, and a floor that falls is judged as that of every other
  * PodProtector. The work is the leader's.
  */
-import { digestOfUID } from "../accounting/history/uid-digest.ts";
 import { type ObjectKey } from "../api/object-key.ts";
 import { type FoundConditions, type Holding } from "../api/v1alpha1/conditions.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
@@ -25,12 +24,13 @@ import {
   isHandMade,
   readWish,
 } from "../sources/followed-protector.ts";
-import { type SourceKind, type SourceRecord } from "../sources/source.ts";
+import { type SourceRecord } from "../sources/source.ts";
 import { type Clock, type MonotonicMs } from "../util/clock.ts";
+import { KeysByNamespace } from "../util/keys-by-namespace.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng } from "../util/rng.ts";
 import { type ExpectedAnswer, type ExpectedPods, noMembers } from "./expected-pods.ts";
-import { type Fallen, fallenOf, idOf, type Shares, sharesOf, textOf } from "./fallen-workloads.ts";
+import { idOf } from "./mass-changes/fallen-workloads.ts";
 import { floorConditions } from "./floor-conditions.ts";
 import { type HeldChanges, type Verdict } from "./mass-changes/held-changes.ts";
 import { type GeneratorMetrics } from "./metrics.ts";
@@ -38,7 +38,6 @@ import { type Later, PacedQueue } from "./paced-queue.ts";
 import { type TroubledSource, type TroubleEvent } from "./resolved-sources.ts";
 import { toldAfterMs } from "./scale-alarms.ts";
 import { type SourceCaches } from "./source-caches.ts";
-import { protectorKeyOf } from "./source-plan.ts";
 
 /** What is tried again by itself: a server in trouble soon, a right or an object that somebody has to make later. */
 const againMs = { notNow: 5_000, lasting: 60_000 } as const;
@@ -58,7 +57,7 @@ const unreadWish: FloorWish = { text: "", maxUnavailable: 0, words: "", targets:
 export interface FollowedFloorsOptions {
   readonly core: KubeClient;
   readonly protectors: Informer<StoredProtector>;
-  readonly sources: Pick<SourceCaches, "get" | "kinds" | "refOf">;
+  readonly sources: Pick<SourceCaches, "get" | "refOf">;
   readonly expected: Pick<ExpectedPods, "of" | "ofTargets" | "subscribe" | "vanished">;
   readonly changes: HeldChanges;
   readonly config: FloorRule & Pick<Config["generator"], "queue">;
@@ -73,7 +72,6 @@ interface Settled {
   readonly source: SourceRecord;
   readonly wish: FloorWish;
   readonly members: readonly Member[];
-  readonly shares: Shares;
   readonly generation: number | undefined;
 }
 
@@ -94,7 +92,6 @@ interface Asked {
 interface Found extends Asked {
   readonly source: SourceRecord;
   readonly floor: number;
-  readonly fallen: Fallen;
   readonly members: readonly Member[];
 }
 
@@ -103,7 +100,7 @@ export class FollowedFloors {
   readonly #options: FollowedFloorsOptions;
   /** Those that follow, by the key of the PodProtector. */
   readonly #entries = new Map<ObjectKey, Entry>();
-  readonly #inNamespace = new Map<string, Set<ObjectKey>>();
+  readonly #inNamespace = new KeysByNamespace<ObjectKey>();
   readonly #queue: PacedQueue;
 
   constructor(options: FollowedFloorsOptions) {
@@ -121,7 +118,7 @@ export class FollowedFloors {
     protectors.subscribe({
       onEvent: ({ type, object }) => (type === "deleted" ? this.#leave(object) : this.#changed(object)),
     });
-    const onChange = (namespace: string): void => this.#addAll(this.#inNamespace.get(namespace) ?? []);
+    const onChange = (namespace: string): void => this.#addAll(this.#inNamespace.of(namespace));
     expected.subscribe({
       onChange,
       onRelabelled: onChange,
@@ -135,7 +132,7 @@ export class FollowedFloors {
     for (const [key, { trouble }] of this.#entries) {
       const stored = trouble && this.#options.protectors.get(key);
       if (trouble === undefined || stored === undefined) continue;
-      const source = followedSource(stored.protector, unreadWish, 0, undefined);
+      const source = followedSource(stored.protector, unreadWish, { replicas: 0, members: [] });
       yield { source, trouble: trouble.what, sinceMs: trouble.sinceMs, isHeld: true, event };
     }
   }
@@ -176,7 +173,7 @@ export class FollowedFloors {
     if (entry?.uid !== uid) {
       this.#leave(stored);
       this.#entries.set(key, { uid, generation, settled: undefined, trouble: undefined });
-      this.#inNamespace.set(namespace, (this.#inNamespace.get(namespace) ?? new Set()).add(key));
+      this.#inNamespace.add(namespace, key);
     }
     // Its status is written for each batch of admitted deletions, and means nothing here.
     else if (generation !== undefined && entry.generation === generation) return;
@@ -186,10 +183,7 @@ export class FollowedFloors {
 
   #leave({ key, protector }: StoredProtector): void {
     if (!this.#entries.delete(key)) return;
-    const { namespace } = protector.metadata;
-    const all = this.#inNamespace.get(namespace);
-    all?.delete(key);
-    if (all?.size === 0) this.#inNamespace.delete(namespace);
+    this.#inNamespace.delete(protector.metadata.namespace, key);
     this.#options.changes.gone(key);
   }
 
@@ -210,14 +204,13 @@ export class FollowedFloors {
     if (this.#entries.get(key) !== entry) return;
     if (answer.kind !== "known")
       return await this.#keep(entry, found, answer.kind === "unmanaged" ? noMembers : answer.trouble, signal);
-    const fallen = fallenOf(answer.members, this.#sharesFor(entry, wish));
-    const source = followedSource(stored.protector, wish, answer.replicas, fallen.writer);
+    const source = followedSource(stored.protector, wish, answer);
     const floor = source.spec.floorBy(this.#options.config).minAvailable;
     const unknown = answer.lacking ?? (await this.#lost(entry, wish, answer.members));
     if (unknown !== undefined && floor < this.#lastFloor(entry, found))
       return await this.#keep(entry, found, unknown, signal);
     entry.trouble = unknown && { what: unknown, sinceMs: entry.trouble?.sinceMs ?? this.#options.clock.monotonicMs() };
-    const all = { ...found, source, floor, fallen, members: answer.members };
+    const all = { ...found, source, floor, members: answer.members };
     const next = await this.#bring(key, entry, all, signal);
     return next ?? (unknown && { waitMs: againMs[unknown.kind] });
   }
@@ -227,11 +220,6 @@ export class FollowedFloors {
     const { namespace } = protector.metadata;
     if (targets !== undefined) return await expected.ofTargets(namespace, targets, signal);
     return await expected.of(namespace, protector.spec.selector, signal);
-  }
-
-  /** Another wish is a person's word about the workloads that there are. */
-  #sharesFor({ settled }: Entry, wish: FloorWish): Shares | undefined {
-    return settled?.wish.text === wish.text ? settled.shares : undefined;
   }
 
   #unknown(entry: Entry, what: ScaleTrouble): Later {
@@ -257,7 +245,7 @@ export class FollowedFloors {
   /** A workload that was selected is gone, and nobody has deleted it: that is the disaster, and no lower floor. */
   async #lost({ settled }: Entry, wish: FloorWish, members: readonly Member[]): Promise<ScaleTrouble | undefined> {
     if (wish.targets === undefined || settled?.wish.text !== wish.text) return undefined;
-    const present = sharesOf(members);
+    const present = new Set(members.map(idOf));
     const absent = settled.members.filter((member) => !present.has(idOf(member)));
     const vanished = await this.#options.expected.vanished(absent);
     if (vanished === undefined) return undefined;
@@ -290,24 +278,12 @@ export class FollowedFloors {
 
   async #judge(key: ObjectKey, kept: PodProtector, found: Found, signal: AbortSignal): Promise<Verdict> {
     const { changes } = this.#options;
-    const { source, floor, fallen } = found;
+    const { source, floor } = found;
     if (floor >= kept.spec.minAvailable) return { kind: "pass", cause: "", floorBefore: undefined };
     const resting = changes.resting(key, floor);
     if (resting === "held") return { kind: "held" };
     if (resting !== undefined) return { kind: "later", waitMs: resting.waitMs };
-    const ids = fallen.members.map((member) => this.#countedAs(member));
-    return await changes.judge(key, { protector: kept, source, to: floor, fallen: ids }, signal);
-  }
-
-  /** What is generated for the workload counts for it. */
-  #countedAs({ owner: { mapping, object } }: Member): string {
-    const { sources, protectors } = this.#options;
-    const { group, resource } = mapping.resource;
-    const isOfKind = ({ kind }: { readonly kind: SourceKind }): boolean =>
-      kind.resource.group === group && kind.resource.resource === resource;
-    const kind = sources.kinds().find(isOfKind)?.kind;
-    const generated = kind && protectors.get(protectorKeyOf({ ...object, kind }));
-    return digestOfUID(generated?.uid ?? object.uid);
+    return await changes.judge(key, { protector: kept, source, to: floor }, signal);
   }
 
   async #write(
@@ -334,13 +310,14 @@ export class FollowedFloors {
     const { source, wish, members } = found;
     this.#options.changes.settled(key, source);
     const { generation } = protector.metadata;
-    entry.settled = { source, wish, members, shares: sharesOf(members), generation };
+    entry.settled = { source, wish, members, generation };
   }
 }
 
 /** "10 replicas, of which 8 must stay (maxUnavailable 20%): Deployment web 6, StatefulSet db 4". */
 function resolvedAs({ source, wish, members, generation }: Settled, minAvailable: number): Holding<"FloorResolved"> {
-  const named = members.slice(0, namedMax).map(textOf);
+  // In an order of their own, or the condition would be written again for each way to find them.
+  const named = members.map(textOf).sort().slice(0, namedMax);
   const more = members.length > namedMax ? [`${members.length - namedMax} more`] : [];
   const what = `${source.spec.replicas} replicas, of which ${minAvailable} must stay (${wish.words})`;
   return {
@@ -348,6 +325,11 @@ function resolvedAs({ source, wish, members, generation }: Settled, minAvailable
     message: [what, [...named, ...more].join(", ")].join(": "),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   };
+}
+
+/** "Deployment web 8". */
+function textOf({ owner, replicas }: Member): string {
+  return `${owner.mapping.kind} ${owner.object.name} ${replicas}`;
 }
 
 function isSameWish({ protector }: StoredProtector, { text }: FloorWish): boolean {

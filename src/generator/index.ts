@@ -6,7 +6,7 @@
  * - source-feeds.ts: what tells of the sources of each kind. scaled-sources.ts: of custom resources, by their scale.
  *   budget-sources.ts: of PodDisruptionBudgets, by expected-pods.ts. resolved-sources.ts: what both are made of.
  * - followed-floors.ts: floors of hand-made PodProtectors that follow workloads, by expected-pods.ts.
- *   fallen-workloads.ts: who lowered these. scale-alarms.ts: what people are told of scales that cannot be read.
+ *   scale-alarms.ts: what people are told of scales that cannot be read.
  * - source-states.ts: how sources fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
  *   floor-conditions.ts has it in words. condition-writer.ts: how conditions are written.
  * - optional-fields.ts: what overrides of a source set in its PodProtector. ignored-overrides.ts: tells of those that
@@ -29,6 +29,7 @@ export { Generator, type GeneratorSettings } from "./controller.ts";
 export { CellController } from "./cell-controller.ts";
 export { FollowedFloors } from "./followed-floors.ts";
 export { createHeldChanges } from "./mass-changes/create.ts";
+export { type HeldChanges } from "./mass-changes/held-changes.ts";
 export { createSourceFeeds } from "./source-feeds.ts";
 export { ScaleAlarms } from "./scale-alarms.ts";
 export { SourceCaches } from "./source-caches.ts";

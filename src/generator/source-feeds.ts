@@ -12,13 +12,13 @@ import { type SourceKind, type SourceRef } from "../sources/source.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Rng } from "../util/rng.ts";
 import { BudgetSources } from "./budget-sources.ts";
-import { ExpectedPods, podOwnersOf } from "./expected-pods.ts";
+import { ExpectedPods, type ExpectedPodsOptions, podOwnersOf } from "./expected-pods.ts";
 import { type TroubledFeed } from "./scale-alarms.ts";
 import { ScaledSources } from "./scaled-sources.ts";
 import { type SourceFeed } from "./source-caches.ts";
 import { isGeneratedFor, protectorKeyOf } from "./source-plan.ts";
 
-export interface SourceFeedsOptions {
+export interface SourceFeedsOptions extends Pick<ExpectedPodsOptions, "isLost"> {
   readonly core: KubeClient;
   readonly protectors: Pick<Informer<StoredProtector>, "get">;
   /** An informer in the namespace of the core, not running yet. */
@@ -37,14 +37,14 @@ export function createSourceFeeds(
   /** To be run with the feeds. */
   readonly expected: ExpectedPods;
 } {
-  const { core, protectors, create, clock, rng } = options;
+  const { core, protectors, create, isLost, clock, rng } = options;
   const discovery = new Discovery({ client: core, clock });
   const memory = new ScaleMemory(core);
   const heldFloorOf = (source: SourceRef): HeldFloor | undefined => {
     const stored = protectors.get(protectorKeyOf(source));
     return stored !== undefined && isGeneratedFor(stored.protector, source) ? stored.protector.spec : undefined;
   };
-  const expected = new ExpectedPods({ kinds: podOwnersOf(ids), create, discovery, memory, clock });
+  const expected = new ExpectedPods({ kinds: podOwnersOf(ids), create, discovery, memory, isLost, clock });
   const feeds = new Map<SourceKind, SourceFeed>();
   const scaled = new Map<SourceKind, TroubledFeed>();
   for (const id of ids) {

@@ -7,6 +7,7 @@ import {
   createSourceFeeds,
   FollowedFloors,
   Generator,
+  type HeldChanges,
   IgnoredOverrides,
   ScaleAlarms,
   SourceCaches,
@@ -32,11 +33,12 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
 
   const protectors = createProtectorInformer(runtime, ofCore, logger);
   const create = sourceInformers(runtime, ofCore, logger);
-  const { feeds, scaled, expected } = createSourceFeeds(config.sources, { core, protectors, create, clock, rng });
-  const sources = new SourceCaches({ informers: feeds, clock, logger });
   const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
-  const generatorMetrics = createGeneratorMetrics(metrics);
   const common = { core, protectors, events, clock, rng, logger };
+  const isLost: HeldChanges["isLost"] = (kind, signal) => changes.isLost(kind, signal);
+  const { feeds, scaled, expected } = createSourceFeeds(config.sources, { ...common, create, isLost });
+  const sources = new SourceCaches({ informers: feeds, clock, logger });
+  const generatorMetrics = createGeneratorMetrics(metrics);
   const { cells: ofCellLeases } = runtime.config;
   const changes = createHeldChanges(
     { ...config, cells: ofCellLeases, core: ofCore },
@@ -46,8 +48,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     { ...config, stateNamespace: ofCellLeases.leaseNamespace, coreNamespace: ofCore.namespace },
     { ...common, sources, changes, metrics: generatorMetrics },
   );
-  const { actions } = generatorMetrics;
-  const followed = new FollowedFloors({ ...common, config, sources, expected, changes, actions });
+  const followed = new FollowedFloors({ ...common, config, sources, expected, changes, ...generatorMetrics });
   const conditions = new SourceConditions({
     ...common,
     found: (stored) => ({ ...generator.found(stored), ...followed.found(stored) }),

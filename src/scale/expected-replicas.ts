@@ -4,6 +4,7 @@
  * sum is not known either: who asks keeps what was in force.
  */
 import { type FieldWriter, laterWriter } from "../api/field-writers.ts";
+import { type KindMapping } from "./kind-mapping.ts";
 import {
   type ChainAnswer,
   type ChainOptions,
@@ -12,7 +13,7 @@ import {
   type ScalableOwner,
 } from "./owner-chain.ts";
 import { controllerOf } from "./owner-objects.ts";
-import { type ScaleAnswer } from "./read-scale.ts";
+import { type ScaleAnswer, type ScaleTrouble } from "./read-scale.ts";
 import { type ScaleMemory } from "./scale-memory.ts";
 
 /** All at once would wait for each other in the client's rate until their deadlines pass. */
@@ -36,13 +37,13 @@ export type ExpectedReplicas =
       readonly replicas: number;
       readonly writer: FieldWriter | undefined;
       readonly members: readonly Member[];
+      /** The kinds of owners that were deleted, and count for nothing; one may be there more than once. */
+      readonly ended: readonly KindMapping[];
     }
   /** None of the pods has a controller. */
   | { readonly kind: "unmanaged" }
-  /** Unknown until somebody does something about it. */
-  | { readonly kind: "lasting"; readonly text: string }
-  /** Unknown now. */
-  | { readonly kind: "notNow"; readonly text: string };
+  /** Unknown; "notScalable": a pod has owners, and none of them can be scaled. */
+  | ScaleTrouble;
 
 export interface ExpectedReplicasOptions extends ChainOptions {
   readonly memory: ScaleMemory;
@@ -64,20 +65,26 @@ export async function expectedReplicas(
   }
   if (chains.size === 0) return { kind: "unmanaged" };
   const owners = new Map<string, ScalableOwner>();
+  const ended: KindMapping[] = [];
+  let unscalable: ScaleTrouble | undefined;
   for (const answer of await Promise.all(chains.values())) {
-    if (answer.kind === "ended") continue;
-    if (answer.kind !== "found") {
-      const isLasting = answer.kind === "none" || answer.kind === "forbidden";
-      return { kind: isLasting ? "lasting" : "notNow", text: answer.text };
-    }
-    owners.set(answer.owner.object.uid, answer.owner);
+    if (answer.kind === "ended") ended.push(answer.mapping);
+    else if (answer.kind === "found") owners.set(answer.owner.object.uid, answer.owner);
+    else if (answer.kind === "none") unscalable ??= { kind: "lasting", problem: "notScalable", text: answer.text };
+    else return troubleOf(answer);
   }
-  return await replicasOfOwners([...owners.values()], options, signal);
+  return unscalable ?? (await replicasOfOwners([...owners.values()], ended, options, signal));
 }
 
-/** The sum, each of these counted once. Rejects only when `signal` aborts. */
+function troubleOf({ kind, text }: Extract<ChainAnswer, { readonly text: string }>): ScaleTrouble {
+  if (kind === "forbidden") return { kind: "lasting", problem: "forbidden", text };
+  return kind === "broken" ? { kind: "lasting", problem: "wrong", text } : { kind: "notNow", text };
+}
+
+/** The sum, each of these counted once. `ended`: as in the answer. Rejects only when `signal` aborts. */
 export async function replicasOfOwners(
   owners: readonly ScalableOwner[],
+  ended: readonly KindMapping[],
   options: ExpectedReplicasOptions,
   signal: AbortSignal,
 ): Promise<ExpectedReplicas> {
@@ -92,12 +99,12 @@ export async function replicasOfOwners(
   let writer: FieldWriter | undefined;
   for (const { owner, answer } of answers) {
     if (answer.kind === "missing") return { kind: "notNow", text: "an owner has just gone" };
-    if (answer.kind !== "scale") return { kind: answer.kind, text: answer.text };
+    if (answer.kind !== "scale") return answer;
     members.push({ owner, replicas: answer.scale.replicas });
     replicas += answer.scale.replicas;
     writer = laterWriter(writer, owner.object.replicasWriter);
   }
-  return { kind: "known", replicas, writer, members };
+  return { kind: "known", replicas, writer, members, ended };
 }
 
 async function replicasOf(

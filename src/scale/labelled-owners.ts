@@ -39,12 +39,22 @@ interface Workload {
   readonly controller: ControllerRef;
 }
 
+/** More than one core has workloads, so that losing all of them forgets none; some hundred bytes each. */
+const vanishedMaxDefault = 200_000;
+
 export class LabelledOwners {
   readonly #index = createNamespacedIndex(createLabelSetIndex);
   /** By namespace, controller and labels. */
   readonly #groups = new Map<string, PodGroup>();
   /** By kind, namespace and name. */
   readonly #workloads = new Map<string, Workload>();
+  /** Those of them that have vanished, the first one before the others, with their namespaces. */
+  readonly #vanished = new Map<string, string>();
+  readonly #vanishedMax: number;
+
+  constructor(vanishedMax = vanishedMaxDefault) {
+    this.#vanishedMax = vanishedMax;
+  }
 
   /** True when it is the first one of its controller with these labels. */
   addPod(pod: OwnedPod): boolean {
@@ -78,18 +88,23 @@ export class LabelledOwners {
       return;
     }
     const apiVersion = resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
+    this.#vanished.delete(id);
     this.#workloads.set(id, { uid, controller: { apiVersion, kind, name, uid } });
     this.#index.track(namespace, id, podLabels);
   }
 
   /**
    * The object is gone. One that was not deleted has vanished, and is found until one of its name is back: nobody knows
-   * then how many pods there should be. With a controller it was that one's business.
+   * then how many pods there should be. Of those a limited number is remembered. With a controller it was that one's
+   * business.
    */
   removeWorkload({ resource }: KindMapping, object: GoneWorkload): void {
     const id = workloadID(resource, object.namespace, object.name);
     if (this.#workloads.get(id)?.uid !== object.uid) return;
-    if (object.isEnding || object.isControlled) this.#drop(id, object.namespace);
+    if (object.isEnding || object.isControlled) return this.#drop(id, object.namespace);
+    this.#vanished.set(id, object.namespace);
+    const [oldest] = this.#vanished;
+    if (this.#vanished.size > this.#vanishedMax && oldest !== undefined) this.#drop(...oldest);
   }
 
   find(namespace: string, selector: CompiledSelector): FoundOwners {
@@ -104,6 +119,7 @@ export class LabelledOwners {
   }
 
   #drop(id: string, namespace: string): void {
+    this.#vanished.delete(id);
     this.#workloads.delete(id);
     this.#index.untrack(namespace, id);
   }

@@ -17,10 +17,12 @@ export interface ScalableOwner {
 
 export type ChainAnswer =
   | { readonly kind: "found"; readonly owner: ScalableOwner }
-  /** There is no such owner, and why. */
+  /** No owner can be scaled, and why. */
   | { readonly kind: "none"; readonly text: string }
-  /** The outermost one was deleted, as its deletionTimestamp says, and takes its pods along. */
-  | { readonly kind: "ended" }
+  /** The references lead nowhere: a kind is not served, or there is no end of them. */
+  | { readonly kind: "broken"; readonly text: string }
+  /** The outermost one, or the outermost scalable one, was deleted, and takes its pods along; `mapping`: its kind. */
+  | { readonly kind: "ended"; readonly mapping: KindMapping }
   /** One is gone, or another object has its name. It may be the disaster, or a local copy that lags. */
   | { readonly kind: "missing"; readonly text: string }
   /** A right is missing: nobody knows until somebody gives it. */
@@ -45,19 +47,20 @@ export async function outermostScalable(
   let text = "";
   /** What is gone of them. Its last state leads on, if only to an owner that was deleted. */
   let gone: string | undefined;
-  let isEnded = false;
+  let ended: KindMapping | undefined;
   const seen = new Set<string>();
   let next: ControllerRef | undefined = first;
   while (next !== undefined) {
     const one: ControllerRef = next;
     const { apiVersion, kind, name, uid } = one;
     const what: string = `${kind} ${name}`;
-    if (seen.has(uid)) return { kind: "none", text: `${what} is its own ancestor` };
-    if (seen.size >= depthMax) return { kind: "none", text: `there are more than ${depthMax} owners above each other` };
+    if (seen.has(uid)) return { kind: "broken", text: `${what} is its own ancestor` };
+    if (seen.size >= depthMax)
+      return { kind: "broken", text: `there are more than ${depthMax} owners above each other` };
     seen.add(uid);
     const mapped = await mappingOf(apiVersion, kind, discovery);
     if (mapped.kind === "notNow") return { kind: "notNow", text: mapped.error.message };
-    if (mapped.kind === "unserved") return { kind: "none", text: `${what} is of ${apiVersion}, which is not served` };
+    if (mapped.kind === "unserved") return { kind: "broken", text: `${what} is of ${apiVersion}, which is not served` };
     const answer: OwnerAnswer = await objects.read(mapped.mapping, namespace, name);
     if (answer.kind === "unlisted")
       return { kind: answer.isForbidden ? "forbidden" : "notNow", text: `${what}: ${answer.text}` };
@@ -66,12 +69,14 @@ export async function outermostScalable(
     if (isOther || answer.kind === "missing") gone ??= `${what} is gone${isOther ? ", another one has its name" : ""}`;
     const object: OwnerObject | undefined = answer.kind === "present" && !isOther ? answer.object : objects.former(uid);
     if (object === undefined) break;
-    isEnded = object.isEnding;
+    ended = object.isEnding ? mapped.mapping : undefined;
     if (mapped.mapping.hasScale) found = { mapping: mapped.mapping, object };
     else text = `${what} has no subresource scale`;
     next = object.controller;
   }
-  if (isEnded && next === undefined) return { kind: "ended" };
+  // Nothing scalable is above it, so nobody sets another number of its pods.
+  if (found?.object.isEnding === true) ended ??= found.mapping;
+  if (ended !== undefined && next === undefined) return { kind: "ended", mapping: ended };
   if (gone !== undefined) return { kind: "missing", text: gone };
   return found === undefined ? { kind: "none", text } : { kind: "found", owner: found };
 }

@@ -5,13 +5,14 @@
  */
 import { type FieldWriter, readFieldWriters } from "../api/field-writers.ts";
 import { asList, asObject, fieldsOf, type Json } from "../api/json.ts";
-import { objectKey } from "../api/object-key.ts";
+import { type ObjectKey, objectKey } from "../api/object-key.ts";
 import { type Labels } from "../api/pod.ts";
 import { parseResourceVersion } from "../api/resource-version.ts";
 import { type Informer, type Stored } from "../kube/informer.ts";
 import { type Resource } from "../kube/kube-client.ts";
 import { type CompiledSelector, matches } from "../label-index/index.ts";
 import { type Clock, sleep } from "../util/clock.ts";
+import { KeysByNamespace } from "../util/keys-by-namespace.ts";
 import { linkedAbort } from "../util/linked-abort.ts";
 import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
 import { type KindMapping } from "./kind-mapping.ts";
@@ -65,6 +66,8 @@ const formerMax = 50_000;
 
 interface Watched {
   readonly informer: Informer<OwnerObject>;
+  /** The objects of a large core are some ten thousand, and a namespace has few of them. */
+  readonly inNamespace: KeysByNamespace<ObjectKey>;
   /** It was listed, or waited for in vain. */
   readonly met: Promise<void>;
   isForbidden: boolean;
@@ -111,9 +114,9 @@ export class OwnerObjects {
   ): Promise<readonly OwnerObject[] | UnlistedKind> {
     const watched = await this.#listed(mapping);
     if ("kind" in watched) return watched;
-    return [...watched.informer.values()].filter(
-      (object) => object.namespace === namespace && matches(selector, object.labels),
-    );
+    const { informer, inNamespace } = watched;
+    const objects = [...inNamespace.of(namespace)].flatMap((key) => informer.get(key) ?? []);
+    return objects.filter(({ labels }) => matches(selector, labels));
   }
 
   /** Has all objects of a kind followed; undefined when they are listed. */
@@ -144,11 +147,16 @@ export class OwnerObjects {
     const informer = this.#options.create(mapping.resource, readOwner);
     let onListed = (): void => {};
     const listed = new Promise<void>((resolve) => (onListed = resolve));
-    const watched = { informer, met: this.#wait(listed), isForbidden: false };
+    const inNamespace = new KeysByNamespace<ObjectKey>();
+    const watched = { informer, inNamespace, met: this.#wait(listed), isForbidden: false };
     const { onChange = () => {} } = this.#options;
     informer.subscribe({
       onEvent: (event) => {
         const isGone = event.type === "deleted";
+        const { namespace, key } = event.object;
+        // One that was replaced under its name is still in the store.
+        if (informer.get(key) === undefined) inNamespace.delete(namespace, key);
+        else inNamespace.add(namespace, key);
         if (isGone) this.#keepFormer(event.object);
         const previous = isGone ? event.object : event.type === "modified" ? event.previous : undefined;
         onChange(mapping, { object: isGone ? undefined : event.object, previous });

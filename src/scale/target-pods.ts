@@ -6,6 +6,7 @@ import { type FieldWriter } from "../api/field-writers.ts";
 import { readPodSelector } from "../api/v1alpha1/label-selector.ts";
 import { type FloorTarget, type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { type ExpectedReplicasOptions, replicasOfOwners } from "./expected-replicas.ts";
+import { type KindMapping } from "./kind-mapping.ts";
 import { isBuiltIn, type ScalableOwner } from "./owner-chain.ts";
 import { type ScaleTrouble } from "./read-scale.ts";
 import { readScaleSelector } from "./scale-selector.ts";
@@ -19,6 +20,8 @@ export type TargetPods =
       readonly selector: LabelSelector;
       /** Who wrote the replicas last. */
       readonly writer: FieldWriter | undefined;
+      /** Its kind while it is being deleted: whoever asks has to look whether its CRD goes with it. */
+      readonly ended: readonly KindMapping[];
     }
   | { readonly kind: "unknown"; readonly trouble: ScaleTrouble };
 
@@ -30,13 +33,15 @@ export async function targetPods(
   signal: AbortSignal,
 ): Promise<TargetPods> {
   const found = await namedOwner(namespace, target, options);
-  if ("kind" in found) return unknown(found.kind, found.text);
-  const answer = await replicasOfOwners([found], options, signal);
-  if (answer.kind === "lasting" || answer.kind === "notNow") return unknown(answer.kind, answer.text);
+  if ("kind" in found) return { kind: "unknown", trouble: found };
+  const answer = await replicasOfOwners([found], [], options, signal);
+  if (answer.kind === "lasting" || answer.kind === "notNow") return { kind: "unknown", trouble: answer };
   const selector = await podSelectorOf(found, options, signal);
-  if ("text" in selector) return unknown("lasting", selector.text);
+  if ("text" in selector)
+    return { kind: "unknown", trouble: { kind: "lasting", problem: "wrong", text: selector.text } };
   const replicas = answer.kind === "unmanaged" || found.object.isEnding ? 0 : answer.replicas;
-  return { kind: "known", replicas, selector, writer: found.object.replicasWriter };
+  const ended = found.object.isEnding ? [found.mapping] : [];
+  return { kind: "known", replicas, selector, writer: found.object.replicasWriter, ended };
 }
 
 /** Its scale has just been read where one is needed, so this costs no request. */
@@ -55,9 +60,4 @@ async function podSelectorOf(
   const isController = mapping.kind === "ReplicationController";
   const selector = readPodSelector(object.selector, isController);
   return selector ?? { text: `spec.selector of ${mapping.kind} ${name} selects everything, or is not valid` };
-}
-
-function unknown(kind: "lasting" | "notNow", text: string): TargetPods {
-  const trouble = kind === "lasting" ? ({ kind, problem: "wrong", text } as const) : { kind, text };
-  return { kind: "unknown", trouble };
 }

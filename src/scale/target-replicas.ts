@@ -2,14 +2,19 @@
  * How many replicas the workloads have that somebody names, or selects by labels, by kind. What is named and is not
  * there leaves the sum unknown, as an owner that is gone does: who asks keeps what was in force.
  */
-import { type FloorTarget } from "../api/v1alpha1/pod-protector.ts";
+import { type FloorTarget, type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { compileSelector } from "../label-index/index.ts";
 import { type ExpectedReplicas, type ExpectedReplicasOptions, replicasOfOwners } from "./expected-replicas.ts";
 import { type KindMapping } from "./kind-mapping.ts";
 import { mappingOf, type ScalableOwner } from "./owner-chain.ts";
 import { type OwnerObject, type UnlistedKind } from "./owner-objects.ts";
+import { type ScaleTrouble } from "./read-scale.ts";
 
-type Unknown = Exclude<ExpectedReplicas, { readonly kind: "known" | "unmanaged" }>;
+interface Selected {
+  readonly owners: readonly ScalableOwner[];
+  /** As in the answer. */
+  readonly ended: readonly KindMapping[];
+}
 
 /** One that two targets mean counts once. Rejects only when `signal` aborts. */
 export async function targetReplicas(
@@ -19,33 +24,52 @@ export async function targetReplicas(
   signal: AbortSignal,
 ): Promise<ExpectedReplicas> {
   const owners = new Map<string, ScalableOwner>();
+  const ended: KindMapping[] = [];
   for (const [index, target] of targets.entries()) {
     const found = await ownersOf(namespace, target, options);
     if ("kind" in found) return { ...found, text: `targets[${index}]: ${found.text}` };
-    for (const owner of found) owners.set(owner.object.uid, owner);
+    for (const owner of found.owners) owners.set(owner.object.uid, owner);
+    ended.push(...found.ended);
   }
-  return await replicasOfOwners([...owners.values()], options, signal);
+  return await replicasOfOwners([...owners.values()], ended, options, signal);
 }
 
 async function ownersOf(
   namespace: string,
   target: FloorTarget,
   options: ExpectedReplicasOptions,
-): Promise<readonly ScalableOwner[] | Unknown> {
-  const { kind, name, selector } = target;
+): Promise<Selected | ScaleTrouble> {
+  const { name, selector } = target;
   if (name !== undefined) {
     const owner = await namedOwner(namespace, { ...target, name }, options);
-    return "kind" in owner ? owner : [owner];
+    return "kind" in owner ? owner : { owners: [owner], ended: [] };
   }
   const mapping = await scalableKind(target, options);
   if ("text" in mapping) return mapping;
-  const { objects } = options;
-  const compiled = compileSelector(selector ?? {});
+  return await selectedOwners(mapping, namespace, selector ?? {}, options);
+}
+
+async function selectedOwners(
+  mapping: KindMapping,
+  namespace: string,
+  selector: LabelSelector,
+  { discovery, objects }: ExpectedReplicasOptions,
+): Promise<Selected | ScaleTrouble> {
+  const { kind } = mapping;
+  const compiled = compileSelector(selector);
   if (!compiled.ok) return lasting(`selector: ${compiled.reason}`);
   const selected = await objects.select(mapping, namespace, compiled.selector);
   if ("kind" in selected) return unlisted(kind, selected);
-  const present = withoutEnding(mapping, selected);
-  return present.length > 0 ? present : lasting(`no ${kind} has the labels of its selector`);
+  // What is being deleted, and takes its pods along, is not selected any more.
+  const present = selected.filter(({ isEnding }) => !isEnding);
+  if (present.length === 0) return lasting(`no ${kind} has the labels of its selector`);
+  const owners = present.map((object) => ({ mapping, object }));
+  if (present.length === selected.length) return { owners, ended: [] };
+  const above = await kindsAbove(
+    selected.filter(({ isEnding }) => isEnding),
+    discovery,
+  );
+  return "kind" in above ? above : { owners, ended: [mapping, ...above] };
 }
 
 /** The workload of that name. */
@@ -53,7 +77,7 @@ export async function namedOwner(
   namespace: string,
   target: FloorTarget & { readonly name: string },
   options: ExpectedReplicasOptions,
-): Promise<ScalableOwner | Unknown> {
+): Promise<ScalableOwner | ScaleTrouble> {
   const { kind, name } = target;
   const mapping = await scalableKind(target, options);
   if ("text" in mapping) return mapping;
@@ -65,7 +89,7 @@ export async function namedOwner(
 async function scalableKind(
   { apiVersion, kind }: FloorTarget,
   { discovery }: ExpectedReplicasOptions,
-): Promise<KindMapping | Unknown> {
+): Promise<KindMapping | ScaleTrouble> {
   const mapped = await mappingOf(apiVersion, kind, discovery);
   if (mapped.kind === "notNow") return { kind: "notNow", text: mapped.error.message };
   if (mapped.kind === "unserved") return lasting(`${kind} of ${apiVersion} is not served`);
@@ -74,15 +98,28 @@ async function scalableKind(
   return mapping.hasScale ? mapping : lasting(`${kind} has no subresource scale`);
 }
 
-/** What is being deleted, and takes its pods along, is not selected any more. */
-function withoutEnding(mapping: KindMapping, objects: readonly OwnerObject[]): readonly ScalableOwner[] {
-  return objects.filter(({ isEnding }) => !isEnding).map((object) => ({ mapping, object }));
+/** The kinds of the controllers of what is being deleted. */
+async function kindsAbove(
+  ending: readonly OwnerObject[],
+  discovery: ExpectedReplicasOptions["discovery"],
+): Promise<readonly KindMapping[] | ScaleTrouble> {
+  const controllers = ending.flatMap(({ controller }) => controller ?? []);
+  const kinds = new Map(controllers.map((one) => [`${one.kind} of ${one.apiVersion}`, one]));
+  const above: KindMapping[] = [];
+  for (const [what, { apiVersion, kind }] of kinds) {
+    const mapped = await mappingOf(apiVersion, kind, discovery);
+    if (mapped.kind === "notNow") return { kind: "notNow", text: mapped.error.message };
+    if (mapped.kind === "unserved") return lasting(`${what} is not served, and objects that it controls are deleted`);
+    above.push(mapped.mapping);
+  }
+  return above;
 }
 
-function unlisted(kind: string, { isForbidden, text }: UnlistedKind): Unknown {
-  return { kind: isForbidden ? "lasting" : "notNow", text: `${kind}: ${text}` };
+function unlisted(kind: string, { isForbidden, text }: UnlistedKind): ScaleTrouble {
+  const said = `${kind}: ${text}`;
+  return isForbidden ? { kind: "lasting", problem: "forbidden", text: said } : { kind: "notNow", text: said };
 }
 
-function lasting(text: string): Unknown {
-  return { kind: "lasting", text };
+function lasting(text: string): ScaleTrouble {
+  return { kind: "lasting", problem: "wrong", text };
 }

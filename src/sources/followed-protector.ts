@@ -11,6 +11,7 @@ import { objectKey } from "../api/object-key.ts";
 import { parseResourceVersion } from "../api/resource-version.ts";
 import { annotations, apiGroup, apiVersion, finalizer, podProtectorResource } from "../api/v1alpha1/names.ts";
 import { type FloorTarget, type PodProtector } from "../api/v1alpha1/pod-protector.ts";
+import { type Member } from "../scale/expected-replicas.ts";
 import { assert } from "../util/assert.ts";
 import { floorFrom, intOrPercent, type IntOrPercent, percentOf } from "./floor.ts";
 import { readOverrides } from "./overrides.ts";
@@ -124,17 +125,17 @@ export function readWish({ metadata, spec }: PodProtector): ReadWish {
   };
 }
 
-/** The PodProtector as a source of itself. `writer`: who wrote the replicas. */
+/** The PodProtector as a source of itself, by the workloads that it follows. */
 export function followedSource(
   { metadata, spec }: PodProtector,
   wish: FloorWish,
-  replicas: number,
-  writer: FieldWriter | undefined,
+  found: { readonly replicas: number; readonly members: readonly Member[] },
 ): SourceRecord {
   const { namespace, name, uid, labels = {}, finalizers = [] } = metadata;
   const resourceVersion = parseResourceVersion(metadata.resourceVersion);
   assert(resourceVersion !== undefined, "it is checked when the object is read");
   const { maxUnavailable } = wish;
+  const { replicas, members } = found;
   return {
     kind: followedProtectors,
     namespace,
@@ -148,7 +149,8 @@ export function followedSource(
     deletedAt: undefined,
     owner: undefined,
     isControlled: false,
-    writers: { replicas: writer, strategy: wish.writer, labels: undefined, overrides: undefined },
+    // Who wrote the replicas is a matter of which of the workloads fell (generator/mass-changes/fallen-workloads.ts).
+    writers: { replicas: undefined, strategy: wish.writer, labels: undefined, overrides: undefined },
     overrides: readOverrides(undefined),
     spec: {
       replicas,
@@ -157,6 +159,8 @@ export function followedSource(
       // Nobody updates pods by it: a number is taken at its word.
       floorBy: (rule) => floorFrom({ replicas, maxUnavailable, takenByUpdate: 0 }, rule),
     },
+    // Another wish is a person's word about the workloads that there are.
+    workloads: { asked: wish.text, members },
   };
 }
 

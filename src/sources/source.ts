@@ -7,6 +7,7 @@ import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { type CustomSourceID, type SourceID } from "../config/generator-rules.ts";
 import { type Stored } from "../kube/informer.ts";
 import { type Resource } from "../kube/kube-client.ts";
+import { type Member } from "../scale/expected-replicas.ts";
 import { type EpochMicros } from "../util/clock.ts";
 import { type FieldWriters } from "../api/field-writers.ts";
 import { type Floor, type FloorRule } from "./floor.ts";
@@ -83,4 +84,13 @@ export interface SourceHead extends SourceRef, Stored {
 export interface SourceRecord extends SourceHead {
   /** With the overrides in it. */
   readonly spec: SourceSpec;
+  /** Of a source without replicas of its own: whose they are. Absent: its own, or that is not known. */
+  readonly workloads?: Workloads;
+}
+
+/** Workloads whose replicas make up those of a source. */
+export interface Workloads {
+  /** By which fields of the source they were found, as a text: by others they are other ones, and not comparable. */
+  readonly asked: string;
+  readonly members: readonly Member[];
 }

@@ -46,6 +46,11 @@ export class ChangeWindow {
     this.#entries.set(entry.id, { ...known, endsProtection, isApplied: known.isApplied || entry.isApplied });
   }
 
+  /** What it is counted for; undefined = it is not. */
+  causeOf(id: string): string | undefined {
+    return this.#entries.get(id)?.cause;
+  }
+
   /** It was undone, or a person has approved it. */
   remove(id: string): void {
     this.#entries.delete(id);
@@ -57,9 +62,16 @@ export class ChangeWindow {
 
   /**
    * What is too many around this moment: this cause, or all causes together; undefined = neither. `protectors`: those
-   * that have a floor above 0 now.
+   * that have a floor above 0 now. `ids`: what is part of this change, whatever cause it is counted for.
    */
-  exceededBy(at: EpochMicros, cause: Cause, protectors: number, now: EpochMicros): string | undefined {
+  exceededBy(
+    at: EpochMicros,
+    cause: Cause,
+    protectors: number,
+    now: EpochMicros,
+    ids: readonly string[] = [],
+  ): string | undefined {
+    const parts = new Set(ids);
     const near: CountedChange[] = [];
     let gone = 0;
     for (const entry of this.#entries.values()) {
@@ -75,7 +87,7 @@ export class ChangeWindow {
     // The highest number in the window: what a burst has taken away already must not lower its threshold.
     const highest = protectors + gone;
     const many = Math.max(fewMax, shareMax * highest);
-    const ofCause = near.filter((one) => one.cause === cause.text);
+    const ofCause = near.filter((one) => one.cause === cause.text || parts.has(one.id));
     const isHalf = cause.isHalfTooMany && highest >= halfOfAtLeast;
     const ofCauseMax = isHalf ? Math.min(many, highest / 2) : many;
     if (isMoreInAWindow(ofCause, ofCauseMax)) return cause.text;

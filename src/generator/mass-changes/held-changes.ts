@@ -12,17 +12,19 @@ import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import { type Config } from "../../config/config.ts";
 import { type Informer } from "../../kube/informer.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
-import { type Clock, type EpochMicros, later, type MonotonicMs, sleep } from "../../util/clock.ts";
+import { type Clock, later, sleep } from "../../util/clock.ts";
 import { type SourceKind, type SourceRecord } from "../../sources/source.ts";
 import { type SourceCaches } from "../source-caches.ts";
-import { type Announcements, type HeldChange } from "./announcements.ts";
+import { type Announcements } from "./announcements.ts";
 import { type Change, type CountingRule, judge, type Subject } from "./change.ts";
 import { ChangeWindow } from "./change-window.ts";
 import { formatFloorBefore, keptFloorBefore } from "./floor-before.ts";
 import { FloorCount } from "./floor-count.ts";
 import { namespacesCause } from "./former-changes.ts";
 import { FormerTerm } from "./former-term.ts";
+import { type Entry, heldChangeOf } from "./judged-change.ts";
 import { everyCause, type LatchBook } from "./latch-book.ts";
+import { FallenWorkloads } from "./fallen-workloads.ts";
 import { EndingNamespaces } from "./ending-namespaces.ts";
 import { causeOfLostKind, isOfLostKind } from "./lost-kinds.ts";
 import { type LoweredFloors } from "./lowered-floors.ts";
@@ -60,25 +62,7 @@ const roundEveryMs = 5_000;
 const heldEveryMs = 1_000;
 /** Floors that a new rule lowers: 200 take 40 s, 10,000 half an hour; time enough to stop a rollout of ours. */
 const ownEveryMs = 200;
-type Asked = Omit<Subject, "settled" | "isRestored">;
-
-interface Entry {
-  readonly protectorUID: string;
-  /** What it counts under; removed when the change is undone. */
-  readonly windowID: string;
-  /** In place of that: workloads, which others may count under the same IDs. */
-  readonly fallen: readonly string[];
-  readonly change: Change;
-  readonly at: EpochMicros;
-  /** What an approval before this term is compared with. */
-  readonly approvableAt: EpochMicros;
-  readonly readyAtMs: MonotonicMs;
-  readonly source: SourceRecord;
-  readonly terminatingNamespace: string | undefined;
-  state: "pending" | "held" | "approved" | "passed";
-  /** Of one that is held: what is latched. */
-  heldBy: string;
-}
+type Asked = Pick<Subject, "protector" | "source" | "to">;
 
 export class HeldChanges {
   readonly #options: HeldChangesOptions;
@@ -88,6 +72,7 @@ export class HeldChanges {
   readonly #entries = new Map<ObjectKey, Entry>();
   /** By PodProtector, as #entries: each source when it last agreed with that, in this term. */
   readonly #settled = new Map<ObjectKey, SourceRecord>();
+  readonly #fallen: FallenWorkloads;
   readonly #endings: EndingNamespaces;
   readonly #restored: RestoredFloors;
   readonly #floors: FloorCount;
@@ -96,6 +81,8 @@ export class HeldChanges {
   readonly #heldTurns = new Trickle(heldEveryMs);
   /** What was held once stays in the gauge, with 0. */
   readonly #causes = new Set<string>();
+  /** As Surroundings.isLost. */
+  readonly isLost: Surroundings["isLost"];
   #hasToldOwn = false;
   #hasAlarmed = false;
   #wake: (key: ObjectKey) => void = () => {};
@@ -103,8 +90,10 @@ export class HeldChanges {
 
   constructor(options: HeldChangesOptions) {
     this.#options = options;
+    this.isLost = options.surroundings.isLost.bind(options.surroundings);
     const { massChanges, percentRounding, singleReplica } = options.config;
     this.#rule = { percentRounding, singleReplica, allowedManagers: massChanges.allow };
+    this.#fallen = new FallenWorkloads(options);
     this.#endings = new EndingNamespaces(options.surroundings);
     this.#restored = new RestoredFloors(options.protectors, options.clock);
     // A floor that a restore has lowered was there a moment ago, as every other one that is judged.
@@ -173,21 +162,23 @@ export class HeldChanges {
     return verdict;
   }
 
-  async #judge(key: ObjectKey, found: Asked, signal: AbortSignal): Promise<Verdict> {
+  async #judge(key: ObjectKey, asked: Asked, signal: AbortSignal): Promise<Verdict> {
     const { clock, config } = this.#options;
     if (config.massChanges.policy === "allow") return pass();
     const unreadMs = await this.#former.read(signal);
     if (unreadMs > 0) return { kind: "later", waitMs: unreadMs };
-    const isRestored = this.#restored.has(found.protector);
-    const subject = { ...found, settled: this.#settled.get(key), isRestored };
+    const { protector, to } = asked;
+    const settled = this.#settled.get(key);
+    const { source, fallen } = to === undefined ? { ...asked, fallen: [] } : this.#fallen.of(asked.source, settled);
+    const subject = { protector, source, to, settled, fallen, isRestored: this.#restored.has(protector) };
     const now = clock.epochMicros();
     const judged = judge(subject, this.#rule, now);
-    if (judged.kind === "own") return this.#ownChange(key, found.source);
+    if (judged.kind === "own") return this.#ownChange(key, source);
     if (judged.kind !== "counts") {
       this.#forget(key);
-      return pass("", judged.kind === "small" ? keptFloorBefore(found.protector, judged.from, now) : undefined);
+      return pass("", judged.kind === "small" ? keptFloorBefore(protector, judged.from, now) : undefined);
     }
-    const entry = this.#known(key, found, judged.change) ?? (await this.#begin(key, subject, judged.change, signal));
+    const entry = this.#known(key, subject, judged.change) ?? (await this.#begin(key, subject, judged.change, signal));
     return entry === undefined ? pass() : await this.#decide(key, entry, signal);
   }
 
@@ -244,7 +235,7 @@ export class HeldChanges {
   }
 
   /** The entry of a change that was seen before; undefined when this one asks for more. */
-  #known(key: ObjectKey, { protector, source, fallen = [] }: Asked, change: Change): Entry | undefined {
+  #known(key: ObjectKey, { protector, source, fallen = [] }: Subject, change: Change): Entry | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.protectorUID !== protector.metadata.uid) return undefined;
     if (entry.state === "passed" && (change.to ?? -1) < (entry.change.to ?? -1)) return undefined;
@@ -307,8 +298,18 @@ export class HeldChanges {
         if (exceeded !== undefined) latches.latch(exceeded);
       }
     }
-    const heldBy = latches.heldBy(change.cause.text);
+    const heldBy = latches.heldBy(change.cause.text) ?? this.#heldByWorkloads(entry);
     return heldBy === undefined ? this.#pass(entry) : this.#hold(key, entry, heldBy);
+  }
+
+  /** What is held of the workloads that have fallen holds what follows them, whatever its own cause is. */
+  #heldByWorkloads({ fallen }: Entry): string | undefined {
+    const causes = new Set(fallen.map((id) => this.#window.causeOf(id)));
+    for (const cause of causes) {
+      const heldBy = cause === undefined ? undefined : this.#options.latches.heldBy(cause);
+      if (heldBy !== undefined) return heldBy;
+    }
+    return undefined;
   }
 
   #hold(key: ObjectKey, entry: Entry, heldBy: string): Verdict {
@@ -364,8 +365,9 @@ export class HeldChanges {
     else if (endsProtection) this.#floors.passed(protectorUID);
   }
 
-  #exceededBy({ change, at }: Entry): string | undefined {
-    return this.#window.exceededBy(at, change.cause, this.#floors.aboveZero(), this.#options.clock.epochMicros());
+  #exceededBy({ change, at, fallen }: Entry): string | undefined {
+    const now = this.#options.clock.epochMicros();
+    return this.#window.exceededBy(at, change.cause, this.#floors.aboveZero(), now, fallen);
   }
 
   #forget(key: ObjectKey): void {
@@ -392,8 +394,4 @@ export class HeldChanges {
 
 function pass(cause = "", floorBefore?: string): Verdict {
   return { kind: "pass", cause, floorBefore };
-}
-
-function heldChangeOf({ source, change, heldBy, terminatingNamespace }: Entry): HeldChange {
-  return { source, from: change.from, to: change.to, heldBy, terminatingNamespace };
 }

@@ -26,10 +26,10 @@ async function start() {
     await clock.advance(3 * secondMs);
   };
   const merge = (body: JsonObject) => ({ contentType: "application/merge-patch+json", body });
-  const workload = (kind: string, apiVersion: string, replicas: number): JsonObject => ({
+  const workload = (kind: string, apiVersion: string, replicas: number, finalizers: string[] = []): JsonObject => ({
     apiVersion,
     kind,
-    metadata: { name: "web", namespace: "default" },
+    metadata: { name: "web", namespace: "default", finalizers },
     spec: { replicas, selector: web, template: { metadata: { labels: { app: "web", v: "1" } }, spec: {} } },
   });
   return {
@@ -39,8 +39,9 @@ async function start() {
     deploy: (replicas: number) =>
       act(engine.create(deployments, "default", workload("Deployment", "apps/v1", replicas))),
     scale: (replicas: number) => act(engine.patch(deployments, "default", "web", merge({ spec: { replicas } }))),
-    cloneSet: async (replicas: number) => {
-      await engine.create(cloneSets, "default", workload("CloneSet", "apps.kruise.io/v1alpha1", replicas));
+    cloneSet: async (replicas: number, finalizers?: string[]) => {
+      const body = workload("CloneSet", "apps.kruise.io/v1alpha1", replicas, finalizers);
+      await engine.create(cloneSets, "default", body);
       const status = merge({ status: { labelSelector: "app=web" } });
       await act(engine.patch(cloneSets, "default", "web", status, { subresource: "status" }));
     },
@@ -126,6 +127,17 @@ test("a workload that is being deleted has no pods that must stay", async () => 
   await core.patchDeployment("web", { metadata: { finalizers: null } });
   await core.clock.advance(60 * secondMs);
   assert.equal(floor(), 0, "nor has it when it is gone");
+  await generator.stop();
+});
+
+test("a workload that goes with its CRD leaves the last floor, and people are told", async () => {
+  const { core, generator, cloneSet, budget, floor, reasons } = await start();
+  await cloneSet(10, ["example.com/wait"]);
+  await budget({ ...named("CloneSet", "apps.kruise.io/v1alpha1"), maxUnavailable: 2 });
+  assert.equal(floor(), 8);
+  await core.engine.delete(builtInResources.customResourceDefinitions, undefined, "clonesets.apps.kruise.io");
+  await core.clock.advance(60 * secondMs);
+  assert.deepEqual([floor(), reasons()], [8, [failed]]);
   await generator.stop();
 });
 

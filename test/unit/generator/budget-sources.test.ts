@@ -1,7 +1,7 @@
 /** PodDisruptionBudgets as sources: how many pods they are about, what keeps a floor, and what ends one. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { annotations, finalizer } from "../../../src/api/v1alpha1/names.ts";
+import { annotations, finalizer, overrides } from "../../../src/api/v1alpha1/names.ts";
 import { type CustomSourceID, type SourceID } from "../../../src/config/generator-rules.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { builtInResources, type JsonObject, type KubeObject, type ResourceType } from "../../double/index.ts";
@@ -10,7 +10,8 @@ import { controlledBy } from "../scale/owners.ts";
 import { createCore, isInForce } from "./core-cluster.ts";
 
 const secondMs = 1_000;
-const { podDisruptionBudgets, deployments, statefulSets, replicaSets, pods } = builtInResources;
+const { podDisruptionBudgets, deployments, statefulSets, replicaSets, pods, customResourceDefinitions } =
+  builtInResources;
 const web = { matchLabels: { app: "web" } };
 const failed = "CalculateExpectedPodCountFailed";
 
@@ -356,5 +357,44 @@ test("a budget that becomes invalid keeps what it was", async () => {
   await settle(60 * secondMs);
   assert.equal(floor(), 8);
   assert.ok(reasons().includes(failed));
+  await generator.stop();
+});
+
+for (const [what, isRefused, metadata] of [
+  ["may not be listed", /\/databases$/, {}],
+  ["may not be listed, with an override", /\/databases$/, { annotations: { [overrides.minAvailable]: "2" } }],
+  ["is not served any more", /\/apis\/example\.com/, { annotations: { [overrides.minAvailable]: "2" } }],
+] as const)
+  test(`a number of minAvailable keeps its floor, and it is told, where a kind of owners ${what}`, async () => {
+    const { core, generator, startGenerator, budget, patch, pod, settle, floor, reasons } = await startLeading();
+    const type = await core.engine.installCrd(scaledCrd());
+    await pod("a", await core.engine.create(type, "default", databaseBody("orders", { members: 3 })));
+    const minAvailable = "annotations" in metadata ? 1 : 5;
+    await budget({ minAvailable, selector: web }, "web", metadata);
+    const before = floor();
+    assert.equal(before, "annotations" in metadata ? 2 : 3);
+    await generator.stop();
+    const error = new KubeError(isRefused.test("/apis/example.com") ? "notFound" : "forbidden", "refused");
+    const next = startGenerator({ onRequest: (_, line) => (isRefused.test(line) ? error : undefined) });
+    await next.ready();
+    await settle(60 * secondMs);
+    assert.deepEqual([floor(), reasons()], [before, [failed]]);
+    await patch(podDisruptionBudgets, "web", { metadata: { annotations: null }, spec: { minAvailable: 0 } });
+    await settle(60 * secondMs);
+    assert.equal(floor(), 0, "what a person asks for is never more than that number");
+    await next.stop();
+  });
+
+test("workloads that go with their CRD keep the last count, and it is told", async () => {
+  const { core, generator, budget, pod, settle, floor, reasons } = await startLeading();
+  const type = await core.engine.installCrd(scaledCrd());
+  const finalizers = ["example.com/wait"];
+  await pod("a", await core.engine.create(type, "default", databaseBody("orders", { members: 10 }, { finalizers })));
+  await budget({ maxUnavailable: 2, selector: web });
+  assert.equal(floor(), 8);
+  await core.engine.delete(customResourceDefinitions, undefined, "databases.example.com");
+  await settle(60 * secondMs);
+  assert.deepEqual([floor(), reasons()], [8, [failed]]);
+  assert.match(JSON.stringify(core.events()), /Database/);
   await generator.stop();
 });

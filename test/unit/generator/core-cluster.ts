@@ -90,7 +90,9 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
       });
       const create: SourceFeedsOptions["create"] = (resource, decode) =>
         createInformer({ ...common, resource, decode, name: resource.resource });
-      const { feeds, scaled, expected } = createSourceFeeds(ids, { core: client, protectors, create, clock, rng });
+      const isLost: SourceFeedsOptions["isLost"] = (kind, signal) => changes.isLost(kind, signal);
+      const forFeeds = { core: client, protectors, create, isLost, clock, rng };
+      const { feeds, scaled, expected } = createSourceFeeds(ids, forFeeds);
       const sources = new SourceCaches({ informers: feeds, clock, logger });
       const events = createEventRecorder({ ...common, component: "podseidon-generator" });
       const deps = { core: client, sources, protectors, events, clock, logger, metrics };

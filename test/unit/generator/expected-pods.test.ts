@@ -11,7 +11,10 @@ import { KubeError } from "../../../src/kube/kube-client.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { Discovery } from "../../../src/scale/discovery.ts";
 import { ScaleMemory } from "../../../src/scale/scale-memory.ts";
+import { type ScaledKind } from "../../../src/sources/scaled-kind.ts";
+import { type SourceRecord } from "../../../src/sources/source.ts";
 import { builtInResources } from "../../double/index.ts";
+import { databaseBody, scaledCrd } from "../../double/scaled-crd.ts";
 import { EngineClient } from "../../support/engine-client.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createCountingMetrics } from "../kube/counting-metrics.ts";
@@ -20,7 +23,7 @@ import { createCore } from "./core-cluster.ts";
 
 const selector = { matchLabels: { app: "web" } };
 
-async function start(refused?: RegExp) {
+async function start(refused?: RegExp, isLost: ExpectedPodsOptions["isLost"] = async () => false) {
   const core = await createCore();
   const client = new EngineClient("core", core.engine);
   const error = new KubeError("forbidden", "403");
@@ -32,7 +35,7 @@ async function start(refused?: RegExp) {
     createInformer({ ...common, metrics, resource, decode, name: resource.resource });
   const discovery = new Discovery({ client, clock });
   const kinds = podOwnersOf(["poddisruptionbudgets.policy"]);
-  const expected = new ExpectedPods({ kinds, create, discovery, memory: new ScaleMemory(client), clock });
+  const expected = new ExpectedPods({ kinds, create, discovery, memory: new ScaleMemory(client), isLost, clock });
   const changes: string[] = [];
   const life = new AbortController();
   const onChange = (namespace: string, labels: readonly object[] | undefined): void =>
@@ -42,6 +45,7 @@ async function start(refused?: RegExp) {
   await clock.advance(1_000);
   return {
     ...core,
+    expected,
     changes,
     ask: async () => {
       const asked = expected.of("default", selector, life.signal);
@@ -125,5 +129,55 @@ test("workloads that are named need no list of pods, and one that is gone undele
   await patchDeployment("web", { metadata: { finalizers: null } });
   await clock.advance(1_000);
   assert.equal(await vanished(again), undefined, "it was deleted");
+  await stop();
+});
+
+test("workloads that were deleted with their CRD are lacking, and a server in trouble leaves that open", async () => {
+  let lost: KubeError | boolean = false;
+  const { askTargets, engine, clock, stop } = await start(undefined, async ({ apiVersion, kind }) => {
+    assert.equal(`${kind} of ${apiVersion}`, "Database of example.com/v1");
+    if (lost instanceof KubeError) throw lost;
+    return lost;
+  });
+  const type = await engine.installCrd(scaledCrd());
+  const metadata = { labels: { team: "shop" }, finalizers: ["example.com/wait"] };
+  for (const name of ["one", "two"]) await engine.create(type, "default", databaseBody(name, { members: 4 }, metadata));
+  const databases = { apiVersion: "example.com/v1", kind: "Database", selector: { matchLabels: { team: "shop" } } };
+  assert.partialDeepStrictEqual(await askTargets(databases), { replicas: 8, lacking: undefined });
+  await engine.delete(type, "default", "one");
+  await clock.advance(1_000);
+  assert.partialDeepStrictEqual(await askTargets(databases), { replicas: 4, lacking: undefined });
+  lost = true;
+  assert.partialDeepStrictEqual(await askTargets(databases), { replicas: 4, lacking: { kind: "lasting" } });
+  lost = new KubeError("serverError", "503");
+  assert.partialDeepStrictEqual(await askTargets(databases), { replicas: 4, lacking: { kind: "notNow" } });
+  await stop();
+});
+
+test("what custom resources write into their status all the time makes nobody look", async () => {
+  const { changes, expected, stop } = await start();
+  const resource = { group: "example.com", version: "v1", resource: "databases" };
+  const handler = expected.customHandler({ resource, kind: "Database" } as ScaledKind);
+  const selector = { matchLabels: { app: "web" } };
+  const record = (replicas: number, more: object = {}) =>
+    ({
+      namespace: "shop",
+      name: "a",
+      uid: "u",
+      isTerminating: false,
+      spec: { replicas, selector },
+      ...more,
+    }) as unknown as SourceRecord;
+  handler.onEvent({ type: "added", object: record(3) });
+  assert.deepEqual(changes.splice(0), ["shop undefined"]);
+  handler.onEvent({ type: "modified", object: record(3), previous: record(3) });
+  assert.deepEqual(changes.splice(0), []);
+  const others = [record(4), record(3, { isTerminating: true }), record(3, { spec: { replicas: 3, selector: {} } })];
+  for (const object of others) {
+    handler.onEvent({ type: "modified", object, previous: record(3) });
+    assert.deepEqual(changes.splice(0), ["shop undefined"]);
+  }
+  handler.onEvent({ type: "deleted", object: record(3) });
+  assert.deepEqual(changes.splice(0), ["shop undefined"]);
   await stop();
 });

@@ -199,6 +199,20 @@ test("the condition says what was resolved, of which generation", async () => {
   await generator.stop();
 });
 
+test("the condition names the same workloads in whatever order they were found", async () => {
+  const { generator, workload, protect, settle, condition } = await start();
+  generator.writeConditions();
+  const names = ["c", "a", "g", "b", "e", "d", "f"];
+  for (const name of names) await workload(deployments, name, 1);
+  await protect({ maxUnavailable: 0, targets: names.map((name) => target(name)) });
+  await settle(20 * secondMs);
+  assert.match(
+    String(condition("FloorResolved")?.["message"]),
+    /: Deployment a 1, .* b 1, .* c 1, .* d 1, .* e 1, 2 more$/,
+  );
+  await generator.stop();
+});
+
 test("minAvailable is repaired while the fields are there, and a person's without them", async () => {
   const { core, generator, workload, protect, patch, floor } = await start();
   await workload(deployments, "web", 10);
@@ -241,5 +255,25 @@ test("the status that webhooks write costs no look", async () => {
     generator.client.log.slice(before).filter((line) => /deployments|GET .*podprotectors\/|PATCH/.test(line)),
     [],
   );
+  await generator.stop();
+});
+
+test("selected workloads that go with their CRD one after the other do not take the floor along", async () => {
+  const { core, generator, protect, settle, floor, reasons } = await start();
+  const type = await core.engine.installCrd(scaledCrd());
+  const labels = { team: "shop" };
+  // The second one is not at its end yet.
+  for (const [name, keeper] of [
+    ["one", "example.com/wait"],
+    ["two", "orphan"],
+  ] as const)
+    await core.engine.create(type, "default", databaseBody(name, { members: 10 }, { labels, finalizers: [keeper] }));
+  const selector = { matchLabels: { team: "shop" } };
+  await protect({ maxUnavailable: 2, targets: [{ apiVersion: "example.com/v1", kind: "Database", selector }] });
+  await settle(15 * secondMs);
+  assert.equal(floor(), 18);
+  await core.engine.delete(builtInResources.customResourceDefinitions, undefined, "databases.example.com");
+  await settle(60 * secondMs);
+  assert.deepEqual([floor(), reasons()], [18, [failed]]);
   await generator.stop();
 });

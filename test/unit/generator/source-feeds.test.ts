@@ -17,6 +17,7 @@ test("each kind has a feed, in the order of the flag, and only custom resources 
     core: new EngineClient("core", engine),
     protectors: { get: () => undefined },
     create,
+    isLost: async () => false,
     clock,
     rng: createSeededRng(1),
   });

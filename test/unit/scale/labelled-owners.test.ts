@@ -71,3 +71,14 @@ test("a workload that vanishes is still found until it is back; a deleted or con
   owners.removeWorkload(mapping, { ...workload("vanished", "web"), ...gone, isEnding: true });
   assert.equal(found(owners, web), "again", "that was another one of its name");
 });
+
+test("a limited number of those that vanished is remembered, the last ones", () => {
+  const owners = new LabelledOwners(2);
+  for (const name of ["one", "two", "three", "there"]) owners.setWorkload(mapping, workload(name, "web"));
+  for (const name of ["one", "two"]) owners.removeWorkload(mapping, { ...workload(name, "web"), ...gone });
+  owners.setWorkload(mapping, workload("one", "web", "again"));
+  owners.removeWorkload(mapping, { ...workload("three", "web"), ...gone });
+  assert.equal(found(owners, web), "again there three two", "what is back has not vanished");
+  owners.removeWorkload(mapping, { ...workload("there", "web"), ...gone });
+  assert.equal(found(owners, web), "again there three");
+});

@@ -50,7 +50,7 @@ test("an object of the name with another UID is no owner, and a missing one is n
   const [reference] = controlledBy(await owners.createDatabase("orders", 3));
   assert.match(await climb(owners, [{ ...reference, uid: "other" }]), /^missing: Database orders is gone, another one/);
   assert.match(await climb(owners, [{ ...reference, name: "gone" }]), /^missing: Database gone is gone$/);
-  assert.match(await climb(owners, [{ ...reference, kind: "Unknown" }]), /^none: Unknown orders is of example/);
+  assert.match(await climb(owners, [{ ...reference, kind: "Unknown" }]), /^broken: Unknown orders is of example/);
   await owners.stop();
 });
 
@@ -70,12 +70,12 @@ test("a circle of owners and a chain without end lead nowhere, and end", async (
   const contentType = "application/merge-patch+json";
   const body = { metadata: { ownerReferences: controlledBy(second) } };
   await owners.engine.patch(owners.databases, "default", "first", { contentType, body });
-  assert.match(await climb(owners, controlledBy(second)), /^none: Database second is its own ancestor/);
+  assert.match(await climb(owners, controlledBy(second)), /^broken: Database second is its own ancestor/);
   let below = await owners.createDatabase("chain", 1);
   for (let depth = 0; depth < 12; depth++)
     below = await owners.createDatabase(`chain-${depth}`, 1, controlledBy(below));
   await owners.clock.advance(1_000);
-  assert.match(await climb(owners, controlledBy(below)), /^none: there are more than 10 owners/);
+  assert.match(await climb(owners, controlledBy(below)), /^broken: there are more than 10 owners/);
   await owners.stop();
 });
 
@@ -114,6 +114,30 @@ test("an owner that was deleted takes all below it along; one that vanished does
   engine.erase(databases, "default", "other");
   await clock.advance(1_000);
   assert.equal(await climb(owners, controlledBy(other)), "missing: Database other is gone");
+  await owners.stop();
+});
+
+test("the outermost scalable owner that was deleted is at its end, whatever cannot be scaled is above it", async () => {
+  const owners = await createOwners();
+  const { engine, databases, clock } = owners;
+  const root = await owners.createPlain("root");
+  const under = await owners.createDatabase("under", 3, controlledBy(root));
+  const low = await owners.createDatabase("low", 3, controlledBy(under));
+  assert.equal(await climb(owners, controlledBy(low)), "under");
+  const keep = {
+    contentType: "application/merge-patch+json",
+    body: { metadata: { finalizers: ["example.com/keep"] } },
+  };
+  await engine.patch(databases, "default", "under", keep);
+  await engine.delete(databases, "default", "under");
+  await clock.advance(1_000);
+  assert.equal(await climb(owners, controlledBy(low)), "ended");
+  await engine.patch(databases, "default", "under", { ...keep, body: { metadata: { finalizers: null } } });
+  await clock.advance(1_000);
+  assert.equal(await climb(owners, controlledBy(low)), "ended", "it is gone by now");
+  engine.wipe(owners.plain);
+  await clock.advance(60_000);
+  assert.equal(await climb(owners, controlledBy(low)), "ended", "nothing above it has ever been scalable");
   await owners.stop();
 });
 

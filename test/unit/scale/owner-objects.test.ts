@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
+import { type Informer, type InformerHandler } from "../../../src/kube/informer.ts";
+import { compileSelector } from "../../../src/label-index/index.ts";
 import { type KindMapping } from "../../../src/scale/kind-mapping.ts";
-import { controllerOf } from "../../../src/scale/owner-objects.ts";
+import { controllerOf, type OwnerObject, OwnerObjects } from "../../../src/scale/owner-objects.ts";
 import { createOwners } from "./owners.ts";
 
 const resource = { group: "example.com", version: "v1", resource: "databases" };
@@ -72,4 +74,44 @@ test("each change is told, with the labels of the pod template and who wrote the
   const labels = '{"app":"web"}';
   assert.deepEqual(told, ["listed", `undefined>10 ${labels}`, `10>3 ${labels}`]);
   await stop();
+});
+
+test("a selector looks only at what is in its namespace", async () => {
+  let tell: InformerHandler<OwnerObject> | undefined;
+  const store = new Map<string, OwnerObject>();
+  const looked: string[] = [];
+  const informer = {
+    get(key: string) {
+      looked.push(key);
+      return store.get(key);
+    },
+    values: () => assert.fail("all objects of the core"),
+    hasSynced: () => true,
+    subscribe: (handler: InformerHandler<OwnerObject>) => void (tell = handler),
+    run: async () => tell?.onListed?.(true, undefined),
+  } as unknown as Informer<OwnerObject>;
+  const { clock } = await createOwners();
+  const objects = new OwnerObjects({ create: () => informer, clock, signal: new AbortController().signal });
+  await objects.follow(mapping);
+  const object = (namespace: string, name: string) =>
+    ({ namespace, name, key: `${namespace}/${name}`, labels: { app: name }, uid: name }) as unknown as OwnerObject;
+  const all = [object("shop", "a"), object("shop", "b"), object("bank", "a")];
+  for (const one of all) {
+    store.set(one.key, one);
+    tell?.onEvent({ type: "added", object: one });
+  }
+  const compiled = compileSelector({ matchLabels: { app: "a" } });
+  assert.ok(compiled.ok);
+  const selected = async () => {
+    looked.length = 0;
+    const found = await objects.select(mapping, "shop", compiled.selector);
+    assert.ok(!("kind" in found));
+    return found.map(({ key }) => key);
+  };
+  assert.deepEqual([await selected(), looked], [["shop/a"], ["shop/a", "shop/b"]]);
+  tell?.onEvent({ type: "deleted", object: all[0]! });
+  assert.deepEqual(await selected(), ["shop/a"], "it was replaced, and the new one is there already");
+  store.delete("shop/a");
+  tell?.onEvent({ type: "deleted", object: all[0]! });
+  assert.deepEqual([await selected(), looked], [[], ["shop/b"]]);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type FloorTarget } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { targetReplicas } from "../../../src/scale/target-replicas.ts";
-import { createOwners } from "./owners.ts";
+import { controlledBy, createOwners } from "./owners.ts";
 
 const web: FloorTarget = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
 const database = (name: string): FloorTarget => ({ apiVersion: "example.com/v1", kind: "Database", name });
@@ -58,5 +58,25 @@ test("a kind that may not be listed, or cannot be now, leaves the sum unknown", 
   client.onRequest = (_, what) => (/statefulsets/.test(what) ? new KubeError("forbidden", "403") : undefined);
   const answer = await ask(web, { apiVersion: "apps/v1", kind: "StatefulSet", name: "db" });
   assert.partialDeepStrictEqual(answer, { kind: "lasting" });
+  await stop();
+});
+
+test("the kinds of what was deleted are told, with those that control it, since a CRD may have gone", async () => {
+  const { ask, createDeployment, deleteDeployment, patchDeployment, createPlain, clock, stop } = await start();
+  const metadata = { labels: { team: "shop" }, finalizers: ["example.com/wait"] };
+  const ownerReferences = [...controlledBy(await createPlain("app"))];
+  await createDeployment("web", { metadata: { ...metadata, ownerReferences } });
+  await createDeployment("api", { replicas: 2, metadata });
+  assert.partialDeepStrictEqual(await ask(selected), { kind: "known", replicas: 12, ended: [] });
+  await deleteDeployment("web");
+  await clock.advance(1_000);
+  const kinds = [{ kind: "Deployment" }, { kind: "Database", resource: { group: "plain.example.com" } }];
+  assert.partialDeepStrictEqual(await ask(selected), { kind: "known", replicas: 2, ended: kinds });
+  const unserved = [{ ...ownerReferences[0]!, apiVersion: "gone.example.com/v1" }];
+  await patchDeployment("web", { metadata: { ownerReferences: unserved } });
+  await clock.advance(1_000);
+  const answer = await ask(selected);
+  assert.ok(answer.kind === "lasting");
+  assert.match(answer.text, /Database of gone\.example\.com\/v1 is not served/);
   await stop();
 });

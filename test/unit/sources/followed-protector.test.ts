@@ -22,7 +22,7 @@ function stateOf(spec: object, replicas: number, rule: Partial<FloorRule> = {}):
   const made = protector(spec);
   const read = readWish(made);
   assert.ok(read.kind === "wish", JSON.stringify(read));
-  const source = followedSource(made, read.wish, replicas, undefined);
+  const source = followedSource(made, read.wish, { replicas, members: [] });
   const floor = source.spec.floorBy({ percentRounding: "at-least-one", singleReplica: "drainable", ...rule });
   return `${floor.kind} ${floor.minAvailable}/${floor.replicas}`;
 }

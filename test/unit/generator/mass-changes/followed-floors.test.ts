@@ -1,7 +1,7 @@
 /** Hand-made PodProtectors that follow workloads when many of these change at once. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type JsonObject } from "../../../double/index.ts";
+import { builtInResources, type JsonObject } from "../../../double/index.ts";
 import { namesOf, startHolding } from "./bursts.ts";
 
 const secondMs = 1_000;
@@ -126,4 +126,27 @@ test("a new leader counts the floors that the former one lowered, and holds the 
   await settle(60 * secondMs);
   assert.equal(names.filter((name) => floorOf(`mine-${name}`) === 0).length, 15);
   await next.stop();
+});
+
+test("a shared floor does not sink with workloads that are deleted or relabelled one after the other", async () => {
+  for (const how of ["deleted", "relabelled"] as const) {
+    const { run, settle, follow, floorOf, engine, generator, configMap } = await start(aloneAre);
+    const names = namesOf("shop", 60);
+    const metadata = { labels: { team: "shop" }, finalizers: ["example.com/wait"] };
+    await run(names, { replicas: 4, metadata });
+    const selector = { matchLabels: { team: "shop" } };
+    await follow("shared", [{ apiVersion: "apps/v1", kind: "Deployment", selector }]);
+    await settle();
+    assert.equal(floorOf("shared"), 180);
+    const body = { metadata: { labels: { team: "none" } } };
+    const contentType = "application/merge-patch+json";
+    for (const name of names.slice(0, 50)) {
+      if (how === "deleted") await engine.delete(builtInResources.deployments, "default", name);
+      else await engine.patch(builtInResources.deployments, "default", name, { contentType, body });
+    }
+    await settle(60 * secondMs);
+    assert.equal(floorOf("shared"), 180, how);
+    assert.match(JSON.stringify(configMap()), /manager\/unknown/);
+    await generator.stop();
+  }
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fallenOf, sharesOf, textOf } from "../../../src/generator/fallen-workloads.ts";
-import { type Member } from "../../../src/scale/expected-replicas.ts";
+import { fallenOf } from "../../../../src/generator/mass-changes/fallen-workloads.ts";
+import { type Member } from "../../../../src/scale/expected-replicas.ts";
 
 const resource = { group: "apps", version: "v1", resource: "deployments" };
 
@@ -14,9 +14,11 @@ function member(name: string, replicas: number, manager?: string, subresource?: 
   } as unknown as Member;
 }
 
-const before = sharesOf([member("a", 10), member("b", 10), member("c", 0)]);
-const fallen = (members: readonly Member[], settled = before as typeof before | undefined) => {
-  const found = fallenOf(members, settled);
+const asked = "selector";
+const textOf = ({ owner, replicas }: Member): string => `${owner.mapping.kind} ${owner.object.name} ${replicas}`;
+const before = [member("a", 10), member("b", 10), member("c", 0)];
+const fallen = (members: readonly Member[], settled = before) => {
+  const found = fallenOf({ asked, members }, { asked, members: settled });
   return [found.members.map(textOf), found.writer?.manager];
 };
 
@@ -38,10 +40,17 @@ test("an autoscaler's step counts for nothing unless it is to 0", () => {
 });
 
 test("where nobody knows what was before, those at 0 may have fallen", () => {
-  assert.deepEqual(fallen([member("a", 0, "helm"), member("b", 1, "kubectl")], sharesOf([])), [[], undefined]);
-  assert.deepEqual(fallenOf([member("a", 0, "helm"), member("b", 1)], undefined).members.map(textOf), [
-    "Deployment a 0",
-  ]);
+  const members = [member("a", 0, "helm"), member("b", 1, "kubectl")];
+  assert.deepEqual(fallen(members, []), [[], undefined]);
+  for (const settled of [undefined, { asked: "another selector", members: before }]) {
+    const found = fallenOf({ asked, members }, settled);
+    assert.deepEqual([found.members.map(textOf), found.writer?.manager], [["Deployment a 0"], "helm"]);
+  }
+});
+
+test("one that is not there any more has fallen to 0, and nobody knows by whom", () => {
+  assert.deepEqual(fallen([member("b", 9, "hpa", "scale")]), [["Deployment a 0"], undefined]);
+  assert.deepEqual(fallen([member("b", 1, "helm")]), [["Deployment b 1", "Deployment a 0"], "helm"]);
 });
 
 test("a workload that was made again under its name is the same one", () => {

@@ -1,0 +1,28 @@
+/** A change that counts, from when it is first seen until it is settled (held-changes.ts). */
+import { type SourceRecord } from "../../sources/source.ts";
+import { type EpochMicros, type MonotonicMs } from "../../util/clock.ts";
+import { type HeldChange } from "./announcements.ts";
+import { type Change } from "./change.ts";
+
+export interface Entry {
+  readonly protectorUID: string;
+  /** What it counts under; removed when the change is undone. */
+  readonly windowID: string;
+  /** In place of that: workloads, which others may count under the same IDs. */
+  readonly fallen: readonly string[];
+  readonly change: Change;
+  readonly at: EpochMicros;
+  /** What an approval before this term is compared with. */
+  readonly approvableAt: EpochMicros;
+  readonly readyAtMs: MonotonicMs;
+  readonly source: SourceRecord;
+  readonly terminatingNamespace: string | undefined;
+  state: "pending" | "held" | "approved" | "passed";
+  /** Of one that is held: what is latched. */
+  heldBy: string;
+}
+
+/** For people. */
+export function heldChangeOf({ source, change, heldBy, terminatingNamespace }: Entry): HeldChange {
+  return { source, from: change.from, to: change.to, heldBy, terminatingNamespace };
+}
