@@ -100,7 +100,7 @@ export class Bench {
   }
 
   async list(resource: Resource): Promise<readonly KubeObject[]> {
-    return (await this.ask("GET", this.path(resource)))["items"] as unknown as readonly KubeObject[];
+    return (await this.ask("GET", this.path(resource)))["items"] as readonly KubeObject[];
   }
 
   /** A source of ten replicas, and what belongs to it. */
@@ -244,7 +244,7 @@ export class Bench {
     const { resource } = this.sample.kind;
     const { code, body } = await this.target.request("GET", resourcePath(resource));
     if (code !== 200) return;
-    for (const { metadata } of body["items"] as unknown as readonly KubeObject[]) {
+    for (const { metadata } of body["items"] as readonly KubeObject[]) {
       const path = resourcePath(resource, { namespace: metadata.namespace, name: metadata.name });
       await this.target.request("PATCH", path, { metadata: { finalizers: null } });
     }

@@ -14,7 +14,7 @@ import { type CaseContext } from "../e2e/runner.ts";
 import { Bench, type ContractCase } from "./bench.ts";
 import { Rendezvous } from "./rendezvous.ts";
 import { type SourceSample } from "./samples.ts";
-import { type Answer, type Target } from "./target.ts";
+import { type Target } from "./target.ts";
 
 const waitMs = 150;
 /** A minute, and three where CRDs come and go: only a hang takes that long. */
@@ -69,7 +69,7 @@ export class RealTargets {
       const inTurn = (play: () => Promise<void>) => (round.length === 1 ? play() : limiter.run(play));
       const outcomes = await this.#rendezvous.playAll(plays, ({ one, sample }) =>
         inTurn(async () => {
-          const bench = new Bench(sample, await this.#target());
+          const bench = await this.bench(sample);
           await bench.play(one);
           await after(bench);
         }),
@@ -79,6 +79,11 @@ export class RealTargets {
       this.#context.say(`${what}: ${Math.round(performance.now() - startMs)} ms`);
     }
     return failures;
+  }
+
+  /** In a namespace of its own. */
+  async bench(sample: SourceSample): Promise<Bench> {
+    return new Bench(sample, await this.#target());
   }
 
   async #target(): Promise<Target> {
@@ -91,7 +96,7 @@ export class RealTargets {
       stateNamespace: this.#context.namespace,
       request(method, path, body) {
         const contentType = method === "PATCH" ? "application/merge-patch+json" : "application/json";
-        return admin.request(method, path, { contentType, ...(body === undefined ? {} : { body }) }) as Promise<Answer>;
+        return admin.request(method, path, { contentType, ...(body === undefined ? {} : { body }) });
       },
       wait: () => delay(waitMs),
       waits,
@@ -143,7 +148,7 @@ export async function startRealTargets(context: CaseContext, options: RealOption
       `--generator-leader-elector-name=generator-${namespace}`,
       `--generator-sources=${[...sources].join(",")}`,
       `--generator-source-selector=${selector}`,
-      `--generator-deployment-plugin-protection-selector=${selector}`,
+      `--deployment-plugin-protection-selector=${selector}`,
       `--generator-mass-change-policy=${massChanges}`,
     ],
   });
