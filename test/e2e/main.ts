@@ -97,7 +97,8 @@ const clusters: readonly ClusterOptions[] = [
   { name: "worker-2", controllerManager: true, users: [rotated] },
   { name: "rebuilt" },
   // Nothing answers to the workloads that are created there.
-  { name: "sources" },
+  // Without that gate the API server drops the maxUnavailable of StatefulSets.
+  { name: "sources", apiServerArgs: ["--feature-gates=MaxUnavailableStatefulSet=true"] },
   {
     name: "system",
     controllerManager: {

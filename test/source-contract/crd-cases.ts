@@ -81,8 +81,10 @@ export const crdCases: readonly ContractCase[] = [
       await isProtectedDeployment(bench);
       await bench.delete("other", sampleOf("deployments.apps").kind.resource);
       await bench.becomes("the floor of a Deployment that is deleted", () => bench.deploymentFloor("other"), undefined);
-      await bench.approve(cause);
-      await bench.becomes("the floors after the approval", floors, [undefined, undefined, undefined], "late");
+      await bench.target.inTurn(async () => {
+        await bench.approve(cause);
+        await bench.becomes("the floors after the approval", floors, [undefined, undefined, undefined], "late");
+      });
       await bench.becomes("the CRD is there", bench.hasCrd, false, "late");
     },
   },

@@ -66,6 +66,7 @@ export async function startDoubleTarget({ samples, massChanges, hasCrds }: Doubl
       await job();
       await start();
     },
+    inTurn: (job) => job(),
     async errors() {
       const lines = generators.flatMap((one) => one.errors()).map((one) => JSON.stringify(one));
       return lines.filter((line) => line.includes('"default/'));

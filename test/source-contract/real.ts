@@ -42,6 +42,7 @@ export class RealTargets {
     async () => void (await this.#generator.terminate()),
     async () => void (this.#generator = await this.#generator.startAgain()),
   );
+  readonly #turns = new Limiter(1);
   #namespaces = 0;
 
   constructor(context: CaseContext, cluster: Cluster, samples: readonly SourceSample[], generator: PodseidonProcess) {
@@ -60,7 +61,8 @@ export class RealTargets {
   ): Promise<readonly string[]> {
     const limiter = new Limiter(playedAtOnce);
     const isAlone = (one: ContractCase): boolean => areAllAlone || one.isAlone === true;
-    const rounds = [cases.filter((one) => !isAlone(one)), ...cases.filter(isAlone).map((one) => [one])];
+    const together = cases.filter((one) => !isAlone(one));
+    const rounds = [...(together.length === 0 ? [] : [together]), ...cases.filter(isAlone).map((one) => [one])];
     const failures: string[] = [];
     for (const round of rounds) {
       const startMs = performance.now();
@@ -113,6 +115,7 @@ export class RealTargets {
         else await lose();
       },
       whileAway: (job) => this.#rendezvous.whileStopped(job),
+      inTurn: (job) => this.#turns.run(job),
       errors: async () => {
         const lines = this.#generator.process.log().split("\n");
         return lines.filter((line) => line.includes('"level":"error"') && line.includes(`"${namespace}/`));

@@ -10,6 +10,8 @@ export interface SourceSample {
   readonly kind: Pick<SourceKind, "resource" | "apiVersion" | "kind" | "prefix" | "isNeverWritten">;
   /** Of a kind that is not built into Kubernetes. */
   readonly crd?: JsonObject;
+  /** Characters that a name may have; absent = 253. */
+  readonly nameLengthMax?: number;
   /** Of ten replicas. */
   readonly floor: number;
   /** A change of the spec that is no change of the replicas, and the floor of ten replicas then; undefined = none. */
@@ -54,6 +56,8 @@ export const sourceSamples: readonly SourceSample[] = [
   },
   {
     ...builtIn("statefulsets.apps"),
+    // Pods have it as a part of their host names.
+    nameLengthMax: 63,
     spec: statefulWorkload,
     readyAfter,
     floor: 9,

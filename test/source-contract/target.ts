@@ -31,6 +31,8 @@ export interface Target {
   erase(objects: readonly KubeObject[], sample: SourceSample | "PodProtectors"): Promise<void>;
   /** No generator runs while `job` does; another one does afterwards. */
   whileAway(job: () => Promise<void>): Promise<void>;
+  /** Plays the job when no other kind plays one so: the generator has one place for approvals. */
+  inTurn(job: () => Promise<void>): Promise<void>;
   /** Lines at level error that the generator logged about objects of this namespace. */
   errors(): Promise<readonly string[]>;
   /** How many sources of one kind are many here. */
