@@ -98,7 +98,11 @@ const clusters: readonly ClusterOptions[] = [
   { name: "rebuilt" },
   // Nothing answers to the workloads that are created there.
   // Without that gate the API server drops the maxUnavailable of StatefulSets.
-  { name: "sources", apiServerArgs: ["--feature-gates=MaxUnavailableStatefulSet=true"] },
+  {
+    name: "sources",
+    controllerManager: { controllers: ["garbage-collector-controller"] },
+    apiServerArgs: ["--feature-gates=MaxUnavailableStatefulSet=true"],
+  },
   {
     name: "system",
     controllerManager: {

@@ -15,7 +15,7 @@ import { type Answer, type Patience, type Target } from "./target.ts";
 export interface ContractCase {
   /** A sentence of behaviour. */
   readonly name: string;
-  /** No generator runs for a while: nothing but this case, of whatever kinds, may be played meanwhile. */
+  /** No generator runs for a while, or a CRD goes: no other case may be played meanwhile, of whatever kinds. */
   readonly isAlone?: true;
   /** What the generator logs as an error here; absent = nothing. */
   readonly logs?: RegExp;

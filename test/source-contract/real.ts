@@ -52,15 +52,10 @@ export class RealTargets {
     this.#generator = generator;
   }
 
-  /**
-   * Plays each case with each kind, as many as may be side by side; `after` follows each. Resolves to what went wrong.
-   */
-  async play(
-    cases: readonly ContractCase[],
-    { after = async () => {}, areAllAlone = false }: PlayOptions = {},
-  ): Promise<readonly string[]> {
+  /** Plays each case with each kind, as many as may be side by side. Resolves to what went wrong. */
+  async play(cases: readonly ContractCase[]): Promise<readonly string[]> {
     const limiter = new Limiter(playedAtOnce);
-    const isAlone = (one: ContractCase): boolean => areAllAlone || one.isAlone === true;
+    const isAlone = (one: ContractCase): boolean => one.isAlone === true;
     const together = cases.filter((one) => !isAlone(one));
     const rounds = [...(together.length === 0 ? [] : [together]), ...cases.filter(isAlone).map((one) => [one])];
     const failures: string[] = [];
@@ -73,7 +68,6 @@ export class RealTargets {
         inTurn(async () => {
           const bench = await this.bench(sample);
           await bench.play(one);
-          await after(bench);
         }),
       );
       failures.push(...outcomes.filter(({ status }) => status === "rejected").map((one) => messageOf(one)));
@@ -123,12 +117,6 @@ export class RealTargets {
       manyCount,
     };
   }
-}
-
-interface PlayOptions {
-  readonly after?: (bench: Bench) => Promise<void>;
-  /** Only one case at a time, of all kinds. */
-  readonly areAllAlone?: boolean;
 }
 
 /** A generator that works for these kinds, on a core without their CRDs. */

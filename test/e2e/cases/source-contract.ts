@@ -36,7 +36,7 @@ async function contract(context: CaseContext): Promise<Figures> {
 
 async function crdContract(context: CaseContext): Promise<Figures> {
   const targets = await startRealTargets(context, { samples: customSamples, massChanges: "hold" });
-  const failures = await targets.play(crdCases, { areAllAlone: true, after: (bench) => bench.removeCrd() });
+  const failures = await targets.play(crdCases);
   assert.deepEqual(failures, []);
   return { kinds: customSamples.length, cases: crdCases.length };
 }
