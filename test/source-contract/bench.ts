@@ -26,7 +26,7 @@ export interface ContractCase {
 const requestsInFlight = 16;
 const events: Resource = { group: "", version: "v1", resource: "events" };
 const configMaps: Resource = { group: "", version: "v1", resource: "configmaps" };
-export const deployments = sourceKindOf("deployments.apps").resource;
+const deployments = sourceKindOf("deployments.apps").resource;
 
 export class Bench {
   readonly sample: SourceSample;

@@ -13,9 +13,13 @@ async function protect(bench: Bench): Promise<void> {
 async function followsReplicas(bench: Bench): Promise<void> {
   await bench.becomes("the floor of ten replicas", bench.floor, bench.sample.floor);
   await bench.scale(20);
-  await bench.becomes("the floor of twenty replicas is higher", async () => {
-    return Number(await bench.floor()) > bench.sample.floor;
-  }, true);
+  await bench.becomes(
+    "the floor of twenty replicas is higher",
+    async () => {
+      return Number(await bench.floor()) > bench.sample.floor;
+    },
+    true,
+  );
   await bench.scale(10);
   await bench.becomes("the floor of ten replicas again", bench.floor, bench.sample.floor);
 }

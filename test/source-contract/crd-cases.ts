@@ -1,7 +1,7 @@
 /**
  * The part of the contract about kinds that are not built in: CRDs that are missing, are being deleted, are gone, and
- * come again. The first case begins without the CRD. The generator works for the kind and for Deployments, and holds mass
- * changes.
+ * come again. The first case begins without the CRD. The generator works for the kind and for Deployments, and holds
+ * mass changes.
  */
 import assert from "node:assert/strict";
 import { type Bench, type ContractCase, hasFinalizer } from "./bench.ts";

@@ -39,6 +39,9 @@ test("thousands of sources of all kinds in one core have PodProtectors, and cost
   await staysUnwritten([first!, ...others]);
   assert.deepEqual(double.generator().client.writes, []);
   const reads = sourceSamples.map((sample) => [sample.id, readsOf(double, sample)]);
-  assert.deepEqual(reads, sourceSamples.map(({ id }) => [id, 0]));
+  assert.deepEqual(
+    reads,
+    sourceSamples.map(({ id }) => [id, 0]),
+  );
   await double.stop();
 });

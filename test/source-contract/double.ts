@@ -2,7 +2,6 @@
 import { resourcePath } from "../../src/kube/kube-client.ts";
 import { type KubeObject, handleRest, systemAdmin } from "../double/index.ts";
 import { createCore, type GeneratorProcess } from "../unit/generator/core-cluster.ts";
-import { Bench } from "./bench.ts";
 import { type SourceSample } from "./samples.ts";
 import { type Target } from "./target.ts";
 
@@ -30,7 +29,11 @@ export async function startDoubleTarget({ samples, massChanges, hasCrds }: Doubl
   for (const { crd } of samples) if (hasCrds && crd !== undefined) await engine.installCrd(crd);
   const sources = [...new Set(["deployments.apps" as const, ...samples.map(({ id }) => id)])];
   const ids = massChanges === "hold" ? sources : samples.map(({ id }) => id);
-  const options = { sources: ids, rule: { sourceSelector: isGuarded }, massChanges: { policy: massChanges, allow: [] } };
+  const options = {
+    sources: ids,
+    rule: { sourceSelector: isGuarded },
+    massChanges: { policy: massChanges, allow: [] },
+  };
   const generators: GeneratorProcess[] = [];
   const generator = (): GeneratorProcess => generators.at(-1)!;
   const start = async (): Promise<void> => {
@@ -82,8 +85,4 @@ export function readsOf({ generator }: DoubleTarget, { kind }: SourceSample): nu
   return generator().client.log.filter((line) => {
     return line.startsWith(`GET ${collection}/`) && !line.endsWith("/scale");
   }).length;
-}
-
-export function benchOn({ target }: DoubleTarget, sample: SourceSample): Bench {
-  return new Bench(sample, target);
 }

@@ -52,29 +52,39 @@ export class RealTargets {
     this.#generator = generator;
   }
 
-  /** Plays each case with each kind, as many as may be side by side. Resolves to what went wrong. */
+  /**
+   * Plays each case with each kind, as many as may be side by side. Resolves to what went wrong. A kind that has failed
+   * begins no further case: each would wait for a minute.
+   */
   async play(cases: readonly ContractCase[]): Promise<readonly string[]> {
     const limiter = new Limiter(playedAtOnce);
     const isAlone = (one: ContractCase): boolean => one.isAlone === true;
     const together = cases.filter((one) => !isAlone(one));
     const rounds = [...(together.length === 0 ? [] : [together]), ...cases.filter(isAlone).map((one) => [one])];
-    const failures: string[] = [];
+    const failures = new Map<SourceSample, string[]>();
     for (const round of rounds) {
       const startMs = performance.now();
       const plays = round.flatMap((one) => this.#samples.map((sample) => ({ one, sample })));
       // Those that wait for each other must all have begun.
       const inTurn = (play: () => Promise<void>) => (round.length === 1 ? play() : limiter.run(play));
-      const outcomes = await this.#rendezvous.playAll(plays, ({ one, sample }) =>
+      await this.#rendezvous.playAll(plays, ({ one, sample }) =>
         inTurn(async () => {
-          const bench = await this.bench(sample);
-          await bench.play(one);
+          if (failures.has(sample)) return;
+          try {
+            const bench = await this.bench(sample);
+            await bench.play(one);
+          } catch (error) {
+            failures.set(sample, [
+              ...(failures.get(sample) ?? []),
+              error instanceof Error ? error.message : String(error),
+            ]);
+          }
         }),
       );
-      failures.push(...outcomes.filter(({ status }) => status === "rejected").map((one) => messageOf(one)));
       const what = round.length === 1 ? `"${round[0]?.name}"` : `${round.length} cases`;
       this.#context.say(`${what}: ${Math.round(performance.now() - startMs)} ms`);
     }
-    return failures;
+    return [...failures.values()].flat();
   }
 
   /** In a namespace of its own. */
@@ -144,9 +154,4 @@ export async function startRealTargets(context: CaseContext, options: RealOption
     ],
   });
   return new RealTargets(context, cluster, samples, generator);
-}
-
-function messageOf(outcome: PromiseSettledResult<void>): string {
-  const reason: unknown = outcome.status === "rejected" ? outcome.reason : undefined;
-  return reason instanceof Error ? reason.message : String(reason);
 }

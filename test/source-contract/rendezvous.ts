@@ -14,10 +14,10 @@ export class Rendezvous {
     this.#start = start;
   }
 
-  /** Plays all of them side by side, and resolves to their outcomes. */
-  async playAll<T>(parts: readonly T[], play: (part: T) => Promise<void>): Promise<PromiseSettledResult<void>[]> {
+  /** Plays all of them side by side; rejects when one does. */
+  async playAll<T>(parts: readonly T[], play: (part: T) => Promise<void>): Promise<void> {
     this.#parties += parts.length;
-    return Promise.allSettled(
+    await Promise.all(
       parts.map(async (part) => {
         try {
           await play(part);
