@@ -71,7 +71,7 @@ export class RealTargets {
         inTurn(async () => {
           if (failures.has(sample)) return;
           try {
-            const bench = await this.bench(sample);
+            const bench = new Bench(sample, await this.#target());
             await bench.play(one);
           } catch (error) {
             failures.set(sample, [
@@ -85,11 +85,6 @@ export class RealTargets {
       this.#context.say(`${what}: ${Math.round(performance.now() - startMs)} ms`);
     }
     return [...failures.values()].flat();
-  }
-
-  /** In a namespace of its own. */
-  async bench(sample: SourceSample): Promise<Bench> {
-    return new Bench(sample, await this.#target());
   }
 
   async #target(): Promise<Target> {
