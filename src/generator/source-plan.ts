@@ -56,7 +56,7 @@ export function planFor(source: SourceRecord, rule: FloorRule, isCriterionDroppe
 }
 
 /** The name of the PodProtector that a source gets. */
-export function protectorNameOf(kind: SourceKind, sourceName: string): string {
+export function protectorNameOf(kind: Pick<SourceKind, "prefix">, sourceName: string): string {
   return shortened(`${kind.prefix}${sourceName}`, objectNameLengthMax);
 }
 

@@ -40,6 +40,8 @@ export interface ClusterOptions {
   /** True for `defaultControllers`. */
   readonly controllerManager?: boolean | { readonly controllers: readonly string[]; readonly args?: readonly string[] };
   readonly scheduler?: boolean;
+  /** Further arguments of the API server. */
+  readonly apiServerArgs?: readonly string[];
   /** Number of node objects, node-0 and so on, Ready and untainted; default 1. */
   readonly nodes?: number;
 }
@@ -220,7 +222,7 @@ export class Cluster {
       enableAdmissionPlugins: enable,
       disableAdmissionPlugins: disable,
     });
-    const args = [...usual, ...this.#furtherApiServerArgs];
+    const args = [...usual, ...(this.#options.apiServerArgs ?? []), ...this.#furtherApiServerArgs];
     this.#apiServer = this.#run("kube-apiserver", args);
     await waitFor(`${this.name}: kube-apiserver is ready`, readyLimitMs, async () => {
       if (this.#etcd?.exit() !== undefined) throw new GiveUp(`${this.name}: etcd has ended: see ${this.directory}`);

@@ -4,7 +4,7 @@ import { load } from "js-yaml";
 import { type AdminClient } from "./admin-client.ts";
 import { waitFor } from "./wait.ts";
 
-interface Crd {
+export interface Crd {
   readonly metadata: { readonly name: string };
   readonly spec: {
     readonly group: string;

@@ -41,6 +41,7 @@ import { recoveryCases } from "./cases/recovery.ts";
 import { rollingRestartCases } from "./cases/rolling-restart.ts";
 import { silentCellCases } from "./cases/silent-cells.ts";
 import { sourceCases } from "./cases/sources.ts";
+import { sourceContractCases } from "./cases/source-contract.ts";
 import { nodeUser, systemDeletionCases } from "./cases/system-deletions.ts";
 import { targetCases } from "./cases/targets.ts";
 import { upstreamCrdCases } from "./cases/upstream-crd.ts";
@@ -56,6 +57,7 @@ const cases: readonly E2eCase[] = [
   ...floorCases,
   ...deploymentCases,
   ...sourceCases,
+  ...sourceContractCases,
   ...budgetCases,
   ...targetCases,
   ...drainCases,
@@ -94,6 +96,13 @@ const clusters: readonly ClusterOptions[] = [
   { name: "worker-1", controllerManager: true, nodes: 2, users: [{ name: "unfenced" }, rotated] },
   { name: "worker-2", controllerManager: true, users: [rotated] },
   { name: "rebuilt" },
+  // Nothing answers to the workloads that are created there.
+  // Without that gate the API server drops the maxUnavailable of StatefulSets.
+  {
+    name: "sources",
+    controllerManager: { controllers: ["garbage-collector-controller"] },
+    apiServerArgs: ["--feature-gates=MaxUnavailableStatefulSet=true"],
+  },
   {
     name: "system",
     controllerManager: {

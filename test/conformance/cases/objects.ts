@@ -83,6 +83,22 @@ const creation = theme("create", {
       [["FieldValueInvalid", "metadata.name"]],
     );
   },
+  "refuses a name that is too long": async (t) => {
+    const { configMaps } = await t.space();
+    const name = "w".repeat(254);
+    const text = /metadata\.name: Invalid value: "w+": must be no more than 253 characters$/;
+    refused(await configMaps.post(bodies.configMap(name)), 422, "Invalid", text);
+    ok(await configMaps.post(bodies.configMap(name.slice(1))));
+  },
+  "refuses a StatefulSet whose name is no DNS label": async (t) => {
+    const statefulSets = (await t.space()).of("statefulsets");
+    const post = (name: string) => statefulSets.post(bodies.statefulSet(name));
+    const tooLong = /metadata\.name: Invalid value: "w+": must be no more than 63 characters$/;
+    refused(await post("w".repeat(64)), 422, "Invalid", tooLong);
+    refused(await post("a.b"), 422, "Invalid", /metadata\.name: Invalid value: "a\.b": must not contain dots$/);
+    refused(await post("A"), 422, "Invalid", /: Invalid value: "A": a lowercase RFC 1123 label must consist of/);
+    ok(await post("w".repeat(63)));
+  },
   "refuses a resourceVersion": async (t) => {
     const { configMaps } = await t.space();
     const body = bodies.configMap("a", {}, { resourceVersion: "5" });

@@ -16,7 +16,13 @@ import {
 } from "./object.ts";
 import { changedFields, fieldsIn, fieldsV1Of, isRemovedAnnotation } from "./field-owners.ts";
 import { type ResourceType, apiVersionOf, builtInResources } from "./resources.ts";
-import { dnsSubdomainProblems, validateAnnotations, validateFinalizers, validateLabels } from "./qualified-names.ts";
+import {
+  dnsLabelProblems,
+  objectNameProblems,
+  validateAnnotations,
+  validateFinalizers,
+  validateLabels,
+} from "./qualified-names.ts";
 import { desiredStateChanged } from "./strategy.ts";
 import { type FieldError, badRequest, invalid } from "./status.ts";
 
@@ -117,8 +123,9 @@ function isStrict(type: ResourceType): boolean {
 /** Refuses malformed names, labels, annotations and finalizers with 422. */
 export function validateMetadata(type: ResourceType, object: KubeObject): void {
   const { name, labels = {}, annotations = {}, ownerReferences = [], finalizers = [] } = object.metadata;
+  const nameProblems = type === builtInResources.statefulSets ? dnsLabelProblems : objectNameProblems;
   const errors: FieldError[] = [
-    ...dnsSubdomainProblems(name).map((why): FieldError => invalidField("metadata.name", name, why)),
+    ...nameProblems(name).map((why): FieldError => invalidField("metadata.name", name, why)),
     ...validateLabels(labels),
     ...validateAnnotations(annotations),
     ...validateOwners(ownerReferences),

@@ -9,6 +9,7 @@ const subdomainLengthMax = 253;
 
 const name = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const labelValue = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
+const dnsLabel = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const dnsSubdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 const characters =
@@ -16,11 +17,29 @@ const characters =
 const namePattern =
   "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is " +
   "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-const tooLong = (limit: number): string => `must be no more than ${limit} bytes`;
+/** The server counts one and the same in names of objects as characters, elsewhere as bytes. */
+type Unit = "characters" | "bytes";
+const tooLong = (limit: number, unit: Unit = "bytes"): string => `must be no more than ${limit} ${unit}`;
 
-/** What is wrong with a name such as that of most objects; empty = nothing. */
-export function dnsSubdomainProblems(text: string): readonly string[] {
-  const problems = text.length > subdomainLengthMax ? [tooLong(subdomainLengthMax)] : [];
+/** What is wrong with the name of most objects; empty = nothing. */
+export function objectNameProblems(text: string): readonly string[] {
+  return dnsSubdomainProblems(text, "characters");
+}
+
+/** What is wrong with a name that becomes the host name of pods; empty = nothing. */
+export function dnsLabelProblems(text: string): readonly string[] {
+  const problems = text.length > nameLengthMax ? [tooLong(nameLengthMax, "characters")] : [];
+  if (dnsLabel.test(text)) return problems;
+  if (dnsSubdomain.test(text)) return [...problems, "must not contain dots"];
+  const why =
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end " +
+    "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " +
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+  return [...problems, why];
+}
+
+function dnsSubdomainProblems(text: string, unit: Unit): readonly string[] {
+  const problems = text.length > subdomainLengthMax ? [tooLong(subdomainLengthMax, unit)] : [];
   if (dnsSubdomain.test(text)) return problems;
   const why =
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and " +
@@ -42,7 +61,7 @@ function qualifiedNameProblems(text: string): readonly string[] {
   const problems: string[] = [];
   if (parts.length === 2) {
     if (parts[0] === "") problems.push("prefix part must be non-empty");
-    else problems.push(...dnsSubdomainProblems(parts[0]!).map((why) => `prefix part ${why}`));
+    else problems.push(...dnsSubdomainProblems(parts[0]!, "bytes").map((why) => `prefix part ${why}`));
   }
   if (own === "") problems.push("name part must be non-empty");
   else if (own.length > nameLengthMax) problems.push(`name part ${tooLong(nameLengthMax)}`);

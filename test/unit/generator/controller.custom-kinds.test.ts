@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { type SourceID } from "../../../src/config/generator-rules.ts";
 import { type JsonObject } from "../../double/index.ts";
 import { createCore, isInForce } from "./core-cluster.ts";
-import { installSample, sampleBody, sourceSamples } from "./source-samples.ts";
+import { sampleBody, sampleOf } from "../../source-contract/samples.ts";
 
 const secondMs = 1_000;
 
@@ -12,8 +12,11 @@ async function start(ids: readonly SourceID[]) {
   const core = await createCore();
   const samples = await Promise.all(
     ids.map(async (id) => {
-      const sample = sourceSamples.find((one) => one.id === id)!;
-      return { sample, type: await installSample(sample, core.engine) };
+      const sample = sampleOf(id);
+      const { group, resource } = sample.kind.resource;
+      if (sample.crd !== undefined) await core.engine.installCrd(sample.crd);
+      const types = core.engine.registry.all();
+      return { sample, type: types.find((one) => one.group === group && one.resource === resource)! };
     }),
   );
   const generator = core.startGenerator({}, { sources: ids });
