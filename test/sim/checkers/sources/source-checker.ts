@@ -139,7 +139,7 @@ export class SourceChecker {
     }
     if (present.wanted === undefined) {
       if (protector !== undefined) return `${key} asks for no PodProtector, and has one`;
-      return present.isGuarded ? `${key} asks for no PodProtector, and is held` : undefined;
+      return isGuarded(present.object) ? `${key} asks for no PodProtector, and is held` : undefined;
     }
     // What nobody knows keeps what is in force, and makes nothing.
     const isKnown = !Object.values(present.wanted).includes(undefined);
@@ -163,7 +163,7 @@ export class SourceChecker {
     const asked = [...source.askedSince(fromMs), ...(lost === undefined ? [] : [lost])];
     for (const field of ["minAvailable", "minReadySeconds", "selector"] as const) {
       if (after[field] === before?.[field] || asked.some((wanted) => wanted[field] === after[field])) continue;
-      if (this.#mayStay(key, source, fromMs) && this.#had.get(key)?.has(`${field} ${after[field]}`)) continue;
+      if (this.#mayStay(key, source, fromMs) && this.#isLast(key, field, after[field])) continue;
       if (field === "minAvailable" && this.#possibleFloors(source, fromMs).has(after[field] ?? 0)) continue;
       const what: Meddled = field === "selector" ? field : (`${field} ${after[field]}` as Meddled);
       if (this.#meddling.mayBe(key, what, kernel.nowMs - lagMs)) continue;
@@ -177,6 +177,11 @@ export class SourceChecker {
     const { lastObject } = source;
     if (lastObject === undefined || !(isBudget(lastObject) || kindOf(lastObject) === ofDatabases)) return false;
     return !this.#isCalm() || source.isUnknownSince(fromMs) || this.#lost.has(key);
+  }
+
+  /** It has been in force; and where nothing has, pods count at once. */
+  #isLast(key: string, field: keyof Wanted, value: Wanted[keyof Wanted]): boolean {
+    return this.#had.get(key)?.has(`${field} ${value}`) === true || (field === "minReadySeconds" && value === 0);
   }
 
   /** Of a source whose replicas are not its own: by all counts that somebody may know. */
