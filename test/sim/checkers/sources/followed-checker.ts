@@ -5,7 +5,7 @@
  * else. Shares nothing with the product.
  */
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
-import { asArray, asNumber, asObject, asString, type JsonObject, type KubeObject } from "../../../double/engine/object.ts";
+import { asArray, asNumber, asObject, asString, type KubeObject } from "../../../double/engine/object.ts";
 import { type Change } from "../../../double/engine/store.ts";
 import { type Kernel } from "../../kernel/kernel.ts";
 import { kindOf } from "./kinds.ts";
@@ -102,7 +102,9 @@ export class FollowedChecker {
     const possible = this.#possibleFloors(key, followed);
     if (possible.has(floor)) return;
     const words = [...possible].sort((a, b) => a - b).join(" or ") || "nothing";
-    kernel.fail(`the floor of the hand-made PodProtector ${key} becomes ${floor}, but what it follows asks for ${words}`);
+    kernel.fail(
+      `the floor of the hand-made PodProtector ${key} becomes ${floor}, but its workloads ask for ${words}`,
+    );
   }
 
   #possibleFloors(key: string, { versions, had, unknownUntilMs }: Followed): ReadonlySet<number> {
@@ -177,10 +179,11 @@ function readWish({ metadata, spec = {} }: KubeObject): Wish | undefined {
 }
 
 function choiceOf(namespace: string | undefined, target: unknown): Choice | undefined {
-  const { apiVersion, kind, name, selector } = asObject(target) as JsonObject;
+  const { apiVersion, kind, name, selector } = asObject(target);
   const found = kindOf({ apiVersion: asString(apiVersion) ?? "", kind: asString(kind) ?? "" });
   if (found === undefined) return undefined;
-  if (name !== undefined) return { by: "name", key: `${namespace ?? ""}/${found.prefix}${String(name)}` };
+  const one = asString(name);
+  if (one !== undefined) return { by: "name", key: `${namespace ?? ""}/${found.prefix}${one}` };
   return { by: "labels", prefix: found.prefix, selector: asObject(selector) };
 }
 

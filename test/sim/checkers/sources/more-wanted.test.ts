@@ -24,7 +24,8 @@ const hash = "rollouts-pod-template-hash";
 
 function object({ type }: KindOfSource, spec: JsonObject, status: JsonObject = {}, set: JsonObject = {}): KubeObject {
   const fixed = { name: "web", namespace: "default", uid: "u", resourceVersion: "1", creationTimestamp: "" };
-  const annotations = Object.fromEntries(Object.entries(set).map(([name, text]) => [`${prefix}/${name}`, String(text)]));
+  const named = Object.entries(set).map(([name, text]) => [`${prefix}/${name}`, String(text)]);
+  const annotations = Object.fromEntries(named);
   return { apiVersion: apiVersionOf(type), kind: type.kind, metadata: { ...fixed, annotations }, spec, status };
 }
 

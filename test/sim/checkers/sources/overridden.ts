@@ -1,4 +1,7 @@
-/** What the annotations of a source change of what it asks for (docs/generator.md#overrides). Shares nothing with the product. */
+/**
+ * What the annotations of a source change of what it asks for (docs/generator.md#overrides). Shares nothing with the
+ * product.
+ */
 import { type KubeObject } from "../../../double/engine/object.ts";
 import { mayGo, type Share, shareOf, type SourceRules, up } from "./shares.ts";
 

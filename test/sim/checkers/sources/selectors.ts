@@ -1,4 +1,7 @@
-/** Selectors in a form that is the same for all in the same words, and whom they select. Shares nothing with the product. */
+/**
+ * Selectors in a form that is the same for all in the same words, and whom they select. Shares nothing with the
+ * product.
+ */
 import { asArray, asObject, asString, type JsonObject } from "../../../double/engine/object.ts";
 
 /** Labels are requirements for one value; order and repetition mean nothing. */
@@ -22,7 +25,7 @@ export function isSelected(labels: JsonObject, selector: JsonObject): boolean {
   return equal && isIn;
 }
 
-/** The labels of `app=web,tier=front`, as controllers write their selectors into a status. Undefined = there are none. */
+/** The labels of `app=web,tier=front`, as controllers write selectors into a status. Undefined = there are none. */
 export function labelsOfText(text: unknown): Readonly<Record<string, string>> | undefined {
   const terms = (asString(text) ?? "").split(",").filter((term) => term.includes("="));
   const labels = Object.fromEntries(terms.map((term) => term.split("=", 2) as [string, string]));

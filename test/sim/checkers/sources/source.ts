@@ -44,7 +44,7 @@ export class Source {
     return this.#states.at(-1);
   }
 
-  /** The source is another one from now on, or asks for something else. What was over before `keptFromMs` is forgotten. */
+  /** It is another one from now on, or asks for something else. What was over before `keptFromMs` is forgotten. */
   became(object: KubeObject, wanted: Wanted | undefined, nowMs: number, keptFromMs: number): void {
     this.lastObject = object;
     if (wanted !== undefined) this.lastWanted = merged(wanted, this.lastWanted ?? nothing);

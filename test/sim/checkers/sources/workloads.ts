@@ -32,7 +32,7 @@ export class Workloads {
   /** By the key of the PodProtector that each would have: its versions, the present one at the end. */
   readonly #versions = new Map<string, Version[]>();
 
-  /** True when something has changed that anybody counts. `isSeen`: all is well, and a deletion is seen by everybody. */
+  /** True when something has changed that anybody counts. `isSeen`: all is well, and everybody sees a deletion. */
   changed({ type, object, previous }: Change, nowMs: number, isSeen: boolean): boolean {
     const key = protectorKeyOf(object);
     if (key === undefined || kindOf(object) === ofBudgets) return false;
@@ -114,9 +114,7 @@ function isMeant(choice: Choice, key: string, versions: readonly Version[]): boo
     case "name":
       return key === choice.key;
     case "labels":
-      return (
-        key.includes(`/${choice.prefix}`) && versions.some(({ labels }) => isSelected(labels, choice.selector))
-      );
+      return key.includes(`/${choice.prefix}`) && versions.some(({ labels }) => isSelected(labels, choice.selector));
     default:
       return versions.some(({ podLabels }) => podLabels !== undefined && isSelected(podLabels, choice.selector));
   }
