@@ -102,9 +102,7 @@ export class FollowedChecker {
     const possible = this.#possibleFloors(key, followed);
     if (possible.has(floor)) return;
     const words = [...possible].sort((a, b) => a - b).join(" or ") || "nothing";
-    kernel.fail(
-      `the floor of the hand-made PodProtector ${key} becomes ${floor}, but its workloads ask for ${words}`,
-    );
+    kernel.fail(`the floor of the hand-made PodProtector ${key} becomes ${floor}, but its workloads ask for ${words}`);
   }
 
   #possibleFloors(key: string, { versions, had, unknownUntilMs }: Followed): ReadonlySet<number> {
