@@ -14,7 +14,7 @@ import { type Ledger } from "./checkers/ledger.ts";
 import { LentChecker } from "./checkers/lent.ts";
 import { LostProtectors } from "./checkers/lost-protectors.ts";
 import { MassChangeChecker } from "./checkers/mass-changes.ts";
-import { kindsOfSources } from "./checkers/sources/kinds.ts";
+import { crdsOfSources, kindsOfSources } from "./checkers/sources/kinds.ts";
 import { SourceChecker } from "./checkers/sources/source-checker.ts";
 import { Told } from "./checkers/told.ts";
 import { type SimApiServer } from "./clusters/api-server.ts";
@@ -107,8 +107,10 @@ export class Core {
   /** Serves, and checks what is committed from now on. */
   async start(): Promise<void> {
     const { engine } = this.server;
+    const { plan } = this.#world;
     await this.server.bootstrap();
-    for (const { type } of kindsOfSources)
+    if (plan.hasMoreSources) for (const crd of crdsOfSources) await engine.installCrd(crd);
+    for (const { type } of kindsOfSources(plan))
       engine.onChange(type, (change) => {
         if (change.object.metadata.namespace !== sideNamespace) this.sources.source(change);
       });

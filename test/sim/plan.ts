@@ -105,6 +105,8 @@ export interface Plan {
   readonly singleReplica: string;
   /** A terminating Deployment keeps its PodProtector while it wants replicas. */
   readonly protectsNonZero: boolean;
+  /** Sources of custom kinds, budgets, hand-made PodProtectors that follow workloads, and overrides. */
+  readonly hasMoreSources: boolean;
   /** A second PodProtector selects the same pods. */
   readonly hasSecondProtector: boolean;
   readonly offersWatchList: boolean;
@@ -159,6 +161,8 @@ const manyCellsShare = 0.04;
 const manyWebhooksShare = 0.08;
 const fewRightsShare = 0.05;
 const twoCoresShare = 0.15;
+/** Of the worlds with a generator. */
+const moreSourcesShare = 0.5;
 
 function integer(rng: Rng, low: number, high: number): number {
   return low + Math.floor(rng.next() * (high - low + 1));
@@ -248,6 +252,9 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const sourceRules = drawSourceRules(rng, upgrade);
   for (const name of drawnAfterAll) drawSeverity(name);
   const cores = drawCores(rng, total, only === undefined && upgrade === "none");
+  // The previous release knows none of them.
+  const mayHaveMore = plan.hasGenerator && only === undefined && upgrade === "none";
+  const hasMoreSources = rng.next() < moreSourcesShare && mayHaveMore;
   return {
     ...plan,
     ...late,
@@ -256,6 +263,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
     ...access,
     ...sourceRules,
     ...cores,
+    hasMoreSources,
     minAvailable,
     loss,
     silentAfterMs,

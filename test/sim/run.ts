@@ -329,7 +329,9 @@ function isTrue(world: World, checker: AccountingChecker): boolean {
 }
 
 function isSettled(world: World, { cores }: Actors): boolean {
-  if (!cores.every(({ sources, losses }) => sources.isHome && losses.hasCrd) || unmet(world).length > 0) return false;
+  // In a core that is lost a deletion waits for ever for its generator.
+  const left = cores.filter(({ core }) => world.coresLeft.includes(core));
+  if (!left.every(({ sources, losses }) => sources.isHome && losses.hasCrd) || unmet(world).length > 0) return false;
   return present(world).every((checker) => checker.weight(isThere(world)) === 0 && isTrue(world, checker));
 }
 

@@ -27,6 +27,7 @@ const simplifications: readonly ((size: Size) => PlanSettings)[] = [
   ({ cells }) => ({ cells: cells.slice(0, -1) }),
   () => ({ otherCore: "none" }),
   () => ({ hasSecondProtector: false }),
+  () => ({ hasMoreSources: false }),
   () => ({ hasGenerator: false }),
   () => ({ upgrade: "none" }),
   () => ({ webhooks: 1 }),
@@ -99,9 +100,9 @@ async function shrinkFaults(present: () => RunOutcome, attempt: Attempt): Promis
     while (start < present().faultClasses.length) {
       const { task, faultClasses } = present();
       const only: FaultClass[] = faultClasses.toSpliced(start, part);
-      // Without its own fault classes a seed draws no upgrade and no second core.
-      const { upgrade, otherCore } = planOf(task);
-      const plan = { ...task.plan, upgrade, otherCore };
+      // Without its own fault classes a seed draws none of these.
+      const { upgrade, otherCore, hasMoreSources } = planOf(task);
+      const plan = { ...task.plan, upgrade, otherCore, hasMoreSources };
       if (await attempt({ ...task, only, plan }, `faults: ${only.join(" ") || "none"}`)) isSmaller = true;
       else start += part;
     }

@@ -77,6 +77,11 @@ function compile(crd: KubeObject): Served {
   return { type, schema: compileCustomSchema(asObject(asObject(version["schema"])["openAPIV3Schema"])) };
 }
 
+/** The type that a CustomResourceDefinition makes. Throws when it cannot be served. */
+export function customType(crd: JsonObject): ResourceType {
+  return compile(crd as unknown as KubeObject).type;
+}
+
 export class CustomResources {
   readonly #store: Store;
   readonly #registry: ResourceRegistry;

@@ -1,5 +1,5 @@
 /** What the core loses with its storage: of the PodProtectors that generators have made, or everything at once. */
-import { type KubeObject } from "../../double/engine/object.ts";
+import { type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources, type ResourceType } from "../../double/engine/resources.ts";
 import { permissivePodProtectorCrd } from "../../double/pod-protector-crd.ts";
 import { Draws } from "../../support/draws.ts";
@@ -10,7 +10,6 @@ import { type World } from "../world.ts";
 import { quietly } from "./quietly.ts";
 
 const { customResourceDefinitions } = builtInResources;
-const sourceTypes = kindsOfSources.map(({ type }) => type);
 /** Until people apply their manifests again; between two of them. */
 const noticedMs = { least: 2_000, most: 60_000 };
 const betweenMsMax = 2_000;
@@ -21,18 +20,22 @@ interface Manifest {
   readonly namespace: string;
   readonly name: string;
   readonly body: unknown;
+  /** Of a custom source, what its controller says again. */
+  readonly status: JsonObject;
 }
 
 export class CoreLosses {
   readonly #world: World;
   readonly #core: Core;
   readonly #draws: Draws;
+  readonly #sourceTypes: readonly ResourceType[];
   #isCrdDeleted = false;
 
   constructor(world: World, core: Core) {
     this.#world = world;
     this.#core = core;
     this.#draws = new Draws(core.rng("losses of the core"));
+    this.#sourceTypes = kindsOfSources(world.plan).map(({ type }) => type);
   }
 
   /** False from before somebody deletes the CRD of PodProtectors until all is back: the deletion may hang for long. */
@@ -57,7 +60,8 @@ export class CoreLosses {
     // Without a generator a PodProtector is nobody's but its owner's, who erases it as well (protectors.ts).
     if (!plan.hasGenerator) return;
     kernel.note("the core is wiped");
-    const types = this.#draws.chance(0.5) ? [...sourceTypes, protectors] : [protectors, ...sourceTypes];
+    const sources = this.#sourceTypes;
+    const types = this.#draws.chance(0.5) ? [...sources, protectors] : [protectors, ...sources];
     const lost = types.flatMap((type) => this.#objects(type).map((object) => ({ type, object })));
     const manifests = types.flatMap((type) => this.#manifests(type));
     for (const { type, object } of lost) this.#erase(type, object);
@@ -122,16 +126,19 @@ export class CoreLosses {
   /** What people have of it in their manifests. */
   #manifests(type: ResourceType): Manifest[] {
     return this.#objects(type)
-      .filter((object) => sourceTypes.includes(type) || !isGenerated(object))
-      .map(({ apiVersion, kind, metadata: { namespace = "", name, labels = {} }, spec = {} }) => {
-        return { type, namespace, name, body: { apiVersion, kind, metadata: { name, labels }, spec } };
+      .filter((object) => this.#sourceTypes.includes(type) || !isGenerated(object))
+      .map(({ apiVersion, kind, metadata: { namespace = "", name, labels = {} }, spec = {}, status = {} }) => {
+        return { type, namespace, name, status, body: { apiVersion, kind, metadata: { name, labels }, spec } };
       });
   }
 
   /** False: it is still not there. */
-  async #apply({ type, namespace, name, body }: Manifest): Promise<boolean> {
+  async #apply({ type, namespace, name, body, status }: Manifest): Promise<boolean> {
     const { engine } = this.#core.server;
     if (engine.find(type, namespace, name) === undefined) await quietly(() => engine.create(type, namespace, body));
+    const patch = { contentType: "application/merge-patch+json", body: { status } };
+    if (this.#sourceTypes.includes(type) && type.custom)
+      await quietly(() => engine.patch(type, namespace, name, patch, { subresource: "status" }));
     return engine.find(type, namespace, name) !== undefined;
   }
 

@@ -11,13 +11,18 @@ import { type KindOfSource, kindsOfSources, ofDeployments } from "../checkers/so
 import { namespace as ownNamespace, sourceNamespace } from "../clusters/namespaces.ts";
 import { type Core } from "../core.ts";
 import { type World } from "../world.ts";
+import { FollowedProtectorOwner } from "./followed-protectors.ts";
 import { type ProtectorOwner } from "./protectors.ts";
 import { quietly } from "./quietly.ts";
+import { drawEdit, drawOverrides, drawSpec, drawStatus, scaledTo } from "./source-specs.ts";
 
 const { namespaces } = builtInResources;
 
 /** One has the name of the workload's, in another namespace. */
 const otherNames = ["web", "one", "two"] as const;
+/** Where there are more kinds, so that budgets and people find them together; and what happens to them at a time. */
+const fewNames = ["web", "one"] as const;
+const moreEdits = 3;
 /** Of a vanished or deselected source, until people notice it. */
 const noticedMs = { least: 2_000, most: 40_000 };
 /** Until people look again whether a source is gone. */
@@ -37,6 +42,7 @@ export class SourceOwners {
   readonly #core: Core;
   readonly #owner: ProtectorOwner;
   readonly #draws: Draws;
+  readonly #followed: FollowedProtectorOwner;
   #isOver = false;
 
   constructor(world: World, core: Core, owner: ProtectorOwner) {
@@ -44,18 +50,25 @@ export class SourceOwners {
     this.#core = core;
     this.#owner = owner;
     this.#draws = new Draws(core.rng("sources"));
+    this.#followed = new FollowedProtectorOwner(world, core, fewNames);
   }
 
   /** Somebody changes a source. */
   async edit(): Promise<void> {
-    if (!this.#world.plan.hasGenerator) return;
+    const { plan } = this.#world;
+    if (!plan.hasGenerator) return;
+    // There is more to do.
+    if (plan.hasMoreSources) for (let edits = 0; edits < moreEdits; edits += 1) void this.#editMore();
     const isOwn = this.#draws.chance(0.3);
     await (isOwn ? this.#editOwn() : this.#editOther());
   }
 
   /** The same where nothing may disturb the workload. */
   async editInCalm(): Promise<void> {
-    if (this.#world.plan.hasGenerator) await this.#editOther();
+    const { plan } = this.#world;
+    if (!plan.hasGenerator) return;
+    if (plan.hasMoreSources) void this.#editMore();
+    await this.#editOther();
   }
 
   /** The core loses a source, and nobody is told. */
@@ -120,7 +133,8 @@ export class SourceOwners {
     if (propagationPolicy === "Foreground") await this.#collect(target);
     await before();
     while (!this.#isOver && this.find(target)?.metadata.deletionTimestamp !== undefined) {
-      await this.patch(target, { spec: { replicas: 0 } });
+      const spec = scaledTo(kind, 0);
+      if (spec !== undefined) await this.patch(target, { spec });
       await kernel.pause(lookAgainMs);
     }
     await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
@@ -136,7 +150,7 @@ export class SourceOwners {
       await kernel.pause(this.#draws.between(noticedMs.least, noticedMs.most));
       await this.patch(ownTarget, { metadata: { labels: { unprotected: null } } });
     } else if (draw < 0.2) await this.deleteAndRestore(ownTarget);
-    else await this.patch(ownTarget, { spec: this.#edited(ownTarget, this.#draws.whole(1, total + 1)) });
+    else await this.patch(ownTarget, { spec: drawEdit(ofDeployments, this.#draws.whole(1, total + 1), this.#draws) });
   }
 
   async #editOther(): Promise<void> {
@@ -148,29 +162,27 @@ export class SourceOwners {
     else if (draw < 0.3) await this.patch(target, { metadata: { labels: { unprotected: null } } });
     else if (draw < 0.4) await this.deleteAndRestore(target);
     else if (draw < 0.5) await this.#editProtector(target);
-    else await this.patch(target, { spec: this.#edited(target, this.#draws.whole(0, 12)) });
+    else await this.patch(target, { spec: drawEdit(target.kind, this.#draws.whole(0, 12), this.#draws) });
   }
 
-  #edited({ kind }: Target, replicas: number): JsonObject {
-    const draws = this.#draws;
-    const share = draws.oneOf<unknown>(0, 1, 2, "0%", "10%", "25%", "29%", "50%", "100%");
-    const surge = draws.oneOf<unknown>(0, 1, "0%", "25%");
-    const draw = draws.between(0, 1);
-    if (draw < 0.35) return { replicas };
-    if (draw >= 0.8 && draw < 0.95) return { minReadySeconds: draws.whole(0, 10) };
-    if (kind.type.kind === "StatefulSet") return { updateStrategy: this.#updateStrategy(share) };
-    if (kind !== ofDeployments) return { replicas };
-    if (draw < 0.8)
-      return { strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: share, maxSurge: surge } } };
-    return { strategy: { type: "Recreate", rollingUpdate: null } };
+  /** Where there are more kinds: overrides, what custom controllers write, and hand-made PodProtectors. */
+  async #editMore(): Promise<void> {
+    const draw = this.#draws.between(0, 1);
+    if (draw < 0.3) return await this.#followed.act();
+    if (draw < 0.6) return await this.#editOther();
+    const target = this.#otherTarget();
+    const present = this.find(target);
+    if (present === undefined) await this.#create(target);
+    else if (draw < 0.85) await this.patch(target, { metadata: { annotations: drawOverrides(this.#draws) } });
+    else await this.#writeStatus(target, drawStatus(target.kind, target.name, this.#draws));
   }
 
-  /** Of a StatefulSet. */
-  #updateStrategy(maxUnavailable: unknown): JsonObject {
-    const draws = this.#draws;
-    if (draws.chance(0.25)) return { type: "OnDelete", rollingUpdate: null };
-    const rollingUpdate = { maxUnavailable: draws.chance(0.3) ? null : maxUnavailable, partition: draws.whole(0, 3) };
-    return { type: "RollingUpdate", rollingUpdate };
+  /** What its controller says. Nobody else does. */
+  async #writeStatus({ kind, namespace, name }: Target, status: JsonObject | undefined): Promise<void> {
+    if (status === undefined) return;
+    const patch = { contentType: "application/merge-patch+json", body: { status } };
+    const { engine } = this.#core.server;
+    await quietly(() => engine.patch(kind.type, namespace, name, patch, { subresource: "status" }));
   }
 
   /** Somebody edits what is generated. */
@@ -213,16 +225,19 @@ export class SourceOwners {
   }
 
   /** Unless it is there again. */
-  async #apply(target: Target, { metadata, spec }: KubeObject): Promise<void> {
+  async #apply(target: Target, { metadata, spec, status }: KubeObject): Promise<void> {
     if (this.find(target) !== undefined) return;
     const { engine } = this.#core.server;
-    const { replicas } = asObject(spec);
+    const { labels = {}, annotations: set } = metadata;
+    const { replicas, members } = asObject(spec);
+    const isAtZero = replicas === 0 || members === 0;
     const body = {
       ...typeMetaOf(target),
-      metadata: { name: target.name, labels: metadata.labels ?? {} },
-      spec: { ...spec, replicas: replicas === 0 ? 1 : replicas },
+      metadata: { name: target.name, labels, ...(set === undefined ? {} : { annotations: set }) },
+      spec: { ...spec, ...(isAtZero ? scaledTo(target.kind, 1) : {}) },
     };
     await quietly(() => engine.create(target.kind.type, target.namespace, body));
+    await this.#writeStatus(target, status);
   }
 
   async #create(target: Target): Promise<void> {
@@ -233,21 +248,18 @@ export class SourceOwners {
       await quietly(() => engine.create(namespaces, undefined, body));
     }
     const labels = { app: name };
-    const spec = {
-      replicas: this.#draws.whole(0, 12),
-      ...(this.#draws.chance(0.5) ? { minReadySeconds: this.#draws.whole(1, 10) } : {}),
-      selector: kind.type.kind === "ReplicationController" ? labels : { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "web:1" }] } },
-    };
-    const body = { ...typeMetaOf(target), metadata: { name, labels }, spec };
+    const body = { ...typeMetaOf(target), metadata: { name, labels }, spec: drawSpec(kind, name, this.#draws) };
     await quietly(() => engine.create(kind.type, namespace, body));
+    await this.#writeStatus(target, drawStatus(kind, name, this.#draws));
   }
 
   #otherTarget(): Target {
+    const { plan } = this.#world;
     // The release before this one knows Deployments alone.
-    const kinds = this.#world.plan.upgrade === "none" ? kindsOfSources : [ofDeployments];
+    const kinds = plan.upgrade === "none" ? kindsOfSources(plan) : [ofDeployments];
     const kind = this.#draws.pickAny(kinds) ?? ofDeployments;
-    return { kind, namespace: sourceNamespace, name: this.#draws.oneOf<string>(...otherNames) };
+    const names = plan.hasMoreSources ? fewNames : otherNames;
+    return { kind, namespace: sourceNamespace, name: this.#draws.pick<string>(names) };
   }
 }
 

@@ -6,6 +6,7 @@ import { mutationsOfCounts } from "./of-counts.ts";
 import { mutationsOfDelays } from "./of-delays.ts";
 import { mutationsOfLimits } from "./of-limits.ts";
 import { mutationsOfMassChanges } from "./of-mass-changes.ts";
+import { mutationsOfMoreSources } from "./of-more-sources.ts";
 import { mutationsOfProtobuf } from "./of-protobuf.ts";
 import { mutationsOfReleases } from "./of-releases.ts";
 import { mutationsOfSettlement } from "./of-settlement.ts";
@@ -25,5 +26,6 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOfMassChanges,
   ...mutationsOfProtobuf,
   ...mutationsOfSources,
+  ...mutationsOfMoreSources,
   ...mutationsOfCores,
 ];

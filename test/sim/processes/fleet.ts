@@ -70,7 +70,8 @@ function coreFlags(cores: readonly string[]): readonly string[] {
   return [`${provider}=map`, `${provider}.map-configs=${configs}`, `${provider}.map-masters=${masters}`];
 }
 
-function generatorFlags({ percentRounding, singleReplica, protectsNonZero, upgrade }: Plan): readonly string[] {
+function generatorFlags(plan: Plan): readonly string[] {
+  const { percentRounding, singleReplica, protectsNonZero, upgrade } = plan;
   const flags = [
     "--deployment-plugin-protection-selector=unprotected!=yes",
     `--deployment-plugin-protect-non-zero=${protectsNonZero}`,
@@ -79,7 +80,7 @@ function generatorFlags({ percentRounding, singleReplica, protectsNonZero, upgra
   if (upgrade !== "none") return flags;
   return [
     ...flags,
-    `--generator-sources=${flagOfSources}`,
+    `--generator-sources=${flagOfSources(plan)}`,
     "--generator-source-selector=unprotected!=yes",
     `--generator-percent-rounding=${percentRounding}`,
     `--generator-single-replica=${singleReplica}`,

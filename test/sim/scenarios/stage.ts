@@ -97,6 +97,7 @@ export class Stage {
       podsPerCell: 0,
       minAvailable: 0,
       hasSecondProtector: false,
+      hasMoreSources: false,
       percentRounding: "at-least-one",
       singleReplica: "drainable",
       hasRichSelectors: false,

@@ -8,9 +8,13 @@ import { asNumber, asObject, type KubeObject } from "../../../double/engine/obje
 import { type Change } from "../../../double/engine/store.ts";
 import { type Kernel } from "../../kernel/kernel.ts";
 import { type Meddled, Meddling } from "./meddling.ts";
+import { FollowedChecker } from "./followed-checker.ts";
+import { isNameOfGenerated, kindOf, ofBudgets, ofDatabases, protectorKeyOf } from "./kinds.ts";
+import { selectorText } from "./selectors.ts";
+import { type SourceRules } from "./shares.ts";
 import { Source } from "./source.ts";
-import { isNameOfGenerated, protectorKeyOf } from "./kinds.ts";
-import { selectorText, type SourceRules, type Wanted } from "./wanted.ts";
+import { floorWith, type Wanted, wantedOf } from "./wanted.ts";
+import { type Choice, Workloads } from "./workloads.ts";
 
 /**
  * From the moment when a generator reads a source until what it writes is committed: a request lasts 60 s, is
@@ -50,9 +54,24 @@ export class SourceChecker {
   readonly #wasLetGo = new Set<string>();
   /** By key: the latest change of the source, or of the PodProtector by others than its source. */
   readonly #changedAtMs = new Map<string, number>();
+  /** By key: what the PodProtector has said, whoever has written it. */
+  readonly #had = new Map<string, Set<string>>();
+  readonly #workloads = new Workloads();
+  readonly #followed: FollowedChecker;
 
   constructor(options: SourceCheckerOptions) {
     this.#options = options;
+    const { kernel, latched } = options;
+    this.#followed = new FollowedChecker({
+      kernel,
+      rules: this.#rules,
+      workloads: this.#workloads,
+      isCalm: (forMs) => this.#isCalm(forMs),
+      fromMs: () => this.#fromMs(),
+      isHolding: () => latched().length > 0,
+      isByPerson: (key, floor) => this.#meddling.mayBe(key, `minAvailable ${floor}`, kernel.nowMs - lagMs),
+      repairedMs,
+    });
   }
 
   /** Somebody is about to do that to a generated PodProtector. */
@@ -61,14 +80,18 @@ export class SourceChecker {
   }
 
   /** A version of a source has been committed. */
-  source({ type, object, previous }: Change): void {
+  source(change: Change): void {
+    const { type, object, previous } = change;
     const key = protectorKeyOf(object);
     if (key === undefined) return;
     const source = this.#sourceOf(key);
     const { kernel } = this.#options;
-    const isDeleted = previous?.metadata.deletionTimestamp !== undefined;
+    // Of a budget nothing tells an erasure from a deletion.
+    const isDeleted = previous?.metadata.deletionTimestamp !== undefined || isBudget(object);
     if (type === "DELETED") source.ended(isDeleted, kernel.nowMs, kernel.nowMs - lagMs);
-    else source.became(object, kernel.nowMs, kernel.nowMs - lagMs);
+    else this.#became(source, object);
+    if (this.#workloads.changed(change, kernel.nowMs, this.#isCalm(calmLagMs)))
+      this.#recount(object.metadata.namespace ?? "");
     kernel.note(`core source ${key} ${type} ${object.metadata.resourceVersion}`);
     this.#changed(key);
     const lostGuard = isGuarded(previous) && (type === "DELETED" || !isGuarded(object));
@@ -77,9 +100,10 @@ export class SourceChecker {
   }
 
   /** A version of a PodProtector has been committed. */
-  protector({ type, object, previous }: Change): void {
+  protector(change: Change): void {
+    const { type, object, previous } = change;
     const { namespace = "", name } = object.metadata;
-    if (!isNameOfGenerated(name)) return;
+    if (!isNameOfGenerated(name)) return this.#followed.protector(change);
     const key = `${namespace}/${name}`;
     const source = this.#sources.get(key);
     if (source === undefined || !hasChanged(type, object, previous)) return;
@@ -89,6 +113,7 @@ export class SourceChecker {
       this.#checkSpec(key, source, specOf(object), previous === undefined ? undefined : specOf(previous));
       if (previous === undefined && !source.wasGuardedSince(this.#fromMs()) && !this.#lost.has(key))
         this.#options.kernel.fail(`the PodProtector of ${key} is made before its source is held`);
+      this.#remember(key, specOf(object));
     }
     this.#changed(key);
   }
@@ -97,7 +122,8 @@ export class SourceChecker {
   unmet(): readonly string[] {
     const { rules, latched } = this.#options;
     const held = rules === undefined ? [] : latched().map((cause) => `changes of the cause ${cause} are held`);
-    return [...this.#sources.keys()].flatMap((key) => this.#unmetOf(key) ?? []).concat(held);
+    const followed = rules === undefined ? [] : this.#followed.unmet();
+    return [...this.#sources.keys()].flatMap((key) => this.#unmetOf(key) ?? []).concat(followed, held);
   }
 
   #unmetOf(key: string): string | undefined {
@@ -113,15 +139,17 @@ export class SourceChecker {
     }
     if (present.wanted === undefined) {
       if (protector !== undefined) return `${key} asks for no PodProtector, and has one`;
-      return present.isGuarded ? `${key} asks for no PodProtector, and is held` : undefined;
+      return isGuarded(present.object) ? `${key} asks for no PodProtector, and is held` : undefined;
     }
-    if (protector === undefined) return present.isTerminating ? undefined : `${key} lacks its PodProtector`;
+    // What nobody knows keeps what is in force, and makes nothing.
+    const isKnown = !Object.values(present.wanted).includes(undefined);
+    if (protector === undefined) return present.isTerminating || !isKnown ? undefined : `${key} lacks its PodProtector`;
     if (isMarked(protector)) return `the PodProtector of ${key} is marked as released, and its source is there`;
     if (!present.isGuarded && !present.isTerminating) return `${key} is not held`;
     const { metadata } = protector;
     if (!isGuarded(protector) && metadata.deletionTimestamp === undefined)
       return `the PodProtector of ${key} is not held`;
-    const isOwned = (metadata.ownerReferences ?? []).some(({ uid }) => uid === present.uid);
+    const isOwned = (metadata.ownerReferences ?? []).some(({ uid }) => uid === present.object.metadata.uid);
     if (!isOwned) return `the PodProtector of ${key} is not owned by its source`;
     const difference = differenceOf(present.wanted, specOf(protector));
     return difference === undefined ? undefined : `the PodProtector of ${key} says ${difference}`;
@@ -135,11 +163,64 @@ export class SourceChecker {
     const asked = [...source.askedSince(fromMs), ...(lost === undefined ? [] : [lost])];
     for (const field of ["minAvailable", "minReadySeconds", "selector"] as const) {
       if (after[field] === before?.[field] || asked.some((wanted) => wanted[field] === after[field])) continue;
+      if (this.#mayStay(key, source, fromMs) && this.#isLast(key, field, after[field])) continue;
+      if (field === "minAvailable" && this.#possibleFloors(source, fromMs).has(after[field] ?? 0)) continue;
       const what: Meddled = field === "selector" ? field : (`${field} ${after[field]}` as Meddled);
       if (this.#meddling.mayBe(key, what, kernel.nowMs - lagMs)) continue;
       const wanted = [...new Set(asked.map((one) => one[field]))].join(" or ") || "nothing";
       kernel.fail(`${field} of the PodProtector of ${key} becomes ${after[field]}, but its source asked for ${wanted}`);
     }
+  }
+
+  /** Whoever acts may not have known what it asks for: then what was in force holds. */
+  #mayStay(key: string, source: Source, fromMs: number): boolean {
+    const { lastObject } = source;
+    if (lastObject === undefined || !(isBudget(lastObject) || kindOf(lastObject) === ofDatabases)) return false;
+    return !this.#isCalm() || source.isUnknownSince(fromMs) || this.#lost.has(key);
+  }
+
+  /** It has been in force; and where nothing has, pods count at once. */
+  #isLast(key: string, field: keyof Wanted, value: Wanted[keyof Wanted]): boolean {
+    return this.#had.get(key)?.has(`${field} ${value}`) === true || (field === "minReadySeconds" && value === 0);
+  }
+
+  /** Of a source whose replicas are not its own: by all counts that somebody may know. */
+  #possibleFloors(source: Source, fromMs: number): ReadonlySet<number> {
+    const isOpen = !this.#isCalm() || source.isUnknownSince(fromMs);
+    const floors = source.objectsSince(fromMs).flatMap((object) => {
+      const choices = choicesOf(object);
+      const { namespace = "" } = object.metadata;
+      const counts = [...this.#workloads.possible(namespace, choices, isOpen ? 0 : fromMs)];
+      // A number is all that a budget needs that selects nothing.
+      const own = asNumber(object.spec?.["minAvailable"]);
+      const all = isOpen && isBudget(object) && own !== undefined ? [...counts, own] : counts;
+      return all.map((replicas) => floorWith(object, replicas, this.#rules));
+    });
+    return new Set(floors);
+  }
+
+  #remember(key: string, spec: Wanted): void {
+    const had = this.#had.get(key) ?? new Set();
+    this.#had.set(key, had);
+    for (const [field, value] of Object.entries(spec)) had.add(`${field} ${value}`);
+  }
+
+  #became(source: Source, object: KubeObject): void {
+    const { nowMs } = this.#options.kernel;
+    const { namespace = "" } = object.metadata;
+    const expected = isBudget(object) ? this.#workloads.count(namespace, choicesOf(object)) : undefined;
+    source.became(object, wantedOf(object, this.#rules, expected), nowMs, nowMs - lagMs);
+  }
+
+  /** The workloads of a namespace are others than before. */
+  #recount(namespace: string): void {
+    for (const [key, source] of this.#sources) {
+      const { present } = source;
+      if (!key.startsWith(`${namespace}/`) || present?.kind !== "there" || !isBudget(present.object)) continue;
+      this.#became(source, present.object);
+      this.#changed(key);
+    }
+    this.#followed.recount(namespace);
   }
 
   #checkRelease(key: string, source: Source, object: KubeObject, previous: KubeObject | undefined): void {
@@ -188,22 +269,30 @@ export class SourceChecker {
   #checkRepaired(key: string): void {
     const { kernel } = this.#options;
     if (!this.#isCalm(repairedMs) || this.#changedSince(key, repairedMs)) return;
-    const unmet = this.#unmetOf(key);
+    const unmet = this.#unmetOf(key) ?? this.#keptOf(key);
     if (unmet === undefined) return;
     if (this.#mayBeHeld(key)) kernel.schedule(repairedMs, () => this.#checkRepaired(key));
     else kernel.fail(`${Math.round(repairedMs / 1000)} s after a change, ${unmet}`);
+  }
+
+  /** A budget has no finalizer: its deletion counts where it was seen, and everybody sees it while all is well. */
+  #keptOf(key: string): string | undefined {
+    const { present, lastObject } = this.#sourceOf(key);
+    const isGone = present?.kind === "gone" && lastObject !== undefined && isBudget(lastObject);
+    return isGone && isInForce(this.#protectorOf(key)) ? `${key} is deleted, and its PodProtector stays` : undefined;
   }
 
   /** All that is wrong is that a floor is still in force, and the generator says that it holds some. */
   #mayBeHeld(key: string): boolean {
     const protector = this.#protectorOf(key);
     const { present } = this.#sourceOf(key);
-    if (protector === undefined || present?.kind !== "there" || this.#options.latched().length === 0) return false;
+    if (protector === undefined || present === undefined || this.#options.latched().length === 0) return false;
+    if (present.kind === "gone") return this.#keptOf(key) !== undefined;
     if (!isInForce(protector) || !present.isGuarded) return false;
     const { wanted } = present;
     if (wanted === undefined) return true;
     const found = specOf(protector);
-    const isHigher = wanted.minAvailable < found.minAvailable;
+    const isHigher = (wanted.minAvailable ?? 0) < (found.minAvailable ?? 0);
     return isHigher && differenceOf({ ...wanted, minAvailable: found.minAvailable }, found) === undefined;
   }
 
@@ -230,9 +319,23 @@ export class SourceChecker {
 
   #sourceOf(key: string): Source {
     let source = this.#sources.get(key);
-    if (source === undefined) this.#sources.set(key, (source = new Source(this.#options.rules ?? anyRules)));
+    if (source === undefined) this.#sources.set(key, (source = new Source()));
     return source;
   }
+
+  get #rules(): SourceRules {
+    return this.#options.rules ?? anyRules;
+  }
+}
+
+function isBudget(object: KubeObject): boolean {
+  return kindOf(object) === ofBudgets;
+}
+
+/** Whose replicas its floor follows; nobody's where they are its own. */
+function choicesOf(object: KubeObject): readonly Choice[] {
+  if (isBudget(object)) return [{ by: "pods", selector: asObject(object.spec?.["selector"]) }];
+  return kindOf(object) === ofDatabases ? [{ by: "name", key: protectorKeyOf(object) ?? "" }] : [];
 }
 
 function isGuarded(object: KubeObject | undefined): boolean {
@@ -270,6 +373,6 @@ function hasChanged(type: Change["type"], object: KubeObject, previous: KubeObje
 
 function differenceOf(wanted: Wanted, found: Wanted): string | undefined {
   const fields = ["minAvailable", "minReadySeconds", "selector"] as const;
-  const field = fields.find((one) => wanted[one] !== found[one]);
+  const field = fields.find((one) => wanted[one] !== undefined && wanted[one] !== found[one]);
   return field === undefined ? undefined : `${field} ${found[field]}, not ${wanted[field]}`;
 }

@@ -4,7 +4,8 @@
  */
 import { finalizer } from "../../../../src/api/v1alpha1/names.ts";
 import { type KubeObject } from "../../../double/engine/object.ts";
-import { type SourceRules, type Wanted, wantedOf } from "./wanted.ts";
+import { kindOf, ofBudgets } from "./kinds.ts";
+import { type Wanted } from "./wanted.ts";
 
 type State =
   | {
@@ -20,37 +21,37 @@ type State =
   | {
       readonly kind: "there";
       readonly sinceMs: number;
-      readonly uid: string;
+      readonly object: KubeObject;
+      /** A budget needs no finalizer. */
       readonly isGuarded: boolean;
       readonly isTerminating: boolean;
       /** Undefined = its PodProtector is to be released. */
       readonly wanted: Wanted | undefined;
     };
 
+const nothing: Wanted = { minAvailable: undefined, minReadySeconds: undefined, selector: undefined };
+
 export class Source {
-  readonly #rules: SourceRules;
   /** Oldest first; the last one is the present one. */
   #states: State[] = [];
-  /** What it asked for last, however long ago. */
+  /** What it asked for last, however long ago, as far as it was known. */
   lastWanted: Wanted | undefined;
-
-  constructor(rules: SourceRules) {
-    this.#rules = rules;
-  }
+  /** As it was last there. */
+  lastObject: KubeObject | undefined;
 
   /** Undefined = there was none since the world began. */
   get present(): State | undefined {
     return this.#states.at(-1);
   }
 
-  /** The source is another one from now on. What was over before `keptFromMs` is forgotten. */
-  became(object: KubeObject, nowMs: number, keptFromMs: number): void {
-    const wanted = wantedOf(object, this.#rules);
-    this.lastWanted = wanted ?? this.lastWanted;
-    const { uid, finalizers = [], deletionTimestamp } = object.metadata;
+  /** It is another one from now on, or asks for something else. What was over before `keptFromMs` is forgotten. */
+  became(object: KubeObject, wanted: Wanted | undefined, nowMs: number, keptFromMs: number): void {
+    this.lastObject = object;
+    if (wanted !== undefined) this.lastWanted = merged(wanted, this.lastWanted ?? nothing);
+    const { finalizers = [], deletionTimestamp } = object.metadata;
     const isTerminating = deletionTimestamp !== undefined;
-    const isGuarded = finalizers.includes(finalizer);
-    this.#add({ kind: "there", sinceMs: nowMs, uid, isGuarded, isTerminating, wanted }, keptFromMs);
+    const isGuarded = finalizers.includes(finalizer) || kindOf(object) === ofBudgets;
+    this.#add({ kind: "there", sinceMs: nowMs, object, isGuarded, isTerminating, wanted }, keptFromMs);
   }
 
   /** It is no longer there. */
@@ -63,13 +64,26 @@ export class Source {
 
   /**
    * What a generator may have read that acts now, and began at `fromMs` at the earliest. Who vanished asks for what it
-   * asked for before.
+   * asked for before, and so does who asks for what nobody knows.
    */
   askedSince(fromMs: number): readonly Wanted[] {
     const states = this.#since(fromMs);
     const asked = states.flatMap((state) => (state.kind === "there" && state.wanted !== undefined ? state.wanted : []));
-    const isVanished = states.some((state) => state.kind === "gone");
-    return isVanished && this.lastWanted !== undefined ? [...asked, this.lastWanted] : asked;
+    const isOpen = states.some((state) => state.kind === "gone") || this.isUnknownSince(fromMs);
+    return isOpen && this.lastWanted !== undefined ? [...asked, this.lastWanted] : asked;
+  }
+
+  /** Nobody knew what it asked for. */
+  isUnknownSince(fromMs: number): boolean {
+    return this.#since(fromMs).some(
+      (state) => state.kind === "there" && Object.values(state.wanted ?? {}).includes(undefined),
+    );
+  }
+
+  /** As it was there; who is gone is what it was last. */
+  objectsSince(fromMs: number): readonly KubeObject[] {
+    const objects = this.#since(fromMs).flatMap((state) => (state.kind === "there" ? state.object : []));
+    return objects.length > 0 || this.lastObject === undefined ? objects : [this.lastObject];
   }
 
   /** There was a reason to release: it was deleted, or no longer selected. */
@@ -88,4 +102,13 @@ export class Source {
   #add(state: State, keptFromMs: number): void {
     this.#states = [...this.#since(keptFromMs), state];
   }
+}
+
+/** With what was known before in place of what is not known. */
+function merged(wanted: Wanted, last: Wanted): Wanted {
+  return {
+    minAvailable: wanted.minAvailable ?? last.minAvailable,
+    minReadySeconds: wanted.minReadySeconds ?? last.minReadySeconds,
+    selector: wanted.selector ?? last.selector,
+  };
 }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeObject } from "../../../double/engine/object.ts";
-import { type SourceRules, selectorText, wantedOf } from "./wanted.ts";
+import { selectorText } from "./selectors.ts";
+import { type SourceRules } from "./shares.ts";
+import { wantedOf } from "./wanted.ts";
 
 const usual: SourceRules = { percentRounding: "at-least-one", singleReplica: "drainable", protectsNonZero: true };
 

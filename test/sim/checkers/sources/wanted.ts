@@ -1,63 +1,156 @@
 /**
- * What a source asks for by the documentation (docs/generator.md#floors), computed from the object as it is stored.
- * On purpose this shares nothing with the product, whose mistakes it is to find.
+ * What a source asks for by the documentation (docs/generator.md#floors), computed from the object as it is stored, and
+ * for a budget from the replicas of what it selects. On purpose this shares nothing with the product, whose mistakes it
+ * is to find.
  */
-import { asArray, asObject, asString, type JsonObject, type KubeObject } from "../../../double/engine/object.ts";
+import { asArray, asNumber, asObject, type JsonObject, type KubeObject } from "../../../double/engine/object.ts";
+import {
+  type KindOfSource,
+  kindOf,
+  ofAdvancedStatefulSets,
+  ofBudgets,
+  ofDatabases,
+  ofDeployments,
+  ofRollouts,
+} from "./kinds.ts";
+import { isOptedOut, overriddenFloor, overriddenSeconds } from "./overridden.ts";
+import { labelsOfText, selectorText } from "./selectors.ts";
+import { down, mayGo, type Share, shareOf, type SourceRules, up } from "./shares.ts";
 
-/** The flags of a world's generators. */
-export interface SourceRules {
-  readonly percentRounding: string;
-  readonly singleReplica: string;
-  /** A terminating Deployment keeps its PodProtector while it wants replicas. No other kind does. */
-  readonly protectsNonZero: boolean;
-}
-
-/** What its PodProtector must say. */
+/** What its PodProtector must say. Undefined = nobody knows, so what was last in force stays. */
 export interface Wanted {
-  readonly minAvailable: number;
-  readonly minReadySeconds: number;
+  readonly minAvailable: number | undefined;
+  readonly minReadySeconds: number | undefined;
   /** In a form that is the same for all selectors in the same words. */
-  readonly selector: string;
+  readonly selector: string | undefined;
 }
 
-/** Of how many pods in a hundred, or how many pods; what is neither counts as no pod. */
-type Share = { readonly percent: bigint } | { readonly pods: number };
+/** Of a Rollout, on its pods alone: the hash of their ReplicaSet. */
+const hashLabel = "rollouts-pod-template-hash";
 
-/** Undefined = it asks for none, and a PodProtector that it has is to be released. */
-export function wantedOf(source: KubeObject, rules: SourceRules): Wanted | undefined {
-  const { kind, metadata, spec = {} } = source;
-  const replicas = replicasOf(spec);
-  const isKeptUntilZero = kind === "Deployment" && rules.protectsNonZero && replicas > 0;
+/**
+ * Undefined = it asks for none, and a PodProtector that it has is to be released. `expected`: of a budget, the replicas
+ * of what it selects; undefined = nobody knows.
+ */
+export function wantedOf(source: KubeObject, rules: SourceRules, expected?: number): Wanted | undefined {
+  const { metadata, spec = {} } = source;
+  const kind = kindOf(source);
+  const replicas = replicasOf(kind, spec, expected);
+  const isKeptUntilZero = kind === ofDeployments && rules.protectsNonZero && replicas !== undefined && replicas > 0;
   const isKept = metadata.deletionTimestamp === undefined || isKeptUntilZero;
-  if (!isKept || metadata.labels?.["unprotected"] === "yes") return undefined;
-  const { minReadySeconds } = spec;
-  return {
-    minAvailable: floorOf(kind, spec, replicas, rules),
-    minReadySeconds: typeof minReadySeconds === "number" && minReadySeconds > 0 ? minReadySeconds : 0,
-    selector: selectorText(selectorOf(kind, spec)),
-  };
+  if (!isKept || metadata.labels?.["unprotected"] === "yes" || isOptedOut(source)) return undefined;
+  const selector = selectorOf(kind, source);
+  const minReadySeconds = overriddenSeconds(source) ?? minReadySecondsOf(kind, spec);
+  if (replicas === undefined || selector === undefined)
+    return { minAvailable: undefined, minReadySeconds: overriddenSeconds(source), selector };
+  return { minAvailable: floorWith(source, replicas, rules), minReadySeconds, selector };
 }
 
-/** Of a ReplicationController it is labels alone. */
-function selectorOf(kind: string, { selector }: JsonObject): JsonObject {
-  return kind === "ReplicationController" ? { matchLabels: asObject(selector) } : asObject(selector);
+/** The floor of a source with so many replicas. */
+export function floorWith(source: KubeObject, replicas: number, rules: SourceRules): number {
+  return overriddenFloor(source, replicas, rules) ?? floorOf(kindOf(source), source.spec ?? {}, replicas, rules);
 }
 
-function replicasOf({ replicas }: JsonObject): number {
-  if (typeof replicas !== "number") return 1;
-  return replicas > 0 ? replicas : 0;
+function minReadySecondsOf(kind: KindOfSource | undefined, spec: JsonObject): number {
+  if (kind === ofDatabases || kind === ofBudgets) return 0;
+  const { rollingUpdate } = asObject(spec["updateStrategy"]);
+  const { minReadySeconds } = kind === ofAdvancedStatefulSets ? asObject(rollingUpdate) : spec;
+  return Math.max(0, asNumber(minReadySeconds) ?? 0);
+}
+
+function selectorOf(kind: KindOfSource | undefined, { kind: name, spec = {}, status }: KubeObject): string | undefined {
+  const { selector } = spec;
+  if (kind === ofRollouts) return selectorOfRollout(spec, asObject(status));
+  if (kind === ofDatabases) {
+    const labels = labelsOfText(asObject(status)["selector"]);
+    return labels && selectorText({ matchLabels: labels });
+  }
+  // Labels alone.
+  return selectorText(name === "ReplicationController" ? { matchLabels: asObject(selector) } : asObject(selector));
+}
+
+/** Of the pods that serve: the active ones, the stable ones, or all. */
+function selectorOfRollout(spec: JsonObject, status: JsonObject): string | undefined {
+  const { [hashLabel]: activeHash, ...published } = labelsOfText(status["selector"]) ?? {};
+  const isPublished = Object.keys(published).length > 0;
+  const own = asObject(spec["selector"] ?? (isPublished ? { matchLabels: published } : undefined));
+  if (Object.keys(own).length === 0) return undefined;
+  const serving = servingOf(spec);
+  const hash = serving === "active" ? activeHash : serving === "stable" ? status["stableRS"] : undefined;
+  if (typeof hash === "string" && hash !== "")
+    return selectorText({ ...own, matchLabels: { ...asObject(own["matchLabels"]), [hashLabel]: hash } });
+  if (spec["workloadRef"] === undefined) return selectorText(own);
+  // The workload that it refers to may have pods of the same labels.
+  const exists = { key: hashLabel, operator: "Exists" };
+  return selectorText({ ...own, matchExpressions: [...asArray(own["matchExpressions"]), exists] });
+}
+
+function servingOf(spec: JsonObject): "active" | "stable" | "all" {
+  const { blueGreen, canary } = asObject(spec["strategy"]);
+  if (blueGreen !== undefined) return "active";
+  const { trafficRouting, dynamicStableScale } = asObject(canary);
+  return trafficRouting !== undefined && dynamicStableScale !== true ? "stable" : "all";
+}
+
+function replicasOf(
+  kind: KindOfSource | undefined,
+  { replicas, members }: JsonObject,
+  expected: number | undefined,
+): number | undefined {
+  if (kind === ofBudgets) return expected;
+  const wanted = kind === ofDatabases ? members : replicas;
+  if (typeof wanted !== "number") return 1;
+  return wanted > 0 ? wanted : 0;
 }
 
 /** The less of what the owner's word leaves and of what an update leaves. */
-function floorOf(kind: string, spec: JsonObject, replicas: number, rules: SourceRules): number {
-  switch (kind) {
-    case "Deployment":
-      return ofDeployment(spec, replicas, rules);
+function floorOf(kind: KindOfSource | undefined, spec: JsonObject, replicas: number, rules: SourceRules): number {
+  switch (kind?.type.kind) {
+    case "Deployment": {
+      const { type, rollingUpdate } = asObject(spec["strategy"]);
+      return type === "Recreate" ? 0 : ofRollingUpdate(asObject(rollingUpdate), replicas, rules);
+    }
     case "StatefulSet":
       return ofStatefulSet(spec, replicas, rules);
+    case "CloneSet":
+      return ofCloneSet(asObject(spec["updateStrategy"]), replicas, rules);
+    case "Rollout":
+      return ofRollout(spec, replicas, rules);
+    case "PodDisruptionBudget":
+      return budgetFloor(spec, replicas);
     default:
       // No field says what may go, and nobody updates its pods.
-      return Math.max(0, replicas - mayGo({ percent: 25n }, replicas, rules));
+      return ofQuarter(replicas, rules);
+  }
+}
+
+function ofQuarter(replicas: number, rules: SourceRules): number {
+  return Math.max(0, replicas - mayGo({ percent: 25n }, replicas, rules));
+}
+
+/** As the disruption controller has it, and never above the replicas. */
+function budgetFloor({ minAvailable, maxUnavailable }: JsonObject, replicas: number): number {
+  if (maxUnavailable !== undefined) return Math.max(0, replicas - up(shareOf(maxUnavailable), replicas));
+  return minAvailable === undefined ? replicas : Math.min(replicas, up(shareOf(minAvailable), replicas));
+}
+
+function ofCloneSet(strategy: JsonObject, replicas: number, rules: SourceRules): number {
+  const unavailable = shareOf(strategy["maxUnavailable"] ?? "20%");
+  const hasSurge = up(shareOf(strategy["maxSurge"] ?? 0), replicas) > 0;
+  const taken = hasSurge ? down(unavailable, replicas) : up(unavailable, replicas);
+  return least(replicas, mayGo(unavailable, replicas, rules), taken);
+}
+
+function ofRollout(spec: JsonObject, replicas: number, rules: SourceRules): number {
+  const { canary } = asObject(spec["strategy"]);
+  const { maxUnavailable = "25%" } = asObject(canary);
+  switch (servingOf(spec)) {
+    case "active":
+      return ofQuarter(replicas, rules);
+    case "stable":
+      return least(replicas, mayGo(shareOf(maxUnavailable), replicas, rules), 0);
+    default:
+      return ofRollingUpdate(asObject(canary), replicas, rules);
   }
 }
 
@@ -66,58 +159,21 @@ function ofStatefulSet(spec: JsonObject, replicas: number, rules: SourceRules): 
   const { maxUnavailable } = asObject(rollingUpdate);
   const unavailable = shareOf(maxUnavailable ?? 1);
   const isOnlyOne = replicas === 1 && maxUnavailable === undefined && rules.singleReplica === "protected";
-  const leftByOwner = replicas - (isOnlyOne ? 0 : mayGo(unavailable, replicas, rules));
+  const lent = isOnlyOne ? 0 : mayGo(unavailable, replicas, rules);
   // People delete the pods.
-  if (type === "OnDelete") return Math.max(0, leftByOwner);
+  if (type === "OnDelete") return least(replicas, lent, 0);
   const taken = down(unavailable, replicas);
-  return Math.max(0, Math.min(leftByOwner, replicas - (taken === 0 ? 1 : taken)));
+  return least(replicas, lent, taken === 0 ? 1 : taken);
 }
 
-function ofDeployment(spec: JsonObject, replicas: number, rules: SourceRules): number {
-  const strategy = asObject(spec["strategy"]);
-  if (strategy["type"] === "Recreate") return 0;
-  const { maxUnavailable = "25%", maxSurge = "25%" } = asObject(strategy["rollingUpdate"]);
-  const unavailable = shareOf(maxUnavailable);
-  const surge = shareOf(maxSurge);
+function ofRollingUpdate(update: JsonObject, replicas: number, rules: SourceRules): number {
+  const unavailable = shareOf(update["maxUnavailable"] ?? "25%");
+  const surge: Share = shareOf(update["maxSurge"] ?? "25%");
   const isStuck = down(unavailable, replicas) === 0 && up(surge, replicas) === 0;
-  const leftByUpdate = replicas - (isStuck ? 1 : down(unavailable, replicas));
-  const leftByOwner = replicas - mayGo(unavailable, replicas, rules);
-  return Math.max(0, Math.min(leftByUpdate, leftByOwner));
+  return least(replicas, mayGo(unavailable, replicas, rules), isStuck ? 1 : down(unavailable, replicas));
 }
 
-function mayGo(share: Share, replicas: number, { percentRounding, singleReplica }: SourceRules): number {
-  if ("pods" in share) return share.pods;
-  if (share.percent === 0n) return 0;
-  if (replicas === 1 && singleReplica === "protected") return share.percent < 100n ? 0 : 1;
-  const rounded = percentRounding === "up" ? up(share, replicas) : down(share, replicas);
-  return percentRounding === "at-least-one" && rounded === 0 ? 1 : rounded;
-}
-
-function shareOf(value: unknown): Share {
-  if (typeof value === "number") return { pods: value > 0 ? value : 0 };
-  const text = asString(value) ?? "";
-  const isPercentage = /^[0-9]+%$/.test(text);
-  return isPercentage ? { percent: BigInt(text.slice(0, -1)) } : { pods: 0 };
-}
-
-/** Whole numbers only, so that nothing is lost in fractions. */
-function down(share: Share, replicas: number): number {
-  if ("pods" in share) return share.pods;
-  return Number((share.percent * BigInt(replicas)) / 100n);
-}
-
-function up(share: Share, replicas: number): number {
-  if ("pods" in share) return share.pods;
-  return Number((share.percent * BigInt(replicas) + 99n) / 100n);
-}
-
-/** Labels are requirements for one value; order and repetition mean nothing. */
-export function selectorText(selector: JsonObject): string {
-  const labels = Object.entries(asObject(selector["matchLabels"])).map(([key, value]) => [key, "In", [value]]);
-  const expressions = asArray(selector["matchExpressions"]).map((item) => {
-    const { key, operator, values } = asObject(item);
-    return [key, operator, [...new Set(asArray(values).map(String))].sort()];
-  });
-  const texts = [...labels, ...expressions].map((requirement) => JSON.stringify(requirement));
-  return [...new Set(texts)].sort().join(" ");
+/** What is left when either is gone. */
+function least(replicas: number, lent: number, taken: number): number {
+  return Math.max(0, replicas - Math.max(lent, taken));
 }
