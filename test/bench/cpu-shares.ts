@@ -46,8 +46,8 @@ export function cpuText(before: CpuTimes, after: CpuTimes, elapsedMs: number): s
   );
 }
 
-/** User and system time of a process in clock ticks. */
-function ticksOf(pid: number): number {
+/** User and system time of a process in clock ticks, 100 a second; 0 where the host has no /proc. */
+export function ticksOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The second field, the program's name, may hold blanks and brackets.
