@@ -125,7 +125,10 @@ export class ExpectedPods {
   /** For the feed of a custom kind, whose pods have the labels that its scale selects. */
   customHandler(kind: ScaledKind): InformerHandler<SourceRecord> {
     return {
-      onEvent: ({ type, object }) => {
+      onEvent: (event) => {
+        // Operators write heartbeats all the time, and each would ask for all budgets of the namespace again.
+        if (event.type === "modified" && isSameScale(event.object, event.previous)) return;
+        const { type, object } = event;
         const mapping = { resource: kind.resource, kind: kind.kind, isNamespaced: true, hasScale: true };
         if (type === "deleted") this.#owners.removeWorkload(mapping, { ...object, isEnding: object.isTerminating });
         else this.#owners.setWorkload(mapping, { ...object, podLabels: labelsOf(object.spec.selector) });
@@ -292,6 +295,12 @@ function aborted(signal: AbortSignal): Promise<void> {
 function isSame(a: OwnerObject, b: OwnerObject): boolean {
   const isSpecSame = a.fingerprint.generation === b.fingerprint.generation;
   return isSpecSame && a.isEnding === b.isEnding && a.controller?.uid === b.controller?.uid;
+}
+
+/** A scale that was read anew has a selector object of its own, and overrides keep that. */
+function isSameScale(a: SourceRecord, b: SourceRecord): boolean {
+  const isSpecSame = a.spec.selector === b.spec.selector && a.spec.replicas === b.spec.replicas;
+  return isSpecSame && a.isTerminating === b.isTerminating;
 }
 
 /** What the pods have that a selector asks for by single values. */

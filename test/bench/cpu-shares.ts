@@ -57,3 +57,18 @@ export function ticksOf(pid: number): number {
     return 0;
   }
 }
+
+/** CPU time of one process so far, and when that was looked at. */
+export interface CpuSample {
+  readonly ticks: number;
+  readonly atMs: number;
+}
+
+export function cpuSample(pid: number): CpuSample {
+  return { ticks: ticksOf(pid), atMs: performance.now() };
+}
+
+/** Of one core, between two samples of the same process. */
+export function cpuPercent(before: CpuSample, after: CpuSample): number {
+  return (100 * (after.ticks - before.ticks) * msPerTick) / (after.atMs - before.atMs);
+}

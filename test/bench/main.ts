@@ -17,6 +17,7 @@ import { RealCore } from "./real-core.ts";
 import { measureReviews } from "./reviews.ts";
 import { type Row, rowText } from "./row.ts";
 import { measureTransport } from "./transport.ts";
+import { measureWorkloads } from "./workloads.ts";
 
 type Say = (line: string) => void;
 
@@ -30,6 +31,7 @@ const alone: Readonly<Record<string, (say: Say) => readonly Row[] | Promise<read
   transport: measureTransport,
   pods: measurePodLists,
   budgets: measureBudgetSources,
+  workloads: measureWorkloads,
 };
 const overRealCore: Readonly<Record<string, (core: RealCore, say: Say) => Promise<readonly Row[]>>> = {
   hot: measureHotProtector,

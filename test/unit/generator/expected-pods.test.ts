@@ -8,9 +8,12 @@ import {
   podOwnersOf,
 } from "../../../src/generator/expected-pods.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
+import { type InformerEvent } from "../../../src/kube/informer.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { Discovery } from "../../../src/scale/discovery.ts";
 import { ScaleMemory } from "../../../src/scale/scale-memory.ts";
+import { ScaledKind } from "../../../src/sources/scaled-kind.ts";
+import { type SourceRecord } from "../../../src/sources/source.ts";
 import { builtInResources } from "../../double/index.ts";
 import { EngineClient } from "../../support/engine-client.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
@@ -32,7 +35,10 @@ async function start(refused?: RegExp) {
     createInformer({ ...common, metrics, resource, decode, name: resource.resource });
   const discovery = new Discovery({ client, clock });
   const kinds = podOwnersOf(["poddisruptionbudgets.policy"]);
-  const expected = new ExpectedPods({ kinds, create, discovery, memory: new ScaleMemory(client), clock });
+  const memory = new ScaleMemory(client);
+  const expected = new ExpectedPods({ kinds, create, discovery, memory, clock });
+  const databases = new ScaledKind("databases.example.com", { memory, heldFloorOf: () => undefined });
+  const ofDatabases = expected.customHandler(databases);
   const changes: string[] = [];
   const life = new AbortController();
   const onChange = (namespace: string, labels: readonly object[] | undefined): void =>
@@ -53,6 +59,7 @@ async function start(refused?: RegExp) {
       await clock.advance(15_000);
       return await asked;
     },
+    database: (event: unknown) => ofDatabases.onEvent(event as InformerEvent<SourceRecord>),
     vanished: (answer: ExpectedAnswer) => expected.vanished(answer.kind === "known" ? answer.members : []),
     client,
     stop: async () => {
@@ -125,5 +132,28 @@ test("workloads that are named need no list of pods, and one that is gone undele
   await patchDeployment("web", { metadata: { finalizers: null } });
   await clock.advance(1_000);
   assert.equal(await vanished(again), undefined, "it was deleted");
+  await stop();
+});
+
+test("a heartbeat of a custom resource changes no answer, other than a new scale or its end", async () => {
+  const { changes, database, stop } = await start();
+  const spec = { replicas: 3, selector: { matchLabels: { app: "db" } } };
+  const first = { namespace: "default", name: "db", uid: "1", resourceVersion: "1", isTerminating: false, spec };
+  database({ type: "added", object: first });
+  assert.equal(changes.length, 1);
+  const beaten = { ...first, resourceVersion: "2" };
+  database({ type: "modified", object: beaten, previous: first });
+  // An override of the floor makes a new spec of the same scale.
+  const overridden = { ...beaten, resourceVersion: "3", spec: { ...spec } };
+  database({ type: "modified", object: overridden, previous: beaten });
+  assert.equal(changes.length, 1);
+  const scaled = { ...overridden, spec: { ...spec, replicas: 4 } };
+  database({ type: "modified", object: scaled, previous: overridden });
+  const relabelled = { ...scaled, spec: { ...scaled.spec, selector: { matchLabels: { app: "other" } } } };
+  database({ type: "modified", object: relabelled, previous: scaled });
+  const ending = { ...relabelled, isTerminating: true };
+  database({ type: "modified", object: ending, previous: relabelled });
+  database({ type: "deleted", object: ending });
+  assert.equal(changes.length, 5);
   await stop();
 });
