@@ -50,8 +50,8 @@ export async function measureBudgetSources(say: Say): Promise<Row[]> {
       await run.stop();
       say("the same by a plain client");
       await core.wipe("podprotectors");
-      const resources = ["/v1/pods", "policy/v1/poddisruptionbudgets", "example.com/v1/databases"];
-      const plain = await PlainRun.start(core, resources.slice(1), defaultRate);
+      const resources = ["policy/v1/poddisruptionbudgets", "example.com/v1/databases"];
+      const plain = await PlainRun.start(core, resources, defaultRate);
       const { heapBytes: plainHeap } = await plain.usage();
       plain.stop();
       const ownTime = { tookMs, cpuMs: cpuMicros / 1000 };
@@ -63,7 +63,9 @@ export async function measureBudgetSources(say: Say): Promise<Row[]> {
         {
           what: `${budgets} budgets and ${owners} custom resources: from start to all floors correct`,
           figure: `${timeText(ownTime)}, heap ${megabytes(heapBytes)}, peak ${megabytes(peakBytes)}`,
-          comparedWith: `one POST for each by a plain client without pods and scales: ${timeText(plainTime)}, heap ${megabytes(plainHeap)}`,
+          comparedWith:
+            `one POST for each by a plain client without pods and scales: ${timeText(plainTime)}, ` +
+            `heap ${megabytes(plainHeap)}`,
           ratio: plainTime.tookMs / tookMs,
           besides: [
             `at --core-kube-qps=${defaultRate.qps}, ${sumOf(first)} requests need ` +
@@ -255,7 +257,9 @@ function changedRow({ before, after, cpuMs }: Measured): Row {
   const ofEach = sumOf(requests) / changedOwners;
   return {
     what: `one owner is scaled, which ${least} PodProtectors follow (mean of ${changedOwners})`,
-    figure: `${reads.toFixed(2)} scales read, ${ofEach.toFixed(1)} requests, CPU ${(cpuMs / changedOwners).toFixed(0)} ms`,
+    figure:
+      `${reads.toFixed(2)} scales read, ${ofEach.toFixed(1)} requests, ` +
+      `CPU ${(cpuMs / changedOwners).toFixed(0)} ms`,
     comparedWith: `1 read and ${least} writes at least`,
     ratio: (least + 1) / ofEach,
     besides: [`all requests: ${requestsText(requests)}`],

@@ -49,8 +49,8 @@ export async function startWebhookProcess(options: WebhookProcessOptions): Promi
     pid: webhook.pid,
     pool: openPool(inFlight),
     openPool,
-    metrics: webhook.metrics,
-    usage: webhook.usage,
+    metrics: () => webhook.metrics(),
+    usage: () => webhook.usage(),
     async stop() {
       await Promise.all(pools.map((pool) => pool.destroy()));
       await webhook.stop();

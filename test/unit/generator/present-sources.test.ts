@@ -11,7 +11,14 @@ async function start() {
   await generator.ready();
   const about = () => generator.client.log.filter((line) => /\/(deployments\/web|podprotectors(\/\S+)?)$/.test(line));
   const asked = about().length;
-  return { core, generator, requests: () => about().slice(asked).filter((line) => !line.startsWith("WATCH")) };
+  return {
+    core,
+    generator,
+    requests: () =>
+      about()
+        .slice(asked)
+        .filter((line) => !line.startsWith("WATCH")),
+  };
 }
 
 const place = "/apis/podseidon.kubewharf.io/v1alpha1/namespaces/default/podprotectors";
