@@ -38,7 +38,7 @@ export async function measureBudgetSources(say: Say): Promise<Row[]> {
     const sources = ["--generator-sources=poddisruptionbudgets.policy,databases.example.com"];
     const before = await core.counts();
     const startMs = performance.now();
-    const run = await GeneratorRun.start(core, sources, defaultRate);
+    const run = await GeneratorRun.start(core, "generator-budgets", sources, defaultRate);
     try {
       await protectedWith(core, new Map());
       const tookMs = performance.now() - startMs;

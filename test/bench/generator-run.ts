@@ -22,7 +22,7 @@ export interface RateLimit {
 /** The flags' defaults. */
 export const defaultRate: RateLimit = { qps: 200, burst: 400 };
 
-/** Something was still being done: a minute is ten times what the longest of it took on a busy machine. */
+/** Ends a wait for what hangs: ten times what the longest of it took on a busy machine. */
 const quietLimitMs = 600_000;
 /** So many seconds in a row nothing is done. */
 const quietSeconds = 3;
@@ -40,8 +40,8 @@ export class GeneratorRun {
     this.#directory = directory;
   }
 
-  /** Does not wait until it is ready: its start is what is measured. */
-  static async start(core: CountedCore, args: readonly string[], rate: RateLimit): Promise<GeneratorRun> {
+  /** Does not wait until it is ready: its start is what is measured. `name`: of its log, and of a profile. */
+  static async start(core: CountedCore, name: string, args: readonly string[], rate: RateLimit): Promise<GeneratorRun> {
     const directory = mkdtempSync(path.join(os.tmpdir(), "podseidon-bench-"));
     const processes = new ProcessSet();
     process.once("exit", () => processes.killAll());
@@ -56,7 +56,7 @@ export class GeneratorRun {
     ];
     const profileDirectory =
       process.env["PROFILE"] === "1" ? fileURLToPath(new URL("../../test-results", import.meta.url)) : undefined;
-    const options = { name: "generator", args: all, ports, processes, directory, profileDirectory };
+    const options = { name, args: all, ports, processes, directory, profileDirectory };
     return new GeneratorRun(startProductProcess(options), processes, directory);
   }
 

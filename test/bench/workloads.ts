@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type JsonObject } from "../double/index.ts";
-import { GiveUp, waitFor } from "../e2e/wait.ts";
+import { waitFor } from "../e2e/wait.ts";
 import { CountedCore, requestsBetween, requestsText, sumOf } from "./counted-core.ts";
 import { cpuPercent, type CpuSample, cpuSample } from "./cpu-shares.ts";
 import { defaultRate, GeneratorRun, PlainRun, type RateLimit } from "./generator-run.ts";
@@ -54,7 +54,7 @@ export async function measureWorkloads(say: Say): Promise<Row[]> {
     say("the generator protects them");
     const before = await core.counts();
     const startMs = performance.now();
-    const run = await GeneratorRun.start(core, sources, rate);
+    const run = await GeneratorRun.start(core, "generator-workloads", sources, rate);
     try {
       await allProtected(core, say);
       const tookMs = performance.now() - startMs;
@@ -97,7 +97,7 @@ async function measureRestart(core: CountedCore, rate: RateLimit, say: Say): Pro
   await core.change("statefulsets", [{ namespace, name, body: { spec: { replicas: scaledReplicas } } }]);
   const before = await core.counts();
   const startMs = performance.now();
-  const run = await GeneratorRun.start(core, sources, rate);
+  const run = await GeneratorRun.start(core, "generator-again", sources, rate);
   try {
     await waitFor("the last floor is right", limitMs, async () =>
       (await core.protectors()).some(({ spec }) => spec.minAvailable === lastFloor),
@@ -141,6 +141,8 @@ interface Memory {
 interface Steady {
   readonly idlePercent: number;
   readonly updatedPercent: number;
+  /** A second, as they came: the double may be slower. */
+  readonly updates: number;
   readonly requests: ReadonlyMap<string, number>;
 }
 
@@ -176,7 +178,7 @@ async function allProtected(core: CountedCore, say: Say): Promise<void> {
   for (const { namespace, name, spec } of await core.protectors()) {
     const wanted = name.startsWith("deployment-") ? floors.deployment : floors.statefulset;
     if (spec.minAvailable !== wanted)
-      throw new GiveUp(`${namespace}/${name} keeps ${spec.minAvailable} pods instead of ${wanted}`);
+      throw new Error(`${namespace}/${name} keeps ${spec.minAvailable} pods instead of ${wanted}`);
   }
 }
 
@@ -214,7 +216,8 @@ async function measureSteady(core: CountedCore, pid: number, say: Say): Promise<
   const updated: CpuSample = cpuSample(pid);
   const endMs = performance.now() + idleMs;
   const startMs = performance.now();
-  for (let index = 0; performance.now() < endMs; index += 1) {
+  let index = 0;
+  for (; performance.now() < endMs; index += 1) {
     const name = `app-${(index * 7) % deployments}`;
     const namespace = namespaceOf((index * 7) % deployments);
     const body = { status: workloadStatus(replicas, index) };
@@ -222,7 +225,8 @@ async function measureSteady(core: CountedCore, pid: number, say: Say): Promise<
     await delay(Math.max(0, startMs + (index + 1) * statusUpdateMs - performance.now()));
   }
   const updatedPercent = cpuPercent(updated, cpuSample(pid));
-  return { idlePercent, updatedPercent, requests: requestsBetween(before, await core.counts()) };
+  const updates = index / ((performance.now() - startMs) / 1000);
+  return { idlePercent, updatedPercent, updates, requests: requestsBetween(before, await core.counts()) };
 }
 
 function startRow(own: Time, plain: Plain, requests: ReadonlyMap<string, number>, { qps }: RateLimit): Row {
@@ -240,7 +244,8 @@ function startRow(own: Time, plain: Plain, requests: ReadonlyMap<string, number>
       `${(plain.listedMs / 1000).toFixed(1)} s for the lists`,
     ratio: plain.tookMs / own.tookMs,
     besides: [
-      `for each workload ${(count / workloads).toFixed(2)} requests, of these ${(writes / workloads).toFixed(2)} writes`,
+      `for each workload ${(count / workloads).toFixed(2)} requests, ` +
+        `of these ${(writes / workloads).toFixed(2)} writes`,
       `bound by --core-kube-qps=${defaultRate.qps}: ${boundOf(count)} for these, ` +
         `${boundOf(writes)} for the writes alone, ${boundOf(workloads)} for the plain client`,
       `all requests: ${requestsText(requests)}`,
@@ -274,7 +279,7 @@ function steadyRow(own: Steady, plain: Steady): Row {
   const count = sumOf(own.requests);
   return {
     what: `the same when nothing happens, and with ${updatesPerSecond} status updates a second`,
-    figure: `CPU ${percentText(own)} of a core; ${count} requests about objects`,
+    figure: `CPU of one core: ${percentText(own)}; ${count} requests about objects`,
     comparedWith: `bare informers of the same: ${percentText(plain)}`,
     ratio: plain.updatedPercent / own.updatedPercent,
     besides: [`all requests: ${requestsText(own.requests)}`],
@@ -293,8 +298,8 @@ function restartRow({ tookMs, cpuMs, requests }: Restart, plain: Plain): Row {
   };
 }
 
-function percentText({ idlePercent, updatedPercent }: Steady): string {
-  return `${idlePercent.toFixed(1)} % idle, ${updatedPercent.toFixed(1)} % with updates`;
+function percentText({ idlePercent, updatedPercent, updates }: Steady): string {
+  return `${idlePercent.toFixed(1)} % idle, ${updatedPercent.toFixed(1)} % with ${updates.toFixed(0)} updates/s`;
 }
 
 function memoryRow(own: Memory, plain: Memory): Row {
