@@ -26,6 +26,7 @@ import { type GeneratorAction, type GeneratorMetrics, type GeneratorSizes, type 
 import { askedBefore, askedNow } from "./mass-changes/asking.ts";
 import { type HeldChanges } from "./mass-changes/held-changes.ts";
 import { type Later, PacedQueue, type Work } from "./paced-queue.ts";
+import { PresentSources } from "./present-sources.ts";
 import { ProtectorCrd } from "./protector-crd.ts";
 import { ProtectorLifecycle } from "./protector-lifecycle.ts";
 import { Recreation } from "./recreation.ts";
@@ -34,7 +35,7 @@ import { type SourceCaches } from "./source-caches.ts";
 import { needsNoFinalizer, SourceChoice } from "./source-choice.ts";
 import { recordUnprotectable } from "./source-events.ts";
 import { inLogs, isGeneratedFor, planFor, protectorKeyOf, type WantedProtector } from "./source-plan.ts";
-import { type SourceCounts, SourceStates } from "./source-states.ts";
+import { foreignReason, type SourceCounts, SourceStates } from "./source-states.ts";
 import { isFinished, isReleased, type Vanished, VanishedProtectors } from "./vanished-protectors.ts";
 
 /** The settings that the generator needs, under the names that they have in the Config. */
@@ -61,9 +62,6 @@ export interface GeneratorDependencies {
   readonly metrics: GeneratorMetrics;
 }
 
-/** Why a source lacks its PodProtector, where it is no error of the API server. */
-const foreignReason = "ForeignPodProtector";
-
 class ForeignProtectorError extends KubeError {}
 
 export class Generator {
@@ -74,6 +72,7 @@ export class Generator {
   readonly #vanished: VanishedProtectors;
   readonly #crd: ProtectorCrd;
   readonly #recreation: Recreation;
+  readonly #present: PresentSources;
   /** Sources, each with its PodProtector. */
   readonly #queue: PacedQueue;
   readonly #choice: SourceChoice;
@@ -113,6 +112,9 @@ export class Generator {
       logger,
       onDue: (due) => this.#addAll(due),
     });
+    const isWanted = (source: SourceRecord): boolean => this.#wantedFor(source, false) !== undefined;
+    const [vanished, lifecycle] = [this.#vanished, this.#lifecycle];
+    this.#present = new PresentSources({ sources: deps.sources, vanished, lifecycle, isWanted });
     this.#queue = new PacedQueue({
       config: config.queue,
       clock,
@@ -295,8 +297,7 @@ export class Generator {
     const key = protectorKeyOf(ref);
     const holder = await this.#lifecycle.nameHolder(ref, signal);
     const stored = holder.kind === "ours" ? holder.stored : undefined;
-    // What is not served is not read: "not found" would say nothing of the object.
-    const source = sources.isKnown(kind) ? await this.#lifecycle.readSource(ref, signal) : undefined;
+    const source = await this.#present.read(ref, holder.kind === "none", signal);
     const vanished = stored === undefined ? this.#vanished.get(key) : undefined;
     if (source === undefined) {
       if (vanished !== undefined && holder.kind === "none") return this.#recreation.recreate(vanished, signal);

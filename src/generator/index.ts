@@ -11,7 +11,7 @@
  *   floor-conditions.ts has it in words. condition-writer.ts: how conditions are written.
  * - optional-fields.ts: what overrides of a source set in its PodProtector. ignored-overrides.ts: tells of those that
  *   are ignored.
- * - protector-lifecycle.ts: create, sync, release.
+ * - protector-lifecycle.ts: create, sync, release. present-sources.ts: sources as they are now.
  * - dangling-protectors.ts: whose source vanished, told once.
  * - releases.ts: the list of what was released lately. vanished-protectors.ts: what vanished without.
  *   recreation.ts: makes it again.

@@ -71,6 +71,21 @@ export class ProtectorLifecycle {
   }
 
   /**
+   * `guard` of a source without our finalizer, as a cache has it. The patch holds for that version alone, so it is as
+   * good as a live read. The source as it is then; undefined when it is not that version any more.
+   */
+  async guardCached(source: SourceRecord, signal: AbortSignal): Promise<SourceRecord | undefined> {
+    const finalizers = [...source.finalizers, finalizer];
+    try {
+      const isThere = await this.#patchSourceFinalizers(source, finalizers, signal);
+      return isThere ? { ...source, finalizers } : undefined;
+    } catch (error) {
+      if (isKubeError(error, "conflict")) return undefined;
+      throw error;
+    }
+  }
+
+  /**
    * Creates the protector of a guarded source; what people had set on a `former` one, which vanished, is in it again.
    * "raced": one that is ours exists already, and has an event of its own. "foreign": somebody else has taken the name.
    */

@@ -6,6 +6,9 @@
 import { type ObjectKey } from "../api/object-key.ts";
 import { type Floor } from "../sources/floor.ts";
 
+/** Why a source lacks its PodProtector, where it is no error of the API server. */
+export const foreignReason = "ForeignPodProtector";
+
 export interface SourceCounts {
   readonly undrainable: number;
   readonly unprotected: number;

@@ -46,8 +46,8 @@ export function cpuText(before: CpuTimes, after: CpuTimes, elapsedMs: number): s
   );
 }
 
-/** User and system time of a process in clock ticks. */
-function ticksOf(pid: number): number {
+/** User and system time of a process in clock ticks, 100 a second; 0 where the host has no /proc. */
+export function ticksOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The second field, the program's name, may hold blanks and brackets.
@@ -56,4 +56,19 @@ function ticksOf(pid: number): number {
   } catch {
     return 0;
   }
+}
+
+/** CPU time of one process so far, and when that was looked at. */
+export interface CpuSample {
+  readonly ticks: number;
+  readonly atMs: number;
+}
+
+export function cpuSample(pid: number): CpuSample {
+  return { ticks: ticksOf(pid), atMs: performance.now() };
+}
+
+/** Of one core, between two samples of the same process. */
+export function cpuPercent(before: CpuSample, after: CpuSample): number {
+  return (100 * (after.ticks - before.ticks) * msPerTick) / (after.atMs - before.atMs);
 }

@@ -8,6 +8,7 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { KubeAssetsError } from "../../scripts/kube-assets.ts";
+import { measureBudgetSources } from "./budget-sources.ts";
 import { measureHotProtector, measureReplicas } from "./hot-protector.ts";
 import { measureIndexes } from "./indexes.ts";
 import { measureFairness, measureManyProtectors } from "./many-protectors.ts";
@@ -16,6 +17,7 @@ import { RealCore } from "./real-core.ts";
 import { measureReviews } from "./reviews.ts";
 import { type Row, rowText } from "./row.ts";
 import { measureTransport } from "./transport.ts";
+import { measureWorkloads } from "./workloads.ts";
 
 type Say = (line: string) => void;
 
@@ -28,6 +30,8 @@ const alone: Readonly<Record<string, (say: Say) => readonly Row[] | Promise<read
   reviews: measureReviews,
   transport: measureTransport,
   pods: measurePodLists,
+  budgets: measureBudgetSources,
+  workloads: measureWorkloads,
 };
 const overRealCore: Readonly<Record<string, (core: RealCore, say: Say) => Promise<readonly Row[]>>> = {
   hot: measureHotProtector,
@@ -79,7 +83,7 @@ async function main(): Promise<number> {
   const machine = { node: process.version, cpus: os.cpus().length, cpu: os.cpus()[0]?.model, loadBefore };
   const result = { machine, rows: all, ...(leftOut !== undefined && { leftOut }) };
   writeFileSync(path.join(resultDirectory, "bench.json"), `${JSON.stringify(result, undefined, 2)}\n`);
-  return 0;
+  return all.some(({ exceeded }) => exceeded !== undefined) ? 1 : 0;
 }
 
 // Connections that are kept alive must not keep the run alive.

@@ -11,6 +11,8 @@ export interface Row {
   readonly ratio: number;
   /** What the ratio is to reach, where something was promised. */
   readonly goal?: number;
+  /** A count is above what was promised. The run fails then: a count is the same on every machine. */
+  readonly exceeded?: string;
   /** What else was seen, such as who used the CPU; one line each. */
   readonly besides?: readonly string[];
 }
@@ -29,10 +31,11 @@ export function latencyText(latenciesMs: readonly number[]): string {
 const columns = 80;
 
 /** The row as lines of at most 80 characters. */
-export function rowText({ what, figure, comparedWith, ratio, goal, besides = [] }: Row): string {
+export function rowText({ what, figure, comparedWith, ratio, goal, exceeded, besides = [] }: Row): string {
   const digits = ratio < 10 ? 2 : 0;
   const verdict = goal === undefined ? "" : `, goal ${goal}: ${ratio >= goal ? "reached" : "MISSED"}`;
   const lines = [`${figure}; ${comparedWith}`, `ratio ${ratio.toFixed(digits)}${verdict}`, ...besides];
+  if (exceeded !== undefined) lines.push(`FAILED: ${exceeded}`);
   const [head = "", ...rest] = wrap(what, columns - 2);
   return [
     head,

@@ -82,6 +82,7 @@ test("defaults are upstream's, except for those that docs/compatibility.md#chang
     // Empty: upstream's name for the cell default, another one for each other cell.
     "aggregator-leader-elector-name",
     "default-admission-history-config-aggregation-rate",
+    "generator-worker-concurrency",
     "update-trigger-enable",
     // klog shows a line that is not set as ":0", and does not read it.
     "klog-log-backtrace-at",

@@ -38,7 +38,7 @@ const config: GeneratorSettings = {
   deploymentPlugin: { protectionSelector: {}, protectNonZero: false },
   stateNamespace: "default",
   coreNamespace: undefined,
-  queue: { concurrency: 2, backoffBaseMs: 100, backoffMaxMs: 60_000, backoffConflictMs: 10 },
+  queue: { concurrency: 8, backoffBaseMs: 100, backoffMaxMs: 60_000, backoffConflictMs: 10 },
 };
 
 /** Most tests are about one workload, whose deletion need not wait for others. */

@@ -22,6 +22,12 @@ test("Deployments are the only sources by default, as upstream has it, and other
   });
 });
 
+test("the generator works on eight objects at once by default, an aggregator on one, as upstream's do", () => {
+  const { generator, aggregator } = loadGood(["--role=generator"]);
+  assert.deepEqual([generator.queue.concurrency, aggregator.queue.concurrency], [8, 1]);
+  assert.equal(loadGood(["--role=generator", "--generator-worker-concurrency=1"]).generator.queue.concurrency, 1);
+});
+
 test("an unknown kind of source is refused, with the flag, the value and what is allowed", () => {
   const problem = problemWith("--generator-sources=statefulset.apps");
   for (const part of [
