@@ -126,6 +126,7 @@ export class World {
       lost: this.lost,
       isAway: (checker) => !this.coresLeft.some(({ checkers }) => checkers.values().some((one) => one === checker)),
       isCalm: () => this.calm.is && this.#isExact,
+      isOfThisRelease: (replica) => this.isOfThisRelease(replica),
     });
     this.reviews = new ReviewChecker(this);
     const core = this.#createCore(firstCore);
@@ -173,6 +174,11 @@ export class World {
 
   processes(): readonly SimProcess[] {
     return [...this.generators, ...this.aggregators, ...this.webhooks];
+  }
+
+  /** Whether this webhook runs the code of this commit now. */
+  isOfThisRelease(replica: string): boolean {
+    return this.webhooks.some(({ name, release }) => name === replica && release === presentRelease);
   }
 
   /** A fault or an act of somebody, for the totals. */

@@ -106,7 +106,9 @@ export class Bench {
   /** A source of ten replicas, and what belongs to it. */
   async create(name = "web"): Promise<void> {
     const { isAboutDeployment = false } = this.sample;
-    if (isAboutDeployment) await this.createDeployment(name);
+    // A CRD that was deleted took the budget along, but not the Deployment that it is about.
+    const hasDeployment = isAboutDeployment && (await this.find(this.path(deployments, name))) !== undefined;
+    if (isAboutDeployment && !hasDeployment) await this.createDeployment(name);
     await this.createAlone(name);
   }
 
@@ -172,8 +174,8 @@ export class Bench {
     });
   }
 
-  patchProtector = (body: JsonObject): Promise<JsonObject> =>
-    this.ask("PATCH", this.path(podProtectors, this.protectorName()), body);
+  patchProtector = (body: JsonObject, name = "web"): Promise<JsonObject> =>
+    this.ask("PATCH", this.path(podProtectors, this.protectorName(name)), body);
 
   /** What the PodProtector of a source enforces; undefined = nothing. */
   floor = async (name = "web"): Promise<unknown> => floorOf(await this.protector(name));

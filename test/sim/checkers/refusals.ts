@@ -28,6 +28,8 @@ export interface RefusalOptions {
   readonly isAway: (checker: AccountingChecker) => boolean;
   /** Nothing has gone wrong since the world began, or since everything was mended. */
   readonly isCalm: () => boolean;
+  /** The previous release takes quota also where nothing must stay, and waits for counts there. */
+  readonly isOfThisRelease: (replica: string) => boolean;
 }
 
 export class RefusalChecker {
@@ -52,9 +54,11 @@ export class RefusalChecker {
 
   /** A replica has refused the deletion of the pod, as it is now. */
   refused(replica: string, cell: string, pod: PodRecord, message: string): void {
-    const { kernel, checkers, lost, isAway } = this.#options;
+    const { kernel, checkers, lost, isAway, isOfThisRelease } = this.#options;
     if (lost.cells.has(cell) || [...lost.processes].some(({ name }) => name === replica)) return;
     const concerned = [...checkers.values()].filter((checker) => checker.concerns(pod));
+    const hasNoFloor = concerned.some(({ object }) => object !== undefined && object.spec.minAvailable <= 0);
+    if (hasNoFloor && !isOfThisRelease(replica)) return;
     const sinceMs = kernel.nowMs - roomForMs;
     if (concerned.length === 0 || concerned.some(isAway) || !this.#isWellSince(sinceMs, concerned)) return;
     kernel.schedule(graceMs, () => {

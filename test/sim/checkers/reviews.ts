@@ -13,7 +13,6 @@ import { type Kernel } from "../kernel/kernel.ts";
 import { type SimNode } from "../kernel/node.ts";
 import { type Plan } from "../plan.ts";
 import { type SimProcess } from "../processes/process.ts";
-import { presentRelease } from "../processes/release.ts";
 import { type AccountingChecker } from "./accounting.ts";
 import { type Ledger } from "./ledger.ts";
 import { type RefusalChecker } from "./refusals.ts";
@@ -35,6 +34,7 @@ interface Reviewed {
   readonly totals: { admitted: number; refused: number };
   readonly refusals: RefusalChecker;
   readonly plan: Plan;
+  readonly isOfThisRelease: (replica: string) => boolean;
 }
 
 export class ReviewChecker implements ReviewObserver {
@@ -64,13 +64,12 @@ export class ReviewChecker implements ReviewObserver {
   }
 
   left(arrival: Arrival, replica: string, failure: string | undefined): void {
-    const { kernel, webhooks } = this.#world;
+    const { kernel } = this.#world;
     this.#open.set(arrival.node, this.openAt(arrival.node) - 1);
     checkAnswered(kernel, `a review at ${replica}`, arrival);
     // What the HTTP app says when a handler throws. The previous release has mistakes that are mended in this one.
     if (failure?.includes("unexpected failure") !== true) return;
-    const isOfThis = webhooks.some(({ name, release }) => name === replica && release === presentRelease);
-    if (isOfThis) kernel.fail(`${replica} has made a mistake: ${failure}`);
+    if (this.#world.isOfThisRelease(replica)) kernel.fail(`${replica} has made a mistake: ${failure}`);
   }
 
   unanswered(arrival: Arrival, replica: string): void {
