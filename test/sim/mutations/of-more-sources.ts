@@ -65,7 +65,7 @@ export const mutationsOfMoreSources: readonly Mutation[] = [
   {
     name: "budgets-round-down",
     why: "percentages of a budget round up, of what may go as of what must stay",
-    file: "sources/pod-disruption-budget.ts",
+    file: "sources/budget.ts",
     find: `podsOf(limit.value, replicas, Math.ceil);`,
     replace: `podsOf(limit.value, replicas, Math.floor);`,
     only,
