@@ -13,8 +13,8 @@ export const rulesOfMassChanges: readonly Mutation[] = [
     name: "unknown-replicas-are-none",
     why: "a followed workload that is not there leaves the last floor",
     file: "scale/target-replicas.ts",
-    find: `return "kind" in owner ? owner : [owner];`,
-    replace: `return "kind" in owner ? [] : [owner];`,
+    find: `return "kind" in owner ? owner : { owners: [owner], ended: [] };`,
+    replace: `return { owners: "kind" in owner ? [] : [owner], ended: [] };`,
   },
   {
     name: "owners-are-never-lost",
