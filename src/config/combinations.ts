@@ -14,6 +14,12 @@ import {
   labelNeedsCells,
   ownCellIsServed,
 } from "./cell-rules.ts";
+import {
+  clientCaClosesHttp,
+  clientCellsAreServed,
+  clientsAreNamedOnce,
+  clientsNameNoLabelCells,
+} from "./client-rules.ts";
 import { coreFlagsFitProvider, coresDiffer, generatorHasCore, policiesNameCores } from "./core-rules.ts";
 import { electionProblem } from "./election-rule.ts";
 import { isCustomSourceID } from "./generator-rules.ts";
@@ -110,20 +116,6 @@ const webhookListens: Rule = (values) =>
   values["webhook-enable"] || values["webhook-https-enable"]
     ? undefined
     : "the webhook has no listener: set --webhook-enable, --webhook-https-enable or both";
-
-/** Client certificates protect nothing while another port asks for none. */
-const clientCaClosesHttp: Rule = (values) => {
-  const own = unprefixed(values, "webhook-");
-  if (own["client-ca-file"] === "") {
-    return own["client-allowed-names"].length > 0
-      ? "--webhook-client-allowed-names requires --webhook-client-ca-file"
-      : undefined;
-  }
-  if (!own["https-enable"]) return "--webhook-client-ca-file requires --webhook-https-enable";
-  return own.enable
-    ? "--webhook-client-ca-file requires --webhook-enable=false: HTTP would serve clients without a certificate"
-    : undefined;
-};
 
 /** A PodProtector is led back to its kind by the beginning of its name, which the first would share with the second. */
 const customSourcesDiffer: Rule = (values) => {
@@ -250,6 +242,9 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
     [
       webhookListens,
       clientCaClosesHttp,
+      clientsAreNamedOnce,
+      clientsNameNoLabelCells,
+      clientCellsAreServed,
       drainEnds,
       httpsNeedsFiles("webhook-"),
       filterNeedsByCell,

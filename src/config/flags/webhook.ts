@@ -1,6 +1,7 @@
 /** Flags of the admission webhook. */
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { cellIDProblem, certificateNameProblem, masterUrlProblem, pathPrefixProblem } from "../address.ts";
+import { clientCellProblem } from "../client-cell.ts";
 import { list, map } from "../collection-types.ts";
 import { flag, inGroup, prefixed, type FlagGroup } from "../flag.ts";
 import { coreNameProblem, labelKeyProblem } from "../kubernetes-names.ts";
@@ -75,6 +76,17 @@ export const webhookFlags = {
         [],
         "With a client CA: the common names or subject alternative names (DNS, IP, URI, email) of allowed " +
           "clients; other clients get a 403. Empty allows every certificate of the CA.",
+      ),
+      "client-cells": flag(
+        list(
+          "NAME=CELL,...",
+          clientCellProblem,
+          "a comma-separated list of distinct pairs such as a=worker-1,a=worker-2,b=worker-3",
+        ),
+        [],
+        "With a client CA: the cells that each client may speak for, by a common name or subject alternative name of " +
+          "its certificate. A client that is not named, or names another cell in the URL, gets a 403. Then " +
+          "--webhook-allowed-cells is not needed. Empty binds no client to cells.",
       ),
       "drain-delay": flag(
         durationMs({ min: "zero" }),

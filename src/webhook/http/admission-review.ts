@@ -71,7 +71,7 @@ export function malformedAnswer(uid: string, code: number, message: string): obj
   return { kind, apiVersion, response: { uid, allowed: false, status: failure(code, "BadRequest", message) } };
 }
 
-const failedCalls = { 404: "NotFound", 429: "TooManyRequests", 500: "InternalError" } as const;
+const failedCalls = { 403: "Forbidden", 404: "NotFound", 429: "TooManyRequests", 500: "InternalError" } as const;
 
 /**
  * The body of an answer that decides nothing: a metav1.Status, because that is what the API server's webhook client
