@@ -62,8 +62,11 @@ const shownCharsMax = 253;
 function rejectionOf(socket: TLSSocket, allowedNames: ReadonlySet<string>): ClientRejection | undefined {
   const peerAddress = socket.remoteAddress ?? "";
   if (!socket.authorized) {
-    const reason = String(socket.authorizationError);
-    const message = `a client certificate of an accepted CA is required: ${reason}`;
+    const isShown = Object.keys(socket.getPeerCertificate()).length > 0;
+    const reason = isShown
+      ? `that of the client is not: ${String(socket.authorizationError)}`
+      : "the client showed none";
+    const message = `a client certificate of an accepted CA is required, and ${reason}`;
     return { status: 401, message, peerAddress };
   }
   const names = namesOf(socket.getPeerCertificate());

@@ -6,6 +6,7 @@ import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import http, { type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import https from "node:https";
 import { type AddressInfo, type Socket } from "node:net";
+import { failedCallStatus } from "../api/failed-call.ts";
 import { ipv4Fallback } from "../config/address.ts";
 import { StartError } from "../lifecycle/component.ts";
 import { type Clock } from "../util/clock.ts";
@@ -154,7 +155,8 @@ function createHttpServer(options: ListenOptions, certificate: Certificate | und
 
 /** The body of the request is not read. */
 function rejectionResponse({ status, message }: ClientRejection): Response {
-  return new Response(`${message}\n`, { status, headers: { "Content-Type": "text/plain", Connection: "close" } });
+  const headers = { "Content-Type": "application/json", Connection: "close" };
+  return new Response(JSON.stringify(failedCallStatus(status, message)), { status, headers });
 }
 
 async function bind(server: Server | https.Server, options: ListenOptions): Promise<AddressInfo> {
