@@ -2,7 +2,7 @@
  * Combinations of flags that cannot work. Only flags of the selected roles are checked. Each rule returns one line that
  * names the flags and what is allowed, or nothing.
  */
-import { isIPv4Fallback, isWildcard } from "./address.ts";
+import { isIPv4Fallback, isLoopback, isWildcard } from "./address.ts";
 import { unprefixed, type Role } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
 import { formatDuration } from "./duration.ts";
@@ -112,10 +112,17 @@ const annotationHasKey: Rule = (values) => {
     : `${flag}=annotation requires ${flag}.annotation-key`;
 };
 
-const webhookListens: Rule = (values) =>
-  values["webhook-enable"] || values["webhook-https-enable"]
-    ? undefined
-    : "the webhook has no listener: set --webhook-enable, --webhook-https-enable or both";
+const webhookListens: Rule = (values) => {
+  if (values["webhook-enable"] || values["webhook-https-enable"]) return undefined;
+  const address = values["webhook-bind-addr"];
+  const isOpen = !isLoopback(address);
+  return (
+    "the webhook has no listener: set --webhook-enable, --webhook-https-enable or both" +
+    (isOpen
+      ? ` (HTTP on --webhook-bind-addr=${address}, beyond loopback, is off unless --webhook-enable is given)`
+      : "")
+  );
+};
 
 /** A PodProtector is led back to its kind by the beginning of its name, which the first would share with the second. */
 const customSourcesDiffer: Rule = (values) => {

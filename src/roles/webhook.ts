@@ -18,6 +18,7 @@ import { sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import * as webhook from "../webhook/index.ts";
 import { createBackground } from "./background.ts";
+import { warnOfUnknownCallers } from "./caller-warnings.ts";
 import { warnOfCellNames, warnOfEveryCell } from "./cell-warnings.ts";
 import { type ConnectedCore, connectCores } from "./cores.ts";
 import { type Runtime } from "./runtime.ts";
@@ -34,6 +35,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   const { clock, health } = runtime;
   const config = runtime.config.webhook;
   const logger = runtime.logger.with({ role: "webhook" });
+  warnOfUnknownCallers(config, logger, runtime.metrics);
   warnOfEveryCell(runtime.config, logger);
   warnOfCellNames(namedCells(config), logger);
   const { policies } = config.coreUnavailable;

@@ -1,5 +1,5 @@
 /**
- * Who calls the webhook, as docs/install.md section 3.4 has it: the client certificate of a worker's API server, the
+ * Who calls the webhook, as docs/install.md section 3.3 has it: the client certificate of a worker's API server, the
  * API server's configuration for it, and the Secret by which the webhook knows it.
  */
 import { execFileSync } from "node:child_process";

@@ -51,7 +51,11 @@ function criterionFlags(criterion: (typeof annotatedCriteria)[number]) {
 export const webhookFlags = {
   ...inGroup(group, {
     ...prefixed("webhook-", {
-      ...serverFlags("admission reviews", { http: 8080, https: 8843 }),
+      ...serverFlags(
+        "admission reviews",
+        { http: 8080, https: 8843 },
+        " Unless it is given, it is false where --webhook-bind-addr is beyond loopback.",
+      ),
       "path-prefix": flag(
         text("PATH", {
           allowed: "empty, or a path that begins with / and does not end with /",
