@@ -1,7 +1,7 @@
 /**
- * Certificates for the scripts that make them: an authority of its own for each, whose key is never written. So a stolen
- * key can impersonate its owner and nobody else. All keys are ECDSA P-256, for which a handshake costs the webhook a
- * third less than with RSA-2048 (docs/kubernetes.md#webhook-calls).
+ * Certificates for the scripts that make them: an authority of its own for each, whose key is never written. So a
+ * stolen key can impersonate its owner and nobody else. All keys are ECDSA P-256: API servers open connections all the
+ * time (docs/kubernetes.md#reviews), and with RSA each costs the webhook several times as much.
  */
 import "reflect-metadata"; // @peculiar/x509 needs it before its own import
 import * as x509 from "@peculiar/x509";

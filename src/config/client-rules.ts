@@ -31,7 +31,10 @@ export function clientCaClosesHttp(values: FlagValues): string | undefined {
 export function clientsAreNamedOnce(values: FlagValues): string | undefined {
   if (values["webhook-client-cells"].length === 0 || values["webhook-client-allowed-names"].length === 0)
     return undefined;
-  return `--webhook-client-allowed-names is not allowed with ${flag}, which names the clients already; allowed: one of them`;
+  return (
+    `--webhook-client-allowed-names is not allowed with ${flag}, which names the clients already; ` +
+    "allowed: one of them"
+  );
 }
 
 /** All cells by label are in one worker cluster, whose API server speaks for each of them. */

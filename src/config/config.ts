@@ -92,6 +92,8 @@ export interface WebhookConfig {
   readonly clientAuth: ClientAuthConfig | undefined;
   /** The cells that a client may speak for, by a name of its certificate; empty = clients are not bound to cells. */
   readonly clientCells: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Its own, in the core cluster; undefined = none. */
+  readonly deployment: { readonly namespace: string; readonly name: string } | undefined;
   readonly drainDelayMs: number;
   readonly dryRun: boolean;
   readonly coreUnavailable: {
@@ -285,6 +287,7 @@ function webhookConfig(values: FlagValues): WebhookConfig {
             allowedNames: new Set([...own["client-allowed-names"], ...cellsOfClients.keys()]),
           },
     clientCells: cellsOfClients,
+    deployment: ownDeployment(own.deployment),
     drainDelayMs: own["drain-delay"],
     dryRun: own["dry-run"],
     coreUnavailable: { policies: corePolicies(values), replicas: own["core-unavailable-replicas"] },
@@ -304,6 +307,12 @@ function webhookConfig(values: FlagValues): WebhookConfig {
     requiresPodName: { when: own["requires-pod-name"], byCellFilter: new Set(own["requires-pod-name.by-cell-filter"]) },
     workerClientProvider: workerClientProvider(values),
   };
+}
+
+/** `text` is NAMESPACE/NAME or empty. */
+function ownDeployment(text: string): WebhookConfig["deployment"] {
+  const [namespace = "", name = ""] = text.split("/");
+  return text === "" ? undefined : { namespace, name };
 }
 
 function corePolicies(values: FlagValues): ReadonlyMap<string, CorePolicy> {

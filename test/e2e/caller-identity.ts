@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { issueClientCertificate } from "../../scripts/tls-certificates.ts";
 import { manifestsFolder } from "../manifests/manifest-files.ts";
 import { type Cluster } from "./cluster.ts";
 import { systemNamespace } from "./overlay.ts";
@@ -21,6 +22,17 @@ const documentedHost = "podseidon.example.com";
 /** A new certificate of the client worker-1, made by the documented command. */
 export function makeClientFiles(folder: string): void {
   execFileSync(process.execPath, [script, "--client", "worker-1", "--out", folder], { timeout: scriptLimitMs });
+}
+
+/** An authority whose time is nearly over. */
+export async function makeEndingAuthority(folder: string): Promise<void> {
+  const { caCertificate } = await issueClientCertificate({
+    client: "worker-1",
+    days: 1,
+    now: new Date(Date.now() - 20 * 3_600_000),
+  });
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(folder, "client-ca.crt"), caCertificate);
 }
 
 /** Makes the Secret hold the authorities of these folders, in this order, until the case ends. */

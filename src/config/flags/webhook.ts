@@ -4,7 +4,7 @@ import { cellIDProblem, certificateNameProblem, masterUrlProblem, pathPrefixProb
 import { clientCellProblem } from "../client-cell.ts";
 import { list, map } from "../collection-types.ts";
 import { flag, inGroup, prefixed, type FlagGroup } from "../flag.ts";
-import { coreNameProblem, labelKeyProblem } from "../kubernetes-names.ts";
+import { coreNameProblem, labelKeyProblem, objectPathProblem } from "../kubernetes-names.ts";
 import { bool, choice, durationMs, int, text } from "../scalar-types.ts";
 import { clientFlags, kubeFlags } from "./kube.ts";
 import { serverFlags } from "./server.ts";
@@ -91,6 +91,15 @@ export const webhookFlags = {
         "With a client CA: the cells that each client may speak for, by a common name or subject alternative name of " +
           "its certificate. A client that is not named, or names another cell in the URL, gets a 403. Then " +
           "--webhook-allowed-cells is not needed. Empty binds no client to cells.",
+      ),
+      deployment: flag(
+        text("NAMESPACE/NAME", {
+          allowed: "empty, or a namespace and a name such as podseidon-system/podseidon-webhook",
+          problemOf: objectPathProblem,
+        }),
+        "",
+        "The Deployment of this webhook in the core cluster, which gets an Event when a certificate is about to " +
+          "expire. Empty: no Event.",
       ),
       "drain-delay": flag(
         durationMs({ min: "zero" }),

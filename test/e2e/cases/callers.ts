@@ -1,12 +1,19 @@
 /** The webhook of a fleet knows its callers by their certificates, as docs/install.md says. */
 import assert from "node:assert/strict";
 import path from "node:path";
-import { identifyApiServer, makeClientFiles, placeClientFiles, trustClients } from "../caller-identity.ts";
+import { type KubeObject, type ObjectList } from "../admin-client.ts";
+import {
+  identifyApiServer,
+  makeClientFiles,
+  makeEndingAuthority,
+  placeClientFiles,
+  trustClients,
+} from "../caller-identity.ts";
 import { type Cluster } from "../cluster.ts";
 import { deletePods } from "../deletions.ts";
 import { startDryReviews } from "../dry-reviews.ts";
 import { installFleet, type ManifestInstallation } from "../manifest-installation.ts";
-import { kubectlOrFail } from "../overlay.ts";
+import { kubectlOrFail, systemNamespace } from "../overlay.ts";
 import { createNamespace, createPods } from "../pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { waitFor } from "../wait.ts";
@@ -68,10 +75,12 @@ async function run(context: CaseContext): Promise<Figures> {
   await admitted("its own cell is reviewed as before", ask);
 
   const other = path.join(workerFolder, "client-other");
-  makeClientFiles(other);
+  await makeEndingAuthority(other);
   await trust(context, installation, [other]);
   reconnect(installation);
   messages.push(await refused("a withdrawn certificate opens no connection", ask, isUnknown));
+
+  await toldOfEnd(installation);
 
   for (const message of messages) context.say(`what kubectl shows: ${message}`);
   const guarded = `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${context.namespace}/podprotectors/guarded`;
@@ -121,6 +130,28 @@ async function trust(
     const what = `${process.name} reads the authorities`;
     await waitFor(what, changeLimitMs, async () => reloads(process.log()) > (before[index] ?? 0));
   }
+}
+
+/** Resolves when the Deployment shows that a certificate is about to end, as `kubectl describe` finds it. */
+async function toldOfEnd({ core, webhooks }: ManifestInstallation): Promise<void> {
+  for (const pod of webhooks) {
+    const metrics = await pod.metrics();
+    const end = (use: string) => metrics.value("certificate_expiry_timestamp_seconds", { use }) ?? 0;
+    assert.ok(end("webhook client authorities") < end("webhook https"), pod.process.name);
+  }
+  const uid = webhooks[0]?.deployment.metadata.uid;
+  assert.ok(uid !== undefined);
+  await waitFor("the Deployment has an Event", changeLimitMs, async () => {
+    const all = await core.admin.get<ObjectList<Event>>(`/api/v1/namespaces/${systemNamespace}/events`);
+    return all.items.some(({ reason, involvedObject }) => {
+      return reason === "CertificateExpiresSoon" && involvedObject.uid === uid;
+    });
+  });
+}
+
+interface Event extends KubeObject {
+  readonly reason: string;
+  readonly involvedObject: { readonly uid?: string };
 }
 
 /** The next calls need connections of their own. */

@@ -46,8 +46,8 @@ for (const [args, message] of [
   ],
   [
     [...identified, "--webhook-client-cells=a=c1", "--webhook-cell-label=team", "--webhook-allowed-cells=c1"],
-    "--webhook-client-cells is not allowed with --webhook-cell-label (team): the label of the pod names the cell, not " +
-      "the URL; allowed: --webhook-client-allowed-names",
+    "--webhook-client-cells is not allowed with --webhook-cell-label (team): the label of the pod names the cell, " +
+      "not the URL; allowed: --webhook-client-allowed-names",
   ],
   [
     [...identified, "--webhook-client-cells=a=c1,b=c3", "--webhook-allowed-cells=c1,c2"],

@@ -144,7 +144,7 @@ test("a webhook warns of cells at its start", async () => {
   assert.deepEqual(log.lines[0]?.fields, { cells: ["Tokyo"] });
 });
 
-/** A webhook over HTTPS whose clients need a certificate of `authority`, and the status that it answers a review with. */
+/** A webhook over HTTPS whose clients need a certificate of `authority`, and what it answers. */
 async function openWithClients(t: TestContext, authority: Authority, flags: readonly string[]) {
   const folder = temporaryFolder(t);
   const { certFile, keyFile } = writePem(folder, await createPem("webhook"));
