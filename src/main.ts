@@ -115,9 +115,10 @@ async function compose(config: Config, logger: Logger, observability: Observabil
   const liveness = observability.createHealth({ logger, metrics });
   liveness.register("ping", () => undefined);
   const { createClients } = await import("./roles/runtime.ts");
-  const shared = { config, clock, rng: createSystemRng(), logger, metrics };
+  const certificates = new observability.CertificateExpiry({ clock, logger, metrics });
+  const shared = { config, clock, rng: createSystemRng(), logger, metrics, certificates };
   const clients = createClients({ ...shared, environment: process.env });
-  const limits = { connectionsMax: serviceConnectionsMax, graceMs: serviceGraceMs, clock, logger };
+  const limits = { connectionsMax: serviceConnectionsMax, graceMs: serviceGraceMs, clock, logger, certificates };
   const healthApp = createHealthApp(health, liveness);
   const metricsApp = createMetricsApp(metrics);
   const components: Component[] = [
@@ -128,6 +129,8 @@ async function compose(config: Config, logger: Logger, observability: Observabil
   ];
   for (const role of config.roles)
     components.push(...(await createRole(role, { ...shared, productVersion, health, clients, createServer })));
+  // The last to start: by then the certificates are in use, and who is to be told is there.
+  components.push(certificates);
   return { components, health };
 }
 

@@ -45,6 +45,13 @@ export function isWildcard(address: string): boolean {
   return address === "" || address === "::" || address === "0.0.0.0";
 }
 
+/** Whether only this host can reach what listens there. The address of another name than localhost is not known. */
+export function isLoopback(address: string): boolean {
+  return (
+    address === "::1" || address.toLowerCase() === "localhost" || (isIP(address) === 4 && address.startsWith("127."))
+  );
+}
+
 /** The IPv4 address that replaces an IPv6 one on a host without IPv6; undefined = there is none. */
 export function ipv4Fallback(address: string): string | undefined {
   if (address === "::1") return "127.0.0.1";

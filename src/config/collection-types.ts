@@ -11,13 +11,17 @@ const itemsMax = 10_000;
 type ProblemOf = (text: string) => string | undefined;
 const anything: ProblemOf = () => undefined;
 
-/** A comma-separated list without empty or repeated items. */
-export function list(placeholder: string, problemOf: ProblemOf = anything): ValueType<readonly string[]> {
+/** A comma-separated list without empty or repeated items. `allowed` ends a message about an invalid one. */
+export function list(
+  placeholder: string,
+  problemOf: ProblemOf = anything,
+  allowed = "a comma-separated list of distinct items such as a,b",
+): ValueType<readonly string[]> {
   return {
     kind: "list",
     shape: "list",
     placeholder,
-    allowed: "a comma-separated list of distinct items such as a,b",
+    allowed,
     parse: (input) => parseList(input, problemOf),
     format: (value) => value,
   };

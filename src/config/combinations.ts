@@ -2,7 +2,7 @@
  * Combinations of flags that cannot work. Only flags of the selected roles are checked. Each rule returns one line that
  * names the flags and what is allowed, or nothing.
  */
-import { isIPv4Fallback, isWildcard } from "./address.ts";
+import { isIPv4Fallback, isLoopback, isWildcard } from "./address.ts";
 import { unprefixed, type Role } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
 import { formatDuration } from "./duration.ts";
@@ -14,6 +14,12 @@ import {
   labelNeedsCells,
   ownCellIsServed,
 } from "./cell-rules.ts";
+import {
+  clientCaClosesHttp,
+  clientCellsAreServed,
+  clientsAreNamedOnce,
+  clientsNameNoLabelCells,
+} from "./client-rules.ts";
 import { coreFlagsFitProvider, coresDiffer, generatorHasCore, policiesNameCores } from "./core-rules.ts";
 import { electionProblem } from "./election-rule.ts";
 import { isCustomSourceID } from "./generator-rules.ts";
@@ -106,23 +112,16 @@ const annotationHasKey: Rule = (values) => {
     : `${flag}=annotation requires ${flag}.annotation-key`;
 };
 
-const webhookListens: Rule = (values) =>
-  values["webhook-enable"] || values["webhook-https-enable"]
-    ? undefined
-    : "the webhook has no listener: set --webhook-enable, --webhook-https-enable or both";
-
-/** Client certificates protect nothing while another port asks for none. */
-const clientCaClosesHttp: Rule = (values) => {
-  const own = unprefixed(values, "webhook-");
-  if (own["client-ca-file"] === "") {
-    return own["client-allowed-names"].length > 0
-      ? "--webhook-client-allowed-names requires --webhook-client-ca-file"
-      : undefined;
-  }
-  if (!own["https-enable"]) return "--webhook-client-ca-file requires --webhook-https-enable";
-  return own.enable
-    ? "--webhook-client-ca-file requires --webhook-enable=false: HTTP would serve clients without a certificate"
-    : undefined;
+const webhookListens: Rule = (values) => {
+  if (values["webhook-enable"] || values["webhook-https-enable"]) return undefined;
+  const address = values["webhook-bind-addr"];
+  const isOpen = !isLoopback(address);
+  return (
+    "the webhook has no listener: set --webhook-enable, --webhook-https-enable or both" +
+    (isOpen
+      ? ` (HTTP on --webhook-bind-addr=${address}, beyond loopback, is off unless --webhook-enable is given)`
+      : "")
+  );
 };
 
 /** A PodProtector is led back to its kind by the beginning of its name, which the first would share with the second. */
@@ -250,6 +249,9 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
     [
       webhookListens,
       clientCaClosesHttp,
+      clientsAreNamedOnce,
+      clientsNameNoLabelCells,
+      clientCellsAreServed,
       drainEnds,
       httpsNeedsFiles("webhook-"),
       filterNeedsByCell,

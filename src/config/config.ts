@@ -8,6 +8,7 @@ import type { HealthCriterion } from "../accounting/count/health-criterion.ts";
 import type { HistoryConfig } from "../accounting/history/history-config.ts";
 import type { SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { aggregatorLeaseName } from "./aggregator-lease-name.ts";
+import { clientCells } from "./client-rules.ts";
 import {
   coresOf,
   generatorCore,
@@ -89,6 +90,10 @@ export interface WebhookConfig {
   readonly cellLabel: string | undefined;
   /** Undefined = clients need no certificate. */
   readonly clientAuth: ClientAuthConfig | undefined;
+  /** The cells that a client may speak for, by a name of its certificate; empty = clients are not bound to cells. */
+  readonly clientCells: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Its own, in the core cluster; undefined = none. */
+  readonly deployment: { readonly namespace: string; readonly name: string } | undefined;
   readonly drainDelayMs: number;
   readonly dryRun: boolean;
   readonly coreUnavailable: {
@@ -266,15 +271,23 @@ function webhookConfig(values: FlagValues): WebhookConfig {
   const own = unprefixed(values, "webhook-");
   const handler = unprefixed(values, "webhook-handler-");
   const criteria = unprefixed(values, "webhook-handler-health-criterion-");
+  const cellsOfClients = clientCells(values);
+  const bound = cellsOfClients.values().flatMap((cells) => [...cells]);
   return {
     server: serverConfig("webhook-", own),
     pathPrefix: own["path-prefix"],
-    allowedCells: new Set(own["allowed-cells"]),
+    // Nobody can speak for another cell than a bound one.
+    allowedCells: new Set(own["allowed-cells"].length > 0 ? own["allowed-cells"] : bound),
     cellLabel: own["cell-label"] || undefined,
     clientAuth:
       own["client-ca-file"] === ""
         ? undefined
-        : { caFile: own["client-ca-file"], allowedNames: new Set(own["client-allowed-names"]) },
+        : {
+            caFile: own["client-ca-file"],
+            allowedNames: new Set([...own["client-allowed-names"], ...cellsOfClients.keys()]),
+          },
+    clientCells: cellsOfClients,
+    deployment: ownDeployment(own.deployment),
     drainDelayMs: own["drain-delay"],
     dryRun: own["dry-run"],
     coreUnavailable: { policies: corePolicies(values), replicas: own["core-unavailable-replicas"] },
@@ -294,6 +307,12 @@ function webhookConfig(values: FlagValues): WebhookConfig {
     requiresPodName: { when: own["requires-pod-name"], byCellFilter: new Set(own["requires-pod-name.by-cell-filter"]) },
     workerClientProvider: workerClientProvider(values),
   };
+}
+
+/** `text` is NAMESPACE/NAME or empty. */
+function ownDeployment(text: string): WebhookConfig["deployment"] {
+  const [namespace = "", name = ""] = text.split("/");
+  return text === "" ? undefined : { namespace, name };
 }
 
 function corePolicies(values: FlagValues): ReadonlyMap<string, CorePolicy> {

@@ -26,6 +26,14 @@ export function objectNameProblem(text: string): string | undefined {
   return text.length <= 253 && dnsSubdomain.test(text) ? undefined : "is not a valid object name";
 }
 
+/** A namespaced object as NAMESPACE/NAME; "" = none. */
+export function objectPathProblem(text: string): string | undefined {
+  const [namespace = "", name = "", ...more] = text.split("/");
+  const isGood =
+    more.length === 0 && namespaceProblem(namespace) === undefined && objectNameProblem(name) === undefined;
+  return text === "" || isGood ? undefined : "is not NAMESPACE/NAME";
+}
+
 /** A label or annotation key: `name` or `prefix/name`. */
 export function labelKeyProblem(text: string): string | undefined {
   const [first = "", second, ...more] = text.split("/");

@@ -3,6 +3,7 @@
  * combination as a whole. Pure except for the injected `readFile`. Every mistake is one line; the caller prints it and
  * exits with 2.
  */
+import { isLoopback } from "./address.ts";
 import { parseArguments } from "./argv.ts";
 import { combinationProblem } from "./combinations.ts";
 import { buildConfig, type Config } from "./config.ts";
@@ -91,7 +92,15 @@ function resolve(sources: readonly Source[]): Map<FlagName, Setting> | Problem {
       settings.set(name, { value: parsed.value, origin: source.origin(name) });
     }
   }
+  closeOpenHttp(settings);
   return settings;
+}
+
+/** Plain HTTP answers everybody who reaches it: beyond loopback only where it is asked for. */
+function closeOpenHttp(settings: Map<FlagName, Setting>): void {
+  const isGiven = settings.get("webhook-enable")?.origin !== "default";
+  const address = String(settings.get("webhook-bind-addr")?.value);
+  if (!isGiven && !isLoopback(address)) settings.set("webhook-enable", { value: false, origin: "default" });
 }
 
 /**

@@ -1,7 +1,8 @@
 /**
  * How a running process is observed: logs (logger.ts), metrics (metrics.ts, heartbeat.ts, histogram.ts) and health
- * checks (health.ts).
+ * checks (health.ts), and when certificates end (certificate-expiry.ts).
  */
+export { CertificateExpiry } from "./certificate-expiry.ts";
 export { createHealth, type HealthRegistry } from "./health.ts";
 export { createHeartbeat } from "./heartbeat.ts";
 export { createLogger } from "./logger.ts";

@@ -11,6 +11,7 @@ import { createKubeClient, type KubeClientDeps } from "../kube/transport/index.t
 import { type ServerComponent, type ServerOptions } from "../server/index.ts";
 import { type Component, type Health } from "../lifecycle/component.ts";
 import { assert } from "../util/assert.ts";
+import { type CertificateUses, type EndingCertificate } from "../util/certificate-use.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Metrics } from "../util/metrics.ts";
@@ -37,6 +38,11 @@ export interface Limits {
   readonly fences: Pick<AggregatorSettings, "fencesWaitingMax" | "fencedPodsMax">;
 }
 
+export interface RuntimeCertificates extends CertificateUses {
+  /** Calls `listener` once a day with each certificate in use that ends within days, or has ended. */
+  onEnding(listener: (ending: EndingCertificate) => void): void;
+}
+
 export interface Runtime {
   readonly config: Config;
   /** Of the program, for others to see: "1.2.3 (commit)". */
@@ -47,6 +53,8 @@ export interface Runtime {
   readonly metrics: Metrics;
   readonly health: Health;
   readonly clients: Clients;
+  /** Tells which certificates end; absent in the simulation, which has none. */
+  readonly certificates?: RuntimeCertificates;
   /** Default: those of production. */
   readonly limits?: Limits;
   /** Opens the listeners of a server: sockets in production, an entry of its network in the simulation. */

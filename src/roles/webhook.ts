@@ -18,7 +18,9 @@ import { sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import * as webhook from "../webhook/index.ts";
 import { createBackground } from "./background.ts";
+import { warnOfUnknownCallers } from "./caller-warnings.ts";
 import { warnOfCellNames, warnOfEveryCell } from "./cell-warnings.ts";
+import { createCertificateEvents } from "./certificate-events.ts";
 import { type ConnectedCore, connectCores } from "./cores.ts";
 import { type Runtime } from "./runtime.ts";
 
@@ -34,6 +36,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   const { clock, health } = runtime;
   const config = runtime.config.webhook;
   const logger = runtime.logger.with({ role: "webhook" });
+  warnOfUnknownCallers(config, logger, runtime.metrics);
   warnOfEveryCell(runtime.config, logger);
   warnOfCellNames(namedCells(config), logger);
   const { policies } = config.coreUnavailable;
@@ -81,7 +84,9 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     graceMs,
     clock,
     logger,
+    certificates: runtime.certificates,
   });
+  tellOfCertificates(runtime, cores);
   return [
     ...informers,
     { name: "webhook-handler", start: async () => {}, stop: () => handler.drain() },
@@ -114,6 +119,14 @@ function ofCore(runtime: Runtime, core: ConnectedCore, logger: Logger) {
     }),
     cells: new CellLeases({ ...runtime, ...runtime.config.cells, core: name, client, role: "webhook", logger }),
   };
+}
+
+/** Events go into the core that the pod itself runs in: the first one without a kubeconfig, or else the first. */
+function tellOfCertificates({ config, certificates }: Runtime, cores: readonly ReturnType<typeof ofCore>[]): void {
+  const { deployment } = config.webhook;
+  const own = cores.find(({ name }) => config.cores.get(name)?.kubeConfigPath === "") ?? cores[0];
+  if (deployment === undefined || own === undefined) return;
+  certificates?.onEnding(createCertificateEvents(deployment, own.client, own.events));
 }
 
 /** The cells that the flags name. */

@@ -5,7 +5,7 @@
  */
 import { type Server } from "node:https";
 import { type Socket } from "node:net";
-import { type PeerCertificate, type TLSSocket } from "node:tls";
+import { type PeerCertificate, TLSSocket } from "node:tls";
 
 export interface ClientAuth {
   /** PEM, the CAs. */
@@ -38,17 +38,42 @@ export function checkClients(server: Server, auth: ClientAuth): (socket: Socket)
   return (socket) => rejections.get(socket);
 }
 
+/** The names that an accepted client certificate gives the client of this connection; none without one. */
+export function certificateNames(socket: Socket): readonly string[] {
+  return socket instanceof TLSSocket && socket.authorized ? namesOf(socket.getPeerCertificate()) : [];
+}
+
+/** Names in a message: of a bounded length, and nothing in them but printable characters of their own. */
+export function quoteNames(names: readonly string[]): string {
+  const shown = names.slice(0, shownMax).map((name) => {
+    const text = name.length > shownCharsMax ? `${name.slice(0, shownCharsMax)}…` : name;
+    return JSON.stringify(text).replace(unprintable, escapeChar);
+  });
+  return [...shown, ...(names.length > shownMax ? [`and ${names.length - shownMax} more`] : [])].join(", ");
+}
+
+/** JSON escapes the ASCII ones. These would end a line, or turn the order of the characters around them. */
+const unprintable = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+const escapeChar = (char: string): string => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
+/** A certificate of an API server has two or three names, each with at most 253 characters. */
+const shownMax = 8;
+const shownCharsMax = 253;
+
 function rejectionOf(socket: TLSSocket, allowedNames: ReadonlySet<string>): ClientRejection | undefined {
   const peerAddress = socket.remoteAddress ?? "";
   if (!socket.authorized) {
-    const reason = String(socket.authorizationError);
-    const message = `a client certificate of an accepted CA is required: ${reason}`;
+    const isShown = Object.keys(socket.getPeerCertificate()).length > 0;
+    const reason = isShown
+      ? `that of the client is not: ${String(socket.authorizationError)}`
+      : "the client showed none";
+    const message = `a client certificate of an accepted CA is required, and ${reason}`;
     return { status: 401, message, peerAddress };
   }
   const names = namesOf(socket.getPeerCertificate());
   if (allowedNames.size === 0 || names.some((name) => allowedNames.has(name))) return undefined;
-  const shown = names.map((name) => JSON.stringify(name)).join(", ");
-  const message = `the client certificate is valid, but none of its names is allowed: ${shown}`;
+  const message =
+    `the client certificate is valid, but none of its names is allowed: ${quoteNames(names)} ` +
+    "(--webhook-client-cells, --webhook-client-allowed-names)";
   return { status: 403, message, peerAddress };
 }
 

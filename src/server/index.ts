@@ -4,7 +4,7 @@
  *   server as a Component (server-component.ts);
  * - what every role serves: health (health-server.ts) and metrics (metrics-server.ts).
  */
-export { type ClientRejection } from "./client-auth.ts";
+export { type ClientRejection, quoteNames } from "./client-auth.ts";
 export { createHealthApp } from "./health-server.ts";
 export { listen } from "./listen.ts";
 export { createMetricsApp } from "./metrics-server.ts";

@@ -6,8 +6,10 @@ import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import http, { type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import https from "node:https";
 import { type AddressInfo, type Socket } from "node:net";
+import { failedCallStatus } from "../api/failed-call.ts";
 import { ipv4Fallback } from "../config/address.ts";
 import { StartError } from "../lifecycle/component.ts";
+import { type CertificateUses } from "../util/certificate-use.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { loadCertificate, watchCertificate, type Certificate, type CertificateFiles } from "./certificate.ts";
@@ -35,6 +37,8 @@ export interface ListenOptions {
   readonly connectionsMax: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Told which certificates are in use. */
+  readonly certificates?: CertificateUses | undefined;
 }
 
 export interface Listener {
@@ -94,7 +98,15 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   server.on("error", (error) => logger.error("Listener error", { listener: options.name, err: error }));
   logger.info("Listening", { listener: options.name, address, port, tls: certificate !== undefined });
   if (files === undefined || certificate === undefined) return { address, port, disableKeepAlive, close };
-  const onChange = (next: Certificate): void => (server as https.Server).setSecureContext({ ...next, ...tlsLimits });
+  const noteUse = ({ cert, ca }: Certificate): void => {
+    options.certificates?.inUse(`${options.name} https`, cert);
+    if (files.caFile !== undefined) options.certificates?.inUse(`${options.name} client authorities`, ca);
+  };
+  noteUse(certificate);
+  const onChange = (next: Certificate): void => {
+    (server as https.Server).setSecureContext({ ...next, ...tlsLimits });
+    noteUse(next);
+  };
   const stopWatching = watchCertificate({ files, clock, logger, onChange }, certificate);
   return {
     address,
@@ -154,7 +166,8 @@ function createHttpServer(options: ListenOptions, certificate: Certificate | und
 
 /** The body of the request is not read. */
 function rejectionResponse({ status, message }: ClientRejection): Response {
-  return new Response(`${message}\n`, { status, headers: { "Content-Type": "text/plain", Connection: "close" } });
+  const headers = { "Content-Type": "application/json", Connection: "close" };
+  return new Response(JSON.stringify(failedCallStatus(status, message)), { status, headers });
 }
 
 async function bind(server: Server | https.Server, options: ListenOptions): Promise<AddressInfo> {

@@ -1,6 +1,7 @@
 /** A Component that serves one app over HTTP, HTTPS or both, as the flags say. */
 import { type ServerConfig } from "../config/config.ts";
 import { type Component } from "../lifecycle/component.ts";
+import { type CertificateUses } from "../util/certificate-use.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type ClientAuth } from "./client-auth.ts";
@@ -18,6 +19,8 @@ export interface ServerOptions {
   readonly graceMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Told which certificates are in use. */
+  readonly certificates?: CertificateUses | undefined;
 }
 
 export interface ServerComponent extends Component {
@@ -26,9 +29,10 @@ export interface ServerComponent extends Component {
 }
 
 export function createServer(options: ServerOptions): ServerComponent {
-  const { name, config, fetch, clientAuth, connectionsMax, clock, logger } = options;
+  const { name, config, fetch, clientAuth, connectionsMax, clock, logger, certificates } = options;
   const auth = clientAuth && { clientAuth };
-  const common = { name, fetch, connectionsMax, clock, logger, readHeaderTimeoutMs: config.readHeaderTimeoutMs };
+  const { readHeaderTimeoutMs } = config;
+  const common = { name, fetch, connectionsMax, clock, logger, certificates, readHeaderTimeoutMs };
   /** The open ones; empty before the start and after the stop. */
   const listeners: Listener[] = [];
   return {

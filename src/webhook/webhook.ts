@@ -53,6 +53,8 @@ export interface WebhookOptions {
   readonly pathPrefix: string;
   /** The cells that are served; empty = all. */
   readonly allowedCells: ReadonlySet<string>;
+  /** The cells that a client may speak for, by a name of its certificate; empty = every client for every cell. */
+  readonly clientCells: ReadonlyMap<string, ReadonlySet<string>>;
   /** Label of pods that names their cell; undefined = the end of the URL does. */
   readonly cellLabel?: string | undefined;
   readonly dryRun: boolean;

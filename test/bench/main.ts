@@ -9,6 +9,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { KubeAssetsError } from "../../scripts/kube-assets.ts";
 import { measureBudgetSources } from "./budget-sources.ts";
+import { measureHandshakes } from "./handshakes.ts";
 import { measureHotProtector, measureReplicas } from "./hot-protector.ts";
 import { measureIndexes } from "./indexes.ts";
 import { measureFairness, measureManyProtectors } from "./many-protectors.ts";
@@ -38,6 +39,7 @@ const overRealCore: Readonly<Record<string, (core: RealCore, say: Say) => Promis
   replicas: measureReplicas,
   fairness: measureFairness,
   many: measureManyProtectors,
+  handshakes: measureHandshakes,
 };
 
 async function measureOverRealCore(names: readonly string[], print: (rows: readonly Row[]) => void): Promise<void> {

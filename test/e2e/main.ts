@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts";
 import { budgetCases } from "./cases/budgets.ts";
+import { callerCases } from "./cases/callers.ts";
 import { cellClusterCases } from "./cases/cell-clusters.ts";
 import { coreCases } from "./cases/cores.ts";
 import { deploymentCases } from "./cases/deployments.ts";
@@ -64,6 +65,7 @@ const cases: readonly E2eCase[] = [
   ...evictionCases,
   ...fencingCases,
   ...manifestCases,
+  ...callerCases,
   ...protobufCases,
   ...recoveryCases,
   ...outageCases,

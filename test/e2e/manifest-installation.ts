@@ -5,6 +5,7 @@
 import { copyFileSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { type Manifest, manifestsFolder, onlyOne, render } from "../manifests/manifest-files.ts";
+import { identifyApiServer, makeClientFiles, placeClientFiles, trustClients } from "./caller-identity.ts";
 import { type Cluster } from "./cluster.ts";
 import { type LaggingProxy, startLaggingProxy } from "./lagging-proxy.ts";
 import {
@@ -121,25 +122,47 @@ export async function installSingleCluster(
   return Object.assign(installation, { folder });
 }
 
-/** A core and a worker, as docs/install.md section 3 has it. */
+interface FleetOptions {
+  /** The Deployments that run; default all. */
+  readonly components?: readonly string[];
+  /** Of the core's kustomization. */
+  readonly corePatches?: readonly unknown[];
+  /** False = the API server of the worker has no certificate yet. */
+  readonly isIdentified?: boolean;
+}
+
+/**
+ * A core and a worker, as docs/install.md section 3 has it. The client certificate of the worker's API server is in the
+ * folder `client`.
+ */
 export async function installFleet(
   context: CaseContext,
   core: Cluster,
   worker: Cluster,
-): Promise<ManifestInstallation> {
+  { components, corePatches = [], isIdentified = true }: FleetOptions = {},
+): Promise<ManifestInstallation & { readonly workerFolder: string; readonly client: string }> {
   const coreFolder = path.join(context.directory, "my-core");
   const workerFolder = path.join(context.directory, "my-worker-1");
+  const client = path.join(workerFolder, "client");
   await shareAccounts(context, core, worker);
 
   makeTlsFiles(path.join(coreFolder, "tls"));
-  writeKustomization(coreFolder, { bases: ["overlays/core"], resources: ["tls/secret.yaml"] });
+  makeClientFiles(client);
+  await trustClients(context, core, [client]);
+  writeKustomization(coreFolder, {
+    bases: ["overlays/core"],
+    resources: ["tls/secret.yaml"],
+    patches: corePatches,
+  });
   await kubectlOrFail(context, core, "apply", "-k", coreFolder);
-  const prepared = await runDeployments(context, core);
+  const prepared = await runDeployments(context, core, components);
 
   const balancer = await startBalancer(context);
+  placeClientFiles(worker, client);
+  if (isIdentified) await identifyApiServer(context, worker, `127.0.0.1:${balancer.port}`);
   makeWorkerFolder(context, workerFolder, path.join(coreFolder, "tls"), balancer);
   await kubectlOrFail(context, worker, "apply", "-k", workerFolder, "-l", allButAdmission);
-  prepared.push(...(await runDeployments(context, worker)));
+  prepared.push(...(await runDeployments(context, worker, components)));
   const clusters = [
     { cluster: core, folder: coreFolder },
     { cluster: worker, folder: workerFolder },
@@ -147,7 +170,7 @@ export async function installFleet(
   const installation = new ManifestInstallation(clusters, balancer, prepared);
   balancer.setTargets(installation.webhooks.map(({ ports }) => ports["webhook"] ?? 0));
   await kubectlOrFail(context, worker, "apply", "-k", workerFolder);
-  return installation;
+  return Object.assign(installation, { workerFolder, client });
 }
 
 interface SharedAccount {
@@ -196,7 +219,7 @@ async function shareAccounts(context: CaseContext, core: Cluster, worker: Cluste
   }
 }
 
-/** Section 3.4: the certificate's authority is copied beside the kustomization. */
+/** Section 3.5: the certificate's authority is copied beside the kustomization. */
 function makeWorkerFolder(context: CaseContext, folder: string, tls: string, balancer: LaggingProxy): void {
   mkdirSync(folder, { recursive: true });
   copyFileSync(path.join(tls, "ca-bundle.yaml"), path.join(folder, "ca-bundle.yaml"));

@@ -15,6 +15,8 @@ export interface Manifest {
   readonly metadata: {
     readonly name: string;
     readonly namespace?: string;
+    /** Of what an API server stores. */
+    readonly uid?: string;
     readonly labels?: Readonly<Record<string, string>>;
     readonly finalizers?: readonly string[];
   };

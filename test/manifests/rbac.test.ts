@@ -33,6 +33,7 @@ const clusterRights = {
     "podseidon-webhook @ *: list,watch namespaces",
     "podseidon-webhook @ *: update podprotectors/status.podseidon.kubewharf.io",
     "podseidon-webhook @ podseidon-system: get configmaps [podseidon-generator-state]",
+    "podseidon-webhook @ podseidon-system: get deployments.apps [podseidon-webhook]",
     "podseidon-webhook @ podseidon-system: list leases.coordination.k8s.io",
   ],
   worker: [

@@ -58,12 +58,19 @@ test("the pods of the manifests run as the user of the image", () => {
 
 test("the environment of the image makes every server listen on all addresses, whatever the role", () => {
   for (const role of ["generator", "aggregator", "webhook", "update-trigger"]) {
-    const loaded = loadConfig({ argv: [`--role=${role}`], env: facts.env, readFile: () => "" });
+    const listener = role === "webhook" ? ["--webhook-enable"] : [];
+    const loaded = loadConfig({ argv: [`--role=${role}`, ...listener], env: facts.env, readFile: () => "" });
     if (loaded.kind !== "config") assert.fail(`${role}: ${loaded.kind === "error" ? loaded.message : loaded.kind}`);
     for (const [name, { value }] of loaded.effective)
       if (/^(healthz|prometheus-http|webhook)-bind-addr$|^webhook-https-bind-addr$/.test(name))
         assert.equal(value, "::", name);
   }
+});
+
+test("in the image a webhook serves plain HTTP only where it is asked to", () => {
+  const argv = ["--role=webhook"];
+  const { kind } = loadConfig({ argv, env: facts.env, readFile: () => "" });
+  assert.equal(kind, "error", "no listener");
 });
 
 test("an instruction that image-root cannot read is an error that names it", () => {

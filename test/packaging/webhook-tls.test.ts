@@ -7,14 +7,8 @@ import { test } from "node:test";
 import { connect, createServer } from "node:tls";
 import { load } from "js-yaml";
 import { applyPatch, type Operation } from "rfc6902";
-import {
-  ArgumentError,
-  caBundlePatchYaml,
-  issueServerCertificate,
-  parseCommandLine,
-  secretYaml,
-  serviceDnsNames,
-} from "../../scripts/webhook-tls.ts";
+import { ArgumentError, issueServerCertificate } from "../../scripts/tls-certificates.ts";
+import { caBundlePatchYaml, parseCommandLine, secretYaml, serviceDnsNames } from "../../scripts/webhook-tls.ts";
 import { type Deployment, manifestsFolder, onlyOne, readManifests, render } from "../manifests/manifest-files.ts";
 
 const now = new Date("2026-11-20T12:00:00Z");
@@ -140,6 +134,6 @@ for (const [what, change] of [
   ["more than ten years", { days: 3651 }],
 ] as const) {
   test(`a certificate for ${what} is refused`, async () => {
-    await assert.rejects(issueServerCertificate({ ...request, ...change }), ArgumentError);
+    await assert.rejects(async () => issueServerCertificate({ ...request, ...change }), ArgumentError);
   });
 }

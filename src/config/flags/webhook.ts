@@ -1,9 +1,10 @@
 /** Flags of the admission webhook. */
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { cellIDProblem, certificateNameProblem, masterUrlProblem, pathPrefixProblem } from "../address.ts";
+import { clientCellProblem } from "../client-cell.ts";
 import { list, map } from "../collection-types.ts";
 import { flag, inGroup, prefixed, type FlagGroup } from "../flag.ts";
-import { coreNameProblem, labelKeyProblem } from "../kubernetes-names.ts";
+import { coreNameProblem, labelKeyProblem, objectPathProblem } from "../kubernetes-names.ts";
 import { bool, choice, durationMs, int, text } from "../scalar-types.ts";
 import { clientFlags, kubeFlags } from "./kube.ts";
 import { serverFlags } from "./server.ts";
@@ -50,7 +51,11 @@ function criterionFlags(criterion: (typeof annotatedCriteria)[number]) {
 export const webhookFlags = {
   ...inGroup(group, {
     ...prefixed("webhook-", {
-      ...serverFlags("admission reviews", { http: 8080, https: 8843 }),
+      ...serverFlags(
+        "admission reviews",
+        { http: 8080, https: 8843 },
+        " Unless it is given, it is false where --webhook-bind-addr is beyond loopback.",
+      ),
       "path-prefix": flag(
         text("PATH", {
           allowed: "empty, or a path that begins with / and does not end with /",
@@ -75,6 +80,26 @@ export const webhookFlags = {
         [],
         "With a client CA: the common names or subject alternative names (DNS, IP, URI, email) of allowed " +
           "clients; other clients get a 403. Empty allows every certificate of the CA.",
+      ),
+      "client-cells": flag(
+        list(
+          "NAME=CELL,...",
+          clientCellProblem,
+          "a comma-separated list of distinct pairs such as a=worker-1,a=worker-2,b=worker-3",
+        ),
+        [],
+        "With a client CA: the cells that each client may speak for, by a common name or subject alternative name of " +
+          "its certificate. A client that is not named, or names another cell in the URL, gets a 403. Then " +
+          "--webhook-allowed-cells is not needed. Empty binds no client to cells.",
+      ),
+      deployment: flag(
+        text("NAMESPACE/NAME", {
+          allowed: "empty, or a namespace and a name such as podseidon-system/podseidon-webhook",
+          problemOf: objectPathProblem,
+        }),
+        "",
+        "The Deployment of this webhook in the core cluster, which gets an Event when a certificate is about to " +
+          "expire. Empty: no Event.",
       ),
       "drain-delay": flag(
         durationMs({ min: "zero" }),

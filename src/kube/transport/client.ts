@@ -1,5 +1,6 @@
 /** The KubeClient over HTTP: deadlines, safe retries and decoding around sender.ts. */
 import { assert } from "../../util/assert.ts";
+import { type CertificateUses } from "../../util/certificate-use.ts";
 import { type Clock, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
@@ -25,6 +26,8 @@ export interface KubeClientDeps {
   readonly environment?: Environment;
   /** Default: sockets. */
   readonly dispatchers?: CreateDispatchers;
+  /** Told which client certificate is in use. */
+  readonly certificates?: CertificateUses | undefined;
 }
 
 /**
@@ -49,7 +52,11 @@ export async function createKubeClient(
 ): Promise<KubeClient> {
   const { clock } = deps;
   const logger = deps.logger.with({ cluster });
-  const source = await createCredentialSource(config, { ...deps, logger });
+  const source = await createCredentialSource(config, {
+    ...deps,
+    logger,
+    onClientCertificate: (pem) => deps.certificates?.inUse(`kubeconfig of ${cluster}`, pem),
+  });
   const { host } = new URL((await source.current()).server);
   const metrics = createClientMetrics(deps.metrics, host);
   const sender = createSender(config, { ...deps, logger }, source, metrics);

@@ -53,25 +53,33 @@ const patienceMs = 1_000;
 /** API servers read headers of up to 1 MB. */
 const tokenBytesMax = 1024 * 1024;
 
+export interface CredentialDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly environment?: Environment;
+  /** Called with the client certificate of the kubeconfig whenever it was read. */
+  readonly onClientCertificate?: (pem: string) => void;
+}
+
 /**
  * Loads the credentials once. Throws a StartError that names the file or the plugin when that fails or takes longer
  * than 30 s.
  */
 export async function createCredentialSource(
   config: ClusterConfig,
-  deps: { readonly clock: Clock; readonly logger: Logger; readonly environment?: Environment },
+  deps: CredentialDeps,
   inClusterRoot = "",
 ): Promise<CredentialSource> {
   const { clock, logger, environment = {} } = deps;
   let loaded = loadKubeConfig(config, environment, inClusterRoot);
-  let credentials = await read(loaded, clock);
+  let credentials = await read(loaded, deps);
   let running: Reload | undefined;
   let refreshedAtMs = longAgo;
 
   async function load(whole: boolean): Promise<void> {
     try {
       const next = whole ? loadKubeConfig(config, environment, inClusterRoot) : loaded;
-      credentials = await read(next, clock);
+      credentials = await read(next, deps);
       loaded = next;
     } catch (error) {
       logger.warn("Failed to reload credentials, keeping the old ones", { err: error });
@@ -116,7 +124,8 @@ interface Reload {
   readonly endedOrSlow: Promise<void>;
 }
 
-async function read(loaded: LoadedKubeConfig, clock: Clock): Promise<Credentials> {
+async function read(loaded: LoadedKubeConfig, deps: CredentialDeps): Promise<Credentials> {
+  const { clock } = deps;
   let tls: TlsMaterial;
   let authorization: string | undefined;
   try {
@@ -127,6 +136,8 @@ async function read(loaded: LoadedKubeConfig, clock: Clock): Promise<Credentials
     throw startErrorOf(loaded.origin, error);
   }
   checkTlsMaterial(tls, loaded.origin);
+  // A plugin renews its certificates by itself, every hour perhaps.
+  if (loaded.plugin === undefined && tls.cert !== undefined) deps.onClientCertificate?.(tls.cert);
   const headers: Record<string, string | readonly string[]> = impersonationHeaders(loaded.impersonation);
   if (authorization !== undefined) headers["authorization"] = authorization;
   const { server, proxyUrl } = loaded;

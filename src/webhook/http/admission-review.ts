@@ -71,16 +71,6 @@ export function malformedAnswer(uid: string, code: number, message: string): obj
   return { kind, apiVersion, response: { uid, allowed: false, status: failure(code, "BadRequest", message) } };
 }
 
-const failedCalls = { 404: "NotFound", 429: "TooManyRequests", 500: "InternalError" } as const;
-
-/**
- * The body of an answer that decides nothing: a metav1.Status, because that is what the API server's webhook client
- * reads from a failed call and quotes; the failurePolicy then decides.
- */
-export function failedCallStatus(code: keyof typeof failedCalls, message: string): object {
-  return { kind: "Status", apiVersion: "v1", ...failure(code, failedCalls[code], message) };
-}
-
 function refusalStatus({ code, reason, message, causes }: Extract<Decision, { readonly kind: "refused" }>): object {
   return { ...failure(code, reason, message), ...(causes.length > 0 && { details: { causes } }) };
 }

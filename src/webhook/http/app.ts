@@ -12,6 +12,7 @@ import { Hono } from "hono";
 import { tryDecodeURIComponent } from "hono/utils/url";
 import { type IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
+import { failedCallStatus } from "../../api/failed-call.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { type Clock, later } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
@@ -20,8 +21,9 @@ import { type Handler, type ReviewContext } from "../decide/handler.ts";
 import { type PodCells } from "../decide/pod-cell.ts";
 import { type AdmissionRequest, type Review } from "../decide/subject.ts";
 import { otherCells, type WebhookMetrics } from "../metrics.ts";
-import { answer, failedCallStatus, malformedAnswer, readRequest } from "./admission-review.ts";
+import { answer, malformedAnswer, readRequest } from "./admission-review.ts";
 import { warningsOf } from "./gate-review.ts";
+import { ClientCells } from "./client-cells.ts";
 import { InFlightLimit } from "./in-flight-limit.ts";
 import { bodyBytesMax, ReviewBodies, type ReviewBody } from "./review-body.ts";
 import { ServedCells } from "./served-cells.ts";
@@ -31,6 +33,8 @@ export interface AppOptions {
   readonly pathPrefix: string;
   /** The cells that are served, by valid names; empty = all. */
   readonly allowedCells: ReadonlySet<string>;
+  /** The cells that a client may speak for, by a name of its certificate; empty = every client for every cell. */
+  readonly clientCells: ReadonlyMap<string, ReadonlySet<string>>;
   readonly cells: PodCells;
   /** --webhook-dry-run: nothing is refused, not for load either. */
   readonly dryRun: boolean;
@@ -88,12 +92,14 @@ class ReviewRoute {
   readonly #options: AppOptions;
   readonly #bodies = new ReviewBodies();
   readonly #cells: ServedCells;
+  readonly #clients: ClientCells;
   readonly #limit: InFlightLimit;
   readonly #timeoutMs = createTimeoutReader();
 
   constructor(options: AppOptions) {
     this.#options = options;
     this.#cells = new ServedCells(options.allowedCells, options.cells.label);
+    this.#clients = new ClientCells(options.clientCells, options.logger);
     const limit = new InFlightLimit(options.dryRun);
     this.#limit = limit;
     options.metrics.readReviewsInFlight(() => limit.inFlight);
@@ -129,6 +135,11 @@ class ReviewRoute {
     if (unserved !== undefined) {
       metrics.httpError(otherCells, unserved.tag);
       return json(404, failedCallStatus(404, unserved.message));
+    }
+    const foreign = this.#clients.refusal(incoming?.socket, cellID);
+    if (foreign !== undefined) {
+      metrics.httpError(cellID, "CellNotOfClient");
+      return json(403, failedCallStatus(403, foreign));
     }
     const body = await readBody(request, incoming, this.#bodies);
     if (!body.ok) {

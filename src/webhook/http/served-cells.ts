@@ -48,7 +48,9 @@ export class ServedCells {
       return { tag: "CellNotAllowed", message };
     }
     if (this.#allowed !== undefined) {
-      const message = `the cell ${JSON.stringify(cellID)} is not served by this webhook (--webhook-allowed-cells)`;
+      const message =
+        `the cell ${JSON.stringify(cellID)} is not served by this webhook ` +
+        "(--webhook-allowed-cells, --webhook-client-cells)";
       return { tag: "CellNotAllowed", message };
     }
     if (this.#known.size < knownMax) this.#known.add(cellID);

@@ -6,11 +6,11 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "node:tls";
-import { deletePods } from "../deletions.ts";
+import { startDryReviews } from "../dry-reviews.ts";
 import { installSingleCluster } from "../manifest-installation.ts";
 import { type ManifestPod } from "../manifest-pods.ts";
 import { kubectlOrFail, makeTlsFiles } from "../overlay.ts";
-import { createNamespace, createPods } from "../pods.ts";
+import { createNamespace } from "../pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { waitFor } from "../wait.ts";
 
@@ -20,7 +20,6 @@ const handshakeLimitMs = 5 * second;
 const rotationLimitMs = 30 * second;
 /** Reviews with the new certificate and the new authority alone. */
 const afterwardsMs = 2 * second;
-const reviewers = 4;
 
 export const certificateRotationCases: readonly E2eCase[] = [
   {
@@ -35,7 +34,8 @@ async function run(context: CaseContext): Promise<Figures> {
   const core = await context.cluster("core");
   const installation = await installSingleCluster(context, core, ["webhook"]);
   const { folder, webhooks } = installation;
-  const reviews = await startReviews(context);
+  await createNamespace(core.admin, namespace);
+  const reviews = await startDryReviews(context, { core, worker: core });
   const tls = path.join(folder, "tls");
   const old = certificateIn(tls);
   for (const webhook of webhooks) assert.equal(await shownBy(webhook), old.fingerprint256);
@@ -77,65 +77,6 @@ async function run(context: CaseContext): Promise<Figures> {
   await core.admin.remove(`/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors/guarded`);
   await installation.remove(context);
   return { replicas: webhooks.length, reviewsAdmitted: admitted, reviewsRefused: refused, failed: 0, rotationMs };
-}
-
-interface Reviews {
-  /** So far. */
-  answered(): number;
-  stop(): Promise<{ readonly admitted: number; readonly refused: number; readonly failed: readonly string[] }>;
-}
-
-/**
- * Deletes two pods with dry-run, over and over: a plain one, which is admitted, and one that a PodProtector without
- * counts refuses.
- */
-async function startReviews(context: CaseContext): Promise<Reviews> {
-  const { namespace } = context;
-  const { admin } = await context.cluster("core");
-  await createNamespace(admin, namespace);
-  await admin.create(`/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors`, {
-    apiVersion: "podseidon.kubewharf.io/v1alpha1",
-    kind: "PodProtector",
-    metadata: { name: "guarded" },
-    spec: { minAvailable: 1, minReadySeconds: 0, selector: { matchLabels: { app: "guarded" } } },
-  });
-  await createPods(admin, { namespace, count: 1, namePrefix: "plain", labels: { app: "plain" } });
-  await createPods(admin, { namespace, count: 1, namePrefix: "guarded", labels: { app: "guarded" } });
-  const ask = async (name: string): Promise<{ code: number; message: string }> => {
-    const [attempt] = await deletePods(admin, {
-      namespace,
-      names: [name],
-      concurrency: 1,
-      how: "delete",
-      dryRun: true,
-    });
-    return attempt ?? { code: 0, message: "no attempt" };
-  };
-  await waitFor("the webhook is asked and knows the PodProtector", rotationLimitMs, async () => {
-    return (await ask("guarded-0")).code === 429;
-  });
-  const counts = { admitted: 0, refused: 0 };
-  const failed: string[] = [];
-  const end = new AbortController();
-  context.cleanup(() => end.abort());
-  const review = async (): Promise<void> => {
-    while (!end.signal.aborted) {
-      const [plain, guarded] = await Promise.all([ask("plain-0"), ask("guarded-0")]);
-      if (plain.code === 200) counts.admitted++;
-      else failed.push(`plain: ${plain.code} ${plain.message}`);
-      if (guarded.code === 429) counts.refused++;
-      else failed.push(`guarded: ${guarded.code} ${guarded.message}`);
-    }
-  };
-  const running = Promise.all(Array.from({ length: reviewers }, review));
-  return {
-    answered: () => counts.admitted + counts.refused,
-    async stop() {
-      end.abort();
-      await running;
-      return { ...counts, failed };
-    },
-  };
 }
 
 function certificateIn(folder: string): X509Certificate {

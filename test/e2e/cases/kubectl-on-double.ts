@@ -9,7 +9,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { load } from "js-yaml";
-import { issueServerCertificate } from "../../../scripts/webhook-tls.ts";
+import { issueServerCertificate } from "../../../scripts/tls-certificates.ts";
 import {
   type ApiServer,
   type CallWebhook,

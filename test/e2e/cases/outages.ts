@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, request } from "undici";
-import { issueServerCertificate, type ServerCertificate } from "../../../scripts/webhook-tls.ts";
+import { issueServerCertificate, type IssuedCertificate } from "../../../scripts/tls-certificates.ts";
 import { createPem, type Pem } from "../../unit/server/certificates.ts";
 import { type Cluster } from "../cluster.ts";
 import { floor, type Recovery, startRecoveryDrill } from "../recovery-drill.ts";
@@ -198,7 +198,7 @@ async function startAgain(cluster: Cluster): Promise<void> {
 class Certificates {
   readonly cluster: Cluster;
   readonly #directory: string;
-  #serving: ServerCertificate | undefined;
+  #serving: IssuedCertificate | undefined;
   #client: Pem | undefined;
 
   constructor(context: CaseContext, cluster: Cluster) {

@@ -190,3 +190,22 @@ test("--help and --version need no role, and hide mistakes", () => {
   assert.deepEqual(load(["--version", "--bogus"]), { kind: "version" });
   assert.deepEqual(load(["--help"]), { kind: "help" });
 });
+
+test("plain HTTP for reviews is off beyond loopback unless it is asked for, wherever that is said", () => {
+  const isOn = (argv: readonly string[], env: Readonly<Record<string, string>> = {}): boolean =>
+    loadGood([...https, ...argv], { env }).webhook.server.http.enable;
+  const https = [
+    "--role=webhook",
+    "--webhook-https-enable",
+    "--webhook-https-cert-file=c",
+    "--webhook-https-key-file=k",
+  ];
+  for (const address of ["::1", "127.0.0.1", "127.0.0.9", "localhost"])
+    assert.equal(isOn([`--webhook-bind-addr=${address}`]), true, address);
+  for (const address of ["::", "", "0.0.0.0", "10.0.0.1", "host.example.com"]) {
+    assert.equal(isOn([`--webhook-bind-addr=${address}`]), false, address);
+    assert.equal(isOn([`--webhook-bind-addr=${address}`, "--webhook-enable"]), true, address);
+  }
+  assert.equal(isOn([], { PODSEIDON_FLAG_WEBHOOK_BIND_ADDR: "::" }), false, "as in the image");
+  assert.equal(isOn([], { PODSEIDON_FLAG_WEBHOOK_BIND_ADDR: "::", PODSEIDON_FLAG_WEBHOOK_ENABLE: "true" }), true);
+});

@@ -5,7 +5,7 @@ import { parseArguments } from "../../../src/config/argv.ts";
 import { ignoredSettings } from "../../../src/config/effective.ts";
 import { flagNames, flags, isFlagName, type FlagName } from "../../../src/config/flag-table.ts";
 import { Problem } from "../../../src/config/problem.ts";
-import { load, loadGood } from "./load.ts";
+import { load, loadBad, loadGood } from "./load.ts";
 import { chartArguments, plainWebhookArguments, updateTriggerArguments } from "./upstream-arguments.ts";
 import upstreamFlags from "./upstream-flags.json" with { type: "json" };
 
@@ -127,8 +127,15 @@ const argumentSets: readonly (readonly [keyof typeof chartArguments, readonly st
   ["aggregator", chartArguments.aggregator],
   ["aggregator", [...chartArguments.aggregator, ...updateTriggerArguments]],
   ["webhook", chartArguments.webhook],
-  ["webhook", plainWebhookArguments],
+  ["webhook", [...plainWebhookArguments, "--webhook-enable"]],
 ];
+
+test("the one set of arguments of upstream's chart that opens plain HTTP to everybody has to say so", () => {
+  assert.match(
+    loadBad(["--role=webhook", ...plainWebhookArguments]),
+    /^the webhook has no listener: .*\(HTTP on --webhook-bind-addr=::, beyond loopback, is off unless /,
+  );
+});
 
 test("the arguments of upstream's chart are accepted unchanged, with the role from the environment", () => {
   for (const [role, argv] of argumentSets) {

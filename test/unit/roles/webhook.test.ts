@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import https from "node:https";
 import path from "node:path";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { loadConfig } from "../../../src/config/index.ts";
 import { KubeError, type KubeClient } from "../../../src/kube/kube-client.ts";
 import { type HealthCheck } from "../../../src/lifecycle/component.ts";
 import { createServer } from "../../../src/server/index.ts";
 import { createWebhook } from "../../../src/roles/webhook.ts";
-import { createAuthority, createPem, temporaryFolder, writePem } from "../server/certificates.ts";
+import { type Authority, createAuthority, createPem, temporaryFolder, writePem } from "../server/certificates.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../support/virtual-clock.ts";
 import { cell, deleteReview, type Json, pod, protector } from "../webhook/support/objects.ts";
@@ -144,10 +144,10 @@ test("a webhook warns of cells at its start", async () => {
   assert.deepEqual(log.lines[0]?.fields, { cells: ["Tokyo"] });
 });
 
-test("clients without a certificate get a 401; each is counted, and logged once", async (t) => {
+/** A webhook over HTTPS whose clients need a certificate of `authority`, and what it answers. */
+async function openWithClients(t: TestContext, authority: Authority, flags: readonly string[]) {
   const folder = temporaryFolder(t);
   const { certFile, keyFile } = writePem(folder, await createPem("webhook"));
-  const authority = await createAuthority("ours");
   const caFile = path.join(folder, "ca.crt");
   writeFileSync(caFile, authority.cert);
   const { clock, log, metrics, components, port } = await createRole([
@@ -158,9 +158,8 @@ test("clients without a certificate get a 401; each is counted, and logged once"
     `--webhook-https-cert-file=${certFile}`,
     `--webhook-https-key-file=${keyFile}`,
     `--webhook-client-ca-file=${caFile}`,
-    "--webhook-client-allowed-names=apiserver",
     "--webhook-drain-delay=0",
-    "--webhook-allowed-cells=c1",
+    ...flags,
   ]);
   for (const component of components) await component.start();
   t.after(async () => {
@@ -170,16 +169,30 @@ test("clients without a certificate get a 401; each is counted, and logged once"
     await clock.advance(60_000);
     await stopping;
   });
-  const statusOf = (cell: string, options: https.RequestOptions = {}): Promise<number | undefined> =>
+  const answerOf = (cell: string, options: https.RequestOptions = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const url = `https://127.0.0.1:${port()}/${cell}`;
       const sent = https.request(url, { method: "POST", rejectUnauthorized: false, agent: false, ...options });
       sent.on("error", reject).on("response", (response) => {
-        response.resume();
-        resolve(response.statusCode);
+        let text = "";
+        response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+        response.on("end", () => resolve({ status: response.statusCode, text }));
       });
       sent.end(JSON.stringify(deleteReview(pod("p", { ready: false }))));
     });
+  return { log, metrics, answerOf };
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly text: string;
+}
+
+test("clients without a certificate get a 401; each is counted, and logged once", async (t) => {
+  const authority = await createAuthority("ours");
+  const flags = ["--webhook-client-allowed-names=apiserver", "--webhook-allowed-cells=c1"];
+  const { log, metrics, answerOf } = await openWithClients(t, authority, flags);
+  const statusOf = async (cell: string, options?: https.RequestOptions) => (await answerOf(cell, options)).status;
   assert.equal(await statusOf("c1", await authority.issue("apiserver")), 200);
   assert.equal(await statusOf("c2", await authority.issue("apiserver")), 404);
   assert.equal(await statusOf("c1"), 401);
@@ -188,4 +201,33 @@ test("clients without a certificate get a 401; each is counted, and logged once"
   assert.equal(metrics.count('webhook_client_rejection_total{code="401"}'), 2);
   assert.equal(metrics.count('webhook_client_rejection_total{code="403"}'), 1);
   assert.equal(log.lines.filter(({ message }) => message === "Client rejected").length, 1);
+});
+
+test("a client that speaks for the cell of another one gets a 403 that the API server can quote", async (t) => {
+  const authority = await createAuthority("ours");
+  const flags = ["--webhook-client-cells=one=c1,two=c2"];
+  const { log, metrics, answerOf } = await openWithClients(t, authority, flags);
+  const one = await authority.issue("one");
+  assert.equal((await answerOf("c1", one)).status, 200);
+  const { status, text } = await answerOf("c2", one);
+  assert.equal(status, 403);
+  const message = 'the client "one" may not speak for the cell "c2" (--webhook-client-cells); allowed: "c1"';
+  assert.deepEqual(JSON.parse(text), {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message,
+    reason: "Forbidden",
+    code: 403,
+  });
+  assert.equal(metrics.count('webhook_http_error{cell="c2",error="CellNotOfClient"}'), 1);
+  assert.deepEqual(log.lines.at(-1), {
+    level: "warn",
+    message: "Client spoke for a cell that is not its own",
+    fields: { cell: "c2", reason: message },
+  });
+  const stranger = await answerOf("c1", await authority.issue("three"));
+  assert.equal(stranger.status, 403, "a certificate of the authority that is bound to no cell");
+  assert.match(stranger.text, /none of its names is allowed: \\"three\\" \(--webhook-client-cells, /);
 });

@@ -67,9 +67,13 @@ test("a client without a certificate of the client CA gets a 401 with the reason
   assert.equal((await get(await authority.issue("apiserver"))).text, "hello");
   const without = await get();
   assert.equal(without.status, 401);
-  assert.match(without.text, /^a client certificate of an accepted CA is required: /);
+  const { kind, code, reason, message } = JSON.parse(without.text) as Readonly<Record<string, unknown>>;
+  assert.deepEqual({ kind, code, reason }, { kind: "Status", code: 401, reason: "Unauthorized" });
+  assert.match(String(message), /^a client certificate of an accepted CA is required, and the client showed none$/);
   for (const pem of [await stranger.issue("apiserver"), await createPem("apiserver")]) {
-    assert.equal((await get(pem)).status, 401);
+    const { status, text } = await get(pem);
+    assert.equal(status, 401);
+    assert.match(text, /a client certificate of an accepted CA is required, and that of the client is not: [A-Z_]+"/);
   }
   assert.equal(served(), 1, "nothing is handled for the others");
   assert.deepEqual(
@@ -99,7 +103,8 @@ test("with allowed names, the common name or any alternative name has to be one 
   for (const pem of others) {
     const answer = await get(pem);
     assert.equal(answer.status, 403);
-    assert.match(answer.text, /^the client certificate is valid, but none of its names is allowed: "/);
+    const { message } = JSON.parse(answer.text) as { readonly message: string };
+    assert.match(message, /^the client certificate is valid, but none of its names is allowed: "/);
   }
   assert.deepEqual(
     rejections.map(({ status }) => status),

@@ -17,6 +17,8 @@ test("the webhook has upstream's flags and defaults, and a criterion Initialized
     "webhook-allowed-cells": [],
     "webhook-client-ca-file": "",
     "webhook-client-allowed-names": [],
+    "webhook-client-cells": [],
+    "webhook-deployment": "",
     "webhook-drain-delay": 3_000,
     "webhook-handler-cold-start-delay": 0,
     "webhook-handler-retry-backoff-base": 100,

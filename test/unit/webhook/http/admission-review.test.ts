@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  answer,
-  failedCallStatus,
-  malformedAnswer,
-  readRequest,
-} from "../../../../src/webhook/http/admission-review.ts";
+import { answer, malformedAnswer, readRequest } from "../../../../src/webhook/http/admission-review.ts";
 import { allowed, refusedForNow } from "../../../../src/webhook/decide/decision.ts";
 
 const resource = { group: "", version: "v1", resource: "pods" };
@@ -77,14 +72,5 @@ test("the answer keeps the code of a malformed body and of an internal error", (
       allowed: false,
       status: { metadata: {}, status: "Failure", message: "large", reason: "BadRequest", code: 413 },
     },
-  });
-  assert.deepEqual(failedCallStatus(500, "broken"), {
-    kind: "Status",
-    apiVersion: "v1",
-    metadata: {},
-    status: "Failure",
-    message: "broken",
-    reason: "InternalError",
-    code: 500,
   });
 });

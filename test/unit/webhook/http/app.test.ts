@@ -37,6 +37,7 @@ function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
   const { fetch } = createWebhookApp({
     pathPrefix,
     allowedCells: new Set(allowedCells),
+    clientCells: new Map(),
     cells: new PodCells(undefined, new Set()),
     dryRun: false,
     handler: {
@@ -93,7 +94,10 @@ test("cells that are not among the allowed ones get a 404 that the API server ca
   const response = await post("/other-cell");
   const { kind, code, reason, message } = (await response.json()) as Json;
   assert.deepEqual({ kind, code, reason }, { kind: "Status", code: 404, reason: "NotFound" });
-  assert.equal(message, 'the cell "other-cell" is not served by this webhook (--webhook-allowed-cells)');
+  assert.equal(
+    message,
+    'the cell "other-cell" is not served by this webhook (--webhook-allowed-cells, --webhook-client-cells)',
+  );
   assert.equal(contexts.length, 2);
   assert.deepEqual([...recorded.values.keys()], ['webhook_http_error{cell="other",error="CellNotAllowed"}']);
 });
@@ -354,6 +358,7 @@ function appThatThrows() {
   const { fetch } = createWebhookApp({
     pathPrefix: "",
     allowedCells: new Set(),
+    clientCells: new Map(),
     cells: new PodCells(undefined, new Set()),
     dryRun: false,
     handler: { read: () => review, decide: () => Promise.reject(new Error("a bug")) },

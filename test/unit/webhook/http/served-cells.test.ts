@@ -17,7 +17,7 @@ test("with allowed cells only these are served, and the name of another one is q
   for (const cellID of ["c1", "c2", "c1"]) assert.equal(cells.refusal(cellID), undefined);
   assert.deepEqual(cells.refusal("c3"), {
     tag: "CellNotAllowed",
-    message: 'the cell "c3" is not served by this webhook (--webhook-allowed-cells)',
+    message: 'the cell "c3" is not served by this webhook (--webhook-allowed-cells, --webhook-client-cells)',
   });
   assert.equal(cells.refusal("c3")?.tag, "CellNotAllowed", "and is not remembered");
   assert.equal(cells.refusal("evil\ncell")?.tag, "InvalidCell");

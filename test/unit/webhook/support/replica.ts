@@ -43,6 +43,7 @@ export const settings = {
   workers: { kind: "none" },
   pathPrefix: "",
   allowedCells: new Set<string>(),
+  clientCells: new Map<string, ReadonlySet<string>>(),
   dryRun: false,
   healthCriteria,
   requiresPodName: () => false,
