@@ -34,6 +34,7 @@ function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
     return resolve;
   };
   const recorded = new RecordedMetrics();
+  const clock = createVirtualClock();
   const { fetch } = createWebhookApp({
     pathPrefix,
     allowedCells: new Set(allowedCells),
@@ -48,13 +49,13 @@ function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
         return allowed("Unmatched");
       },
     },
-    clock: createVirtualClock(),
+    clock,
     logger: silentLogger,
     metrics: createWebhookMetrics(recorded),
   });
   const ask = async (path: string, init: RequestInit) => fetch(new Request(`http://webhook${path}`, init));
   const post = (path: string) => ask(path, { method: "POST", body: JSON.stringify(deleteReview(pod("p"))) });
-  return { ask, fetch, contexts, recorded, post, hold };
+  return { ask, fetch, contexts, recorded, post, hold, clock };
 }
 
 test("routes take the cell from one percent-decoded path segment after the prefix", async () => {
@@ -171,7 +172,7 @@ test("a mistake of the program is answered with HTTP 500 over a listener as well
  * body.
  */
 async function serve(t: TestContext) {
-  const { fetch, contexts, hold } = appThatNotes();
+  const { fetch, contexts, hold, clock } = appThatNotes();
   const listener = await listen({
     name: "webhook",
     fetch,
@@ -180,7 +181,7 @@ async function serve(t: TestContext) {
     portFlag: "webhook-port",
     readHeaderTimeoutMs: 10_000,
     connectionsMax: 10,
-    clock: createVirtualClock(),
+    clock,
     logger: silentLogger,
   });
   t.after(() => listener.close(0));
@@ -190,7 +191,7 @@ async function serve(t: TestContext) {
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${body}`);
     return socket.setEncoding("utf8");
   };
-  return { contexts, post, hold };
+  return { clock, contexts, post, hold };
 }
 const text = JSON.stringify(deleteReview(pod("p")));
 
@@ -225,6 +226,19 @@ test("a body that says it is too large is refused before it has come", async (t)
   assert.match(answer, /^HTTP\/1.1 413 /);
   assert.match(answer, /the body is larger than 7340032 bytes/);
   assert.equal(contexts.length, 0);
+});
+
+test("a body that does not come is answered with HTTP 408, and its connection ends", async (t) => {
+  const { clock, post } = await serve(t);
+  const socket = post(text.length, "{");
+  let answer = "";
+  socket.on("data", (chunk: string) => (answer += chunk));
+  const closed = once(socket, "close");
+  while (clock.pendingTimers === 0) await new Promise((resolve) => setImmediate(resolve));
+  await clock.advance(4_000);
+  await closed;
+  assert.match(answer, /^HTTP\/1.1 408 /);
+  assert.match(answer, /the body came too slowly/);
 });
 
 test("deadlines are kept to the millisecond when the core does not answer", async () => {
