@@ -52,6 +52,8 @@ const roundingMs = 1_000;
 export interface WebhookApp {
   /** As a listener calls it; without `bindings`, the body comes from the Request. */
   readonly fetch: (request: Request, bindings?: Partial<HttpBindings>) => Response | Promise<Response>;
+  /** Why this replica takes no more reviews, so that others should get them; undefined = it does. */
+  readonly overloadReason: () => string | undefined;
 }
 
 export function createWebhookApp(options: AppOptions): WebhookApp {
@@ -63,6 +65,7 @@ export function createWebhookApp(options: AppOptions): WebhookApp {
     context.req.method === "POST" ? context.notFound() : context.text("Method Not Allowed\n", 405, { Allow: "POST" }),
   );
   return {
+    overloadReason: () => reviews.overloadReason,
     fetch(request, { incoming } = {}) {
       const target = incoming?.url?.startsWith("/") === true ? incoming.url : pathOf(request.url);
       const cellID = (incoming?.method ?? request.method) === "POST" ? cellOf(target, pathPrefix) : undefined;
@@ -102,6 +105,10 @@ class ReviewRoute {
     const limit = new InFlightLimit(options.dryRun);
     this.#limit = limit;
     options.metrics.readReviewsInFlight(() => limit.inFlight);
+  }
+
+  get overloadReason(): string | undefined {
+    return this.#limit.fullReason;
   }
 
   /** `target`: path and query. `incoming`: where the body comes from, if not from `request`. Never rejects. */

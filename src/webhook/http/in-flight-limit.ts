@@ -53,6 +53,11 @@ export class InFlightLimit {
     if (bytes > usualBytes) this.#heldBytes -= bytes;
   }
 
+  /** Why this replica takes no more reviews; undefined = it does. */
+  get fullReason(): string | undefined {
+    return this.#inFlight >= reviewsInFlightMax ? `${reviewsInFlightMax} reviews are being decided` : undefined;
+  }
+
   get inFlight(): number {
     return this.#inFlight;
   }

@@ -35,7 +35,7 @@ function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
   };
   const recorded = new RecordedMetrics();
   const clock = createVirtualClock();
-  const { fetch } = createWebhookApp({
+  const { fetch, overloadReason } = createWebhookApp({
     pathPrefix,
     allowedCells: new Set(allowedCells),
     cells: new PodCells(undefined, new Set()),
@@ -55,7 +55,7 @@ function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
   });
   const ask = async (path: string, init: RequestInit) => fetch(new Request(`http://webhook${path}`, init));
   const post = (path: string) => ask(path, { method: "POST", body: JSON.stringify(deleteReview(pod("p"))) });
-  return { ask, fetch, contexts, recorded, post, hold, clock };
+  return { ask, fetch, contexts, recorded, post, hold, clock, overloadReason };
 }
 
 test("routes take the cell from one percent-decoded path segment after the prefix", async () => {
@@ -114,11 +114,13 @@ test("what cannot be a cell gets a 404 that the API server can quote, and no lab
 });
 
 test("an overload is answered at once by refusing the review, and is over when reviews have ended", async () => {
-  const { ask, hold } = appThatNotes();
+  const { ask, hold, overloadReason } = appThatNotes();
+  assert.equal(overloadReason(), undefined);
   const release = hold();
   const body = JSON.stringify(deleteReview(pod("p"), { uid: "the-uid" }));
   const post = async () => ask("/c1", { method: "POST", body });
   const held = Array.from({ length: reviewsInFlightMax }, post);
+  while (overloadReason() === undefined) await new Promise((resolve) => setImmediate(resolve));
   const response = await post();
   assert.equal(response.status, 200, "an answer, which no failurePolicy overrules");
   const { response: answer } = (await response.json()) as { response: Json };
@@ -127,6 +129,7 @@ test("an overload is answered at once by refusing the review, and is over when r
   assert.equal((answer["status"] as Json)["code"], 429);
   release();
   for (const one of await Promise.all(held)) assert.equal(one.status, 200);
+  assert.equal(overloadReason(), undefined);
   const again = (await (await post()).json()) as { response: Json };
   assert.equal(again.response["allowed"], true);
 });
