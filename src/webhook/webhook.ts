@@ -17,6 +17,7 @@ import { ProtectorEvents } from "./decide/protector-events.ts";
 import { SeveralProtectors } from "./decide/several-protectors.ts";
 import { type WorkerClients } from "./decide/subject.ts";
 import { createWebhookApp, type WebhookApp } from "./http/app.ts";
+import { KnownCells } from "./known-cells.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
 import { Core } from "./protector/core.ts";
 import { Protectors } from "./protector/protectors.ts";
@@ -90,10 +91,13 @@ export interface Webhook extends WebhookApp {
 }
 
 export function createWebhook(options: WebhookOptions): Webhook {
-  const metrics = createWebhookMetrics(options.metrics);
+  const knownCells = new KnownCells(options.allowedCells);
+  const metrics = createWebhookMetrics(options.metrics, knownCells);
   const events = new ProtectorEvents(options.events);
   const reservations = createReservations(options, metrics);
-  const sources = options.cores.map((core) => createSource(core, options, reservations, metrics, events));
+  const sources = options.cores.map((core) =>
+    createSource(core, options, { reservations, metrics, events, knownCells }),
+  );
   const cores = sources.map(({ core }) => core);
   const severalProtectors = new SeveralProtectors({ ...options, reservations, metrics });
   const lostNodes = new LostNodes(options);
@@ -130,10 +134,14 @@ function createReservations(options: WebhookOptions, metrics: WebhookMetrics): R
 function createSource(
   core: WebhookCore,
   options: WebhookOptions,
-  reservations: Reservations,
-  metrics: WebhookMetrics,
-  events: ProtectorEvents,
+  shared: {
+    readonly reservations: Reservations;
+    readonly metrics: WebhookMetrics;
+    readonly events: ProtectorEvents;
+    readonly knownCells: KnownCells;
+  },
 ): Protectors {
+  const { reservations, metrics, events, knownCells } = shared;
   const { coreUnavailable, clock, logger, stateNamespace } = options;
   const report = new TombstoneReport({ core: core.name, logger, metrics, events });
   const { onRaised, onGone, onUnread, onDefinitionLoss } = report;
@@ -143,6 +151,7 @@ function createSource(
     core: new Core({ ...core, replicas, isUnreadyWhenSilent, clock, logger, rule: options, onDefinitionLoss }),
     logger,
     tombstones: { stateNamespace, ttlMs: options.tombstoneTtlMs, onRaised, onGone, onUnread },
+    onCounted: (cellID) => knownCells.counted(cellID),
     onSooner: (protector) => reservations.startSooner(protector),
     onUnusable(protector, reason) {
       metrics.unusableProtector(protector.id, reason !== undefined);

@@ -19,7 +19,7 @@ import { type Decision } from "../decide/decision.ts";
 import { type Handler, type ReviewContext } from "../decide/handler.ts";
 import { type PodCells } from "../decide/pod-cell.ts";
 import { type AdmissionRequest, type Review } from "../decide/subject.ts";
-import { otherCells, type WebhookMetrics } from "../metrics.ts";
+import { type WebhookMetrics } from "../metrics.ts";
 import { answer, failedCallStatus, malformedAnswer, readRequest } from "./admission-review.ts";
 import { warningsOf } from "./gate-review.ts";
 import { InFlightLimit } from "./in-flight-limit.ts";
@@ -139,7 +139,7 @@ class ReviewRoute {
     const arrived = clock.monotonicMs();
     const unserved = this.#cells.refusal(cellID);
     if (unserved !== undefined) {
-      metrics.httpError(otherCells, unserved.tag);
+      metrics.httpError(cellID, unserved.tag);
       return json(404, failedCallStatus(404, unserved.message));
     }
     // The signal aborts when the caller has left.

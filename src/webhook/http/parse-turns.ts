@@ -34,13 +34,11 @@ export class ParseTurns {
    */
   run<T>(bytes: number, deadlineMs: MonotonicMs, parse: () => T): Promise<T | undefined> {
     if (this.#waiting.length > 0 && this.#waitingBytes + bytes > waitingBytesMax) return Promise.resolve(undefined);
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       const start = (nowMs: MonotonicMs): void => {
-        try {
-          resolve(nowMs < deadlineMs ? parse() : undefined);
-        } catch (error) {
-          reject(error);
-        }
+        // Called at once; what it throws becomes the rejection.
+        const parsed = (): Promise<T> => new Promise((done) => done(parse()));
+        resolve(nowMs < deadlineMs ? parsed() : undefined);
       };
       this.#waiting.push({ bytes, start });
       this.#waitingBytes += bytes;

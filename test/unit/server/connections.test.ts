@@ -131,7 +131,9 @@ test("an address has its own limit, and takes nothing from the others", async (t
   const idle = await connect();
   const clients = [await earned(), await earned()];
   await idle.closed;
-  await (await connect()).closed;
+  await (
+    await connect()
+  ).closed;
   assert.deepEqual(dropped, ["displaced", "address"]);
   for (const client of [others, ...clients]) assert.match(await client.get("200"), /^HTTP\/1.1 200 /);
   await earned("127.0.0.2");

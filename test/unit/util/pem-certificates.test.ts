@@ -14,7 +14,9 @@ test("all certificates of a PEM file are read, whatever stands between them", as
 });
 
 test("a broken certificate is an error that says which one it is, wherever it stands", async () => {
-  const [one, two, three] = (await Promise.all(["1", "2", "3"].map((name) => createPem(name)))).map(({ cert }) => `${cert.trim()}\n`);
+  const [one, two, three] = (await Promise.all(["1", "2", "3"].map((name) => createPem(name)))).map(
+    ({ cert }) => `${cert.trim()}\n`,
+  );
   assert.ok(one !== undefined && two !== undefined && three !== undefined);
   const [head, ...lines] = two.split("\n");
   const damages = [

@@ -14,6 +14,7 @@ import { type ReviewContext } from "../../../../src/webhook/decide/handler.ts";
 import { PodCells } from "../../../../src/webhook/decide/pod-cell.ts";
 import { type Review } from "../../../../src/webhook/decide/subject.ts";
 import { reviewsInFlightMax } from "../../../../src/webhook/http/in-flight-limit.ts";
+import { KnownCells } from "../../../../src/webhook/known-cells.ts";
 import { createWebhookMetrics } from "../../../../src/webhook/metrics.ts";
 import { cell, deleteReview, type Json, pod, protector } from "../support/objects.ts";
 import { RecordedMetrics, world } from "../support/replica.ts";
@@ -51,7 +52,7 @@ function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
     },
     clock,
     logger: silentLogger,
-    metrics: createWebhookMetrics(recorded),
+    metrics: createWebhookMetrics(recorded, new KnownCells(["c1"])),
   });
   const ask = async (path: string, init: RequestInit) => fetch(new Request(`http://webhook${path}`, init));
   const post = (path: string) => ask(path, { method: "POST", body: JSON.stringify(deleteReview(pod("p"))) });
@@ -376,7 +377,7 @@ function appThatThrows() {
     handler: { read: () => review, decide: () => Promise.reject(new Error("a bug")) },
     clock: createVirtualClock(),
     logger: silentLogger,
-    metrics: createWebhookMetrics(silentMetrics),
+    metrics: createWebhookMetrics(silentMetrics, new KnownCells(["c1"])),
   });
   return { fetch };
 }
