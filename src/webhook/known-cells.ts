@@ -1,7 +1,7 @@
 /**
  * The cells that somebody vouches for: a flag names them, or an aggregator has counted them in some PodProtector. A
  * cell comes from a URL that anyone may call, and a deletion creates none, so no stranger can make one known. The others
- * are decided like these, but get no label value of their own, and no pod is read for them.
+ * are decided like these, but get no label value of their own, and no evicted pod is read for them.
  */
 import { noCellID } from "../api/cell-id.ts";
 
@@ -18,6 +18,11 @@ export class KnownCells {
 
   has(cellID: string): boolean {
     return this.#cells.has(cellID);
+  }
+
+  /** Whether nobody has vouched for any cell yet, as in a core that is new. */
+  get isEmpty(): boolean {
+    return this.#cells.size === 1;
   }
 
   /** An aggregator has counted it; known until the process ends. */

@@ -13,6 +13,7 @@ import { type Rng } from "../util/rng.ts";
 import { Handler } from "./decide/handler.ts";
 import { LostNodes } from "./decide/lost-nodes.ts";
 import { PodCells } from "./decide/pod-cell.ts";
+import { PodReads } from "./decide/pod-reads.ts";
 import { ProtectorEvents } from "./decide/protector-events.ts";
 import { SeveralProtectors } from "./decide/several-protectors.ts";
 import { type WorkerClients } from "./decide/subject.ts";
@@ -102,7 +103,18 @@ export function createWebhook(options: WebhookOptions): Webhook {
   const severalProtectors = new SeveralProtectors({ ...options, reservations, metrics });
   const lostNodes = new LostNodes(options);
   const cells = new PodCells(options.cellLabel, options.allowedCells);
-  const handler = new Handler({ ...options, sources, severalProtectors, events, lostNodes, cells, metrics });
+  const handler = new Handler({
+    ...options,
+    // With a label the URL names no cell, and the label has to be an allowed one.
+    isKnownCell: (cellID) => options.cellLabel !== undefined || knownCells.isEmpty || knownCells.has(cellID),
+    podReads: new PodReads(options.clock),
+    sources,
+    severalProtectors,
+    events,
+    lostNodes,
+    cells,
+    metrics,
+  });
   return {
     ...createWebhookApp({ ...options, handler, cells, metrics }),
     unreadyReasons: new Map(cores.map((core) => [core.name, () => core.unreadyReason(othersOf(core, cores))])),

@@ -144,7 +144,8 @@ class ReviewRoute {
     }
     // The signal aborts when the caller has left.
     const deadlineMonotonicMs = later(arrived, this.#timeoutMs(target));
-    const context = { cellID, deadlineMonotonicMs, signal: request.signal };
+    const peer = incoming?.socket?.remoteAddress ?? "";
+    const context = { cellID, deadlineMonotonicMs, signal: request.signal, peer };
     const opened = await this.#open(request, incoming, context);
     if (!opened.ok) return opened.answer;
     const { identity, review, bytes } = opened;

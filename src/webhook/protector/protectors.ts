@@ -96,6 +96,11 @@ export class Protectors {
     });
   }
 
+  /** Whether any is in force in the namespace. */
+  isUsedIn(namespace: string): boolean {
+    return this.#index.has(namespace);
+  }
+
   #onEvent(event: InformerEvent<WatchedProtector>): void {
     const { key, resourceVersion } = event.object;
     if (event.type === "deleted") return this.#depart(event.object, event.isAbsent !== true);

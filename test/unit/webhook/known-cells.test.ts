@@ -6,7 +6,9 @@ import { cell, deleteReview, pod, protector } from "./support/objects.ts";
 import { world } from "./support/replica.ts";
 
 test("cells are known by a flag, by their counts, or because a pod has none, and at most 1,000 of them", () => {
+  assert.equal(new KnownCells([]).isEmpty, true);
   const cells = new KnownCells(["a"]);
+  assert.equal(cells.isEmpty, false);
   assert.deepEqual(
     ["a", noCellID, "b"].map((cellID) => cells.has(cellID)),
     [true, true, false],

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { PodCells } from "../../../../src/webhook/decide/pod-cell.ts";
+import { PodReads } from "../../../../src/webhook/decide/pod-reads.ts";
 import { readReview } from "../../../../src/webhook/decide/subject.ts";
 import { readRequest } from "../../../../src/webhook/http/admission-review.ts";
 import { warningsOf } from "../../../../src/webhook/http/gate-review.ts";
@@ -30,7 +31,9 @@ async function readingOf(text: string): Promise<unknown> {
   if (!read.ok) return read;
   const { object: _, oldObject: __, ...identity } = read.request;
   const context = { cellID: "c1", deadlineMonotonicMs: later(longAgo, 0), signal: undefined };
-  const options = { workers: { kind: "none" }, healthCriteria, clock: createVirtualClock() } as const;
+  const clock = createVirtualClock();
+  const podReads = new PodReads(clock);
+  const options = { workers: { kind: "none" }, isKnownCell: () => true, podReads, healthCriteria, clock } as const;
   const { read: subject, ...review } = readReview(read.request, options, context);
   return { identity, review, subject: await subject(), warnings: warningsOf(read.request, podCells, "c1") };
 }
