@@ -55,10 +55,10 @@ const review: Kept = {
 const depthMax = 64;
 
 /**
- * Kubernetes allows 256 KiB of annotations, and as many labels as fit into 1.5 MB: no pod that works has a tenth of
- * this. JSON.parse takes up to 0.4 s for as many, which is the longest that one review holds up the others.
+ * A hundred times what large pods have. Kubernetes itself limits labels only by the size of the object. Parsing and
+ * deciding as many takes some 0.1 s, which is the longest that one review holds up the others.
  */
-const valuesMax = 100_000;
+const valuesMax = 20_000;
 
 export type ReviewFields =
   | {
