@@ -1,7 +1,7 @@
 /**
  * Which clients an HTTPS listener serves when it asks for client certificates. Checked once per connection, and again
- * when the authorities change, since a connection may outlive the one that vouched for it. A rejected client gets the reason over HTTP, because a TLS alert reaches the log of an API server as little more than
- * "connection reset".
+ * when the authorities change, since a connection may outlive the one that vouched for it. A rejected client gets the
+ * reason over HTTP, because a TLS alert reaches the log of an API server as little more than "connection reset".
  */
 import { type X509Certificate } from "node:crypto";
 import { type Server } from "node:https";

@@ -1,6 +1,6 @@
 /**
- * The routes of the metrics server: the same text on every path, as upstream's. Whoever asks while a scrape is under way
- * gets that one, since anyone may ask at any rate.
+ * The routes of the metrics server: the same text on every path, as upstream's. Whoever asks while a scrape is under
+ * way gets that one, since anyone may ask at any rate.
  */
 import { Hono } from "hono";
 import { type MetricsRegistry } from "../observability/metrics.ts";

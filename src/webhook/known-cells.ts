@@ -1,7 +1,7 @@
 /**
- * The cells that somebody vouches for: a flag names them, or an aggregator has counted them in some PodProtector. A
- * cell comes from a URL that anyone may call, and a deletion creates none, so no stranger can make one known. The others
- * are decided like these, but get no label value of their own, and no evicted pod is read for them.
+ * Cells that somebody vouches for: a flag names them, or an aggregator has counted them in some PodProtector. A cell
+ * comes from a URL that anyone may call, and a deletion creates none, so no stranger can make one known. The others are
+ * decided like these, but get no label value of their own, and no evicted pod is read for them.
  */
 import { noCellID } from "../api/cell-id.ts";
 

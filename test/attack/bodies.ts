@@ -8,7 +8,7 @@ const largestBytes = 7 * megabyte;
 /** The reviews that the legitimate load asks for are in this cell; here is nothing that says who asks. */
 export const cell = "worker-a";
 
-export function post(body: string, path: string = cell, declaredBytes = Buffer.byteLength(body)): Buffer {
+function post(body: string, path: string = cell, declaredBytes = Buffer.byteLength(body)): Buffer {
   const head = `POST /${path}?timeout=10s HTTP/1.1\r\nHost: webhook\r\nContent-Length: ${declaredBytes}\r\n\r\n`;
   return Buffer.from(head + body);
 }

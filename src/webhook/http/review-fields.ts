@@ -1,7 +1,7 @@
 /**
- * What of a review is parsed at all. A pod has some kilobytes, and a decision needs a tenth of it; what a stranger
- * sends may be megabytes of nested lists, each byte of which costs 35 once it is parsed. So the bytes are read once, and
- * only the members that a decision asks for are handed to JSON.parse: what is dropped here costs some nanoseconds a byte
+ * What of a review is parsed at all. A pod has some kilobytes, and a decision needs a tenth of it; what strangers send
+ * may be megabytes of nested lists, each byte of which costs 35 once it is parsed. So the bytes are read once, and only
+ * the members that a decision asks for are handed to JSON.parse: what is dropped here costs some nanoseconds a byte,
  * and holds nothing (docs/webhook.md#overload).
  *
  * What is dropped is not checked, but for its nesting. An API server writes valid JSON, and a key without escapes.

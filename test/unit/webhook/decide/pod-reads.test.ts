@@ -78,7 +78,7 @@ function evictionWorld(unsynced = false) {
   return { ...world([protector({ cells: [cell("c1", 100)] })], { workers, unsynced }), paths };
 }
 
-test("no pod is read for an eviction in a namespace without PodProtectors, unless they are not listed yet", async () => {
+test("no pod is read for an eviction where no PodProtector is, unless they are not listed yet", async () => {
   const extra = { namespace: "free", name: "p" };
   const { replica, paths } = evictionWorld();
   assert.equal((await replica.review(evictReview("p", {}, extra))).allowed, true);
