@@ -24,7 +24,7 @@ test = @NODE_COMPILE_CACHE=$(COMPILE_CACHE) $(NODE) --test --test-timeout=$(TEST
 # Runs one of the programs of the repository: $(call run,scripts/demo/main.ts). ARGS="…" is passed on.
 run = @test -f $(1) || { echo "make $@: $(1) is not there yet" >&2; exit 1; }; exec $(NODE) $(1) $(ARGS)
 
-.PHONY: help demo test test-long check build e2e e2e-long sim fuzz bench fmt clean
+.PHONY: help demo test test-long check build e2e e2e-long sim fuzz attack bench fmt clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ sim: $(SETUP) ## Run randomized simulations and check the invariants; MINUTES=30
 
 fuzz: $(SETUP) ## Send generated reviews and PodProtectors to the webhook; INPUTS=1000000, SEED=7
 	$(call run,test/fuzz/main.ts)
+
+attack: dist/podseidon ## Attack a webhook while API servers ask it (15 minutes); SECONDS=60 each, ATTACKS="S2 S5"
+	@SECONDS=$(or $(SECONDS),60) $(NODE) test/attack/main.ts
 
 bench: $(SETUP) ## Measure speed, each figure beside what it is compared with
 	$(call run,test/bench/main.ts)

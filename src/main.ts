@@ -30,8 +30,8 @@ const commit = typeof __PODSEIDON_COMMIT__ === "undefined" ? "dev" : __PODSEIDON
 const productVersion = `${packageJson.version} (${commit})`;
 const version = `podseidon ${packageJson.version} (commit ${commit}, Node ${process.version})`;
 
-/** Probes and a few scrapers need far fewer. */
-const serviceConnectionsMax = 100;
+/** Probes and a few scrapers need far fewer. Nobody keeps one, so that there is always room for the next probe. */
+const serviceConnections = { connectionsMax: 100, isReusable: false };
 /** Scrapes and probes take milliseconds. */
 const serviceGraceMs = 1000;
 
@@ -118,7 +118,7 @@ async function compose(config: Config, logger: Logger, observability: Observabil
   const certificates = new observability.CertificateExpiry({ clock, logger, metrics });
   const shared = { config, clock, rng: createSystemRng(), logger, metrics, certificates };
   const clients = createClients({ ...shared, environment: process.env });
-  const limits = { connectionsMax: serviceConnectionsMax, graceMs: serviceGraceMs, clock, logger, certificates };
+  const limits = { ...serviceConnections, graceMs: serviceGraceMs, clock, logger, certificates };
   const healthApp = createHealthApp(health, liveness);
   const metricsApp = createMetricsApp(metrics);
   const components: Component[] = [

@@ -5,6 +5,8 @@ import { type LabelIndex } from "./label-index.ts";
 export interface NamespacedIndex<Item, Query, Tracked> {
   track(namespace: string, name: string, item: Item): Tracked;
   untrack(namespace: string, name: string): boolean;
+  /** Whether anything is tracked in `namespace`. */
+  has(namespace: string): boolean;
   /** The names within `namespace`. */
   query(namespace: string, query: Query): string[];
 }
@@ -29,6 +31,7 @@ export function createNamespacedIndex<Item, Query, Tracked>(
       if (index.size === 0) indexes.delete(namespace);
       return existed;
     },
+    has: (namespace) => indexes.has(namespace),
     query: (namespace, query) => indexes.get(namespace)?.query(query) ?? [],
   };
 }

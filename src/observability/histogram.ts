@@ -13,6 +13,8 @@ export interface HistogramOptions {
   readonly labelNames: readonly string[];
   /** Upper bounds, ascending. */
   readonly buckets: readonly number[];
+  /** The labels of the series that stands for some. A bounded number of series comes out. */
+  readonly shown: (labels: MetricLabels) => MetricLabels;
 }
 
 interface Series {
@@ -27,31 +29,39 @@ type Branch = Map<string, Branch | Series>;
 
 /** `metric` is registered with the registry. */
 export function createHistogram(options: HistogramOptions): Histogram & { readonly metric: Metric } {
-  const { name, help, labelNames, buckets } = options;
+  const { name, help, labelNames, buckets, shown } = options;
   const series: Series[] = [];
   const root: Branch = new Map();
 
-  function add(values: readonly string[]): Series {
-    const labels = Object.fromEntries(labelNames.map((label, index) => [label, values[index] ?? ""]));
-    const added: Series = { labels, counts: new Float64Array(buckets.length + 1), sum: 0 };
+  function add(labels: MetricLabels): Series {
+    const values = Object.fromEntries(labelNames.map((label) => [label, labels[label] ?? ""]));
+    const added: Series = { labels: values, counts: new Float64Array(buckets.length + 1), sum: 0 };
     series.push(added);
-    return added;
-  }
-
-  function find(labels: MetricLabels): Series {
     let branch = root;
-    for (let index = 0; index < labelNames.length - 1; index += 1) {
-      const value = labels[labelNames[index] ?? ""] ?? "";
+    for (const label of labelNames.slice(0, -1)) {
+      const value = labels[label] ?? "";
       let next = branch.get(value);
       if (next === undefined) branch.set(value, (next = new Map()));
       branch = next as Branch;
     }
-    const last = labels[labelNames.at(-1) ?? ""] ?? "";
-    const known = branch.get(last);
-    if (known !== undefined) return known as Series;
-    const added = add(labelNames.map((label) => labels[label] ?? ""));
-    branch.set(last, added);
+    branch.set(labels[labelNames.at(-1) ?? ""] ?? "", added);
     return added;
+  }
+
+  function known(labels: MetricLabels): Series | undefined {
+    let branch: Branch | undefined = root;
+    for (let index = 0; index < labelNames.length - 1; index += 1) {
+      branch = branch.get(labels[labelNames[index] ?? ""] ?? "") as Branch | undefined;
+      if (branch === undefined) return undefined;
+    }
+    return branch.get(labels[labelNames.at(-1) ?? ""] ?? "") as Series | undefined;
+  }
+
+  function find(labels: MetricLabels): Series {
+    const found = known(labels);
+    if (found !== undefined) return found;
+    const standing = shown(labels);
+    return known(standing) ?? add(standing);
   }
 
   // As in prom-client, a histogram without labels exists from the beginning.

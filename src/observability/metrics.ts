@@ -6,6 +6,7 @@
 import * as prometheus from "prom-client";
 import { assert } from "../util/assert.ts";
 import { createHistogram } from "./histogram.ts";
+import { LabelSets } from "./label-sets.ts";
 import { type MetricLabels, type Metrics } from "../util/metrics.ts";
 
 export interface MetricsOptions {
@@ -61,7 +62,13 @@ export function createMetrics(options: MetricsOptions): MetricsRegistry {
       }),
     histogram: (name, help, labelNames, buckets) =>
       once("histogram", name, labelNames, (kept) => {
-        const histogram = createHistogram({ name, help, labelNames: kept.names, buckets });
+        const histogram = createHistogram({
+          name,
+          help,
+          labelNames: kept.names,
+          buckets,
+          shown: (labels) => kept.of(labels),
+        });
         registry.registerMetric(histogram.metric);
         return histogram;
       }),
@@ -78,11 +85,12 @@ export function createMetrics(options: MetricsOptions): MetricsRegistry {
 
 interface Kept {
   readonly names: string[];
+  /** What is shown of some labels: those that are kept, in a form that every scraper reads. */
   of(labels: MetricLabels): MetricLabels;
 }
 
 function keptLabels(labelNames: readonly string[], dropped: ReadonlySet<string>): Kept {
   const names = labelNames.filter((name) => !dropped.has(name));
-  if (names.length === labelNames.length) return { names, of: (labels) => labels };
-  return { names, of: (labels) => Object.fromEntries(Object.entries(labels).filter(([name]) => !dropped.has(name))) };
+  const sets = new LabelSets(names);
+  return { names, of: (labels) => sets.shown(labels) };
 }

@@ -13,8 +13,8 @@ import { type Informer } from "../kube/informer.ts";
 import { createInformer } from "../kube/watch/index.ts";
 import { namespaces, podProtectors } from "../kube/resources.ts";
 import { type Component } from "../lifecycle/component.ts";
-import { type ClientRejection } from "../server/index.ts";
-import { sleep } from "../util/clock.ts";
+import { type ClientRejection, type DropReason } from "../server/index.ts";
+import { longAgo, sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import * as webhook from "../webhook/index.ts";
 import { createBackground } from "./background.ts";
@@ -26,6 +26,10 @@ import { type Runtime } from "./runtime.ts";
 
 /** An API server has at most 200 mutating requests in flight by default, each on its own connection: enough for 25. */
 const connectionsMax = 5_000;
+/** Those of 6 API servers behind one address. A stranger at another address cannot take more than this. */
+const perAddressMax = 1_250;
+/** For how long a replica is not ready after it had no room for a connection: two probes. */
+const fullMs = 10_000;
 /** A review usually takes about 100 ms, or 1 s with conflicts. One that is cut off may be retried by its caller. */
 const graceMs = 5_000;
 
@@ -42,7 +46,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   const { policies } = config.coreUnavailable;
   const connected = await connectCores(runtime);
   const cores = connected.map((core) => ofCore(runtime, core, logger));
-  const { fetch, unreadyReasons, ...handler } = webhook.createWebhook({
+  const { fetch, unreadyReasons, overloadReason, ...handler } = webhook.createWebhook({
     ...runtime,
     ...config,
     stateNamespace: runtime.config.cells.leaseNamespace,
@@ -75,12 +79,15 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
       events.close();
     });
   });
+  health.register("webhook-reviews", overloadReason);
   const server = runtime.createServer({
     name: "webhook",
     config: config.server,
     fetch,
     clientAuth: config.clientAuth && { ...config.clientAuth, onRejected: createRejectionReport(runtime, logger) },
     connectionsMax,
+    perAddressMax,
+    onDropped: createDropReport(runtime),
     graceMs,
     clock,
     logger,
@@ -133,6 +140,24 @@ function tellOfCertificates({ config, certificates }: Runtime, cores: readonly R
 function namedCells({ allowedCells, requiresPodName, workerClientProvider: provider }: Config["webhook"]): string[] {
   const clusters = provider.kind === "map" ? provider.clusters.keys() : [];
   return [...allowedCells, ...requiresPodName.byCellFilter, ...clusters];
+}
+
+/** Counts, and tells by the readiness when there was no room. */
+function createDropReport({ metrics, health, clock }: Runtime): (reason: DropReason) => void {
+  const drops = metrics.counter(
+    "webhook_connection_drop_total",
+    "Connections ended without an answer: displaced by a newcomer, or no room for the newcomer (full, address), or " +
+      "too many requests at once (pipelined)",
+    ["reason"],
+  );
+  let fullAtMs = longAgo;
+  health.register("webhook-connections", () =>
+    clock.monotonicMs() - fullAtMs < fullMs ? `all ${connectionsMax} connections are in use` : undefined,
+  );
+  return (reason) => {
+    drops.inc({ reason });
+    if (reason === "full") fullAtMs = clock.monotonicMs();
+  };
 }
 
 function createRejectionReport({ metrics }: Runtime, logger: Logger): (rejection: ClientRejection) => void {

@@ -4,12 +4,12 @@
  * Kubernetes updates a mounted Secret.
  */
 import { readFileSync, statSync } from "node:fs";
-import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { StartError } from "../lifecycle/component.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { messageOf } from "../util/error-message.ts";
+import { readCertificates } from "../util/pem-certificates.ts";
 
 export interface CertificateFiles {
   /** PEM, the chain with the leaf first. */
@@ -84,16 +84,14 @@ export function watchCertificate(
 /** TLS itself would read a file without a certificate as "trust no client". */
 function readAuthorities(file: string): string {
   const pem = readPem(file);
-  if (!isCertificate(pem)) throw new StartError(`${file} contains no certificate`);
-  return pem;
-}
-
-function isCertificate(pem: string): boolean {
+  let count: number;
   try {
-    return new X509Certificate(pem).raw.length > 0;
-  } catch {
-    return false;
+    count = readCertificates(pem).length;
+  } catch (error) {
+    throw new StartError(`${file} cannot be used: ${messageOf(error)}`, { cause: error });
   }
+  if (count === 0) throw new StartError(`${file} contains no certificate`);
+  return pem;
 }
 
 function readPem(file: string): string {

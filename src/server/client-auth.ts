@@ -1,11 +1,13 @@
 /**
- * Which clients an HTTPS listener serves when it asks for client certificates. Checked once per connection. A rejected
- * client gets the reason over HTTP, because a TLS alert reaches the log of an API server as little more than
- * "connection reset".
+ * Which clients an HTTPS listener serves when it asks for client certificates. Checked once per connection, and again
+ * when the authorities change, since a connection may outlive the one that vouched for it. A rejected client gets the
+ * reason over HTTP, because a TLS alert reaches the log of an API server as little more than "connection reset".
  */
+import { type X509Certificate } from "node:crypto";
 import { type Server } from "node:https";
 import { type Socket } from "node:net";
-import { type PeerCertificate, TLSSocket } from "node:tls";
+import { type DetailedPeerCertificate, type PeerCertificate, TLSSocket } from "node:tls";
+import { readCertificates } from "../util/pem-certificates.ts";
 
 export interface ClientAuth {
   /** PEM, the CAs. */
@@ -23,19 +25,73 @@ export interface ClientRejection {
   readonly peerAddress: string;
 }
 
-/**
- * From now on checks the connections of `server`, which asks for certificates. The returned function says why the
- * client of a socket is rejected.
- */
-export function checkClients(server: Server, auth: ClientAuth): (socket: Socket) => ClientRejection | undefined {
-  const rejections = new WeakMap<Socket, ClientRejection>();
-  server.on("secureConnection", (socket) => {
-    const rejection = rejectionOf(socket, auth.allowedNames);
-    if (rejection === undefined) return;
-    rejections.set(socket, rejection);
-    auth.onRejected(rejection);
-  });
-  return (socket) => rejections.get(socket);
+export class ClientCheck {
+  readonly #auth: ClientAuth;
+  readonly #onAccepted: (socket: TLSSocket) => void;
+  readonly #rejections = new WeakMap<Socket, ClientRejection>();
+  /** The open connections of accepted clients. */
+  readonly #accepted = new Set<TLSSocket>();
+
+  /** @param onAccepted called once per accepted connection */
+  constructor(auth: ClientAuth, onAccepted: (socket: TLSSocket) => void) {
+    this.#auth = auth;
+    this.#onAccepted = onAccepted;
+  }
+
+  /** From now on checks the connections of `server`, which asks for certificates. */
+  watch(server: Server): void {
+    server.on("secureConnection", (socket) => {
+      const rejection = rejectionOf(socket, this.#auth.allowedNames);
+      if (rejection !== undefined) return this.#reject(socket, rejection);
+      this.#accepted.add(socket);
+      socket.once("close", () => this.#accepted.delete(socket));
+      this.#onAccepted(socket);
+    });
+  }
+
+  /** Why the client of a socket is rejected. */
+  rejectionOf(socket: Socket): ClientRejection | undefined {
+    return this.#rejections.get(socket);
+  }
+
+  /** Rejects the next request of each connection whose certificate comes from none of the authorities in `ca` (PEM). */
+  authoritiesChanged(ca: string): void {
+    const authorities = readCertificates(ca);
+    for (const socket of this.#accepted) {
+      if (isIssuedByAny(socket, authorities)) continue;
+      this.#accepted.delete(socket);
+      const message = "the CA of the client certificate is no longer accepted";
+      this.#reject(socket, { status: 401, message, peerAddress: socket.remoteAddress ?? "" });
+    }
+  }
+
+  #reject(socket: TLSSocket, rejection: ClientRejection): void {
+    this.#rejections.set(socket, rejection);
+    this.#auth.onRejected(rejection);
+  }
+}
+
+/** Of a certificate that was valid when the connection began. */
+function isIssuedByAny(socket: TLSSocket, authorities: readonly X509Certificate[]): boolean {
+  const own = socket.getPeerX509Certificate();
+  if (own === undefined) return false;
+  if (authorities.some((ca) => own.checkIssued(ca) && own.verify(ca.publicKey))) return true;
+  const chain = chainOf(socket.getPeerCertificate(true));
+  return authorities.some(({ fingerprint256 }) => chain.includes(fingerprint256));
+}
+
+/** OpenSSL builds no longer chains by default. */
+const chainLengthMax = 100;
+
+/** The fingerprints of the issuers, as far as the connection knows them. */
+function chainOf(certificate: DetailedPeerCertificate): readonly string[] {
+  const chain: string[] = [];
+  let issuer: DetailedPeerCertificate | undefined = certificate.issuerCertificate;
+  while (issuer !== undefined && chain.length < chainLengthMax && !chain.includes(issuer.fingerprint256)) {
+    chain.push(issuer.fingerprint256);
+    issuer = issuer.issuerCertificate;
+  }
+  return chain;
 }
 
 /** The names that an accepted client certificate gives the client of this connection; none without one. */

@@ -3,9 +3,10 @@
  * health server, the metrics server and the webhook.
  */
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
-import http, { type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { constants } from "node:crypto";
+import http, { type Server } from "node:http";
 import https from "node:https";
-import { type AddressInfo, type Socket } from "node:net";
+import { type AddressInfo } from "node:net";
 import { failedCallStatus } from "../api/failed-call.ts";
 import { ipv4Fallback } from "../config/address.ts";
 import { StartError } from "../lifecycle/component.ts";
@@ -13,10 +14,11 @@ import { type CertificateUses } from "../util/certificate-use.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { loadCertificate, watchCertificate, type Certificate, type CertificateFiles } from "./certificate.ts";
-import { checkClients, type ClientAuth, type ClientRejection } from "./client-auth.ts";
+import { ClientCheck, type ClientAuth, type ClientRejection } from "./client-auth.ts";
+import { type ConnectionLimits, Connections } from "./connections.ts";
 import { messageOf } from "../util/error-message.ts";
 
-export interface ListenOptions {
+export interface ListenOptions extends ConnectionLimits {
   /** The name of the server, for messages: "webhook". */
   readonly name: string;
   /** `app.fetch` of a hono app. */
@@ -33,8 +35,6 @@ export interface ListenOptions {
   readonly readHeaderTimeoutMs: number;
   /** Maximum time from there to the end of the body; no limit when the header has none. Default: 30 s. */
   readonly bodyTimeoutMs?: number;
-  /** Connections beyond this number are closed at once. */
-  readonly connectionsMax: number;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Told which certificates are in use. */
@@ -85,6 +85,8 @@ const tlsLimits = {
     "ECDHE-ECDSA-CHACHA20-POLY1305",
     "ECDHE-RSA-CHACHA20-POLY1305",
   ].join(":"),
+  // A client could make the server do one handshake after the other over one connection.
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 } as const;
 
 /** Throws a StartError that names the address and the flag, or the certificate files. */
@@ -92,35 +94,46 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const { tls, clock, logger } = options;
   const files = tls && { ...tls, ...(tls.clientAuth && { caFile: tls.clientAuth.caFile }) };
   const certificate = files && loadCertificate(files);
-  const server = createHttpServer(options, certificate);
-  const { disableKeepAlive, close } = trackConnections(server, clock);
+  const connections = new Connections(options);
+  const clients = tls?.clientAuth && new ClientCheck(tls.clientAuth, (socket) => connections.identified(socket));
+  const server = createHttpServer(options, connections, clients, certificate);
+  connections.watch(server);
+  clients?.watch(server as https.Server);
   const { address, port } = await bind(server, options);
   server.on("error", (error) => logger.error("Listener error", { listener: options.name, err: error }));
   logger.info("Listening", { listener: options.name, address, port, tls: certificate !== undefined });
-  if (files === undefined || certificate === undefined) return { address, port, disableKeepAlive, close };
   const noteUse = ({ cert, ca }: Certificate): void => {
     options.certificates?.inUse(`${options.name} https`, cert);
-    if (files.caFile !== undefined) options.certificates?.inUse(`${options.name} client authorities`, ca);
+    if (files?.caFile !== undefined) options.certificates?.inUse(`${options.name} client authorities`, ca);
   };
-  noteUse(certificate);
+  if (certificate !== undefined) noteUse(certificate);
   const onChange = (next: Certificate): void => {
     (server as https.Server).setSecureContext({ ...next, ...tlsLimits });
+    if (next.ca !== undefined) clients?.authoritiesChanged(next.ca);
     noteUse(next);
   };
-  const stopWatching = watchCertificate({ files, clock, logger, onChange }, certificate);
+  const stopWatching =
+    files === undefined || certificate === undefined
+      ? undefined
+      : watchCertificate({ files, clock, logger, onChange }, certificate);
   return {
     address,
     port,
-    disableKeepAlive,
-    close: async (graceMs) => {
-      stopWatching();
-      await close(graceMs);
+    disableKeepAlive: () => connections.disableKeepAlive(),
+    async close(graceMs) {
+      stopWatching?.();
+      await connections.close(graceMs, clock);
     },
   };
 }
 
 /** Not listening yet. */
-function createHttpServer(options: ListenOptions, certificate: Certificate | undefined): Server | https.Server {
+function createHttpServer(
+  options: ListenOptions,
+  connections: Connections,
+  clients: ClientCheck | undefined,
+  certificate: Certificate | undefined,
+): Server | https.Server {
   // Node accepts whole milliseconds only.
   const headersTimeoutMs = Math.ceil(options.readHeaderTimeoutMs);
   const serverOptions = {
@@ -131,37 +144,30 @@ function createHttpServer(options: ListenOptions, certificate: Certificate | und
     // How often Node looks for requests beyond these limits. Its default of 30 s would make the limits imprecise.
     connectionsCheckingInterval: 1000,
     maxHeaderSize: headerBytesMax,
+    ServerResponse: connections.Response,
   };
   // Neither listener speaks HTTP/2.
   const fetch = (request: Request, bindings: unknown): Response | Promise<Response> =>
     options.fetch(request, bindings as HttpBindings);
-  const clientAuth = options.tls?.clientAuth;
-  let rejectionOf: ReturnType<typeof checkClients> = () => undefined;
-  const server =
-    certificate === undefined
-      ? createAdaptorServer({ fetch, createServer: http.createServer, serverOptions })
-      : createAdaptorServer({
-          fetch:
-            clientAuth === undefined
-              ? fetch
-              : (request, bindings) => {
-                  const rejection = rejectionOf(bindings.incoming.socket);
-                  return rejection === undefined ? fetch(request, bindings) : rejectionResponse(rejection);
-                },
-          createServer: https.createServer,
-          serverOptions: {
-            ...serverOptions,
-            ...certificate,
-            ...tlsLimits,
-            handshakeTimeout: handshakeTimeoutMs,
-            requestCert: clientAuth !== undefined,
-            // Rejected over HTTP, with a reason.
-            rejectUnauthorized: false,
-          },
-        });
-  if (clientAuth !== undefined) rejectionOf = checkClients(server as https.Server, clientAuth);
-  (server as Server).maxConnections = options.connectionsMax;
-  return server as Server | https.Server;
+  if (certificate === undefined) {
+    return createAdaptorServer({ fetch, createServer: http.createServer, serverOptions }) as Server;
+  }
+  return createAdaptorServer({
+    fetch(request, bindings) {
+      const rejection = clients?.rejectionOf(bindings.incoming.socket);
+      return rejection === undefined ? fetch(request, bindings) : rejectionResponse(rejection);
+    },
+    createServer: https.createServer,
+    serverOptions: {
+      ...serverOptions,
+      ...certificate,
+      ...tlsLimits,
+      handshakeTimeout: handshakeTimeoutMs,
+      requestCert: clients !== undefined,
+      // Rejected over HTTP, with a reason.
+      rejectUnauthorized: false,
+    },
+  }) as https.Server;
 }
 
 /** The body of the request is not read. */
@@ -205,47 +211,4 @@ function bindError({ name, bindAddress, port, portFlag }: ListenOptions, error: 
   const reason = messageOf(error);
   const host = bindAddress.includes(":") ? `[${bindAddress}]` : bindAddress;
   return new StartError(`${name} cannot listen on ${host}:${port} (--${portFlag}): ${reason}`, { cause: error });
-}
-
-/** The two steps of a graceful stop. */
-function trackConnections(server: Server | https.Server, clock: Clock): Pick<Listener, "disableKeepAlive" | "close"> {
-  const sockets = new Set<Socket>();
-  /** The last response of each socket: HTTP/1.1 has at most one in flight. */
-  const responses = new Map<Socket, ServerResponse>();
-  let isKeepAliveDisabled = false;
-  let isClosing = false;
-  const closeAfter = (response: ServerResponse): void => {
-    response.once("close", () => server.closeIdleConnections());
-  };
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
-  // Before the app, which may respond at once.
-  server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
-    if (!responses.has(socket)) socket.once("close", () => responses.delete(socket));
-    responses.set(socket, response);
-    // "Connection: close" tells the client not to send its next request here.
-    if (isKeepAliveDisabled) response.shouldKeepAlive = false;
-    if (isClosing) closeAfter(response);
-  });
-  const disableKeepAlive = (): void => {
-    isKeepAliveDisabled = true;
-    for (const response of responses.values()) response.shouldKeepAlive = false;
-  };
-  return {
-    disableKeepAlive,
-    async close(graceMs) {
-      disableKeepAlive();
-      isClosing = true;
-      for (const response of responses.values()) if (!response.closed) closeAfter(response);
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
-      const timer = clock.setTimer(graceMs, () => {
-        for (const socket of sockets) socket.destroy();
-      });
-      await closed;
-      timer.cancel();
-    },
-  };
 }

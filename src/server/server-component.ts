@@ -5,16 +5,16 @@ import { type CertificateUses } from "../util/certificate-use.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type ClientAuth } from "./client-auth.ts";
+import { type ConnectionLimits } from "./connections.ts";
 import { listen, type ListenOptions, type Listener } from "./listen.ts";
 
-export interface ServerOptions {
+/** The limits are those of each listener. */
+export interface ServerOptions extends ConnectionLimits {
   readonly name: string;
   readonly config: ServerConfig;
   readonly fetch: ListenOptions["fetch"];
   /** Which clients the HTTPS listener serves; undefined = all. */
   readonly clientAuth?: ClientAuth | undefined;
-  /** Per listener. */
-  readonly connectionsMax: number;
   /** How long requests in flight may take after the stop. */
   readonly graceMs: number;
   readonly clock: Clock;
@@ -29,19 +29,19 @@ export interface ServerComponent extends Component {
 }
 
 export function createServer(options: ServerOptions): ServerComponent {
-  const { name, config, fetch, clientAuth, connectionsMax, clock, logger, certificates } = options;
-  const auth = clientAuth && { clientAuth };
+  const { config, clientAuth, ...common } = options;
   const { readHeaderTimeoutMs } = config;
-  const common = { name, fetch, connectionsMax, clock, logger, certificates, readHeaderTimeoutMs };
+  const auth = clientAuth && { clientAuth };
   /** The open ones; empty before the start and after the stop. */
   const listeners: Listener[] = [];
   return {
-    name,
+    name: options.name,
     async start() {
-      if (config.http.enable) listeners.push(await listen({ ...common, ...config.http }));
-      const { certFile, keyFile } = config.https;
-      if (config.https.enable)
-        listeners.push(await listen({ ...common, ...config.https, tls: { certFile, keyFile, ...auth } }));
+      const { http, https } = config;
+      if (http.enable) listeners.push(await listen({ ...common, ...http, readHeaderTimeoutMs }));
+      if (!https.enable) return;
+      const tls = { certFile: https.certFile, keyFile: https.keyFile, ...auth };
+      listeners.push(await listen({ ...common, ...https, readHeaderTimeoutMs, tls }));
     },
     disableKeepAlive() {
       for (const listener of listeners) listener.disableKeepAlive();

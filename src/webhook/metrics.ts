@@ -1,10 +1,11 @@
 /**
  * The metrics of the webhook: upstream's names and labels, and a few extensions (docs/compatibility.md#metrics). Cell
- * IDs come from URLs that anyone may call, so only a bounded number of them become label values.
+ * IDs come from URLs that anyone may call, so only known cells become label values (known-cells.ts).
  */
 import { errorLabel } from "../kube/kube-client.ts";
 import { createIndexErrorCounter, createPrunedCounter } from "../kube/pod-protector-metrics.ts";
 import { type ExecuteOutcome, type RetryBatchObserver, type SubmitOutcome } from "../retry-batch/index.ts";
+import { type KnownCells } from "./known-cells.ts";
 import { assertNever } from "../util/assert.ts";
 import { exponentialBuckets, functionDurationSeconds, type Metrics } from "../util/metrics.ts";
 
@@ -50,14 +51,8 @@ export interface WebhookMetrics {
   readonly retryBatch: RetryBatchObserver<unknown>;
 }
 
-/**
- * Cells that get a label value of their own; a fleet of more clusters than this is not known. Later ones share one
- * value.
- */
-const cellLabelsMax = 1_000;
+/** In place of values that get none of their own. */
 const otherValues = "other";
-/** The label value of cells that this webhook does not serve. */
-export const otherCells = otherValues;
 /**
  * The user of a ServiceAccount has up to 340 characters. Much longer ones would let a caller fill the memory with a few
  * thousand of them.
@@ -71,8 +66,8 @@ const unusableLabelsMax = 1_000;
 const userLabelsMax = 10_000;
 const pool = "podprotector-update";
 
-export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
-  const cell = boundedLabel(cellLabelsMax);
+export function createWebhookMetrics(metrics: Metrics, cells: Pick<KnownCells, "has">): WebhookMetrics {
+  const cell = (cellID: string): string => (cells.has(cellID) ? cellID : otherValues);
   const user = boundedLabel(userLabelsMax);
   const seconds = functionDurationSeconds;
   const request = metrics.histogram(

@@ -13,10 +13,12 @@ import { type Rng } from "../util/rng.ts";
 import { Handler } from "./decide/handler.ts";
 import { LostNodes } from "./decide/lost-nodes.ts";
 import { PodCells } from "./decide/pod-cell.ts";
+import { PodReads } from "./decide/pod-reads.ts";
 import { ProtectorEvents } from "./decide/protector-events.ts";
 import { SeveralProtectors } from "./decide/several-protectors.ts";
 import { type WorkerClients } from "./decide/subject.ts";
 import { createWebhookApp, type WebhookApp } from "./http/app.ts";
+import { KnownCells } from "./known-cells.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
 import { Core } from "./protector/core.ts";
 import { Protectors } from "./protector/protectors.ts";
@@ -92,15 +94,29 @@ export interface Webhook extends WebhookApp {
 }
 
 export function createWebhook(options: WebhookOptions): Webhook {
-  const metrics = createWebhookMetrics(options.metrics);
+  const knownCells = new KnownCells(options.allowedCells);
+  const metrics = createWebhookMetrics(options.metrics, knownCells);
   const events = new ProtectorEvents(options.events);
   const reservations = createReservations(options, metrics);
-  const sources = options.cores.map((core) => createSource(core, options, reservations, metrics, events));
+  const sources = options.cores.map((core) =>
+    createSource(core, options, { reservations, metrics, events, knownCells }),
+  );
   const cores = sources.map(({ core }) => core);
   const severalProtectors = new SeveralProtectors({ ...options, reservations, metrics });
   const lostNodes = new LostNodes(options);
   const cells = new PodCells(options.cellLabel, options.allowedCells);
-  const handler = new Handler({ ...options, sources, severalProtectors, events, lostNodes, cells, metrics });
+  const handler = new Handler({
+    ...options,
+    // With a label the URL names no cell, and the label has to be an allowed one.
+    isKnownCell: (cellID) => options.cellLabel !== undefined || knownCells.isEmpty || knownCells.has(cellID),
+    podReads: new PodReads(options.clock),
+    sources,
+    severalProtectors,
+    events,
+    lostNodes,
+    cells,
+    metrics,
+  });
   return {
     ...createWebhookApp({ ...options, handler, cells, metrics }),
     unreadyReasons: new Map(cores.map((core) => [core.name, () => core.unreadyReason(othersOf(core, cores))])),
@@ -132,10 +148,14 @@ function createReservations(options: WebhookOptions, metrics: WebhookMetrics): R
 function createSource(
   core: WebhookCore,
   options: WebhookOptions,
-  reservations: Reservations,
-  metrics: WebhookMetrics,
-  events: ProtectorEvents,
+  shared: {
+    readonly reservations: Reservations;
+    readonly metrics: WebhookMetrics;
+    readonly events: ProtectorEvents;
+    readonly knownCells: KnownCells;
+  },
 ): Protectors {
+  const { reservations, metrics, events, knownCells } = shared;
   const { coreUnavailable, clock, logger, stateNamespace } = options;
   const report = new TombstoneReport({ core: core.name, logger, metrics, events });
   const { onRaised, onGone, onUnread, onDefinitionLoss } = report;
@@ -145,6 +165,7 @@ function createSource(
     core: new Core({ ...core, replicas, isUnreadyWhenSilent, clock, logger, rule: options, onDefinitionLoss }),
     logger,
     tombstones: { stateNamespace, ttlMs: options.tombstoneTtlMs, onRaised, onGone, onUnread },
+    onCounted: (cellID) => knownCells.counted(cellID),
     onSooner: (protector) => reservations.startSooner(protector),
     onUnusable(protector, reason) {
       metrics.unusableProtector(protector.id, reason !== undefined);

@@ -44,10 +44,11 @@ export function checkAnswer(
   if (!contentType.startsWith("application/json")) return bad(`HTTP ${http} of type ${contentType}`);
   const body = JSON.parse(text) as Record<string, unknown>;
   if (http === 404 || http === 429 || http === 500) return checkStatus(http, body);
-  if (http !== 200 && http !== 400 && http !== 413) return bad(`HTTP ${http}`);
+  if (http !== 200 && http !== 400 && http !== 408 && http !== 413) return bad(`HTTP ${http}`);
   if (body["kind"] !== "AdmissionReview" || body["apiVersion"] !== "admission.k8s.io/v1") return bad("no review");
   const response = body["response"] as ReviewResponse;
-  if (response.uid !== (http === 413 ? "" : (uid ?? ""))) return bad(`the UID is ${JSON.stringify(response.uid)}`);
+  if (response.uid !== (http === 408 || http === 413 ? "" : (uid ?? "")))
+    return bad(`the UID is ${JSON.stringify(response.uid)}`);
   if (typeof response.allowed !== "boolean" || (response.allowed && http !== 200)) return bad("allowed is no answer");
   return checkParts(response) ?? { kind: "review", response };
 }

@@ -292,3 +292,13 @@ test("the namespace and name of the dummy pod are the ones that the aggregator h
     }
   }
 });
+
+test("half of the memory of a webhook is for its heap, and half for bodies and what else is not in it", () => {
+  const webhooks = folders.flatMap(deploymentsIn).filter(({ metadata }) => metadata.name === "podseidon-webhook");
+  assert.ok(webhooks.length > 0);
+  for (const { spec } of webhooks) {
+    const { env = [], resources } = spec.template.spec.containers[0];
+    assert.deepEqual(env, [{ name: "NODE_OPTIONS", value: "--max-old-space-size=512" }]);
+    assert.equal((resources.limits as { memory: string }).memory, "1Gi");
+  }
+});

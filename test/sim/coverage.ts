@@ -25,9 +25,10 @@ const coreLogic = ["accounting", "aggregator", "generator", "webhook", "retry-ba
   (folder) => `src/${folder}`,
 );
 const notCoreLogic: ReadonlySet<string> = new Set([
-  ...["http/app", "http/admission-review", "http/review-body", "http/in-flight-limit", "webhook"].map(
-    (name) => `src/webhook/${name}.ts`,
+  ...["app", "admission-review", "review-body", "review-fields", "parse-turns", "in-flight-limit"].map(
+    (name) => `src/webhook/http/${name}.ts`,
   ),
+  "src/webhook/webhook.ts",
   ...coreLogic.flatMap((folder) => [`${folder}/index.ts`, `${folder}/metrics.ts`]),
   "src/kube/watch/informer-metrics.ts",
 ]);

@@ -1,7 +1,7 @@
 /** What a connection needs of TLS: certificates and keys out of a kubeconfig, or out of the files that it names. */
-import { X509Certificate } from "node:crypto";
 import { type ConnectionOptions, createSecureContext } from "node:tls";
 import { StartError } from "../../lifecycle/component.ts";
+import { readCertificates } from "../../util/pem-certificates.ts";
 import { readRegularFile } from "../../util/regular-file.ts";
 import { type PluginCredential } from "./exec-plugin.ts";
 import { type LoadedKubeConfig } from "./kube-config.ts";
@@ -49,8 +49,8 @@ export function checkTlsMaterial({ ca, cert, key }: TlsMaterial, origin: string)
   const attempt = (what: string, material: TlsMaterial): void => {
     try {
       createSecureContext(material);
-      // OpenSSL skips a CA that it cannot read, and then trusts nothing.
-      if (material.ca !== undefined) void new X509Certificate(material.ca);
+      // OpenSSL skips a CA that it cannot read, and all behind it.
+      if (material.ca !== undefined && readCertificates(material.ca).length === 0) throw new Error("no certificate");
     } catch (error) {
       throw new StartError(`${origin}: ${what} cannot be used: ${(error as Error).message}`, { cause: error });
     }

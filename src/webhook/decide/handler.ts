@@ -2,6 +2,7 @@
  * Decides a review (docs/webhook.md#decision-order). The first row that applies decides.
  *
  * | condition                                                             | answer                    |
+ * | an eviction in a namespace without PodProtectors                      | allowed, the pod unread   |
  * | neither the deletion nor the eviction of a pod, pod not found         | refused                   |
  * | a write of a pod's status that is no deletion in disguise             | allowed                   |
  * | pod terminating, Failed or Succeeded                                  | allowed                   |
@@ -85,6 +86,10 @@ export class Handler {
     const { clock, metrics } = this.#options;
     const { cause } = review;
     const startMs = clock.monotonicMs();
+    if (this.#isOfNobody(review.evictedFrom)) {
+      metrics.request(context.cellID, "Unmatched", cause, 0);
+      return allowed("Unmatched");
+    }
     let subject = await firstSubject(review, context);
     let decision = await this.#judge(subject, review, context);
     for (let readings = 1; decision.kind === "allowed" && this.#mayHaveChanged(subject); readings += 1) {
@@ -97,6 +102,12 @@ export class Handler {
     if (decision.kind === "error") metrics.httpError(cellID, `Handle/${decision.tag}`);
     else metrics.request(cellID, decision.status, cause, clock.monotonicMs() - startMs);
     return this.#isAllowedAnyway(subject) ? overruled(decision) : decision;
+  }
+
+  /** Whether no PodProtector can count a pod that is evicted from here, whatever its labels are. */
+  #isOfNobody(namespace: string | undefined): boolean {
+    if (namespace === undefined || namespace === "") return false;
+    return this.#sources.every((source) => source.core.isSynced() && !source.isUsedIn(namespace));
   }
 
   /** Of what is no deletion, the end of the URL stands for it. */
@@ -124,6 +135,7 @@ export class Handler {
   async #judge(subject: Subject, { user }: Review, context: ReviewContext): Promise<Decision> {
     if (subject.kind === "refused") return subject.refusal;
     if (subject.kind === "no-deletion") return allowed("NotADeletion");
+    if (subject.kind === "absent") return allowed("Unmatched");
     if (subject.kind === "error") return { kind: "error", tag: subject.tag, message: subject.message };
     const { pod, operation, criterion, isEvaluateOnly } = subject;
     if (pod.isTerminating) return allowed("AlreadyTerminating");

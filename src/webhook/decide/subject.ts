@@ -16,6 +16,7 @@ import { assertNever } from "../../util/assert.ts";
 import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type Refused } from "./decision.ts";
 import { endsPod, nodeNameOf } from "./disguised-deletion.ts";
+import { type PodReads } from "./pod-reads.ts";
 
 /** What an AdmissionReview asks; absent texts are "". */
 export interface AdmissionRequest {
@@ -49,6 +50,8 @@ export type Subject =
     }
   /** A write of a pod's status that is no deletion in disguise. */
   | { readonly kind: "no-deletion"; readonly isForced: false }
+  /** A dry run of the eviction of a pod that is not there: answered like that of a pod that nothing protects. */
+  | { readonly kind: "absent"; readonly isForced: false }
   /** Answered without looking at PodProtectors, unless `isForced`. */
   | { readonly kind: "refused"; readonly refusal: Refused; readonly isForced: boolean }
   | { readonly kind: "error"; readonly tag: string; readonly message: string; readonly isForced: boolean };
@@ -63,6 +66,8 @@ export interface Review {
   readonly user: string;
   /** Allowed whatever is decided. The pod of an eviction may say so as well. */
   readonly isForced: boolean;
+  /** Of an eviction, whose pod has to be read: the namespace that it names. */
+  readonly evictedFrom?: string;
   /** What is to be decided. Reads the pod of an eviction each time. Never rejects for what came from outside. */
   readonly read: () => Subject | Promise<Subject>;
 }
@@ -77,6 +82,9 @@ export type WorkerClients =
 
 export interface SubjectOptions {
   readonly workers: WorkerClients;
+  /** Whether the cell may be one of those that a single worker cluster holds. */
+  readonly isKnownCell: (cellID: string) => boolean;
+  readonly podReads: PodReads;
   readonly healthCriteria: readonly CriterionAnnotation[];
   readonly clock: Clock;
 }
@@ -86,6 +94,8 @@ export interface SubjectContext {
   readonly cellID: string;
   readonly deadlineMonotonicMs: MonotonicMs;
   readonly signal: AbortSignal | undefined;
+  /** The address that it came from; absent = unknown. */
+  readonly peer?: string;
 }
 
 /** Never throws for what came from outside. */
@@ -196,7 +206,8 @@ function evictionOf(
   const own = readAnnotations(raw);
   const isEvaluateOnly = dryRun === true || asksForDryRun(raw);
   const eviction = { namespace, name, annotations: own, isEvaluateOnly };
-  return { cause, user, isForced: isForced(own), read: reading(eviction, options, context) };
+  const read = reading(eviction, options, context);
+  return { cause, user, isForced: isForced(own), evictedFrom: namespace, read };
 }
 
 function reading(eviction: Eviction, options: SubjectOptions, context: SubjectContext): () => Promise<Subject> {
@@ -223,13 +234,17 @@ async function readEviction(eviction: Eviction, options: SubjectOptions, context
   };
 }
 
+type ReadPod =
+  | { readonly kind: "pod"; readonly raw: unknown }
+  | Extract<Subject, { readonly kind: "refused" | "error" | "absent" }>;
+
 async function readPodOf(
-  { namespace, name, annotations: own }: Eviction,
-  { workers, clock }: SubjectOptions,
-  { cellID, deadlineMonotonicMs, signal }: SubjectContext,
-): Promise<{ readonly kind: "pod"; readonly raw: unknown } | Extract<Subject, { readonly kind: "refused" | "error" }>> {
+  { namespace, name, annotations: own, isEvaluateOnly }: Eviction,
+  { workers, isKnownCell, podReads, clock }: SubjectOptions,
+  { cellID, deadlineMonotonicMs, signal, peer = "" }: SubjectContext,
+): Promise<ReadPod> {
   const isForcedEviction = isForced(own);
-  const found = cellClient(workers, cellID);
+  const found = cellClient(workers, cellID, isKnownCell);
   if (!found.ok) {
     return failed(
       `GetClientForEvictedPod/GetCellClient/${found.tag}`,
@@ -240,20 +255,21 @@ async function readPodOf(
   if (!objectName.test(namespace) || !objectName.test(name)) {
     return failed("InvalidName", "the eviction review request names no pod", isForcedEviction);
   }
-  const timeoutMs = deadlineMonotonicMs - clock.monotonicMs();
-  if (timeoutMs <= 0) return failed("Timeout", "the deadline has passed", isForcedEviction);
-  try {
-    const raw = await found.client.request({
-      method: "GET",
-      path: resourcePath(pods, { namespace, name }),
-      timeoutMs,
-      ...(signal !== undefined && { signal }),
-    });
+  const read = async (): Promise<ReadPod | undefined> => {
+    const timeoutMs = deadlineMonotonicMs - clock.monotonicMs();
+    if (timeoutMs <= 0) return undefined;
+    const path = resourcePath(pods, { namespace, name });
+    const raw = await found.client.request({ method: "GET", path, timeoutMs, ...(signal !== undefined && { signal }) });
     return { kind: "pod", raw };
+  };
+  try {
+    const answer = await podReads.run({ cellID, peer, deadlineMs: deadlineMonotonicMs, signal }, read);
+    return answer ?? failed("Timeout", "the deadline has passed", isForcedEviction);
   } catch (error) {
     const { kind, message: problem, status } = asKubeError(error);
     if (kind !== "notFound")
       return failed(`GetEvictedPod/${kind}`, `cannot get pod for eviction: ${problem}`, isForcedEviction);
+    if (isEvaluateOnly) return { kind: "absent", isForced: false };
     const refusal = podNotFound(status?.message ?? `pods ${JSON.stringify(name)} not found`);
     return { kind: "refused", refusal, isForced: isForcedEviction };
   }
@@ -269,7 +285,12 @@ type CellClient =
   | { readonly ok: false; readonly tag: "NoneProvider" | "UnknownCell"; readonly reason: string };
 
 /** The client of the worker cluster that holds the pods of `cellID`. */
-export function cellClient(workers: WorkerClients, cellID: string): CellClient {
+export function cellClient(
+  workers: WorkerClients,
+  cellID: string,
+  isKnownCell: SubjectOptions["isKnownCell"],
+): CellClient {
+  const unknown = { ok: false, tag: "UnknownCell", reason: `unknown cell ${JSON.stringify(cellID)}` } as const;
   switch (workers.kind) {
     case "none":
       return {
@@ -278,12 +299,10 @@ export function cellClient(workers: WorkerClients, cellID: string): CellClient {
         reason: '--webhook-worker-client-provider is set to "none", so the pod of an eviction cannot be read',
       };
     case "single":
-      return { ok: true, client: workers.client };
+      return isKnownCell(cellID) ? { ok: true, client: workers.client } : unknown;
     case "map": {
       const client = workers.clients.get(cellID);
-      return client === undefined
-        ? { ok: false, tag: "UnknownCell", reason: `unknown cell ${JSON.stringify(cellID)}` }
-        : { ok: true, client };
+      return client === undefined ? unknown : { ok: true, client };
     }
     default:
       return assertNever(workers);

@@ -45,7 +45,12 @@ export function readRequest(body: unknown): RequestResult {
   const result = v.safeParse(requestSchema, request);
   if (result.success) return { ok: true, request: result.output };
   const issue = result.issues[0];
-  return { ok: false, uid, reason: `request.${v.getDotPath(issue) ?? ""}: ${issue.message}` };
+  // The message of the issue would quote what came.
+  return {
+    ok: false,
+    uid,
+    reason: `request.${v.getDotPath(issue) ?? ""}: must be ${issue.expected ?? "another value"}`,
+  };
 }
 
 /** The answer to the review `uid`; `warnings` come beside those of the decision. */

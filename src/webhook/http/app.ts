@@ -14,18 +14,20 @@ import { type IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { failedCallStatus } from "../../api/failed-call.ts";
 import { parseDurationMs } from "../../config/duration.ts";
-import { type Clock, later } from "../../util/clock.ts";
+import { type Clock, later, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Decision } from "../decide/decision.ts";
 import { type Handler, type ReviewContext } from "../decide/handler.ts";
 import { type PodCells } from "../decide/pod-cell.ts";
 import { type AdmissionRequest, type Review } from "../decide/subject.ts";
-import { otherCells, type WebhookMetrics } from "../metrics.ts";
+import { type WebhookMetrics } from "../metrics.ts";
 import { answer, malformedAnswer, readRequest } from "./admission-review.ts";
 import { warningsOf } from "./gate-review.ts";
 import { ClientCells } from "./client-cells.ts";
 import { InFlightLimit } from "./in-flight-limit.ts";
-import { bodyBytesMax, ReviewBodies, type ReviewBody } from "./review-body.ts";
+import { ParseTurns } from "./parse-turns.ts";
+import { bodyBytesMax, ReviewBodies, type ReviewBody, smallBytesMax } from "./review-body.ts";
+import { keptFields, type ReviewFields } from "./review-fields.ts";
 import { ServedCells } from "./served-cells.ts";
 
 export interface AppOptions {
@@ -54,6 +56,8 @@ const roundingMs = 1_000;
 export interface WebhookApp {
   /** As a listener calls it; without `bindings`, the body comes from the Request. */
   readonly fetch: (request: Request, bindings?: Partial<HttpBindings>) => Response | Promise<Response>;
+  /** Why this replica takes no more reviews, so that others should get them; undefined = it does. */
+  readonly overloadReason: () => string | undefined;
 }
 
 export function createWebhookApp(options: AppOptions): WebhookApp {
@@ -65,6 +69,7 @@ export function createWebhookApp(options: AppOptions): WebhookApp {
     context.req.method === "POST" ? context.notFound() : context.text("Method Not Allowed\n", 405, { Allow: "POST" }),
   );
   return {
+    overloadReason: () => reviews.overloadReason,
     fetch(request, { incoming } = {}) {
       const target = incoming?.url?.startsWith("/") === true ? incoming.url : pathOf(request.url);
       const cellID = (incoming?.method ?? request.method) === "POST" ? cellOf(target, pathPrefix) : undefined;
@@ -90,7 +95,8 @@ function cellOf(target: string, pathPrefix: string): string | undefined {
 
 class ReviewRoute {
   readonly #options: AppOptions;
-  readonly #bodies = new ReviewBodies();
+  readonly #bodies: ReviewBodies;
+  readonly #turns: ParseTurns;
   readonly #cells: ServedCells;
   readonly #clients: ClientCells;
   readonly #limit: InFlightLimit;
@@ -98,11 +104,17 @@ class ReviewRoute {
 
   constructor(options: AppOptions) {
     this.#options = options;
+    this.#bodies = new ReviewBodies(options.clock);
+    this.#turns = new ParseTurns(options.clock);
     this.#cells = new ServedCells(options.allowedCells, options.cells.label);
     this.#clients = new ClientCells(options.clientCells, options.logger);
     const limit = new InFlightLimit(options.dryRun);
     this.#limit = limit;
     options.metrics.readReviewsInFlight(() => limit.inFlight);
+  }
+
+  get overloadReason(): string | undefined {
+    return this.#limit.fullReason;
   }
 
   /** `target`: path and query. `incoming`: where the body comes from, if not from `request`. Never rejects. */
@@ -133,7 +145,7 @@ class ReviewRoute {
     const arrived = clock.monotonicMs();
     const unserved = this.#cells.refusal(cellID);
     if (unserved !== undefined) {
-      metrics.httpError(otherCells, unserved.tag);
+      metrics.httpError(cellID, unserved.tag);
       return json(404, failedCallStatus(404, unserved.message));
     }
     const foreign = this.#clients.refusal(incoming?.socket, cellID);
@@ -141,41 +153,60 @@ class ReviewRoute {
       metrics.httpError(cellID, "CellNotOfClient");
       return json(403, failedCallStatus(403, foreign));
     }
-    const body = await readBody(request, incoming, this.#bodies);
-    if (!body.ok) {
-      metrics.httpError(cellID, "ReadBody");
-      return unreadable(body.problem);
-    }
+    // The signal aborts when the caller has left.
+    const deadlineMonotonicMs = later(arrived, this.#timeoutMs(target));
+    const peer = incoming?.socket?.remoteAddress ?? "";
+    const context = { cellID, deadlineMonotonicMs, signal: request.signal, peer };
+    const opened = await this.#open(request, incoming, context);
+    if (!opened.ok) return opened.answer;
+    const { identity, review, bytes } = opened;
+    if (!this.#limit.hold(bytes)) return this.#busy(cellID);
     try {
-      const deadlineMonotonicMs = later(arrived, this.#timeoutMs(target));
-      // The signal aborts when the caller has left.
-      return await this.#answerBody(body.bytes, { cellID, deadlineMonotonicMs, signal: request.signal });
+      return await this.#decide(identity, review, context);
     } finally {
-      this.#bodies.release(body.bytes.length);
+      this.#limit.release(bytes);
     }
   }
 
-  #answerBody(bytes: Buffer, context: ReviewContext): Response | Promise<Response> {
-    const { metrics } = this.#options;
-    const parsed = parse(bytes);
+  /** Reads the review. What it leaves does not hold the body, nor the pod as it came. */
+  async #open(request: Request, incoming: IncomingMessage | undefined, context: ReviewContext): Promise<Opened> {
+    const { metrics, handler, cells } = this.#options;
+    const { cellID, deadlineMonotonicMs } = context;
+    const body = await readBody(request, incoming, this.#bodies, deadlineMonotonicMs);
+    if (!body.ok) {
+      metrics.httpError(cellID, "ReadBody");
+      return { ok: false, answer: unreadable(body.problem) };
+    }
+    const parsed = await this.#parse(body.bytes, deadlineMonotonicMs);
+    if (parsed === undefined) return { ok: false, answer: this.#busy(cellID) };
     if (!parsed.ok) {
-      metrics.httpError(context.cellID, "UnmarshalBody");
-      return json(400, malformedAnswer("", 400, `error parsing JSON body: ${parsed.reason}`));
+      metrics.httpError(cellID, "UnmarshalBody");
+      return { ok: false, answer: json(parsed.code, malformedAnswer("", parsed.code, parsed.reason)) };
     }
     const read = readRequest(parsed.json);
     if (!read.ok) {
-      metrics.httpError(context.cellID, "UnmarshalBody/Review");
-      return json(400, malformedAnswer(read.uid, 400, read.reason));
+      metrics.httpError(cellID, "UnmarshalBody/Review");
+      return { ok: false, answer: json(400, malformedAnswer(read.uid, 400, read.reason)) };
     }
-    return this.#answerRequest(read.request, context);
+    const { uid, operation, namespace, name } = read.request;
+    const warnings = warningsOf(read.request, cells, cellID);
+    const identity = { uid, operation, namespace, name, warnings };
+    return { ok: true, identity, review: handler.read(read.request, context), bytes: parsed.bytes };
   }
 
-  /** Not async: while a review waits, nothing may hold its request, which holds the pod as it came. */
-  #answerRequest(request: AdmissionRequest, context: ReviewContext): Promise<Response> {
-    const { uid, operation, namespace, name } = request;
-    const review = this.#options.handler.read(request, context);
-    const warnings = warningsOf(request, this.#options.cells, context.cellID);
-    return this.#decide({ uid, operation, namespace, name, warnings }, review, context);
+  /** Usual reviews at once, the others in their turn. Undefined = too many wait. */
+  #parse(body: Buffer, deadlineMs: MonotonicMs): Parsed | Promise<Parsed | undefined> {
+    if (body.length > smallBytesMax) {
+      return this.#turns.run(body.length, deadlineMs, () => parse(keptFields(body)));
+    }
+    const fields = keptFields(body);
+    if (!fields.ok || fields.values <= usualValuesMax) return parse(fields);
+    return this.#turns.run(fields.text.length, deadlineMs, () => parse(fields));
+  }
+
+  #busy(cellID: string): Response {
+    this.#options.metrics.httpError(cellID, "TooManyLarge");
+    return json(429, failedCallStatus(429, "too many large reviews at once; try again in a few seconds"));
   }
 
   async #decide(identity: RequestIdentity, review: Review, context: ReviewContext): Promise<Response> {
@@ -208,40 +239,76 @@ interface RequestIdentity extends Pick<AdmissionRequest, "uid" | "operation" | "
   readonly warnings: readonly string[];
 }
 
+/** A review that is read. */
+type Opened =
+  | {
+      readonly ok: true;
+      readonly identity: RequestIdentity;
+      readonly review: Review;
+      /** About as many it holds. */
+      readonly bytes: number;
+    }
+  | { readonly ok: false; readonly answer: Response };
+
+/** The rest of the body is not read, so the connection ends with the answer. */
 function unreadable(problem: Extract<ReviewBody, { readonly ok: false }>["problem"]): Response {
   switch (problem) {
     case "tooLarge":
-      return json(413, malformedAnswer("", 413, `the body is larger than ${bodyBytesMax} bytes`));
+      return json(413, malformedAnswer("", 413, `the body is larger than ${bodyBytesMax} bytes`), closing);
     case "full":
-      return json(429, failedCallStatus(429, "too many large reviews at once; try again in a few seconds"));
+      return json(
+        429,
+        failedCallStatus(429, "too many reviews are being received; try again in a few seconds"),
+        closing,
+      );
+    case "slow":
+      return json(408, malformedAnswer("", 408, "the body came too slowly"), closing);
     case "broken":
-      return json(400, malformedAnswer("", 400, "Cannot read POST body"));
+      return json(400, malformedAnswer("", 400, "Cannot read POST body"), closing);
     default:
       return problem satisfies never;
   }
 }
 
 /** From the socket; without one, as in the simulation, from the Request. */
-function readBody(request: Request, incoming: IncomingMessage | undefined, bodies: ReviewBodies): Promise<ReviewBody> {
-  if (incoming !== undefined) return bodies.read(incoming, incoming.headers["content-length"]);
+function readBody(
+  request: Request,
+  incoming: IncomingMessage | undefined,
+  bodies: ReviewBodies,
+  deadlineMs: MonotonicMs,
+): Promise<ReviewBody> {
+  if (incoming !== undefined) return bodies.read(incoming, incoming.headers["content-length"], deadlineMs);
   const source = request.body === null ? Readable.from([]) : Readable.fromWeb(request.body);
-  return bodies.read(source, request.headers.get("content-length") ?? undefined);
+  return bodies.read(source, request.headers.get("content-length") ?? undefined, deadlineMs);
 }
 
-type Parsed = { readonly ok: true; readonly json: unknown } | { readonly ok: false; readonly reason: string };
+/** A usual review has 100. JSON.parse takes up to 10 ms for as many as this. */
+const usualValuesMax = 2_000;
 
-function parse(bytes: Buffer): Parsed {
+/** What a parsed value takes besides its text, which takes up to two bytes a character. */
+const bytesPerValue = 64;
+
+type Parsed =
+  | { readonly ok: true; readonly json: unknown; readonly bytes: number }
+  | Extract<ReviewFields, { readonly ok: false }>;
+
+function parse(fields: ReviewFields): Parsed {
+  if (!fields.ok) return fields;
+  const { text, values } = fields;
   try {
-    return { ok: true, json: JSON.parse(bytes.toString()) };
-  } catch (error) {
-    return { ok: false, reason: bytes.length === 0 ? "unexpected end of JSON input" : (error as SyntaxError).message };
+    return { ok: true, json: JSON.parse(text), bytes: text.length * 2 + values * bytesPerValue };
+  } catch {
+    // The error would quote the body.
+    return { ok: false, code: 400, reason: "error parsing JSON body: invalid JSON" };
   }
 }
 
 const jsonHeaders = { "Content-Type": "application/json" };
 
-function json(status: number, body: object): Response {
-  return new Response(JSON.stringify(body), { status, headers: jsonHeaders });
+const closing = { ...jsonHeaders, Connection: "close" };
+
+function json(status: number, body: object, headers: Readonly<Record<string, string>> = jsonHeaders): Response {
+  return new Response(JSON.stringify(body), { status, headers });
 }
 
 /**

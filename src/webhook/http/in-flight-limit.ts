@@ -13,9 +13,15 @@ import { refusedForNow, type Refused } from "../decide/decision.ts";
  */
 export const reviewsInFlightMax = 4_000;
 
+/** What a review may hold that is no matter for the limit of bytes: ten times what usual pods need. */
+const usualBytes = 16 * 1024;
+/** Of those that hold more, together: a quarter of the heap that the manifests allow. */
+const heldBytesMax = 128 * 1024 * 1024;
+
 export class InFlightLimit {
   readonly #dryRun: boolean;
   #inFlight = 0;
+  #heldBytes = 0;
 
   /** With `dryRun` (--webhook-dry-run) nothing is refused. */
   constructor(dryRun: boolean) {
@@ -30,6 +36,26 @@ export class InFlightLimit {
     if (this.#inFlight >= reviewsInFlightMax && !this.#dryRun && !isForced) return overloaded();
     this.#inFlight += 1;
     return undefined;
+  }
+
+  /**
+   * Whether there is room for what a review holds when it is parsed. If so it is taken until `release` is called with
+   * the same number. Applies to every review, since memory is no matter of what is decided.
+   */
+  hold(bytes: number): boolean {
+    if (bytes <= usualBytes) return true;
+    if (this.#heldBytes + bytes > heldBytesMax) return false;
+    this.#heldBytes += bytes;
+    return true;
+  }
+
+  release(bytes: number): void {
+    if (bytes > usualBytes) this.#heldBytes -= bytes;
+  }
+
+  /** Why this replica takes no more reviews; undefined = it does. */
+  get fullReason(): string | undefined {
+    return this.#inFlight >= reviewsInFlightMax ? `${reviewsInFlightMax} reviews are being decided` : undefined;
   }
 
   get inFlight(): number {

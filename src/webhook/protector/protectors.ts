@@ -26,6 +26,8 @@ import { outlineOf, printable } from "./unusable-protector.ts";
 export interface ProtectorsOptions {
   readonly core: Core;
   readonly logger: Logger;
+  /** An aggregator has counted this cell; called again with each state that shows it. */
+  readonly onCounted: (cellID: string) => void;
   /** A waiting write of this PodProtector may start sooner than it was planned. */
   readonly onSooner: (protector: Protector) => void;
   /** Called for each invalid state, with the reason; and with undefined when it is valid again, or gone. */
@@ -94,11 +96,17 @@ export class Protectors {
     });
   }
 
+  /** Whether any is in force in the namespace. */
+  isUsedIn(namespace: string): boolean {
+    return this.#index.has(namespace);
+  }
+
   #onEvent(event: InformerEvent<WatchedProtector>): void {
     const { key, resourceVersion } = event.object;
     if (event.type === "deleted") return this.#depart(event.object, event.isAbsent !== true);
     if (event.type === "modified" && event.isListed !== true) this.#seeCounters(event.previous, event.object);
     this.#take(event.object);
+    for (const { cellID, aggregation } of cellsOf(event.object)) if (aggregation) this.#options.onCounted(cellID);
     const protector = this.#protectors.get(key);
     if (protector?.delivered(resourceVersion, cellsOf(event.object)) === true) this.#options.onSooner(protector);
   }

@@ -22,8 +22,8 @@ export const mutationsOfLimits: readonly Mutation[] = [
     name: "caller-that-has-gone-is-served",
     why: "nothing is executed for a review whose caller has gone",
     file: "webhook/http/app.ts",
-    find: `signal: request.signal });`,
-    replace: `});`,
+    find: `signal: request.signal, peer };`,
+    replace: `peer };`,
   },
   {
     name: "review-is-never-over",

@@ -9,7 +9,7 @@ const buckets = [0.1, 0.5, 1];
 async function scrapes(labelNames: readonly string[], observations: readonly [Record<string, string>, number][]) {
   const [own, theirs] = [new Registry(), new Registry()];
   const options = { name: "h", help: "Help.", labelNames };
-  const histogram = createHistogram({ ...options, buckets });
+  const histogram = createHistogram({ ...options, buckets, shown: (labels) => labels });
   own.registerMetric(histogram.metric);
   const reference = new Histogram({ ...options, labelNames: [...labelNames], buckets, registers: [theirs] });
   for (const [labels, value] of observations) {
@@ -54,6 +54,6 @@ test("label values that look alike when joined stay apart, and control character
 });
 
 test("a value that is not a number is a programmer error", () => {
-  const histogram = createHistogram({ name: "h", help: "Help.", labelNames: [], buckets });
+  const histogram = createHistogram({ name: "h", help: "Help.", labelNames: [], buckets, shown: () => ({}) });
   assert.throws(() => histogram.observe({}, Number.NaN), /h observes NaN/);
 });

@@ -7,7 +7,7 @@ import { test, type TestContext } from "node:test";
 import { loadConfig } from "../../../src/config/index.ts";
 import { KubeError, type KubeClient } from "../../../src/kube/kube-client.ts";
 import { type HealthCheck } from "../../../src/lifecycle/component.ts";
-import { createServer } from "../../../src/server/index.ts";
+import { createServer, type DropReason } from "../../../src/server/index.ts";
 import { createWebhook } from "../../../src/roles/webhook.ts";
 import { type Authority, createAuthority, createPem, temporaryFolder, writePem } from "../server/certificates.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
@@ -65,6 +65,7 @@ async function createRole(argv: readonly string[]) {
   const metrics = new RecordedMetrics();
   const core = slowCore();
   const checks = new Map<string, HealthCheck>();
+  let drop: (reason: DropReason) => void = () => assert.fail("no server was made");
   const loaded = loadConfig({
     argv: ["--role=webhook", "--webhook-port=0", "--webhook-bind-addr=127.0.0.1", ...argv],
     env: {},
@@ -79,7 +80,10 @@ async function createRole(argv: readonly string[]) {
     logger: log,
     metrics,
     health: { register: (name, check) => void checks.set(name, check) },
-    createServer,
+    createServer(options) {
+      drop = (reason) => options.onDropped?.(reason);
+      return createServer(options);
+    },
     clients: {
       core: async () => core.client,
       coreHeartbeat: () => Promise.reject(new Error("a webhook sends no heartbeats")),
@@ -88,7 +92,7 @@ async function createRole(argv: readonly string[]) {
     },
   });
   const port = (): number => Number(log.lines.find(({ message }) => message === "Listening")?.fields["port"]);
-  return { clock, log, metrics, core, checks, components, port };
+  return { clock, log, metrics, core, checks, components, port, drop };
 }
 
 test(
@@ -230,4 +234,17 @@ test("a client that speaks for the cell of another one gets a 403 that the API s
   const stranger = await answerOf("c1", await authority.issue("three"));
   assert.equal(stranger.status, 403, "a certificate of the authority that is bound to no cell");
   assert.match(stranger.text, /none of its names is allowed: \\"three\\" \(--webhook-client-cells, /);
+});
+
+test("a webhook that has no room for a connection is not ready for ten seconds", async () => {
+  const { clock, checks, metrics, drop } = await createRole([]);
+  const check = checks.get("webhook-connections");
+  assert.ok(check !== undefined);
+  for (const reason of ["displaced", "address", "pipelined"] as const) drop(reason);
+  assert.equal(check(), undefined);
+  drop("full");
+  assert.equal(check(), "all 5000 connections are in use");
+  await clock.advance(10_000);
+  assert.equal(check(), undefined);
+  assert.equal(metrics.count('webhook_connection_drop_total{reason="full"}'), 1);
 });

@@ -10,7 +10,7 @@ import {
   type Certificate,
 } from "../../../src/server/certificate.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
-import { createPem, temporaryFolder, writePem } from "./certificates.ts";
+import { createAuthority, createPem, temporaryFolder, writePem } from "./certificates.ts";
 import { createRecordingLogger } from "../observability/recording-logger.ts";
 
 function watch(files: { certFile: string; keyFile: string }) {
@@ -114,4 +114,28 @@ test("while the two files do not match, the old pair stays with one warning", as
   await clock.advance(certificatePollMs);
   assert.deepEqual(seen, [next]);
   stop();
+});
+
+test("a broken authority is a StartError at the start, and keeps the old ones at a reload", async (t) => {
+  const folder = temporaryFolder(t);
+  const [one, two, three] = (await Promise.all(["1", "2", "3"].map((name) => createAuthority(name)))).map(
+    ({ cert }) => `${cert.trim()}\n`,
+  );
+  assert.ok(one !== undefined && two !== undefined && three !== undefined);
+  const caFile = path.join(folder, "ca.crt");
+  const files = { ...writePem(folder, await createPem("server")), caFile };
+  const broken = `${one}${two.replace(/\n[^-\n]*/, "\nAAAA")}${three}`;
+  writeFileSync(caFile, broken);
+  assert.throws(() => loadCertificate(files), /ca\.crt cannot be used: certificate 2 of 3 is broken/);
+  writeFileSync(caFile, one);
+  const clock = createVirtualClock();
+  const changes: unknown[] = [];
+  const options = { files, clock, logger: createRecordingLogger(), onChange: (next: unknown) => changes.push(next) };
+  t.after(watchCertificate(options, loadCertificate(files)));
+  writeFileSync(caFile, broken);
+  await clock.advance(certificatePollMs);
+  assert.equal(changes.length, 0);
+  writeFileSync(caFile, `${one}${two}${three}`);
+  await clock.advance(certificatePollMs);
+  assert.equal(changes.length, 1);
 });

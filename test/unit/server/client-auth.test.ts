@@ -141,3 +141,23 @@ test("a changed CA file applies to new connections", async (t) => {
   assert.equal((await get(newClient)).status, 200);
   assert.equal((await get(oldClient)).status, 401);
 });
+
+test("a connection whose authority is withdrawn is rejected with its next request, and others are kept", async (t) => {
+  const [old, kept, next] = await Promise.all(["old", "kept", "new"].map((name) => createAuthority(name)));
+  assert.ok(old !== undefined && kept !== undefined && next !== undefined);
+  const { get, caFile, clock, rejections } = await open(t, old);
+  writeFileSync(caFile, `${old.cert}\n${kept.cert}`);
+  await clock.advance(certificatePollMs);
+  const [withdrawn, other] = await Promise.all(
+    [old, kept].map(async (authority) => new https.Agent({ ...(await authority.issue("a")), keepAlive: true })),
+  );
+  t.after(() => [withdrawn, other].forEach((agent) => agent?.destroy()));
+  for (const agent of [withdrawn, other]) assert.equal((await get({ agent })).status, 200);
+  writeFileSync(caFile, `${kept.cert}\n${next.cert}`);
+  await clock.advance(certificatePollMs);
+  const answer = await get({ agent: withdrawn });
+  assert.equal(answer.status, 401);
+  assert.match(answer.text, /no longer accepted/);
+  assert.equal((await get({ agent: other })).status, 200);
+  assert.equal(rejections.length, 1);
+});

@@ -174,17 +174,6 @@ test("closing cuts requests that are still running after the grace time", async 
   await answer;
 });
 
-test("connections beyond the limit are closed", async (t) => {
-  const { listener } = await open(t, { connectionsMax: 1 });
-  const connect = (): net.Socket => net.connect({ host: "127.0.0.1", port: listener.port });
-  const first = connect();
-  t.after(() => first.destroy());
-  await new Promise((resolve) => first.once("connect", resolve));
-  const second = connect();
-  await new Promise((resolve) => second.once("close", resolve).on("error", () => {}));
-  assert.equal(first.destroyed, false);
-});
-
 test("TLS 1.2 is spoken only with forward secrecy and authenticated encryption", async (t) => {
   const { listener } = await open(t, { tls: writePem(temporaryFolder(t), await createPem("x")) });
   const handshake = (ciphers: string): Promise<string> =>
@@ -199,6 +188,19 @@ test("TLS 1.2 is spoken only with forward secrecy and authenticated encryption",
   assert.equal(await handshake("ECDHE-ECDSA-AES128-GCM-SHA256"), "ECDHE-ECDSA-AES128-GCM-SHA256");
   // CBC modes with a MAC of their own.
   await assert.rejects(handshake("ECDHE-ECDSA-AES128-SHA256:ECDHE-ECDSA-AES256-SHA"), /handshake failure/);
+});
+
+test("a client cannot ask for another handshake over its connection", async (t) => {
+  const { listener } = await open(t, { tls: writePem(temporaryFolder(t), await createPem("x")) });
+  const options = { host: "127.0.0.1", port: listener.port, rejectUnauthorized: false };
+  const socket = tls.connect({ ...options, maxVersion: "TLSv1.2" });
+  t.after(() => socket.destroy());
+  await new Promise((resolve, reject) => socket.once("secureConnect", resolve).once("error", reject));
+  const error = await new Promise((resolve) => {
+    socket.once("error", resolve);
+    socket.renegotiate({}, resolve);
+  });
+  assert.match(String(error), /no renegotiation|renegotiation/i);
 });
 
 /** What the server says to these bytes until it closes the connection. */

@@ -14,3 +14,33 @@ test("every path serves the metrics", async () => {
     assert.match(await response.text(), /^g 1$/m);
   }
 });
+
+test("scrapes at the same time share one, and the next has one of its own", async () => {
+  let scrapes = 0;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const metrics = createMetrics({ byNamespace: false, byUser: false, ofProcess: false });
+  const app = createMetricsApp({
+    ...metrics,
+    async expose() {
+      scrapes += 1;
+      await promise;
+      return { contentType: "text/plain", text: String(scrapes) };
+    },
+  });
+  const ask = async (): Promise<Response> => app.request("/metrics");
+  const both = [ask(), ask()];
+  resolve();
+  for (const response of await Promise.all(both)) assert.equal(await response.text(), "1");
+  assert.equal(await (await app.request("/metrics")).text(), "2");
+});
+
+test("a scrape that fails does not stand in for the next one", async () => {
+  let fails = true;
+  const metrics = createMetrics({ byNamespace: false, byUser: false, ofProcess: false });
+  const expose = () => (fails ? Promise.reject(new Error("broken")) : metrics.expose());
+  const app = createMetricsApp({ ...metrics, expose });
+  app.onError((_error, context) => context.text("broken", 500));
+  assert.equal((await app.request("/metrics")).status, 500);
+  fails = false;
+  assert.equal((await app.request("/metrics")).status, 200);
+});

@@ -5,6 +5,7 @@ import { type EventRecorder } from "../../../src/kube/event-recorder.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { type EpochMicros, type MonotonicMs } from "../../../src/util/clock.ts";
 import { ProtectorEvents } from "../../../src/webhook/decide/protector-events.ts";
+import { KnownCells } from "../../../src/webhook/known-cells.ts";
 import { createWebhookMetrics } from "../../../src/webhook/metrics.ts";
 import { Protector } from "../../../src/webhook/protector/protector.ts";
 import { TombstoneReport } from "../../../src/webhook/tombstone-report.ts";
@@ -23,7 +24,7 @@ function reported() {
   const report = new TombstoneReport({
     core: "core",
     logger: log,
-    metrics: createWebhookMetrics(recorded),
+    metrics: createWebhookMetrics(recorded, new KnownCells(["c1"])),
     events: new ProtectorEvents(new Map([["core", recorder]])),
   });
   const protector = new Protector(createTestCore().core, objectKey("ns", "web"), () => {});

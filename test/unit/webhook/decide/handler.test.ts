@@ -311,6 +311,19 @@ test("the webhook answers 404 with the API server's words when the pod is gone",
   assert.equal(answer.message, 'pods "p" not found');
 });
 
+test("a dry run of an eviction does not tell whether a pod is there that nothing protects", async () => {
+  const other = pod("p", { labels: { app: "other" } });
+  const answers = await Promise.all(
+    [undefined, other].map((answer) =>
+      world([roomy()], { workers: { kind: "single", client: worker(answer) } }).replica.review(
+        evictReview("p", {}, { dryRun: true }),
+      ),
+    ),
+  );
+  assert.equal(answers[0]?.allowed, true);
+  assert.deepEqual(answers[0]?.body, answers[1]?.body);
+});
+
 test("the Eviction's annotations take precedence over the Pod's", async () => {
   const clients = { kind: "single", client: worker(pod("p", { ready: false, ...judgedBy("Available") })) } as const;
   const { replica } = world([atFloor()], { workers: clients });

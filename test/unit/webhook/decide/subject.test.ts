@@ -4,6 +4,7 @@ import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { KubeError, type KubeClient, type KubeErrorKind } from "../../../../src/kube/kube-client.ts";
 import { type MonotonicMs } from "../../../../src/util/clock.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { PodReads } from "../../../../src/webhook/decide/pod-reads.ts";
 import { readRequest } from "../../../../src/webhook/http/admission-review.ts";
 import {
   cellClient,
@@ -30,7 +31,13 @@ function reviewOf(review: Json, answer: () => unknown = () => pod("p"), deadline
   assert.ok(read.ok);
   return readReview(
     read.request,
-    { workers: { kind: "single", client: worker(answer) }, healthCriteria, clock: createVirtualClock() },
+    {
+      workers: { kind: "single", client: worker(answer) },
+      isKnownCell: () => true,
+      podReads: new PodReads(createVirtualClock()),
+      healthCriteria,
+      clock: createVirtualClock(),
+    },
     { cellID: "c1", deadlineMonotonicMs: deadlineMs as MonotonicMs, signal: undefined },
   );
 }
@@ -135,21 +142,23 @@ test("the pod of an eviction is read each time", async () => {
 const client = { cluster: "worker" } as unknown as KubeClient;
 
 test("without worker clusters no cell has a client", () => {
-  const found = cellClient({ kind: "none" }, "c1");
+  const found = cellClient({ kind: "none" }, "c1", () => true);
   assert.ok(!found.ok);
   assert.equal(found.tag, "NoneProvider");
 });
 
-test("a single worker cluster has the pods of every cell", () => {
-  const found = cellClient({ kind: "single", client }, "anything");
+test("a single worker cluster has the pods of every cell that is known", () => {
+  const isKnown = (cellID: string): boolean => cellID === "known";
+  const found = cellClient({ kind: "single", client }, "known", isKnown);
   assert.ok(found.ok);
+  assert.ok(!cellClient({ kind: "single", client }, "anything", isKnown).ok);
   assert.equal(found.client, client);
 });
 
 test("a map of worker clusters gives each cell its own, and others are unknown", () => {
   const workers = { kind: "map", clients: new Map([["c1", client]]) } as const;
-  assert.ok(cellClient(workers, "c1").ok);
-  const found = cellClient(workers, "c2");
+  assert.ok(cellClient(workers, "c1", () => false).ok);
+  const found = cellClient(workers, "c2", () => true);
   assert.ok(!found.ok);
   assert.equal(found.tag, "UnknownCell");
   assert.equal(found.reason, 'unknown cell "c2"');

@@ -74,3 +74,13 @@ test("the answer keeps the code of a malformed body and of an internal error", (
     },
   });
 });
+
+test("what is said of a wrong field quotes nothing of the request", () => {
+  const body = { request: { uid: "u", operation: { x: "<script>" }, resource: {}, dryRun: "<script>" } };
+  for (const request of [body.request, { ...body.request, operation: "DELETE" }]) {
+    const read = readRequest({ request });
+    assert.ok(!read.ok);
+    assert.match(read.reason, /^request\.(operation: must be string|dryRun: must be .*boolean.*)$/);
+    assert.doesNotMatch(read.reason, /script/);
+  }
+});

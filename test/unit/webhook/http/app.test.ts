@@ -14,6 +14,7 @@ import { type ReviewContext } from "../../../../src/webhook/decide/handler.ts";
 import { PodCells } from "../../../../src/webhook/decide/pod-cell.ts";
 import { type Review } from "../../../../src/webhook/decide/subject.ts";
 import { reviewsInFlightMax } from "../../../../src/webhook/http/in-flight-limit.ts";
+import { KnownCells } from "../../../../src/webhook/known-cells.ts";
 import { createWebhookMetrics } from "../../../../src/webhook/metrics.ts";
 import { cell, deleteReview, type Json, pod, protector } from "../support/objects.ts";
 import { RecordedMetrics, world } from "../support/replica.ts";
@@ -34,7 +35,8 @@ function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
     return resolve;
   };
   const recorded = new RecordedMetrics();
-  const { fetch } = createWebhookApp({
+  const clock = createVirtualClock();
+  const { fetch, overloadReason } = createWebhookApp({
     pathPrefix,
     allowedCells: new Set(allowedCells),
     clientCells: new Map(),
@@ -49,13 +51,13 @@ function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
         return allowed("Unmatched");
       },
     },
-    clock: createVirtualClock(),
+    clock,
     logger: silentLogger,
-    metrics: createWebhookMetrics(recorded),
+    metrics: createWebhookMetrics(recorded, new KnownCells(["c1"])),
   });
   const ask = async (path: string, init: RequestInit) => fetch(new Request(`http://webhook${path}`, init));
   const post = (path: string) => ask(path, { method: "POST", body: JSON.stringify(deleteReview(pod("p"))) });
-  return { ask, fetch, contexts, recorded, post, hold };
+  return { ask, fetch, contexts, recorded, post, hold, clock, overloadReason };
 }
 
 test("routes take the cell from one percent-decoded path segment after the prefix", async () => {
@@ -117,11 +119,13 @@ test("what cannot be a cell gets a 404 that the API server can quote, and no lab
 });
 
 test("an overload is answered at once by refusing the review, and is over when reviews have ended", async () => {
-  const { ask, hold } = appThatNotes();
+  const { ask, hold, overloadReason } = appThatNotes();
+  assert.equal(overloadReason(), undefined);
   const release = hold();
   const body = JSON.stringify(deleteReview(pod("p"), { uid: "the-uid" }));
   const post = async () => ask("/c1", { method: "POST", body });
   const held = Array.from({ length: reviewsInFlightMax }, post);
+  while (overloadReason() === undefined) await new Promise((resolve) => setImmediate(resolve));
   const response = await post();
   assert.equal(response.status, 200, "an answer, which no failurePolicy overrules");
   const { response: answer } = (await response.json()) as { response: Json };
@@ -130,6 +134,7 @@ test("an overload is answered at once by refusing the review, and is over when r
   assert.equal((answer["status"] as Json)["code"], 429);
   release();
   for (const one of await Promise.all(held)) assert.equal(one.status, 200);
+  assert.equal(overloadReason(), undefined);
   const again = (await (await post()).json()) as { response: Json };
   assert.equal(again.response["allowed"], true);
 });
@@ -175,7 +180,7 @@ test("a mistake of the program is answered with HTTP 500 over a listener as well
  * body.
  */
 async function serve(t: TestContext) {
-  const { fetch, contexts, hold } = appThatNotes();
+  const { fetch, contexts, hold, clock } = appThatNotes();
   const listener = await listen({
     name: "webhook",
     fetch,
@@ -184,7 +189,7 @@ async function serve(t: TestContext) {
     portFlag: "webhook-port",
     readHeaderTimeoutMs: 10_000,
     connectionsMax: 10,
-    clock: createVirtualClock(),
+    clock,
     logger: silentLogger,
   });
   t.after(() => listener.close(0));
@@ -194,7 +199,7 @@ async function serve(t: TestContext) {
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${body}`);
     return socket.setEncoding("utf8");
   };
-  return { contexts, post, hold };
+  return { clock, contexts, post, hold };
 }
 const text = JSON.stringify(deleteReview(pod("p")));
 
@@ -229,6 +234,19 @@ test("a body that says it is too large is refused before it has come", async (t)
   assert.match(answer, /^HTTP\/1.1 413 /);
   assert.match(answer, /the body is larger than 7340032 bytes/);
   assert.equal(contexts.length, 0);
+});
+
+test("a body that does not come is answered with HTTP 408, and its connection ends", async (t) => {
+  const { clock, post } = await serve(t);
+  const socket = post(text.length, "{");
+  let answer = "";
+  socket.on("data", (chunk: string) => (answer += chunk));
+  const closed = once(socket, "close");
+  while (clock.pendingTimers === 0) await new Promise((resolve) => setImmediate(resolve));
+  await clock.advance(4_000);
+  await closed;
+  assert.match(answer, /^HTTP\/1.1 408 /);
+  assert.match(answer, /the body came too slowly/);
 });
 
 test("deadlines are kept to the millisecond when the core does not answer", async () => {
@@ -364,7 +382,7 @@ function appThatThrows() {
     handler: { read: () => review, decide: () => Promise.reject(new Error("a bug")) },
     clock: createVirtualClock(),
     logger: silentLogger,
-    metrics: createWebhookMetrics(silentMetrics),
+    metrics: createWebhookMetrics(silentMetrics, new KnownCells(["c1"])),
   });
   return { fetch };
 }

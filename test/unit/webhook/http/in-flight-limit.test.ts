@@ -29,3 +29,15 @@ test("a full replica does not refuse what is forced", () => {
 test("a full replica refuses nothing in a dry run", () => {
   assert.equal(fullLimit(true).enter(false), undefined);
 });
+
+test("reviews that hold more than usual share 128 MiB, and others are held without limit", () => {
+  const limit = new InFlightLimit(false);
+  const megabyte = 1024 * 1024;
+  for (let held = 0; held < 128; held += 8) assert.ok(limit.hold(8 * megabyte));
+  assert.equal(limit.hold(megabyte), false);
+  for (let count = 0; count < 10_000; count += 1) assert.ok(limit.hold(16 * 1024));
+  limit.release(8 * megabyte);
+  limit.release(16 * 1024);
+  assert.ok(limit.hold(8 * megabyte));
+  assert.equal(limit.hold(megabyte), false);
+});

@@ -22,6 +22,7 @@ function protectorsOver(objects: readonly Json[]) {
   const protectors = new Protectors({
     core,
     logger: silentLogger,
+    onCounted: () => {},
     onSooner: () => {},
     onUnusable: () => void unusable++,
     tombstones,
@@ -108,6 +109,7 @@ function withCounters() {
   const protectors = new Protectors({
     core,
     logger: silentLogger,
+    onCounted: () => {},
     onSooner: () => {},
     onUnusable: () => {},
     tombstones,

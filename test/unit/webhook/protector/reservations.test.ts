@@ -5,6 +5,7 @@ import { later } from "../../../../src/util/clock.ts";
 import { type Deletion } from "../../../../src/webhook/deletion.ts";
 import { Protector } from "../../../../src/webhook/protector/protector.ts";
 import { Reservations } from "../../../../src/webhook/protector/reservations.ts";
+import { KnownCells } from "../../../../src/webhook/known-cells.ts";
 import { createWebhookMetrics } from "../../../../src/webhook/metrics.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
 import { createTestCore } from "../support/core.ts";
@@ -28,7 +29,7 @@ function createReservations() {
     clock,
     rng: createSeededRng(1),
     coldStartDelayMs: 0,
-    observer: createWebhookMetrics(new RecordedMetrics()).retryBatch,
+    observer: createWebhookMetrics(new RecordedMetrics(), new KnownCells(["c1"])).retryBatch,
   });
   const unused: string[] = [];
   const protectorOf = (name: string): Protector => {

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { cell, deleteReview, pod, protector } from "../support/objects.ts";
+import { world } from "../support/replica.ts";
+
+const small = () => world([protector({ cells: [cell("c1", 100)] })]).replica;
+
+test("the webhook never quotes a body that it cannot read", async () => {
+  for (const body of ["<script>", '{"kind":<script>}', '{"request":{"uid":"<script>"']) {
+    const answer = await small().review(body);
+    assert.equal(answer.http, 400, body);
+    assert.doesNotMatch(answer.message, /script/);
+  }
+});
+
+test("a small review is answered while large ones wait for their turn", async () => {
+  const { clock, replica } = world([protector({ cells: [cell("c1", 100)] })]);
+  const large = JSON.stringify(deleteReview(pod("p"), { options: { big: "x".repeat(300_000) } }));
+  const waiting = Array.from({ length: 20 }, () => replica.send(large));
+  const answer = await replica.send(deleteReview(pod("q", { labels: { app: "other" } })));
+  assert.equal(answer.allowed, true);
+  await clock.advance(1_000);
+  for (const one of await Promise.all(waiting)) assert.equal(one.http, 200);
+});
+
+test("large reviews beyond those that may wait get a 429 that the API server can quote", async () => {
+  const { clock, replica } = world([protector({ cells: [cell("c1", 100)] })]);
+  const large = JSON.stringify(deleteReview(pod("p"), { options: { big: "x".repeat(6 * 1024 * 1024) } }));
+  const waiting = Array.from({ length: 8 }, () => replica.send(large));
+  // Until all of them have been read.
+  for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  await clock.advance(1_000);
+  const codes = (await Promise.all(waiting)).map(({ http, body }) => [http, body["kind"]].join(" "));
+  assert.deepEqual([...new Set(codes)].sort(), ["200 AdmissionReview", "429 Status"]);
+});
