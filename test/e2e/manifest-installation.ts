@@ -20,10 +20,10 @@ import {
   kubectlOrFail,
   makeTlsFiles,
   removeOverlay,
-  systemNamespace,
   urlPatch,
   writeKustomization,
 } from "./overlay.ts";
+import { systemNamespace } from "./role-accounts.ts";
 import { listPods, type Pod } from "./pods.ts";
 import { type CaseContext } from "./runner.ts";
 import { type SecretVolume } from "./secret-volume.ts";

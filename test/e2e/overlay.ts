@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 import { manifestsFolder, render } from "../manifests/manifest-files.ts";
 import { type Cluster } from "./cluster.ts";
 import { kubectl } from "./kubectl.ts";
+import { systemNamespace } from "./role-accounts.ts";
 import { type CaseContext } from "./runner.ts";
 
-export const systemNamespace = "podseidon-system";
 /** The webhook configuration comes when the webhook is ready. */
 export const allButAdmission = "app.kubernetes.io/component!=admission";
 
