@@ -32,7 +32,10 @@ const rarelyUsed: ReadonlyMap<string, string> = new Map([
   ["podseidon-aggregator-worker-1: list podprotectors.podseidon.kubewharf.io", watchList],
   ["podseidon-webhook: list podprotectors.podseidon.kubewharf.io", watchList],
   ["podseidon-aggregator: get podprotectors.podseidon.kubewharf.io", "it reads a status again after a conflict"],
-  ["podseidon-aggregator-worker-1: get podprotectors.podseidon.kubewharf.io", "it reads a status again after a conflict"],
+  [
+    "podseidon-aggregator-worker-1: get podprotectors.podseidon.kubewharf.io",
+    "it reads a status again after a conflict",
+  ],
   ["podseidon-webhook: get podprotectors.podseidon.kubewharf.io", "it reads a status again after a conflict"],
   ["podseidon-aggregator: create events", "it tells that another cluster holds its cell"],
   ["podseidon-aggregator-worker-1: create events", "it tells that another cluster holds its cell"],
