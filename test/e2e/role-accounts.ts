@@ -4,7 +4,7 @@
  * they are the same in a cluster that is built anew.
  */
 import { cellLeaseName } from "../../src/api/cell-lease.ts";
-import { type Manifest, render, type RoleBinding } from "../manifests/manifest-files.ts";
+import { type Manifest, type PolicyRule, render, type RoleBinding } from "../manifests/manifest-files.ts";
 import { type AdminClient } from "./admin-client.ts";
 
 export const systemNamespace = "podseidon-system";
@@ -89,4 +89,18 @@ export async function grantIn(admin: AdminClient, namespace: string): Promise<vo
     return [{ ...(object as RoleBinding), metadata: { ...object.metadata, namespace: place } }];
   });
   await Promise.all(moved.map((object) => admin.apply(objectPath(object), object)));
+}
+
+/** Rules of a ClusterRole, for a user or an account by its user name, beside what it may do anyway. */
+export async function grantRules(admin: AdminClient, user: string, rules: readonly PolicyRule[]): Promise<void> {
+  const group = "rbac.authorization.k8s.io";
+  const name = `e2e-${user}`;
+  const meta = { apiVersion: `${group}/v1`, metadata: { name } };
+  await admin.apply(`${rbac}/clusterroles/${name}`, { ...meta, kind: "ClusterRole", rules });
+  await admin.apply(`${rbac}/clusterrolebindings/${name}`, {
+    ...meta,
+    kind: "ClusterRoleBinding",
+    roleRef: { apiGroup: group, kind: "ClusterRole", name },
+    subjects: [{ apiGroup: group, kind: "User", name: user }],
+  });
 }
