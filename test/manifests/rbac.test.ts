@@ -17,6 +17,8 @@ import { rightsIn } from "./rights.ts";
 
 const crdName = "podprotectors.podseidon.kubewharf.io";
 
+const workerLease = cellLeaseName("worker-1");
+
 /** All rights, as "account @ where: verbs resource [names]". Widen one, and widen it here too. */
 const clusterRights = {
   core: [
@@ -24,7 +26,7 @@ const clusterRights = {
     "podseidon-aggregator-worker-1 @ *: update podprotectors/status.podseidon.kubewharf.io",
     "podseidon-aggregator-worker-1 @ podseidon-system: create leases.coordination.k8s.io",
     "podseidon-aggregator-worker-1 @ podseidon-system: create,patch events",
-    `podseidon-aggregator-worker-1 @ podseidon-system: get,patch leases.coordination.k8s.io [${cellLeaseName("worker-1")}]`,
+    `podseidon-aggregator-worker-1 @ podseidon-system: get,patch leases.coordination.k8s.io [${workerLease}]`,
     "podseidon-generator @ *: create,patch events",
     "podseidon-generator @ *: get customresourcedefinitions.apiextensions.k8s.io",
     `podseidon-generator @ *: get customresourcedefinitions.apiextensions.k8s.io [${crdName}]`,

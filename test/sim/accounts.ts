@@ -28,10 +28,16 @@ export function rightFor({ method, path, query, userAgent }: RestRequest, isCore
   return `${account}: ${verb} ${resourceName(group, what)}`;
 }
 
-/** All rights that the overlays for a fleet give, and those to further kinds of sources. */
+/** All rights that the overlays for a fleet give. */
 export function grantedRights(): readonly RightText[] {
-  const core = [...render("overlays/core"), ...render("base/generator-sources")];
-  return [...new Set([...textsOf(core), ...textsOf(render("overlays/worker"))])];
+  return [...new Set(["core", "worker"].flatMap((overlay) => textsOf(render(`overlays/${overlay}`))))];
+}
+
+/** Those that base/generator-sources adds. No scenario names other kinds of sources, but each looks for owners. */
+export function rightsToFurtherSources(): readonly RightText[] {
+  const core = render("overlays/core");
+  const granted = new Set(textsOf(core));
+  return textsOf([...core, ...render("base/generator-sources")]).filter((right) => !granted.has(right));
 }
 
 function textsOf(objects: readonly Manifest[]): readonly RightText[] {

@@ -1,9 +1,10 @@
 /**
- * The rights of the accounts in manifests/, in simulated worlds: they are enough, and each of them is needed. `make e2e` has the same accounts on real API servers, with the admission policies that narrow the rights.
+ * The rights of the accounts in manifests/, in simulated worlds: they are enough, and each of them is needed.
+ * `make e2e` has the same accounts on real API servers, with the admission policies that narrow the rights.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { grantedRights, rightFor, type RightText } from "./accounts.ts";
+import { grantedRights, rightFor, rightsToFurtherSources, type RightText } from "./accounts.ts";
 import { furtherScenarios, takenRights } from "./rights-table.ts";
 import { play } from "./scenarios/player.ts";
 import { parseScenario, readScenarios, type Scenario } from "./scenarios/scenario-file.ts";
@@ -53,7 +54,7 @@ async function playWith(name: string, isRefused: (right: RightText) => boolean):
 }
 
 test("the roles ask for all that the manifests allow them, and for no more", async () => {
-  const granted = new Set(grantedRights());
+  const granted = new Set([...grantedRights(), ...rightsToFurtherSources()]);
   const used = new Set<RightText>();
   for (const name of new Set(takenRights.map(({ scenario }) => scenario))) {
     const { asked } = await playWith(name, () => false);
@@ -61,14 +62,12 @@ test("the roles ask for all that the manifests allow them, and for no more", asy
     assert.deepEqual(excess, [], name);
     for (const right of asked) used.add(right);
   }
-  // The kinds of sources that no scenario names.
-  const unused = [...granted].filter((right) => !used.has(right) && !isOfFurtherSources(right));
+  const unused = grantedRights().filter((right) => !used.has(right));
   assert.deepEqual(unused, [], "rights that nothing needs");
 });
 
 test("each right of the manifests is in the table of what becomes of the roles without it", () => {
-  const granted = grantedRights().filter((right) => !isOfFurtherSources(right));
-  assert.deepEqual(takenRights.map(({ right }) => right).toSorted(), granted.toSorted());
+  assert.deepEqual(takenRights.map(({ right }) => right).toSorted(), grantedRights().toSorted());
 });
 
 for (const { right, scenario, seen } of takenRights) {
@@ -83,11 +82,4 @@ for (const { right, scenario, seen } of takenRights) {
     const anyway = withAll.lines.filter((line) => seen.test(line));
     assert.deepEqual(anyway, []);
   });
-}
-
-/** Those of base/generator-sources. */
-function isOfFurtherSources(right: RightText): boolean {
-  return /^podseidon-generator: (get|list|watch|patch) (?!deployments\.)\S*(sets|controllers|rollouts|budgets|pods)\b/.test(
-    right,
-  );
 }

@@ -233,7 +233,8 @@ async function wiped(context: CaseContext): Promise<Figures> {
   const startMs = performance.now();
   const siege = new Siege(context, fleet);
   await waitFor("a refusal names what is lost", 2 * minute, () => siege.refusal(protectorOf(web)) !== undefined);
-  // What people do: namespaces, rights, CRD and hand-made PodProtectors, also of other cases. The generator does the rest.
+  // What people do: namespaces, rights, CRD and hand-made PodProtectors, also of other cases. The rest is the
+  // generator's.
   for (const lost of namespaces) await createNamespace(core.admin, lost);
   await grantIn(core.admin, namespace);
   await applyCrd(core.admin, crdFile);

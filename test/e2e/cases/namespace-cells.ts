@@ -39,12 +39,11 @@ async function twoNamespaces(context: CaseContext): Promise<Figures> {
   const first = context.namespace;
   const second = `${first}-b`;
   const cluster = await context.cluster("worker-1");
+  const readingPods = cluster.kubeconfigPath(accountUser("podseidon-webhook"));
   const fleet = await startFleet(context, {
     workers: ["worker-1"],
     aggregatorArgs: namespaceArgs(first),
-    webhookArgs: [
-      `--webhook-worker-client-provider.map-configs=${secondCell}=${cluster.kubeconfigPath(accountUser("podseidon-webhook"))}`,
-    ],
+    webhookArgs: [`--webhook-worker-client-provider.map-configs=${secondCell}=${readingPods}`],
     commonArgs: silenceArgs(silentAfterMs),
   });
   for (const { admin } of new Set([fleet.core, cluster])) await createNamespace(admin, second);
