@@ -67,6 +67,8 @@ export function leaseWrites({ leasePath, leasesPath }: Stage): readonly AccountW
       patch: [beat, remove(note(cellLeaseAnnotations.silentSince)), add(note(cellLeaseAnnotations.gate), "ok")],
     },
     { by, verdict: "rbac", what: "beats for another cell", path: other, patch: [beat] },
+    // Where a cell is a part of the core itself, its aggregators elect their leader there.
+    { by, verdict: "allowed", what: "makes its own", path: leasesPath, create: lease("podseidon-aggregator-worker-1") },
     {
       by,
       verdict: "policy",
