@@ -59,6 +59,8 @@ export interface FleetOptions {
   readonly crd?: string;
   /** Namespaces whose deletions are judged besides the case's own: "default" has the dummy pod. */
   readonly furtherNamespaces?: readonly string[];
+  /** The dummy pod is in the namespace of the case; default: in "default". */
+  readonly dummyPodInside?: boolean;
 }
 
 export interface Worker {
@@ -202,7 +204,7 @@ export async function startFleet(context: CaseContext, options: FleetOptions = {
     await createNamespace(admin, namespace);
     // A case of the manifests takes its objects away at its end.
     await installRights(admin);
-    await grantIn(admin, namespace);
+    await grantIn(admin, namespace, dummyNamespaceOf(options, namespace));
   }
   const fleet = new Fleet(cores, workers, namespace);
   if (options.laggingWebhook === true) fleet.coreProxy = await startProxy(context, core);
@@ -339,9 +341,13 @@ function aggregatorArgs(worker: Worker, options: FleetOptions, namespace: string
     `--aggregator-cell-id=${cell}`,
     `--aggregator-leader-elector-namespace=${namespace}`,
     `--aggregator-leader-elector-name=${aggregatorLease}`,
-    "--update-trigger-dummy-pod-namespace=default",
+    `--update-trigger-dummy-pod-namespace=${dummyNamespaceOf(options, namespace)}`,
     ...(options.aggregatorArgs ?? []),
   ];
+}
+
+function dummyNamespaceOf({ dummyPodInside = false }: FleetOptions, namespace: string): string {
+  return dummyPodInside ? namespace : "default";
 }
 
 /**

@@ -76,12 +76,12 @@ export async function installRights(admin: AdminClient): Promise<void> {
 
 /**
  * The rights of the manifests' own namespace in `namespace` as well, where a case keeps its Leases, and those to the
- * dummy pod in the namespace default, where its update-triggers have it.
+ * dummy pod in `dummyNamespace`, where its update-triggers have it.
  */
-export async function grantIn(admin: AdminClient, namespace: string): Promise<void> {
+export async function grantIn(admin: AdminClient, namespace: string, dummyNamespace = "default"): Promise<void> {
   const places = new Map([
     [systemNamespace, namespace],
-    ["podseidon-update-trigger", "default"],
+    ["podseidon-update-trigger", dummyNamespace],
   ]);
   const moved = rightsObjects().flatMap((object) => {
     const place = places.get(object.metadata.namespace ?? "");

@@ -43,6 +43,7 @@ async function twoNamespaces(context: CaseContext): Promise<Figures> {
   const fleet = await startFleet(context, {
     workers: ["worker-1"],
     aggregatorArgs: namespaceArgs(first),
+    dummyPodInside: true,
     webhookArgs: [`--webhook-worker-client-provider.map-configs=${secondCell}=${readingPods}`],
     commonArgs: silenceArgs(silentAfterMs),
   });
