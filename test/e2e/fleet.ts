@@ -12,7 +12,7 @@ import { applyCrd } from "./crd.ts";
 import { type LaggingProxy, startLaggingProxy } from "./lagging-proxy.ts";
 import { createNamespace, listPods, podPath } from "./pods.ts";
 import { type PodseidonProcess, startPodseidon } from "./process.ts";
-import { accountUser, grantIn, installRights } from "./role-accounts.ts";
+import { accountUser, grantIn } from "./role-accounts.ts";
 import { type CaseContext } from "./runner.ts";
 import { waitFor } from "./wait.ts";
 import { applyWebhookConfiguration, removeWebhookConfiguration } from "./webhook-configuration.ts";
@@ -202,8 +202,6 @@ export async function startFleet(context: CaseContext, options: FleetOptions = {
   const clusters = new Set([...cores, ...workers.map(({ cluster }) => cluster)]);
   for (const { admin } of clusters) {
     await createNamespace(admin, namespace);
-    // A case of the manifests takes its objects away at its end.
-    await installRights(admin);
     await grantIn(admin, namespace, dummyNamespaceOf(options, namespace));
   }
   const fleet = new Fleet(cores, workers, namespace);

@@ -9,7 +9,7 @@ import { type Cluster } from "./cluster.ts";
 import { applyCrd } from "./crd.ts";
 import { crdFile } from "./fleet.ts";
 import { createNamespace, podPath, setPodReady } from "./pods.ts";
-import { installRights, systemNamespace } from "./role-accounts.ts";
+import { systemNamespace } from "./role-accounts.ts";
 import { type CaseContext } from "./runner.ts";
 
 const api = "/apis/podseidon.kubewharf.io/v1alpha1";
@@ -39,7 +39,6 @@ export async function setStage(context: CaseContext, cluster: Cluster): Promise<
   const { namespace } = context;
   const { admin } = cluster;
   await applyCrd(admin, crdFile);
-  await installRights(admin);
   await createNamespace(admin, namespace);
   const stage: Stage = {
     namespace,
