@@ -231,7 +231,6 @@ export function podWrites({ podPath, podsPath, dummyPath }: Stage): readonly Acc
       patch: [add(note(annotations.updateTriggerTime), time)],
     },
     { by, verdict: "allowed", what: "tries to delete the dummy pod", path: dummyPath, remove: { dryRun: true } },
-    { by, verdict: "policy", what: "deletes the dummy pod", path: dummyPath, remove: { dryRun: false } },
     {
       by,
       verdict: "policy",
@@ -254,6 +253,8 @@ export function podWrites({ podPath, podsPath, dummyPath }: Stage): readonly Acc
       path: dummies,
       create: pod(`${name}-2`, { ...nowhere, nodeName: "node-0" }),
     },
+    // After others that this policy refuses, so that it is known to be in force.
+    { by, verdict: "policy", what: "deletes the dummy pod", path: dummyPath, remove: { dryRun: false } },
     { by, verdict: "policy", what: "creates another pod", path: dummies, create: pod("evil", nowhere) },
     { by, verdict: "allowed", what: "creates a dummy pod", path: dummies, create: pod(`${name}-2`, nowhere) },
     { by: "webhook", verdict: "rbac", what: "fences a pod", path: status, patch: [add(note(annotations.fence), "1")] },

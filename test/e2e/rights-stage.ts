@@ -101,7 +101,7 @@ async function createProtectors({ admin }: Cluster, stage: Stage): Promise<void>
   await admin.mergePatch(`${stage.protectorPath("web")}/status`, { status: stage.status });
 }
 
-async function createWorkload({ admin }: Cluster, { namespace, deploymentPath }: Stage): Promise<void> {
+async function createWorkload({ admin }: Cluster, { namespace, deploymentPath, dummyPath }: Stage): Promise<void> {
   const labels = { app: "web" };
   await admin.create(deploymentPath("web").slice(0, -"/web".length), {
     apiVersion: "apps/v1",
@@ -121,6 +121,8 @@ async function createWorkload({ admin }: Cluster, { namespace, deploymentPath }:
     spec: { nodeName: "node-0", containers: [{ name: "main", image: "none" }] },
   });
   await setPodReady(admin, { namespace, name: "web" });
+  // A case of the manifests may have left one.
+  await admin.remove(dummyPath, { gracePeriodSeconds: 0 });
   await admin.create(`/api/v1/namespaces/${dummyNamespace}/pods`, {
     apiVersion: "v1",
     kind: "Pod",
