@@ -3,7 +3,7 @@ import { type Manifest } from "../manifests/manifest-files.ts";
 import { resourceName, rightsIn } from "../manifests/rights.ts";
 import { type AuditEvent, readAuditEvents } from "./audit-log.ts";
 import { type Cluster } from "./cluster.ts";
-import { systemNamespace } from "./overlay.ts";
+import { systemNamespace } from "./role-accounts.ts";
 
 const accountPrefix = `system:serviceaccount:${systemNamespace}:`;
 

@@ -30,11 +30,12 @@ import {
 import { MetricsText } from "./metrics-text.ts";
 import { createNodes } from "./nodes.ts";
 import { freePorts, isPortTaken } from "./ports.ts";
+import { accountUsers, installRights } from "./role-accounts.ts";
 import { GiveUp, waitFor } from "./wait.ts";
 
 export interface ClusterOptions {
   readonly name: string;
-  /** Users besides `admin` (system:masters); what they may do is up to RBAC objects. */
+  /** Users besides `admin` (system:masters) and the accounts of the roles; what they may do is up to RBAC objects. */
   readonly users?: readonly { readonly name: string; readonly groups?: readonly string[] }[];
   readonly admissionPlugins?: { readonly enable?: readonly string[]; readonly disable?: readonly string[] };
   /** True for `defaultControllers`. */
@@ -116,17 +117,23 @@ export class Cluster {
       { name: "admin", groups: ["system:masters"] },
       { name: controllerManagerUser },
       { name: schedulerUser },
+      ...accountUsers,
     ];
     const users: NonNullable<ClusterOptions["users"]> = [...own, ...(options.users ?? [])];
     this.#users = users.map(({ name, groups = [] }) => ({ name, groups, token: newToken() }));
   }
 
   async start(): Promise<void> {
-    const { nodes = 1 } = this.#options;
     writeClusterFiles(this.#files, this.#users);
     this.#etcd = this.#run("etcd", etcdArgs(this.#files, this.#etcdPort));
     await this.startApiServer();
-    await createNodes(this.admin, nodes);
+    await this.#furnish();
+  }
+
+  /** What every cluster has from its beginning. */
+  async #furnish(): Promise<void> {
+    await createNodes(this.admin, this.#options.nodes ?? 1);
+    await installRights(this.admin);
   }
 
   #startControllers(): void {
@@ -257,11 +264,11 @@ export class Cluster {
 
   /**
    * The cluster is lost with all its data, and another one is built in its place: at the same address, with the same
-   * credentials, and nothing in it but its nodes.
+   * credentials, and nothing in it but its nodes and the accounts with their rights.
    */
   async rebuild(): Promise<void> {
     await this.#replaceData(() => {});
-    await createNodes(this.admin, this.#options.nodes ?? 1);
+    await this.#furnish();
   }
 
   /** A copy of all data as it is now, for `restore`. */

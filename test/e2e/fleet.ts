@@ -12,6 +12,7 @@ import { applyCrd } from "./crd.ts";
 import { type LaggingProxy, startLaggingProxy } from "./lagging-proxy.ts";
 import { createNamespace, listPods, podPath } from "./pods.ts";
 import { type PodseidonProcess, startPodseidon } from "./process.ts";
+import { accountUser, grantIn } from "./role-accounts.ts";
 import { type CaseContext } from "./runner.ts";
 import { waitFor } from "./wait.ts";
 import { applyWebhookConfiguration, removeWebhookConfiguration } from "./webhook-configuration.ts";
@@ -39,7 +40,7 @@ export interface FleetOptions {
   readonly webhookReplicas?: number;
   /** Put a proxy between the last webhook replica and the core; switch its delay later. */
   readonly laggingWebhook?: boolean;
-  /** One process runs all four roles; needs a single worker. */
+  /** One process runs all four roles, as admin: no account has the rights of all. Needs a single worker. */
   readonly allInOne?: boolean;
   /** Put a proxy between the aggregators and their workers; switch its delay later. */
   readonly laggingAggregators?: boolean;
@@ -50,14 +51,16 @@ export interface FleetOptions {
   readonly generatorArgs?: readonly string[];
   /** Of every role. */
   readonly commonArgs?: readonly string[];
-  /** The user of the workers that aggregators run as; default admin. */
+  /** The user of the workers that aggregators run as; default their account. */
   readonly workerUser?: string;
-  /** The kubeconfig that a role has for a cluster, instead of admin's; where no proxy is asked for. */
+  /** The kubeconfig that a role has for a cluster, instead of its account's; where no proxy is asked for. */
   readonly kubeconfig?: (cluster: Cluster, role: Role) => string;
   /** Default: the CRD of the manifests. */
   readonly crd?: string;
   /** Namespaces whose deletions are judged besides the case's own: "default" has the dummy pod. */
   readonly furtherNamespaces?: readonly string[];
+  /** The dummy pod is in the namespace of the case; default: in "default". */
+  readonly dummyPodInside?: boolean;
 }
 
 export interface Worker {
@@ -197,7 +200,10 @@ export async function startFleet(context: CaseContext, options: FleetOptions = {
   }
   for (const { admin } of cores) await applyCrd(admin, options.crd ?? crdFile);
   const clusters = new Set([...cores, ...workers.map(({ cluster }) => cluster)]);
-  for (const { admin } of clusters) await createNamespace(admin, namespace);
+  for (const { admin } of clusters) {
+    await createNamespace(admin, namespace);
+    await grantIn(admin, namespace, dummyNamespaceOf(options, namespace));
+  }
   const fleet = new Fleet(cores, workers, namespace);
   if (options.laggingWebhook === true) fleet.coreProxy = await startProxy(context, core);
   const tls = await webhookTls(directory);
@@ -218,7 +224,7 @@ async function startEachAlone(context: CaseContext, fleet: Fleet, options: Fleet
     const common = commonArgs(fleet, options, "webhook");
     // The last one of a flag wins.
     const args = proxied
-      ? [...common, `--core-kube-config=${core.kubeconfigPath("admin", proxyUrl(coreProxy))}`]
+      ? [...common, `--core-kube-config=${core.kubeconfigPath(accountUser("podseidon-webhook"), proxyUrl(coreProxy))}`]
       : common;
     const name = `webhook-${index + 1}`;
     return startPodseidon({
@@ -232,7 +238,10 @@ async function startEachAlone(context: CaseContext, fleet: Fleet, options: Fleet
   });
   const aggregators = workers.map((worker) => {
     const name = `aggregator-${worker.cell}`;
-    const args = [...commonArgs(fleet, options, "aggregator"), ...aggregatorArgs(worker, options, namespace)];
+    const args = [
+      ...commonArgs(fleet, options, "aggregator", worker.cell),
+      ...aggregatorArgs(worker, options, namespace),
+    ];
     return startPodseidon({ processes, directory, name, role: "aggregator", args });
   });
   const generators = (options.generator === false ? [] : fleet.cores).map((core) => {
@@ -284,17 +293,20 @@ function proxyUrl({ port }: LaggingProxy): string {
   return `https://127.0.0.1:${port}`;
 }
 
-function kubeconfigOf(cluster: Cluster, { kubeconfig }: FleetOptions, role: Role): string {
-  return kubeconfig?.(cluster, role) ?? cluster.kubeconfigPath("admin");
+/** `cell`: of an aggregator's account in a core. */
+function kubeconfigOf(cluster: Cluster, options: FleetOptions, role: Role, cell?: string): string {
+  const { kubeconfig, allInOne = false } = options;
+  const user = allInOne ? "admin" : accountUser(`podseidon-${role}`, cell);
+  return kubeconfig?.(cluster, role) ?? cluster.kubeconfigPath(user);
 }
 
-function commonArgs({ cores, namespace }: Fleet, options: FleetOptions, role: Role): readonly string[] {
-  const named = cores.map((core) => `${core.name}=${kubeconfigOf(core, options, role)}`);
+function commonArgs({ cores, namespace }: Fleet, options: FleetOptions, role: Role, cell?: string): readonly string[] {
+  const named = cores.map((core) => `${core.name}=${kubeconfigOf(core, options, role, cell)}`);
   const provider = "--podprotector-source-provider";
   return [
     ...(cores.length > 1
       ? [`${provider}=map`, `${provider}.map-configs=${named.join(",")}`]
-      : cores.map((core) => `--core-kube-config=${kubeconfigOf(core, options, role)}`)),
+      : cores.map((core) => `--core-kube-config=${kubeconfigOf(core, options, role, cell)}`)),
     // The cells of the case before are of no concern here.
     `--cell-lease-namespace=${namespace}`,
     ...(options.commonArgs ?? []),
@@ -312,36 +324,36 @@ function webhookArgs(workers: readonly Worker[], options: FleetOptions): readonl
 
 function generatorArgs(namespace: string, options: FleetOptions): readonly string[] {
   return [
-    "--generator-leader-elector-namespace=default",
-    `--generator-leader-elector-name=${generatorLease(namespace)}`,
+    `--generator-leader-elector-namespace=${namespace}`,
+    `--generator-leader-elector-name=${generatorLease}`,
     ...(options.generatorArgs ?? []),
   ];
 }
 
 function aggregatorArgs(worker: Worker, options: FleetOptions, namespace: string): readonly string[] {
   const { cell, cluster, proxy } = worker;
-  const user = options.workerUser ?? "admin";
+  const user = options.workerUser ?? (options.allInOne === true ? "admin" : accountUser("podseidon-aggregator"));
   const url = proxy === undefined ? cluster.url : proxyUrl(proxy);
   return [
     `--worker-kube-config=${options.kubeconfig?.(cluster, "aggregator") ?? cluster.kubeconfigPath(user, url)}`,
     `--aggregator-cell-id=${cell}`,
-    "--aggregator-leader-elector-namespace=default",
-    `--aggregator-leader-elector-name=${aggregatorLease(namespace)}`,
-    "--update-trigger-dummy-pod-namespace=default",
+    `--aggregator-leader-elector-namespace=${namespace}`,
+    `--aggregator-leader-elector-name=${aggregatorLease}`,
+    `--update-trigger-dummy-pod-namespace=${dummyNamespaceOf(options, namespace)}`,
     ...(options.aggregatorArgs ?? []),
   ];
 }
 
+function dummyNamespaceOf({ dummyPodInside = false }: FleetOptions, namespace: string): string {
+  return dummyPodInside ? namespace : "default";
+}
+
 /**
- * Names of Leases in the namespace default: each case has its own, so that none waits for the lease of a process that
- * was killed.
+ * Leases of the elections, as the manifests name them. They are in the namespace of the case, so that none waits for
+ * the Lease of a process that was killed.
  */
-export function aggregatorLease(namespace: string): string {
-  return `aggregator-${namespace}`;
-}
-export function generatorLease(namespace: string): string {
-  return `generator-${namespace}`;
-}
+export const aggregatorLease = "podseidon-aggregator";
+export const generatorLease = "podseidon-generator";
 
 /** A certificate for loopback, in files. */
 export async function webhookTls(directory: string): Promise<{ certFile: string; keyFile: string; caPem: string }> {

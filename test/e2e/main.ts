@@ -39,6 +39,7 @@ import { otherCounterCases } from "./cases/other-counters.ts";
 import { outageCases } from "./cases/outages.ts";
 import { protobufCases } from "./cases/protobuf.ts";
 import { recoveryCases } from "./cases/recovery.ts";
+import { rightsCases } from "./cases/rights.ts";
 import { rollingRestartCases } from "./cases/rolling-restart.ts";
 import { silentCellCases } from "./cases/silent-cells.ts";
 import { sourceCases } from "./cases/sources.ts";
@@ -66,6 +67,7 @@ const cases: readonly E2eCase[] = [
   ...fencingCases,
   ...manifestCases,
   ...callerCases,
+  ...rightsCases,
   ...protobufCases,
   ...recoveryCases,
   ...outageCases,

@@ -2,9 +2,10 @@
  * Podseidon as the overlays of manifests/ install it, in one cluster or in a core and a worker; its pods are processes
  * of this machine.
  */
-import { copyFileSync, mkdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type Manifest, manifestsFolder, onlyOne, render } from "../manifests/manifest-files.ts";
+import { clusterAt, writeKubeconfig } from "../support/kubeconfig.ts";
 import { identifyApiServer, makeClientFiles, placeClientFiles, trustClients } from "./caller-identity.ts";
 import { type Cluster } from "./cluster.ts";
 import { type LaggingProxy, startLaggingProxy } from "./lagging-proxy.ts";
@@ -21,10 +22,10 @@ import {
   kubectlOrFail,
   makeTlsFiles,
   removeOverlay,
-  systemNamespace,
   urlPatch,
   writeKustomization,
 } from "./overlay.ts";
+import { systemNamespace } from "./role-accounts.ts";
 import { listPods, type Pod } from "./pods.ts";
 import { type CaseContext } from "./runner.ts";
 import { type SecretVolume } from "./secret-volume.ts";
@@ -191,7 +192,7 @@ async function shareAccounts(context: CaseContext, core: Cluster, worker: Cluste
       of: core,
       overlay: "core",
       later: "webhook,generator,admission",
-      account: "podseidon-aggregator",
+      account: "podseidon-aggregator-worker-1",
       usedIn: worker,
       secret: "podseidon-core-kubeconfig",
       key: "kubeconfig",
@@ -211,10 +212,13 @@ async function shareAccounts(context: CaseContext, core: Cluster, worker: Cluste
     await kubectlOrFail(context, of, "apply", "-k", path.join(manifestsFolder, "overlays", overlay), "-l", selector);
   }
   for (const { of, account, usedIn, secret, key } of accounts) {
-    const token = await of.serviceAccountToken(systemNamespace, account);
-    const file = of.kubeconfigForToken(`shared-${account}`, token);
-    const create = ["-n", systemNamespace, "create", "secret", "generic", secret, `--from-file=${key}=${file}`];
-    await kubectlOrFail(context, usedIn, ...create);
+    const tokenKey = key === "kubeconfig" ? "token" : `${key}.token`;
+    const folder = path.join(context.directory, `shared-${account}`);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(path.join(folder, "token"), await of.serviceAccountToken(systemNamespace, account));
+    const file = writeKubeconfig(path.join(folder, "kubeconfig"), clusterAt(of.url, of.caPem), { tokenFile: tokenKey });
+    const files = [`--from-file=${key}=${file}`, `--from-file=${tokenKey}=${path.join(folder, "token")}`];
+    await kubectlOrFail(context, usedIn, "-n", systemNamespace, "create", "secret", "generic", secret, ...files);
     context.cleanup(() => usedIn.admin.remove(`/api/v1/namespaces/${systemNamespace}/secrets/${secret}`));
   }
 }

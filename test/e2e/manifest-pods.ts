@@ -14,7 +14,7 @@ import { type KubeObject, type ObjectList } from "./admin-client.ts";
 import { type ManagedProcess } from "../../scripts/child-processes.ts";
 import { type Cluster } from "./cluster.ts";
 import { MetricsText } from "./metrics-text.ts";
-import { systemNamespace } from "./overlay.ts";
+import { systemNamespace } from "./role-accounts.ts";
 import { freePorts } from "./ports.ts";
 import { program } from "./process.ts";
 import { type CaseContext } from "./runner.ts";

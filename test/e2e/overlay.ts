@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 import { manifestsFolder, render } from "../manifests/manifest-files.ts";
 import { type Cluster } from "./cluster.ts";
 import { kubectl } from "./kubectl.ts";
+import { installRights, systemNamespace } from "./role-accounts.ts";
 import { type CaseContext } from "./runner.ts";
 
-export const systemNamespace = "podseidon-system";
 /** The webhook configuration comes when the webhook is ready. */
 export const allButAdmission = "app.kubernetes.io/component!=admission";
 
@@ -102,4 +102,6 @@ export async function removeOverlay(context: CaseContext, cluster: Cluster, fold
   await kubectlOrFail(context, cluster, "delete", "-k", folder, ...which);
   // Outside of tests these go with the namespace, which stays here.
   await kubectlOrFail(context, cluster, "delete", "leases,configmaps", "--all", "-n", systemNamespace);
+  // The accounts and policies of the other cases went along.
+  await installRights(cluster.admin);
 }

@@ -64,6 +64,8 @@ test("no namespace of a team is created or deleted with the overlay", () => {
   );
 });
 
+const labelPolicy = "podseidon-cell-label";
+
 test("the cells by label, the webhook and the policy agree on the label and on the cells", () => {
   const objects = render("overlays/label-cells");
   const key = "podseidon.kubewharf.io/cell";
@@ -79,17 +81,17 @@ test("the cells by label, the webhook and the policy agree on the label and on t
   assert.equal(new Set(cells.map(({ updateTrigger }) => updateTrigger.dummyPod.name)).size, cells.length);
   const { webhooks } = onlyOne<Configuration>(objects, "ValidatingWebhookConfiguration");
   for (const { clientConfig } of webhooks) assert.equal(clientConfig.service.path, "/by-label");
-  const policy = onlyOne<LabelPolicy>(objects, "ValidatingAdmissionPolicy");
+  const policy = onlyOne<LabelPolicy>(objects, "ValidatingAdmissionPolicy", labelPolicy);
   assert.deepEqual(policy.spec.variables, [{ name: "key", expression: `'${key}'` }]);
 });
 
 test("the policy refuses, and sees each write by which labels of a pod may change", () => {
   const objects = render("overlays/label-cells");
-  const { metadata, spec } = onlyOne<LabelPolicy>(objects, "ValidatingAdmissionPolicy");
+  const { metadata, spec } = onlyOne<LabelPolicy>(objects, "ValidatingAdmissionPolicy", labelPolicy);
   assert.equal(spec.failurePolicy, "Fail");
   const [rule] = spec.matchConstraints.resourceRules;
   assert.deepEqual(rule?.operations, ["UPDATE"]);
   for (const resource of ["pods", "pods/status"]) assert.ok(rule.resources.includes(resource), resource);
-  const binding = onlyOne<PolicyBinding>(objects, "ValidatingAdmissionPolicyBinding");
+  const binding = onlyOne<PolicyBinding>(objects, "ValidatingAdmissionPolicyBinding", labelPolicy);
   assert.deepEqual(binding.spec, { policyName: metadata.name, validationActions: ["Deny"] });
 });

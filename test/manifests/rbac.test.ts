@@ -3,18 +3,30 @@ import { test } from "node:test";
 import { cellLeaseName } from "../../src/api/cell-lease.ts";
 import { sourceIDs } from "../../src/config/generator-rules.ts";
 import { sourceKindOf } from "../../src/sources/index.ts";
-import { type Manifest, onlyOne, render, type RoleBinding } from "./manifest-files.ts";
+import {
+  filesBelow,
+  type Manifest,
+  manifestsFolder,
+  onlyOne,
+  readManifests,
+  render,
+  type Role,
+  type RoleBinding,
+} from "./manifest-files.ts";
 import { rightsIn } from "./rights.ts";
 
 const crdName = "podprotectors.podseidon.kubewharf.io";
 
+const workerLease = cellLeaseName("worker-1");
+
 /** All rights, as "account @ where: verbs resource [names]". Widen one, and widen it here too. */
 const clusterRights = {
   core: [
-    "podseidon-aggregator @ *: get,list,watch podprotectors.podseidon.kubewharf.io",
-    "podseidon-aggregator @ *: update podprotectors/status.podseidon.kubewharf.io",
-    "podseidon-aggregator @ podseidon-system: create,get,patch leases.coordination.k8s.io",
-    "podseidon-aggregator @ podseidon-system: create,patch events",
+    "podseidon-aggregator-worker-1 @ *: get,list,watch podprotectors.podseidon.kubewharf.io",
+    "podseidon-aggregator-worker-1 @ *: update podprotectors/status.podseidon.kubewharf.io",
+    "podseidon-aggregator-worker-1 @ podseidon-system: create leases.coordination.k8s.io",
+    "podseidon-aggregator-worker-1 @ podseidon-system: create,patch events",
+    `podseidon-aggregator-worker-1 @ podseidon-system: get,patch leases.coordination.k8s.io [${workerLease}]`,
     "podseidon-generator @ *: create,patch events",
     "podseidon-generator @ *: get customresourcedefinitions.apiextensions.k8s.io",
     `podseidon-generator @ *: get customresourcedefinitions.apiextensions.k8s.io [${crdName}]`,
@@ -49,6 +61,25 @@ const clusterRights = {
   ],
 } as const;
 
+/** In a cluster that is its own only worker, in place of the rights of worker-1: the Lease may be any cell's. */
+const ownCoreRights = [
+  "podseidon-aggregator @ *: get,list,watch podprotectors.podseidon.kubewharf.io",
+  "podseidon-aggregator @ *: update podprotectors/status.podseidon.kubewharf.io",
+  "podseidon-aggregator @ podseidon-system: create,get,patch leases.coordination.k8s.io",
+  "podseidon-aggregator @ podseidon-system: create,patch events",
+];
+
+function isRole(object: Manifest): object is Role {
+  return object.kind === "Role" || object.kind === "ClusterRole";
+}
+
+/** Whether Kubernetes adds the role to those that people have. */
+function isAggregated({ metadata }: Pick<Manifest, "metadata">): boolean {
+  return Object.keys(metadata.labels ?? {}).some((label) =>
+    label.startsWith("rbac.authorization.k8s.io/aggregate-to-"),
+  );
+}
+
 function textsOf(objects: readonly Manifest[]): string[] {
   return rightsIn(objects)
     .map(({ account, namespace = "*", verbs, resource, names }) => {
@@ -65,10 +96,39 @@ for (const cluster of ["core", "worker"] as const) {
 }
 
 test("in a single cluster the accounts have the rights of core and worker together", () => {
+  const others = clusterRights.core.filter((right) => !right.startsWith("podseidon-aggregator-worker-1"));
   assert.deepEqual(
     textsOf(render("overlays/single-cluster")),
-    [...clusterRights.core, ...clusterRights.worker].toSorted(),
+    [...ownCoreRights, ...others, ...clusterRights.worker].toSorted(),
   );
+});
+
+test("nobody but Podseidon's accounts may write the status of a PodProtector, and people may only view", () => {
+  const files = filesBelow(manifestsFolder, ".yaml").flatMap(readManifests).filter(isRole);
+  assert.ok(files.length > 10);
+  const bound = new Set(
+    filesBelow(manifestsFolder, ".yaml")
+      .flatMap(readManifests)
+      .filter((one): one is RoleBinding => one.kind.endsWith("RoleBinding"))
+      .map(({ roleRef }) => roleRef.name),
+  );
+  const forPeople = files.filter(isAggregated);
+  assert.deepEqual(
+    forPeople.map(({ metadata, rules }) => [metadata.name, rules]),
+    [
+      [
+        "podseidon-view",
+        [{ apiGroups: ["podseidon.kubewharf.io"], resources: ["podprotectors"], verbs: ["get", "list", "watch"] }],
+      ],
+    ],
+  );
+  for (const { metadata, rules } of files) {
+    for (const { apiGroups, resources, verbs } of rules) {
+      const all = [...apiGroups, ...resources, ...verbs];
+      assert.ok(!all.includes("*") && !resources.includes("*/status"), `${metadata.name} has a wildcard`);
+    }
+    if (!bound.has(metadata.name)) assert.ok(isAggregated({ metadata }), `${metadata.name} is for people`);
+  }
 });
 
 test("a role without binding does not exist, and neither does a binding for an absent account", () => {
@@ -78,7 +138,7 @@ test("a role without binding does not exist, and neither does a binding for an a
     const bound = new Set(
       bindings.map(({ metadata, roleRef }) => `${metadata.namespace} ${roleRef.kind} ${roleRef.name}`),
     );
-    for (const { kind, metadata } of objects.filter(({ kind }) => kind === "Role" || kind === "ClusterRole"))
+    for (const { kind, metadata } of objects.filter(isRole).filter((role) => !isAggregated(role)))
       assert.ok(bound.has(`${metadata.namespace} ${kind} ${metadata.name}`), `${overlay}: ${metadata.name} is bound`);
     for (const { subjects } of bindings)
       for (const subject of subjects)
@@ -151,5 +211,5 @@ test("the aggregators of cells by label share the account of a single cluster, w
       "[podseidon-update-trigger-blue,podseidon-update-trigger-green]",
   ])
     assert.ok(rights.includes(right), right);
-  assert.equal(rights.length, clusterRights.core.length + clusterRights.worker.length);
+  assert.equal(rights.length, textsOf(render("overlays/single-cluster")).length);
 });

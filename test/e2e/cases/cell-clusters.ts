@@ -10,6 +10,7 @@ import { type Fleet, startFleet } from "../fleet.ts";
 import { createNamespace, createPods } from "../pods.ts";
 import { type PodseidonProcess, startPodseidon } from "../process.ts";
 import { startProtectedPods, webLabels } from "../protected-pods.ts";
+import { accountUser, grantIn } from "../role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { waitFor } from "../wait.ts";
 
@@ -111,6 +112,7 @@ async function rebuilt(context: CaseContext): Promise<Figures> {
   assert.notEqual(await clusterUIDOf(worker.cluster), uidBefore);
   const { admin } = worker.cluster;
   await createNamespace(admin, namespace);
+  await grantIn(admin, namespace);
   await createPods(admin, { namespace, count: 6, namePrefix: "web", labels: webLabels });
   const again = await aggregator.startAnother("aggregator-rebuilt", 0);
   fleet.aggregators[0] = again;
@@ -166,13 +168,15 @@ function startAggregator(
   args: readonly string[],
 ): Promise<PodseidonProcess> {
   const [first = ""] = args;
+  const cell = first.split("=").at(-1);
   return startPodseidon({
     processes,
     directory,
-    name: `aggregator-${cluster.name}-${first.split("=").at(-1)}`,
+    name: `aggregator-${cluster.name}-${cell}`,
     role: "aggregator",
     args: [
-      `--core-kube-config=${core.kubeconfigPath("admin")}`,
+      `--core-kube-config=${core.kubeconfigPath(accountUser("podseidon-aggregator", cell))}`,
+      // The account may not use the Lease that the default flags elect a leader by.
       `--worker-kube-config=${cluster.kubeconfigPath("admin")}`,
       `--cell-lease-namespace=${namespace}`,
       ...silenceArgs(silentAfterMs),

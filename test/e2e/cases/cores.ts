@@ -8,6 +8,7 @@ import { crdFile, type Fleet, startFleet } from "../fleet.ts";
 import { startKubelet } from "../kubelet.ts";
 import { createNamespace, createPods } from "../pods.ts";
 import { webLabels } from "../protected-pods.ts";
+import { grantIn } from "../role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { Siege } from "../siege.ts";
 import { waitFor } from "../wait.ts";
@@ -105,6 +106,7 @@ async function wipedAndRestored(context: CaseContext): Promise<Figures> {
   assert.ok(isAdmitted(await deleteNow(workerOf(fleet).admin, namespace, "solo-0")), "the other budget goes on");
   const wipedMs = performance.now();
   await createNamespace(other.admin, namespace);
+  await grantIn(other.admin, namespace);
   await applyCrd(other.admin, crdFile);
   await waitFor("what the floor allows is gone", quotaLimitMs, () => available.serving === floor);
   const quotaMs = Math.round(performance.now() - wipedMs);

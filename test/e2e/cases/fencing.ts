@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { silenceArgs } from "../cell-states.ts";
-import { type Cluster } from "../cluster.ts";
 import { deleteNow, type DeletionAttempt } from "../deletions.ts";
 import { type Fleet, webhookTls } from "../fleet.ts";
 import { type OtherWebhook, startOtherWebhook } from "../other-webhook.ts";
 import { startProtectedPods } from "../protected-pods.ts";
+import { grantRules } from "../role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { waitFor } from "../wait.ts";
 
@@ -138,19 +138,8 @@ const rulesWithoutFencing = [
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
 ];
 
-async function grant(cluster: Cluster, user: string, rules: unknown): Promise<void> {
-  const group = "rbac.authorization.k8s.io";
-  const meta = { apiVersion: `${group}/v1`, metadata: { name: `e2e-${user}` } };
-  const role = { apiGroup: group, kind: "ClusterRole", name: `e2e-${user}` };
-  const subjects = [{ apiGroup: group, kind: "User", name: user }];
-  const url = `/apis/${group}/v1`;
-  await cluster.admin.apply(`${url}/clusterroles/e2e-${user}`, { ...meta, kind: "ClusterRole", rules });
-  const binding = { ...meta, kind: "ClusterRoleBinding", roleRef: role, subjects };
-  await cluster.admin.apply(`${url}/clusterrolebindings/e2e-${user}`, binding);
-}
-
 async function forbidden(context: CaseContext, windowMs: number): Promise<Figures> {
-  await grant(await context.cluster("worker-1"), "unfenced", rulesWithoutFencing);
+  await grantRules((await context.cluster("worker-1")).admin, "unfenced", rulesWithoutFencing);
   const { fleet, available } = await startProtectedPods(context, {
     workers: ["worker-1"],
     workerUser: "unfenced",

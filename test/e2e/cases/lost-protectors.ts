@@ -14,6 +14,7 @@ import { kubectl } from "../kubectl.ts";
 import { startKubelet } from "../kubelet.ts";
 import { createNamespace, createPods } from "../pods.ts";
 import { webLabels } from "../protected-pods.ts";
+import { grantIn } from "../role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { Siege } from "../siege.ts";
 import { waitFor } from "../wait.ts";
@@ -232,8 +233,10 @@ async function wiped(context: CaseContext): Promise<Figures> {
   const startMs = performance.now();
   const siege = new Siege(context, fleet);
   await waitFor("a refusal names what is lost", 2 * minute, () => siege.refusal(protectorOf(web)) !== undefined);
-  // What people do: namespaces, CRD and hand-made PodProtectors, also of other cases. The generator does the rest.
+  // What people do: namespaces, rights, CRD and hand-made PodProtectors, also of other cases. The rest is the
+  // generator's.
   for (const lost of namespaces) await createNamespace(core.admin, lost);
+  await grantIn(core.admin, namespace);
   await applyCrd(core.admin, crdFile);
   await createAgain(core.admin, handMade);
   const quotaMs = await quotaReturns(context, fleet, siege, startMs);

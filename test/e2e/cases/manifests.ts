@@ -11,7 +11,8 @@ import { type Cluster } from "../cluster.ts";
 import { deletePods, type DeletionAttempt } from "../deletions.ts";
 import { installFleet, installSingleCluster, type ManifestInstallation } from "../manifest-installation.ts";
 import { componentOf, storedDeployments } from "../manifest-pods.ts";
-import { dryRunOverlay, systemNamespace } from "../overlay.ts";
+import { dryRunOverlay } from "../overlay.ts";
+import { systemNamespace } from "../role-accounts.ts";
 import { createNamespace, createPods } from "../pods.ts";
 import { program } from "../process.ts";
 import { ProtectionProof } from "../protection-proof.ts";
@@ -28,11 +29,18 @@ const rarelyUsed: ReadonlyMap<string, string> = new Map([
   ["podseidon-generator: list deployments.apps", watchList],
   ["podseidon-generator: list podprotectors.podseidon.kubewharf.io", watchList],
   ["podseidon-aggregator: list podprotectors.podseidon.kubewharf.io", watchList],
+  ["podseidon-aggregator-worker-1: list podprotectors.podseidon.kubewharf.io", watchList],
   ["podseidon-webhook: list podprotectors.podseidon.kubewharf.io", watchList],
   ["podseidon-aggregator: get podprotectors.podseidon.kubewharf.io", "it reads a status again after a conflict"],
+  [
+    "podseidon-aggregator-worker-1: get podprotectors.podseidon.kubewharf.io",
+    "it reads a status again after a conflict",
+  ],
   ["podseidon-webhook: get podprotectors.podseidon.kubewharf.io", "it reads a status again after a conflict"],
   ["podseidon-aggregator: create events", "it tells that another cluster holds its cell"],
+  ["podseidon-aggregator-worker-1: create events", "it tells that another cluster holds its cell"],
   ["podseidon-aggregator: patch events", "it counts an Event that comes again"],
+  ["podseidon-aggregator-worker-1: patch events", "it counts an Event that comes again"],
   ["podseidon-generator: patch events", "it counts an Event that comes again"],
   ["podseidon-generator: delete leases.coordination.k8s.io", "it retires a cell"],
   ["podseidon-generator: get namespaces", "it judges a deletion, or a floor that falls far"],

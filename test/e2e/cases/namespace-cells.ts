@@ -8,6 +8,7 @@ import { dryRunOverlay } from "../overlay.ts";
 import { createNamespace, createPods, podPath } from "../pods.ts";
 import { startPodseidon } from "../process.ts";
 import { webLabels } from "../protected-pods.ts";
+import { accountUser } from "../role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { waitFor } from "../wait.ts";
 import { applyWebhookConfiguration, removeWebhookConfiguration } from "../webhook-configuration.ts";
@@ -38,11 +39,12 @@ async function twoNamespaces(context: CaseContext): Promise<Figures> {
   const first = context.namespace;
   const second = `${first}-b`;
   const cluster = await context.cluster("worker-1");
-  const kubeconfig = cluster.kubeconfigPath("admin");
+  const readingPods = cluster.kubeconfigPath(accountUser("podseidon-webhook"));
   const fleet = await startFleet(context, {
     workers: ["worker-1"],
     aggregatorArgs: namespaceArgs(first),
-    webhookArgs: [`--webhook-worker-client-provider.map-configs=${secondCell}=${kubeconfig}`],
+    dummyPodInside: true,
+    webhookArgs: [`--webhook-worker-client-provider.map-configs=${secondCell}=${readingPods}`],
     commonArgs: silenceArgs(silentAfterMs),
   });
   for (const { admin } of new Set([fleet.core, cluster])) await createNamespace(admin, second);
@@ -51,8 +53,9 @@ async function twoNamespaces(context: CaseContext): Promise<Figures> {
     name: "aggregator-second",
     role: "aggregator",
     args: [
-      `--core-kube-config=${fleet.core.kubeconfigPath("admin")}`,
-      `--worker-kube-config=${kubeconfig}`,
+      `--core-kube-config=${fleet.core.kubeconfigPath(accountUser("podseidon-aggregator", secondCell))}`,
+      // The account may not use the Lease that the default flags elect a leader by.
+      `--worker-kube-config=${cluster.kubeconfigPath("admin")}`,
       `--cell-lease-namespace=${first}`,
       `--aggregator-cell-id=${secondCell}`,
       ...silenceArgs(silentAfterMs),
@@ -160,7 +163,7 @@ async function keptLabel(context: CaseContext): Promise<Figures> {
   const resources = "/apis/admissionregistration.k8s.io/v1";
   const objects = render("overlays/label-cells");
   for (const kind of ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]) {
-    const object = onlyOne(objects, kind);
+    const object = onlyOne(objects, kind, "podseidon-cell-label");
     const plural = kind.endsWith("y") ? "validatingadmissionpolicies" : "validatingadmissionpolicybindings";
     const path = `${resources}/${plural}/${object.metadata.name}`;
     await admin.apply(path, object);

@@ -52,21 +52,21 @@ async function stolenLeases(context: CaseContext): Promise<Figures> {
 
   // The generator's Lease: protectors are not created any more, everything else goes on.
   const generatorLossMs = performance.now();
-  await steal(fleet, generatorLease(namespace));
+  await steal(fleet, generatorLease);
   await waitLost(fleet, "generator");
   await createPausedDeployment(fleet, "second");
   await remove("web-1");
   await fleet.waitCounted("web", 2);
   await waitTouched(admin, 10 * second);
   assert.equal(await isProtected(fleet, "second"), false, "a candidate works for the leader");
-  assert.equal(await holder(fleet, generatorLease(namespace)), "thief", "the check came too late to mean anything");
+  assert.equal(await holder(fleet, generatorLease), "thief", "the check came too late to mean anything");
   assert.equal((await fleet.generator?.readyz())?.code, 200);
   await waitProtected(fleet, "second", comebackLimitMs);
   const generatorBackMs = Math.round(performance.now() - generatorLossMs);
 
   // The aggregator's Lease, under which the update-trigger runs too: counts stand still, webhook and generator go on.
   const aggregatorLossMs = performance.now();
-  await steal(fleet, aggregatorLease(namespace));
+  await steal(fleet, aggregatorLease);
   await waitLost(fleet, "aggregator");
   const untouched = await versionOf(admin, dummyPod);
   await createPods(admin, { namespace, count: 1, namePrefix: "late", labels: webLabels });
@@ -77,7 +77,7 @@ async function stolenLeases(context: CaseContext): Promise<Figures> {
   const { status } = await fleet.protector("web");
   assert.equal(status?.summary.aggregatedAvailableReplicas, 2, "a candidate counts for the leader");
   assert.equal(await versionOf(admin, dummyPod), untouched, "the update-trigger goes on without the Lease");
-  assert.equal(await holder(fleet, aggregatorLease(namespace)), "thief", "the check came too late to mean anything");
+  assert.equal(await holder(fleet, aggregatorLease), "thief", "the check came too late to mean anything");
   await waitFor("the new pod and the deletion are counted", comebackLimitMs, async () => {
     const { status: now } = await fleet.protector("web");
     return now?.cells.every((cell) => (cell.admissionHistory?.buckets ?? []).length === 0);
@@ -103,20 +103,20 @@ interface Lease extends KubeObject {
   readonly spec: { readonly holderIdentity?: string };
 }
 
-function leasePath(name: string): string {
-  return `/apis/coordination.k8s.io/v1/namespaces/default/leases/${name}`;
+function leasePath({ namespace }: Fleet, name: string): string {
+  return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`;
 }
 
 /** Another holder, as after a partition: it does not renew, so its time runs out. */
-async function steal({ core }: Fleet, lease: string): Promise<void> {
+async function steal(fleet: Fleet, lease: string): Promise<void> {
   const now = new Date().toISOString().replace("Z", "000Z");
-  await core.admin.mergePatch(leasePath(lease), {
+  await fleet.core.admin.mergePatch(leasePath(fleet, lease), {
     spec: { holderIdentity: "thief", leaseDurationSeconds: thiefLeaseSeconds, acquireTime: now, renewTime: now },
   });
 }
 
-async function holder({ core }: Fleet, lease: string): Promise<string | undefined> {
-  return (await core.admin.get<Lease>(leasePath(lease))).spec.holderIdentity;
+async function holder(fleet: Fleet, lease: string): Promise<string | undefined> {
+  return (await fleet.core.admin.get<Lease>(leasePath(fleet, lease))).spec.holderIdentity;
 }
 
 async function events(fleet: Fleet, elector: string, event: string): Promise<number> {

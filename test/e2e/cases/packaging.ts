@@ -22,14 +22,8 @@ import {
   storedDeployments,
   withPorts,
 } from "../manifest-pods.ts";
-import {
-  allButAdmission,
-  kubectlOrFail,
-  makeTlsFiles,
-  removeOverlay,
-  systemNamespace,
-  writeKustomization,
-} from "../overlay.ts";
+import { allButAdmission, kubectlOrFail, makeTlsFiles, removeOverlay, writeKustomization } from "../overlay.ts";
+import { systemNamespace } from "../role-accounts.ts";
 import { freePorts } from "../ports.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { SecretVolume } from "../secret-volume.ts";

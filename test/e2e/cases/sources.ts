@@ -9,6 +9,7 @@ import { type Fleet, startFleet } from "../fleet.ts";
 import { startKubelet } from "../kubelet.ts";
 import { createPods, listPods, type Pod } from "../pods.ts";
 import { webLabels } from "../protected-pods.ts";
+import { accountUser, grantRules } from "../role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { Siege } from "../siege.ts";
 import { waitFor } from "../wait.ts";
@@ -135,6 +136,11 @@ const databaseDefinition = {
 async function customResource(context: CaseContext): Promise<Figures> {
   const { namespace } = context;
   const { admin } = await context.cluster("core");
+  // As docs/generator.md#custom-resources has it.
+  await grantRules(admin, accountUser("podseidon-generator"), [
+    { apiGroups: [group], resources: ["databases"], verbs: ["get", "list", "watch", "patch"] },
+    { apiGroups: [group], resources: ["databases/scale"], verbs: ["get"] },
+  ]);
   const fleet = await startFleet(context, {
     workers: ["core"],
     generatorArgs: [`--generator-sources=${databasesID}`],

@@ -81,11 +81,15 @@ import { changeOwners, crd, erase, fillReleases, letGo, mark, strip } from "./va
 import { approveHeld, changeWorkloads, writeState } from "./workloads.ts";
 import { setProtector, worldOf } from "./world-command.ts";
 
-/** Runs the first command. */
-export async function startStage(command: Command, algorithm: string): Promise<Stage> {
+/** Runs the first command. `prepare`: called before anything happens in the world. */
+export async function startStage(
+  command: Command,
+  algorithm: string,
+  prepare?: (stage: Stage) => void,
+): Promise<Stage> {
   const args = new Arguments(command.place, command.words);
   if (command.verb !== "world") throw args.error(`begin with "world", not "${command.verb}"`);
-  return await worldOf(args, algorithm);
+  return await worldOf(args, algorithm, prepare);
 }
 
 /** Runs a later command; resolves to its outcome. */

@@ -13,10 +13,17 @@ export interface Played {
   readonly recent: readonly string[];
 }
 
-/** `algorithm`: of the aggregators. The scenario goes on after a finding, so that one sees what comes of it. */
-export async function play({ commands: [first, ...others] }: Scenario, algorithm: string): Promise<Played> {
+/**
+ * `algorithm`: of the aggregators. `prepare`: called before anything happens in the world. The scenario goes on after a
+ * finding, so that one sees what comes of it.
+ */
+export async function play(
+  { commands: [first, ...others] }: Scenario,
+  algorithm: string,
+  prepare?: (stage: Stage) => void,
+): Promise<Played> {
   if (first === undefined) throw new Error("a scenario without commands");
-  const stage = await startStage(first, algorithm);
+  const stage = await startStage(first, algorithm, prepare);
   const { findings } = stage;
   const { kernel, totals } = stage.world;
   for (const command of others) {

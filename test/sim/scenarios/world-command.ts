@@ -26,8 +26,8 @@ import { nameOfWorkload } from "./workloads.ts";
 /** For lists, leases and first counts by the bookmark that comes once a minute. */
 const startUpMs = 100_000;
 
-/** Builds the world and lets it come up: the first command. */
-export async function worldOf(args: Arguments, algorithm: string): Promise<Stage> {
+/** Builds the world and lets it come up: the first command. `prepare`: called before anything happens in it. */
+export async function worldOf(args: Arguments, algorithm: string, prepare?: (stage: Stage) => void): Promise<Stage> {
   const minReadySeconds = args.number("minready", 0);
   const cells = args.list("cells");
   const isGenerated = args.flag("deployment");
@@ -52,6 +52,7 @@ export async function worldOf(args: Arguments, algorithm: string): Promise<Stage
   });
   const { world } = stage;
   if (!world.plan.updateTrigger) for (const { server } of world.cells) server.conditions.lasting.push(forbiddenToProbe);
+  prepare?.(stage);
   await stage.during(world.start());
   if (args.setting("crd") === "upstream")
     await stage.during(world.core.server.engine.installCrd(upstreamPodProtectorCrd()));

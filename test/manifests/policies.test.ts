@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { cellLeaseAnnotations, cellLeaseLabels, observerLeaseName } from "../../src/api/cell-lease.ts";
+import { apiGroup, annotations, finalizer, sourceLabels } from "../../src/api/v1alpha1/names.ts";
+import { generatorStateName } from "../../src/kube/generator-state.ts";
+import { type Manifest, manifestsFolder, onlyOne, render } from "./manifest-files.ts";
+
+interface Policy extends Manifest {
+  readonly spec: {
+    readonly failurePolicy: string;
+    readonly matchConditions: readonly { readonly expression: string }[];
+    readonly variables?: readonly { readonly name: string; readonly expression: string }[];
+    readonly validations: readonly { readonly reason?: string; readonly message?: string }[];
+  };
+}
+interface Binding extends Manifest {
+  readonly spec: { readonly policyName: string; readonly validationActions: readonly string[] };
+}
+
+function policiesOf(folder: string): readonly Policy[] {
+  return render(folder).filter((one): one is Policy => one.kind === "ValidatingAdmissionPolicy");
+}
+
+const all = [...policiesOf("base/policies/core"), ...policiesOf("base/policies/worker")];
+const textOf = (policy: Policy): string => JSON.stringify(policy.spec);
+
+test("each policy denies, also when it cannot decide, and answers Forbidden", () => {
+  assert.equal(all.length, 9);
+  const objects = [...render("base/policies/core"), ...render("base/policies/worker")];
+  for (const { metadata, spec } of all) {
+    assert.equal(spec.failurePolicy, "Fail", metadata.name);
+    // The default reason is Invalid, which the roles take for something else.
+    for (const { reason } of spec.validations) assert.equal(reason, "Forbidden", metadata.name);
+    const binding = onlyOne<Binding>(objects, "ValidatingAdmissionPolicyBinding", metadata.name);
+    assert.deepEqual(binding.spec, { policyName: metadata.name, validationActions: ["Deny"] });
+  }
+});
+
+test("each policy is about Podseidon's own accounts, and about no accounts that people made for it", () => {
+  for (const { metadata, spec } of all) {
+    const accounts = spec.matchConditions.flatMap(({ expression }) => [
+      ...expression.matchAll(/system:serviceaccount:podseidon-system:(podseidon-[a-z-]+)/g),
+    ]);
+    assert.ok(accounts.length > 0, `${metadata.name} is about an account`);
+  }
+});
+
+test("every overlay has the policies for what its accounts may write", () => {
+  const names = (folder: string): readonly string[] => policiesOf(folder).map(({ metadata }) => metadata.name);
+  const [core, worker] = [names("base/policies/core"), names("base/policies/worker")];
+  const expected = {
+    core,
+    worker,
+    "several-cores": worker,
+    "single-cluster": [...core, ...worker],
+    "namespace-cells": [...core, ...worker],
+    "label-cells": [...core, ...worker, "podseidon-cell-label"],
+  };
+  for (const [overlay, wanted] of Object.entries(expected))
+    assert.deepEqual(names(`overlays/${overlay}`).toSorted(), [...wanted].toSorted(), overlay);
+});
+
+test("the names in the policies are those that the program writes", () => {
+  const known: readonly string[] = [
+    finalizer,
+    ...Object.values(annotations),
+    ...Object.values(sourceLabels),
+    ...Object.values(cellLeaseAnnotations),
+    ...Object.values(cellLeaseLabels),
+  ];
+  const used = all.flatMap((policy) => textOf(policy).match(/podseidon\.kubewharf\.io\/[a-z-]+/g) ?? []);
+  assert.ok(used.length >= 10);
+  for (const name of used) assert.ok(known.includes(name), name);
+  assert.ok(textOf(policy("podseidon-generator-leases")).includes(`'${observerLeaseName}'`));
+  assert.ok(textOf(policy("podseidon-generator-leases")).includes(`'${generatorStateName}'`));
+  assert.ok(textOf(policy("podseidon-generator-workloads")).includes(`'${apiGroup}'`));
+});
+
+test("each condition belongs to the aggregator or to the generator, as the list of conditions says", () => {
+  const page = readFileSync(path.join(manifestsFolder, "../docs/conditions.md"), "utf8");
+  const writers = [...page.matchAll(/^\| `(\w+)` \|.*\| (aggregator|generator) \|$/gm)];
+  const writtenBy = (role: string): readonly string[] =>
+    writers.flatMap(([, type = "", writer]) => (writer === role ? [type] : [])).toSorted();
+  const listed = (name: string): readonly string[] => {
+    const variable = policy(name).spec.variables?.find((one) => one.name === "conditions");
+    return [...(variable?.expression ?? "").matchAll(/'(\w+)'/g)].map(([, type = ""]) => type).toSorted();
+  };
+  assert.ok(writers.length >= 12);
+  assert.deepEqual(listed("podseidon-aggregator-status"), writtenBy("aggregator"));
+  assert.deepEqual(listed("podseidon-generator-status"), writtenBy("generator"));
+});
+
+function policy(name: string): Policy {
+  return onlyOne<Policy>(all, "ValidatingAdmissionPolicy", name);
+}
