@@ -12,7 +12,7 @@ RUN apt-get update \
   && apt-get install -y --no-install-recommends libatomic1 libgcc-s1 libstdc++6 \
   && rm -rf /var/lib/apt/lists/*
 
-COPY dist/THIRD-PARTY-LICENSES.txt /usr/share/doc/podseidon/
+COPY dist/THIRD-PARTY-LICENSES.txt dist/sbom.cdx.json /usr/share/doc/podseidon/
 COPY dist/podseidon /usr/local/bin/podseidon
 
 # Outside a container the servers listen on loopback; in one, nothing could reach them there.

@@ -1,13 +1,17 @@
 // `make build`: dist/podseidon, a Node single executable application. Steps: bundle the sources; copy and strip the
-// pinned Node; inject the bundle, with its code cache. Reasons and measurements: docs/decisions/0001-toolchain.md.
+// pinned Node; inject the bundle, with its code cache. Two builds of one commit on one kind of machine have the same
+// bytes. Reasons and measurements: docs/decisions/0001-toolchain.md.
+//
+//   node scripts/n.mjs scripts/build.ts [FOLDER]      the folder is emptied first; default: dist
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { bundle, filesInBundle } from "./sea/bundle.ts";
 import { describeLicences } from "./sea/licences.ts";
+import { billOfMaterials } from "./sea/sbom.ts";
 
 const root = path.join(import.meta.dirname, "..");
-const dist = path.join(root, "dist");
+const dist = path.resolve(root, process.argv[2] ?? "dist");
 const entry = "src/main.ts";
 /** Each step takes seconds; the limit only ends one that hangs. */
 const stepTimeoutMs = 120_000;
@@ -35,10 +39,11 @@ function copyNode(to: string): void {
   else if (stripped.status !== 0) throw new Error(`strip: ${stripped.stderr}`);
 }
 
+/** All names are relative to `dist`: they are part of the executable, which must not depend on where it is built. */
 function inject(main: string, executable: string, output: string): void {
-  const config = path.join(dist, "sea.json");
+  const config = "sea.json";
   writeFileSync(
-    config,
+    path.join(dist, config),
     JSON.stringify({
       main,
       mainFormat: "module",
@@ -47,10 +52,14 @@ function inject(main: string, executable: string, output: string): void {
       disableExperimentalSEAWarning: true,
       useSnapshot: false, // node:http cannot be in a snapshot
       useCodeCache: true, // saves 35 ms and 10 MB at each start
+      execArgv: ["--disable-sigusr1"], // nobody opens a debugger's port by a signal
       execArgvExtension: "env", // honors NODE_OPTIONS, for the heap limit and diagnosis
     }),
   );
-  execFileSync(process.execPath, ["--build-sea", config], { cwd: root, stdio: "pipe", timeout: stepTimeoutMs });
+  // V8 numbers what it compiles at random, so that the code cache of each build would differ. A fixed hash seed would
+  // do the same, but then the executable does not accept its cache.
+  const args = ["--random-seed=1", "--build-sea", config];
+  execFileSync(process.execPath, args, { cwd: dist, stdio: "pipe", timeout: stepTimeoutMs });
 }
 
 async function build(): Promise<void> {
@@ -59,21 +68,18 @@ async function build(): Promise<void> {
   const commit = readCommit();
   rmSync(dist, { recursive: true, force: true });
   mkdirSync(dist);
-  const [main, node, output] = ["podseidon.mjs", "node", "podseidon"].map((name) => path.join(dist, name)) as [
-    string,
-    string,
-    string,
-  ];
+  const [main, node, output] = ["podseidon.mjs", "node", "podseidon"] as const;
 
-  const metafile = await bundle(root, entry, main, { commit });
+  const metafile = await bundle(root, entry, path.join(dist, main), { commit });
   const licences = describeLicences(root, filesInBundle(metafile), process.execPath);
   writeFileSync(path.join(dist, "THIRD-PARTY-LICENSES.txt"), licences);
-  copyNode(node);
+  writeFileSync(path.join(dist, "sbom.cdx.json"), billOfMaterials(root));
+  copyNode(path.join(dist, node));
   inject(main, node, output);
-  for (const intermediate of ["podseidon.mjs", "node", "sea.json"]) rmSync(path.join(dist, intermediate));
+  for (const intermediate of [main, node, "sea.json"]) rmSync(path.join(dist, intermediate));
 
   const took = ((performance.now() - startMs) / 1000).toFixed(1);
-  const size = (statSync(output).size / 1e6).toFixed(1);
+  const size = (statSync(path.join(dist, output)).size / 1e6).toFixed(1);
   console.log(`dist/podseidon: ${version} (${commit}), Node ${process.version}, ${size} MB, built in ${took} s`);
 }
 

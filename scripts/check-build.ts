@@ -1,6 +1,7 @@
-// Checks what `make build` made, as a user starts it: alone in an empty folder, with an empty environment.
+// Checks what `make build` made, as a user starts it: alone in an empty folder, with an empty environment; and that a
+// second build has the same bytes.
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
@@ -16,6 +17,8 @@ const startRatioMax = 4;
 const runs = 9;
 /** A start takes a tenth of a second; the limit only ends one that hangs. */
 const runTimeoutMs = 60_000;
+/** A build takes ten seconds. */
+const buildTimeoutMs = 200_000;
 
 interface Start {
   readonly cpuMs: number;
@@ -63,9 +66,23 @@ function check(folder: string): string[] {
   ];
 }
 
+/** Builds once more, and compares all files. */
+function checkSecondBuild(folder: string): string[] {
+  const args = [path.join(root, "scripts/build.ts"), folder];
+  const result = spawnSync(process.execPath, args, { encoding: "utf8", timeout: buildTimeoutMs });
+  if (result.status !== 0) return [`the second build exited with ${result.status ?? result.signal}: ${result.stderr}`];
+  const problems = readdirSync(path.join(root, "dist")).flatMap((name) => {
+    const [first, second] = [path.join(root, "dist"), folder].map((where) => path.join(where, name));
+    const isSame = existsSync(second ?? "") && readFileSync(first ?? "").equals(readFileSync(second ?? ""));
+    return isSame ? [] : [`two builds differ in ${name}`];
+  });
+  if (problems.length === 0) console.log("dist/podseidon: a second build has the same bytes");
+  return problems;
+}
+
 const folder = mkdtempSync(path.join(os.tmpdir(), "podseidon-check-build-"));
 try {
-  const problems = check(folder);
+  const problems = [...check(folder), ...checkSecondBuild(path.join(folder, "again"))];
   for (const problem of problems) console.error(`dist/podseidon: ${problem}`);
   process.exitCode = problems.length === 0 ? 0 : 1;
 } finally {

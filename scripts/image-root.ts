@@ -39,7 +39,7 @@ const packageOfLibrary: Readonly<Record<string, string>> = {
 const basePackage = "libc6";
 const baseLibrary = /^(lib(c|dl|m|pthread|rt)\.so\.\d+|ld-linux[-\w]*\.so\.\d+)$/;
 
-const documentation = /^COPY \S+ \/usr\/share\/doc\//;
+const documentation = /^COPY (?:\S+ )+\/usr\/share\/doc\//;
 
 function instructions(dockerfile: string): { name: string; value: string }[] {
   return dockerfile

@@ -89,7 +89,7 @@ test("the build context of the image holds the executable and its licences, and 
   const lines = readFileSync(path.join(repository, ".dockerignore"), "utf8").split("\n");
   assert.deepEqual(
     lines.filter((line) => line !== "" && !line.startsWith("#")),
-    ["*", "!dist/podseidon", "!dist/THIRD-PARTY-LICENSES.txt"],
+    ["*", "!dist/podseidon", "!dist/THIRD-PARTY-LICENSES.txt", "!dist/sbom.cdx.json"],
   );
 });
 

@@ -16,6 +16,7 @@ import {
 import { load } from "js-yaml";
 import { StartError } from "../../lifecycle/component.ts";
 import { readRegularFile } from "../../util/regular-file.ts";
+import { maskPasswords } from "../../config/address.ts";
 import type { ClusterConfig } from "../../config/clusters.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { type CredentialPlugin, type Environment, ExecPlugin } from "./exec-plugin.ts";
@@ -176,7 +177,7 @@ function serverUrl(text: string): string {
   const full = text.includes("://") ? text : `http://${text}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol)) {
-    throw new Error(`"${full}" is not a URL of an API server`);
+    throw new Error(`"${maskPasswords(full)}" is not a URL of an API server`);
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
@@ -184,7 +185,8 @@ function serverUrl(text: string): string {
 function proxyUrl(text: string | undefined): string | undefined {
   if (text === undefined || text === "") return undefined;
   if (URL.canParse(text) && ["http:", "https:"].includes(new URL(text).protocol)) return text;
-  throw new Error(`proxy-url "${text}" is not an http or https URL (no other proxies are supported)`);
+  const shown = maskPasswords(text);
+  throw new Error(`proxy-url "${shown}" is not an http or https URL (no other proxies are supported)`);
 }
 
 function pluginOf(user: User, environment: Environment): CredentialPlugin | undefined {

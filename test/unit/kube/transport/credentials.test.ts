@@ -368,6 +368,12 @@ test("what cannot be used is named in one line", async (t) => {
       () => ({ kubeConfigPath: writeKubeConfig(folder, { ...https, "proxy-url": "socks5://x:1" }, {}) }),
       /proxy-url "socks5:\/\/x:1"/,
     ],
+    [
+      "bad proxy with a password, which is not shown",
+      () => ({ kubeConfigPath: writeKubeConfig(folder, { ...https, "proxy-url": "socks5://me:secret@x:1" }, {}) }),
+      /proxy-url "socks5:\/\/\*\*\*@x:1"/,
+    ],
+    ["bad server with a password", () => ({ master: "ftp://me:secret@host" }), /"ftp:\/\/\*\*\*@host" is not a URL/],
     ["groups alone", () => ({ master: "http://127.0.0.1:1", impersonateGroups: ["g"] }), /needs the user name/],
   ];
   for (const [what, change, message] of cases) {
