@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { issueClientCertificate } from "../../scripts/tls-certificates.ts";
 import { manifestsFolder } from "../manifests/manifest-files.ts";
 import { type Cluster } from "./cluster.ts";
-import { systemNamespace } from "./overlay.ts";
+import { systemNamespace } from "./role-accounts.ts";
 import { type CaseContext } from "./runner.ts";
 
 const script = fileURLToPath(new URL("../../scripts/client-tls.ts", import.meta.url));
