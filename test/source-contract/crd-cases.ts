@@ -95,7 +95,7 @@ export const crdCases: readonly ContractCase[] = [
       };
       await bench.becomes("sources that are being deleted", terminating, [true, true, true], "late");
       const text = new RegExp(`${kind.kind} \\w+ asks to release .* its kind is being deleted`);
-      await bench.becomes("an Event about it", () => bench.isTold(text), true, "late");
+      await bench.becomes("people are told", () => bench.isTold(text), true, "late");
       await bench.stays("the floors while it is being deleted", floors, [floor, floor, floor]);
       const cause = `kind/${kind.kind}.${kind.resource.group}`;
       const isLatched = async () => JSON.stringify(await bench.state()).includes(cause);
