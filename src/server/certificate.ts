@@ -48,7 +48,8 @@ export function loadCertificate(files: CertificateFiles): Certificate {
 
 /**
  * Calls `onChange` with the content of the files whenever it is new and valid, until the returned function is called.
- * Invalid content (the files are replaced one after the other) is logged, and the old certificate stays in use.
+ * Invalid content (the files are replaced one after the other) is logged, and the old certificate stays in use. So is
+ * one that has expired, in place of one that has not.
  */
 export function watchCertificate(
   options: {
@@ -62,10 +63,16 @@ export function watchCertificate(
   const { files, clock, logger } = options;
   let inUse = current;
   let lastProblem = "";
+  const hasExpired = ({ cert }: Certificate): boolean =>
+    readCertificates(cert)
+      .slice(0, 1)
+      .some(({ validToDate }) => validToDate.getTime() * 1_000 <= clock.epochMicros());
   const poll = (): void => {
     timer = clock.setTimer(certificatePollMs, poll);
     try {
       const next = loadCertificate(files);
+      if (hasExpired(next) && !hasExpired(inUse))
+        throw new StartError(`certificate ${files.certFile} has expired, that in use has not`);
       lastProblem = "";
       if (next.cert === inUse.cert && next.key === inUse.key && next.ca === inUse.ca) return;
       inUse = next;

@@ -116,6 +116,28 @@ test("while the two files do not match, the old pair stays with one warning", as
   stop();
 });
 
+test("an expired pair does not replace a valid one, but one that has expired itself", async (t) => {
+  const folder = temporaryFolder(t);
+  const files = writePem(folder, await createPem("old"));
+  const { clock, logger, seen, stop } = watch(files);
+  const expired = await createPem("expired", new Date("2021-01-01"));
+  writePem(folder, expired);
+  await clock.advance(2 * certificatePollMs);
+  assert.deepEqual(seen, []);
+  const problem = `certificate ${files.certFile} has expired, that in use has not`;
+  assert.deepEqual(
+    logger.entries.map(({ level, fields }) => [level, fields?.["problem"]]),
+    [["warn", problem]],
+  );
+  stop();
+  const other = watch(files);
+  const later = await createPem("expired, too", new Date("2022-01-01"));
+  writePem(folder, later);
+  await other.clock.advance(certificatePollMs);
+  assert.deepEqual(other.seen, [later]);
+  other.stop();
+});
+
 test("a broken authority is a StartError at the start, and keeps the old ones at a reload", async (t) => {
   const folder = temporaryFolder(t);
   const [one, two, three] = (await Promise.all(["1", "2", "3"].map((name) => createAuthority(name)))).map(

@@ -15,10 +15,11 @@ const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const validity = { notBefore: new Date("2020-01-01"), notAfter: new Date("2100-01-01"), signingAlgorithm: algorithm };
 
 /** Signed by itself, for localhost. */
-export async function createPem(commonName: string): Promise<Pem> {
+export async function createPem(commonName: string, notAfter = validity.notAfter): Promise<Pem> {
   const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     ...validity,
+    notAfter,
     name: `CN=${commonName}`,
     serialNumber: "01",
     keys,
