@@ -2,12 +2,13 @@
  * When the certificates in use end: a gauge, and from 30 days before a warning a day. What is behind a certificate that
  * has ended is gone all at once, and nothing else tells of it before.
  */
-import { X509Certificate } from "node:crypto";
+import { type X509Certificate } from "node:crypto";
 import { type Component } from "../lifecycle/component.ts";
 import { type CertificateUses, type EndingCertificate } from "../util/certificate-use.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Gauge, type Metrics } from "../util/metrics.ts";
+import { readCertificates } from "../util/pem-certificates.ts";
 
 export interface CertificateExpiryOptions {
   readonly clock: Clock;
@@ -27,7 +28,6 @@ const warnedShare = 1 / 3;
 const checkMs = dayMs;
 /** More than a fleet has clusters. Files of that many certificates are bundles that nobody renews one by one. */
 const certificatesMax = 1_000;
-const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 interface Use {
   readonly pem: string;
@@ -64,7 +64,7 @@ export class CertificateExpiry implements CertificateUses, Component {
       this.#gauge.set({ use }, 0);
       return;
     }
-    const certificates = readCertificates(pem);
+    const certificates = certificatesOf(pem);
     this.#uses.set(use, { pem, certificates });
     this.#gauge.set({ use }, firstEndMs(certificates) / 1_000);
     if (this.#timer !== undefined) this.#check(use, certificates);
@@ -107,15 +107,12 @@ export class CertificateExpiry implements CertificateUses, Component {
 }
 
 /** What is no certificate is the business of those who use it. */
-function readCertificates(pem: string): X509Certificate[] {
-  const blocks = (pem.match(certificate) ?? []).slice(0, certificatesMax);
-  return blocks.flatMap((block) => {
-    try {
-      return new X509Certificate(block);
-    } catch {
-      return [];
-    }
-  });
+function certificatesOf(pem: string): readonly X509Certificate[] {
+  try {
+    return readCertificates(pem).slice(0, certificatesMax);
+  } catch {
+    return [];
+  }
 }
 
 /** 0 = there is none. */
