@@ -3,7 +3,8 @@ import { type SourceRecord } from "../../sources/source.ts";
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type WantedProtector } from "../source-plan.ts";
-import { type HeldChanges, type Verdict } from "./held-changes.ts";
+import { type HeldChanges } from "./held-changes.ts";
+import { type Verdict } from "./judged-change.ts";
 
 export interface Asked {
   /** The PodProtector as it is, or as it was when it vanished. */

@@ -22,7 +22,7 @@ import { formatFloorBefore, keptFloorBefore } from "./floor-before.ts";
 import { FloorCount } from "./floor-count.ts";
 import { namespacesCause } from "./former-changes.ts";
 import { FormerTerm } from "./former-term.ts";
-import { type Entry, heldChangeOf } from "./judged-change.ts";
+import { type Entry, heldChangeOf, pass, type Verdict } from "./judged-change.ts";
 import { everyCause, type LatchBook } from "./latch-book.ts";
 import { FallenWorkloads } from "./fallen-workloads.ts";
 import { EndingNamespaces } from "./ending-namespaces.ts";
@@ -47,12 +47,6 @@ export interface HeldChangesOptions {
   readonly isCell: (clusterUID: string) => boolean;
   readonly clock: Clock;
 }
-
-export type Verdict =
-  /** `cause`: of a change that counts; "" for any other. `floorBefore`: the annotation for the patch that lowers it. */
-  | { readonly kind: "pass"; readonly cause: string; readonly floorBefore: string | undefined }
-  | { readonly kind: "later"; readonly waitMs: number }
-  | { readonly kind: "held" };
 
 /** So long after a change was seen it is judged: most of a burst by a garbage collector or a script is there then. */
 const judgeAfterMs = 2_000;
@@ -292,6 +286,14 @@ export class HeldChanges {
       }
       // In a terminating namespace it is deleted in any case, and its latch would hold all other namespaces.
       const isRelease = change.to === undefined && entry.terminatingNamespace === undefined;
+      const cause = isRelease ? await causeOfLostKind(source, surroundings, signal) : undefined;
+      if (cause !== undefined && cause.text !== change.cause.text) {
+        // The CRD began to go after the change was seen, and is the cause all the same.
+        const updated = { ...entry, change: { ...change, cause } };
+        this.#entries.set(key, updated);
+        this.#count(updated, false);
+        return await this.#decide(key, updated, signal);
+      }
       if (isRelease && (await isOfLostKind(source, surroundings, signal))) latches.latch(change.cause.text);
       else if (latches.heldBy(change.cause.text) === undefined) {
         const exceeded = this.#exceededBy(entry);
@@ -390,8 +392,4 @@ export class HeldChanges {
     this.#hasToldOwn = false;
     this.#hasAlarmed = false;
   }
-}
-
-function pass(cause = "", floorBefore?: string): Verdict {
-  return { kind: "pass", cause, floorBefore };
 }

@@ -22,6 +22,17 @@ export interface Entry {
   heldBy: string;
 }
 
+/** What is decided about a change. */
+export type Verdict =
+  /** `cause`: of a change that counts; "" for any other. `floorBefore`: the annotation for the patch that lowers it. */
+  | { readonly kind: "pass"; readonly cause: string; readonly floorBefore: string | undefined }
+  | { readonly kind: "later"; readonly waitMs: number }
+  | { readonly kind: "held" };
+
+export function pass(cause = "", floorBefore?: string): Verdict {
+  return { kind: "pass", cause, floorBefore };
+}
+
 /** For people. */
 export function heldChangeOf({ source, change, heldBy, terminatingNamespace }: Entry): HeldChange {
   return { source, from: change.from, to: change.to, heldBy, terminatingNamespace };
