@@ -25,17 +25,23 @@ export interface ClientRejection {
   readonly peerAddress: string;
 }
 
+/** What becomes of connections by what is known of their clients. */
+export interface ClientConnections {
+  /** Called once per accepted connection. */
+  identified(socket: TLSSocket): void;
+  endWithNextAnswer(socket: TLSSocket): void;
+}
+
 export class ClientCheck {
   readonly #auth: ClientAuth;
-  readonly #onAccepted: (socket: TLSSocket) => void;
+  readonly #connections: ClientConnections;
   readonly #rejections = new WeakMap<Socket, ClientRejection>();
   /** The open connections of accepted clients. */
   readonly #accepted = new Set<TLSSocket>();
 
-  /** @param onAccepted called once per accepted connection */
-  constructor(auth: ClientAuth, onAccepted: (socket: TLSSocket) => void) {
+  constructor(auth: ClientAuth, connections: ClientConnections) {
     this.#auth = auth;
-    this.#onAccepted = onAccepted;
+    this.#connections = connections;
   }
 
   /** From now on checks the connections of `server`, which asks for certificates. */
@@ -45,7 +51,7 @@ export class ClientCheck {
       if (rejection !== undefined) return this.#reject(socket, rejection);
       this.#accepted.add(socket);
       socket.once("close", () => this.#accepted.delete(socket));
-      this.#onAccepted(socket);
+      this.#connections.identified(socket);
     });
   }
 
@@ -54,14 +60,17 @@ export class ClientCheck {
     return this.#rejections.get(socket);
   }
 
-  /** Rejects the next request of each connection whose certificate comes from none of the authorities in `ca` (PEM). */
+  /**
+   * Each connection whose certificate comes from none of the authorities in `ca` (PEM) ends with its next answer. Until
+   * then it is served: an API server shows its new certificate on new connections only, and a review of it that was
+   * refused here would not be repeated.
+   */
   authoritiesChanged(ca: string): void {
     const authorities = readCertificates(ca);
     for (const socket of this.#accepted) {
       if (isIssuedByAny(socket, authorities)) continue;
       this.#accepted.delete(socket);
-      const message = "the CA of the client certificate is no longer accepted";
-      this.#reject(socket, { status: 401, message, peerAddress: socket.remoteAddress ?? "" });
+      this.#connections.endWithNextAnswer(socket);
     }
   }
 

@@ -39,6 +39,8 @@ interface Connection {
   readonly peer: string;
   hasEarned: boolean;
   isIdentified: boolean;
+  /** Its next answer is the last one. */
+  isEnding: boolean;
   /** Requests that are not answered yet. */
   requests: number;
   lastResponse: ServerResponse | undefined;
@@ -119,6 +121,14 @@ export class Connections {
     connection.isIdentified = true;
   }
 
+  /** Also when it has earned its place. A connection that is idle ends by the time limit for these. */
+  endWithNextAnswer(socket: Socket): void {
+    const connection = this.#bySocket.get(socket);
+    if (connection === undefined) return;
+    connection.isEnding = true;
+    if (connection.lastResponse) connection.lastResponse.shouldKeepAlive = false;
+  }
+
   /** See Listener. */
   disableKeepAlive(): void {
     this.#isKeepAliveDisabled = true;
@@ -154,6 +164,7 @@ export class Connections {
       peer: peerOf(socket),
       hasEarned: false,
       isIdentified: false,
+      isEnding: false,
       requests: 0,
       lastResponse: undefined,
     };
@@ -178,6 +189,7 @@ export class Connections {
     if (this.#isClosing) this.#closeAfter(response);
     const connection = this.#bySocket.get(socket);
     if (connection === undefined) return;
+    if (connection.isEnding) response.shouldKeepAlive = false;
     connection.lastResponse = response;
     connection.requests += 1;
     if (connection.requests > requestsAtOnceMax) return this.#end(connection, "pipelined");

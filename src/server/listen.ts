@@ -95,7 +95,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const files = tls && { ...tls, ...(tls.clientAuth && { caFile: tls.clientAuth.caFile }) };
   const certificate = files && loadCertificate(files);
   const connections = new Connections(options);
-  const clients = tls?.clientAuth && new ClientCheck(tls.clientAuth, (socket) => connections.identified(socket));
+  const clients = tls?.clientAuth && new ClientCheck(tls.clientAuth, connections);
   const server = createHttpServer(options, connections, clients, certificate);
   connections.watch(server);
   clients?.watch(server as https.Server);
