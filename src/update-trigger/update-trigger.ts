@@ -32,6 +32,8 @@ const touchSpacingMs = 200;
  * refusal every second would only fill its audit log.
  */
 const forbiddenSpacingMs = 60_000;
+/** An API server that has just started answers 403 until it has read its roles, which takes seconds. */
+const rolesReadMs = 30_000;
 /** Least time between two warnings about failures in a row: touches may come every second, and all fail alike. */
 const warningSpacingMs = 60_000;
 
@@ -45,8 +47,11 @@ export class UpdateTrigger {
   #lastTouchedMs: MonotonicMs = longAgo;
   /** Since the last success. */
   #lastWarnedMs: MonotonicMs = longAgo;
-  /** The last touch was answered with 403. */
+  /** Touches are answered with 403, and not because the API server has just started. */
   #isForbidden = false;
+  /** Since when they are, although there was the right before; undefined = they are not, or there never was. */
+  #deniedSinceMs: MonotonicMs | undefined;
+  #hasTouched = false;
 
   constructor(config: UpdateTriggerSettings, deps: UpdateTriggerDependencies) {
     this.#config = config;
@@ -88,11 +93,20 @@ export class UpdateTrigger {
       else await this.#create(signal);
       this.#lastWarnedMs = longAgo;
       this.#isForbidden = false;
+      this.#deniedSinceMs = undefined;
+      this.#hasTouched = true;
     } catch (error) {
       if (signal.aborted) return;
-      if (isKubeError(error, "forbidden")) this.#forbidden(error);
+      if (isKubeError(error, "forbidden") && !this.#mayBeStarting(sentAtMs)) this.#forbidden(error);
       else this.#warn(error);
     }
+  }
+
+  /** Whether a 403 is that of an API server which has not read its roles yet. */
+  #mayBeStarting(nowMs: MonotonicMs): boolean {
+    if (!this.#hasTouched) return false;
+    this.#deniedSinceMs ??= nowMs;
+    return nowMs - this.#deniedSinceMs < rolesReadMs;
   }
 
   /** Said once: upstream's rights lack this one, and everything goes on as upstream does without the trigger. */

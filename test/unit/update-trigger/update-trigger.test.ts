@@ -162,6 +162,28 @@ for (const [method, event] of [
   });
 }
 
+test("a 403 where there was the right before is tried again every second, for half a minute", async () => {
+  const { clock, client, life, sentAtMs, running, spins } = bench({ updateFrequencyMs: 1000 });
+  let isAllowed = true;
+  client.onRequest = () => {
+    if (!isAllowed) throw new KubeError("forbidden", "no");
+    sentAtMs.push(clock.monotonicMs());
+    return {};
+  };
+  const done = running();
+  await clock.advance(500);
+  isAllowed = false;
+  await clock.advance(3000);
+  isAllowed = true;
+  await clock.advance(1000);
+  assert.deepEqual(sentAtMs, [0, 4000]);
+  isAllowed = false;
+  await clock.advance(90_000);
+  assert.equal(spins("update", "forbidden"), 3 + 31, "one more a minute later");
+  life.abort();
+  await done;
+});
+
 test("a touch that is asked for comes at once, but not within 200 ms of another", async () => {
   const { clock, trigger, life, sentAtMs, running } = bench();
   const done = running();
