@@ -7,6 +7,8 @@ import { waitFor } from "./wait.ts";
 
 const knownLimitMs = 30_000;
 const reviewers = 4;
+/** Under way at any moment: each reviewer asks for both pods. */
+export const reviewsAtOnce = 2 * reviewers;
 
 export interface DryReviews {
   /** So far. */

@@ -11,7 +11,7 @@ import {
 } from "../caller-identity.ts";
 import { type Cluster } from "../cluster.ts";
 import { deletePods } from "../deletions.ts";
-import { startDryReviews } from "../dry-reviews.ts";
+import { reviewsAtOnce, startDryReviews } from "../dry-reviews.ts";
 import { installFleet, type ManifestInstallation } from "../manifest-installation.ts";
 import { kubectlOrFail } from "../overlay.ts";
 import { systemNamespace } from "../role-accounts.ts";
@@ -22,6 +22,11 @@ import { waitFor } from "../wait.ts";
 const second = 1_000;
 /** The webhook reads its files every 10 s, and the API server learns of a configuration within a second or so. */
 const changeLimitMs = 30 * second;
+/**
+ * When client-go finds a new certificate in the file it closes all of its connections (transport/cert_rotation.go), and
+ * reviews that are under way on them fail: once, whatever the webhook does.
+ */
+const isCutByApiServer = /use of closed network connection/;
 const isUnknown =
   /failed calling webhook "podseidon\.kubewharf\.io": .*a client certificate of an accepted CA is required/;
 
@@ -60,8 +65,12 @@ async function run(context: CaseContext): Promise<Figures> {
   await trust(context, installation, [renewed]);
   const rotationMs = Math.round(performance.now() - startMs);
   const { admitted: passed, refused: kept, failed } = await reviews.stop();
-  assert.deepEqual(failed, []);
-  assert.ok(passed > 0 && kept > 0);
+  const cut = failed.filter((one) => isCutByApiServer.test(one));
+  assert.deepEqual(
+    failed.filter((one) => !isCutByApiServer.test(one)),
+    [],
+  );
+  assert.ok(passed > 0 && kept > 0 && cut.length <= reviewsAtOnce);
   reconnect(installation);
   await admitted("new connections show the new certificate", ask);
 
@@ -87,7 +96,13 @@ async function run(context: CaseContext): Promise<Figures> {
   const guarded = `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${context.namespace}/podprotectors/guarded`;
   await core.admin.remove(guarded);
   await installation.remove(context);
-  return { replicas: webhooks.length, reviewsAdmitted: passed, reviewsRefused: kept, failed: 0, rotationMs };
+  return {
+    replicas: webhooks.length,
+    reviewsAdmitted: passed,
+    reviewsRefused: kept,
+    cutByApiServer: cut.length,
+    rotationMs,
+  };
 }
 
 function furtherArgument(value: string): unknown {
