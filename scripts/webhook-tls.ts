@@ -50,8 +50,8 @@ data:
 `;
 }
 
-/** Where the authority belongs: both entries of manifests/base/admission call the same webhook. */
-const caBundlePaths = [0, 1].map((entry) => `/webhooks/${entry}/clientConfig/caBundle`);
+/** Where the authority belongs: all entries of manifests/base/admission call the same webhook. */
+const caBundlePaths = [0, 1, 2].map((entry) => `/webhooks/${entry}/clientConfig/caBundle`);
 
 /** A JSON patch that makes the API server trust the certificate, for `kubectl patch --type=json` and kustomize. */
 export function caBundlePatchYaml(issued: IssuedCertificate): string {

@@ -34,6 +34,7 @@ import { manifestCases } from "./cases/manifests.ts";
 import { massChangeCases } from "./cases/mass-changes.ts";
 import { namespaceCellCases } from "./cases/namespace-cells.ts";
 import { nobodySilentCases } from "./cases/nobody-silent.ts";
+import { operableCases } from "./cases/operable.ts";
 import { oneProcessCases } from "./cases/one-process.ts";
 import { otherCounterCases } from "./cases/other-counters.ts";
 import { outageCases } from "./cases/outages.ts";
@@ -84,6 +85,7 @@ const cases: readonly E2eCase[] = [
   ...lostProtectorCases,
   ...lostNodeCases,
   ...gateCases,
+  ...operableCases,
   ...massChangeCases,
   ...everydayChangeCases,
   ...upstreamCrdCases,

@@ -46,7 +46,7 @@ test("each namespace that is a cell has its aggregator and its webhook configura
     assert.equal(updateTrigger.dummyPod.namespace, cellID);
     assert.equal(aggregator.elector.name, `podseidon-aggregator-${cellID}`);
     const { webhooks } = onlyOne<Configuration>(objects, "ValidatingWebhookConfiguration", `podseidon-${cellID}`);
-    assert.equal(webhooks.length, 2);
+    assert.equal(webhooks.length, 3);
     for (const { clientConfig, namespaceSelector } of webhooks) {
       assert.equal(clientConfig.service.path, `/${cellID}`);
       assert.deepEqual(namespaceSelector.matchExpressions, [

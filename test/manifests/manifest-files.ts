@@ -69,7 +69,10 @@ export interface Deployment extends Manifest {
         readonly serviceAccountName: string;
         readonly priorityClassName?: string;
         readonly securityContext: SecurityContext;
-        readonly topologySpreadConstraints: readonly object[];
+        readonly topologySpreadConstraints: readonly {
+          readonly topologyKey: string;
+          readonly whenUnsatisfiable: string;
+        }[];
         readonly containers: readonly [Container];
         readonly volumes?: readonly {
           readonly name: string;
@@ -97,9 +100,9 @@ export function filesBelow(folder: string, ending: string): string[] {
     .toSorted();
 }
 
-/** The objects of a YAML file. */
+/** The objects of a YAML file. What an alias repeats is a copy, as kubectl has it: a patch changes one of them. */
 export function readManifests(file: string): Manifest[] {
-  return loadAll(readFileSync(file, "utf8")) as Manifest[];
+  return JSON.parse(JSON.stringify(loadAll(readFileSync(file, "utf8")))) as Manifest[];
 }
 
 /** The one object of a kind in a list. Throws when there is none or more than one. */

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { systemNamespaces } from "../../src/config/system-namespaces.ts";
 import {
   type Deployment,
   filesBelow,
@@ -89,7 +91,12 @@ for (const folder of folders) {
         readOnlyRootFilesystem: true,
         capabilities: { drop: ["ALL"] },
       });
-      assert.equal(template.spec.topologySpreadConstraints.length, 1);
+      const [spread, ...wishes] = template.spec.topologySpreadConstraints;
+      assert.equal(spread?.topologyKey, "kubernetes.io/hostname");
+      // Without a webhook deletions wait, so its replicas must not share a node; a full zone must not keep one away.
+      const isWebhook = template.metadata.labels["app.kubernetes.io/component"] === "webhook";
+      assert.equal(spread.whenUnsatisfiable, isWebhook ? "DoNotSchedule" : "ScheduleAnyway");
+      for (const { whenUnsatisfiable } of wishes) assert.equal(whenUnsatisfiable, "ScheduleAnyway");
       assert.deepEqual(template.metadata.labels, deployment.spec.selector.matchLabels);
       assert.ok("memory" in container.resources.requests && "memory" in container.resources.limits);
     }
@@ -164,7 +171,7 @@ test("each Deployment has a system priority class, and its namespace a quota tha
 });
 
 interface WebhookConfiguration extends Manifest {
-  readonly webhooks: readonly [Webhook, Webhook];
+  readonly webhooks: readonly [Webhook, Webhook, Webhook];
 }
 interface Webhook {
   readonly name: string;
@@ -209,9 +216,41 @@ test("the webhook is asked about pod deletions and evictions, and fails closed",
   );
 });
 
-test("the webhook is asked about the end of pods by pod garbage collection alone, and that goes on without it", () => {
+test("preemption is judged by an entry of its own, which goes on without a webhook, and nothing falls between", () => {
   const [first, second] = webhooksOf("overlays/single-cluster");
-  const { name, rules, failurePolicy, matchConditions = [], ...others } = second;
+  const { name, failurePolicy, matchConditions = [], ...others } = second;
+  const { matchConditions: allBut = [], ...rest } = first;
+  assert.notEqual(name, first.name);
+  assert.equal(failurePolicy, "Ignore");
+  assert.deepEqual({ ...rest, ...others }, rest, "the rest is the same");
+  const [byOthers, ...same] = allBut;
+  const [byScheduler, ...alsoSame] = matchConditions;
+  assert.deepEqual(alsoSame, same);
+  const user = "request.userInfo.username";
+  assert.equal(byScheduler?.expression, `has(${user}) && ${user} == 'system:kube-scheduler'`);
+  assert.equal(byOthers?.expression, `!has(${user}) || ${user} != 'system:kube-scheduler'`);
+});
+
+test("what a cluster needs to come up is not asked about, and an expression never errs on a missing field", () => {
+  const conditions = webhookOf("overlays/single-cluster").matchConditions ?? [];
+  const names = conditions.map(({ name }) => name);
+  assert.deepEqual(names, ["not-by-the-scheduler", "not-terminating", "not-finished", "not-of-a-node"]);
+  // Of an eviction `oldObject` is null.
+  for (const { name, expression } of conditions.slice(1))
+    assert.ok(expression.startsWith("request.operation != 'DELETE' || !has(oldObject."), name);
+});
+
+test("the guide and the webhook configuration have the same system namespaces", () => {
+  const guide = readFileSync(path.join(manifestsFolder, "../docs/install.md"), "utf8");
+  const [, section = ""] = guide.split("### System namespaces");
+  const [list = ""] = section.split("Add your own");
+  const named = Array.from(list.matchAll(/`([^`]+)`/g), ([, name]) => name);
+  assert.deepEqual(named, systemNamespaces);
+});
+
+test("the webhook is asked about the end of pods by pod garbage collection alone, and that goes on without it", () => {
+  const [{ matchConditions: _, ...first }, , third] = webhooksOf("overlays/single-cluster");
+  const { name, rules, failurePolicy, matchConditions = [], ...others } = third;
   assert.notEqual(name, first.name);
   assert.deepEqual(rules, [
     { apiGroups: [""], apiVersions: ["v1"], operations: ["UPDATE"], resources: ["pods/status"], scope: "Namespaced" },
@@ -231,15 +270,11 @@ test("the webhook is asked about the end of pods by pod garbage collection alone
   for (const field of optional) assert.ok(conditions.includes(`has(${field})`), field);
 });
 
-test("the webhook is not asked about kube-system and Podseidon's own pods, but about the dummy pod", () => {
-  const excluded = webhookOf("overlays/single-cluster").namespaceSelector.matchExpressions;
-  assert.deepEqual(excluded, [
-    {
-      key: "kubernetes.io/metadata.name",
-      operator: "NotIn",
-      values: ["kube-system", "podseidon-system"],
-    },
-  ]);
+test("the webhook is not asked about the system namespaces, but about the dummy pod", () => {
+  for (const { namespaceSelector } of webhooksOf("overlays/single-cluster"))
+    assert.deepEqual(namespaceSelector.matchExpressions, [
+      { key: "kubernetes.io/metadata.name", operator: "NotIn", values: systemNamespaces },
+    ]);
 });
 
 test("the path of the webhook ends with the aggregator's cell, in one cluster and in a fleet", () => {
@@ -254,8 +289,9 @@ test("the path of the webhook ends with the aggregator's cell, in one cluster an
   const { url = "" } = webhookOf("overlays/worker").clientConfig;
   assert.equal(new URL(url).pathname, `/${cellOf("overlays/worker")}`);
   for (const folder of ["overlays/single-cluster", "overlays/worker"]) {
-    const [first, second] = webhooksOf(folder);
-    assert.deepEqual(second.clientConfig, first.clientConfig, "both entries call the same webhook");
+    const [first, ...others] = webhooksOf(folder);
+    for (const { clientConfig } of others)
+      assert.deepEqual(clientConfig, first.clientConfig, "all entries call the same webhook");
   }
 });
 

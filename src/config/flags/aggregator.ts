@@ -5,6 +5,7 @@ import { list, map } from "../collection-types.ts";
 import { flag, inGroup, prefixed } from "../flag.ts";
 import { labelKeyProblem, labelValueProblem, namespaceProblem, objectNameProblem } from "../kubernetes-names.ts";
 import { bool, choice, durationMs, float, int, labelSelector, text } from "../scalar-types.ts";
+import { systemNamespaces } from "../system-namespaces.ts";
 import { electorFlags, objectName, queueFlags } from "./control.ts";
 
 const optionalNamespace = text("NAMESPACE", {
@@ -57,7 +58,7 @@ export const aggregatorFlags = {
       ),
       "coverage-excluded-namespaces": flag(
         list("NAMESPACE,...", namespaceProblem),
-        ["kube-system", "podseidon-system"],
+        systemNamespaces,
         "Namespaces whose pods may lack a PodProtector: those that the webhook configuration leaves out. What is " +
           "given takes the place of the default.",
         { isRare: true },

@@ -35,7 +35,7 @@ export const floorCases: readonly E2eCase[] = [
     run: replicaKilled,
   },
   {
-    name: "floor: 2 x 300 pods without a grace period, so each deletion is reviewed twice: exactly 500 are left",
+    name: "floor: 2 x 300 pods without a grace period: exactly 500 are left",
     timeLimitMs: 180 * second,
     run: (context) => massDeletion(context, { ...large, isMeasured: true, gracePeriodSeconds: 0 }),
   },

@@ -29,7 +29,10 @@ export function policyOf(resources: readonly string[]): JsonObject {
 
 const pods = { apiGroups: [""], apiVersions: ["v1"], scope: "Namespaced" };
 
-/** The second entry of manifests/base/admission. Its conditions are `isAskedAbout`: the double evaluates none. */
+/**
+ * The entry for pod garbage collection of manifests/base/admission. Its conditions are `isAskedAbout`: the double
+ * evaluates none.
+ */
 const collectionName = "pod-garbage-collection.podseidon.kubewharf.io";
 export const podGarbageCollector = "system:serviceaccount:kube-system:pod-garbage-collector";
 
