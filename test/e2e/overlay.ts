@@ -29,20 +29,23 @@ export async function kubectlOrFail(
   return stdout;
 }
 
-/** Applies the overlay with --dry-run=server. Resolves to the number of objects that the API server accepted. */
-export async function dryRunOverlay(context: CaseContext, cluster: Cluster, overlay: string): Promise<number> {
-  const objects = render(`overlays/${overlay}`);
+/**
+ * Applies a folder of manifests/ with --dry-run=server. Resolves to the number of objects that the API server accepted.
+ */
+export async function dryRun(context: CaseContext, cluster: Cluster, folder: string): Promise<number> {
+  const objects = render(folder);
   const namespaces = objects.filter(({ kind }) => kind === "Namespace").map(({ metadata }) => metadata.name);
   for (const name of namespaces) {
     const { code } = await cluster.admin.request("GET", `/api/v1/namespaces/${name}`);
     if (code === 404) await kubectlOrFail(context, cluster, "create", "namespace", name);
   }
-  context.say(
-    `${overlay}: created the namespaces ${namespaces.join(", ")} first, since a dry run creates none for ` +
-      "what is in them",
-  );
-  const folder = path.join(manifestsFolder, "overlays", overlay);
-  const printed = await kubectlOrFail(context, cluster, "apply", "--dry-run=server", "-k", folder);
+  if (namespaces.length > 0)
+    context.say(
+      `${folder}: created the namespaces ${namespaces.join(", ")} first, since a dry run creates none for ` +
+        "what is in them",
+    );
+  const target = path.join(manifestsFolder, folder);
+  const printed = await kubectlOrFail(context, cluster, "apply", "--dry-run=server", "-k", target);
   const accepted = printed.split("\n").filter((line) => line.endsWith("(server dry run)")).length;
   assert.equal(accepted, objects.length, printed);
   return accepted;

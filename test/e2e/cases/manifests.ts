@@ -11,7 +11,7 @@ import { type Cluster } from "../cluster.ts";
 import { deletePods, type DeletionAttempt } from "../deletions.ts";
 import { installFleet, installSingleCluster, type ManifestInstallation } from "../manifest-installation.ts";
 import { componentOf, storedDeployments } from "../manifest-pods.ts";
-import { dryRunOverlay } from "../overlay.ts";
+import { dryRun } from "../overlay.ts";
 import { systemNamespace } from "../role-accounts.ts";
 import { createNamespace, createPods } from "../pods.ts";
 import { program } from "../process.ts";
@@ -76,9 +76,10 @@ export const manifestCases: readonly E2eCase[] = [
 async function singleCluster(context: CaseContext): Promise<Figures> {
   const core = await context.cluster("core");
   const used = [{ overlay: "single-cluster", requests: new AccountRequests(core) }];
-  const dryRun = await dryRunOverlay(context, core, "single-cluster");
+  const accepted = await dryRun(context, core, "overlays/single-cluster");
+  await dryRun(context, core, "network-policies");
   const installation = await installSingleCluster(context, core);
-  return { dryRun, ...(await prove(context, installation, used)) };
+  return { dryRun: accepted, ...(await prove(context, installation, used)) };
 }
 
 async function fleet(context: CaseContext): Promise<Figures> {
@@ -87,9 +88,9 @@ async function fleet(context: CaseContext): Promise<Figures> {
     { overlay: "core", requests: new AccountRequests(core) },
     { overlay: "worker", requests: new AccountRequests(worker) },
   ];
-  const dryRun = (await dryRunOverlay(context, core, "core")) + (await dryRunOverlay(context, worker, "worker"));
+  const accepted = (await dryRun(context, core, "overlays/core")) + (await dryRun(context, worker, "overlays/worker"));
   const installation = await installFleet(context, core, worker);
-  return { dryRun, ...(await prove(context, installation, used)) };
+  return { dryRun: accepted, ...(await prove(context, installation, used)) };
 }
 
 async function prove(

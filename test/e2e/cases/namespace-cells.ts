@@ -4,7 +4,7 @@ import { onlyOne, render } from "../../manifests/manifest-files.ts";
 import { cellStateOf, silenceArgs, waitBeats, waitCellState } from "../cell-states.ts";
 import { deletePods, type DeletionAttempt } from "../deletions.ts";
 import { type Fleet, startFleet } from "../fleet.ts";
-import { dryRunOverlay } from "../overlay.ts";
+import { dryRun } from "../overlay.ts";
 import { createNamespace, createPods, podPath } from "../pods.ts";
 import { startPodseidon } from "../process.ts";
 import { webLabels } from "../protected-pods.ts";
@@ -158,7 +158,8 @@ async function keptLabel(context: CaseContext): Promise<Figures> {
   for (const name of [namespace, "team-a", "team-b"])
     if ((await admin.request("GET", `/api/v1/namespaces/${name}`)).code === 404) await createNamespace(admin, name);
   const valid =
-    (await dryRunOverlay(context, cluster, "namespace-cells")) + (await dryRunOverlay(context, cluster, "label-cells"));
+    (await dryRun(context, cluster, "overlays/namespace-cells")) +
+    (await dryRun(context, cluster, "overlays/label-cells"));
 
   const resources = "/apis/admissionregistration.k8s.io/v1";
   const objects = render("overlays/label-cells");
