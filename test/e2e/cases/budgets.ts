@@ -31,7 +31,7 @@ async function run(context: CaseContext): Promise<Figures> {
   const fleet = await startFleet(context, { workers: ["core"], generatorArgs: [sources] });
   const { core, namespace } = fleet;
   const { admin } = core;
-  const kubelet = startKubelet({ admin, namespace, bindTo: "node-0" });
+  let kubelet = startKubelet({ admin, namespace, bindTo: "node-0" });
   context.cleanup(() => kubelet.stop());
   for (const name of ["alone", "guarded"]) {
     await admin.create(deploymentsPath(fleet), deploymentManifest(name, replicas));
@@ -47,9 +47,14 @@ async function run(context: CaseContext): Promise<Figures> {
   await fleet.waitCounted(protectorName, replicas);
   await fleet.waitIntercepted();
 
-  // The budget alone refuses evictions, and lets every deletion pass.
+  // The budget alone refuses evictions, and lets every deletion pass. Replacements that become Ready meanwhile would
+  // let the API server, which tries again for some seconds, carry out all of them.
+  await kubelet.stop();
+  kubelet = startKubelet({ admin, namespace, bindTo: "node-0", readyDelayMs: "never" });
   const evicted = await deleteAll(fleet, "alone", "evict");
   assert.ok(evicted.refused > 0, "the budget refuses evictions");
+  await kubelet.stop();
+  kubelet = startKubelet({ admin, namespace, bindTo: "node-0" });
   await waitServing(fleet, "alone");
   const alone = await deleteAll(fleet, "alone", "delete");
   assert.equal(alone.refused, 0, "and no deletion");

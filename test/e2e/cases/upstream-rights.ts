@@ -89,6 +89,8 @@ interface LogLine {
   readonly level: string;
   readonly msg: string;
   readonly resource?: string;
+  /** Of what may not be listed. */
+  readonly informer?: string;
   readonly err?: { readonly kind?: string; readonly message?: string };
 }
 
@@ -98,5 +100,5 @@ function linesOnRights({ process }: PodseidonProcess): readonly string[] {
   return lines
     .map((line) => JSON.parse(line) as LogLine)
     .filter((line) => JSON.stringify(line.err ?? "").includes("403"))
-    .map(({ msg, resource = "" }) => `${process.name}: ${msg} ${resource}`.trimEnd());
+    .map(({ msg, resource, informer }) => `${process.name}: ${msg} ${resource ?? informer ?? ""}`.trimEnd());
 }
