@@ -6,8 +6,11 @@ export interface LabelIndex<Item, Query, Tracked> {
   track(name: string, item: Item): Tracked;
   /** Forgets `name` and frees what only it used; false when it was not tracked. */
   untrack(name: string): boolean;
-  /** Each fitting name once. The order is unspecified, but the same history of calls gives the same order. */
-  query(query: Query): string[];
+  /**
+   * Each fitting name once, at most `max` of them (1 or more, default: all): it looks no further then. The order is
+   * unspecified, but the same history of calls gives the same order.
+   */
+  query(query: Query, max?: number): string[];
   /** Number of tracked names. */
   readonly size: number;
 }

@@ -63,13 +63,16 @@ export function createLabelSetIndex(): LabelSetIndex {
       sharedByName.set(name, shared);
     },
     untrack,
-    query(selector) {
+    query(selector, max = Infinity) {
       const names: string[] = [];
       if (selector.kind === "nothing") return names;
       for (const list of candidates(selector.requirements, postingsByKey) ?? [sharedByText.values()]) {
         for (const shared of list) {
           if (!matches(selector, shared.labels)) continue;
-          for (const name of shared.names) names.push(name);
+          for (const name of shared.names) {
+            names.push(name);
+            if (names.length >= max) return names;
+          }
         }
       }
       return names;

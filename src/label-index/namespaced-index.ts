@@ -7,8 +7,8 @@ export interface NamespacedIndex<Item, Query, Tracked> {
   untrack(namespace: string, name: string): boolean;
   /** Whether anything is tracked in `namespace`. */
   has(namespace: string): boolean;
-  /** The names within `namespace`. */
-  query(namespace: string, query: Query): string[];
+  /** The names within `namespace`, at most `max` (default: all). */
+  query(namespace: string, query: Query, max?: number): string[];
 }
 
 /** `createIndex` makes the index of a namespace when its first name is tracked; a namespace without names has none. */
@@ -32,6 +32,6 @@ export function createNamespacedIndex<Item, Query, Tracked>(
       return existed;
     },
     has: (namespace) => indexes.has(namespace),
-    query: (namespace, query) => indexes.get(namespace)?.query(query) ?? [],
+    query: (namespace, query, max) => indexes.get(namespace)?.query(query, max) ?? [],
   };
 }

@@ -67,12 +67,13 @@ export function createSelectorIndex(): SelectorIndex {
       return { ok: true };
     },
     untrack,
-    query(labels) {
+    query(labels, max = Infinity) {
       const names: string[] = [];
       // A label set has one value per key and the words of a selector differ in some value, so no entry is visited
       // twice.
       trie.visitSubsets(alphabet.spell(labels), (entry) => {
         if (matches(entry.selector, labels)) names.push(entry.name);
+        return names.length < max;
       });
       return names;
     },

@@ -49,21 +49,23 @@ export class SetTrie<Item> {
   }
 
   /**
-   * Calls `visit` for each item under each word that is a subset of `word`. The recursion is as deep as the longest
-   * stored word at most. Costs at most one look-up per stored node and letter of `word`.
+   * Calls `visit` for each item under each word that is a subset of `word`, until it returns false. The recursion is as
+   * deep as the longest stored word at most. Costs at most one look-up per stored node and letter of `word`.
    */
-  visitSubsets(word: Word, visit: (item: Item) => void): void {
+  visitSubsets(word: Word, visit: (item: Item) => boolean): void {
     visitSubsetsFrom(this.#root, word, 0, visit);
   }
 }
 
-function visitSubsetsFrom<Item>(node: Node<Item>, word: Word, from: number, visit: (item: Item) => void): void {
-  if (node.items !== undefined) for (const item of node.items) visit(item);
-  if (node.children === undefined) return;
+/** False = `visit` has ended it. */
+function visitSubsetsFrom<Item>(node: Node<Item>, word: Word, from: number, visit: (item: Item) => boolean): boolean {
+  if (node.items !== undefined) for (const item of node.items) if (!visit(item)) return false;
+  if (node.children === undefined) return true;
   for (let index = from; index < word.length; index++) {
     const child = node.children.get(word[index]!);
-    if (child !== undefined) visitSubsetsFrom(child, word, index + 1, visit);
+    if (child !== undefined && !visitSubsetsFrom(child, word, index + 1, visit)) return false;
   }
+  return true;
 }
 
 function isEmpty<Item>(node: Node<Item>): boolean {

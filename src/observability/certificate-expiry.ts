@@ -8,7 +8,7 @@ import { type CertificateUses, type EndingCertificate } from "../util/certificat
 import { type Clock, type Timer } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Gauge, type Metrics } from "../util/metrics.ts";
-import { readCertificates } from "../util/pem-certificates.ts";
+import { readCertificates, subjectOf } from "../util/pem-certificates.ts";
 
 export interface CertificateExpiryOptions {
   readonly clock: Clock;
@@ -87,11 +87,12 @@ export class CertificateExpiry implements CertificateUses, Component {
 
   #check(use: string, certificates: readonly X509Certificate[]): void {
     const nowMs = this.#options.clock.epochMicros() / 1_000;
-    for (const { subject, validFromDate, validToDate } of certificates) {
+    for (const certificate of certificates) {
+      const { validFromDate, validToDate } = certificate;
       const leftMs = validToDate.getTime() - nowMs;
       const wholeMs = validToDate.getTime() - validFromDate.getTime();
       if (leftMs > Math.min(warnedMs, wholeMs * warnedShare)) continue;
-      const ending = { use, subject: inOneLine(subject), expires: validToDate, hasExpired: leftMs <= 0 };
+      const ending = { use, subject: subjectOf(certificate), expires: validToDate, hasExpired: leftMs <= 0 };
       this.#tell(ending, Math.floor(leftMs / dayMs));
     }
   }
@@ -120,6 +121,3 @@ function firstEndMs(certificates: readonly X509Certificate[]): number {
   const ends = certificates.map(({ validToDate }) => validToDate.getTime());
   return ends.length === 0 ? 0 : Math.min(...ends);
 }
-
-/** Node writes each part of a name into a line of its own. */
-const inOneLine = (subject: string): string => subject.replaceAll("\n", ", ");

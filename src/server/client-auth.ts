@@ -7,7 +7,7 @@ import { type X509Certificate } from "node:crypto";
 import { type Server } from "node:https";
 import { type Socket } from "node:net";
 import { type DetailedPeerCertificate, type PeerCertificate, TLSSocket } from "node:tls";
-import { readCertificates } from "../util/pem-certificates.ts";
+import { readCertificates, subjectOf } from "../util/pem-certificates.ts";
 
 export interface ClientAuth {
   /** PEM, the CAs. */
@@ -101,6 +101,19 @@ function chainOf(certificate: DetailedPeerCertificate): readonly string[] {
     issuer = issuer.issuerCertificate;
   }
   return chain;
+}
+
+/** The authorities of a fleet, each with the one that is to replace it. A line of the log can be read with so many. */
+const loggedMax = 50;
+
+/** The authorities in `ca` (PEM) for a line of the log: whose they are, and until when. The others are only counted. */
+export function authoritiesText(ca: string): readonly string[] {
+  const authorities = readCertificates(ca);
+  const more = authorities.length - loggedMax;
+  return [
+    ...authorities.slice(0, loggedMax).map((one) => `${subjectOf(one)} until ${one.validToDate.toISOString()}`),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ];
 }
 
 /** The names that an accepted client certificate gives the client of this connection; none without one. */

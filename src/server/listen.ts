@@ -14,7 +14,7 @@ import { type CertificateUses } from "../util/certificate-use.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { loadCertificate, watchCertificate, type Certificate, type CertificateFiles } from "./certificate.ts";
-import { ClientCheck, type ClientAuth, type ClientRejection } from "./client-auth.ts";
+import { authoritiesText, ClientCheck, type ClientAuth, type ClientRejection } from "./client-auth.ts";
 import { type ConnectionLimits, Connections } from "./connections.ts";
 import { messageOf } from "../util/error-message.ts";
 
@@ -102,9 +102,17 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const { address, port } = await bind(server, options);
   server.on("error", (error) => logger.error("Listener error", { listener: options.name, err: error }));
   logger.info("Listening", { listener: options.name, address, port, tls: certificate !== undefined });
+  let known: string | undefined;
   const noteUse = ({ cert, ca }: Certificate): void => {
     options.certificates?.inUse(`${options.name} https`, cert);
-    if (files?.caFile !== undefined) options.certificates?.inUse(`${options.name} client authorities`, ca);
+    if (ca === undefined) return;
+    options.certificates?.inUse(`${options.name} client authorities`, ca);
+    // A rotation is a change of this line: who still trusts the old authority, who the new one already.
+    if (ca !== known) {
+      const fields = { listener: options.name, caFile: files?.caFile, authorities: authoritiesText(ca) };
+      logger.info("Accepting client certificates of these authorities", fields);
+    }
+    known = ca;
   };
   if (certificate !== undefined) noteUse(certificate);
   const onChange = (next: Certificate): void => {

@@ -10,6 +10,11 @@ const begin = new RegExp(`-----BEGIN ${label}-----`, "g");
 /** OpenSSL wants each mark on a line of its own: two files that were joined without a line break are broken. */
 const block = new RegExp(`^-----BEGIN ${label}-----[ \\t]*\\r?\\n[^-]*^-----END ${label}-----[ \\t]*\\r?$`, "gm");
 
+/** Whose certificate it is, in one line: Node writes each part of a name into a line of its own. */
+export function subjectOf({ subject }: X509Certificate): string {
+  return subject.replaceAll("\n", ", ");
+}
+
 /** Throws an Error that says which block is broken. Empty without any. */
 export function readCertificates(pem: string): X509Certificate[] {
   const starts = Array.from(pem.matchAll(begin), ({ index }) => index);

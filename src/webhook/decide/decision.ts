@@ -31,6 +31,8 @@ export type RequestStatus =
   | "NotSynced"
   /** Extension: the PodProtector is invalid. */
   | "ProtectorUnusable"
+  /** Extension: more PodProtectors of a core count the pod than are asked about one deletion. */
+  | "TooManyProtectors"
   /** Extension: the core takes no writes, and this replica's share of its last known quota is used up. */
   | "CoreUnavailable"
   /** Extension: the PodProtector cannot be found to record the deletion. */

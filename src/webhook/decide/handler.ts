@@ -13,24 +13,19 @@
  * | dryRun                                                                | evaluated, nothing written|
  * | too many reviews wait already (an eviction: before all else)          | refused (429)             |
  * | a lost node's pod that has been refused for --orphaned-pod-grace      | allowed, recorded if possible |
+ * | too many PodProtectors of a core count the pod                        | refused (503)             |
  * | the pod has no cell (--webhook-cell-label), and needs quota           | refused (503)             |
  * | otherwise                                                             | all evaluated, then recorded |
  *
  * The force-delete annotation and --webhook-dry-run turn every answer into "allowed", errors included, after recording
  * what they can; the audit annotations and the metrics keep what the answer would have been.
  */
-import {
-  canMeet,
-  criterionFor,
-  type HealthCriterion,
-  healthCriteria,
-} from "../../accounting/count/health-criterion.ts";
-import { type PodRecord } from "../../api/pod.ts";
+import { canMeet, type HealthCriterion, healthCriteria } from "../../accounting/count/health-criterion.ts";
 import { type Clock } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
 import { type WebhookMetrics } from "../metrics.ts";
-import { type Protector } from "../protector/protector.ts";
 import { type Protectors } from "../protector/protectors.ts";
+import { type Match, matchOf } from "./crowd.ts";
 import { allowed, type Decision, type Refused } from "./decision.ts";
 import { type LostNodes, withLostNode } from "./lost-nodes.ts";
 import { type PodCell, type PodCells, withoutCell } from "./pod-cell.ts";
@@ -148,8 +143,8 @@ export class Handler {
     const unsynced = this.#sources.find(({ core }) => !core.isSynced());
     if (unsynced !== undefined && !isAllowedAnyway) return notSynced(unsynced.core.name);
 
-    const protectors = this.#sources.flatMap((source) => source.matching(pod.namespace, pod.labels));
-    const isUnready = unsynced === undefined && isUnreadyFor(protectors, pod, criterion);
+    const match = matchOf(this.#sources, pod);
+    const isUnready = unsynced === undefined && match.isUnready(criterion);
     if (operation === "delete" && isUnready) return allowed("AlreadyUnready");
     const { overload, deadlineMonotonicMs, signal } = context;
     const { severalProtectors, events } = this.#options;
@@ -159,41 +154,44 @@ export class Handler {
     const caller: Caller = { deadlineMonotonicMs, signal, user };
     if (isAllowedAnyway && !isEvaluateOnly) {
       // What would be answered is judged before the record changes it.
-      const wouldBe = this.#evaluate(protectors, deletion, cell, caller);
-      await this.#record(protectors, deletion, cell, caller);
+      const wouldBe = this.#evaluate(match, deletion, cell, caller);
+      await this.#record(match, deletion, cell, caller);
       if (unsynced !== undefined) return notSynced(unsynced.core.name);
-      return protectors.length === 0 ? allowed("Unmatched") : wouldBe;
+      return match.found.length === 0 ? allowed("Unmatched") : wouldBe;
     }
-    if (protectors.length === 0) return allowed("Unmatched");
-    if (isEvaluateOnly) return this.#evaluate(protectors, deletion, cell, caller);
+    if (match.found.length === 0) return allowed("Unmatched");
+    if (isEvaluateOnly) return this.#evaluate(match, deletion, cell, caller);
     if (overload !== undefined) return overload;
-    // Without a cell there is nothing to be written.
-    const decision = cell.ok
-      ? await severalProtectors.reserve(protectors, deletion, caller)
-      : this.#evaluate(protectors, deletion, cell, caller);
+    // Without a cell there is nothing to be written, and in a crowd nothing is.
+    const decision =
+      cell.ok && match.tooMany === undefined
+        ? await severalProtectors.reserve(match.askable, deletion, caller)
+        : this.#evaluate(match, deletion, cell, caller);
     if (decision.kind !== "refused") return decision;
-    if (deletion.lostNode !== undefined) return this.#keepOrLetGo(decision, protectors, deletion, cell, caller);
-    events.refused(decision, protectors, deletion);
+    if (deletion.lostNode !== undefined) return this.#keepOrLetGo(decision, match, deletion, cell, caller);
+    events.refused(decision, match.found, deletion);
     return decision;
   }
 
   /** Judges without writing. A pod without a cell is judged as one of a cell that nobody counts. */
-  #evaluate(protectors: readonly Protector[], deletion: Deletion, cell: PodCell, caller: Caller): Decision {
-    const judged = this.#options.severalProtectors.evaluate(protectors, deletion, caller);
+  #evaluate({ tooMany, askable }: Match, deletion: Deletion, cell: PodCell, caller: Caller): Decision {
+    if (tooMany !== undefined) return tooMany;
+    const judged = this.#options.severalProtectors.evaluate(askable, deletion, caller);
     return !cell.ok && judged.kind === "refused" ? withoutCell(deletion, cell, judged) : judged;
   }
 
-  /** What is allowed whatever the quota is recorded if possible, and so not without a cell. */
-  async #record(protectors: readonly Protector[], deletion: Deletion, cell: PodCell, caller: Caller): Promise<void> {
+  /** What is allowed whatever the quota is recorded if possible, and so not without a cell, nor in a crowd. */
+  async #record(match: Match, deletion: Deletion, cell: PodCell, caller: Caller): Promise<void> {
     const { severalProtectors, metrics } = this.#options;
-    if (cell.ok) await severalProtectors.record(protectors, { ...deletion, isForced: true }, caller);
-    else if (protectors.length > 0) metrics.recordFailed("UnknownCell");
+    if (match.tooMany !== undefined) metrics.recordFailed("TooManyPodProtectors");
+    if (cell.ok) await severalProtectors.record(match.askable, { ...deletion, isForced: true }, caller);
+    else if (match.askable.length > 0) metrics.recordFailed("UnknownCell");
   }
 
   /** The end of a pod whose Node object is gone is to be refused: only for so long. */
   async #keepOrLetGo(
     decision: Refused,
-    protectors: readonly Protector[],
+    match: Match,
     deletion: Deletion,
     cell: PodCell,
     caller: Caller,
@@ -203,11 +201,11 @@ export class Handler {
     const leftMs = lostNodes.refused(deletion.cellID, lostNode);
     if (leftMs > 0) {
       const refusal = withLostNode(decision, lostNode, leftMs);
-      events.refused(refusal, protectors, deletion);
+      events.refused(refusal, match.found, deletion);
       return refusal;
     }
-    events.letGo(decision, protectors, deletion);
-    await this.#record(protectors, deletion, cell, caller);
+    events.letGo(decision, match.found, deletion);
+    await this.#record(match, deletion, cell, caller);
     const audit = { ...decision.audit, "orphan-let-go": "1" };
     return { ...allowed("OrphanLetGo", audit), warnings: [`allowed after --orphaned-pod-grace: ${decision.message}`] };
   }
@@ -216,12 +214,6 @@ export class Handler {
 /** What a deletion may be judged by, whatever the PodProtectors are. */
 function criteriaOf(asked: HealthCriterion | undefined): readonly HealthCriterion[] {
   return asked === undefined ? healthCriteria : [asked];
-}
-
-/** Whether the pod meets the criterion of none of them. */
-function isUnreadyFor(protectors: readonly Protector[], pod: PodRecord, asked: HealthCriterion | undefined): boolean {
-  const own = protectors.map(({ view }) => view?.protector.spec ?? {});
-  return [...own, ...(own.length === 0 ? [{}] : [])].every((spec) => !canMeet(criterionFor(asked, spec), pod, 0));
 }
 
 /** The pod of an eviction would have to be read, which is waiting too. */

@@ -1,19 +1,22 @@
 /**
  * The reads of evicted pods, which anyone can cause who reaches the webhook. A worker cluster takes only so many a
- * second (--…-kube-qps), so each cell has its share of places, and those who wait for one take turns by where they come
- * from: whoever sends many waits for its own, and an API server at another address gets every second place.
+ * second (--…-kube-qps), and its client has that limit for itself. So each worker cluster has its share of places, and
+ * those who wait for one take turns by where they come from: whoever sends many waits for its own, and an API server at
+ * another address gets every second place. With one worker cluster for all cells the places are for all of them, so
+ * that the names of other cells give a stranger no more.
  */
+import { type KubeClient } from "../../kube/kube-client.ts";
 import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 
-/** Of one cell. At the default of 200 requests a second, the last of them waits 0.16 s in the client. */
+/** Of one worker cluster. At the default of 200 requests a second, the last of them waits 0.16 s in the client. */
 const readsAtOnceMax = 32;
 
 interface Waiting {
   readonly start: (isPlace: boolean) => void;
 }
 
-/** The reads of one cell. */
-class CellReads {
+/** The reads of one worker cluster. */
+class WorkerReads {
   running = 0;
   /** By address; the first one is next, and then goes to the end. */
   readonly waiting = new Map<string, Set<Waiting>>();
@@ -33,8 +36,8 @@ class CellReads {
 
 export class PodReads {
   readonly #clock: Clock;
-  /** Cells with reads under way: no more than there are reviews. */
-  readonly #cells = new Map<string, CellReads>();
+  /** Worker clusters with reads under way: no more than are configured. */
+  readonly #workers = new Map<KubeClient, WorkerReads>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -42,36 +45,37 @@ export class PodReads {
 
   /**
    * Calls `read` when there is a place. Undefined, without calling it, when there is none before the deadline or the
-   * caller leaves. Rejects with what `read` rejects with. `peer`: where the review comes from.
+   * caller leaves. Rejects with what `read` rejects with. `worker`: what `read` asks; `peer`: where the review comes
+   * from.
    */
   async run<T>(
     at: {
-      readonly cellID: string;
+      readonly worker: KubeClient;
       readonly peer: string;
       readonly deadlineMs: MonotonicMs;
       readonly signal: AbortSignal | undefined;
     },
     read: () => Promise<T>,
   ): Promise<T | undefined> {
-    const cell = this.#cells.get(at.cellID) ?? new CellReads();
-    this.#cells.set(at.cellID, cell);
-    if (cell.running >= readsAtOnceMax && !(await this.#place(cell, at))) return undefined;
-    cell.running += 1;
+    const worker = this.#workers.get(at.worker) ?? new WorkerReads();
+    this.#workers.set(at.worker, worker);
+    if (worker.running >= readsAtOnceMax && !(await this.#place(worker, at))) return undefined;
+    worker.running += 1;
     try {
       return await read();
     } finally {
-      cell.running -= 1;
-      cell.next()?.start(true);
-      if (cell.running === 0 && cell.waiting.size === 0) this.#cells.delete(at.cellID);
+      worker.running -= 1;
+      worker.next()?.start(true);
+      if (worker.running === 0 && worker.waiting.size === 0) this.#workers.delete(at.worker);
     }
   }
 
   #place(
-    cell: CellReads,
+    worker: WorkerReads,
     { peer, deadlineMs, signal }: { peer: string; deadlineMs: MonotonicMs; signal: AbortSignal | undefined },
   ): Promise<boolean> {
     return new Promise((resolve) => {
-      const queue = cell.waiting.get(peer) ?? new Set<Waiting>();
+      const queue = worker.waiting.get(peer) ?? new Set<Waiting>();
       const giveUp = (): void => {
         queue.delete(waiting);
         waiting.start(false);
@@ -85,7 +89,7 @@ export class PodReads {
         },
       };
       queue.add(waiting);
-      cell.waiting.set(peer, queue);
+      worker.waiting.set(peer, queue);
       signal?.addEventListener("abort", giveUp, { once: true });
     });
   }

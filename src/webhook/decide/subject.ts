@@ -263,7 +263,7 @@ async function readPodOf(
     return { kind: "pod", raw };
   };
   try {
-    const answer = await podReads.run({ cellID, peer, deadlineMs: deadlineMonotonicMs, signal }, read);
+    const answer = await podReads.run({ worker: found.client, peer, deadlineMs: deadlineMonotonicMs, signal }, read);
     return answer ?? failed("Timeout", "the deadline has passed", isForcedEviction);
   } catch (error) {
     const { kind, message: problem, status } = asKubeError(error);

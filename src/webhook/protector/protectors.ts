@@ -11,7 +11,7 @@ import { cellsCountedByOthers } from "../../accounting/silence/other-counter.ts"
 import { countingSelector } from "../../accounting/count/counting-selector.ts";
 import { type ObjectKey, objectKey, partsOf } from "../../api/object-key.ts";
 import { type Labels } from "../../api/pod.ts";
-import { type CellStatus, type LabelSelector } from "../../api/v1alpha1/pod-protector.ts";
+import { type CellStatus, type LabelSelector, type PodProtectorSpec } from "../../api/v1alpha1/pod-protector.ts";
 import { type InformerEvent } from "../../kube/informer.ts";
 import { createNamespacedIndex, createSelectorIndex } from "../../label-index/index.ts";
 import { assert } from "../../util/assert.ts";
@@ -37,12 +37,21 @@ export interface ProtectorsOptions {
 
 const none: readonly never[] = [];
 
+/**
+ * Most PodProtectors of one core that are asked about a deletion. A pod has one or two: that of its workload, and one
+ * made by hand. Each is one write after the other, of some 10 ms, so that 50 are done well before the API server gives
+ * up.
+ */
+export const countingMax = 50;
+
 export class Protectors {
   readonly core: Core;
   readonly #options: ProtectorsOptions;
   readonly #protectors = new Map<ObjectKey, Protector>();
   /** The names of those in force, by namespace. */
   readonly #index = createNamespacedIndex(createSelectorIndex);
+  /** Those among them that do not judge by the default criterion. */
+  readonly #withOwnCriterion = createNamespacedIndex(createSelectorIndex);
   readonly #tombstones: Tombstones;
   readonly #forget = (protector: Protector): void => {
     // A review may still hold one that is forgotten already, and another has its name since.
@@ -85,13 +94,24 @@ export class Protectors {
     this.#tombstones.close();
   }
 
-  /** Those in force that count a pod with these labels, in the order of their names. */
+  /**
+   * Those in force that count a pod with these labels, in the order of their names. More than `countingMax` are not
+   * gathered: one more stands for all the others.
+   */
   matching(namespace: string, labels: Labels): readonly Protector[] {
-    const names = this.#index.query(namespace, labels);
+    return this.#named(namespace, this.#index.query(namespace, labels, countingMax + 1));
+  }
+
+  /** Those of `matching`, the ones that are not gathered included, that have a criterion of their own. As many. */
+  withOwnCriterion(namespace: string, labels: Labels): readonly Protector[] {
+    return this.#named(namespace, this.#withOwnCriterion.query(namespace, labels, countingMax + 1));
+  }
+
+  #named(namespace: string, names: string[]): readonly Protector[] {
     if (names.length === 0) return none;
     return names.sort().map((name) => {
       const protector = this.#protectors.get(objectKey(namespace, name));
-      assert(protector !== undefined, "the index and the PodProtectors are fed by the same events");
+      assert(protector !== undefined, "the indexes and the PodProtectors are fed by the same events");
       return protector;
     });
   }
@@ -130,7 +150,7 @@ export class Protectors {
     if (protector.unusable !== undefined) this.#options.onUnusable(protector, undefined);
     protector.watched(read.view);
     if (read.view.isReleased) this.#untrack(key);
-    else this.#track(key, countingSelector(read.view.protector.spec));
+    else this.#track(key, read.view.protector.spec);
   }
 
   #reject(protector: Protector, unusable: { uid: string; reason: string }, selector: LabelSelector): void {
@@ -144,7 +164,7 @@ export class Protectors {
     const isNew = protector.view === undefined;
     protector.rejected(unusable);
     this.#options.onUnusable(protector, reason);
-    if (isNew) this.#track(key, selector);
+    if (isNew) this.#track(key, { selector });
   }
 
   #depart(object: WatchedProtector, isDeletionSeen: boolean): void {
@@ -176,15 +196,19 @@ export class Protectors {
     return protector;
   }
 
-  #track(key: ObjectKey, selector: LabelSelector): void {
+  #track(key: ObjectKey, spec: Pick<PodProtectorSpec, "selector" | "aggregationSelector" | "healthCriterion">): void {
     const { namespace, name } = partsOf(key);
+    const selector = countingSelector(spec);
     const tracked = this.#index.track(namespace, name, selector);
     assert(tracked.ok, "a selector that was compiled before");
+    if (spec.healthCriterion === undefined) this.#withOwnCriterion.untrack(namespace, name);
+    else this.#withOwnCriterion.track(namespace, name, selector);
   }
 
   #untrack(key: ObjectKey): void {
     const { namespace, name } = partsOf(key);
     this.#index.untrack(namespace, name);
+    this.#withOwnCriterion.untrack(namespace, name);
   }
 }
 

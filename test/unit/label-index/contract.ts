@@ -30,6 +30,14 @@ export function describeSelectorIndex(implementation: string, create: () => Sele
       }
     });
 
+    it("finds no more than it is asked for", () => {
+      const index = create();
+      for (const name of ["a", "b", "c"]) index.track(name, { matchLabels: { app: "web" } });
+      for (const name of ["d", "e"]) index.track(name, {});
+      for (const max of [1, 2, 3, 4, 5]) assert.equal(new Set(index.query({ app: "web" }, max)).size, max);
+      assert.equal(index.query({ app: "web" }, 6).length, 5);
+    });
+
     for (const [what, selector] of [
       ["an unknown operator", { matchExpressions: [{ key: "app", operator: "Near", values: ["x"] }] }],
       ["In without values", { matchExpressions: [{ key: "app", operator: "In", values: [] }] }],
@@ -110,6 +118,15 @@ export function describeLabelSetIndex(
       assert.deepEqual(index.query({ matchLabels: { zone: "x" } }), ["b"]);
       index.untrack("b");
       assert.deepEqual(index.query({ matchLabels: { zone: "x" } }), []);
+    });
+
+    it("finds no more than it is asked for", () => {
+      const index = create();
+      for (const name of ["a", "b"]) index.track(name, { app: "web" });
+      for (const name of ["c", "d"]) index.track(name, { app: "web", zone: name });
+      for (const max of [1, 2, 3, 4])
+        assert.equal(new Set(index.query({ matchLabels: { app: "web" } }, max)).size, max);
+      assert.equal(index.query({ matchLabels: { app: "web" } }, 5).length, 4);
     });
 
     it("replaces the labels of a name that is tracked again", () => {

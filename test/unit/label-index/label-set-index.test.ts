@@ -16,10 +16,10 @@ function createCompilingIndex(): LabelIndex<Labels, LabelSelector, void> {
   return {
     track: (name, labels) => index.track(name, labels),
     untrack: (name) => index.untrack(name),
-    query(selector) {
+    query(selector, max) {
       const compiled = compileSelector(selector);
       assert.ok(compiled.ok);
-      return index.query(compiled.selector);
+      return index.query(compiled.selector, max);
     },
     get size() {
       return index.size;

@@ -41,7 +41,11 @@ export function createNaiveSelectorIndex(): SelectorIndex {
       return { ok: true };
     },
     untrack: (name) => selectors.delete(name),
-    query: (labels) => [...selectors].filter(([, selector]) => naiveMatches(selector, labels)).map(([name]) => name),
+    query: (labels, max) =>
+      [...selectors]
+        .filter(([, selector]) => naiveMatches(selector, labels))
+        .map(([name]) => name)
+        .slice(0, max),
     get size() {
       return selectors.size;
     },
@@ -56,7 +60,11 @@ export function createNaiveLabelSetIndex(): LabelIndex<Labels, LabelSelector, vo
       labelSets.set(name, labels);
     },
     untrack: (name) => labelSets.delete(name),
-    query: (selector) => [...labelSets].filter(([, labels]) => naiveMatches(selector, labels)).map(([name]) => name),
+    query: (selector, max) =>
+      [...labelSets]
+        .filter(([, labels]) => naiveMatches(selector, labels))
+        .map(([name]) => name)
+        .slice(0, max),
     get size() {
       return labelSets.size;
     },

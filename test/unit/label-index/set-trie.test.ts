@@ -6,7 +6,7 @@ import { createSeededRng } from "../../support/seeded-rng.ts";
 
 function subsets(trie: SetTrie<string>, word: Word): string[] {
   const found: string[] = [];
-  trie.visitSubsets(word, (item) => found.push(item));
+  trie.visitSubsets(word, (item) => found.push(item) > 0);
   return found.toSorted();
 }
 
@@ -19,7 +19,7 @@ function lettersRead(trie: SetTrie<string>, word: Word): number {
       return Reflect.get(letters, name) as unknown;
     },
   });
-  trie.visitSubsets(counted, () => undefined);
+  trie.visitSubsets(counted, () => true);
   return count;
 }
 
@@ -32,6 +32,16 @@ test("a query finds the items of all stored subsets, the empty word included", (
   trie.add([1, 3, 5], "1 3 5");
   assert.deepEqual(subsets(trie, [1, 3, 4]), ["1 3", "3", "empty"]);
   assert.deepEqual(subsets(trie, []), ["empty"]);
+});
+
+test("a query ends when its visitor has seen enough, wherever in the trie that is", () => {
+  const trie = new SetTrie<string>();
+  for (const word of [[], [1], [1, 2], [2], [3]]) for (const item of ["a", "b"]) trie.add(word, item);
+  for (let enough = 1; enough <= 10; enough++) {
+    let seen = 0;
+    trie.visitSubsets([1, 2, 3], () => ++seen < enough);
+    assert.equal(seen, enough);
+  }
 });
 
 test("several items under one word are kept apart", () => {

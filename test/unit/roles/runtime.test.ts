@@ -7,9 +7,12 @@ import { silentMetrics } from "../../../src/util/metrics.ts";
 import { loadGood } from "../config/load.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
+import { sendJson, startLoopbackServer } from "../kube/transport/loopback-server.ts";
 
-function create(...argv: string[]) {
-  const config = loadGood(["--role=aggregator", ...argv]);
+const create = (...argv: string[]) => createFor("aggregator", ...argv);
+
+function createFor(role: string, ...argv: string[]) {
+  const config = loadGood([`--role=${role}`, ...argv]);
   const clients = createClients({
     config,
     clock: createVirtualClock(),
@@ -62,5 +65,28 @@ test("each of several cores has a client of its own, and another for heartbeats,
     ["core", "core/heartbeat", "core-heartbeat", "core-heartbeat/heartbeat"],
   );
   assert.throws(() => clients.core("west"), /no core has the name west/);
+  await clients.stop();
+});
+
+test("the client of each worker cluster has a rate limit of its own, one API server or not", async (t) => {
+  const server = await startLoopbackServer(t, (_request, response) => sendJson(response, 200, {}));
+  const url = `http://127.0.0.1:${server.port}`;
+  const { clients, config } = createFor(
+    "webhook",
+    "--core-kube-master=http://127.0.0.1:1",
+    "--webhook-worker-client-provider=map",
+    "--webhook-worker-client-provider.map-configs=a=,b=",
+    `--webhook-worker-client-provider.map-masters=a=${url},b=${url}`,
+    "--webhook-worker-client-provider.map-qps=1",
+    "--webhook-worker-client-provider.map-burst=1",
+  );
+  const provider = config.webhook.workerClientProvider;
+  assert.ok(provider.kind === "map");
+  const [a, b] = await Promise.all([...provider.clusters].map(([cell, cluster]) => clients.connect(cell, cluster)));
+  const read = { method: "GET", path: "/x", timeoutMs: 500 } as const;
+  await a!.request(read);
+  await assert.rejects(a!.request(read), /limit of 1 requests/);
+  await b!.request(read);
+  assert.equal(server.requests.length, 2);
   await clients.stop();
 });

@@ -5,10 +5,10 @@ import path from "node:path";
 import { test, type TestContext } from "node:test";
 import { type TLSSocket } from "node:tls";
 import { certificatePollMs } from "../../../src/server/certificate.ts";
-import { type ClientRejection } from "../../../src/server/client-auth.ts";
+import { authoritiesText, type ClientRejection } from "../../../src/server/client-auth.ts";
 import { listen } from "../../../src/server/listen.ts";
-import { silentLogger } from "../../../src/util/logger.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
+import { RecordedLog } from "../webhook/support/replica.ts";
 import { type Authority, createAuthority, createPem, type Pem, temporaryFolder, writePem } from "./certificates.ts";
 
 async function open(t: TestContext, authority: Authority, names: readonly string[] = []) {
@@ -18,6 +18,7 @@ async function open(t: TestContext, authority: Authority, names: readonly string
   writeFileSync(caFile, authority.cert);
   const clock = createVirtualClock();
   const rejections: ClientRejection[] = [];
+  const log = new RecordedLog();
   let served = 0;
   const listener = await listen({
     name: "test",
@@ -35,11 +36,11 @@ async function open(t: TestContext, authority: Authority, names: readonly string
     readHeaderTimeoutMs: 10_000,
     connectionsMax: 10,
     clock,
-    logger: silentLogger,
+    logger: log,
   });
   t.after(() => listener.close(0));
   const get = (options: https.RequestOptions = {}) => request(listener.port, options);
-  return { get, caFile, clock, rejections, served: () => served };
+  return { get, caFile, files, clock, log, rejections, served: () => served };
 }
 
 interface Answer {
@@ -161,4 +162,31 @@ test("a connection whose authority is withdrawn ends with its next answer, and o
   assert.equal(answer.status, 401, "on a new connection");
   for (let times = 0; times < 2; times += 1) assert.equal((await get({ agent: other })).status, 200);
   assert.equal(rejections.length, 1);
+});
+
+test("the authorities of clients are logged in one line, at the start and each time that they change", async (t) => {
+  const [one, two] = await Promise.all([createAuthority("one"), createAuthority("two")]);
+  const { caFile, files, clock, log } = await open(t, one);
+  const lines = () => log.lines.filter(({ message }) => message.startsWith("Accepting client certificates"));
+  const fields = { listener: "test", caFile };
+  const until = "until 2100-01-01T00:00:00.000Z";
+  assert.deepEqual(
+    lines().map((line) => line.fields),
+    [{ ...fields, authorities: [`CN=one ${until}`] }],
+  );
+  assert.equal(lines()[0]?.level, "info");
+  writePem(path.dirname(files.certFile), await createPem("renewed"));
+  await clock.advance(certificatePollMs);
+  assert.equal(lines().length, 1, "another certificate of the server is no news of them");
+  writeFileSync(caFile, `${one.cert}\n${two.cert}`);
+  await clock.advance(certificatePollMs);
+  assert.deepEqual(lines()[1]?.fields, { ...fields, authorities: [`CN=one ${until}`, `CN=two ${until}`] });
+  assert.equal(lines().length, 2);
+});
+
+test("a line of the log names 50 authorities and counts the others", async () => {
+  const { cert } = await createAuthority("one");
+  const text = authoritiesText(`${cert}\n`.repeat(52));
+  assert.equal(text.length, 51);
+  assert.equal(text.at(-1), "and 2 more");
 });
