@@ -81,16 +81,19 @@ function entry(title: string, text: string): string {
   return [`  ${title}`, ...wrap(text, indent)].join("\n");
 }
 
-/** Breaks at spaces. */
+/** Breaks at spaces, and a list that is longer than a line after its commas. */
 function wrap(text: string, margin: string): string[] {
   const lines: string[] = [];
   let line = margin;
   for (const word of text.split(" ")) {
-    if (line !== margin && line.length + 1 + word.length > columns) {
-      lines.push(line);
-      line = margin;
-    }
-    line += line === margin ? word : ` ${word}`;
+    const parts = margin.length + word.length > columns ? word.split(/(?<=,)/) : [word];
+    parts.forEach((part, index) => {
+      const gap = line === margin || index > 0 ? "" : " ";
+      if (line !== margin && line.length + gap.length + part.length > columns) {
+        lines.push(line);
+        line = margin + part;
+      } else line += gap + part;
+    });
   }
   return [...lines, line];
 }
