@@ -63,9 +63,9 @@ export const mutationsOfSources: readonly Mutation[] = [
   {
     name: "source-is-not-held",
     why: "the Deployment gets its finalizer before the PodProtector is made",
-    file: "generator/controller.ts",
-    find: `} else if (await this.#lifecycle.guard(source, known !== undefined, signal)) {`,
-    replace: `} else if (stored === undefined || (await this.#lifecycle.guard(source, true, signal))) {`,
+    file: "generator/protector-lifecycle.ts",
+    find: `const isThere = await this.#patchSourceFinalizers(source, finalizers, signal);`,
+    replace: `const isThere = !signal.aborted;`,
     only,
     plan,
   },
