@@ -87,17 +87,23 @@ export class SourceOwners {
     await this.#apply(target, lost);
   }
 
-  /** Everything is as it was planned again: the workload's Deployment is there. Ends when it is. */
-  async goHome(): Promise<void> {
+  /**
+   * Sees to it, for ever, that everything is as it was planned: the workload's Deployment is there. A deletion that got
+   * stuck on its way may still take the one that was made since.
+   */
+  async goHome(): Promise<never> {
     this.#isOver = true;
-    if (!this.#world.plan.hasGenerator) return;
-    while (!this.isHome) {
-      const present = this.find(ownTarget);
-      if (present === undefined) await this.#owner.createDeployment();
-      else if (present.metadata.deletionTimestamp !== undefined) await this.patch(ownTarget, { spec: { replicas: 0 } });
-      else await this.patch(ownTarget, { metadata: { labels: { unprotected: null } } });
+    for (;;) {
+      if (!this.isHome) await this.#approachHome();
       await this.#world.kernel.pause(lookAgainMs);
     }
+  }
+
+  async #approachHome(): Promise<void> {
+    const present = this.find(ownTarget);
+    if (present === undefined) await this.#owner.createDeployment();
+    else if (present.metadata.deletionTimestamp !== undefined) await this.patch(ownTarget, { spec: { replicas: 0 } });
+    else await this.patch(ownTarget, { metadata: { labels: { unprotected: null } } });
   }
 
   /** The workload's Deployment asks for a PodProtector. */
