@@ -24,7 +24,9 @@ const deniedCount = 300;
 /** Two more than must stay: only their cell, or their status, can be in the way of a deletion. */
 const podsBefore = 3;
 const createsInFlight = 32;
-const deniedLabels = { app: "denied" };
+/** The objects of a group select the same pods: far fewer than a webhook asks about one pod. */
+const deniedGroups = 10;
+const deniedLabels = (group: number): Readonly<Record<string, string>> => ({ app: "denied", group: String(group) });
 
 export const nobodySilentCases: readonly E2eCase[] = [
   {
@@ -112,7 +114,7 @@ async function restartAll(fleet: Fleet): Promise<void> {
 }
 
 /**
- * PodProtectors of another namespace whose status nobody may write any more, while a pod of theirs is new in the first
+ * PodProtectors of another namespace whose status nobody may write any more, while pods of theirs are new in the first
  * worker: for them alone that cell is silent.
  */
 async function denyStatus(
@@ -127,16 +129,29 @@ async function denyStatus(
   const denied = new Fleet([core], workers, namespace);
   denied.webhooks = webhooks;
   await denied.intercept(context, fleet.caPem);
-  const before = { namespace, count: podsBefore, namePrefix: "denied", labels: deniedLabels };
-  const [pod = ""] = await createPods(cluster.admin, before);
+  const groups = Array.from({ length: deniedGroups }, (_, group) => group);
+  const create = (count: number, prefix: string): Promise<(readonly string[])[]> =>
+    Promise.all(
+      groups.map((group) =>
+        createPods(cluster.admin, {
+          namespace,
+          count,
+          namePrefix: `${prefix}-${group}`,
+          labels: deniedLabels(group),
+        }),
+      ),
+    );
+  const [[pod = ""] = []] = await create(podsBefore, "denied");
   const path = `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors`;
   context.cleanup(() => core.admin.remove(path));
   const protectors = Array.from({ length: deniedCount }, (_, index) => `denied-${index}`);
-  await new Limiter(createsInFlight).all(protectors, (name) => createProtector(core.admin, path, name));
+  await new Limiter(createsInFlight).all([...protectors.entries()], ([index, name]) =>
+    createProtector(core.admin, path, name, deniedLabels(index % deniedGroups)),
+  );
   for (const name of protectors) await denied.waitCounted(name, podsBefore, slackMs);
 
   await forbidStatus(context, core.admin, namespace, denied.protectorPath(protectors[0] ?? ""));
-  await createPods(cluster.admin, { namespace, count: 1, namePrefix: "late", labels: deniedLabels });
+  await create(1, "late");
   const startMs = performance.now();
   const [aggregator] = fleet.aggregators;
   await waitFor(`the beats of ${cell} name ${deniedCount} objects`, soonMs, async () => {
@@ -153,12 +168,17 @@ async function denyStatus(
   return { behind: deniedCount, behindMs };
 }
 
-async function createProtector(admin: AdminClient, path: string, name: string): Promise<void> {
+async function createProtector(
+  admin: AdminClient,
+  path: string,
+  name: string,
+  matchLabels: Readonly<Record<string, string>>,
+): Promise<void> {
   await admin.create(path, {
     apiVersion: "podseidon.kubewharf.io/v1alpha1",
     kind: "PodProtector",
     metadata: { name },
-    spec: { minAvailable: 1, minReadySeconds: 0, selector: { matchLabels: deniedLabels } },
+    spec: { minAvailable: 1, minReadySeconds: 0, selector: { matchLabels } },
   });
 }
 
