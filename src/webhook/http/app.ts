@@ -14,6 +14,7 @@ import { type IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { failedCallStatus } from "../../api/failed-call.ts";
 import { parseDurationMs } from "../../config/duration.ts";
+import { isIdentified } from "../../server/client-auth.ts";
 import { type Clock, later, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Decision } from "../decide/decision.ts";
@@ -156,15 +157,16 @@ class ReviewRoute {
     // The signal aborts when the caller has left.
     const deadlineMonotonicMs = later(arrived, this.#timeoutMs(target));
     const peer = incoming?.socket?.remoteAddress ?? "";
+    const address = incoming === undefined || isIdentified(incoming.socket) ? undefined : peer;
     const context = { cellID, deadlineMonotonicMs, signal: request.signal, peer };
     const opened = await this.#open(request, incoming, context);
     if (!opened.ok) return opened.answer;
     const { identity, review, bytes } = opened;
-    if (!this.#limit.hold(bytes)) return this.#busy(cellID);
+    if (!this.#limit.hold(bytes, address)) return this.#busy(cellID);
     try {
-      return await this.#decide(identity, review, context);
+      return await this.#decide(identity, review, context, address);
     } finally {
-      this.#limit.release(bytes);
+      this.#limit.release(bytes, address);
     }
   }
 
@@ -209,15 +211,21 @@ class ReviewRoute {
     return json(429, failedCallStatus(429, "too many large reviews at once; try again in a few seconds"));
   }
 
-  async #decide(identity: RequestIdentity, review: Review, context: ReviewContext): Promise<Response> {
+  /** `address`: where it comes from; undefined = its client is identified. */
+  async #decide(
+    identity: RequestIdentity,
+    review: Review,
+    context: ReviewContext,
+    address: string | undefined,
+  ): Promise<Response> {
     const { handler } = this.#options;
-    const overload = this.#limit.enter(review.isForced);
+    const overload = this.#limit.enter(review.isForced, address);
     if (overload !== undefined)
       return this.#report(identity, context.cellID, await handler.decide(review, { ...context, overload }));
     try {
       return this.#report(identity, context.cellID, await handler.decide(review, context));
     } finally {
-      this.#limit.leave();
+      this.#limit.leave(address);
     }
   }
 
