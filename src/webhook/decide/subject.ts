@@ -96,6 +96,8 @@ export interface SubjectContext {
   readonly signal: AbortSignal | undefined;
   /** The address that it came from; absent = unknown. */
   readonly peer?: string;
+  /** The same, where no client certificate tells who it is. */
+  readonly unidentifiedPeer?: string | undefined;
 }
 
 /** Never throws for what came from outside. */

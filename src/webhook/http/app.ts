@@ -157,16 +157,16 @@ class ReviewRoute {
     // The signal aborts when the caller has left.
     const deadlineMonotonicMs = later(arrived, this.#timeoutMs(target));
     const peer = incoming?.socket?.remoteAddress ?? "";
-    const address = incoming === undefined || isIdentified(incoming.socket) ? undefined : peer;
-    const context = { cellID, deadlineMonotonicMs, signal: request.signal, peer };
+    const unidentifiedPeer = incoming === undefined || isIdentified(incoming.socket) ? undefined : peer;
+    const context = { cellID, deadlineMonotonicMs, signal: request.signal, peer, unidentifiedPeer };
     const opened = await this.#open(request, incoming, context);
     if (!opened.ok) return opened.answer;
     const { identity, review, bytes } = opened;
-    if (!this.#limit.hold(bytes, address)) return this.#busy(cellID);
+    if (!this.#limit.hold(bytes, unidentifiedPeer)) return this.#busy(cellID);
     try {
-      return await this.#decide(identity, review, context, address);
+      return await this.#decide(identity, review, context);
     } finally {
-      this.#limit.release(bytes, address);
+      this.#limit.release(bytes, unidentifiedPeer);
     }
   }
 
@@ -211,21 +211,15 @@ class ReviewRoute {
     return json(429, failedCallStatus(429, "too many large reviews at once; try again in a few seconds"));
   }
 
-  /** `address`: where it comes from; undefined = its client is identified. */
-  async #decide(
-    identity: RequestIdentity,
-    review: Review,
-    context: ReviewContext,
-    address: string | undefined,
-  ): Promise<Response> {
+  async #decide(identity: RequestIdentity, review: Review, context: ReviewContext): Promise<Response> {
     const { handler } = this.#options;
-    const overload = this.#limit.enter(review.isForced, address);
+    const overload = this.#limit.enter(review.isForced, context.unidentifiedPeer);
     if (overload !== undefined)
       return this.#report(identity, context.cellID, await handler.decide(review, { ...context, overload }));
     try {
       return this.#report(identity, context.cellID, await handler.decide(review, context));
     } finally {
-      this.#limit.leave(address);
+      this.#limit.leave(context.unidentifiedPeer);
     }
   }
 
