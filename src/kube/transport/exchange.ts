@@ -25,8 +25,8 @@ export const errorBodyBytesMax = 64 * 1024;
 
 /**
  * Resolves with the answer, whatever its code. Rejects with the deadline's error as soon as that is over, also while
- * the request waits for a connection; with KubeError "malformed" when the body is larger than `bytesMax` (64 KiB outside
- * 2xx); else with undici's error.
+ * the request waits for a connection; with KubeError "malformed" when the body is larger than `bytesMax` (64 KiB
+ * outside 2xx); else with undici's error.
  */
 export function exchange(
   dispatcher: Dispatcher,

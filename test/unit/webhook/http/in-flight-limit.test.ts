@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { InFlightLimit, reviewsInFlightMax, reviewsOfAddressMax } from "../../../../src/webhook/http/in-flight-limit.ts";
+import {
+  InFlightLimit,
+  reviewsInFlightMax,
+  reviewsOfAddressMax,
+} from "../../../../src/webhook/http/in-flight-limit.ts";
 
 function fullLimit(dryRun = false): InFlightLimit {
   const limit = new InFlightLimit(dryRun);
@@ -54,11 +58,12 @@ test("an address whose client is not identified leaves most of the room to other
 
 test("what is forced beyond the share of its address is not refused, and takes no room from others", () => {
   const limit = new InFlightLimit(false);
-  for (let count = 0; count < 2 * reviewsInFlightMax; count += 1) assert.equal(limit.enter(true, "stranger"), undefined);
+  const many = 2 * reviewsInFlightMax;
+  for (let count = 0; count < many; count += 1) assert.equal(limit.enter(true, "stranger"), undefined);
   assert.equal(limit.inFlight, reviewsOfAddressMax);
   assert.equal(limit.fullReason, undefined);
   assert.notEqual(limit.enter(false, "stranger"), undefined);
-  for (let count = 0; count < 2 * reviewsInFlightMax; count += 1) limit.leave("stranger");
+  for (let count = 0; count < many; count += 1) limit.leave("stranger");
   assert.equal(limit.inFlight, 0);
 });
 
