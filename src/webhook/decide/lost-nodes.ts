@@ -99,11 +99,11 @@ export class LostNodes {
       sum += size;
       if (size > largest.size) largest = { peer, size };
     }
-    if (sum <= nodesMax) return;
     const nodes = this.#nodes.get(largest.peer);
-    const [oldest] = nodes?.keys() ?? [];
-    if (oldest !== undefined) nodes?.delete(oldest);
-    if (nodes?.size === 0) this.#nodes.delete(largest.peer);
+    if (sum <= nodesMax || nodes === undefined) return;
+    const [oldest] = nodes.keys();
+    if (oldest !== undefined) nodes.delete(oldest);
+    if (nodes.size === 0) this.#nodes.delete(largest.peer);
   }
 }
 
