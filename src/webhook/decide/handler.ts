@@ -146,12 +146,12 @@ export class Handler {
     const match = matchOf(this.#sources, pod);
     const isUnready = unsynced === undefined && match.isUnready(criterion);
     if (operation === "delete" && isUnready) return allowed("AlreadyUnready");
-    const { overload, deadlineMonotonicMs, signal } = context;
+    const { overload, deadlineMonotonicMs, signal, unidentifiedPeer } = context;
     const { severalProtectors, events } = this.#options;
     const cell = this.#cellOf(subject, context);
     const { cellID } = cell;
     const deletion: Deletion = { operation, cellID, pod, criterion, isForced: false, lostNode: subject.lostNode };
-    const caller: Caller = { deadlineMonotonicMs, signal, user };
+    const caller: Caller = { deadlineMonotonicMs, signal, user, unidentifiedPeer };
     if (isAllowedAnyway && !isEvaluateOnly) {
       // What would be answered is judged before the record changes it.
       const wouldBe = this.#evaluate(match, deletion, cell, caller);
@@ -198,7 +198,7 @@ export class Handler {
   ): Promise<Decision> {
     const { events, lostNodes } = this.#options;
     const { lostNode = "" } = deletion;
-    const leftMs = lostNodes.refused(deletion.cellID, lostNode);
+    const leftMs = lostNodes.refused(deletion.cellID, lostNode, caller.unidentifiedPeer);
     if (leftMs > 0) {
       const refusal = withLostNode(decision, lostNode, leftMs);
       events.refused(refusal, match.found, deletion);

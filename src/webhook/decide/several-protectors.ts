@@ -34,6 +34,8 @@ import { messageOf } from "../../util/error-message.ts";
 export interface Caller extends Patience {
   /** For the metric. */
   readonly user: string;
+  /** Its address, where no client certificate tells who it is. */
+  readonly unidentifiedPeer?: string | undefined;
 }
 
 export interface SeveralProtectorsOptions {
