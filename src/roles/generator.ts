@@ -15,10 +15,12 @@ import {
 } from "../generator/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
+import { type KubeClient } from "../kube/kube-client.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
 import { type Component } from "../lifecycle/component.ts";
+import { type Logger } from "../util/logger.ts";
 import { createBackground } from "./background.ts";
-import { connectCore } from "./cores.ts";
+import { type ConnectedCore, connectCore } from "./cores.ts";
 import { createElector } from "./elector.ts";
 import { createProtectorInformer, sourceInformers, syncCheck, whenSynced } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
@@ -28,8 +30,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const config = runtime.config.generator;
   const ofCore = await connectCore(runtime, config.core);
   const logger = runtime.logger.with({ role: "generator", core: ofCore.name });
-  // Upstream's account may update, but not patch.
-  const core = patchOrUpdate(ofCore.client, { clock, logger, metrics });
+  const { core, leases, election } = await connectClients(runtime, ofCore, logger);
 
   const protectors = createProtectorInformer(runtime, ofCore, logger);
   const create = sourceInformers(runtime, ofCore, logger);
@@ -64,11 +65,14 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     role: "generator",
     config: config.elector,
     clusterClass: "core",
-    client: core,
+    client: election,
     logger,
   });
   const { identity } = elector;
-  const cells = new CellController({ cells: ofCellLeases, queue: config.queue }, { ...common, identity, metrics });
+  const cells = new CellController(
+    { cells: ofCellLeases, queue: config.queue },
+    { ...common, leases, identity, metrics },
+  );
   metrics.onScrape(() => setGauges(generatorMetrics, { generator, cells, sources, alarms }));
   const monitor = config.hasMonitor ? createMonitor(protectors, metrics) : undefined;
   return [
@@ -92,6 +96,14 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       events.close();
     }),
   ];
+}
+
+/** Each with connections and a rate limit of its own: no Lease waits behind what the controller does. */
+async function connectClients({ clients, clock, metrics }: Runtime, { name, client }: ConnectedCore, logger: Logger) {
+  // Upstream's account may update, but not patch.
+  const updating = (of: KubeClient): KubeClient => patchOrUpdate(of, { clock, logger, metrics });
+  const [leases, election] = await Promise.all([clients.coreHeartbeat(name), clients.coreElection(name)]);
+  return { core: updating(client), leases: updating(leases), election };
 }
 
 interface Shown {

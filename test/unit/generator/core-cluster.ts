@@ -120,7 +120,17 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
       });
       const cells = new CellController(
         { cells: cellSettings, queue: config.queue },
-        { core: client, protectors, events, identity: `generator-${started}`, clock, rng, logger, metrics },
+        {
+          core: client,
+          leases: client,
+          protectors,
+          events,
+          identity: `generator-${started}`,
+          clock,
+          rng,
+          logger,
+          metrics,
+        },
       );
       const ignored = new IgnoredOverrides({ config: settings, sources, protectors, events, clock, metrics });
       const life = new AbortController();
