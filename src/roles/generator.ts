@@ -5,10 +5,12 @@ import {
   createHeldChanges,
   createMonitor,
   createSourceFeeds,
+  decodeNamespace,
   FollowedFloors,
   Generator,
   type HeldChanges,
   IgnoredOverrides,
+  NamespaceModes,
   ScaleAlarms,
   SourceCaches,
   SourceConditions,
@@ -20,7 +22,13 @@ import { type Component } from "../lifecycle/component.ts";
 import { createBackground } from "./background.ts";
 import { connectCore } from "./cores.ts";
 import { createElector } from "./elector.ts";
-import { createProtectorInformer, sourceInformers, syncCheck, whenSynced } from "./informers.ts";
+import {
+  createNamespaceInformer,
+  createProtectorInformer,
+  sourceInformers,
+  syncCheck,
+  whenSynced,
+} from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
 
 export async function createGenerator(runtime: Runtime): Promise<Component[]> {
@@ -44,9 +52,11 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     { ...config, cells: ofCellLeases, core: ofCore },
     { ...common, sources, isCell: (clusterUID) => cells.isCell(clusterUID), metrics },
   );
+  const informer = createNamespaceInformer(runtime, ofCore, { decode: decodeNamespace, logger });
+  const modes = new NamespaceModes({ config, informer, events, logger });
   const generator = new Generator(
     { ...config, stateNamespace: ofCellLeases.leaseNamespace, coreNamespace: ofCore.namespace },
-    { ...common, sources, changes, metrics: generatorMetrics },
+    { ...common, sources, modes, changes, metrics: generatorMetrics },
   );
   const followed = new FollowedFloors({ ...common, config, sources, expected, changes, ...generatorMetrics });
   const conditions = new SourceConditions({
@@ -58,6 +68,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const alarmed = new Map([...scaled, [followed.kind, followed] as const]);
   const alarms = new ScaleAlarms({ feeds: alarmed, events, clock, logger });
   health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
+  health.register("generator-worker/namespaces-listed", () => modes.problem());
   registerSourceChecks(runtime, sources);
 
   const elector = createElector(runtime, {
@@ -73,10 +84,11 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const monitor = config.hasMonitor ? createMonitor(protectors, metrics) : undefined;
   return [
     createBackground("generator-worker", async (signal) => {
-      const synced = Promise.all([whenSynced(protectors, signal), sources.ready(signal)]);
+      const synced = Promise.all([whenSynced(protectors, signal), sources.ready(signal), modes.ready(signal)]);
       const watching = Promise.all([
         protectors.run(signal),
         expected.run(signal),
+        modes.run(signal),
         sources.run(signal),
         cells.observe(signal),
         generator.observe(signal),
@@ -84,7 +96,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
         monitor?.lead(leadership);
-        const parts = [generator, followed, cells, conditions, ignored, alarms];
+        const parts = [generator, modes, followed, cells, conditions, ignored, alarms];
         await Promise.all(parts.map((part) => part.lead(leadership)));
       };
       if (!signal.aborted) await runElected(elector, signal, lead);
