@@ -6,8 +6,9 @@
 import { type HealthCriterion } from "../accounting/count/health-criterion.ts";
 import { type FieldWriter } from "../api/field-writers.ts";
 import { objectKey } from "../api/object-key.ts";
-import { annotations, labels } from "../api/v1alpha1/names.ts";
+import { labels } from "../api/v1alpha1/names.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
+import { isInShadow } from "../api/v1alpha1/shadow.ts";
 import { type GeneratorRules, type NamespaceMode } from "../config/generator-rules.ts";
 import { systemNamespaces } from "../config/system-namespaces.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
@@ -187,6 +188,6 @@ export class NamespaceModes {
 }
 
 /** The mode that a PodProtector is in, by its annotation. */
-export function modeOn({ metadata }: PodProtector): Exclude<NamespaceMode, "off"> {
-  return metadata.annotations?.[annotations.mode] === "shadow" ? "shadow" : "enforced";
+function modeOn({ metadata }: PodProtector): Exclude<NamespaceMode, "off"> {
+  return isInShadow(metadata) ? "shadow" : "enforced";
 }
