@@ -8,7 +8,10 @@ import { SourceChoice } from "./source-choice.ts";
 import { planFor, type WantedProtector } from "./source-plan.ts";
 
 export interface WantedProtectorsOptions {
-  readonly config: Pick<Config["generator"], "sourceSelector" | "deploymentPlugin" | "percentRounding" | "singleReplica">;
+  readonly config: Pick<
+    Config["generator"],
+    "sourceSelector" | "deploymentPlugin" | "percentRounding" | "singleReplica"
+  >;
   readonly modes: Pick<NamespaceModes, "of" | "criterionOf">;
   readonly lifecycle: Pick<ProtectorLifecycle, "isCriterionDropped">;
 }

@@ -223,11 +223,7 @@ export class SeveralProtectors {
   }
 
   /** Undefined = this one admits. */
-  #answerOf(
-    protector: Protector,
-    outcome: SubmitOutcome<ReservationResult>,
-    deletion: Deletion,
-  ): Decision | undefined {
+  #answerOf(protector: Protector, outcome: SubmitOutcome<ReservationResult>, deletion: Deletion): Decision | undefined {
     const { id, core } = protector;
     switch (outcome.kind) {
       case "done":

@@ -60,21 +60,18 @@ async function trial(context: CaseContext): Promise<Figures> {
   await label(fleet, "enforced");
   const enforced = await round(fleet, workerAdmin, "enforced", undefined);
   assert.deepEqual(report, refused(enforced), "the report is what is refused");
-  const counted = await fleet.webhookCount("webhook_would_refuse_total", { podprotector: `core/${protectorOf(fleet)}` });
-  assert.equal(counted, replicas - 2);
+  const podprotector = `core/${namespace}/${protectorName}`;
+  assert.equal(await fleet.webhookCount("webhook_would_refuse_total", { podprotector }), replicas - 2);
 
   await label(fleet, "shadow");
   await waitMode(fleet, "shadow");
   const left = refusedNames(enforced);
   const back = await waitFor("nothing is refused any more", 30 * second, async () => {
-    const attempts = await deletePods(workerAdmin, { namespace, names: left, concurrency: 1, how: "delete", gracePeriodSeconds: 0 });
+    const all = { namespace, names: left, concurrency: 1, how: "delete", gracePeriodSeconds: 0 } as const;
+    const attempts = await deletePods(workerAdmin, all);
     return attempts.every(({ code }) => code < 300 || code === 404) ? attempts : undefined;
   });
   return { reported: report.deletions + report.evictions, refused: left.length, backInShadow: back.length };
-}
-
-function protectorOf({ namespace }: Fleet): string {
-  return `${namespace}/${protectorName}`;
 }
 
 /** New pods; each is then deleted or evicted, one after the other, each when the one before is settled. */

@@ -155,7 +155,9 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         await sources.ready(life.signal);
         await modes.ready(life.signal);
         leadership = new AbortController();
-        running.push(...[generator, modes, followed, cells, ignored, alarms].map((part) => part.lead(leadership.signal)));
+        running.push(
+          ...[generator, modes, followed, cells, ignored, alarms].map((part) => part.lead(leadership.signal)),
+        );
       };
       return {
         client,

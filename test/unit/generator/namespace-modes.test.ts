@@ -21,7 +21,7 @@ async function start(options: Parameters<Awaited<ReturnType<typeof createCore>>[
   return { core, generator, modeOfWeb, label };
 }
 
-test("the label of a namespace takes its PodProtectors into shadow and back, without touching what is counted", async () => {
+test("the label of a namespace takes its PodProtectors into shadow and back, and their spec stays", async () => {
   const { core, modeOfWeb, label } = await start();
   await core.createDeployment("web");
   await core.clock.advance(1_000);

@@ -15,7 +15,7 @@ function withMetadata(object: Json, more: Json): Json {
   return { ...object, metadata: { ...(object["metadata"] as Json), ...more } };
 }
 
-test("a PodProtector in shadow refuses nothing, records the deletion, and the answer says what it would have refused", async () => {
+test("a PodProtector in shadow refuses nothing, records, and says what it would have refused", async () => {
   const { core, replica } = world([atFloor("web")]);
   const answer = await replica.review(deleteReview(pod("p")));
   assert.equal(answer.allowed, true);
