@@ -1,8 +1,7 @@
 /** What a Namespace of the core says about its workloads, by its labels (docs/generator.md#modes). */
-import * as v from "valibot";
 import { type HealthCriterion, healthCriteria } from "../accounting/count/health-criterion.ts";
 import { type FieldWriter, readLabelWriter } from "../api/field-writers.ts";
-import { stringMap } from "../api/label-schema.ts";
+import { fieldsOf, type Json } from "../api/json.ts";
 import { objectKey } from "../api/object-key.ts";
 import { parseResourceVersion } from "../api/resource-version.ts";
 import { labels } from "../api/v1alpha1/names.ts";
@@ -23,26 +22,15 @@ export interface LabelledNamespace extends Stored {
   readonly problems: readonly string[];
 }
 
-const schema = v.object({
-  metadata: v.object({
-    name: v.string(),
-    uid: v.string(),
-    resourceVersion: v.string(),
-    labels: v.optional(stringMap, {}),
-    managedFields: v.optional(v.unknown()),
-  }),
-});
-
 /** Most namespaces have no problem, and share this. */
 const none: readonly never[] = [];
 
 /** Undefined for what is no Namespace. Never throws. */
 export function decodeNamespace(raw: unknown): LabelledNamespace | undefined {
-  const result = v.safeParse(schema, raw);
-  if (!result.success) return undefined;
-  const { name, uid, resourceVersion: version, labels: own, managedFields } = result.output.metadata;
+  const { name, uid, resourceVersion: version, labels: all, managedFields } = fieldsOf(fieldsOf(raw)["metadata"]);
   const resourceVersion = parseResourceVersion(version);
-  if (resourceVersion === undefined) return undefined;
+  if (typeof name !== "string" || typeof uid !== "string" || resourceVersion === undefined) return undefined;
+  const own = fieldsOf(all);
   const mode = readLabel(own, labels.mode, namespaceModes);
   const healthCriterion = readLabel(own, labels.healthCriterion, healthCriteria);
   const ignored = [
@@ -61,16 +49,14 @@ export function decodeNamespace(raw: unknown): LabelledNamespace | undefined {
   };
 }
 
-type Labels = Readonly<Record<string, string>>;
-
-function readLabel<T extends string>(own: Labels, label: string, allowed: readonly T[]): Label<T> {
+function readLabel<T extends string>(own: Json, label: string, allowed: readonly T[]): Label<T> {
   if (!Object.hasOwn(own, label)) return undefined;
   const value = allowed.find((one) => one === own[label]);
   return value === undefined ? "unreadable" : { value };
 }
 
 /** An API server accepts no label value above 63 characters. */
-function problemOf(own: Labels, label: string, allowed: readonly string[]): string {
-  const value = JSON.stringify(own[label]?.slice(0, 63));
+function problemOf(own: Json, label: string, allowed: readonly string[]): string {
+  const value = JSON.stringify(String(own[label]).slice(0, 63));
   return `Ignoring the label ${label}=${value}: it must be one of ${allowed.join(", ")}`;
 }

@@ -5,7 +5,6 @@
  */
 import { type HealthCriterion } from "../accounting/count/health-criterion.ts";
 import { type FieldWriter } from "../api/field-writers.ts";
-import { objectKey } from "../api/object-key.ts";
 import { labels } from "../api/v1alpha1/names.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { isInShadow } from "../api/v1alpha1/shadow.ts";

@@ -32,7 +32,7 @@ import {
 import { type Runtime } from "./runtime.ts";
 
 export async function createGenerator(runtime: Runtime): Promise<Component[]> {
-  const { clock, rng, metrics, health } = runtime;
+  const { clock, rng, metrics } = runtime;
   const config = runtime.config.generator;
   const ofCore = await connectCore(runtime, config.core);
   const logger = runtime.logger.with({ role: "generator", core: ofCore.name });
@@ -52,8 +52,8 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     { ...config, cells: ofCellLeases, core: ofCore },
     { ...common, sources, isCell: (clusterUID) => cells.isCell(clusterUID), metrics },
   );
-  const informer = createNamespaceInformer(runtime, ofCore, { decode: decodeNamespace, logger });
-  const modes = new NamespaceModes({ config, informer, events, logger });
+  const namespaces = createNamespaceInformer(runtime, ofCore, { decode: decodeNamespace, logger });
+  const modes = new NamespaceModes({ config, informer: namespaces, events, logger });
   const generator = new Generator(
     { ...config, stateNamespace: ofCellLeases.leaseNamespace, coreNamespace: ofCore.namespace },
     { ...common, sources, modes, changes, metrics: generatorMetrics },
@@ -67,9 +67,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const ignored = new IgnoredOverrides({ ...common, config, sources, metrics });
   const alarmed = new Map([...scaled, [followed.kind, followed] as const]);
   const alarms = new ScaleAlarms({ feeds: alarmed, events, clock, logger });
-  health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
-  health.register("generator-worker/namespaces-listed", () => modes.problem());
-  registerSourceChecks(runtime, sources);
+  registerChecks(runtime, protectors, sources, modes);
 
   const elector = createElector(runtime, {
     role: "generator",
@@ -125,10 +123,17 @@ function setGauges(
   gauges.setUnreadableScales(alarms.unreadable());
 }
 
-function registerSourceChecks({ health }: Runtime, sources: SourceCaches): void {
+function registerChecks(
+  { health }: Runtime,
+  protectors: ReturnType<typeof createProtectorInformer>,
+  sources: SourceCaches,
+  modes: NamespaceModes,
+): void {
+  health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   for (const { kind } of sources.kinds()) {
     // Two kinds may have the same name, and have different prefixes then.
     const name = kind.prefix.replace(/-$/, "");
     health.register(`generator-worker/${name}/informer-sync`, () => sources.problemOf(kind));
   }
+  health.register("generator-worker/namespaces-listed", () => modes.problem());
 }

@@ -87,7 +87,7 @@ test("a label that cannot be read is told by an Event, and the last mode holds, 
   await label("shadow");
   await label("Enforced");
   assert.equal(modeOfWeb(), "shadow");
-  const told = core.events().filter(({ reason }: { reason?: unknown }) => reason === "LabelIgnored");
+  const told = core.events().filter((event) => event["reason"] === "LabelIgnored");
   assert.equal(told.length, 1);
   assert.match(String(told[0]?.["message"]), /mode="Enforced": it must be one of enforced, shadow, off/);
   generator.kill();
