@@ -61,10 +61,15 @@ test("the role is ready once both caches are filled, takes the Lease and works",
     [
       "generator-worker/ppr-informer-synced",
       "generator-worker/deployment/informer-sync",
+      "generator-worker/namespaces-listed",
       "generator-leader-elector/elector",
     ],
   );
-  assert.deepEqual(reasons(), ["PodProtectors have not been listed yet", "Deployments have not been listed yet"]);
+  assert.deepEqual(reasons(), [
+    "PodProtectors have not been listed yet",
+    "Deployments have not been listed yet",
+    "Namespaces have not been listed yet",
+  ]);
   await component.start();
   await core.clock.advance(5_000);
   assert.deepEqual(reasons(), []);
