@@ -14,7 +14,7 @@
  * | too many reviews wait already (an eviction: before all else)          | refused (429)             |
  * | a lost node's pod that has been refused for --orphaned-pod-grace      | allowed, recorded if possible |
  * | the pod has no cell (--webhook-cell-label), and needs quota           | refused (503)             |
- * | otherwise                                                             | all evaluated, then recorded |
+ * | otherwise                                                             | all evaluated, then recorded; perhaps held |
  *
  * The force-delete annotation and --webhook-dry-run turn every answer into "allowed", errors included, after recording
  * what they can; the audit annotations and the metrics keep what the answer would have been.
@@ -32,6 +32,7 @@ import { type WebhookMetrics } from "../metrics.ts";
 import { type Protector } from "../protector/protector.ts";
 import { type Protectors } from "../protector/protectors.ts";
 import { allowed, type Decision, type Refused } from "./decision.ts";
+import { type HeldReviews, type Judgement } from "./held-reviews.ts";
 import { type LostNodes, withLostNode } from "./lost-nodes.ts";
 import { type PodCell, type PodCells, withoutCell } from "./pod-cell.ts";
 import { type ProtectorEvents } from "./protector-events.ts";
@@ -49,6 +50,7 @@ export interface HandlerOptions extends SubjectOptions {
   /** One for each core. */
   readonly sources: readonly Protectors[];
   readonly severalProtectors: SeveralProtectors;
+  readonly heldReviews: HeldReviews;
   readonly events: ProtectorEvents;
   readonly lostNodes: LostNodes;
   readonly cells: PodCells;
@@ -148,11 +150,11 @@ export class Handler {
     const unsynced = this.#sources.find(({ core }) => !core.isSynced());
     if (unsynced !== undefined && !isAllowedAnyway) return notSynced(unsynced.core.name);
 
-    const protectors = this.#sources.flatMap((source) => source.matching(pod.namespace, pod.labels));
+    const protectors = this.#matching(pod);
     const isUnready = unsynced === undefined && isUnreadyFor(protectors, pod, criterion);
     if (operation === "delete" && isUnready) return allowed("AlreadyUnready");
     const { overload, deadlineMonotonicMs, signal } = context;
-    const { severalProtectors, events } = this.#options;
+    const { events } = this.#options;
     const cell = this.#cellOf(subject, context);
     const { cellID } = cell;
     const deletion: Deletion = { operation, cellID, pod, criterion, isForced: false, lostNode: subject.lostNode };
@@ -168,13 +170,38 @@ export class Handler {
     if (isEvaluateOnly) return this.#evaluate(protectors, deletion, cell, caller);
     if (overload !== undefined) return overload;
     // Without a cell there is nothing to be written.
-    const decision = cell.ok
-      ? await severalProtectors.reserve(protectors, deletion, caller)
-      : this.#evaluate(protectors, deletion, cell, caller);
+    const { decision, protectors: judges } = cell.ok
+      ? await this.#reserve(protectors, deletion, subject.owner, caller)
+      : { decision: this.#evaluate(protectors, deletion, cell, caller), protectors };
     if (decision.kind !== "refused") return decision;
-    if (deletion.lostNode !== undefined) return this.#keepOrLetGo(decision, protectors, deletion, cell, caller);
-    events.refused(decision, protectors, deletion);
+    if (deletion.lostNode !== undefined) return this.#keepOrLetGo(decision, judges, deletion, cell, caller);
+    events.refused(decision, judges, deletion);
     return decision;
+  }
+
+  #matching({ namespace, labels }: PodRecord): readonly Protector[] {
+    return this.#sources.flatMap((source) => source.matching(namespace, labels));
+  }
+
+  /** While the review is held, other PodProtectors may come to count the pod. */
+  async #reserve(
+    protectors: readonly Protector[],
+    deletion: Deletion,
+    owner: string | undefined,
+    caller: Caller,
+  ): Promise<Judgement> {
+    const { severalProtectors, heldReviews } = this.#options;
+    const judge = async (judges: readonly Protector[], turn?: number): Promise<Judgement> => {
+      const turned = turn === undefined ? caller : { ...caller, turn };
+      return { decision: await severalProtectors.reserve(judges, deletion, turned), protectors: judges };
+    };
+    return await heldReviews.hold(await judge(protectors), {
+      deletion,
+      owner,
+      caller,
+      judge: (turn) => judge(this.#matching(deletion.pod), turn),
+      awaited: (judges) => severalProtectors.awaited(judges, deletion),
+    });
   }
 
   /** Judges without writing. A pod without a cell is judged as one of a cell that nobody counts. */

@@ -17,8 +17,9 @@ import { isProtected, needUnder } from "../protector/protector-view.ts";
 import { type Patience, type Reservations } from "../protector/reservations.ts";
 import { type ReservationResult } from "../protector/status-writer.ts";
 import { type Tombstone } from "../protector/tombstone.ts";
-import { allowed, type Audit, type Decision } from "./decision.ts";
+import { allowed, type Audit, type Decision, type Refused } from "./decision.ts";
 import { floorOwnerOf } from "./floor-owner.ts";
+import { holdReasonOf } from "./hold-rule.ts";
 import {
   coreUnavailable,
   notInTime,
@@ -75,7 +76,17 @@ export class SeveralProtectors {
     const startMs = this.#options.clock.monotonicMs();
     const opinions = opinionsOf(protectors, deletion, "judge");
     for (const { says } of opinions) this.#handled(deletion, caller, startMs, says === "refuse");
-    return refusalBy(opinions, deletion) ?? admitted(opinions);
+    return refused(opinions, deletion) ?? admitted(opinions);
+  }
+
+  /**
+   * Those that a deletion has to wait for, when the newest known states refuse it for a reason that may pass within a
+   * moment; none = judging it would tell more.
+   */
+  awaited(protectors: readonly Protector[], deletion: Deletion): readonly Protector[] {
+    const refusing = opinionsOf(protectors.filter(isInForce), deletion, "judge").filter(isRefusal);
+    const reason = holdReasonOf(refusing.map(refusalBy), deletion);
+    return reason === undefined ? [] : refusing.map(({ protector }) => protector);
   }
 
   /** Judges and records; admitted only when each record that the rules demand was written. */
@@ -92,7 +103,7 @@ export class SeveralProtectors {
   async #reserveHeld(protectors: readonly Protector[], deletion: Deletion, caller: Caller): Promise<Decision> {
     const startMs = this.#options.clock.monotonicMs();
     const opinions = opinionsOf(protectors, deletion, "ask").map(reconsidered);
-    const refusal = refusalBy(opinions, deletion);
+    const refusal = refused(opinions, deletion);
     if (refusal !== undefined) {
       for (const { says } of opinions) this.#handled(deletion, caller, startMs, says === "refuse");
       return refusal;
@@ -236,12 +247,29 @@ function reconsidered(opinion: Opinion): Opinion {
   return mayBeOld ? { protector, says: "ask", need: "quota" } : opinion;
 }
 
-function refusalBy(opinions: readonly Opinion[], deletion: Deletion): Decision | undefined {
-  const refusals = opinions.flatMap((opinion): RefusingProtector[] =>
-    opinion.says === "refuse" ? [refusing(opinion.protector, opinion.verdict)] : [],
-  );
-  const [first, ...others] = refusals;
-  return first === undefined ? undefined : refusalOf([first, ...others], deletion.cellID);
+type Refusal = Extract<Opinion, { readonly says: "refuse" }>;
+
+function isRefusal(opinion: Opinion): opinion is Refusal {
+  return opinion.says === "refuse";
+}
+
+function refusalBy({ protector, verdict }: Refusal): RefusingProtector {
+  return refusing(protector, verdict);
+}
+
+function refused(opinions: readonly Opinion[], deletion: Deletion): Refused | undefined {
+  const [first, ...others] = opinions.filter(isRefusal).map(refusalBy);
+  return first === undefined ? undefined : refusedBy([first, ...others], deletion);
+}
+
+function refusedBy(all: readonly [RefusingProtector, ...RefusingProtector[]], deletion: Deletion): Refused {
+  const reason = holdReasonOf(all, deletion);
+  return { ...refusalOf(all, deletion.cellID), ...(reason !== undefined && { awaits: reason }) };
+}
+
+/** As the index has it: an earlier judgement may have met it before it was let go. */
+function isInForce({ view, unusable, tombstone }: Protector): boolean {
+  return tombstone !== undefined || unusable !== undefined || view?.isReleased === false;
 }
 
 function refusing(protector: Protector, verdict: RefusingVerdict): RefusingProtector {
@@ -249,7 +277,11 @@ function refusing(protector: Protector, verdict: RefusingVerdict): RefusingProte
   return { id: protector.id, verdict, owner: object === undefined ? undefined : floorOwnerOf(object) };
 }
 
-function afterReservation(protector: Protector, result: ReservationResult, { cellID }: Deletion): Decision | undefined {
+function afterReservation(
+  protector: Protector,
+  result: ReservationResult,
+  deletion: Deletion,
+): Decision | undefined {
   const { id } = protector;
   switch (result.kind) {
     case "not-in-force":
@@ -257,14 +289,14 @@ function afterReservation(protector: Protector, result: ReservationResult, { cel
     case "vanished":
       return vanished(id);
     case "unusable":
-      return refusalOf([refusing(protector, result)], cellID);
+      return refusedBy([refusing(protector, result)], deletion);
     case "tombstone":
-      return refusalOf([refusing(protector, tombstoneVerdict(protector, result.tombstone))], cellID);
+      return refusedBy([refusing(protector, tombstoneVerdict(protector, result.tombstone))], deletion);
     case "core-unavailable":
       return coreUnavailable(id, result.trouble);
     case "judged": {
       const { verdict } = result;
-      return verdict.kind === "admitted" ? undefined : refusalOf([refusing(protector, verdict)], cellID);
+      return verdict.kind === "admitted" ? undefined : refusedBy([refusing(protector, verdict)], deletion);
     }
     default:
       return assertNever(result);

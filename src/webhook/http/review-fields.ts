@@ -12,7 +12,7 @@ interface Kept {
   readonly [name: string]: true | Kept;
 }
 
-/** Read by subject.ts, gate-review.ts and readPodRecord. */
+/** Read by subject.ts, controller-owner.ts, gate-review.ts and readPodRecord. */
 const pod: Kept = {
   metadata: {
     name: true,
@@ -22,6 +22,7 @@ const pod: Kept = {
     labels: true,
     annotations: true,
     deletionTimestamp: true,
+    ownerReferences: true,
   },
   spec: { nodeName: true },
   status: { phase: true, conditions: true },

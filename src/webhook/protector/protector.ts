@@ -110,6 +110,9 @@ export class Protector {
     return this.#remade !== undefined && this.core.clock.monotonicMs() - this.#remade.sinceMs < remadeSettleMs;
   }
 
+  /** Set while somebody waits for it: called after each change of what is known, when it can be judged by. */
+  onChange: (() => void) | undefined;
+
   // What the watch says.
 
   /** The watch has delivered a valid state. */
@@ -119,18 +122,22 @@ export class Protector {
     if (this.#state?.view.uid !== view.uid) {
       this.#state = new NewestState(view, this.core.marks);
       this.#legacyHold = undefined;
+      this.onChange?.();
       return;
     }
     const before = this.#state.view;
     this.#state.watched(view);
     this.#observe();
-    if (this.#state.view !== before) this.core.hasSeenWrites = true;
+    if (this.#state.view === before) return;
+    this.core.hasSeenWrites = true;
+    this.onChange?.();
   }
 
   /** The watch has delivered an invalid state. */
   rejected(unusable: Unusable): void {
     this.#unusable = unusable;
     this.#appeared(unusable.uid);
+    this.onChange?.();
   }
 
   #appeared(uid: string): void {
@@ -143,6 +150,7 @@ export class Protector {
   /** The PodProtector is gone, but nobody has let it go. */
   vanished(tombstone: Tombstone): void {
     this.#tombstone = tombstone;
+    this.onChange?.();
   }
 
   /** The former object was let go after all, so its name is as any other. */
@@ -156,6 +164,7 @@ export class Protector {
     this.#unusable = undefined;
     this.#tombstone = undefined;
     this.#remade = undefined;
+    this.onChange?.();
     this.#leave();
   }
 
@@ -184,6 +193,7 @@ export class Protector {
       this.#remade = { formerUID: known.uid, sinceMs: this.core.clock.monotonicMs() };
     const isRestored = this.#state?.readLive(view, known) === true;
     this.#observe();
+    if (this.view !== shown) this.onChange?.();
     return isRestored;
   }
 

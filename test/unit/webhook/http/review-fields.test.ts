@@ -80,7 +80,6 @@ test("nothing is kept that no decision needs", () => {
     "requestKind",
     "groups",
     "extra",
-    "ownerReferences",
   ]) {
     assert.ok(text.includes(`"${dropped}":`), dropped);
     assert.ok(!kept.includes(dropped), dropped);
