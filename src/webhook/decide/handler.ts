@@ -192,6 +192,7 @@ export class Handler {
   ): Promise<Judgement> {
     const { severalProtectors, heldReviews } = this.#options;
     const judge = async (judges: readonly Protector[], turn?: number): Promise<Judgement> => {
+      if (judges.length === 0) return { decision: allowed("Unmatched"), protectors: judges };
       const turned = turn === undefined ? caller : { ...caller, turn };
       return { decision: await severalProtectors.reserve(judges, deletion, turned), protectors: judges };
     };

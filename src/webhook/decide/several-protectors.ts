@@ -13,7 +13,7 @@ import { type Clock } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
 import { type WebhookMetrics } from "../metrics.ts";
 import { type Protector } from "../protector/protector.ts";
-import { isProtected, needUnder } from "../protector/protector-view.ts";
+import { isCounted, isProtected, needUnder } from "../protector/protector-view.ts";
 import { type Patience, type Reservations } from "../protector/reservations.ts";
 import { type ReservationResult } from "../protector/status-writer.ts";
 import { type Tombstone } from "../protector/tombstone.ts";
@@ -84,7 +84,11 @@ export class SeveralProtectors {
    * moment; none = judging it would tell more.
    */
   awaited(protectors: readonly Protector[], deletion: Deletion): readonly Protector[] {
-    const refusing = opinionsOf(protectors.filter(isInForce), deletion, "judge").filter(isRefusal);
+    const refusing = opinionsOf(
+      protectors.filter((protector) => isInForce(protector, deletion)),
+      deletion,
+      "judge",
+    ).filter(isRefusal);
     const reason = holdReasonOf(refusing.map(refusalBy), deletion);
     return reason === undefined ? [] : refusing.map(({ protector }) => protector);
   }
@@ -267,9 +271,10 @@ function refusedBy(all: readonly [RefusingProtector, ...RefusingProtector[]], de
   return { ...refusalOf(all, deletion.cellID), ...(reason !== undefined && { awaits: reason }) };
 }
 
-/** As the index has it: an earlier judgement may have met it before it was let go. */
-function isInForce({ view, unusable, tombstone }: Protector): boolean {
-  return tombstone !== undefined || unusable !== undefined || view?.isReleased === false;
+/** Whether it counts the pod still, for which it was judged before. */
+function isInForce({ view, unusable, tombstone }: Protector, { pod }: Deletion): boolean {
+  if (tombstone !== undefined || unusable !== undefined) return true;
+  return view?.isReleased === false && isCounted(view, pod.labels);
 }
 
 function refusing(protector: Protector, verdict: RefusingVerdict): RefusingProtector {
