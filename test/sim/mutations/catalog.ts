@@ -4,6 +4,7 @@ import { mutationsOfAdmission } from "./of-admission.ts";
 import { mutationsOfCores } from "./of-cores.ts";
 import { mutationsOfCounts } from "./of-counts.ts";
 import { mutationsOfDelays } from "./of-delays.ts";
+import { mutationsOfHolds } from "./of-holds.ts";
 import { mutationsOfLimits } from "./of-limits.ts";
 import { mutationsOfMassChanges } from "./of-mass-changes.ts";
 import { mutationsOfMoreSources } from "./of-more-sources.ts";
@@ -18,6 +19,7 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOfAdmission,
   ...mutationsOfSettlement,
   ...mutationsOfCounts,
+  ...mutationsOfHolds,
   ...mutationsOfLimits,
   ...mutationsOfDelays,
   ...mutationsOfSilence,

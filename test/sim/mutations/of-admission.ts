@@ -312,12 +312,9 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "ends-are-not-recorded",
     why: "an end by pod garbage collection that takes quota is recorded like a DELETE",
     file: "webhook/decide/handler.ts",
-    find: `? await severalProtectors.reserve(protectors, deletion, caller)`,
-    replace: `? await severalProtectors[deletion.lostNode === undefined ? "reserve" : "evaluate"](
-      protectors,
-      deletion,
-      caller,
-    )`,
+    find: `await severalProtectors.reserve(judges, deletion, turned)`,
+    replace:
+      `await severalProtectors[deletion.lostNode === undefined ? "reserve" : "evaluate"](judges, deletion, turned)`,
     scenario: "48-lost-nodes",
   },
 ];

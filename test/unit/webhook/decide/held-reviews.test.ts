@@ -152,7 +152,7 @@ test("a change that comes while a review is judged wakes it as well", async () =
 
 test("a review of a silent cell is not held", async () => {
   const cells = {
-    stateOf: (cellID: string) => ({ kind: "silent", since: 0 }) as never,
+    stateOf: () => ({ kind: "silent", since: 0 }) as never,
     countedByOther() {},
   };
   const made = world([protector({ cells: [cell("c1", 81)] })], { cells });

@@ -1,0 +1,99 @@
+/** Mutations of reviews that are held instead of being refused at once (docs/webhook.md#held-reviews). */
+import { type Mutation } from "./mutation.ts";
+
+export const mutationsOfHolds: readonly Mutation[] = [
+  {
+    name: "nobody-is-held",
+    why: "a review is held while promised deletions may settle",
+    file: "webhook/decide/held-reviews.ts",
+    find: `    if (reason === undefined || asked.caller.signal?.aborted === true) return first;`,
+    replace: `    if (reason !== undefined || asked.caller.signal?.aborted === true) return first;`,
+    scenario: "71-held",
+  },
+  {
+    name: "held-until-the-time-is-up",
+    why: "a held review is judged again when a PodProtector that refuses it changes",
+    file: "webhook/protector/protector.ts",
+    find: `    this.core.hasSeenWrites = true;\n    this.onChange?.();`,
+    replace: `    this.core.hasSeenWrites = true;`,
+    scenario: "71-held",
+  },
+  {
+    name: "held-by-the-first-judges",
+    why: "a held review is judged by the PodProtectors that count the pod by then",
+    file: "webhook/decide/handler.ts",
+    find: `judge: (turn) => judge(this.#matching(deletion.pod), turn),`,
+    replace: `judge: (turn) => judge(protectors, turn),`,
+    scenario: "71b-counted-meanwhile",
+  },
+  {
+    name: "every-owner-is-held",
+    why: "of one caller in one cell, at most three controller owners are held",
+    file: "webhook/decide/held-reviews.ts",
+    find: `if (count === 0 && owners.size >= ownersMax) return false;`,
+    replace: ``,
+    scenario: "71c-four-owners",
+  },
+  {
+    name: "the-scheduler-is-held",
+    why: "preemption may stand within the scheduling cycle, and is never held",
+    file: "webhook/decide/hold-rule.ts",
+    find: `if (user === scheduler) return "never";`,
+    replace: ``,
+    scenario: "71d-never-held",
+  },
+  {
+    name: "the-collector-is-held",
+    why: "pod garbage collection has one worker for all pods of a cluster, and is never held",
+    file: "webhook/decide/hold-rule.ts",
+    find: `if (lostNode !== undefined || user === podGarbageCollector) return "never";`,
+    replace: ``,
+    scenario: "71d-never-held",
+  },
+  {
+    name: "dry-runs-are-held",
+    why: "a dry run is told what is true now",
+    file: "webhook/decide/handler.ts",
+    find: `    if (isEvaluateOnly) return this.#evaluate(protectors, deletion, cell, caller);`,
+    replace: `    if (isEvaluateOnly) {
+      const judge = async () => ({ decision: this.#evaluate(protectors, deletion, cell, caller), protectors });
+      const awaited = () => this.#options.severalProtectors.awaited(protectors, deletion);
+      const asked = { deletion, owner: subject.owner, caller, judge, awaited };
+      return (await this.#options.heldReviews.hold(await judge(), asked)).decision;
+    }`,
+    scenario: "71d-never-held",
+  },
+  {
+    name: "held-for-the-whole-deadline",
+    why: "a review is held for half of its deadline at most, or its record comes too late for its caller",
+    file: "webhook/decide/held-reviews.ts",
+    find: `(asked.caller.deadlineMonotonicMs - sinceMs) / 2);`,
+    replace: `asked.caller.deadlineMonotonicMs - sinceMs);`,
+    scenario: "71e-half-of-the-deadline",
+  },
+  {
+    name: "newcomers-overtake",
+    why: "among those that are held, who came first goes first",
+    file: "webhook/protector/reservations.ts",
+    find: `...(turn !== undefined && { turn }),`,
+    replace: `...(turn !== undefined && { turn: -turn }),`,
+    scenario: "71f-first-come",
+  },
+  {
+    name: "floors-are-current",
+    why: "a deletion at a generated floor is held for a moment, because the floor may be about to fall",
+    file: "webhook/decide/hold-rule.ts",
+    find: `return owner?.hasVanished === false && operation === "delete" ? "floor" : undefined;`,
+    replace: `return owner?.hasVanished === undefined && operation === undefined ? "floor" : undefined;`,
+    scenario: "71g-scaled-down",
+  },
+  {
+    name: "held-for-a-caller-that-has-gone",
+    why: "a review is held no longer when its caller leaves",
+    file: "webhook/decide/held-reviews.ts",
+    find: `signal?.addEventListener("abort", onGone, { once: true });`,
+    replace: ``,
+    only: ["slow-reviews", "latency", "evictions"],
+    plan: { cells: ["a"], podsPerCell: 6, minAvailable: 5, deletionsPerSecond: 5 },
+  },
+];
