@@ -27,7 +27,7 @@ const cells = { keyProblem: cellIDProblem };
  */
 export const drainDelayMsMax = 45_000;
 
-/** Held for longer, controllers lose more by their few workers than they gain by fewer refusals (measured). */
+/** Held for longer, controllers lose more by having few workers than they gain by fewer refusals (measured). */
 export const refusalHoldMsMax = 1_000;
 
 /** The criteria that an annotation can select; the default, Available, needs none. */

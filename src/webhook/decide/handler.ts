@@ -14,7 +14,7 @@
  * | too many reviews wait already (an eviction: before all else)          | refused (429)             |
  * | a lost node's pod that has been refused for --orphaned-pod-grace      | allowed, recorded if possible |
  * | the pod has no cell (--webhook-cell-label), and needs quota           | refused (503)             |
- * | otherwise                                                             | all evaluated, then recorded; perhaps held |
+ * | otherwise                                                             | all evaluated, then recorded, or held |
  *
  * The force-delete annotation and --webhook-dry-run turn every answer into "allowed", errors included, after recording
  * what they can; the audit annotations and the metrics keep what the answer would have been.

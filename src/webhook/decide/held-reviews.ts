@@ -185,7 +185,7 @@ export class HeldReviews {
       if (line !== undefined) line.add(waiting);
       else {
         this.#lines.set(protector, new Set([waiting]));
-        protector.onChange = () => this.#changed(protector);
+        protector.tellChanges(() => this.#changed(protector));
       }
     }
   }
@@ -196,7 +196,7 @@ export class HeldReviews {
       line?.delete(waiting);
       if (line?.size !== 0) continue;
       this.#lines.delete(protector);
-      protector.onChange = undefined;
+      protector.tellChanges(undefined);
     }
   }
 

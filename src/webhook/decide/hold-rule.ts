@@ -20,7 +20,7 @@ function reasonOf({ verdict, owner }: RefusingProtector, { operation }: Deletion
     return verdict.cause === "unconfirmed" || verdict.cause === "lag-limit" ? "promised" : undefined;
   }
   if (verdict.kind !== "rejected" || verdict.missed !== undefined || verdict.figures.unconfirmed > 0) return undefined;
-  // When a workload is scaled down, its controller deletes pods as soon as the generator lowers the floor. No PodProtector
+  // When a workload is scaled down, its controller deletes pods while the generator lowers the floor. No PodProtector
   // says which state of its source it was made from. Nobody evicts pods because a workload was scaled down.
   return owner?.hasVanished === false && operation === "delete" ? "floor" : undefined;
 }

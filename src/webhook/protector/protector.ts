@@ -47,6 +47,8 @@ export class Protector {
   #legacyHold: LegacyHold | undefined;
   /** From the first admission without a write on. */
   #lastKnown: LastKnownQuota | undefined;
+  /** While reviews wait for it (decide/held-reviews.ts). */
+  #onChange: (() => void) | undefined;
   #users = 0;
 
   /** `onUnused` is called when the PodProtector is gone and nothing uses this object any more. */
@@ -110,8 +112,10 @@ export class Protector {
     return this.#remade !== undefined && this.core.clock.monotonicMs() - this.#remade.sinceMs < remadeSettleMs;
   }
 
-  /** Set while somebody waits for it: called after each change of what is known, when it can be judged by. */
-  onChange: (() => void) | undefined;
+  /** From now on called after each change of what is known, as soon as it can be judged by; undefined = no more. */
+  tellChanges(onChange: (() => void) | undefined): void {
+    this.#onChange = onChange;
+  }
 
   // What the watch says.
 
@@ -122,7 +126,7 @@ export class Protector {
     if (this.#state?.view.uid !== view.uid) {
       this.#state = new NewestState(view, this.core.marks);
       this.#legacyHold = undefined;
-      this.onChange?.();
+      this.#onChange?.();
       return;
     }
     const before = this.#state.view;
@@ -130,14 +134,14 @@ export class Protector {
     this.#observe();
     if (this.#state.view === before) return;
     this.core.hasSeenWrites = true;
-    this.onChange?.();
+    this.#onChange?.();
   }
 
   /** The watch has delivered an invalid state. */
   rejected(unusable: Unusable): void {
     this.#unusable = unusable;
     this.#appeared(unusable.uid);
-    this.onChange?.();
+    this.#onChange?.();
   }
 
   #appeared(uid: string): void {
@@ -150,7 +154,7 @@ export class Protector {
   /** The PodProtector is gone, but nobody has let it go. */
   vanished(tombstone: Tombstone): void {
     this.#tombstone = tombstone;
-    this.onChange?.();
+    this.#onChange?.();
   }
 
   /** The former object was let go after all, so its name is as any other. */
@@ -164,7 +168,7 @@ export class Protector {
     this.#unusable = undefined;
     this.#tombstone = undefined;
     this.#remade = undefined;
-    this.onChange?.();
+    this.#onChange?.();
     this.#leave();
   }
 
@@ -193,7 +197,7 @@ export class Protector {
       this.#remade = { formerUID: known.uid, sinceMs: this.core.clock.monotonicMs() };
     const isRestored = this.#state?.readLive(view, known) === true;
     this.#observe();
-    if (this.view !== shown) this.onChange?.();
+    if (this.view !== shown) this.#onChange?.();
     return isRestored;
   }
 

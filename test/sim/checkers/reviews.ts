@@ -8,7 +8,7 @@ import { type PodProtectorSpec } from "../../../src/api/v1alpha1/pod-protector.t
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { availableFrom, canMeet } from "../../../src/accounting/count/health-criterion.ts";
 import { type JsonObject, asObject, asString } from "../../double/engine/object.ts";
-import { type Arrival, type ReviewObserver } from "../network/reviews.ts";
+import { type Answering, type Arrival, type ReviewObserver } from "../network/reviews.ts";
 import { type Kernel } from "../kernel/kernel.ts";
 import { type SimNode } from "../kernel/node.ts";
 import { type Plan } from "../plan.ts";
@@ -76,7 +76,7 @@ export class ReviewChecker implements ReviewObserver {
     checkUnanswered(this.#world.kernel, `a review at ${replica}`, arrival);
   }
 
-  answered(review: JsonObject, cell: string, answer: JsonObject, by: { replica: string; arrivedMs: number }): void {
+  answered(review: JsonObject, cell: string, answer: JsonObject, by: Answering): void {
     const { replica, arrivedMs } = by;
     const { kernel, totals, ledger, checkers } = this.#world;
     const request = asObject(review["request"]);
@@ -91,6 +91,7 @@ export class ReviewChecker implements ReviewObserver {
     const pod = operation === "delete" ? ledger.pods.get(old?.uid ?? "") : ledger.present(cell, name);
     if (!isAllowed) {
       totals.refused += 1;
+      if (mayBeHeld(request)) this.#world.refusals.refusedAfter(by, causesOf(answer));
       const present = pod?.cell === cell && pod.goneAt === undefined ? pod.versions.at(-1)?.record : undefined;
       // Else not every replica can find the pod of an eviction.
       const canBeFound = operation === "delete" || this.#world.plan.evictedPods === "map";
@@ -161,6 +162,19 @@ export class ReviewChecker implements ReviewObserver {
 /** Of a lost node that has been kept for long enough: by the product's word (scenarios/48c-orphans-are-let-go.txt). */
 function isLetGo(answer: JsonObject): boolean {
   return asObject(answer["auditAnnotations"])["orphan-let-go"] !== undefined;
+}
+
+function causesOf(answer: JsonObject): readonly unknown[] {
+  const { causes } = asObject(asObject(answer["status"])["details"]);
+  return Array.isArray(causes) ? causes.map((cause) => asObject(cause)["reason"]) : [];
+}
+
+/** Neither a dry run, nor by whom nothing is held. */
+function mayBeHeld(request: JsonObject): boolean {
+  const options = asObject(asObject(request["object"])["deleteOptions"]);
+  const user = asString(asObject(request["userInfo"])["username"]) ?? "";
+  const isDryRun = request["dryRun"] === true || options["dryRun"] !== undefined;
+  return !isDryRun && request["operation"] !== "UPDATE" && !user.startsWith("system:");
 }
 
 function isForcedReview(request: JsonObject): boolean {

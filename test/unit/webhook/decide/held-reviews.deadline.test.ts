@@ -1,6 +1,6 @@
 /**
- * A held review is admitted in time or not at all: whatever the caller does after its timeout, such as asking again, its
- * quota is taken once. Random callers, cores and settlements against that model.
+ * A held review is admitted in time or not at all: whatever the caller does after its timeout, such as asking again,
+ * its quota is taken once. Random callers, cores and settlements against that model.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
