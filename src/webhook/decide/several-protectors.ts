@@ -282,11 +282,7 @@ function refusing(protector: Protector, verdict: RefusingVerdict): RefusingProte
   return { id: protector.id, verdict, owner: object === undefined ? undefined : floorOwnerOf(object) };
 }
 
-function afterReservation(
-  protector: Protector,
-  result: ReservationResult,
-  deletion: Deletion,
-): Decision | undefined {
+function afterReservation(protector: Protector, result: ReservationResult, deletion: Deletion): Decision | undefined {
   const { id } = protector;
   switch (result.kind) {
     case "not-in-force":

@@ -57,7 +57,11 @@ const ofCore: ReadonlyMap<string, Limit> = new Map<string, Limit>([
 ]);
 
 /** Empty when nobody asks for anything any more. */
-const emptyAtRest = ["webhook_reviews_in_flight", "webhook_reviews_held", "retrybatch_inflight_keys podprotector-update"];
+const emptyAtRest = [
+  "webhook_reviews_in_flight",
+  "webhook_reviews_held",
+  "retrybatch_inflight_keys podprotector-update",
+];
 /** Empty when nothing has to be counted or settled in the core any more; and when all sources are met. */
 const emptyWhenSettled = [
   "aggregator_next_event_pool_current_size 0",

@@ -313,8 +313,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     why: "an end by pod garbage collection that takes quota is recorded like a DELETE",
     file: "webhook/decide/handler.ts",
     find: `await severalProtectors.reserve(judges, deletion, turned)`,
-    replace:
-      `await severalProtectors[deletion.lostNode === undefined ? "reserve" : "evaluate"](judges, deletion, turned)`,
+    replace: `await severalProtectors[deletion.lostNode === undefined ? "reserve" : "evaluate"](judges, deletion, turned)`,
     scenario: "48-lost-nodes",
   },
 ];

@@ -3,7 +3,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { type KubeClient } from "../../../../src/kube/kube-client.ts";
-import { cell, deleteReview, endReview, evictReview, type Json, pod, podGarbageCollector, protector } from "../support/objects.ts";
+import {
+  cell,
+  deleteReview,
+  endReview,
+  evictReview,
+  type Json,
+  pod,
+  podGarbageCollector,
+  protector,
+} from "../support/objects.ts";
 import { type Replica, settle, world } from "../support/replica.ts";
 import { fullWorld, ownedReview, sent, settled, timeOf } from "../support/held.ts";
 
@@ -11,7 +20,11 @@ const scheduler = "system:kube-scheduler";
 const taintEviction = "system:serviceaccount:kube-system:node-controller";
 
 /** Whether the review waits after 10 ms. */
-async function isHeld(made: { clock: { advance: (ms: number) => Promise<void> }; replica: Replica }, body: unknown, cellID = "c1") {
+async function isHeld(
+  made: { clock: { advance: (ms: number) => Promise<void> }; replica: Replica },
+  body: unknown,
+  cellID = "c1",
+) {
   const { state } = sent(made.replica, body, { cellID });
   await made.clock.advance(10);
   return state.done === undefined;
@@ -22,7 +35,9 @@ test("the scheduler, pod garbage collection and dry runs are never held", async 
     scheduler: ownedReview("p", "rs-1", scheduler),
     "the collector's DELETE": ownedReview("p", "rs-1", podGarbageCollector),
     "the collector's end of a pod": endReview(pod("p", { nodeName: "node-1" })),
-    "the same without credentials of its own": endReview(pod("p"), { userInfo: { username: "system:kube-controller-manager" } }),
+    "the same without credentials of its own": endReview(pod("p"), {
+      userInfo: { username: "system:kube-controller-manager" },
+    }),
     "a dry run": deleteReview(pod("p"), { dryRun: true }),
   };
   for (const [who, review] of Object.entries(reviews)) {
@@ -42,12 +57,16 @@ test("what is allowed anyway is not held: a forced deletion, and everything with
 
 test("of one caller in one cell, the reviews of three controller owners are held, and all of these", async () => {
   const made = await fullWorld();
-  for (const owner of ["a", "b", "c", "a", "c"]) assert.equal(await isHeld(made, ownedReview(`p-${owner}`, owner)), true);
+  for (const owner of ["a", "b", "c", "a", "c"])
+    assert.equal(await isHeld(made, ownedReview(`p-${owner}`, owner)), true);
   assert.equal(await isHeld(made, ownedReview("p-d", "d")), false);
   assert.equal(await isHeld(made, deleteReview(pod("lone"))), false);
   assert.equal(await isHeld(made, ownedReview("p-a2", "a")), true);
   // The limit is that of a caller, who has so few workers.
-  assert.equal(await isHeld(made, ownedReview("p-d", "d", "system:serviceaccount:kube-system:statefulset-controller")), true);
+  assert.equal(
+    await isHeld(made, ownedReview("p-d", "d", "system:serviceaccount:kube-system:statefulset-controller")),
+    true,
+  );
   await made.clock.advance(1_000);
   assert.equal(await isHeld(made, ownedReview("p-d", "d")), true);
 });

@@ -102,7 +102,9 @@ test("a review under several PodProtectors is held once, and admitted when all h
 });
 
 test("a held review is answered at once when its PodProtector lets go of the pod, or turns invalid", async () => {
-  const released = { metadata: { namespace: "ns", name: "web", uid: "uid-of-web", annotations: { [annotations.released]: "" } } };
+  const released = {
+    metadata: { namespace: "ns", name: "web", uid: "uid-of-web", annotations: { [annotations.released]: "" } },
+  };
   for (const [change, allowed] of [
     [released, true],
     [{ spec: { minAvailable: 80, minReadySeconds: 0, selector: { matchLabels: { app: "other" } } } }, true],
@@ -228,7 +230,15 @@ test("at the floor, nobody is held where promised deletions or a vanished owner 
     status: {
       cells: [cell("c1", 80)],
       summary: { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 },
-      conditions: [{ type: "Dangling", status: "True", reason: "SourceVanished", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" }],
+      conditions: [
+        {
+          type: "Dangling",
+          status: "True",
+          reason: "SourceVanished",
+          message: "",
+          lastTransitionTime: "2026-01-01T00:00:00Z",
+        },
+      ],
     },
   });
   assert.equal((await timeOf(world([dangling]), ownedReview("p"))).elapsedMs, 0);

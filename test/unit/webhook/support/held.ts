@@ -8,7 +8,10 @@ export const replicaSetController = "system:serviceaccount:kube-system:replicase
 /** A pod of the ReplicaSet with this UID. */
 export function owned(name: string, owner: string): Json {
   const raw = pod(name);
-  const ownerReferences = [{ kind: "Other", uid: "other" }, { kind: "ReplicaSet", uid: owner, controller: true }];
+  const ownerReferences = [
+    { kind: "Other", uid: "other" },
+    { kind: "ReplicaSet", uid: owner, controller: true },
+  ];
   return { ...raw, metadata: { ...(raw["metadata"] as Json), ownerReferences } };
 }
 
@@ -40,7 +43,11 @@ export function sent(replica: Replica, body: unknown, options: Parameters<Replic
 }
 
 /** How many milliseconds the answer takes. */
-export async function timeOf(made: { clock: Parameters<typeof settle>[0]; replica: Replica }, body: unknown, options: Parameters<Replica["send"]>[1] = {}) {
+export async function timeOf(
+  made: { clock: Parameters<typeof settle>[0]; replica: Replica },
+  body: unknown,
+  options: Parameters<Replica["send"]>[1] = {},
+) {
   const { allowed, elapsedMs } = await settle(made.clock, made.replica.send(body, options));
   return { allowed, elapsedMs };
 }
