@@ -141,8 +141,8 @@ export const webhookFlags = {
         durationMs({ min: "zero" }),
         1_000,
         "For how long a review is held at most, instead of being refused at once, when promised deletions are in the " +
-          "way that may settle within a moment; never for longer than half of the time that its caller waits. At most " +
-          "1s. 0 holds none.",
+          "way that may settle within a moment; never for longer than half of the time that its caller waits. " +
+          "At most 1s. 0 holds none.",
       ),
       "tombstone-ttl": flag(
         durationMs({ min: "zero" }),

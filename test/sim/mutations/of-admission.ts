@@ -312,8 +312,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "ends-are-not-recorded",
     why: "an end by pod garbage collection that takes quota is recorded like a DELETE",
     file: "webhook/decide/handler.ts",
-    find: `await severalProtectors.reserve(judges, deletion, turned)`,
-    replace: `await severalProtectors[deletion.lostNode === undefined ? "reserve" : "evaluate"](judges, deletion, turned)`,
+    find: `await severalProtectors.reserve(judges, `,
+    replace: `await severalProtectors[deletion.lostNode === undefined ? "reserve" : "evaluate"](judges, `,
     scenario: "48-lost-nodes",
   },
 ];

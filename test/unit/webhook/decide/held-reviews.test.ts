@@ -200,7 +200,7 @@ function generated(minAvailable: number, parts: Json = {}): Json {
   return { ...made, metadata, ...parts };
 }
 
-test("a deletion at the floor of a generated PodProtector is held for 250 ms: the floor may be about to fall", async () => {
+test("a deletion at a generated floor is held for 250 ms, because the floor may be about to fall", async () => {
   const { clock, core, replica } = world([generated(80)]);
   const { answer, state } = sent(replica, ownedReview("p"));
   await clock.advance(249);
