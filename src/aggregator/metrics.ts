@@ -38,6 +38,8 @@ export interface AggregatorMetrics {
   readonly enqueue: Histogram;
   readonly indexErrors: Counter;
   readonly statusWrites: Counter;
+  /** How PodProtectors whose counts somebody waits for were scheduled. */
+  readonly promptCounts: Counter;
   readonly settled: Counter;
   readonly fences: Counter;
   readonly historyResets: Counter;
@@ -75,6 +77,12 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
     statusWrites: metrics.counter(
       "aggregator_status_write_total",
       "Status writes of PodProtectors, by result: written, conflict, failed",
+      ["result"],
+    ),
+    promptCounts: metrics.counter(
+      "aggregator_prompt_count_total",
+      "Times that a PodProtector was to be counted at once because somebody waits for it, by result: prompt, or left " +
+        "to the aggregation rate because of its share, tokens or bytes, or because the rate is sooner",
       ["result"],
     ),
     settled: metrics.counter(

@@ -122,14 +122,14 @@ test("a request that a list covers meanwhile sends nothing, and does not hide a 
   assert.deepEqual(sentAtMs, [4001]);
 });
 
-test("LISTs keep a second between them, however often they are wanted", async () => {
+test("LISTs keep 200 ms between them, however often they are wanted", async () => {
   const { clock, tracker, sentAtMs } = started();
   tracker.progressed(version(10));
-  for (let tenth = 0; tenth < 100; tenth++) {
+  for (let tick = 0; tick < 100; tick++) {
     tracker.want(clock.monotonicMs());
-    await clock.advance(100);
+    await clock.advance(20);
   }
-  assert.ok(sentAtMs.length >= 9 && sentAtMs.length <= 11, `${sentAtMs.length} LISTs in 10 s`);
+  assert.ok(sentAtMs.length >= 9 && sentAtMs.length <= 11, `${sentAtMs.length} LISTs in 2 s`);
 });
 
 test("a failed LIST is reported and repeated every two seconds until it works", async () => {

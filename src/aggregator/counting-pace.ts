@@ -1,0 +1,101 @@
+/**
+ * When a PodProtector is counted after something has happened to it
+ * (docs/aggregator.md#as-fresh-as-somebody-waits-for-them).
+ *
+ * - Nobody waits for its counts: at its aggregation rate.
+ * - Somebody does, since a deletion was admitted that is not settled, or since nothing is refused or admitted by counts
+ *   that are not there: at once, and then at most every 100 ms, while the budget of writes lasts. Each cell of an object
+ *   begins at a moment of its own, so that a hundred do not write it at once.
+ */
+import { type ObjectKey } from "../api/object-key.ts";
+import { type PodRecord } from "../api/pod.ts";
+import { type PodProtectorSpec } from "../api/v1alpha1/pod-protector.ts";
+import { canMeet, criterionFor } from "../accounting/count/health-criterion.ts";
+import { historyConfigOf } from "../accounting/history/history-config.ts";
+import { type InformerEvent } from "../kube/informer.ts";
+import { type Clock, later } from "../util/clock.ts";
+import { type Counter } from "../util/metrics.ts";
+import { type Rng, uniform } from "../util/rng.ts";
+import { type AggregatorSettings } from "./dependencies.ts";
+import { type ProtectorState } from "./protector-state.ts";
+import { WriteBudget } from "./write-budget.ts";
+
+/** For each cell of an object: longer than its API server takes for one write, so that cells meet few conflicts. */
+const spreadMsPerCell = 20;
+/**
+ * Least time between two writes ahead of the rate. All deletions of a tenth of a second share one, so that a wave of
+ * deletions costs few; a controller that is refused meanwhile tries again after about as long.
+ */
+const spacingMs = 100;
+/**
+ * How long after the last open admission somebody is still expected to delete: until the successor of the last deleted
+ * pod is ready, as in a rolling update.
+ */
+const expectedMs = 60_000;
+
+/**
+ * What has happened: a pod that is counted has changed; or the snapshot has moved, perhaps by pods of others; or
+ * anything else.
+ */
+export type News = InformerEvent<PodRecord> | "progress" | "other";
+
+export interface CountingPaceOptions {
+  readonly config: Pick<AggregatorSettings, "history" | "rateJitterLow" | "rateJitterHigh">;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  /** Whether the object counts no pods. */
+  readonly countsNone: (key: ObjectKey) => boolean;
+  readonly asked: Counter;
+}
+
+export class CountingPace {
+  readonly #options: CountingPaceOptions;
+  readonly budget: WriteBudget;
+  /** The most cells that an object had: an object that is new may get as many. */
+  #cellsMax = 1;
+
+  constructor(options: CountingPaceOptions) {
+    this.#options = options;
+    this.budget = new WriteBudget(options.clock);
+  }
+
+  /** Milliseconds within which its owner wants the object to be counted when nobody waits. */
+  rateMs({ newest }: ProtectorState): number {
+    return historyConfigOf(newest.protector.spec.admissionHistoryConfig, this.#options.config.history)
+      .aggregationRateMs;
+  }
+
+  /** Milliseconds until the object is to be counted. Reserves its write. */
+  delayMs(state: ProtectorState, news: News): number {
+    const { config, clock, rng, asked } = this.#options;
+    const usualMs = this.rateMs(state) * uniform(rng, config.rateJitterLow, config.rateJitterHigh);
+    const cells = state.newest.protector.status?.cells.length ?? 0;
+    this.#cellsMax = Math.max(this.#cellsMax, cells);
+    const isUncounted = state.isUncounted && (state.hasOpen || !this.#options.countsNone(state.key));
+    if (!isUncounted && !this.#isAwaited(state, news)) return usualMs;
+    const allMs = spreadMsPerCell * (isUncounted ? this.#cellsMax : cells);
+    const spreadMs = uniform(rng, 0, allMs);
+    const sinceMs = later(state.wroteAtMs, Math.max(spacingMs, allMs)) - clock.monotonicMs();
+    const reservation = this.budget.reserve(state.key, Math.max(spreadMs, sinceMs), usualMs);
+    if (reservation === "held") return usualMs;
+    const isRefused = "refused" in reservation;
+    asked.inc({ result: isRefused ? reservation.refused : "prompt" });
+    if (!isRefused) return reservation.afterMs;
+    // Cells that meet an object for the first time do so at the same moment.
+    return isUncounted ? Math.max(usualMs, spreadMs) : usualMs;
+  }
+
+  #isAwaited(state: ProtectorState, news: News): boolean {
+    // Most of these change nothing for the object, and a busy cell has hundreds a second.
+    if (news === "progress") return false;
+    if (state.hasOpen) return true;
+    if (news === "other" || this.#options.clock.monotonicMs() >= later(state.lastOpenAtMs, expectedMs)) return false;
+    return givesQuota(news, state.newest.protector.spec);
+  }
+}
+
+/** Whether a pod begins to meet the criterion. */
+function givesQuota(event: InformerEvent<PodRecord>, spec: PodProtectorSpec): boolean {
+  const meets = (pod: PodRecord): boolean => canMeet(criterionFor(undefined, spec), pod, spec.minReadySeconds);
+  return event.type !== "deleted" && meets(event.object) && (event.type === "added" || !meets(event.previous));
+}
