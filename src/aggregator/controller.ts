@@ -257,7 +257,7 @@ export class Aggregator {
 
   #waitForEvent(key: ObjectKey, versionBefore: ResourceVersion | undefined): void {
     if (this.#cell.version() === versionBefore) this.#waiting.forEvent(key);
-    else this.#enqueue(key);
+    else this.#enqueue(key, "progress");
   }
 
   #podEvent(event: InformerEvent<PodRecord>): void {

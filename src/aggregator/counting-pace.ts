@@ -3,9 +3,9 @@
  * (docs/aggregator.md#as-fresh-as-somebody-waits-for-them).
  *
  * - Nobody waits for its counts: at its aggregation rate.
- * - Somebody does, since a deletion was admitted that is not settled, or since nothing is refused or admitted by counts
- *   that are not there: at once, and then at most every 100 ms, while the budget of writes lasts. Each cell of an object
- *   begins at a moment of its own, so that a hundred do not write it at once.
+ * - Somebody does, because an admitted deletion is not settled, or because there are no counts to admit any by: at once,
+ *   and then at most every 100 ms, while the budget of writes lasts. Each cell of an object begins at a moment of its
+ *   own, so that a hundred do not write it at once.
  */
 import { type ObjectKey } from "../api/object-key.ts";
 import { type PodRecord } from "../api/pod.ts";

@@ -4,8 +4,8 @@
  * many bytes.
  *
  * - A write is reserved before it is known whether there is anything to write. If there was not, it is given back.
- * - *Contenders* are the objects that were written out of the budget within the last second, or were refused by it. With
- *   n of them, each is written once in n shares. So whoever writes all the time leaves room for those that do not.
+ * - *Contenders* are the objects that were written out of the budget within the last second, or were refused by it.
+ *   With n of them, each is written once in n shares. So whoever writes all the time leaves room for those that do not.
  * - Bytes of all writes count, but only those of the budget wait for them.
  *
  * Who gets nothing here is counted at the aggregation rate, as if nobody waited.
@@ -30,10 +30,10 @@ const coreBytesPerMs = 2_000;
 const bytesWaitMsMax = 1_000;
 
 /** Why an object is left to the aggregation rate: its share, the tokens, the bytes; or the rate is sooner anyway. */
-export type Refusal = "share" | "tokens" | "bytes" | "rate";
+type Refusal = "share" | "tokens" | "bytes" | "rate";
 
 /** `held`: the object has a reservation that was not used yet. */
-export type Reservation = { readonly afterMs: number } | { readonly refused: Refusal } | "held";
+type Reservation = { readonly afterMs: number } | { readonly refused: Refusal } | "held";
 
 interface Contender {
   /** When it was written or refused last. */
@@ -103,7 +103,7 @@ export class WriteBudget {
 
   /** Nothing that was reserved will be written. */
   clear(): void {
-    for (const _ of this.#reserved) this.#tokens.giveBack();
+    this.#reserved.forEach(() => this.#tokens.giveBack());
     this.#reserved.clear();
     this.#contenders.clear();
   }

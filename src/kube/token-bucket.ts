@@ -10,8 +10,8 @@ export interface TokenBucket {
    */
   take(waitMsMax: number, signal?: AbortSignal): Promise<boolean>;
   /**
-   * Takes a token that will be there within `waitMsMax`, and returns in how many milliseconds (0 = it is there). Returns
-   * undefined, without taking one, when that would be too short.
+   * Takes a token that will be there within `waitMsMax`, and returns in how many milliseconds (0 = it is there).
+   * Returns undefined, without taking one, when that would be too short.
    */
   reserve(waitMsMax: number): number | undefined;
   /** Puts a token back that was taken and not used. */
