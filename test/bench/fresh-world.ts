@@ -1,0 +1,62 @@
+/**
+ * One PodProtector, its webhook and its aggregator in virtual time (test/sim): how long the quota of a deletion that
+ * was carried out is held, and what counting costs in a wave. A module of its own, so that fresh-counts.ts can load it
+ * with a rule switched off.
+ */
+import { runCommand, startStage } from "../sim/scenarios/commands.ts";
+import { type Stage } from "../sim/scenarios/stage.ts";
+
+export interface Freshness {
+  /** From the answer to a deletion, whose pod terminates then, until its admission is settled in the core. */
+  readonly returnsMs: readonly number[];
+  /** Status writes of the aggregator for each deletion of a wave. */
+  readonly waveWrites: number;
+}
+
+const singleCount = 30;
+const waveCount = 200;
+/** 100 deletions a second. */
+const wavePeriodMs = 10;
+/** Longer than an aggregation rate. */
+const quietMs = 3_000;
+const settledWithinMs = 60_000;
+
+export async function measureFreshness(): Promise<Freshness> {
+  const singles = Array.from({ length: singleCount }, (_, index) => `single-${index}`);
+  const wave = Array.from({ length: waveCount }, (_, index) => `wave-${index}`);
+  const world = ["world", `pods=${["left", ...singles, ...wave].join()}`, "min=1", "update-trigger"];
+  const stage = await startStage(commandOf(world), "observed");
+  const returnsMs: number[] = [];
+  for (const pod of singles) {
+    await remove(stage, pod);
+    returnsMs.push(await untilSettled(stage));
+    await stage.advance(quietMs);
+  }
+  stage.counters.clear();
+  for (const pod of wave) {
+    await remove(stage, pod);
+    await stage.advance(wavePeriodMs);
+  }
+  await untilSettled(stage);
+  return { returnsMs, waveWrites: (stage.counters.get("writes") ?? 0) / waveCount };
+}
+
+function commandOf(words: readonly string[]) {
+  const [verb = "", ...others] = words;
+  return { place: "bench", verb, words: others, expected: undefined };
+}
+
+async function remove(stage: Stage, pod: string): Promise<void> {
+  const outcome = await runCommand(stage, commandOf(["delete", pod]));
+  if (outcome !== "allowed") throw new Error(`the deletion of ${pod} is ${outcome}`);
+}
+
+/** Resolves to how long it took. */
+async function untilSettled(stage: Stage): Promise<number> {
+  const { kernel } = stage.world;
+  const beganMs = kernel.nowMs;
+  const isSettled = (): boolean => stage.checker?.weight() === 0;
+  await kernel.run(beganMs + settledWithinMs, isSettled);
+  if (!isSettled()) throw new Error(`not settled after ${settledWithinMs} ms`);
+  return kernel.nowMs - beganMs;
+}

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { builtInResources as types } from "../../double/engine/resources.ts";
+import { type Rig, type Running, withRig } from "./rig.ts";
+
+const statusWrite = /^PUT .*\/podprotectors\/\w+\/status$/;
+
+/** Counted pods a, b, c … of web, in a cell where nothing happens. */
+async function counted(rig: Rig, names: readonly string[], options: Parameters<Rig["protect"]>[1] = {}) {
+  await rig.protect("web", options);
+  for (const name of names) {
+    await rig.pod(name);
+    rig.workerEngine.bind("default", name, "node-1");
+  }
+  const running = await rig.start({ trigger: true });
+  await rig.clock.advance(65_000);
+  assert.equal(rig.available("web"), names.length);
+  running.core.log = [];
+  return running;
+}
+
+/** A deletion that is admitted and carried out: the pod terminates. */
+async function deletePod(rig: Rig, name: string): Promise<void> {
+  await rig.admit("web", name);
+  await rig.workerEngine.delete(types.pods, "default", name);
+}
+
+/** Status writes of the aggregator, without those that the test makes itself. */
+const writes = ({ core }: Running): number => core.count(statusWrite);
+
+test("the quota of a deletion that is carried out is back within 20 ms after a quiet time", () =>
+  withRig(async (rig) => {
+    const running = await counted(rig, ["a", "b"]);
+    await deletePod(rig, "a");
+    await rig.clock.advance(20);
+    assert.deepEqual(rig.buckets("web"), []);
+    assert.equal(rig.available("web"), 1);
+    assert.equal(writes(running), 1);
+    assert.equal(running.metrics.value("aggregator_prompt_count_total", { result: "prompt" }) > 0, true);
+  }));
+
+test("deletions that follow each other share a write every 100 ms", () =>
+  withRig(async (rig) => {
+    const names = Array.from({ length: 40 }, (_, index) => `pod-${index}`);
+    const running = await counted(rig, names);
+    for (const name of names) {
+      await deletePod(rig, name);
+      await rig.clock.advance(10);
+    }
+    await rig.clock.advance(100);
+    assert.deepEqual(rig.buckets("web"), []);
+    assert.ok(writes(running) <= 6, `${writes(running)} writes in 0.4 s`);
+  }));
+
+test("a large aggregation rate of the object's own holds nothing up that somebody waits for", () =>
+  withRig(async (rig) => {
+    await counted(rig, ["a", "b"], { admissionHistoryConfig: { aggregationRateMillis: 60_000 } });
+    await deletePod(rig, "a");
+    await rig.clock.advance(20);
+    assert.deepEqual(rig.buckets("web"), []);
+  }));
+
+test("a small one makes it faster still", () =>
+  withRig(async (rig) => {
+    const running = await counted(rig, ["a", "b", "c"], { admissionHistoryConfig: { aggregationRateMillis: 0 } });
+    await deletePod(rig, "a");
+    await rig.clock.advance(0);
+    await deletePod(rig, "b");
+    await rig.clock.advance(0);
+    assert.deepEqual(rig.buckets("web"), []);
+    assert.equal(writes(running), 2);
+  }));
+
+test("counts that nobody waits for come at the aggregation rate", () =>
+  withRig(async (rig) => {
+    await counted(rig, ["a", "b"]);
+    await rig.setReady("a", false);
+    await rig.clock.advance(490);
+    assert.equal(rig.available("web"), 2);
+    await rig.clock.advance(510);
+    assert.equal(rig.available("web"), 1);
+  }));
+
+test("a pod that becomes ready within a minute after an admission is counted at once, and other changes are not", () =>
+  withRig(async (rig) => {
+    await counted(rig, ["a", "b", "c"]);
+    await deletePod(rig, "a");
+    await rig.clock.advance(30_000);
+    await rig.setReady("b", false);
+    await rig.clock.advance(400);
+    assert.equal(rig.available("web"), 2, "that it is not ready gives nobody quota");
+    await rig.clock.advance(600);
+    await rig.setReady("b", true);
+    await rig.clock.advance(20);
+    assert.equal(rig.available("web"), 2);
+    await rig.setReady("b", false);
+    await rig.clock.advance(60_000);
+    await rig.setReady("b", true);
+    await rig.clock.advance(400);
+    assert.equal(rig.available("web"), 1, "after a minute nobody is expected any more");
+  }));
+
+test("a busy cell does not wake an object that somebody waits for at each event of other pods", () =>
+  withRig(async (rig) => {
+    const { metrics } = await counted(rig, ["a", "b"]);
+    await rig.pod("other", { labels: { app: "other" } });
+    await rig.admit("web", "a");
+    await rig.clock.advance(1_000);
+    const before = metrics.value("aggregator_prompt_count_total", { result: "prompt" });
+    for (let round = 0; round < 100; round++) {
+      await rig.relabel("other", { round: `${round}` });
+      await rig.clock.advance(10);
+    }
+    assert.equal(metrics.value("aggregator_prompt_count_total", { result: "prompt" }), before);
+  }));
+
+test("first counts of an object wait a part of 20 ms for each cell that the widest object has", () =>
+  withRig(async (rig) => {
+    const running = await counted(rig, ["a"]);
+    const cells = Array.from({ length: 99 }, (_, index) => ({ cellID: `other-${index}` }));
+    for (const cell of cells) await rig.putCell("web", cell);
+    await rig.clock.advance(5_000);
+    const waits: number[] = [];
+    for (let round = 0; round < 20; round++) {
+      const name = `app${round}`;
+      await rig.pod(`pod-${round}`, { labels: { app: name } });
+      await rig.protect(name);
+      const beganMs = rig.clock.monotonicMs();
+      while (rig.cell(name) === undefined) await rig.clock.advance(50);
+      waits.push(rig.clock.monotonicMs() - beganMs);
+    }
+    assert.ok(Math.max(...waits) > 2_000, waits.join());
+    assert.ok(Math.max(...waits) <= 4_500, waits.join());
+    assert.ok(new Set(waits.map((wait) => Math.round(wait / 200))).size >= 6, "they are spread");
+    assert.ok(writes(running) >= 20);
+  }));
+
+test("a standby writes nothing, however long somebody waits", () =>
+  withRig(async (rig) => {
+    await rig.protect("web");
+    await rig.pod("a");
+    const standby = await rig.start({ lead: false });
+    await rig.admit("web", "a");
+    await rig.removePod("a");
+    await rig.clock.advance(60_000);
+    assert.equal(writes(standby), 0);
+  }));
