@@ -102,7 +102,7 @@ export class CellWriter {
    * nothing otherwise. Never rejects for operating errors.
    */
   async writeConditions(state: ProtectorState, cellID: string, signal: AbortSignal): Promise<Outcome> {
-    const { clock, metrics } = this.#options;
+    const { clock } = this.#options;
     const base = state.newest;
     const known = base.protector.status;
     if (known === undefined || this.#areConditionsDropped || !writesConditionsAlone(known, cellID))
