@@ -3,8 +3,8 @@
  * (docs/aggregator.md#as-fresh-as-somebody-waits-for-them).
  *
  * - Nobody waits for its counts: at its aggregation rate.
- * - Somebody does, because an admitted deletion is not settled, or because there are no counts to admit any by: at once,
- *   and then at most every 100 ms, while the budget of writes lasts. Each cell of an object begins at a moment of its
+ * - Somebody does, as an admitted deletion is not settled, or as there are no counts to admit any by: at once, and
+ *   then at most every 100 ms, while the budget of writes lasts. Each cell of an object begins at a moment of its
  *   own, so that a hundred do not write it at once.
  */
 import { type ObjectKey } from "../api/object-key.ts";

@@ -26,7 +26,7 @@ export async function measureFreshCounts(say: (line: string) => void): Promise<R
       ...(median > returnMsMax && { exceeded: `the median is above ${returnMsMax} ms` }),
     },
     {
-      what: "status writes of an aggregator for each deletion, 100 deletions/s of one object, virtual time",
+      what: "status writes of an aggregator for each deletion, 250 deletions/s of one object, virtual time",
       figure: fresh.waveWrites.toFixed(3),
       comparedWith: `at the aggregation rate ${usual.waveWrites.toFixed(3)}`,
       ratio: usual.waveWrites / fresh.waveWrites,

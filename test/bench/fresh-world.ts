@@ -14,9 +14,9 @@ export interface Freshness {
 }
 
 const singleCount = 30;
-const waveCount = 200;
-/** 100 deletions a second. */
-const wavePeriodMs = 10;
+const waveCount = 400;
+/** 250 deletions a second. */
+const wavePeriodMs = 4;
 /** Longer than an aggregation rate. */
 const quietMs = 3_000;
 const settledWithinMs = 60_000;
@@ -28,15 +28,16 @@ export async function measureFreshness(): Promise<Freshness> {
   const stage = await startStage(commandOf(world), "observed");
   const returnsMs: number[] = [];
   for (const pod of singles) {
-    await remove(stage, pod);
+    await run(stage, ["delete", pod], "allowed");
     returnsMs.push(await untilSettled(stage));
     await stage.advance(quietMs);
   }
   stage.counters.clear();
   for (const pod of wave) {
-    await remove(stage, pod);
+    await run(stage, ["delete", pod, "asked"], "asked");
     await stage.advance(wavePeriodMs);
   }
+  for (const pod of wave) await run(stage, ["answer", pod], "allowed");
   await untilSettled(stage);
   return { returnsMs, waveWrites: (stage.counters.get("writes") ?? 0) / waveCount };
 }
@@ -46,9 +47,9 @@ function commandOf(words: readonly string[]) {
   return { place: "bench", verb, words: others, expected: undefined };
 }
 
-async function remove(stage: Stage, pod: string): Promise<void> {
-  const outcome = await runCommand(stage, commandOf(["delete", pod]));
-  if (outcome !== "allowed") throw new Error(`the deletion of ${pod} is ${outcome}`);
+async function run(stage: Stage, words: readonly string[], wanted: string): Promise<void> {
+  const outcome = await runCommand(stage, commandOf(words));
+  if (outcome !== wanted) throw new Error(`${words.join(" ")} -> ${outcome}`);
 }
 
 /** Resolves to how long it took. */

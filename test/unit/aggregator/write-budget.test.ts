@@ -54,7 +54,7 @@ test("nothing to write costs nothing", async () => {
   assert.deepEqual(reserve("web"), { afterMs: 0 });
 });
 
-test("a hundred objects that want to be written all the time do not keep one waiting that is written now and then", async () => {
+test("objects that want to be written all the time do not keep one waiting that is written now and then", async () => {
   const { clock, reserve, aggregate } = started();
   const hot = Array.from({ length: 100 }, (_, index) => `hot-${index}`);
   const writes = new Map<string, number>();
