@@ -76,7 +76,7 @@ export class CellWriter {
     const { clock, metrics } = this.#options;
     const base = state.newest;
     const status = this.#withConditions(state, withCell(base.protector.status, cell));
-    const outcome = await this.#swap(base, status, signal);
+    const outcome = await this.#swap(state, base, status, signal);
     switch (outcome.kind) {
       case "written":
         this.#noteDropped(outcome.stored, status);
@@ -109,7 +109,7 @@ export class CellWriter {
       return { kind: "done" };
     const status = this.#withConditions(state, known);
     if (status.conditions === known.conditions) return { kind: "done" };
-    const outcome = await this.#swap(base, status, signal);
+    const outcome = await this.#swap(state, base, status, signal);
     if (outcome.kind === "failed") return outcome;
     const stored = outcome.kind === "written" ? outcome.stored : outcome.live;
     // Gone or replaced: the watch will say so.
@@ -120,8 +120,14 @@ export class CellWriter {
     return { kind: "done" };
   }
 
-  async #swap(base: StoredProtector, status: PodProtectorStatus, signal: AbortSignal): Promise<CheckedSwap> {
-    const { core, budget, metrics } = this.#options;
+  async #swap(
+    state: ProtectorState,
+    base: StoredProtector,
+    status: PodProtectorStatus,
+    signal: AbortSignal,
+  ): Promise<CheckedSwap> {
+    const { core, budget, clock, metrics } = this.#options;
+    state.sending(clock.monotonicMs());
     budget.wrote(base.key, JSON.stringify(status).length, status.cells.length);
     const outcome = await swapStatusAndCheck(core, base, status, { signal });
     metrics.statusWrites.inc({ result: outcome.kind });

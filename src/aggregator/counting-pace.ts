@@ -75,7 +75,7 @@ export class CountingPace {
     if (!isUncounted && !this.#isAwaited(state, news)) return usualMs;
     const allMs = spreadMsPerCell * (isUncounted ? this.#cellsMax : cells);
     const spreadMs = uniform(rng, 0, allMs);
-    const sinceMs = later(state.wroteAtMs, Math.max(spacingMs, allMs)) - clock.monotonicMs();
+    const sinceMs = later(state.sentAtMs, Math.max(spacingMs, allMs)) - clock.monotonicMs();
     const reservation = this.budget.reserve(state.key, Math.max(spreadMs, sinceMs), usualMs);
     if (reservation === "held") return usualMs;
     const isRefused = "refused" in reservation;

@@ -35,7 +35,7 @@ export class ProtectorState {
   #spec: { readonly selectorText: string; readonly minReadySeconds: number; readonly hash: string } | undefined;
   #hasOpen = false;
   #lastOpenAtMs: MonotonicMs = longAgo;
-  #wroteAtMs: MonotonicMs = longAgo;
+  #sentAtMs: MonotonicMs = longAgo;
   #behind: { readonly recorded: string | undefined; readonly sinceMs: MonotonicMs } | undefined;
 
   /** @param selectorText canonical text of the last valid counting selector; undefined = none, nothing is counted */
@@ -98,9 +98,14 @@ export class ProtectorState {
     return this.#lastOpenAtMs;
   }
 
-  /** When our last write was accepted; `longAgo` when there was none. */
-  get wroteAtMs(): MonotonicMs {
-    return this.#wroteAtMs;
+  /** When our last write was sent, whatever came of it; `longAgo` when there was none. */
+  get sentAtMs(): MonotonicMs {
+    return this.#sentAtMs;
+  }
+
+  /** A write is sent. What happens from now on may not be in it. */
+  sending(nowMs: MonotonicMs): void {
+    this.#sentAtMs = nowMs;
   }
 
   /** False when no counting selector was ever valid. */
@@ -166,7 +171,6 @@ export class ProtectorState {
   /** Our write of `aggregation` was accepted as this object. The watch may have delivered it or newer ones before. */
   wrote(stored: StoredProtector, aggregation: OwnAggregation, nowMs: MonotonicMs): void {
     this.memory.wrote(aggregation);
-    this.#wroteAtMs = nowMs;
     if (compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) <= 0) return;
     this.#newest = stored;
     // The write was a compare-and-swap on what had been observed, so nothing was missed in between.

@@ -9,8 +9,9 @@ import { type Stage } from "../sim/scenarios/stage.ts";
 export interface Freshness {
   /** From the answer to a deletion, whose pod terminates then, until its admission is settled in the core. */
   readonly returnsMs: readonly number[];
-  /** Status writes of the aggregator for each deletion of a wave. */
+  /** Status writes of the aggregator for each deletion of a wave; and with those that met a conflict. */
   readonly waveWrites: number;
+  readonly waveAttempts: number;
 }
 
 const singleCount = 30;
@@ -33,13 +34,17 @@ export async function measureFreshness(): Promise<Freshness> {
     await stage.advance(quietMs);
   }
   stage.counters.clear();
+  const counts = new Set<string | undefined>();
   for (const pod of wave) {
     await run(stage, ["delete", pod, "asked"], "asked");
     await stage.advance(wavePeriodMs);
+    counts.add(stage.checker?.object?.status?.cells[0]?.aggregation?.countedAt);
   }
   for (const pod of wave) await run(stage, ["answer", pod], "allowed");
   await untilSettled(stage);
-  return { returnsMs, waveWrites: (stage.counters.get("writes") ?? 0) / waveCount };
+  // The first is from before the wave.
+  const waveWrites = (counts.size - 1) / waveCount;
+  return { returnsMs, waveWrites, waveAttempts: (stage.counters.get("writes") ?? 0) / waveCount };
 }
 
 function commandOf(words: readonly string[]) {
