@@ -52,6 +52,23 @@ test("deletions that follow each other share a write every 100 ms", () =>
     assert.ok(writes(running) <= 6, `${writes(running)} writes in 0.4 s`);
   }));
 
+test("what comes while a write is under way keeps the same distance from it", () =>
+  withRig(async (rig) => {
+    const running = await counted(rig, ["a", "b", "c"]);
+    let release = (): void => {};
+    running.core.onRequest = (request) =>
+      request.method === "PUT" ? new Promise((resolve) => (release = () => resolve(undefined))) : undefined;
+    await deletePod(rig, "a");
+    await rig.clock.advance(20);
+    assert.equal(writes(running), 1);
+    await rig.removePod("c");
+    await rig.clock.advance(20);
+    running.core.onRequest = () => undefined;
+    release();
+    await rig.clock.advance(40);
+    assert.equal(writes(running), 1);
+  }));
+
 test("a large aggregation rate of the object's own holds nothing up that somebody waits for", () =>
   withRig(async (rig) => {
     await counted(rig, ["a", "b"], { admissionHistoryConfig: { aggregationRateMillis: 60_000 } });
