@@ -57,7 +57,7 @@ e2e-long: dist/podseidon ## Run the e2e cases over a minute, a hunt of MINUTES=3
 sim: $(SETUP) ## Run randomized simulations and check the invariants; MINUTES=30; SEED=7 MINUTES=0 repeats one
 	$(call run,test/sim/main.ts)
 
-fuzz: dist/podseidon ## Send generated reviews and raw connections to the webhook; INPUTS=1000000, CONNECTIONS=200000, SEED=7
+fuzz: dist/podseidon ## Send generated reviews and raw bytes to the webhook; INPUTS=1000000, CONNECTIONS=200000, SEED=7
 	$(call run,test/fuzz/main.ts)
 
 attack: dist/podseidon ## Attack a webhook while API servers ask it (15 minutes); SECONDS=60 each, ATTACKS="S2 S5"

@@ -134,4 +134,4 @@ async function fuzzInputs(seed: number, inputs: number): Promise<number> {
   return failures.length;
 }
 
-process.exitCode = await run();
+process.exit(await run());

@@ -58,9 +58,9 @@ class Player {
     const port = reach.ports[plan.listener];
     this.#raw = net.connect({ host: "127.0.0.1", port, localAddress: plan.address, allowHalfOpen: true });
     this.#raw.setNoDelay(true);
-    this.#raw.on("error", () => (this.#endedBy ??= "reset"));
+    this.#raw.on("error", () => this.#broken());
     this.#stream = plan.tls === undefined ? this.#raw : secure(this.#raw, plan.tls, reach);
-    this.#stream.on("error", () => (this.#endedBy ??= "reset"));
+    this.#stream.on("error", () => this.#broken());
     this.closed = new Promise((resolve) => this.#stream.once("close", () => resolve()));
     this.#stream.on("end", () => this.#ended());
     this.#stream.on("close", () => {
@@ -88,7 +88,14 @@ class Player {
   }
 
   endedByUs(how: "us" | "limit"): void {
-    this.#endedBy ??= how;
+    this.#endedBy = how === "limit" ? how : (this.#endedBy ?? how);
+    this.#stream.destroy();
+    this.#raw.destroy();
+  }
+
+  /** TLS over a wire of ours reports an error, and stays open. */
+  #broken(): void {
+    this.#endedBy ??= "reset";
     this.#stream.destroy();
     this.#raw.destroy();
   }
