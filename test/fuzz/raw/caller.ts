@@ -36,7 +36,9 @@ export class Caller {
     const body = JSON.stringify(deleteReview(pod(`p-${uid}`), { uid, dryRun: true }));
     const length = Buffer.byteLength(body);
     const before = this.#reader.answers.length;
-    this.#socket.write(`POST /${cell}?timeout=10s HTTP/1.1\r\nHost: webhook\r\nContent-Length: ${length}\r\n\r\n${body}`);
+    this.#socket.write(
+      `POST /${cell}?timeout=10s HTTP/1.1\r\nHost: webhook\r\nContent-Length: ${length}\r\n\r\n${body}`,
+    );
     await this.#answerAfter(before);
     const { answers, problem } = this.#reader;
     const answer = answers[before];

@@ -81,7 +81,15 @@ const oddTargets: readonly string[] = [
 ];
 
 const oddMethods: readonly string[] = ["post", "PRI", "CONNECT", "QUERY", "M-SEARCH", "X", "", "POST\0", "GETPOST"];
-const oddVersions: readonly string[] = ["HTTP/1.0", "HTTP/0.9", "HTTP/2.0", "HTTP/1.2", "HTTP/11", "HTTPS/1.1", "http/1.1"];
+const oddVersions: readonly string[] = [
+  "HTTP/1.0",
+  "HTTP/0.9",
+  "HTTP/2.0",
+  "HTTP/1.2",
+  "HTTP/11",
+  "HTTPS/1.1",
+  "http/1.1",
+];
 const oddChunkSizes: readonly string[] = [
   "zz",
   "-1",
@@ -178,7 +186,12 @@ function withDamagedChunks(draw: Draws, request: Request): Buffer {
 
 function withWrongLength(draw: Draws, request: Request): Buffer {
   const length = request.body.length;
-  const declared = draw.oneOf(length + draw.whole(1, 500), Math.max(0, length - draw.whole(1, 50)), 7_000_000, 8_000_000);
+  const declared = draw.oneOf(
+    length + draw.whole(1, 500),
+    Math.max(0, length - draw.whole(1, 50)),
+    7_000_000,
+    8_000_000,
+  );
   const [line, ...headers] = headLines({ ...request, chunks: [] });
   const kept = headers.filter((header) => !header.startsWith("Transfer-Encoding"));
   return bytes([line, ...kept, `Content-Length: ${declared}`, "", request.body].join("\r\n"));

@@ -165,13 +165,16 @@ function drawPace(
   // Those of health and metrics have only 100 connections each.
   const isSlowOne = servesReviews(listener) && draw.chance(slowShare);
   const pauseMsMax = isSlowOne ? draw.pick([200, 1_000, 3_000]) : draw.pick([0, 0, 0, 1, 5]);
-  const count = bytes.length > 100_000 ? 1 : draw.weighted<number>([
-    [4, () => 1],
-    [2, () => draw.whole(2, 5)],
-    [1, () => draw.whole(2, piecesMax)],
-    // A byte each in the beginning, where heads are parsed.
-    [1, () => -1],
-  ]);
+  const count =
+    bytes.length > 100_000
+      ? 1
+      : draw.weighted<number>([
+          [4, () => 1],
+          [2, () => draw.whole(2, 5)],
+          [1, () => draw.whole(2, piecesMax)],
+          // A byte each in the beginning, where heads are parsed.
+          [1, () => -1],
+        ]);
   const cuts =
     count === -1
       ? Array.from({ length: Math.min(bytes.length, piecesMax) }, (_, at) => at)
@@ -183,4 +186,3 @@ function drawPace(
   const lingerMs = isSlowOne ? draw.pick([0, 3_000, 12_000]) : draw.pick([0, 0, 5, 40]);
   return { pieces, lingerMs };
 }
-

@@ -118,7 +118,8 @@ function countProblem(plan: ConnectionPlan, answers: readonly Answer[]): string 
     if (uid === "" || !sent.includes(`"uid":"${uid}"`)) continue;
     const times = answers.filter((answer) => responseOf(answer)?.uid === uid).length;
     const reviews = sent.split(`"uid":"${uid}"`).length - 1;
-    if (times > reviews) return `${uid} is answered ${times} times, and was sent ${reviews} times: ${body.slice(0, 80)}`;
+    if (times > reviews)
+      return `${uid} is answered ${times} times, and was sent ${reviews} times: ${body.slice(0, 80)}`;
   }
   return undefined;
 }

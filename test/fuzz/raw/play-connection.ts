@@ -111,7 +111,8 @@ class Player {
     if (this.#hasRecords) return;
     this.#hasRecords = true;
     const type = chunk[0]!;
-    if (type < recordTypeMin || type > recordTypeMax) this.#reader.problem = `no TLS: ${chunk.toString("latin1", 0, 300)}`;
+    if (type < recordTypeMin || type > recordTypeMax)
+      this.#reader.problem = `no TLS: ${chunk.toString("latin1", 0, 300)}`;
   }
 
   #ended(): void {
@@ -152,7 +153,8 @@ class Player {
       return this.endedByUs("us");
     }
     // A client that leaves before it is there has tried nothing.
-    if (this.#raw.connecting) await Promise.race([new Promise((resolve) => this.#raw.once("connect", resolve)), this.closed]);
+    if (this.#raw.connecting)
+      await Promise.race([new Promise((resolve) => this.#raw.once("connect", resolve)), this.closed]);
     await delay(lingerMs);
     this.#endedBy ??= "us";
     if (ending === "leave") this.#raw.destroy();

@@ -23,10 +23,7 @@ test("a thousand connections go to every listener, end in every way, and few of 
   const seen = <T>(of: (plan: ConnectionPlan) => T): ReadonlySet<T> => new Set(plans.map(of));
   assert.deepEqual([...seen(({ listener }) => listener)].sort(), [...listenerNames].sort());
   assert.deepEqual([...seen(({ ending }) => ending)].sort(), ["answers", "halfClose", "leave", "reset", "unread"]);
-  assert.deepEqual(
-    [...seen(({ tls }) => tls?.client)].sort(),
-    ["expired", "foreign", "none", "valid", undefined],
-  );
+  assert.deepEqual([...seen(({ tls }) => tls?.client)].sort(), ["expired", "foreign", "none", "valid", undefined]);
   for (const how of ["cut", "flip", "inject", "dribble"])
     assert.ok(seen(({ tls }) => tls?.tampering?.how).has(how as "cut"), how);
   for (const kind of ["whole", "damaged", "unfinished", "hello", "bytes", "nothing", "flood"])
@@ -148,7 +145,13 @@ test("what is no review must not be allowed, and a client without a certificate 
   assert.equal(judge(plan, seen), undefined);
   const nonsense = { ...plan, requests: [{ ...request!, expects: "refused" as const }] };
   assert.match(judge(nonsense, seen) ?? "", /is allowed, and is no review/);
-  const tls = { client: "expired", version: "TLSv1.3", protocols: [], renegotiates: false, tampering: undefined } as const;
+  const tls = {
+    client: "expired",
+    version: "TLSv1.3",
+    protocols: [],
+    renegotiates: false,
+    tampering: undefined,
+  } as const;
   assert.match(judge({ ...plan, listener: "mutual", tls }, seen) ?? "", /without a valid certificate is answered/);
 });
 

@@ -88,7 +88,9 @@ class Campaign {
       const took = seconds();
       await this.#settle();
       const after = this.#hasEnded ? [] : await this.#lookForGrowth(before);
-      console.log(JSON.stringify({ ...this.#tally, findings: this.#tally.findings.length, seconds: took, before, after }));
+      console.log(
+        JSON.stringify({ ...this.#tally, findings: this.#tally.findings.length, seconds: took, before, after }),
+      );
     } finally {
       clearInterval(progress);
     }
@@ -169,7 +171,8 @@ class Campaign {
     ] as const) {
       for (const [listener, caller] of callers) {
         const problem = await caller.ask(`legitimate-${this.#asked++}`);
-        if (problem !== undefined) this.#found(`${before}: a caller on a ${kind} connection to ${listener}: ${problem}`);
+        if (problem !== undefined)
+          this.#found(`${before}: a caller on a ${kind} connection to ${listener}: ${problem}`);
       }
     }
     for (const [, caller] of fresh) caller.close();

@@ -1,4 +1,4 @@
-/** A socket whose outgoing bytes are harmed once so many have passed: what a TLS client sends over it arrives broken. */
+/** A socket whose outgoing bytes are harmed once so many have passed: what TLS sends over it arrives broken. */
 import { type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { type Tampering } from "./plan.ts";

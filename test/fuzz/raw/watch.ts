@@ -16,7 +16,7 @@ export interface Usage {
  * history of the one PodProtector grows, and code that ran for the first time is kept.
  */
 const slack = { files: 8, heapMB: 16 } as const;
-/** The longest that a closed connection may keep anything: the time limit of a head or a handshake, and a busy machine. */
+/** The longest that a closed connection may keep anything: the limit of a head or a handshake, and a busy machine. */
 const settleMs = 60_000;
 const pollMs = 250;
 /** Garbage is collected twice, the second time in a later turn; then the scrape is answered. */

@@ -89,7 +89,11 @@ export async function startWebhooks(): Promise<Webhooks> {
   }
 }
 
-function httpsArgs(prefix: string, port: number, tls: { readonly certFile: string; readonly keyFile: string }): string[] {
+function httpsArgs(
+  prefix: string,
+  port: number,
+  tls: { readonly certFile: string; readonly keyFile: string },
+): string[] {
   return [
     `--${prefix}-https-enable=true`,
     `--${prefix}-https-bind-addr=127.0.0.1`,
