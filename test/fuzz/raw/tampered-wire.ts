@@ -3,6 +3,9 @@ import { type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { type Tampering } from "./plan.ts";
 
+/** A handshake, and the first requests. */
+const dribbledBytes = 4_000;
+
 export class TamperedWire extends Duplex {
   readonly #socket: Socket;
   readonly #tampering: Tampering;
@@ -45,7 +48,10 @@ export class TamperedWire extends Duplex {
   #harmed(chunk: Buffer): readonly Buffer[] {
     const { afterBytes, how, injected } = this.#tampering;
     const at = afterBytes - this.#passed;
-    if (how === "dribble") return Array.from(chunk, (byte) => Buffer.of(byte));
+    if (how === "dribble") {
+      const dribbled = chunk.subarray(0, Math.max(0, dribbledBytes - this.#passed));
+      return [...Array.from(dribbled, (byte) => Buffer.of(byte)), chunk.subarray(dribbled.length)];
+    }
     if (at < 0 || at >= chunk.length || this.#isDone) return [chunk];
     this.#isDone = true;
     const before = chunk.subarray(0, at);

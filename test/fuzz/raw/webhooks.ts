@@ -24,11 +24,16 @@ export interface Webhooks {
   readonly close: () => Promise<void>;
 }
 
-/** Collects all garbage when asked to by a signal, so that what is left is in use. */
-const collector = `const { setFlagsFromString } = require("node:v8");
-setFlagsFromString("--expose-gc");
-const collect = require("node:vm").runInNewContext("gc");
-process.on("SIGUSR2", () => { collect(); setImmediate(collect); });
+/**
+ * Collects all garbage when asked to by a signal, so that what is left is in use. A flag that is set earlier would make
+ * Node reject the code cache of the executable.
+ */
+const collector = `process.on("SIGUSR2", () => {
+  require("node:v8").setFlagsFromString("--expose-gc");
+  const collect = require("node:vm").runInNewContext("gc");
+  collect();
+  setImmediate(collect);
+});
 `;
 
 export async function startWebhooks(): Promise<Webhooks> {
