@@ -3,7 +3,7 @@ import { type Draws } from "../../support/draws.ts";
 import { damaged, randomBytes } from "./damage.ts";
 
 /** A ClientHello as Node 26 sent it, for webhook.ns.svc, with TLS 1.2 and 1.3, X25519, and three ciphers. */
-export const recordedHello = Buffer.from(
+const recordedHello = Buffer.from(
   [
     "FgMBANABAADMAwOYqdkLcvPB3X8ty7QiWzpcCkxtwtC1Gf3XplOYW7UWayBZjI2Ui4DSuB9KGVcUr+IFE2AhobGeVnNwTYsJc0dJJwAGEwETAsAr",
     "AQAAff8BAAEAAAAAEwARAAAOd2ViaG9vay5ucy5zdmMACwAEAwABAgAKAAYABAAdABcAIwAAABYAAAAXAAAADQAGAAQEAwgEACsABQQDBAMDAC0A",

@@ -92,7 +92,7 @@ function framed(draw: Draws, request: Unframed): Request {
 }
 
 /** The pieces of a text, at most `countMax`, none of them empty. */
-export function cutUp(draw: Draws, text: string, countMax: number): readonly string[] {
+function cutUp(draw: Draws, text: string, countMax: number): readonly string[] {
   const cuts = Array.from({ length: draw.below(countMax) }, () => draw.below(text.length)).sort((a, b) => a - b);
   return [0, ...cuts].map((from, at) => text.slice(from, [...cuts, text.length][at])).filter((part) => part !== "");
 }
