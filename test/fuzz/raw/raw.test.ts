@@ -21,9 +21,18 @@ test("the same seed draws the same connections, and another seed draws others", 
 test("a thousand connections go to every listener, end in every way, and few of them are slow", () => {
   const plans = plansOf(1, 1_000);
   const seen = <T>(of: (plan: ConnectionPlan) => T): ReadonlySet<T> => new Set(plans.map(of));
-  assert.deepEqual([...seen(({ listener }) => listener)].sort(), [...listenerNames].sort());
-  assert.deepEqual([...seen(({ ending }) => ending)].sort(), ["answers", "halfClose", "leave", "reset", "unread"]);
-  assert.deepEqual([...seen(({ tls }) => tls?.client)].sort(), ["expired", "foreign", "none", "valid", undefined]);
+  assert.deepEqual(
+    seen(({ listener }) => listener),
+    new Set(listenerNames),
+  );
+  assert.deepEqual(
+    seen(({ ending }) => ending),
+    new Set(["answers", "halfClose", "leave", "reset", "unread"]),
+  );
+  assert.deepEqual(
+    seen(({ tls }) => tls?.client),
+    new Set(["expired", "foreign", "none", "valid", undefined]),
+  );
   for (const how of ["cut", "flip", "inject", "dribble"])
     assert.ok(seen(({ tls }) => tls?.tampering?.how).has(how as "cut"), how);
   for (const kind of ["whole", "damaged", "unfinished", "hello", "bytes", "nothing", "flood"])
