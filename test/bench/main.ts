@@ -1,7 +1,8 @@
 /**
  * `make bench`: measures and prints a table of figures, each beside what it is compared with in the same run. Also as
  * JSON in test-results/bench.json. ONLY=<name>[,<name>] runs some of the measurements; PROFILE=1 leaves CPU profiles of
- * the webhooks over a real API server in test-results.
+ * the webhooks over a real API server in test-results. LONG=1 adds the long rows of `everyday`, TURNS=1 runs each of its
+ * rows once instead of three times.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";
@@ -9,6 +10,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { KubeAssetsError } from "../../scripts/kube-assets.ts";
 import { measureBudgetSources } from "./budget-sources.ts";
+import { measureEveryday } from "./everyday/measure.ts";
 import { measureHandshakes } from "./handshakes.ts";
 import { measureHotProtector, measureReplicas } from "./hot-protector.ts";
 import { measureIndexes } from "./indexes.ts";
@@ -25,7 +27,10 @@ type Say = (line: string) => void;
 const resultDirectory = fileURLToPath(new URL("../../test-results", import.meta.url));
 const say: Say = (line) => console.error(`… ${line}`);
 
-/** In the order of the table. Those of `overRealCore` need kube-apiserver and etcd. */
+/** Turns of each row of `everyday`: the median of three is no outlier. */
+const turnsDefault = 3;
+
+/** In the order of the table. Those of `overRealCore` and `withControllers` need kube-apiserver and etcd. */
 const alone: Readonly<Record<string, (say: Say) => readonly Row[] | Promise<readonly Row[]>>> = {
   indexes: measureIndexes,
   reviews: measureReviews,
@@ -41,6 +46,14 @@ const overRealCore: Readonly<Record<string, (core: RealCore, say: Say) => Promis
   many: measureManyProtectors,
   handshakes: measureHandshakes,
 };
+/** They have a control plane of their own, with Kubernetes' controllers and its scheduler. */
+const withControllers: Readonly<Record<string, (say: Say) => Promise<readonly Row[]>>> = {
+  everyday: (say) =>
+    measureEveryday(say, {
+      isLong: process.env["LONG"] === "1",
+      repetitions: Number(process.env["TURNS"] ?? turnsDefault),
+    }),
+};
 
 async function measureOverRealCore(names: readonly string[], print: (rows: readonly Row[]) => void): Promise<void> {
   if (names.length === 0) return;
@@ -53,7 +66,7 @@ async function measureOverRealCore(names: readonly string[], print: (rows: reado
 }
 
 async function main(): Promise<number> {
-  const names = [...Object.keys(alone), ...Object.keys(overRealCore)];
+  const names = [alone, overRealCore, withControllers].flatMap((some) => Object.keys(some));
   const only = process.env["ONLY"]?.split(",") ?? names;
   const unknown = only.filter((name) => !names.includes(name));
   if (unknown.length > 0) {
@@ -73,12 +86,14 @@ async function main(): Promise<number> {
   };
   for (const name of chosen) print((await alone[name]?.(say)) ?? []);
   const overCore = chosen.filter((name) => name in overRealCore);
+  const ofControllers = chosen.filter((name) => name in withControllers);
   let leftOut: string | undefined;
   try {
     await measureOverRealCore(overCore, print);
+    for (const name of ofControllers) print((await withControllers[name]?.(say)) ?? []);
   } catch (error) {
     if (!(error instanceof KubeAssetsError)) throw error;
-    leftOut = `Left out, because they need a real API server (${overCore.join(", ")}): ${error.message}`;
+    leftOut = `Left out, because they need a real API server (${[...overCore, ...ofControllers].join(", ")}): ${error.message}`;
     console.log(leftOut);
   }
   mkdirSync(resultDirectory, { recursive: true });
