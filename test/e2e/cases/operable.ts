@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { type Manifest, onlyOne, render } from "../../manifests/manifest-files.ts";
 import { type AdminClient, type ObjectMeta } from "../admin-client.ts";
 import { type Cluster } from "../cluster.ts";
+import { deletePods, type DeletionOptions } from "../deletions.ts";
 import { type Fleet, startFleet } from "../fleet.ts";
 import { startKubelet } from "../kubelet.ts";
 import { createNode, removeNode } from "../nodes.ts";
@@ -14,6 +15,7 @@ import { createPods, listPods, type Pod, podPath } from "../pods.ts";
 import { startProtectedPods } from "../protected-pods.ts";
 import { systemNamespace } from "../role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
+import { SystemDrill } from "../system-drill.ts";
 import { waitFor } from "../wait.ts";
 
 const second = 1_000;
@@ -41,7 +43,8 @@ async function brokenGlass(context: CaseContext): Promise<Figures> {
   const [first, second] = fleet.workers.map(({ cell, cluster }) => ({ cell, cluster }));
   assert.ok(first !== undefined && second !== undefined);
   const configuration = (cell: string): string => `${namespace}-${cell}`;
-  const remove = ({ cluster }: typeof first, name: string): Promise<number> => deletion(cluster.admin, namespace, name);
+  const remove = ({ cluster }: typeof first, name: string): ReturnType<typeof codeOf> =>
+    codeOf(cluster.admin, namespace, name);
   const policy = (cell: typeof first, value: "Ignore" | "Fail"): Promise<string> => {
     const patch = [{ op: "replace", path: "/webhooks/0/failurePolicy", value }];
     const args = ["patch", "validatingwebhookconfiguration", configuration(cell.cell), "--type=json"];
@@ -51,8 +54,7 @@ async function brokenGlass(context: CaseContext): Promise<Figures> {
   const waitAnswer = async (cell: typeof first, name: string, code: number): Promise<number> => {
     const startMs = performance.now();
     await waitFor(`a deletion in ${cell.cell} is answered with ${code}`, inForceLimitMs, async () => {
-      const path = podPath(namespace, name);
-      return (await cell.cluster.admin.request("DELETE", path, { query: { dryRun: "All" } })).code === code;
+      return (await codeOf(cell.cluster.admin, namespace, name, { dryRun: true })) === code;
     });
     return Math.round(performance.now() - startMs);
   };
@@ -63,7 +65,7 @@ async function brokenGlass(context: CaseContext): Promise<Figures> {
   await webhook.kill();
   for (const cell of [first, second]) assert.equal(await remove(cell, "web-0"), unreachable);
   for (const name of ["finished-0", "of-daemon-set", "terminating-0"])
-    assert.equal(await deletion(first.cluster.admin, namespace, name, 0), 200, name);
+    assert.equal(await codeOf(first.cluster.admin, namespace, name, { gracePeriodSeconds: 0 }), 200, name);
 
   // The soft way, in one cluster.
   await policy(first, "Ignore");
@@ -130,8 +132,8 @@ async function deleteUntilRefused(fleet: Fleet, { admin }: Cluster, names: reado
   const { spec } = await fleet.protector("web");
   await fleet.core.admin.mergePatch(fleet.protectorPath("web"), { spec: { ...spec, minAvailable: 8 } });
   await fleet.waitCounted("web", 10);
-  const codes: number[] = [];
-  for (const name of names) codes.push(await deletion(admin, fleet.namespace, name));
+  const codes: (number | undefined)[] = [];
+  for (const name of names) codes.push(await codeOf(admin, fleet.namespace, name));
   assert.deepEqual(codes, [200, 200, 429, 429, 429]);
 }
 
@@ -146,19 +148,26 @@ async function bootstrap(context: CaseContext): Promise<Figures> {
   const node = `${namespace}-full`;
   await createNode(admin, node, { cpu: "2", memory: "10Gi", pods: "10" });
   context.cleanup(() => removeNode(admin, node));
-  const kubelets = [namespace, systemNamespace].map((each) => startKubelet({ admin, namespace: each }));
-  for (const kubelet of kubelets) context.cleanup(() => kubelet.stop());
+  const drill = new SystemDrill(context, fleet);
+  await drill.playKubelet({});
+  const kubelet = startKubelet({ admin, namespace: systemNamespace });
+  context.cleanup(() => kubelet.stop());
   const nodeSelector = { "kubernetes.io/hostname": node };
-  const web = await createGuarded(admin, namespace, nodeSelector);
-  await fleet.waitCounted("deployment-web", web.replicas);
+  await drill.atFloor("web", {
+    replicas: 2,
+    podSpec: { nodeSelector },
+    container: { resources: { requests: { cpu: "1" } } },
+  });
+  const somePod = async (): Promise<string> => {
+    const pods = await drill.pods("web");
+    const live = pods.find(({ spec, metadata }) => spec.nodeName !== undefined && !metadata.deletionTimestamp);
+    return live?.metadata.name ?? assert.fail("no pod of web is left");
+  };
 
   const [process] = fleet.webhooks;
   assert.ok(process !== undefined);
   await process.kill();
-  const drained = await cluster.admin.request("POST", `${podPath(namespace, await web.somePod())}/eviction`, {
-    body: { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: await web.somePod(), namespace } },
-  });
-  assert.equal(drained.code, unreachable, "people wait for the webhook");
+  assert.equal(await codeOf(admin, namespace, await somePod(), { how: "evict" }), unreachable, "people wait for it");
   await cluster.restartApiServer();
   const startMs = performance.now();
   await createWebhookDeployment(context, admin, nodeSelector);
@@ -167,7 +176,7 @@ async function bootstrap(context: CaseContext): Promise<Figures> {
     return pods.some(({ spec, status }) => spec.nodeName === node && status?.phase === "Running");
   });
   const startedMs = Math.round(performance.now() - startMs);
-  const refused = await deletion(admin, namespace, await web.somePod());
+  const refused = await codeOf(admin, namespace, await somePod());
   assert.equal(refused, unreachable, "no process has started yet behind the address");
 
   // Its container starts.
@@ -175,47 +184,10 @@ async function bootstrap(context: CaseContext): Promise<Figures> {
   fleet.webhooks = [await process.startAgain()];
   const readyMs = Math.round(performance.now() - beginMs);
   await waitFor("deletions are decided again", 60 * second, async () => {
-    const path = podPath(namespace, await web.somePod());
-    const { code } = await admin.request("DELETE", path, { query: { dryRun: "All" } });
+    const code = await codeOf(admin, namespace, await somePod(), { dryRun: true });
     return code === 429 || code === 200;
   });
   return { startedMs, readyMs, decidedMs: Math.round(performance.now() - beginMs) };
-}
-
-interface Guarded {
-  readonly replicas: number;
-  somePod(): Promise<string>;
-}
-
-/** A Deployment of two pods that fill the node. */
-async function createGuarded(admin: AdminClient, namespace: string, nodeSelector: object): Promise<Guarded> {
-  const labels = { app: "web" };
-  const replicas = 2;
-  await admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { name: "web" },
-    spec: {
-      replicas,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: {
-          nodeSelector,
-          containers: [{ name: "main", image: "none", resources: { requests: { cpu: "1" } } }],
-        },
-      },
-    },
-  });
-  return {
-    replicas,
-    somePod: async () => {
-      const pods = await listPods(admin, namespace, "app=web");
-      const live = pods.find(({ spec, metadata }) => spec.nodeName !== undefined && !metadata.deletionTimestamp);
-      assert.ok(live !== undefined, "no pod of web is left");
-      return live.metadata.name;
-    },
-  };
 }
 
 interface Deployment extends Manifest {
@@ -245,12 +217,13 @@ async function createWebhookDeployment(context: CaseContext, admin: AdminClient,
   context.cleanup(() => admin.remove(`${path}/${name}`));
 }
 
-async function deletion(
+/** The answer to one deletion, or eviction. */
+async function codeOf(
   admin: AdminClient,
   namespace: string,
   name: string,
-  gracePeriodSeconds?: number,
-): Promise<number> {
-  const body = { apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds };
-  return (await admin.request("DELETE", podPath(namespace, name), { body })).code;
+  how: Partial<Pick<DeletionOptions, "how" | "gracePeriodSeconds" | "dryRun">> = {},
+): Promise<number | undefined> {
+  const [attempt] = await deletePods(admin, { namespace, names: [name], concurrency: 1, how: "delete", ...how });
+  return attempt?.code;
 }
