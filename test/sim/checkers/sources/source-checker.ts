@@ -41,13 +41,21 @@ export interface SourceCheckerOptions {
   readonly latched: () => readonly string[];
 }
 
+interface Lost {
+  readonly spec: Wanted;
+  readonly atMs: number;
+}
+
 export class SourceChecker {
   readonly #options: SourceCheckerOptions;
   /** By the namespace and the name of their PodProtectors, as all else here. */
   readonly #sources = new Map<string, Source>();
   readonly #meddling = new Meddling();
-  /** By key: the specs of PodProtectors that the core has lost. */
-  readonly #lost = new Map<string, Wanted>();
+  /**
+   * By key: the specs of PodProtectors that the core has lost, and when, the last one at the end. One that is made again
+   * by a former loss may be committed after another one.
+   */
+  readonly #lost = new Map<string, readonly Lost[]>();
   /** By key: PodProtectors that a person has marked as released. */
   readonly #letGo = new Set<string>();
   /** By key: those of them that are gone by now, until there is another one. */
@@ -159,8 +167,7 @@ export class SourceChecker {
     const { rules, kernel } = this.#options;
     if (rules === undefined) return;
     const fromMs = this.#fromMs();
-    const lost = this.#lost.get(key);
-    const asked = [...source.askedSince(fromMs), ...(lost === undefined ? [] : [lost])];
+    const asked = [...source.askedSince(fromMs), ...(this.#lost.get(key) ?? []).map(({ spec }) => spec)];
     for (const field of ["minAvailable", "minReadySeconds", "selector"] as const) {
       if (after[field] === before?.[field] || asked.some((wanted) => wanted[field] === after[field])) continue;
       if (this.#mayStay(key, source, fromMs) && this.#isLast(key, field, after[field])) continue;
@@ -243,7 +250,8 @@ export class SourceChecker {
   #checkEnd(key: string, source: Source, object: KubeObject): void {
     const { kernel } = this.#options;
     if (this.#meddling.mayBe(key, "loss", kernel.nowMs - lagMs)) {
-      this.#lost.set(key, specOf(object));
+      const before = (this.#lost.get(key) ?? []).filter(({ atMs }) => kernel.nowMs - atMs <= lagMs);
+      this.#lost.set(key, [...before, { spec: specOf(object), atMs: kernel.nowMs }]);
       return;
     }
     this.#lost.delete(key);
