@@ -52,6 +52,19 @@ export function readFieldWriters(managedFields: unknown, strategyField: string |
   return { replicas, strategy, labels, overrides: overriding };
 }
 
+/** The last writer of one label; undefined = unknown. Never throws. */
+export function readLabelWriter(managedFields: unknown, label: string): FieldWriter | undefined {
+  let writer: FieldWriter | undefined;
+  for (const entry of asList(managedFields)) {
+    const { manager, time, fieldsV1 } = fieldsOf(entry);
+    if (typeof manager !== "string") continue;
+    const { "f:labels": owned } = fieldsOf(fieldsOf(fieldsV1)["f:metadata"]);
+    if (`f:${label}` in fieldsOf(owned))
+      writer = laterWriter(writer, { manager, subresource: undefined, time: parseTime(time) });
+  }
+  return writer;
+}
+
 /** The one that wrote later. */
 export function laterWriter(a: FieldWriter | undefined, b: FieldWriter | undefined): FieldWriter | undefined {
   if (a === undefined || b === undefined) return a ?? b;

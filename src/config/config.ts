@@ -216,6 +216,7 @@ export function buildConfig(values: FlagValues): Config {
       sourceSelector: values["generator-source-selector"],
       queue: queueConfig(unprefixed(values, "generator-worker-")),
       elector: generatorElector(values),
+      defaultMode: values["generator-default-mode"],
       percentRounding: values["generator-percent-rounding"],
       singleReplica: values["generator-single-replica"],
       hasMonitor: values["generator-monitor-enable"],

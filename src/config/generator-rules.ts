@@ -35,11 +35,17 @@ export function partsOfSourceID(id: CustomSourceID): { readonly plural: string; 
   return { plural: id.slice(0, dot), group: id.slice(dot + 1) };
 }
 
+/** What becomes of the workloads of a namespace (docs/generator.md#modes). */
+export const namespaceModes = ["enforced", "shadow", "off"] as const;
+export type NamespaceMode = (typeof namespaceModes)[number];
+
 export interface GeneratorRules {
   /** Only these get PodProtectors. */
   readonly sources: readonly (SourceID | CustomSourceID)[];
   /** Sources of kinds without a selector of their own that do not match get no PodProtector. */
   readonly sourceSelector: LabelSelector;
+  /** Of namespaces without the label; system namespaces are off. */
+  readonly defaultMode: NamespaceMode;
   /** How a maxUnavailable percentage above zero becomes a number of pods. */
   readonly percentRounding: "at-least-one" | "up" | "down";
   /** Whether the only replica of a source must stay where the percentage alone would let it go. */

@@ -36,6 +36,8 @@ export type CellSettings = Pick<Config, "cells"> & Pick<Config["generator"], "qu
 
 export interface CellControllerDependencies {
   readonly core: KubeClient;
+  /** Another client of the core, so that what is said of cells never waits behind the writes of PodProtectors. */
+  readonly leases: KubeClient;
   readonly protectors: Informer<StoredProtector>;
   readonly events: EventRecorder;
   /** Of this process in the leader election. */
@@ -65,14 +67,14 @@ export class CellController {
 
   constructor({ cells, queue }: CellSettings, deps: CellControllerDependencies) {
     this.#deps = deps;
-    const { core, protectors, events, clock, rng, logger, identity } = deps;
+    const { core, leases, protectors, events, clock, rng, logger, identity } = deps;
     const { leaseNamespace, silentAfterMs } = cells;
     const times = silenceTimes(silentAfterMs);
     const metrics = createCellMetrics(deps.metrics);
     this.#leases = new CellLeases({
       ...cells,
       core: core.cluster,
-      client: core,
+      client: leases,
       role: "generator",
       clock,
       logger,
@@ -92,7 +94,7 @@ export class CellController {
       metrics,
     });
     const writes = new CellLeaseWrites({
-      core,
+      core: leases,
       namespace: leaseNamespace,
       identity,
       silentAfterMs,

@@ -25,6 +25,7 @@ import { sourceConditionsOf } from "./floor-conditions.ts";
 import { type GeneratorAction, type GeneratorMetrics, type GeneratorSizes, type GeneratorTroubles } from "./metrics.ts";
 import { askedBefore, askedNow } from "./mass-changes/asking.ts";
 import { type HeldChanges } from "./mass-changes/held-changes.ts";
+import { type NamespaceModes } from "./namespace-modes.ts";
 import { type Later, PacedQueue, type Work } from "./paced-queue.ts";
 import { PresentSources } from "./present-sources.ts";
 import { ProtectorCrd } from "./protector-crd.ts";
@@ -32,11 +33,12 @@ import { ProtectorLifecycle } from "./protector-lifecycle.ts";
 import { Recreation } from "./recreation.ts";
 import { ReleaseList } from "./releases.ts";
 import { type SourceCaches } from "./source-caches.ts";
-import { needsNoFinalizer, SourceChoice } from "./source-choice.ts";
+import { needsNoFinalizer } from "./source-choice.ts";
 import { recordUnprotectable } from "./source-events.ts";
-import { inLogs, isGeneratedFor, planFor, protectorKeyOf, type WantedProtector } from "./source-plan.ts";
+import { inLogs, isGeneratedFor, protectorKeyOf, type WantedProtector } from "./source-plan.ts";
 import { foreignReason, type SourceCounts, SourceStates } from "./source-states.ts";
 import { isFinished, isReleased, type Vanished, VanishedProtectors } from "./vanished-protectors.ts";
+import { WantedProtectors } from "./wanted-protectors.ts";
 
 /** The settings that the generator needs, under the names that they have in the Config. */
 export type GeneratorSettings = Pick<
@@ -53,6 +55,7 @@ export interface GeneratorDependencies {
   readonly core: KubeClient;
   readonly sources: SourceCaches;
   readonly protectors: Informer<StoredProtector>;
+  readonly modes: NamespaceModes;
   readonly events: EventRecorder;
   /** Is asked before anything is released or lowered. */
   readonly changes: HeldChanges;
@@ -75,18 +78,18 @@ export class Generator {
   readonly #present: PresentSources;
   /** Sources, each with its PodProtector. */
   readonly #queue: PacedQueue;
-  readonly #choice: SourceChoice;
+  readonly #wanted: WantedProtectors;
   readonly #states = new SourceStates();
   #isLeading = false;
   readonly #dangling: DanglingProtectors;
 
   constructor(config: GeneratorSettings, deps: GeneratorDependencies) {
-    this.#choice = new SourceChoice(config);
     this.#config = config;
     this.#deps = deps;
-    const { core, protectors, events, clock, rng, logger, metrics } = deps;
+    const { core, protectors, modes, events, clock, rng, logger, metrics } = deps;
     const onAction = this.#acted.bind(this);
     this.#lifecycle = new ProtectorLifecycle({ core, onAction });
+    this.#wanted = new WantedProtectors({ config, modes, lifecycle: this.#lifecycle });
     this.#dangling = new DanglingProtectors({ events, logger, onAction });
     this.#releases = new ReleaseList({
       core,
@@ -100,9 +103,8 @@ export class Generator {
     const isLetGo = this.#releases.isLetGo.bind(this.#releases);
     const known = deps.sources.refOf.bind(deps.sources);
     this.#vanished = new VanishedProtectors({ protectors, sourceOf: known, isLetGo, clock, logger });
-    const namespace = config.coreNamespace;
     const lookAtAll = (): void => this.#addAll(this.#allKeys());
-    this.#crd = new ProtectorCrd({ core, namespace, events, clock, logger, onBack: lookAtAll });
+    this.#crd = new ProtectorCrd({ core, namespace: config.coreNamespace, events, clock, logger, onBack: lookAtAll });
     this.#recreation = new Recreation({
       vanished: this.#vanished,
       lifecycle: this.#lifecycle,
@@ -112,7 +114,7 @@ export class Generator {
       logger,
       onDue: (due) => this.#addAll(due),
     });
-    const isWanted = (source: SourceRecord): boolean => this.#wantedFor(source, false) !== undefined;
+    const isWanted = (source: SourceRecord): boolean => this.#wanted.of(source, undefined) !== undefined;
     const [vanished, lifecycle] = [this.#vanished, this.#lifecycle];
     this.#present = new PresentSources({ sources: deps.sources, vanished, lifecycle, isWanted });
     this.#queue = new PacedQueue({
@@ -126,6 +128,9 @@ export class Generator {
     deps.sources.subscribe(() => ({ onEvent: ({ object }) => this.#queue.add(protectorKeyOf(object)) }));
     // What was put off while the kind was not known is due now.
     deps.sources.onKnown(lookAtAll);
+    modes.onChanged((namespace) => {
+      if (this.#isLeading) this.#addAll(this.#allKeys().filter((key) => key.startsWith(`${namespace}/`)));
+    });
     deps.protectors.subscribe({
       onEvent: (event) => this.#protectorEvent(event),
       // What was made and lost again in between has left no event.
@@ -151,7 +156,7 @@ export class Generator {
     const source = sources.get(stored.key);
     if (source === undefined) return this.#dangling.found(stored, ref);
     const held = changes.found(stored.key);
-    if (this.#wantedFor(source, true) === undefined) return held;
+    if (this.#wanted.of(source, stored) === undefined) return held;
     const { isCriterionDropped } = this.#lifecycle;
     return { ...sourceConditionsOf(source, this.#config, isCriterionDropped), ...held, Dangling: false };
   }
@@ -243,20 +248,20 @@ export class Generator {
       return undefined;
     }
     const stored = protectors.get(key);
-    const isVanished = stored === undefined && this.#vanished.get(key) !== undefined;
+    const vanished = stored === undefined ? this.#vanished.get(key) : undefined;
     const work: Work = (signal) => this.#reconcile(ref, signal);
     // Whether the source is there is not known. What has vanished is made again in any case.
-    if (!sources.isKnown(ref.kind)) return isVanished ? work : undefined;
+    if (!sources.isKnown(ref.kind)) return vanished && work;
     const source = sources.get(key);
     const existing = stored !== undefined && isGeneratedFor(stored.protector, ref) ? stored : undefined;
-    const wanted = source && this.#wantedFor(source, existing !== undefined || isVanished);
+    const wanted = source && this.#wanted.of(source, existing ?? vanished?.stored);
     if (source !== undefined && existing !== undefined) this.#dangling.forget(key);
     if (source === undefined || wanted === undefined) this.#states.forget(key);
     else if (existing !== undefined) this.#states.has(key, source.spec.floorBy(this.#config).kind);
     // Without a protector, a terminating source that we do not hold is about to be gone.
     else if (source.isTerminating && !source.finalizers.includes(finalizer)) this.#states.forget(key);
     else this.#states.lacks(key, stored === undefined ? undefined : foreignReason);
-    if (isVanished) return work;
+    if (vanished !== undefined) return work;
     if (source === undefined || existing === undefined) {
       changes.gone(key);
       return this.#isUpToDate(source, existing, wanted) ? undefined : work;
@@ -309,10 +314,11 @@ export class Generator {
     }
     const lost = holder.kind === "none" ? this.#vanished.absent(key) : vanished;
     const known = stored ?? lost?.stored;
-    const wish = this.#wantedFor(source, known !== undefined);
+    const wish = this.#wanted.of(source, known);
     // A release that has begun goes on. One that is to be kept after all has its floor as before.
     const hasPassed = wish === undefined && known !== undefined && this.#isReleasing(known);
-    const asked = { stored: hasPassed ? undefined : known, source, wanted: wish };
+    const switchedOff = this.#deps.modes.switchedOff(namespace);
+    const asked = { stored: hasPassed ? undefined : known, source, wanted: wish, switchedOff };
     const verdict = await askedNow(this.#deps.changes, key, asked, signal);
     if (verdict.kind === "later") return verdict;
     const wanted = verdict.kept;
@@ -380,11 +386,6 @@ export class Generator {
     if (source === undefined || !this.#states.isLacking(key)) return;
     this.#states.lacks(key, err instanceof ForeignProtectorError ? foreignReason : errorLabel(err));
     recordUnprotectable(events, source, err);
-  }
-
-  #wantedFor(source: SourceRecord, isProtected: boolean): WantedProtector | undefined {
-    const { isCriterionDropped } = this.#lifecycle;
-    return this.#choice.isChosen(source, isProtected) ? planFor(source, this.#config, isCriterionDropped) : undefined;
   }
 
   #acted(

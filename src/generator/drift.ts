@@ -9,7 +9,7 @@ import { type WantedProtector } from "./source-plan.ts";
 /**
  * The merge patch that turns `actual` into what is wanted; undefined when nothing differs.
  * - Repaired: the three derived fields of the spec and those that are overridden, labels, finalizer, owner reference,
- *   the annotations "generated", "overridden" and "released".
+ *   the annotations "generated", "overridden", "mode" and "released".
  * - Kept: admissionHistoryConfig and healthCriterion otherwise, aggregationSelector and whatever others added.
  * - `floorBefore`: an annotation that is written along with what differs, and by itself is no difference.
  * - A terminating object accepts no new finalizer, so a removed one is not restored there.
@@ -38,7 +38,7 @@ export function driftPatch(
   }
   const { annotations: present = {} } = actual.metadata;
   const lostAnnotations = Object.entries(wanted.annotations).filter(([key, value]) => present[key] !== value);
-  const outdated = [annotations.released, annotations.overridden]
+  const outdated = [annotations.released, annotations.overridden, annotations.mode]
     .filter((key) => present[key] !== undefined && wanted.annotations[key] === undefined)
     .map((key) => [key, null] as const);
   if (lostAnnotations.length > 0 || outdated.length > 0)

@@ -7,6 +7,8 @@
  *   budget-sources.ts: of PodDisruptionBudgets, by expected-pods.ts. resolved-sources.ts: what both are made of.
  * - followed-floors.ts: floors of hand-made PodProtectors that follow workloads, by expected-pods.ts.
  *   scale-alarms.ts: what people are told of scales that cannot be read.
+ * - wanted-protectors.ts: which PodProtector a source asks for. namespace-modes.ts: by which mode of its namespace.
+ *   namespace-labels.ts: what a Namespace says.
  * - source-states.ts: how sources fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
  *   floor-conditions.ts has it in words. condition-writer.ts: how conditions are written.
  * - optional-fields.ts: what overrides of a source set in its PodProtector. ignored-overrides.ts: tells of those that
@@ -31,6 +33,8 @@ export { FollowedFloors } from "./followed-floors.ts";
 export { createHeldChanges } from "./mass-changes/create.ts";
 export { type HeldChanges } from "./mass-changes/held-changes.ts";
 export { createSourceFeeds } from "./source-feeds.ts";
+export { decodeNamespace, type LabelledNamespace } from "./namespace-labels.ts";
+export { NamespaceModes } from "./namespace-modes.ts";
 export { ScaleAlarms } from "./scale-alarms.ts";
 export { SourceCaches } from "./source-caches.ts";
 export { IgnoredOverrides } from "./ignored-overrides.ts";

@@ -100,7 +100,7 @@ export class ProtectorLifecycle {
         metadata: {
           name,
           namespace,
-          ...keptOf(former, wanted, [annotations.released, annotations.overridden]),
+          ...keptOf(former, wanted, [annotations.released, annotations.overridden, annotations.mode]),
           finalizers: [wanted.finalizer],
           ownerReferences: [ownerReference],
         },

@@ -3,6 +3,8 @@ import { hash } from "node:crypto";
 import { type ObjectKey, objectKey, partsOf } from "../api/object-key.ts";
 import { annotations, apiVersion, finalizer, sourceLabels } from "../api/v1alpha1/names.ts";
 import { type OwnerReference, type PodProtector, type PodProtectorSpec } from "../api/v1alpha1/pod-protector.ts";
+import { type HealthCriterion } from "../accounting/count/health-criterion.ts";
+import { type NamespaceMode } from "../config/generator-rules.ts";
 import { type FloorRule } from "../sources/floor.ts";
 import { sourceKinds } from "../sources/index.ts";
 import { scaledPrefix } from "../sources/scaled-kind.ts";
@@ -33,17 +35,36 @@ const digestLength = 12;
 /** What says that an object is this generator's. */
 const marks = { [annotations.generated]: "true" } as const;
 
+/** What the namespace of a source says. */
+export interface OfNamespace {
+  readonly mode: Exclude<NamespaceMode, "off">;
+  /** For sources that name none themselves. */
+  readonly healthCriterion: HealthCriterion | undefined;
+}
+
+const unlabelled: OfNamespace = { mode: "enforced", healthCriterion: undefined };
+
 /** `isCriterionDropped`: the CRD does not know the field. */
-export function planFor(source: SourceRecord, rule: FloorRule, isCriterionDropped = false): WantedProtector {
+export function planFor(
+  source: SourceRecord,
+  rule: FloorRule,
+  { mode, healthCriterion }: OfNamespace = unlabelled,
+  isCriterionDropped = false,
+): WantedProtector {
   const { kind, namespace, name, uid, overrides, spec } = source;
-  const optional = optionalFieldsOf(overrides, isCriterionDropped);
+  const criterion = overrides.healthCriterion ?? healthCriterion;
+  const optional = optionalFieldsOf({ ...overrides, healthCriterion: criterion }, isCriterionDropped);
   const overridden = overriddenText(optional);
   return {
     kind,
     name: protectorNameOf(kind, name),
     namespace,
     labels: sourceLabelsOf(kind, name),
-    annotations: overridden === undefined ? marks : { ...marks, [annotations.overridden]: overridden },
+    annotations: {
+      ...marks,
+      ...(overridden !== undefined && { [annotations.overridden]: overridden }),
+      ...(mode === "shadow" && { [annotations.mode]: mode }),
+    },
     finalizer,
     ownerReference: { apiVersion: kind.apiVersion, kind: kind.kind, name, uid, controller: true },
     spec: {

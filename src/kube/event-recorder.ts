@@ -1,6 +1,6 @@
 /**
  * Writes Kubernetes Events (core/v1) about objects. Best effort: nothing waits for them, and what does not fit is
- * counted and dropped. Events of one object and reason are one Event with a count.
+ * counted and dropped. Events of one object and reason (and series) are one Event with a count.
  */
 import { formatWholeSeconds } from "../api/micro-time.ts";
 import { type Clock, type EpochMicros, type MonotonicMs } from "../util/clock.ts";
@@ -23,9 +23,15 @@ export interface ObjectReference {
 export interface EventRecorder {
   /**
    * Returns at once. `reason` is one CamelCase word; `message` is cut to 1,024 characters, the limit of the newer
-   * Events API.
+   * Events API. `series`: what tells Events of one object and reason apart, such as who asked; each has its own count.
    */
-  record(regarding: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void;
+  record(
+    regarding: ObjectReference,
+    type: "Normal" | "Warning",
+    reason: string,
+    message: string,
+    series?: string,
+  ): void;
   /** Drops what has not been sent and ends the requests. */
   close(): void;
 }
@@ -93,9 +99,9 @@ class Recorder implements EventRecorder {
     );
   }
 
-  record(regarding: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void {
+  record(...[regarding, type, reason, message, of = ""]: Parameters<EventRecorder["record"]>): void {
     if (this.#closed.signal.aborted) return;
-    const series = this.#touch(regarding, type, reason);
+    const series = this.#touch(regarding, type, reason, of);
     series.count++;
     series.lastTime = this.#options.clock.epochMicros();
     series.message = message.length > messageLengthMax ? `${message.slice(0, messageLengthMax - 1)}…` : message;
@@ -108,9 +114,9 @@ class Recorder implements EventRecorder {
     this.#series.clear();
   }
 
-  #touch(regarding: ObjectReference, type: "Normal" | "Warning", reason: string): Series {
+  #touch(regarding: ObjectReference, type: "Normal" | "Warning", reason: string, of: string): Series {
     const { clock, rng } = this.#options;
-    const key = [regarding.kind, regarding.namespace, regarding.name, regarding.uid, type, reason].join("\n");
+    const key = [regarding.kind, regarding.namespace, regarding.name, regarding.uid, type, reason, of].join("\n");
     let series = this.#series.get(key);
     this.#series.delete(key);
     if (series === undefined || clock.monotonicMs() - series.startedAtMs > seriesMaxAgeMs) {

@@ -31,6 +31,8 @@ export interface KubeRequest {
   readonly preferProtobuf?: boolean;
   /** Deadline of the whole request in milliseconds, waiting for the rate limit included; default 30 000. */
   readonly timeoutMs?: number;
+  /** A larger body of a 2xx answer ends the request as "malformed"; default 128 MiB. Not for streams. */
+  readonly answerBytesMax?: number;
   /**
    * Sent on a new connection, which may reach another replica, as each watch does: a replica in trouble cannot keep the
    * caller waiting.

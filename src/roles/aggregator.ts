@@ -63,7 +63,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     role: "aggregator",
     config: config.elector,
     clusterClass: "worker",
-    client: worker,
+    client: await runtime.clients.workerElection(),
     logger,
   });
   const alarms = createCellAlarms(runtime, {

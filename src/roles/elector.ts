@@ -10,6 +10,7 @@ export interface RoleElection {
   readonly config: ElectorConfig;
   /** The cluster that holds the Lease. */
   readonly clusterClass: "core" | "worker";
+  /** The client of that cluster for elections. */
   readonly client: KubeClient;
   readonly logger: Logger;
 }

@@ -5,31 +5,40 @@ import {
   createHeldChanges,
   createMonitor,
   createSourceFeeds,
+  decodeNamespace,
   FollowedFloors,
   Generator,
   type HeldChanges,
   IgnoredOverrides,
+  NamespaceModes,
   ScaleAlarms,
   SourceCaches,
   SourceConditions,
 } from "../generator/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
+import { type KubeClient } from "../kube/kube-client.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
 import { type Component } from "../lifecycle/component.ts";
+import { type Logger } from "../util/logger.ts";
 import { createBackground } from "./background.ts";
-import { connectCore } from "./cores.ts";
+import { type ConnectedCore, connectCore } from "./cores.ts";
 import { createElector } from "./elector.ts";
-import { createProtectorInformer, sourceInformers, syncCheck, whenSynced } from "./informers.ts";
+import {
+  createNamespaceInformer,
+  createProtectorInformer,
+  sourceInformers,
+  syncCheck,
+  whenSynced,
+} from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
 
 export async function createGenerator(runtime: Runtime): Promise<Component[]> {
-  const { clock, rng, metrics, health } = runtime;
+  const { clock, rng, metrics } = runtime;
   const config = runtime.config.generator;
   const ofCore = await connectCore(runtime, config.core);
   const logger = runtime.logger.with({ role: "generator", core: ofCore.name });
-  // Upstream's account may update, but not patch.
-  const core = patchOrUpdate(ofCore.client, { clock, logger, metrics });
+  const { core, leases, election } = await connectClients(runtime, ofCore, logger);
 
   const protectors = createProtectorInformer(runtime, ofCore, logger);
   const create = sourceInformers(runtime, ofCore, logger);
@@ -44,9 +53,11 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     { ...config, cells: ofCellLeases, core: ofCore },
     { ...common, sources, isCell: (clusterUID) => cells.isCell(clusterUID), metrics },
   );
+  const informer = createNamespaceInformer(runtime, ofCore, { decode: decodeNamespace, logger });
+  const modes = new NamespaceModes({ config, informer, events, logger });
   const generator = new Generator(
     { ...config, stateNamespace: ofCellLeases.leaseNamespace, coreNamespace: ofCore.namespace },
-    { ...common, sources, changes, metrics: generatorMetrics },
+    { ...common, sources, modes, changes, metrics: generatorMetrics },
   );
   const followed = new FollowedFloors({ ...common, config, sources, expected, changes, ...generatorMetrics });
   const conditions = new SourceConditions({
@@ -55,36 +66,35 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     failures: generatorMetrics.conditionFailures,
   });
   const ignored = new IgnoredOverrides({ ...common, config, sources, metrics });
-  const alarmed = new Map([...scaled, [followed.kind, followed] as const]);
-  const alarms = new ScaleAlarms({ feeds: alarmed, events, clock, logger });
-  health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
-  registerSourceChecks(runtime, sources);
+  const alarmed = [...scaled, [followed.kind, followed] as const];
+  const alarms = new ScaleAlarms({ feeds: new Map(alarmed), events, clock, logger });
+  registerChecks(runtime, protectors, sources, modes);
 
   const elector = createElector(runtime, {
     role: "generator",
     config: config.elector,
     clusterClass: "core",
-    client: core,
+    client: election,
     logger,
   });
-  const { identity } = elector;
-  const cells = new CellController({ cells: ofCellLeases, queue: config.queue }, { ...common, identity, metrics });
+  const cells = new CellController(
+    { cells: ofCellLeases, queue: config.queue },
+    { ...common, leases, identity: elector.identity, metrics },
+  );
   metrics.onScrape(() => setGauges(generatorMetrics, { generator, cells, sources, alarms }));
   const monitor = config.hasMonitor ? createMonitor(protectors, metrics) : undefined;
   return [
     createBackground("generator-worker", async (signal) => {
-      const synced = Promise.all([whenSynced(protectors, signal), sources.ready(signal)]);
+      const synced = Promise.all([whenSynced(protectors, signal), sources.ready(signal), modes.ready(signal)]);
       const watching = Promise.all([
-        protectors.run(signal),
-        expected.run(signal),
-        sources.run(signal),
+        ...[protectors, expected, modes, sources].map((part) => part.run(signal)),
         cells.observe(signal),
         generator.observe(signal),
       ]);
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
         monitor?.lead(leadership);
-        const parts = [generator, followed, cells, conditions, ignored, alarms];
+        const parts = [generator, modes, followed, cells, conditions, ignored, alarms];
         await Promise.all(parts.map((part) => part.lead(leadership)));
       };
       if (!signal.aborted) await runElected(elector, signal, lead);
@@ -92,6 +102,14 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       events.close();
     }),
   ];
+}
+
+/** Each with connections and a rate limit of its own: no Lease waits behind what the controller does. */
+async function connectClients({ clients, clock, metrics }: Runtime, { name, client }: ConnectedCore, logger: Logger) {
+  // Upstream's account may update, but not patch.
+  const updating = (of: KubeClient): KubeClient => patchOrUpdate(of, { clock, logger, metrics });
+  const [leases, election] = await Promise.all([clients.coreHeartbeat(name), clients.coreElection(name)]);
+  return { core: updating(client), leases: updating(leases), election };
 }
 
 interface Shown {
@@ -113,10 +131,17 @@ function setGauges(
   gauges.setUnreadableScales(alarms.unreadable());
 }
 
-function registerSourceChecks({ health }: Runtime, sources: SourceCaches): void {
+function registerChecks(
+  { health }: Runtime,
+  protectors: ReturnType<typeof createProtectorInformer>,
+  sources: SourceCaches,
+  modes: NamespaceModes,
+): void {
+  health.register("generator-worker/ppr-informer-synced", syncCheck("PodProtectors", protectors));
   for (const { kind } of sources.kinds()) {
     // Two kinds may have the same name, and have different prefixes then.
     const name = kind.prefix.replace(/-$/, "");
     health.register(`generator-worker/${name}/informer-sync`, () => sources.problemOf(kind));
   }
+  health.register("generator-worker/namespaces-listed", () => modes.problem());
 }

@@ -3,7 +3,7 @@ import { type Informer, type Stored } from "../kube/informer.ts";
 import { type Resource } from "../kube/kube-client.ts";
 import { createInformer } from "../kube/watch/index.ts";
 import { createIndexErrorCounter } from "../kube/pod-protector-metrics.ts";
-import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
+import { namespaces, podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 import { type HealthCheck } from "../lifecycle/component.ts";
 import { type Logger } from "../util/logger.ts";
 import { type ConnectedCore } from "./cores.ts";
@@ -49,6 +49,30 @@ export function sourceInformers(
     const name = resource.group.includes(".") ? `${resource.resource}.${resource.group}` : resource.resource;
     return createInformer({ ...common, resource, decode, name });
   };
+}
+
+/**
+ * Watches the namespaces of a core, or those alone that have the label. Undefined with --core-kube-target-namespace,
+ * since namespaces are cluster-scoped.
+ */
+export function createNamespaceInformer<T extends Stored>(
+  { clock, rng, metrics }: Runtime,
+  { client, namespace }: ConnectedCore,
+  how: { readonly decode: (raw: unknown) => T | undefined; readonly label?: string; readonly logger: Logger },
+): Informer<T> | undefined {
+  if (namespace !== undefined) return undefined;
+  const { label: labelSelector, ...others } = how;
+  const selected = labelSelector === undefined ? {} : { labelSelector };
+  return createInformer({
+    client,
+    resource: namespaces,
+    clock,
+    rng,
+    metrics,
+    name: "namespaces",
+    ...selected,
+    ...others,
+  });
 }
 
 /**

@@ -21,12 +21,16 @@ export interface Clients {
   /** The client of a core that is configured. Rejects with a StartError. */
   core(name: string): Promise<KubeClient>;
   /**
-   * Another client of that core, for heartbeats: its requests wait neither for the rate limit nor for the connections
-   * of the first. Rejects with a StartError.
+   * Another client of that core, for heartbeats of cells and what proves or judges them: its requests wait neither for
+   * the rate limit nor for the connections of the first. Rejects with a StartError.
    */
   coreHeartbeat(name: string): Promise<KubeClient>;
+  /** A third one, for nothing but the Lease of a leader election. Rejects with a StartError. */
+  coreElection(name: string): Promise<KubeClient>;
   /** The client of --worker-kube-*. Rejects with a StartError. */
   worker(): Promise<KubeClient>;
+  /** Another client of that cluster, for nothing but the Lease of a leader election. Rejects with a StartError. */
+  workerElection(): Promise<KubeClient>;
   /** The client of another cluster. `cluster` is its name in logs and metrics; the same name means the same client. */
   connect(cluster: string, config: ClusterConfig): Promise<KubeClient>;
 }
@@ -64,6 +68,9 @@ export interface Runtime {
 /** A heartbeat and a LIST barrier every few seconds, and some more after a failure. */
 const heartbeatRate = { qps: 5, burst: 10 };
 
+/** An election sends one request at a time, one in two seconds as a rule: a limit is for mistakes only. */
+const electionRate = heartbeatRate;
+
 /** Creates clients on first use. As a component, it closes them after everything else has stopped. */
 export function createClients(
   runtime: Omit<Runtime, "clients" | "health" | "createServer" | "productVersion"> &
@@ -77,8 +84,12 @@ export function createClients(
     clients.set(cluster, { config, client });
     return client;
   };
-  const { cores } = runtime.config;
-  const heartbeats = new Map(Array.from(cores, ([name, core]) => [name, { ...core, ...heartbeatRate }]));
+  const { cores, worker } = runtime.config;
+  const withRate = (rate: typeof heartbeatRate): ReadonlyMap<string, ClusterConfig> =>
+    new Map(Array.from(cores, ([name, core]) => [name, { ...core, ...rate }]));
+  const heartbeats = withRate(heartbeatRate);
+  const elections = withRate(electionRate);
+  const ofWorker = { ...worker, ...electionRate };
   const ofCore = (client: string, configs: ReadonlyMap<string, ClusterConfig>, name: string): Promise<KubeClient> => {
     const config = configs.get(name);
     assert(config !== undefined, `no core has the name ${name}`);
@@ -88,7 +99,9 @@ export function createClients(
     name: "kube-clients",
     core: (name) => ofCore("core", cores, name),
     coreHeartbeat: (name) => ofCore("core-heartbeat", heartbeats, name),
-    worker: () => connect("worker", runtime.config.worker),
+    coreElection: (name) => ofCore("core-election", elections, name),
+    worker: () => connect("worker", worker),
+    workerElection: () => connect("worker-election", ofWorker),
     connect,
     start: async () => {},
     async stop() {

@@ -11,7 +11,7 @@ import { CellLeases } from "../kube/cell-leases/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
 import { createInformer } from "../kube/watch/index.ts";
-import { namespaces, podProtectors } from "../kube/resources.ts";
+import { podProtectors } from "../kube/resources.ts";
 import { type Component } from "../lifecycle/component.ts";
 import { type ClientRejection, type DropReason } from "../server/index.ts";
 import { longAgo, sleep } from "../util/clock.ts";
@@ -22,6 +22,7 @@ import { warnOfUnknownCallers } from "./caller-warnings.ts";
 import { warnOfCellNames, warnOfEveryCell } from "./cell-warnings.ts";
 import { createCertificateEvents } from "./certificate-events.ts";
 import { type ConnectedCore, connectCores } from "./cores.ts";
+import { createNamespaceInformer } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
 
 /** An API server has at most 200 mutating requests in flight by default, each on its own connection: enough for 25. */
@@ -117,7 +118,11 @@ function ofCore(runtime: Runtime, core: ConnectedCore, logger: Logger) {
     name,
     client,
     informer: createWatchedInformer(runtime, core, logger),
-    namespaces: createNamespaceInformer(runtime, core, logger),
+    namespaces: createNamespaceInformer(runtime, core, {
+      decode: webhook.decodeNamespacePolicy,
+      label: labels.coreUnavailablePolicy,
+      logger: logger.with({ core: name }),
+    }),
     events: createEventRecorder({
       ...runtime,
       logger: logger.with({ core: name }),
@@ -193,30 +198,6 @@ function createWatchedInformer(
     logger: logger.with({ core }),
     metrics,
     name: "podprotectors",
-  });
-}
-
-/**
- * The namespaces with a policy of their own. Undefined with --core-kube-target-namespace, since namespaces are
- * cluster-scoped.
- */
-function createNamespaceInformer(
-  runtime: Runtime,
-  { name: core, client, namespace }: ConnectedCore,
-  logger: Logger,
-): Informer<webhook.NamespacePolicy> | undefined {
-  const { clock, rng, metrics } = runtime;
-  if (namespace !== undefined) return undefined;
-  return createInformer<webhook.NamespacePolicy>({
-    client,
-    resource: namespaces,
-    labelSelector: labels.coreUnavailablePolicy,
-    decode: webhook.decodeNamespacePolicy,
-    clock,
-    rng,
-    logger: logger.with({ core }),
-    metrics,
-    name: "namespaces",
   });
 }
 

@@ -116,6 +116,11 @@ export function authoritiesText(ca: string): readonly string[] {
   ];
 }
 
+/** Whether a client certificate that was accepted tells who the client of this connection is. */
+export function isIdentified(socket: Socket | undefined): boolean {
+  return socket instanceof TLSSocket && socket.authorized;
+}
+
 /** The names that an accepted client certificate gives the client of this connection; none without one. */
 export function certificateNames(socket: Socket): readonly string[] {
   return socket instanceof TLSSocket && socket.authorized ? namesOf(socket.getPeerCertificate()) : [];

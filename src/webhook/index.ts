@@ -9,6 +9,6 @@
  * webhook.ts joins them.
  */
 export { type WorkerClients } from "./decide/subject.ts";
-export { decodeNamespacePolicy, lastKnownAllowedBy, type NamespacePolicy } from "./outage/namespace-policy.ts";
+export { decodeNamespacePolicy, lastKnownAllowedBy } from "./outage/namespace-policy.ts";
 export { decodeWatched, type WatchedProtector } from "./protector/protector-view.ts";
 export { createWebhook, type Webhook, type WebhookOptions } from "./webhook.ts";

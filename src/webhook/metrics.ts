@@ -29,6 +29,8 @@ export interface WebhookMetrics {
     readonly isRejected: boolean;
     readonly durationMs: number;
   }): void;
+  /** A PodProtector (core/namespace/name) in shadow would have refused a deletion. */
+  wouldRefuse(event: { readonly podprotector: string; readonly operation: string; readonly reason: string }): void;
   /** A best-effort record was not written. */
   recordFailed(error: string): void;
   /** A status write was tried: accepted, refused because somebody else wrote first, or anything else. */
@@ -64,6 +66,8 @@ const labelLengthMax = 512;
 const unusableLabelsMax = 1_000;
 /** Users that get one: relevant only with --metrics-by-user. */
 const userLabelsMax = 10_000;
+/** PodProtectors that get one, as above; the log and Events name the others. */
+const shadowLabelsMax = 1_000;
 const pool = "podprotector-update";
 
 export function createWebhookMetrics(metrics: Metrics, cells: Pick<KnownCells, "has">): WebhookMetrics {
@@ -88,6 +92,12 @@ export function createWebhookMetrics(metrics: Metrics, cells: Pick<KnownCells, "
     "Forced or unprotected deletions that could not be recorded",
     ["error"],
   );
+  const shadowed = metrics.counter(
+    "webhook_would_refuse_total",
+    "Deletions that a PodProtector in shadow, or any with --webhook-dry-run, would have refused",
+    ["podprotector", "operation", "reason"],
+  );
+  const shadowLabel = boundedLabel(shadowLabelsMax);
   const statusWrites = metrics.counter(
     "webhook_status_write_total",
     "Status writes of PodProtectors, by result: written, conflict, failed",
@@ -114,6 +124,7 @@ export function createWebhookMetrics(metrics: Metrics, cells: Pick<KnownCells, "
       };
       handledPod.observe(labels, event.durationMs / 1000);
     },
+    wouldRefuse: (event) => shadowed.inc({ ...event, podprotector: shadowLabel(event.podprotector) }),
     recordFailed: (error) => recordFailed.inc({ error }),
     statusWrite: (result) => statusWrites.inc({ result }),
     pruned: createPrunedCounter(metrics, "webhook"),

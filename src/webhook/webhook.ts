@@ -16,6 +16,7 @@ import { PodCells } from "./decide/pod-cell.ts";
 import { PodReads } from "./decide/pod-reads.ts";
 import { ProtectorEvents } from "./decide/protector-events.ts";
 import { SeveralProtectors } from "./decide/several-protectors.ts";
+import { ShadowReport } from "./decide/shadow-report.ts";
 import { type WorkerClients } from "./decide/subject.ts";
 import { createWebhookApp, type WebhookApp } from "./http/app.ts";
 import { KnownCells } from "./known-cells.ts";
@@ -113,6 +114,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     sources,
     severalProtectors,
     events,
+    shadowReport: new ShadowReport({ ...options, events, metrics }),
     lostNodes,
     cells,
     metrics,

@@ -32,6 +32,7 @@ import { lostNodeCases } from "./cases/lost-nodes.ts";
 import { lostProtectorCases } from "./cases/lost-protectors.ts";
 import { manifestCases } from "./cases/manifests.ts";
 import { massChangeCases } from "./cases/mass-changes.ts";
+import { modeCases } from "./cases/modes.ts";
 import { namespaceCellCases } from "./cases/namespace-cells.ts";
 import { nobodySilentCases } from "./cases/nobody-silent.ts";
 import { operableCases } from "./cases/operable.ts";
@@ -64,6 +65,7 @@ const cases: readonly E2eCase[] = [
   ...budgetCases,
   ...targetCases,
   ...drainCases,
+  ...modeCases,
   ...evictionCases,
   ...fencingCases,
   ...manifestCases,

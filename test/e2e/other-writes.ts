@@ -79,6 +79,14 @@ export function leaseWrites({ leasePath, leasesPath }: Stage): readonly AccountW
     {
       by,
       verdict: "policy",
+      what: "makes further Leases for its cell",
+      path: leasesPath,
+      create: lease("cell-0123456789abcdef", labels("worker-1")),
+    },
+    { by, verdict: "policy", what: "labels its Lease", path: own, patch: [add("/metadata/labels/evil", "yes")] },
+    {
+      by,
+      verdict: "policy",
       what: "makes the Lease of an election",
       path: leasesPath,
       create: lease("podseidon-other", labels("worker-1")),

@@ -12,7 +12,11 @@ interface Policy extends Manifest {
     readonly failurePolicy: string;
     readonly matchConditions: readonly { readonly expression: string }[];
     readonly variables?: readonly { readonly name: string; readonly expression: string }[];
-    readonly validations: readonly { readonly reason?: string; readonly message?: string }[];
+    readonly validations: readonly {
+      readonly expression: string;
+      readonly reason?: string;
+      readonly message?: string;
+    }[];
   };
 }
 interface Binding extends Manifest {
@@ -76,6 +80,15 @@ test("the names in the policies are those that the program writes", () => {
   assert.ok(textOf(policy("podseidon-generator-leases")).includes(`'${observerLeaseName}'`));
   assert.ok(textOf(policy("podseidon-generator-leases")).includes(`'${generatorStateName}'`));
   assert.ok(textOf(policy("podseidon-generator-workloads")).includes(`'${apiGroup}'`));
+});
+
+test("an aggregator creates only the Lease that it may patch, since all who list heartbeats read the others", () => {
+  const { validations } = policy("podseidon-aggregator-lease").spec;
+  const expressions = validations.map(({ expression }) => expression.replaceAll(/\s+/g, ""));
+  const rule =
+    "request.operation!='CREATE'||authorizer.group('coordination.k8s.io').resource('leases')" +
+    ".namespace(request.namespace).name(object.metadata.name).check('patch').allowed()";
+  assert.ok(expressions.includes(rule));
 });
 
 test("each condition belongs to the aggregator or to the generator, as the list of conditions says", () => {

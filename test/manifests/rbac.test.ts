@@ -30,7 +30,7 @@ const clusterRights = {
     "podseidon-generator @ *: create,patch events",
     "podseidon-generator @ *: get customresourcedefinitions.apiextensions.k8s.io",
     `podseidon-generator @ *: get customresourcedefinitions.apiextensions.k8s.io [${crdName}]`,
-    "podseidon-generator @ *: get namespaces",
+    "podseidon-generator @ *: get,list,watch namespaces",
     "podseidon-generator @ *: get,list,watch,create,patch,delete podprotectors.podseidon.kubewharf.io",
     "podseidon-generator @ *: get,list,watch,patch deployments.apps",
     "podseidon-generator @ *: update podprotectors/status.podseidon.kubewharf.io",

@@ -13,8 +13,10 @@ export interface Disruption extends PodDeletion {
   readonly criterion: HealthCriterion;
   /** spec.selector matches the pod; false = it is only counted. */
   readonly isProtected: boolean;
-  /** The force-delete annotation, or webhook dry-run: allowed whatever the quota says. */
+  /** The force-delete annotation: allowed whatever the quota says. */
   readonly isForced: boolean;
+  /** The PodProtector refuses nothing: it is judged like any other, and recorded in any case. */
+  readonly isShadow?: boolean;
 }
 
 export type Need =

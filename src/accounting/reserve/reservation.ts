@@ -60,7 +60,12 @@ export type Verdict =
       readonly isRepeated: boolean;
       /** Why a best-effort record was left out: the history is full, or nobody counts the cell. */
       readonly leftOut?: "full-buffer" | "unknown-cell";
+      /** In shadow: what the verdict would have been. */
+      readonly insteadOf?: RefusingVerdict;
     }
+  | RefusingVerdict;
+
+export type RefusingVerdict =
   /** Fewer pods than required, even if all unconfirmed admissions turn out to be unused. */
   | { readonly kind: "rejected"; readonly figures: QuotaFigures; readonly missed?: readonly string[] }
   /**
@@ -107,7 +112,8 @@ export function reserve(
   const changed = new Set<string>();
   const takenOut = new Set<string>();
   const verdicts = disruptions.map((disruption): Verdict => {
-    const { verdict, recorded } = judge(protector, cells, disruption, { ...context, fill, held });
+    const judged = disruption.isShadow === true ? judgeInShadow : judge;
+    const { verdict, recorded } = judged(protector, cells, disruption, { ...context, fill, held });
     if (recorded !== undefined) {
       cells = withHistory(cells, disruption.cellID, recorded.buckets);
       fill = fillWith(fill, recorded);
@@ -141,6 +147,15 @@ function statusWith(
     cells = withHistory(cells, cellID, compact(buckets, config.compactThreshold, takenOut));
   }
   return { ...protector.status, cells, summary: summarize(cells) };
+}
+
+/** What is refused is recorded as a forced deletion is: the pod goes. */
+function judgeInShadow(...[protector, cells, disruption, context]: Parameters<typeof judge>): Judgement {
+  const strict = judge(protector, cells, disruption, context);
+  if (strict.verdict.kind === "admitted") return strict;
+  const forced = judge(protector, cells, { ...disruption, isForced: true }, context);
+  if (forced.verdict.kind !== "admitted") return forced;
+  return { ...forced, verdict: { ...forced.verdict, insteadOf: strict.verdict } };
 }
 
 interface Judgement {
@@ -218,7 +233,7 @@ function fillWith(fill: Fill, recorded: Recorded): Fill {
   return growsBy(recorded) ? filledBy(fill, recorded.single) : fill;
 }
 
-function refusalOf(figures: QuotaFigures, weight: 0 | 1, config: HistoryConfig): Verdict | undefined {
+function refusalOf(figures: QuotaFigures, weight: 0 | 1, config: HistoryConfig): RefusingVerdict | undefined {
   const { aggregated, unconfirmed, required } = figures;
   if (aggregated - 1 < required) {
     const lacking = required + 1 - aggregated;
@@ -236,7 +251,7 @@ function refusalOf(figures: QuotaFigures, weight: 0 | 1, config: HistoryConfig):
 }
 
 /** To more pods than are counted, a person must know which cells could have them. */
-function pendingOf(figures: QuotaFigures, lacking: number): Verdict | undefined {
+function pendingOf(figures: QuotaFigures, lacking: number): RefusingVerdict | undefined {
   const awaited = awaitedCells(figures, lacking);
   return awaited.length === 0 ? undefined : { kind: "counts-pending", awaited, figures };
 }

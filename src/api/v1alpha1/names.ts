@@ -26,6 +26,10 @@ export const labels = {
   coreUnavailablePolicy: `${prefix}/core-unavailable-policy`,
   /** Extension. Namespace in the core: "allow" = its changes are never held, however many they are. */
   massChanges: `${prefix}/mass-changes`,
+  /** Extension. Namespace in the core: whether its workloads get PodProtectors, and whether these refuse. */
+  mode: `${prefix}/mode`,
+  /** Extension. Namespace in the core: spec.healthCriterion of the PodProtectors of its workloads. */
+  healthCriterion: `${prefix}/health-criterion`,
 } as const;
 
 export const annotations = {
@@ -40,6 +44,11 @@ export const annotations = {
   generated: `${prefix}/generated`,
   /** Extension. PodProtector: highest floor before its source lowered it, `<floor>@<RFC 3339>`. */
   floorBefore: `${prefix}/floor-before`,
+  /**
+   * Extension. PodProtector: "shadow" = it is judged and recorded as ever, and refuses nothing. The generator keeps it
+   * on what it makes, by the label of the namespace.
+   */
+  mode: `${prefix}/mode`,
   /** Extension. The generator's ConfigMap, by a person: lets held changes pass (generator/mass-changes/approval.ts). */
   approve: `${prefix}/approve`,
   /** Pod or Eviction: present = deletion is always allowed. */

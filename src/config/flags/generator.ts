@@ -1,9 +1,10 @@
 /** Flags of the generator. */
+import { labels } from "../../api/v1alpha1/names.ts";
 import { flag, inGroup, prefixed } from "../flag.ts";
 import { choicesOr, list } from "../collection-types.ts";
 import { coreNameProblem } from "../kubernetes-names.ts";
 import { bool, choice, labelSelector, text } from "../scalar-types.ts";
-import { isCustomSourceID, sourceIDs } from "../generator-rules.ts";
+import { isCustomSourceID, namespaceModes, sourceIDs } from "../generator-rules.ts";
 import { electorFlags, objectName, queueFlags } from "./control.ts";
 
 export const generatorFlags = inGroup(
@@ -36,6 +37,12 @@ export const generatorFlags = inGroup(
         labelSelector(),
         {},
         "Sources to protect, other than Deployments, which have a selector of their own; empty selects all.",
+      ),
+      "default-mode": flag(
+        choice("MODE", namespaceModes),
+        "enforced",
+        `Mode of namespaces without the label ${labels.mode}: enforced; shadow, where everything is judged and ` +
+          "recorded and nothing refused; off, without PodProtectors. System namespaces without the label are off.",
       ),
       "percent-rounding": flag(
         choice("RULE", ["at-least-one", "up", "down"]),

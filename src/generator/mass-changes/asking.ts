@@ -3,6 +3,7 @@ import { type SourceRecord } from "../../sources/source.ts";
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type WantedProtector } from "../source-plan.ts";
+import { type SwitchedOff } from "../namespace-modes.ts";
 import { type HeldChanges } from "./held-changes.ts";
 import { type Verdict } from "./judged-change.ts";
 
@@ -12,6 +13,8 @@ export interface Asked {
   readonly source: SourceRecord;
   /** Undefined = release. */
   readonly wanted: WantedProtector | undefined;
+  /** As NamespaceModes.switchedOff. */
+  readonly switchedOff?: SwitchedOff | undefined;
 }
 
 /** Whether the source asks for what may be held. */
@@ -27,11 +30,11 @@ export async function askedNow(
   asked: Asked,
   signal: AbortSignal,
 ): Promise<Verdict & { readonly kept: WantedProtector | undefined }> {
-  const { source, wanted } = asked;
+  const { source, wanted, switchedOff } = asked;
   const stored = asked.stored && changes.beforeRestore(asked.stored);
   if (!isAsking(stored, wanted)) return { kind: "pass", cause: "", floorBefore: undefined, kept: wanted };
   const { protector } = stored;
-  const verdict = await changes.judge(key, { protector, source, to: wanted?.spec.minAvailable }, signal);
+  const verdict = await changes.judge(key, { protector, source, to: wanted?.spec.minAvailable, switchedOff }, signal);
   return { ...verdict, kept: verdict.kind === "held" ? withFloorOf(stored, wanted) : wanted };
 }
 

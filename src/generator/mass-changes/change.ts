@@ -8,6 +8,7 @@ import { isSameProtection } from "../../sources/overrides.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type FloorRule } from "../../sources/floor.ts";
+import { type SwitchedOff } from "../namespace-modes.ts";
 import { floorBeforeOf, isDeepFall } from "./floor-before.ts";
 import { formerFloorOf } from "./former-floor.ts";
 
@@ -21,6 +22,8 @@ export interface Subject {
   readonly settled: SourceRecord | undefined;
   /** The floor of `protector` is that of before a restore of the core, which has lowered it (restored-floors.ts). */
   readonly isRestored: boolean;
+  /** Of a release: its namespace was switched off, which is the cause if nothing else is. */
+  readonly switchedOff?: SwitchedOff | undefined;
   /**
    * Of a floor that several workloads make up: those that have fallen far, each by the ID that it counts under. Then
    * the change counts however little the floor falls.
@@ -72,6 +75,7 @@ export function judge(subject: Subject, rule: CountingRule, now: EpochMicros): J
     if (source.isTerminating) return counts(from, to, deletionCause(source), source.deletedAt);
     // No flag opts out by an annotation.
     if (source.overrides.isOptedOut) return edited(editBy(source.writers.overrides, true, rule));
+    if (subject.switchedOff !== undefined) return edited(editBy(subject.switchedOff.by, true, rule));
     // Labels that were changed while nobody looked cannot be told from a changed flag.
     if (settled === undefined || isSameLabels(settled, source)) return { kind: "own" };
     return edited(editBy(source.writers.labels, false, rule));

@@ -56,7 +56,7 @@ const roundEveryMs = 5_000;
 const heldEveryMs = 1_000;
 /** Floors that a new rule lowers: 200 take 40 s, 10,000 half an hour; time enough to stop a rollout of ours. */
 const ownEveryMs = 200;
-type Asked = Pick<Subject, "protector" | "source" | "to">;
+type Asked = Pick<Subject, "protector" | "source" | "to" | "switchedOff">;
 
 export class HeldChanges {
   readonly #options: HeldChangesOptions;
@@ -161,10 +161,11 @@ export class HeldChanges {
     if (config.massChanges.policy === "allow") return pass();
     const unreadMs = await this.#former.read(signal);
     if (unreadMs > 0) return { kind: "later", waitMs: unreadMs };
-    const { protector, to } = asked;
+    const { protector, to, switchedOff } = asked;
     const settled = this.#settled.get(key);
     const { source, fallen } = to === undefined ? { ...asked, fallen: [] } : this.#fallen.of(asked.source, settled);
-    const subject = { protector, source, to, settled, fallen, isRestored: this.#restored.has(protector) };
+    const isRestored = this.#restored.has(protector);
+    const subject = { protector, source, to, switchedOff, settled, fallen, isRestored };
     const now = clock.epochMicros();
     const judged = judge(subject, this.#rule, now);
     if (judged.kind === "own") return this.#ownChange(key, source);

@@ -27,7 +27,9 @@ import {
 
 export interface ElectorOptions {
   readonly config: ElectorConfig;
-  /** Client of the cluster that holds the Lease. */
+  /**
+   * Client of the cluster that holds the Lease. Its own: whatever else the process sends must not use up the deadline.
+   */
   readonly client: KubeClient;
   /** See createIdentity. */
   readonly identity: string;
@@ -47,6 +49,15 @@ export type Attempt =
   | { readonly type: "other"; readonly holder: string }
   | { readonly type: "failed"; readonly reason: string };
 
+/**
+ * A request may take this part of the renew deadline, so that one that is never answered leaves time for another, on
+ * another connection. Behind answers that are later than that nobody can lead.
+ */
+const requestsPerDeadline = 2;
+
+/** After these failures a write may have been carried out, or may still be. */
+const unknownOutcomes = ["timeout", "network", "serverError", "malformed"] as const;
+
 export class Elector {
   readonly config: ElectorConfig;
   readonly clock: Clock;
@@ -58,8 +69,10 @@ export class Elector {
   #observed: ObservedLease | undefined;
   /** When the record was first seen as it is. */
   #observedAtMs: MonotonicMs = longAgo;
-  /** Start of the last successful renewal; undefined while not leading. */
+  /** When the last successful renewal was sent; undefined while not leading. */
   #renewedAtMs: MonotonicMs | undefined;
+  /** The last renewal or acquisition, while it is not known whether it was carried out. */
+  #unanswered: { readonly record: LeaseRecord; readonly sentAtMs: MonotonicMs } | undefined;
   #acquiredAtMs: MonotonicMs;
 
   constructor(options: ElectorOptions) {
@@ -108,35 +121,55 @@ export class Elector {
   }
 
   /**
-   * One attempt to take or keep the Lease, of at most `timeoutMs`. `readSignal` aborts reads only: the outcome of a
-   * write must be known.
+   * One attempt to take or keep the Lease, of at most `timeoutMs`; each of its requests has half of the renew deadline.
+   * `readSignal` aborts reads only: the outcome of a write must be known.
    */
   async tryAcquireOrRenew(timeoutMs: number, readSignal?: AbortSignal): Promise<Attempt> {
-    const startedAtMs = this.clock.monotonicMs();
-    const endAtMs = later(startedAtMs, timeoutMs);
+    const endAtMs = later(this.clock.monotonicMs(), timeoutMs);
     try {
-      // A holder writes on what it wrote last; only a conflict makes it read.
-      if (!this.#isHolderAsSeen()) {
-        const taken = await this.#readUntilFree(endAtMs, readSignal);
-        if (taken !== undefined) return taken;
+      // A holder writes on what it wrote last; only a conflict or a lost answer makes it read.
+      if (!this.#isHolderAsSeen() || this.#unanswered !== undefined) {
+        const found = await this.#readUntilFree(endAtMs, readSignal);
+        if (found !== undefined) return found;
       }
-      const now = this.clock.epochMicros();
-      await this.#write(heldBy(this.identity, this.config.leaseDurationMs, now, this.#observed?.record), endAtMs);
+      return await this.#renew(endAtMs);
     } catch (error) {
       if (!isKubeError(error)) throw error;
       return this.#afterError(error, endAtMs, readSignal);
     }
-    if (this.#renewedAtMs === undefined) this.#acquiredAtMs = startedAtMs;
-    // The moment before the request: others may have seen the renewal before its answer arrived here, never after.
-    this.#renewedAtMs = startedAtMs;
-    return { type: "held" };
   }
 
   #isHolderAsSeen(): boolean {
     return this.#renewedAtMs !== undefined && this.#observed?.record.holderIdentity === this.identity;
   }
 
-  /** Reads the Lease; an attempt of type "other" while it cannot be taken. */
+  /** Writes the Lease as ours. Throws KubeError. */
+  async #renew(endAtMs: MonotonicMs): Promise<Attempt> {
+    const now = this.clock.epochMicros();
+    const record = heldBy(this.identity, this.config.leaseDurationMs, now, this.#observed?.record);
+    const sentAtMs = this.clock.monotonicMs();
+    try {
+      await this.#write(record, endAtMs);
+    } catch (error) {
+      // Everything else is an answer, after which the Lease is as it was.
+      this.#unanswered = isKubeError(error, ...unknownOutcomes) ? { record, sentAtMs } : undefined;
+      throw error;
+    }
+    return this.#heldSince(sentAtMs);
+  }
+
+  /** `sentAtMs` is before the request: others may have seen the renewal before its answer arrived here, never after. */
+  #heldSince(sentAtMs: MonotonicMs): Attempt {
+    this.#unanswered = undefined;
+    if (this.#renewedAtMs === undefined) this.#acquiredAtMs = sentAtMs;
+    this.#renewedAtMs = sentAtMs;
+    return { type: "held" };
+  }
+
+  /**
+   * Reads the Lease. "other" while it cannot be taken; "held" when it shows that a write of ours was carried out whose
+   * answer did not arrive.
+   */
   async #readUntilFree(endAtMs: MonotonicMs, signal: AbortSignal | undefined): Promise<Attempt | undefined> {
     try {
       this.#observe(decodeLease(await this.#request("GET", undefined, endAtMs, signal)));
@@ -146,7 +179,8 @@ export class Elector {
       return undefined;
     }
     const holder = this.#holder();
-    if (holder === undefined || holder === this.identity) return undefined;
+    if (holder === this.identity) return this.#lateAnswer();
+    if (holder === undefined) return undefined;
     const other: Attempt = { type: "other", holder };
     // Another process has led since our last renewal, even if it has ended by now: our leadership was interrupted.
     if (this.#renewedAtMs !== undefined) return other;
@@ -154,14 +188,28 @@ export class Elector {
     return this.clock.monotonicMs() < later(this.#observedAtMs, durationMs) ? other : undefined;
   }
 
+  /**
+   * "held" when what was read is the last write. One that leaves no time for a renewal is worth nothing to a candidate:
+   * it writes again at once.
+   */
+  #lateAnswer(): Attempt | undefined {
+    const { record, sentAtMs } = this.#unanswered ?? {};
+    if (record === undefined || sentAtMs === undefined || this.#observed === undefined) return undefined;
+    if (!sameRecord(record, this.#observed.record)) return undefined;
+    const freshUntilMs = later(sentAtMs, this.config.renewDeadlineMs / requestsPerDeadline);
+    const isFresh = this.clock.monotonicMs() < freshUntilMs;
+    return isFresh || this.#renewedAtMs !== undefined ? this.#heldSince(sentAtMs) : undefined;
+  }
+
   async #afterError(error: Error, endAtMs: MonotonicMs, signal: AbortSignal | undefined): Promise<Attempt> {
     if (isKubeError(error, "conflict", "alreadyExists", "notFound")) {
-      // Another writer was faster: find out which. The next attempt writes, if the Lease is still free or ours.
       try {
-        const taken = await this.#readUntilFree(endAtMs, signal);
-        if (taken !== undefined) return taken;
-      } catch (readError) {
-        if (!isKubeError(readError)) throw readError;
+        // Another writer was faster, or our own last write: find out which, and follow it at once if it was ours.
+        const found = await this.#readUntilFree(endAtMs, signal);
+        if (found !== undefined) return found;
+        if (this.#holder() === this.identity) return await this.#renew(endAtMs);
+      } catch (again) {
+        if (!isKubeError(again)) throw again;
       }
     }
     return { type: "failed", reason: error.message };
@@ -191,7 +239,10 @@ export class Elector {
       method,
       path: resourcePath(leases, method === "POST" ? { namespace } : { namespace, name }),
       ...(body !== undefined && { body }),
-      timeoutMs: Math.max(0, endAtMs - this.clock.monotonicMs()),
+      timeoutMs: Math.min(
+        this.config.renewDeadlineMs / requestsPerDeadline,
+        Math.max(0, endAtMs - this.clock.monotonicMs()),
+      ),
       ...(signal !== undefined && { signal }),
     });
   }

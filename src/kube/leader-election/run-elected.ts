@@ -1,5 +1,5 @@
 /** Runs a piece of work while this process leads, and tries to acquire the Lease again when leadership was lost. */
-import { sleep } from "../../util/clock.ts";
+import { later, sleep } from "../../util/clock.ts";
 import { linkedAbort } from "../../util/linked-abort.ts";
 import { uniform } from "../../util/rng.ts";
 import { retryJitterFactor } from "../../config/election-rule.ts";
@@ -33,6 +33,7 @@ async function acquire(elector: Elector, signal: AbortSignal): Promise<boolean> 
   logger.info("Acquiring leader lease", { identity: elector.identity });
   let holder = "";
   for (;;) {
+    const startedAtMs = clock.monotonicMs();
     const attempt = await elector.tryAcquireOrRenew(config.renewDeadlineMs, signal);
     if (attempt.type === "held") {
       if (!signal.aborted) return true;
@@ -44,8 +45,9 @@ async function acquire(elector: Elector, signal: AbortSignal): Promise<boolean> 
       holder = attempt.holder;
       logger.info("Another process is the leader", { holder });
     }
-    // As client-go waits: between 1 and 2.2 periods.
-    await sleep(clock, config.retryPeriodMs * (1 + uniform(rng, 0, retryJitterFactor)), signal);
+    // Between 1 and 2.2 periods, as client-go; but from the start of the attempt, so that late answers add nothing.
+    const periodMs = config.retryPeriodMs * (1 + uniform(rng, 0, retryJitterFactor));
+    await sleep(clock, later(startedAtMs, periodMs) - clock.monotonicMs(), signal);
     if (signal.aborted) return false;
   }
 }
@@ -75,18 +77,18 @@ async function lead(
 /** Renews until `done` aborts; then undefined. Otherwise the reason why leadership is lost. */
 async function renew(elector: Elector, done: AbortSignal): Promise<string | undefined> {
   const { config, clock, logger } = elector;
-  // A slow acquisition has used up a part of the deadline: the first renewal must still have time.
-  let pauseMs = Math.min(config.retryPeriodMs, elector.leadershipLeftMs() / 2);
+  // Periods are counted from the last request, so that a late answer is followed by the next renewal at once.
+  let nextAtMs = later(clock.monotonicMs(), config.retryPeriodMs - config.renewDeadlineMs + elector.leadershipLeftMs());
   for (;;) {
-    await sleep(clock, pauseMs, done);
+    // Never beyond the deadline, also when the last attempt ended shortly before it.
+    await sleep(clock, Math.min(nextAtMs - clock.monotonicMs(), elector.leadershipLeftMs()), done);
     if (done.aborted) return undefined;
     const leftMs = elector.leadershipLeftMs();
     if (leftMs <= 0) return `it was not renewed within ${config.renewDeadlineMs} ms`;
+    nextAtMs = later(clock.monotonicMs(), config.retryPeriodMs);
     const attempt = await elector.tryAcquireOrRenew(leftMs);
     if (attempt.type === "other") return `it is held by "${attempt.holder}"`;
     if (attempt.type === "failed" && !done.aborted)
       logger.warn("Failed to renew leader lease", { reason: attempt.reason });
-    // Never beyond the deadline, also when the last attempt ended shortly before it.
-    pauseMs = Math.min(config.retryPeriodMs, elector.leadershipLeftMs());
   }
 }

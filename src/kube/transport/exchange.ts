@@ -14,6 +14,8 @@ export interface ExchangeOptions {
   readonly deadline: Deadline;
   /** Called when the header has arrived. */
   readonly onHeader: (code: number) => void;
+  /** Of the body of a 2xx answer; default 128 MiB. */
+  readonly bytesMax?: number | undefined;
 }
 
 /** A page of 500 objects at 256 KiB each; an answer beyond that is a mistake. */
@@ -23,8 +25,8 @@ export const errorBodyBytesMax = 64 * 1024;
 
 /**
  * Resolves with the answer, whatever its code. Rejects with the deadline's error as soon as that is over, also while
- * the request waits for a connection; with KubeError "malformed" when the body is larger than 128 MiB (64 KiB outside
- * 2xx); else with undici's error.
+ * the request waits for a connection; with KubeError "malformed" when the body is larger than `bytesMax` (64 KiB
+ * outside 2xx); else with undici's error.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -78,7 +80,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.byteLength;
     this.#chunks.push(chunk);
-    const bytesMax = this.#code < 300 ? bodyBytesMax : errorBodyBytesMax;
+    const bytesMax = this.#code < 300 ? (this.#options.bytesMax ?? bodyBytesMax) : errorBodyBytesMax;
     if (this.#bytes <= bytesMax) return;
     this.#chunks = [];
     controller.abort(new KubeError("malformed", `${this.#options.what}: the answer is larger than ${bytesMax} bytes`));

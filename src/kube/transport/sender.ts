@@ -120,7 +120,7 @@ function createAttempt(config: ClusterConfig, connections: Connections, clock: C
     try {
       if (!isStreaming) {
         const dispatcher = request.newConnection === true ? streams : requests;
-        return await exchange(dispatcher, options, { what, deadline, onHeader });
+        return await exchange(dispatcher, options, { what, deadline, onHeader, bytesMax: request.answerBytesMax });
       }
       const response = await streams.request({ ...options, signal: deadline.emitter });
       const { statusCode: code, headers, body } = response;

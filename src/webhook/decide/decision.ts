@@ -74,6 +74,8 @@ export interface Allowed {
   readonly audit: Audit;
   /** Shown to the caller. */
   readonly warnings: readonly string[];
+  /** What would have been answered if no PodProtector were in shadow, and everything else the same. */
+  readonly shadowed?: Refused;
 }
 
 export type Decision =
@@ -87,6 +89,16 @@ export type Decision =
 
 export function allowed(status: RequestStatus, audit: Audit = {}): Allowed {
   return { kind: "allowed", status, audit, warnings: [] };
+}
+
+/** Allowed, although PodProtectors in shadow would have refused it. */
+export function inShadow(decision: Allowed, shadowed: Refused): Allowed {
+  return {
+    ...decision,
+    audit: { ...decision.audit, ...shadowed.audit, shadow: "1" },
+    warnings: [...decision.warnings, `allowed in shadow mode: ${shadowed.message}`],
+    shadowed,
+  };
 }
 
 /** A refusal that clients such as `kubectl drain` repeat by themselves. */

@@ -18,7 +18,8 @@
  * | otherwise                                                             | all evaluated, then recorded |
  *
  * The force-delete annotation and --webhook-dry-run turn every answer into "allowed", errors included, after recording
- * what they can; the audit annotations and the metrics keep what the answer would have been.
+ * what they can; the audit annotations and the metrics keep what the answer would have been. PodProtectors in shadow
+ * refuse nothing; what they would have refused is reported, as for all PodProtectors with --webhook-dry-run.
  */
 import { canMeet, type HealthCriterion, healthCriteria } from "../../accounting/count/health-criterion.ts";
 import { type Clock } from "../../util/clock.ts";
@@ -26,11 +27,12 @@ import { type Deletion } from "../deletion.ts";
 import { type WebhookMetrics } from "../metrics.ts";
 import { type Protectors } from "../protector/protectors.ts";
 import { type Match, matchOf } from "./crowd.ts";
-import { allowed, type Decision, type Refused } from "./decision.ts";
+import { allowed, type Decision, inShadow, type Refused } from "./decision.ts";
 import { type LostNodes, withLostNode } from "./lost-nodes.ts";
 import { type PodCell, type PodCells, withoutCell } from "./pod-cell.ts";
 import { type ProtectorEvents } from "./protector-events.ts";
 import { type Caller, type SeveralProtectors } from "./several-protectors.ts";
+import { type ShadowReport } from "./shadow-report.ts";
 import {
   type AdmissionRequest,
   readReview,
@@ -45,6 +47,7 @@ export interface HandlerOptions extends SubjectOptions {
   readonly sources: readonly Protectors[];
   readonly severalProtectors: SeveralProtectors;
   readonly events: ProtectorEvents;
+  readonly shadowReport: ShadowReport;
   readonly lostNodes: LostNodes;
   readonly cells: PodCells;
   /** --webhook-dry-run. */
@@ -94,9 +97,11 @@ export class Handler {
       decision = readings < readingsMax ? await this.#judge(subject, review, context) : changesTooFast;
     }
     const { cellID } = this.#cellOf(subject, context);
-    if (decision.kind === "error") metrics.httpError(cellID, `Handle/${decision.tag}`);
-    else metrics.request(cellID, decision.status, cause, clock.monotonicMs() - startMs);
-    return this.#isAllowedAnyway(subject) ? overruled(decision) : decision;
+    const isOverruled = this.#isAllowedAnyway(subject);
+    const told = isOverruled ? unshadowed(decision) : decision;
+    if (told.kind === "error") metrics.httpError(cellID, `Handle/${told.tag}`);
+    else metrics.request(cellID, told.status, cause, clock.monotonicMs() - startMs);
+    return isOverruled ? overruled(told) : told;
   }
 
   /** Whether no PodProtector can count a pod that is evicted from here, whatever its labels are. */
@@ -146,27 +151,33 @@ export class Handler {
     const match = matchOf(this.#sources, pod);
     const isUnready = unsynced === undefined && match.isUnready(criterion);
     if (operation === "delete" && isUnready) return allowed("AlreadyUnready");
-    const { overload, deadlineMonotonicMs, signal } = context;
-    const { severalProtectors, events } = this.#options;
+    const { overload, deadlineMonotonicMs, signal, unidentifiedPeer } = context;
+    const { severalProtectors, events, shadowReport, metrics } = this.#options;
     const cell = this.#cellOf(subject, context);
     const { cellID } = cell;
     const deletion: Deletion = { operation, cellID, pod, criterion, isForced: false, lostNode: subject.lostNode };
-    const caller: Caller = { deadlineMonotonicMs, signal, user };
-    if (isAllowedAnyway && !isEvaluateOnly) {
+    const caller: Caller = { deadlineMonotonicMs, signal, user, unidentifiedPeer };
+    if (subject.isForced && !isEvaluateOnly) {
       // What would be answered is judged before the record changes it.
       const wouldBe = this.#evaluate(match, deletion, cell, caller);
       await this.#record(match, deletion, cell, caller);
       if (unsynced !== undefined) return notSynced(unsynced.core.name);
       return match.found.length === 0 ? allowed("Unmatched") : wouldBe;
     }
-    if (match.found.length === 0) return allowed("Unmatched");
+    if (match.found.length === 0) return unsynced === undefined ? allowed("Unmatched") : notSynced(unsynced.core.name);
     if (isEvaluateOnly) return this.#evaluate(match, deletion, cell, caller);
-    if (overload !== undefined) return overload;
-    // Without a cell there is nothing to be written, and in a crowd nothing is.
+    if (overload !== undefined && !severalProtectors.areInShadow(match.found)) return overload;
+    // Without a cell there is nothing to be written, in a crowd nothing is, and nothing that waits in an overload.
+    const unwritten = match.tooMany !== undefined ? "TooManyPodProtectors" : cell.ok ? overload?.status : "UnknownCell";
     const decision =
-      cell.ok && match.tooMany === undefined
+      unwritten === undefined
         ? await severalProtectors.reserve(match.askable, deletion, caller)
         : this.#evaluate(match, deletion, cell, caller);
+    if (decision.kind === "allowed" && decision.shadowed !== undefined) {
+      if (unwritten !== undefined) metrics.recordFailed(unwritten);
+      shadowReport.wouldRefuse(decision.shadowed, match.found, deletion, user);
+    }
+    if (unsynced !== undefined) return notSynced(unsynced.core.name);
     if (decision.kind !== "refused") return decision;
     if (deletion.lostNode !== undefined) return this.#keepOrLetGo(decision, match, deletion, cell, caller);
     events.refused(decision, match.found, deletion);
@@ -174,10 +185,15 @@ export class Handler {
   }
 
   /** Judges without writing. A pod without a cell is judged as one of a cell that nobody counts. */
-  #evaluate({ tooMany, askable }: Match, deletion: Deletion, cell: PodCell, caller: Caller): Decision {
-    if (tooMany !== undefined) return tooMany;
-    const judged = this.#options.severalProtectors.evaluate(askable, deletion, caller);
-    return !cell.ok && judged.kind === "refused" ? withoutCell(deletion, cell, judged) : judged;
+  #evaluate({ tooMany, found, askable }: Match, deletion: Deletion, cell: PodCell, caller: Caller): Decision {
+    const { severalProtectors } = this.#options;
+    if (tooMany !== undefined)
+      return severalProtectors.areInShadow(found) ? inShadow(allowed("AdmittedAll"), tooMany) : tooMany;
+    const judged = severalProtectors.evaluate(askable, deletion, caller);
+    if (cell.ok || judged.kind === "error") return judged;
+    if (judged.kind === "refused") return withoutCell(deletion, cell, judged);
+    const { shadowed } = judged;
+    return shadowed === undefined ? judged : inShadow(allowed("AdmittedAll"), withoutCell(deletion, cell, shadowed));
   }
 
   /** What is allowed whatever the quota is recorded if possible, and so not without a cell, nor in a crowd. */
@@ -198,7 +214,7 @@ export class Handler {
   ): Promise<Decision> {
     const { events, lostNodes } = this.#options;
     const { lostNode = "" } = deletion;
-    const leftMs = lostNodes.refused(deletion.cellID, lostNode);
+    const leftMs = lostNodes.refused(deletion.cellID, lostNode, caller.unidentifiedPeer);
     if (leftMs > 0) {
       const refusal = withLostNode(decision, lostNode, leftMs);
       events.refused(refusal, match.found, deletion);
@@ -230,6 +246,11 @@ const changesTooFast: Decision = {
   tag: "EvictedPodKeepsChanging",
   message: `the pod of the eviction changed ${readingsMax} times while it was judged`,
 };
+
+/** With --webhook-dry-run all PodProtectors are in shadow: what the answer would have been without the flag. */
+function unshadowed(decision: Decision): Decision {
+  return decision.kind === "allowed" ? (decision.shadowed ?? decision) : decision;
+}
 
 /** Allowed anyway, with upstream's marks and a warning where the answer would have been another. */
 function overruled(decision: Decision): Decision {

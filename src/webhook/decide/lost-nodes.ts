@@ -4,6 +4,9 @@
  * pods that look Ready for ever: kubelet cannot say otherwise, and the node controller looks after no node without an
  * object. So the guard lets go of a node some time after the first refusal, which is time for a person to register a
  * living one again. Each replica knows of its own refusals only, and forgets them when it stops: late, never early.
+ *
+ * Whoever reaches the webhook can ask about a node whose object is there, long before it is lost. So the time of a node
+ * begins for each address anew, unless client certificates tell who asks.
  */
 import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
@@ -12,8 +15,8 @@ import { type Refused } from "./decision.ts";
 import { ageText } from "./silence-text.ts";
 
 /**
- * As many as Kubernetes supports in one cluster, about a megabyte. Beyond it the one that was refused first is
- * forgotten, so that its time starts again.
+ * As many as Kubernetes supports in one cluster, about a megabyte. Beyond it the address with most of them forgets the
+ * one that was refused first, so that its time starts again.
  */
 const nodesMax = 5_000;
 
@@ -39,18 +42,21 @@ export interface LostNodesOptions {
 
 export class LostNodes {
   readonly #options: LostNodesOptions;
-  /** By cell and name, the one that was refused first at the beginning. */
-  readonly #nodes = new Map<string, LostNode>();
+  /** By address ("" = all that are identified), then by cell and name, the one that was refused first in front. */
+  readonly #nodes = new Map<string, Map<string, LostNode>>();
 
   constructor(options: LostNodesOptions) {
     this.#options = options;
   }
 
-  /** The end of one of its pods is to be refused. Returns for how many milliseconds more; 0 = it is let go. */
-  refused(cellID: string, name: string): number {
+  /**
+   * The end of one of its pods is to be refused. Returns for how many milliseconds more; 0 = it is let go. `peer`: the
+   * address that asks; undefined = a client certificate tells who it is.
+   */
+  refused(cellID: string, name: string, peer = ""): number {
     const { clock, logger, orphanedPodGraceMs: graceMs } = this.#options;
     const nowMs = clock.monotonicMs();
-    const node = this.#known(cellID, name, nowMs) ?? this.#first(cellID, name, nowMs);
+    const node = this.#known(cellID, name, peer, nowMs) ?? this.#first(cellID, name, peer, nowMs);
     node.lastMs = nowMs;
     const leftMs = Math.max(0, graceMs - (nowMs - node.sinceMs));
     if (leftMs === 0 && !node.hasLetGo) {
@@ -64,12 +70,12 @@ export class LostNodes {
     return leftMs;
   }
 
-  #known(cellID: string, name: string, nowMs: MonotonicMs): LostNode | undefined {
-    const node = this.#nodes.get(idOf(cellID, name));
+  #known(cellID: string, name: string, peer: string, nowMs: MonotonicMs): LostNode | undefined {
+    const node = this.#nodes.get(peer)?.get(idOf(cellID, name));
     return node !== undefined && nowMs - node.lastMs <= forgottenAfterMs ? node : undefined;
   }
 
-  #first(cellID: string, name: string, nowMs: MonotonicMs): LostNode {
+  #first(cellID: string, name: string, peer: string, nowMs: MonotonicMs): LostNode {
     const { logger, orphanedPodGraceMs: graceMs } = this.#options;
     if (graceMs > 0)
       logger.warn("Refusing pod garbage collection of pods whose Node object is gone", {
@@ -78,11 +84,26 @@ export class LostNodes {
         graceMs,
       });
     const node = { sinceMs: nowMs, lastMs: nowMs, hasLetGo: false };
-    this.#nodes.delete(idOf(cellID, name));
-    this.#nodes.set(idOf(cellID, name), node);
-    const [oldest] = this.#nodes.keys();
-    if (this.#nodes.size > nodesMax && oldest !== undefined) this.#nodes.delete(oldest);
+    const nodes = this.#nodes.get(peer) ?? new Map<string, LostNode>();
+    this.#nodes.set(peer, nodes);
+    nodes.delete(idOf(cellID, name));
+    nodes.set(idOf(cellID, name), node);
+    this.#makeRoom();
     return node;
+  }
+
+  #makeRoom(): void {
+    let sum = 0;
+    let largest = { peer: "", size: 0 };
+    for (const [peer, { size }] of this.#nodes) {
+      sum += size;
+      if (size > largest.size) largest = { peer, size };
+    }
+    const nodes = this.#nodes.get(largest.peer);
+    if (sum <= nodesMax || nodes === undefined) return;
+    const [oldest] = nodes.keys();
+    if (oldest !== undefined) nodes.delete(oldest);
+    if (nodes.size === 0) this.#nodes.delete(largest.peer);
   }
 }
 

@@ -35,6 +35,13 @@ export class ProtectorEvents {
       this.#warn(protector, "OrphanLetGo", `${what} let go after --orphaned-pod-grace, although: ${cause.message}`);
   }
 
+  /** What it would have refused if it were not in shadow. One Event with a count for each operation and caller. */
+  wouldRefuse(protector: Protector, { operation, reason, message }: WouldBe, deletion: Deletion, caller: string): void {
+    const what = `${operation === "evict" ? "Evictions" : "Deletions"} by ${caller} would be refused`;
+    const last = `last: ${whatIsAsked(deletion)}: ${reason}: ${message}`;
+    this.#warn(protector, "WouldRefuse", `${what}; ${last}`, protector.uid, `${operation} ${caller}`);
+  }
+
   unusable(protector: Protector, reason: string): void {
     this.#warn(protector, "UnusablePodProtector", `It is invalid, so pod deletions are denied: ${reason}`);
   }
@@ -50,9 +57,9 @@ export class ProtectorEvents {
     this.#recorders.get(core)?.record(regarding, "Warning", "PodProtectorCRDLost", message);
   }
 
-  #warn({ core, key, uid: present }: Protector, reason: string, message: string, uid = present): void {
+  #warn({ core, key, uid: present }: Protector, reason: string, message: string, uid = present, series = ""): void {
     const regarding = { apiVersion, kind: "PodProtector", ...partsOf(key), uid };
-    this.#recorders.get(core.name)?.record(regarding, "Warning", reason, message);
+    this.#recorders.get(core.name)?.record(regarding, "Warning", reason, message, series);
   }
 }
 
@@ -62,8 +69,13 @@ function whatIsAsked({ pod, cellID, operation, lostNode }: Deletion): string {
   return `${operation === "delete" ? "Deletion" : "Eviction"} of ${where}`;
 }
 
+/** A refusal that was not answered. */
+interface WouldBe extends Pick<Cause, "reason" | "message"> {
+  readonly operation: Deletion["operation"];
+}
+
 /** Those that the causes of the refusal name. */
-function named({ causes }: Refused, protectors: readonly Protector[]): (readonly [Protector, Cause])[] {
+export function named({ causes }: Refused, protectors: readonly Protector[]): (readonly [Protector, Cause])[] {
   return protectors.flatMap((protector) => {
     const cause = causes.find(({ field }) => field === protector.id);
     return cause === undefined ? [] : [[protector, cause] as const];

@@ -5,7 +5,7 @@
  * (docs/decisions/0008-no-retry-after.md).
  */
 import { type CellFigures, type QuotaFigures } from "../../accounting/reserve/quota-figures.ts";
-import { type Verdict } from "../../accounting/reserve/reservation.ts";
+import { type RefusingVerdict as QuotaVerdict } from "../../accounting/reserve/reservation.ts";
 import { type OpenAdmission } from "../../accounting/history/oldest-open.ts";
 import { assertNever } from "../../util/assert.ts";
 import { formatWholeSeconds } from "../../api/micro-time.ts";
@@ -22,7 +22,6 @@ export type RefusingVerdict =
   | { readonly kind: "unusable"; readonly reason: string }
   /** The PodProtector is gone without having been let go. */
   | { readonly kind: "tombstone"; readonly tombstone: Tombstone; readonly goneForMs: number };
-type QuotaVerdict = Exclude<Verdict, { readonly kind: "admitted" }>;
 
 /** A PodProtector (core/namespace/name) that refuses. */
 export interface RefusingProtector {
@@ -43,7 +42,7 @@ const settling =
 /** Cells named in a message, so that a person can read it. */
 const cellsMax = 8;
 /** PodProtectors named in details.causes. */
-const causesMax = 8;
+export const causesMax = 8;
 
 /** `refusing`: at least one; the first one gives the message, all of them the causes. `cellID`: the cell of the pod. */
 export function refusalOf(refusing: readonly [RefusingProtector, ...RefusingProtector[]], cellID: string): Refused {

@@ -3,6 +3,8 @@
  * first, and the deletion is recorded only when all would admit it, one after the other in the order of their names.
  * When a later one refuses after all (another replica was faster), the earlier records stay: another review may rely on
  * them already; they settle like every record that was not used.
+ *
+ * Those in shadow come after all others: they are judged and recorded by the same write, and refuse nothing.
  */
 import { hasFloor } from "../../accounting/reserve/disruption.ts";
 import { type Verdict } from "../../accounting/reserve/reservation.ts";
@@ -17,9 +19,10 @@ import { isProtected, needUnder } from "../protector/protector-view.ts";
 import { type Patience, type Reservations } from "../protector/reservations.ts";
 import { type ReservationResult } from "../protector/status-writer.ts";
 import { type Tombstone } from "../protector/tombstone.ts";
-import { allowed, type Audit, type Decision } from "./decision.ts";
+import { allowed, type Allowed, type Audit, type Decision, inShadow, type Refused } from "./decision.ts";
 import { floorOwnerOf } from "./floor-owner.ts";
 import {
+  causesMax,
   coreUnavailable,
   notInTime,
   queueFull,
@@ -34,10 +37,14 @@ import { messageOf } from "../../util/error-message.ts";
 export interface Caller extends Patience {
   /** For the metric. */
   readonly user: string;
+  /** Its address, where no client certificate tells who it is. */
+  readonly unidentifiedPeer?: string | undefined;
 }
 
 export interface SeveralProtectorsOptions {
   readonly reservations: Pick<Reservations, "reserve">;
+  /** --webhook-dry-run: all are in shadow. */
+  readonly dryRun: boolean;
   readonly clock: Clock;
   readonly metrics: WebhookMetrics;
 }
@@ -75,7 +82,14 @@ export class SeveralProtectors {
     const startMs = this.#options.clock.monotonicMs();
     const opinions = opinionsOf(protectors, deletion, "judge");
     for (const { says } of opinions) this.#handled(deletion, caller, startMs, says === "refuse");
-    return refusalBy(opinions, deletion) ?? admitted(opinions);
+    const { shadow, others } = this.#sorted(opinions);
+    const shadowed = refusalBy(shadow, deletion);
+    return refusalBy(others, deletion) ?? (shadowed ? inShadow(admitted(opinions), shadowed) : admitted(opinions));
+  }
+
+  /** Whether none of them refuses anything. */
+  areInShadow(protectors: readonly Protector[]): boolean {
+    return protectors.every((protector) => this.#isInShadow(protector));
   }
 
   /** Judges and records; admitted only when each record that the rules demand was written. */
@@ -91,7 +105,8 @@ export class SeveralProtectors {
 
   async #reserveHeld(protectors: readonly Protector[], deletion: Deletion, caller: Caller): Promise<Decision> {
     const startMs = this.#options.clock.monotonicMs();
-    const opinions = opinionsOf(protectors, deletion, "ask").map(reconsidered);
+    const all = opinionsOf(protectors, deletion, "ask").map(reconsidered);
+    const { shadow, others: opinions } = this.#sorted(all);
     const refusal = refusalBy(opinions, deletion);
     if (refusal !== undefined) {
       for (const { says } of opinions) this.#handled(deletion, caller, startMs, says === "refuse");
@@ -105,9 +120,54 @@ export class SeveralProtectors {
     const protectorsThat = (word: Opinion["says"]): readonly Protector[] =>
       opinions.filter(({ says }) => says === word).map(({ protector }) => protector);
     const offered = protectorsThat("offer").map((protector) => this.#offer(protector, deletion, caller));
+    const shadowed = this.#shadowed(shadow, deletion, caller, startMs);
     await this.record(protectorsThat("note"), deletion, caller);
     const raised = (await Promise.all(offered)).find((decision) => decision !== undefined);
-    return raised ?? admitted(opinions);
+    const wouldBe = joined(await shadowed);
+    return raised ?? (wouldBe === undefined ? admitted(all) : inShadow(admitted(all), wouldBe));
+  }
+
+  #isInShadow({ isShadow }: Protector): boolean {
+    return isShadow || this.#options.dryRun;
+  }
+
+  #sorted(opinions: readonly Opinion[]): Record<"shadow" | "others", readonly Opinion[]> {
+    const shadow = opinions.filter(({ protector }) => this.#isInShadow(protector));
+    return { shadow, others: shadow.length === 0 ? opinions : opinions.filter((one) => !shadow.includes(one)) };
+  }
+
+  /** Records what those in shadow allow in any case, all at once; what each of them would have refused. */
+  async #shadowed(
+    opinions: readonly Opinion[],
+    deletion: Deletion,
+    caller: Caller,
+    startMs: number,
+  ): Promise<readonly Refused[]> {
+    const answers = opinions.map(async (opinion) => {
+      const answer = await this.#answerInShadow(opinion, deletion, caller);
+      this.#handled(deletion, caller, startMs, answer?.kind === "refused");
+      // An error is none of the PodProtector's; webhook_record_failure counts it.
+      return answer?.kind === "refused" ? [answer] : [];
+    });
+    return (await Promise.all(answers)).flat();
+  }
+
+  async #answerInShadow(opinion: Opinion, deletion: Deletion, caller: Caller): Promise<Decision | undefined> {
+    const { metrics, reservations } = this.#options;
+    const { protector } = opinion;
+    if (opinion.says === "admit") return undefined;
+    if (opinion.says === "note") {
+      await this.record([protector], deletion, caller);
+      return undefined;
+    }
+    if (protector.tombstone !== undefined || protector.unusable !== undefined) {
+      metrics.recordFailed(protector.tombstone === undefined ? "Unusable" : "Vanished");
+      return refusalBy([opinion], deletion);
+    }
+    const outcome = await reservations.reserve(protector, { ...deletion, isShadow: true }, caller);
+    const failure = recordFailure(outcome);
+    if (failure !== undefined) metrics.recordFailed(failure);
+    return this.#answerOf(protector, outcome, deletion);
   }
 
   /**
@@ -161,7 +221,11 @@ export class SeveralProtectors {
 
   /** Undefined = this one admits. */
   async #ask(protector: Protector, deletion: Deletion, caller: Caller): Promise<Decision | undefined> {
-    const outcome = await this.#options.reservations.reserve(protector, deletion, caller);
+    return this.#answerOf(protector, await this.#options.reservations.reserve(protector, deletion, caller), deletion);
+  }
+
+  /** Undefined = this one admits. */
+  #answerOf(protector: Protector, outcome: SubmitOutcome<ReservationResult>, deletion: Deletion): Decision | undefined {
     const { id, core } = protector;
     switch (outcome.kind) {
       case "done":
@@ -236,7 +300,7 @@ function reconsidered(opinion: Opinion): Opinion {
   return mayBeOld ? { protector, says: "ask", need: "quota" } : opinion;
 }
 
-function refusalBy(opinions: readonly Opinion[], deletion: Deletion): Decision | undefined {
+function refusalBy(opinions: readonly Opinion[], deletion: Deletion): Refused | undefined {
   const refusals = opinions.flatMap((opinion): RefusingProtector[] =>
     opinion.says === "refuse" ? [refusing(opinion.protector, opinion.verdict)] : [],
   );
@@ -263,18 +327,24 @@ function afterReservation(protector: Protector, result: ReservationResult, { cel
     case "core-unavailable":
       return coreUnavailable(id, result.trouble);
     case "judged": {
-      const { verdict } = result;
-      return verdict.kind === "admitted" ? undefined : refusalOf([refusing(protector, verdict)], cellID);
+      const refused = result.verdict.kind === "admitted" ? result.verdict.insteadOf : result.verdict;
+      return refused && refusalOf([refusing(protector, refused)], cellID);
     }
     default:
       return assertNever(result);
   }
 }
 
+/** As one: the message of the first, the causes of all. Each has one cause at least. */
+function joined(refusals: readonly Refused[]): Refused | undefined {
+  const [first] = refusals;
+  return first && { ...first, causes: refusals.flatMap(({ causes }) => causes).slice(0, causesMax) };
+}
+
 /** PodProtectors named in the audit annotation of an admission. */
 const admittedNamesMax = 20;
 
-function admitted(opinions: readonly Opinion[]): Decision {
+function admitted(opinions: readonly Opinion[]): Allowed {
   const names = opinions.slice(0, admittedNamesMax).map(({ protector, need }) => `${protector.id}=${need}`);
   const audit: Audit = names.length === 0 ? {} : { "admit-by-podprotectors": names.join(",") };
   return allowed("AdmittedAll", audit);

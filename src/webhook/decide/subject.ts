@@ -18,6 +18,12 @@ import { type Refused } from "./decision.ts";
 import { endsPod, nodeNameOf } from "./disguised-deletion.ts";
 import { type PodReads } from "./pod-reads.ts";
 
+/**
+ * Of an evicted pod as JSON: etcd keeps objects at 1.5 MiB. The API server that answers may be in the hands of somebody
+ * else, and 32 answers at once must fit into the heap of a webhook that serves other clusters, too.
+ */
+const podBytesMax = 4 * 1024 * 1024;
+
 /** What an AdmissionReview asks; absent texts are "". */
 export interface AdmissionRequest {
   readonly uid: string;
@@ -96,6 +102,8 @@ export interface SubjectContext {
   readonly signal: AbortSignal | undefined;
   /** The address that it came from; absent = unknown. */
   readonly peer?: string;
+  /** The same, where no client certificate tells who it is. */
+  readonly unidentifiedPeer?: string | undefined;
 }
 
 /** Never throws for what came from outside. */
@@ -259,7 +267,13 @@ async function readPodOf(
     const timeoutMs = deadlineMonotonicMs - clock.monotonicMs();
     if (timeoutMs <= 0) return undefined;
     const path = resourcePath(pods, { namespace, name });
-    const raw = await found.client.request({ method: "GET", path, timeoutMs, ...(signal !== undefined && { signal }) });
+    const raw = await found.client.request({
+      method: "GET",
+      path,
+      timeoutMs,
+      answerBytesMax: podBytesMax,
+      ...(signal !== undefined && { signal }),
+    });
     return { kind: "pod", raw };
   };
   try {

@@ -14,6 +14,8 @@ import { type IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { failedCallStatus } from "../../api/failed-call.ts";
 import { parseDurationMs } from "../../config/duration.ts";
+import { createTokenBucket, type TokenBucket } from "../../kube/token-bucket.ts";
+import { isIdentified } from "../../server/client-auth.ts";
 import { type Clock, later, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Decision } from "../decide/decision.ts";
@@ -52,6 +54,14 @@ const timeoutMsDefault = 10_000;
 const timeoutMsMax = 30_000;
 /** The API server rounds ?timeout= up to whole seconds, so it may give up this much earlier. */
 const roundingMs = 1_000;
+
+/**
+ * Lines about reviews that cannot be decided: anyone can send thousands a second. A burst is enough to see what is
+ * wrong; the metric counts all of them.
+ */
+const errorLines = { qps: 5, burst: 100 };
+/** Of a UID in the log: Kubernetes' have 36 characters, and a body may have megabytes of it. */
+const loggedUIDMax = 128;
 
 export interface WebhookApp {
   /** As a listener calls it; without `bindings`, the body comes from the Request. */
@@ -101,11 +111,13 @@ class ReviewRoute {
   readonly #clients: ClientCells;
   readonly #limit: InFlightLimit;
   readonly #timeoutMs = createTimeoutReader();
+  readonly #errorLines: TokenBucket;
 
   constructor(options: AppOptions) {
     this.#options = options;
     this.#bodies = new ReviewBodies(options.clock);
     this.#turns = new ParseTurns(options.clock);
+    this.#errorLines = createTokenBucket(errorLines, options.clock);
     this.#cells = new ServedCells(options.allowedCells, options.cells.label);
     this.#clients = new ClientCells(options.clientCells, options.logger);
     const limit = new InFlightLimit(options.dryRun);
@@ -156,15 +168,16 @@ class ReviewRoute {
     // The signal aborts when the caller has left.
     const deadlineMonotonicMs = later(arrived, this.#timeoutMs(target));
     const peer = incoming?.socket?.remoteAddress ?? "";
-    const context = { cellID, deadlineMonotonicMs, signal: request.signal, peer };
+    const unidentifiedPeer = incoming === undefined || isIdentified(incoming.socket) ? undefined : peer;
+    const context = { cellID, deadlineMonotonicMs, signal: request.signal, peer, unidentifiedPeer };
     const opened = await this.#open(request, incoming, context);
     if (!opened.ok) return opened.answer;
     const { identity, review, bytes } = opened;
-    if (!this.#limit.hold(bytes)) return this.#busy(cellID);
+    if (!this.#limit.hold(bytes, unidentifiedPeer)) return this.#busy(cellID);
     try {
       return await this.#decide(identity, review, context);
     } finally {
-      this.#limit.release(bytes);
+      this.#limit.release(bytes, unidentifiedPeer);
     }
   }
 
@@ -211,13 +224,13 @@ class ReviewRoute {
 
   async #decide(identity: RequestIdentity, review: Review, context: ReviewContext): Promise<Response> {
     const { handler } = this.#options;
-    const overload = this.#limit.enter(review.isForced);
+    const overload = this.#limit.enter(review.isForced, context.unidentifiedPeer);
     if (overload !== undefined)
       return this.#report(identity, context.cellID, await handler.decide(review, { ...context, overload }));
     try {
       return this.#report(identity, context.cellID, await handler.decide(review, context));
     } finally {
-      this.#limit.leave();
+      this.#limit.leave(context.unidentifiedPeer);
     }
   }
 
@@ -228,7 +241,10 @@ class ReviewRoute {
       logger.verbose(4, "Review decided", { cell: cellID, namespace, name, requestUid: uid, operation, decision });
     }
     if (decision.kind !== "error") return json(200, answer(uid, decision, warnings));
-    logger.error("HTTP error", { cell: cellID, requestUid: uid, tag: decision.tag, reason: decision.message });
+    if (this.#errorLines.takeNow()) {
+      const requestUid = uid.slice(0, loggedUIDMax);
+      logger.error("HTTP error", { cell: cellID, requestUid, tag: decision.tag, reason: decision.message });
+    }
     return json(500, failedCallStatus(500, `server internal error: ${decision.message}`));
   }
 }

@@ -8,6 +8,7 @@ import { objectKey } from "../../api/object-key.ts";
 import { type Labels } from "../../api/pod.ts";
 import { parseResourceVersion } from "../../api/resource-version.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
+import { isInShadow } from "../../api/v1alpha1/shadow.ts";
 import { type PodProtector, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { CountedSpec } from "../../accounting/count/counted-spec.ts";
 import { countingSelector } from "../../accounting/count/counting-selector.ts";
@@ -28,6 +29,8 @@ export interface ProtectorView extends StoredProtector {
   readonly spec: CompiledSpec;
   /** The generator has marked the object as released: it is no longer in force. */
   readonly isReleased: boolean;
+  /** It refuses nothing. */
+  readonly isShadow: boolean;
   /** Of the status. */
   readonly fill: Fill;
 }
@@ -83,13 +86,14 @@ export function viewOf(stored: StoredProtector, previous: ProtectorView | undefi
   const flaw = flawOf(status);
   if (flaw !== undefined) return { ok: false, reason: flaw };
   const isReleased = Object.hasOwn(metadata.annotations ?? {}, annotations.released);
+  const isShadow = isInShadow(metadata);
   const fill = fillOf(status);
   // An equal generation is no proof: after a restore of the core the same number is given to another edit.
   if (
     previous?.uid === stored.uid &&
     isDeepStrictEqual(judging(previous.protector.spec), judging(stored.protector.spec))
   ) {
-    return { ok: true, view: { ...stored, spec: previous.spec, isReleased, fill } };
+    return { ok: true, view: { ...stored, spec: previous.spec, isReleased, isShadow, fill } };
   }
   const { selector, aggregationSelector, minReadySeconds } = stored.protector.spec;
   const protecting = compileSelector(selector);
@@ -101,7 +105,7 @@ export function viewOf(stored: StoredProtector, previous: ProtectorView | undefi
     protecting: aggregationSelector === undefined ? undefined : protecting.selector,
     countedSpec: new CountedSpec(stored.uid, formatSelector(counting.selector), minReadySeconds),
   };
-  return { ok: true, view: { ...stored, spec, isReleased, fill } };
+  return { ok: true, view: { ...stored, spec, isReleased, isShadow, fill } };
 }
 
 /** What is compiled. Other fields may be anything, and nested deeper than a comparison can go. */

@@ -24,6 +24,8 @@ export interface Unusable {
   readonly uid: string;
   /** For people. */
   readonly reason: string;
+  /** It refuses nothing. */
+  readonly isShadow: boolean;
 }
 
 const nothing: readonly never[] = [];
@@ -72,6 +74,11 @@ export class Protector {
   /** Set while the PodProtector is gone and not let go. `view` and `unusable` are what they were last. */
   get tombstone(): Tombstone | undefined {
     return this.#tombstone;
+  }
+
+  /** It refuses nothing, by its newest state or the last one that was seen. */
+  get isShadow(): boolean {
+    return (this.#unusable ?? this.view)?.isShadow === true;
   }
 
   get uid(): string | undefined {

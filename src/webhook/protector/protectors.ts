@@ -18,7 +18,7 @@ import { assert } from "../../util/assert.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Core } from "./core.ts";
 import { type Marks, marksOf } from "./departure.ts";
-import { Protector } from "./protector.ts";
+import { Protector, type Unusable } from "./protector.ts";
 import { viewOf, type WatchedProtector } from "./protector-view.ts";
 import { Tombstones, type TombstonesOptions } from "./tombstones.ts";
 import { outlineOf, printable } from "./unusable-protector.ts";
@@ -144,7 +144,8 @@ export class Protectors {
     if (!read.ok) {
       const outline = content.ok ? outlineOf(content.stored.protector) : content.outline;
       if (outline.marks.isReleased) return this.#drop(key);
-      return this.#reject(known ?? this.#add(key), { uid, reason: printable(read.reason) }, outline.selector);
+      const { isShadow, selector } = outline;
+      return this.#reject(known ?? this.#add(key), { uid, reason: printable(read.reason), isShadow }, selector);
     }
     const protector = known ?? this.#add(key);
     if (protector.unusable !== undefined) this.#options.onUnusable(protector, undefined);
@@ -153,7 +154,7 @@ export class Protectors {
     else this.#track(key, read.view.protector.spec);
   }
 
-  #reject(protector: Protector, unusable: { uid: string; reason: string }, selector: LabelSelector): void {
+  #reject(protector: Protector, unusable: Unusable, selector: LabelSelector): void {
     const { key } = protector;
     const { reason } = unusable;
     if (protector.unusable?.reason !== reason) {

@@ -11,6 +11,7 @@ import {
   type LabelSelectorRequirement,
   type PodProtectorStatus,
 } from "../../api/v1alpha1/pod-protector.ts";
+import { isInShadow } from "../../api/v1alpha1/shadow.ts";
 import { statusBucketsMax } from "../../accounting/history/status-room.ts";
 import { compileSelector } from "../../label-index/index.ts";
 import { type Marks, marksOf } from "./departure.ts";
@@ -20,6 +21,8 @@ export interface Outline {
   /** Selects at least the pods that the object may mean to protect. */
   readonly selector: LabelSelector;
   readonly marks: Marks;
+  /** It refuses nothing. */
+  readonly isShadow: boolean;
 }
 
 /** A reason quotes the object, which may hold anything: a line for a terminal fits in this. */
@@ -37,6 +40,7 @@ export function outlineOf(raw: unknown): Outline {
   return {
     selector: widestSelector(fieldsOf(object["spec"])["selector"]),
     marks: marksOf(raw),
+    isShadow: isInShadow(object["metadata"]),
   };
 }
 

@@ -98,7 +98,7 @@ export class ReviewChecker implements ReviewObserver {
     }
     if (!isAllowed || request["dryRun"] === true) return;
     if (pod === undefined || pod.cell !== cell) return;
-    const isForced = isForcedReview(request) || isLetGo(answer);
+    const isForced = isForcedReview(request) || isAllowedAnyway(answer);
     const unknown = new Set(
       [...checkers].flatMap(([name, checker]) => (checker.mustBeKnownTo(replica, arrivedMs) ? [] : [name])),
     );
@@ -158,9 +158,13 @@ export class ReviewChecker implements ReviewObserver {
   }
 }
 
-/** Of a lost node that has been kept for long enough: by the product's word (scenarios/48c-orphans-are-let-go.txt). */
-function isLetGo(answer: JsonObject): boolean {
-  return asObject(answer["auditAnnotations"])["orphan-let-go"] !== undefined;
+/**
+ * By the product's word: of a lost node that has been kept for long enough (scenarios/48c-orphans-are-let-go.txt), or
+ * beyond the floor of a PodProtector in shadow (scenarios/71-shadow.txt).
+ */
+function isAllowedAnyway(answer: JsonObject): boolean {
+  const audit = asObject(answer["auditAnnotations"]);
+  return audit["orphan-let-go"] !== undefined || audit["shadow"] !== undefined;
 }
 
 function isForcedReview(request: JsonObject): boolean {

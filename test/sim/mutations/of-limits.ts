@@ -22,14 +22,14 @@ export const mutationsOfLimits: readonly Mutation[] = [
     name: "caller-that-has-gone-is-served",
     why: "nothing is executed for a review whose caller has gone",
     file: "webhook/http/app.ts",
-    find: `signal: request.signal, peer };`,
-    replace: `peer };`,
+    find: `signal: request.signal, peer, unidentifiedPeer };`,
+    replace: `peer, unidentifiedPeer };`,
   },
   {
     name: "review-is-never-over",
     why: "a review that has been answered is not in flight any more",
     file: "webhook/http/app.ts",
-    find: `this.#limit.leave();`,
+    find: `this.#limit.leave(context.unidentifiedPeer);`,
     replace: ``,
   },
   {

@@ -22,7 +22,7 @@ export const mutationsOfReleases: readonly Mutation[] = [
     name: "vanished-with-its-source-stays-away",
     why: "a PodProtector that vanishes with its Deployment is made again, and dangles",
     file: "generator/controller.ts",
-    find: `if (isVanished) return work;`,
+    find: `if (vanished !== undefined) return work;`,
     replace: ``,
     scenario: "47b-wiped-core",
   },

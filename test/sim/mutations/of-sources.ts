@@ -73,8 +73,8 @@ export const mutationsOfSources: readonly Mutation[] = [
     name: "mark-of-release-stays",
     why: "a mark of release goes when the source is there",
     file: "generator/drift.ts",
-    find: `const outdated = [annotations.released, annotations.overridden]`,
-    replace: `const outdated = [annotations.overridden]`,
+    find: `const outdated = [annotations.released, annotations.overridden, annotations.mode]`,
+    replace: `const outdated = [annotations.overridden, annotations.mode]`,
     only,
     plan,
   },
@@ -83,13 +83,21 @@ export const mutationsOfSources: readonly Mutation[] = [
     why: "each PodProtector has the selector of its own source",
     file: "generator/source-plan.ts",
     find:
-      `export function planFor(source: SourceRecord, rule: FloorRule, ` +
-      `isCriterionDropped = false): WantedProtector {\n` +
+      `export function planFor(\n` +
+      `  source: SourceRecord,\n` +
+      `  rule: FloorRule,\n` +
+      `  { mode, healthCriterion }: OfNamespace = unlabelled,\n` +
+      `  isCriterionDropped = false,\n` +
+      `): WantedProtector {\n` +
       `  const { kind, namespace, name, uid, overrides, spec } = source;\n`,
     replace:
       `const selectors: Record<string, PodProtectorSpec["selector"]> = {};\n` +
-      `export function planFor(source: SourceRecord, rule: FloorRule, ` +
-      `isCriterionDropped = false): WantedProtector {\n` +
+      `export function planFor(\n` +
+      `  source: SourceRecord,\n` +
+      `  rule: FloorRule,\n` +
+      `  { mode, healthCriterion }: OfNamespace = unlabelled,\n` +
+      `  isCriterionDropped = false,\n` +
+      `): WantedProtector {\n` +
       `  const { kind, namespace, name, uid, overrides } = source;\n` +
       `  const spec = { ...source.spec, selector: (selectors[namespace] ??= source.spec.selector) };\n`,
     only,

@@ -13,7 +13,8 @@
  *   budget N                             a PodDisruptionBudget that allows N disruptions
  *   protector NAME [min=2] [minready=30] [selector=K=V] [counting=K=V] [rate=10s] [follows=N]
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
- *                                        [mended]: it has none; follows: its floor is 75 % of the first N workloads
+ *                                        [mended]: it has none; follows: its floor is 75 % of the first N workloads;
+ *                                        [shadow]: it refuses nothing; [enforced]: it does again
  *   deployment delete|create|end|strip|scale=N
  *                                        what a person does to Deployment web (core-losses.ts)
  *   workloads create N [in=NAMESPACE|apart] [exempt] [replicas=R] [owner=GROUP/VERSION#KIND]

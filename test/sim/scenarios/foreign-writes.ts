@@ -68,9 +68,11 @@ export const goWrite: Run = async (stage, args) => {
  */
 export const goCount: Run = async (stage, args) => {
   const count = Number(args.word("the number of pods"));
+  // Whichever was counted first, and so comes first in the status.
+  const [first] = stage.world.cells;
   await writeStatus(stage, (cells) =>
-    cells.map(({ aggregation: _, admissionHistory, ...cell }, index) =>
-      index > 0
+    cells.map(({ aggregation: _, admissionHistory, ...cell }) =>
+      cell.cellID !== first?.name
         ? { ...cell, ...(_ !== undefined && { aggregation: _ }), ...(admissionHistory && { admissionHistory }) }
         : {
             ...cell,

@@ -1,9 +1,11 @@
 /** Rules switched off for scenarios, besides those of mutations/catalog.ts. */
 import { type Mutation } from "../mutations/mutation.ts";
 import { rulesOfMassChanges } from "./rules-of-mass-changes.ts";
+import { rulesOfModes } from "./rules-of-modes.ts";
 
 export const rules: readonly Mutation[] = [
   ...rulesOfMassChanges,
+  ...rulesOfModes,
   {
     name: "quiet-time-is-latency",
     why: "time in which nothing happened to an object is no latency",

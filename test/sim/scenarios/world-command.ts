@@ -15,6 +15,7 @@
  * With "released-when-deleted" a Deployment that is deleted with its replicas lets its PodProtector go.
  * Without "silent-after" there is no heartbeat for days: its barriers would do what other rules are there for.
  */
+import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { forbiddenToProbe } from "../clusters/rights.ts";
 import { builtInResources, type JsonObject, upstreamPodProtectorCrd } from "../../double/index.ts";
 import { type Core } from "../core.ts";
@@ -113,6 +114,12 @@ function isCountedIn({ checkers }: Core, { pods, protector }: Stage): boolean {
   return available > 0 && status.summary.aggregatedAvailableReplicas === available;
 }
 
+/** What a person writes into a hand-made one to try it, or to put it in force. */
+function modeOf(args: Arguments): JsonObject {
+  if (args.flag("shadow")) return { metadata: { annotations: { [annotations.mode]: "shadow" } } };
+  return args.flag("enforced") ? { metadata: { annotations: { [annotations.mode]: null } } } : {};
+}
+
 /** The first workloads, by name. */
 function targetsOf(count: number): JsonObject[] {
   return Array.from({ length: count }, (_, index) => ({
@@ -133,6 +140,7 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
   const follows = args.setting("follows");
   const isBroken = args.flag("broken");
   const isMended = args.flag("mended");
+  const metadata = modeOf(args);
   const isNew = engine.find(core.protectors, namespace, name) === undefined;
   const minReady = args.setting("minready") ?? (isNew ? String(world.plan.minReadySeconds) : undefined);
   const spec: JsonObject = {
@@ -149,7 +157,7 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
   core.sources.meddled(namespace, name, "selector");
   if (min !== undefined) core.sources.meddled(namespace, name, `minAvailable ${Number(min)}`);
   if (!isNew) {
-    const patch = { contentType: "application/merge-patch+json", body: { spec } };
+    const patch = { contentType: "application/merge-patch+json", body: { ...metadata, spec } };
     await stage.during(engine.patch(core.protectors, namespace, name, patch));
     return;
   }

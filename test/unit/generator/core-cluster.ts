@@ -6,10 +6,13 @@ import {
   createGeneratorMetrics,
   createHeldChanges,
   createSourceFeeds,
+  decodeNamespace,
   FollowedFloors,
   Generator,
   type GeneratorSettings,
   IgnoredOverrides,
+  type LabelledNamespace,
+  NamespaceModes,
   ScaleAlarms,
   SourceCaches,
   SourceConditions,
@@ -18,8 +21,8 @@ import { type SourceFeedsOptions } from "../../../src/generator/source-feeds.ts"
 import { createEventRecorder } from "../../../src/kube/event-recorder.ts";
 import { decodeGeneratorState, generatorStateName } from "../../../src/kube/generator-state.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
-import { podProtectors, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
-import { type CustomSourceID, type SourceID } from "../../../src/config/generator-rules.ts";
+import { namespaces, podProtectors, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
+import { type CustomSourceID, type NamespaceMode, type SourceID } from "../../../src/config/generator-rules.ts";
 import { builtInResources, Engine, type JsonObject, type KubeObject, type ResourceType } from "../../double/index.ts";
 import { permissivePodProtectorCrd } from "../../double/index.ts";
 import { createCountingMetrics } from "../kube/counting-metrics.ts";
@@ -51,6 +54,9 @@ interface ProcessOptions {
   readonly sources?: readonly (SourceID | CustomSourceID)[];
   /** From its first request. */
   readonly onRequest?: EngineClient["onRequest"];
+  readonly defaultMode?: NamespaceMode;
+  /** False: as with --core-kube-target-namespace. */
+  readonly hasNamespaces?: boolean;
   readonly rule?: Partial<Pick<GeneratorSettings, "percentRounding" | "singleReplica" | "sourceSelector">>;
 }
 
@@ -102,6 +108,15 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         { ...settings, massChanges, cells: cellSettings, core: { namespace: undefined } },
         { ...deps, isCell: (clusterUID) => cells.isCell(clusterUID) },
       );
+      const { defaultMode = "enforced", hasNamespaces = true } = options;
+      const informer = createInformer<LabelledNamespace>({
+        ...common,
+        resource: namespaces,
+        decode: decodeNamespace,
+        name: "namespaces",
+      });
+      const ofModes = { config: { defaultMode }, informer: hasNamespaces ? informer : undefined, events, logger };
+      const modes = new NamespaceModes(ofModes);
       const generatorMetrics = createGeneratorMetrics(metrics);
       const { actions } = generatorMetrics;
       const followed = new FollowedFloors({ ...deps, config: settings, expected, changes, rng, actions });
@@ -111,6 +126,7 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         core: client,
         sources,
         protectors,
+        modes,
         events,
         changes,
         clock,
@@ -120,7 +136,17 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
       });
       const cells = new CellController(
         { cells: cellSettings, queue: config.queue },
-        { core: client, protectors, events, identity: `generator-${started}`, clock, rng, logger, metrics },
+        {
+          core: client,
+          leases: client,
+          protectors,
+          events,
+          identity: `generator-${started}`,
+          clock,
+          rng,
+          logger,
+          metrics,
+        },
       );
       const ignored = new IgnoredOverrides({ config: settings, sources, protectors, events, clock, metrics });
       const life = new AbortController();
@@ -128,6 +154,7 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         protectors.run(life.signal),
         expected.run(life.signal),
         sources.run(life.signal),
+        modes.run(life.signal),
         cells.observe(life.signal),
       ];
       running.push(generator.observe(life.signal));
@@ -136,8 +163,11 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         await clock.advance(0);
         assert.ok(protectors.hasSynced(), "the caches are synced");
         await sources.ready(life.signal);
+        await modes.ready(life.signal);
         leadership = new AbortController();
-        running.push(...[generator, followed, cells, ignored, alarms].map((part) => part.lead(leadership.signal)));
+        running.push(
+          ...[generator, modes, followed, cells, ignored, alarms].map((part) => part.lead(leadership.signal)),
+        );
       };
       return {
         client,
@@ -196,6 +226,9 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
     eraseProtectors: () => engine.wipe(protectorType),
     deployment: (name: string) => engine.find(sourceType, "default", name),
 
+    /** null takes a label off. */
+    labelNamespace: (labels: JsonObject, name = "default") =>
+      engine.patch(builtInResources.namespaces, undefined, name, mergePatch({ metadata: { labels } })),
     createProtector: (name: string, more: { metadata?: JsonObject; spec?: JsonObject } = {}) =>
       engine.create(protectorType, "default", protectorBody(name, more)),
     patchProtector: (name: string, body: JsonObject) => engine.patch(protectorType, "default", name, mergePatch(body)),

@@ -30,7 +30,8 @@ test("takes the Lease in the worker cluster, counts its cell's pods into the cor
     assert.equal(runtime.health.answerAll(isReady).status, 200);
     assert.equal(runtime.health.answerOne("aggregator-leader-elector/elector").status, 200);
     assert.equal(runtime.core.count(lease), 0);
-    assert.ok(runtime.worker.count(lease) > 0);
+    assert.equal(runtime.worker.count(lease), 0, "nor behind the other requests to the worker");
+    assert.ok(runtime.workerElection.count(lease) > 0);
     runtime.metrics.scrape();
     assert.equal(runtime.metrics.value("aggregator_snapshot_age_seconds"), 5);
 

@@ -10,7 +10,7 @@ function electorOf(rig: Parameters<typeof createEngineRuntime>[0], ...flags: rea
     role: "aggregator",
     config: runtime.config.aggregator.elector,
     clusterClass: "worker",
-    client: runtime.worker,
+    client: runtime.workerElection,
     logger: runtime.logger,
   });
   return { elector, status: () => runtime.health.answerOne("aggregator-leader-elector/elector") };

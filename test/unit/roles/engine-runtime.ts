@@ -14,6 +14,7 @@ export interface EngineRuntime extends Runtime {
   readonly core: EngineClient;
   readonly coreHeartbeat: EngineClient;
   readonly worker: EngineClient;
+  readonly workerElection: EngineClient;
   readonly metrics: CountingMetrics;
   readonly health: HealthRegistry;
 }
@@ -28,6 +29,7 @@ export function createEngineRuntime(
   const core = new EngineClient("core", rig.coreEngine);
   const coreHeartbeat = new EngineClient("core-heartbeat", rig.coreEngine);
   const worker = new EngineClient("worker", rig.workerEngine);
+  const workerElection = new EngineClient("worker-election", rig.workerEngine);
   const metrics = createCountingMetrics();
   return {
     config: loadGood(argv),
@@ -40,11 +42,14 @@ export function createEngineRuntime(
     core,
     coreHeartbeat,
     worker,
+    workerElection,
     createServer: () => assert.fail("these roles listen nowhere"),
     clients: {
       core: async (name) => others.get(name) ?? core,
       coreHeartbeat: async (name) => others.get(name) ?? coreHeartbeat,
+      coreElection: () => assert.fail("these roles elect in the worker"),
       worker: async () => worker,
+      workerElection: async () => workerElection,
       connect: () => Promise.reject(new Error("no other cluster")),
     },
   };

@@ -14,6 +14,8 @@ import { createSeededRng } from "../../support/seeded-rng.ts";
 /** The role of one process, as main puts it together, against a core in the double. */
 async function createProcess(core: Core, seed: number, ...argv: string[]) {
   const client = new EngineClient("core", core.engine);
+  const leases = new EngineClient("core-heartbeat", core.engine);
+  const election = new EngineClient("core-election", core.engine);
   const checks = new Map<string, HealthCheck>();
   const logger = createRecordingLogger();
   const [component, ...more] = await createGenerator({
@@ -27,13 +29,23 @@ async function createProcess(core: Core, seed: number, ...argv: string[]) {
     createServer: () => assert.fail("a generator listens nowhere"),
     clients: {
       core: async () => client,
-      coreHeartbeat: () => assert.fail("a generator sends no heartbeats"),
+      coreHeartbeat: async () => leases,
+      coreElection: async () => election,
       worker: () => assert.fail("a generator has no worker"),
+      workerElection: () => assert.fail("a generator has no worker"),
       connect: () => assert.fail("a generator has one core"),
     },
   });
   assert.ok(component !== undefined && more.length === 0);
-  return { client, checks, logger, component, reasons: () => [...checks.values()].flatMap((check) => check() ?? []) };
+  return {
+    client,
+    leases,
+    election,
+    checks,
+    logger,
+    component,
+    reasons: () => [...checks.values()].flatMap((check) => check() ?? []),
+  };
 }
 function holderOf(core: Core): string | undefined {
   const lease = core.engine.find(builtInResources.leases, "default", "podseidon-generator");
@@ -43,21 +55,29 @@ function holderOf(core: Core): string | undefined {
 test("the role is ready once both caches are filled, takes the Lease and works", async () => {
   const core = await createCore();
   await core.createDeployment("web");
-  const { component, checks, reasons } = await createProcess(core, 1);
+  const { client, leases, election, component, checks, reasons } = await createProcess(core, 1);
   assert.deepEqual(
     [...checks.keys()],
     [
       "generator-worker/ppr-informer-synced",
       "generator-worker/deployment/informer-sync",
+      "generator-worker/namespaces-listed",
       "generator-leader-elector/elector",
     ],
   );
-  assert.deepEqual(reasons(), ["PodProtectors have not been listed yet", "Deployments have not been listed yet"]);
+  assert.deepEqual(reasons(), [
+    "PodProtectors have not been listed yet",
+    "Deployments have not been listed yet",
+    "Namespaces have not been listed yet",
+  ]);
   await component.start();
   await core.clock.advance(5_000);
   assert.deepEqual(reasons(), []);
   assert.ok(isInForce(core.protector("deployment-web")));
   assert.notEqual(holderOf(core) ?? "", "");
+  const ofLeases = /\/leases/;
+  assert.equal(client.count(ofLeases), 0, "no Lease waits behind the writes of PodProtectors");
+  assert.ok(leases.count(ofLeases) > 0 && election.count(/\/leases\/podseidon-generator$/) > 0);
   const stopped = component.stop();
   await core.clock.advance(1_000);
   await stopped;
@@ -76,7 +96,7 @@ test("of two processes one works, and the other takes over when it has died", as
   await core.clock.advance(10_000);
   assert.equal(first.client.writes.length, 2);
   assert.deepEqual(second.client.writes, []);
-  first.client.isDead = true;
+  for (const client of [first.client, first.leases, first.election]) client.isDead = true;
   await core.deleteDeployment("web");
   await core.clock.advance(60_000);
   assert.equal(core.deployment("web"), undefined);

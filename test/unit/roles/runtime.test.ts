@@ -6,8 +6,8 @@ import { silentLogger } from "../../../src/util/logger.ts";
 import { silentMetrics } from "../../../src/util/metrics.ts";
 import { loadGood } from "../config/load.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
-import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { sendJson, startLoopbackServer } from "../kube/transport/loopback-server.ts";
+import { createVirtualClock } from "../../support/virtual-clock.ts";
 
 const create = (...argv: string[]) => createFor("aggregator", ...argv);
 
@@ -47,7 +47,7 @@ test("a client that cannot be created rejects with a StartError, and the stop co
   await clients.stop();
 });
 
-test("each of several cores has a client of its own, and another for heartbeats, with its name", async () => {
+test("each of several cores has clients of its own, with its name, also for heartbeats and the election", async () => {
   const { clients } = create(
     "--worker-kube-master=http://127.0.0.1:1",
     "--podprotector-source-provider=map",
@@ -59,10 +59,19 @@ test("each of several cores has a client of its own, and another for heartbeats,
     clients.core("heartbeat"),
     clients.coreHeartbeat("core"),
     clients.coreHeartbeat("heartbeat"),
+    clients.coreElection("core"),
+    clients.coreElection("heartbeat"),
   ]);
   assert.deepEqual(
     all.map(({ cluster }) => cluster),
-    ["core", "core/heartbeat", "core-heartbeat", "core-heartbeat/heartbeat"],
+    [
+      "core",
+      "core/heartbeat",
+      "core-heartbeat",
+      "core-heartbeat/heartbeat",
+      "core-election",
+      "core-election/heartbeat",
+    ],
   );
   assert.throws(() => clients.core("west"), /no core has the name west/);
   await clients.stop();
@@ -89,4 +98,28 @@ test("the client of each worker cluster has a rate limit of its own, one API ser
   await b!.request(read);
   assert.equal(server.requests.length, 2);
   await clients.stop();
+});
+
+test("a request of an election waits neither for the rate limit nor for connections of other requests", async (t) => {
+  const server = await startLoopbackServer(t, ({ url = "" }, response) => {
+    if (url.includes("/leases/")) sendJson(response, 200, { kind: "Lease" });
+  });
+  const master = `http://127.0.0.1:${server.port}`;
+  const { clients } = create(`--core-kube-master=${master}`, `--worker-kube-master=${master}`);
+  const others = await Promise.all([clients.core("core"), clients.coreHeartbeat("core"), clients.worker()]);
+  const giveUp = new AbortController();
+  const unanswered = Promise.allSettled(
+    others.flatMap((client) =>
+      Array.from({ length: 1_000 }, () =>
+        client.request({ method: "GET", path: "/api/v1/pods", timeoutMs: 1e9, signal: giveUp.signal }),
+      ),
+    ),
+  );
+  for (const election of [await clients.coreElection("core"), await clients.workerElection()]) {
+    const path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/mine";
+    assert.deepEqual(await election.request({ method: "GET", path }), { kind: "Lease" });
+  }
+  giveUp.abort();
+  await clients.stop();
+  assert.ok((await unanswered).every(({ status }) => status === "rejected"));
 });

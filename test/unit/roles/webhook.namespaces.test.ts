@@ -32,6 +32,8 @@ async function asked(...flags: readonly string[]): Promise<readonly KubeRequest[
     clients: {
       core: async () => client,
       coreHeartbeat: () => Promise.reject(new Error("a webhook sends no heartbeats")),
+      coreElection: () => Promise.reject(new Error("a webhook elects nobody")),
+      workerElection: () => Promise.reject(new Error("a webhook elects nobody")),
       worker: () => Promise.reject(new Error("no worker")),
       connect: () => Promise.reject(new Error("no other cluster")),
     },

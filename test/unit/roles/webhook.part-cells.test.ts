@@ -81,7 +81,14 @@ class Installation {
       logger: silentLogger,
       metrics,
       health: createHealth({ logger: silentLogger, metrics }),
-      clients: { core: client, coreHeartbeat: client, worker: client, connect: client },
+      clients: {
+        core: client,
+        coreHeartbeat: client,
+        coreElection: client,
+        worker: client,
+        workerElection: client,
+        connect: client,
+      },
       createServer: ({ fetch }) => {
         this.#fetch = fetch;
         return { name: "webhook", start: async () => {}, stop: async () => {}, disableKeepAlive() {} };

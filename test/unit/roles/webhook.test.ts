@@ -87,6 +87,8 @@ async function createRole(argv: readonly string[]) {
     clients: {
       core: async () => core.client,
       coreHeartbeat: () => Promise.reject(new Error("a webhook sends no heartbeats")),
+      coreElection: () => Promise.reject(new Error("a webhook elects nobody")),
+      workerElection: () => Promise.reject(new Error("a webhook elects nobody")),
       worker: () => Promise.reject(new Error("no worker")),
       connect: () => Promise.reject(new Error("no other cluster")),
     },

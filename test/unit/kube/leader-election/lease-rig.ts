@@ -37,7 +37,7 @@ export function createLeaseServer(clock: VirtualClock) {
     },
     client() {
       const client = createScriptedKubeClient();
-      const state = { client, down: false, hangs: false, loseAnswers: false, slowMs: 0 };
+      const state = { client, down: false, hangs: false, loseAnswers: false, slowMs: 0, lateMs: 0 };
       client.request = async (request) => {
         client.requests.push(request);
         if (state.hangs) {
@@ -47,12 +47,19 @@ export function createLeaseServer(clock: VirtualClock) {
         if (state.slowMs > 0) await sleep(clock, state.slowMs);
         if (state.down) throw new KubeError("network", "refused");
         const answer = handle(request);
+        await late(request, state.lateMs);
         if (state.loseAnswers) throw new KubeError("network", "reset");
         return answer;
       };
       return state;
     },
   };
+  /** What was carried out at once is answered after `lateMs`, or not at all when the request's time is over. */
+  async function late({ timeoutMs = 30_000, signal }: KubeRequest, lateMs: number): Promise<void> {
+    if (lateMs > 0) await sleep(clock, Math.min(lateMs, timeoutMs), signal);
+    if (signal?.aborted === true) throw new KubeError("aborted", "stopped");
+    if (timeoutMs < lateMs) throw new KubeError("timeout", "no answer");
+  }
   function handle({ method, body }: KubeRequest): unknown {
     if (method === "POST") {
       if (server.lease !== undefined) throw new KubeError("alreadyExists", "exists");
@@ -75,10 +82,11 @@ export function candidate(
   server: LeaseServer,
   clock: VirtualClock,
   identity: string,
-  { drainMs = 0, slowMs = 0, change = {} } = {},
+  { drainMs = 0, slowMs = 0, lateMs = 0, change = {} } = {},
 ) {
   const net = server.client();
   net.slowMs = slowMs;
+  net.lateMs = lateMs;
   const metrics = createCountingMetrics();
   const elector = new Elector({
     config: { ...config, ...change },

@@ -19,9 +19,9 @@ async function setUp(t: TestContext, answer: (response: ServerResponse, index: n
   t.after(() => dispatcher.destroy());
   const clock = createVirtualClock();
   const headers: number[] = [];
-  const get = (timeoutMs = 1_000): Promise<Answer> => {
+  const get = (timeoutMs = 1_000, bytesMax?: number): Promise<Answer> => {
     const deadline = createDeadline(clock, timeoutMs, "GET /", undefined);
-    const options = { what: "GET /", deadline, onHeader: (code: number) => void headers.push(code) };
+    const options = { what: "GET /", deadline, onHeader: (code: number) => void headers.push(code), bytesMax };
     const request = { origin: `http://127.0.0.1:${server.port}`, path: "/", method: "GET" };
     return exchange(dispatcher, request, options).finally(() => deadline.clear());
   };
@@ -84,6 +84,12 @@ for (const [code, bytesMax] of [
     await assert.rejects(get(), (error) => isKubeError(error, "malformed") && error.message.includes(`${bytesMax}`));
   });
 }
+
+test("an answer is refused beyond the bytes that its request allows", { timeout }, async (t) => {
+  const { get } = await setUp(t, (response, index) => void response.end("x".repeat(1_000 + index)));
+  assert.equal((await get(1_000, 1_000)).body.length, 1_000);
+  await assert.rejects(get(1_000, 1_000), (error) => isKubeError(error, "malformed") && error.message.includes("1000"));
+});
 
 test("a request that waits for a connection until its deadline is never sent", { timeout }, async (t) => {
   const held: ServerResponse[] = [];

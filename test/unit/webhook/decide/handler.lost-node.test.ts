@@ -1,9 +1,11 @@
 /** Deletions in disguise (docs/system-deletions.md#node-objects-that-are-gone). */
+import { type HttpBindings } from "@hono/node-server";
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { cell, endReview, type Json, pod, protector } from "../support/objects.ts";
-import { type Replica, world } from "../support/replica.ts";
+import { type Replica, settle, world } from "../support/replica.ts";
 
 const minuteMs = 60_000;
 const orphan = (name = "p", parts: Json = {}) => pod(name, { nodeName: "node-1", ...parts });
@@ -121,4 +123,22 @@ test("without a grace the webhook never refuses the end of a pod, and records it
   const { core, replica } = world([atFloor()], { orphanedPodGraceMs: 0 });
   assert.equal((await replica.review(endReview(orphan()))).allowed, true);
   assert.equal(core.buckets("ns/web").length, 1);
+});
+
+test("a stranger who has the end of a pod refused in advance shortens no grace of the API server", async () => {
+  const { clock, replica } = world([atFloor()]);
+  const allows = async (remoteAddress: string): Promise<unknown> => {
+    const body = Readable.from([Buffer.from(JSON.stringify(endReview(orphan())))]);
+    const parts = { method: "POST", url: "/c1?timeout=10s", headers: {}, socket: { remoteAddress } };
+    const bindings = { incoming: Object.assign(body, parts) } as unknown as HttpBindings;
+    const request = new Request("http://webhook/c1", { method: "POST" });
+    const response = await settle(clock, Promise.resolve(replica.webhook.fetch(request, bindings)));
+    return ((await response.json()) as { readonly response: Json }).response["allowed"];
+  };
+  for (let turn = 0; turn < 3; turn += 1) {
+    assert.equal(await allows("192.0.2.66"), false);
+    await clock.advance(20 * minuteMs);
+  }
+  assert.equal(await allows("192.0.2.1"), false);
+  assert.equal(await allows("192.0.2.66"), true, "nothing is deleted by that");
 });

@@ -43,6 +43,25 @@ test("each node has its own time, also one of the same name in another cell", as
   assert.equal(await refusedAfter(0, "node-2"), 15);
 });
 
+test("who asks about a node before it is lost shortens nobody else's time", async () => {
+  const { lost, refusedAfter } = nodes(60);
+  for (let turn = 0; turn < 4; turn += 1) {
+    lost.refused("c1", "node-1", "192.0.2.66");
+    await refusedAfter(20, `other-${turn}`);
+  }
+  assert.equal(lost.refused("c1", "node-1", "192.0.2.66"), 0);
+  assert.equal(lost.refused("c1", "node-1", "192.0.2.1"), 60 * minuteMs);
+  assert.equal(lost.refused("c1", "node-1"), 60 * minuteMs);
+});
+
+test("an address that asks about more nodes than are remembered makes nobody else's node forgotten", async () => {
+  const { lost, refusedAfter } = nodes(60);
+  assert.equal(await refusedAfter(0), 60);
+  for (let node = 0; node <= 6_000; node += 1) lost.refused("c1", `node-${node}`, "192.0.2.66");
+  assert.equal(await refusedAfter(20), 40);
+  assert.equal(lost.refused("c1", "node-0", "192.0.2.66"), 60 * minuteMs);
+});
+
 test("a node that nobody asked about for half an hour has the whole time again", async () => {
   const { refusedAfter } = nodes(60);
   assert.equal(await refusedAfter(0), 60);

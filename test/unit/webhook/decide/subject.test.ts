@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
-import { KubeError, type KubeClient, type KubeErrorKind } from "../../../../src/kube/kube-client.ts";
+import { KubeError, type KubeClient, type KubeErrorKind, type KubeRequest } from "../../../../src/kube/kube-client.ts";
 import { type MonotonicMs } from "../../../../src/util/clock.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { PodReads } from "../../../../src/webhook/decide/pod-reads.ts";
@@ -17,16 +17,20 @@ import { deleteReview, evictReview, type Json, pod } from "../support/objects.ts
 import { healthCriteria } from "../support/replica.ts";
 
 /** A worker cluster that answers every request with `answer`. */
-function worker(answer: () => unknown): KubeClient {
+function worker(answer: (request: KubeRequest) => unknown): KubeClient {
   return {
     cluster: "worker",
-    request: async () => answer(),
+    request: async (request) => answer(request),
     stream: () => Promise.reject(new KubeError("serverError", "no watches here")),
     close: () => Promise.resolve(),
   };
 }
 
-function reviewOf(review: Json, answer: () => unknown = () => pod("p"), deadlineMs = 9_000): Review {
+function reviewOf(
+  review: Json,
+  answer: (request: KubeRequest) => unknown = () => pod("p"),
+  deadlineMs = 9_000,
+): Review {
   const read = readRequest(JSON.parse(JSON.stringify(review)));
   assert.ok(read.ok);
   return readReview(
@@ -53,6 +57,18 @@ test("the subject of a DELETE is the pod in oldObject", async () => {
   assert.equal(subject.operation, "delete");
   assert.equal(subject.isEvaluateOnly, false);
   assert.equal(subject.isForced, false);
+});
+
+test("a worker cluster that answers with more than a pod can be does not fill the memory of the webhook", async () => {
+  const asked: KubeRequest[] = [];
+  await subjectOf(evictReview("p"), (request) => {
+    asked.push(request);
+    return pod("p");
+  });
+  assert.deepEqual(
+    asked.map(({ answerBytesMax }) => answerBytesMax),
+    [4 * 1024 * 1024],
+  );
 });
 
 test("a review without the object that it needs fails with upstream's words", async () => {

@@ -33,3 +33,15 @@ test("large reviews beyond those that may wait get a 429 that the API server can
   const codes = (await Promise.all(waiting)).map(({ http, body }) => [http, body["kind"]].join(" "));
   assert.deepEqual([...new Set(codes)].sort(), ["200 AdmissionReview", "429 Status"]);
 });
+
+test("reviews that cannot be decided fill neither the log nor a line of it", async () => {
+  const { clock, replica } = world([protector({ cells: [cell("c1", 100)] })]);
+  const broken = deleteReview({}, { uid: "u".repeat(1_000) });
+  const lines = () => replica.log.lines.filter(({ message }) => message === "HTTP error");
+  for (let count = 0; count < 120; count += 1) assert.equal((await replica.send(broken)).http, 500);
+  assert.equal(lines().length, 100);
+  assert.equal(String(lines()[0]?.fields["requestUid"]).length, 128);
+  await clock.advance(1_000);
+  await replica.send(broken);
+  assert.equal(lines().length, 101);
+});

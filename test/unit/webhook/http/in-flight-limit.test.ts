@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { InFlightLimit, reviewsInFlightMax } from "../../../../src/webhook/http/in-flight-limit.ts";
+import {
+  InFlightLimit,
+  reviewsInFlightMax,
+  reviewsOfAddressMax,
+} from "../../../../src/webhook/http/in-flight-limit.ts";
 
 function fullLimit(dryRun = false): InFlightLimit {
   const limit = new InFlightLimit(dryRun);
@@ -40,4 +44,35 @@ test("reviews that hold more than usual share 128 MiB, and others are held witho
   limit.release(16 * 1024);
   assert.ok(limit.hold(8 * megabyte));
   assert.equal(limit.hold(megabyte), false);
+});
+
+test("an address whose client is not identified leaves most of the room to others", () => {
+  const limit = new InFlightLimit(false);
+  for (let count = 0; count < reviewsOfAddressMax; count += 1) assert.equal(limit.enter(false, "stranger"), undefined);
+  assert.match(limit.enter(false, "stranger")?.message ?? "", /1250 other reviews from this address/);
+  assert.equal(limit.enter(false, "other"), undefined);
+  assert.equal(limit.enter(false), undefined);
+  limit.leave("stranger");
+  assert.equal(limit.enter(false, "stranger"), undefined);
+});
+
+test("what is forced beyond the share of its address is not refused, and takes no room from others", () => {
+  const limit = new InFlightLimit(false);
+  const many = 2 * reviewsInFlightMax;
+  for (let count = 0; count < many; count += 1) assert.equal(limit.enter(true, "stranger"), undefined);
+  assert.equal(limit.inFlight, reviewsOfAddressMax);
+  assert.equal(limit.fullReason, undefined);
+  assert.notEqual(limit.enter(false, "stranger"), undefined);
+  for (let count = 0; count < many; count += 1) limit.leave("stranger");
+  assert.equal(limit.inFlight, 0);
+});
+
+test("reviews of one address hold at most a quarter of the memory", () => {
+  const limit = new InFlightLimit(false);
+  const megabyte = 1024 * 1024;
+  for (let held = 0; held < 32; held += 8) assert.ok(limit.hold(8 * megabyte, "stranger"));
+  assert.equal(limit.hold(megabyte, "stranger"), false);
+  assert.ok(limit.hold(8 * megabyte, "other"));
+  limit.release(8 * megabyte, "stranger");
+  assert.ok(limit.hold(8 * megabyte, "stranger"));
 });

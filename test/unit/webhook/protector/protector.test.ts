@@ -33,7 +33,7 @@ test("a PodProtector that came back while it was held is not unused", () => {
   protector.watched(roomy(1));
   protector.hold();
   protector.removed();
-  protector.rejected({ uid: "uid-2", reason: "why" });
+  protector.rejected({ uid: "uid-2", reason: "why", isShadow: false });
   protector.release();
   assert.deepEqual(unused, []);
 });
@@ -41,8 +41,8 @@ test("a PodProtector that came back while it was held is not unused", () => {
 test("an invalid state is remembered with its reason, beside the last valid one, until a valid one comes", () => {
   const { protector } = createProtector();
   protector.watched(roomy(1));
-  protector.rejected({ uid: "uid-2", reason: "why" });
-  assert.deepEqual(protector.unusable, { uid: "uid-2", reason: "why" });
+  protector.rejected({ uid: "uid-2", reason: "why", isShadow: false });
+  assert.deepEqual(protector.unusable, { uid: "uid-2", reason: "why", isShadow: false });
   assert.equal(protector.uid, "uid-2");
   assert.equal(protector.view?.resourceVersion, "1");
   protector.watched(roomy(2));

@@ -46,7 +46,7 @@ test("the outline of an invalid object selects every pod when nothing is valid",
     { metadata: 7, spec: { selector: 7 } },
   ]) {
     const marks = { maker: "person", isReleased: false, isTerminating: false, isDangling: false };
-    assert.deepEqual(outlineOf(raw), { selector: { matchLabels: {}, matchExpressions: [] }, marks });
+    assert.deepEqual(outlineOf(raw), { selector: { matchLabels: {}, matchExpressions: [] }, marks, isShadow: false });
   }
 });
 
@@ -61,6 +61,7 @@ test("the outline of an invalid object keeps keys that mean something to JavaScr
 
 test("the outline of an invalid object knows the generator's mark", () => {
   assert.equal(outlineOf({ metadata: { annotations: { [annotations.released]: "" } } }).marks.isReleased, true);
+  assert.equal(outlineOf({ metadata: { annotations: { [annotations.mode]: "shadow" } } }).isShadow, true);
   assert.equal(outlineOf({ metadata: { annotations: [annotations.released] } }).marks.isReleased, false);
 });
 
