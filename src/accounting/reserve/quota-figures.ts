@@ -69,16 +69,22 @@ export interface CountsContext {
   readonly held: HeldPods;
   /** The protector was made again a moment ago, so no counts are in force yet. Absent = it was not. */
   readonly isRemade?: boolean;
+  /**
+   * Cells whose counts answer the spec, but may be from before an edit that was undone
+   * (docs/accounting.md#edits-that-are-undone). Absent = none.
+   */
+  readonly countedBeforeEdit?: ReadonlySet<string> | undefined;
 }
 
 export function countsState(
   cell: CellStatus | undefined,
-  { countedSpec, countsLostUpTo, isRemade }: Pick<CountsContext, "countedSpec" | "countsLostUpTo" | "isRemade">,
+  { countedSpec, countsLostUpTo, isRemade, countedBeforeEdit }: Omit<CountsContext, "silentForMs" | "held">,
 ): CountsState {
   const aggregation = cell?.aggregation;
   if (cell === undefined || aggregation === undefined) return "none";
   if (isRemade === true) return "remade";
   if (!countedSpec.isAnsweredBy(aggregation)) return "other-spec";
+  if (countedBeforeEdit?.has(cell.cellID) === true) return "other-spec";
   const lostUpTo = countsLostUpTo.get(cell.cellID);
   if (lostUpTo === undefined) return "in-force";
   const { resourceVersion: version } = aggregation;

@@ -132,7 +132,10 @@ export interface Rule {
 }
 
 /** What besides the object itself deletions are judged by. */
-export type CountsInForce = Pick<ReservationContext, "countsLostUpTo" | "silentForMs" | "held" | "isRemade">;
+export type CountsInForce = Pick<
+  ReservationContext,
+  "countsLostUpTo" | "silentForMs" | "held" | "isRemade" | "countedBeforeEdit"
+>;
 
 /** Judges `deletions` in the order given; all must be counted by `view`. */
 export function judge(

@@ -12,6 +12,7 @@ import { type MonotonicMs } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
 import { LastKnownQuota } from "../outage/last-known-quota.ts";
 import { type Core } from "./core.ts";
+import { cellsCountedBefore, type EditedBack, editedBackSettleMs, isEdited } from "./edited-back.ts";
 import { LegacyHold } from "./legacy-hold.ts";
 import { NewestState } from "./newest-state.ts";
 import { type CountsInForce, judge, type ProtectorView, withStatus } from "./protector-view.ts";
@@ -42,6 +43,8 @@ export class Protector {
   #tombstone: Tombstone | undefined;
   /** Another object had the name before, and was not let go. */
   #remade: { readonly formerUID: string; readonly sinceMs: MonotonicMs } | undefined;
+  /** Its selector was edited, and some counts were there before. */
+  #editedBack: EditedBack | undefined;
   /** From the first own write on. */
   #turn: WriteTurn | undefined;
   readonly #pace = idlePace();
@@ -109,7 +112,15 @@ export class Protector {
       silentForMs: (cellID) => this.core.silentForMs(cellID, uid),
       held: this.#legacyHold?.held(this.core.clock.monotonicMs()) ?? noneHeld,
       isRemade: this.#isSettling,
+      countedBeforeEdit: this.#cellsInDoubt(),
     };
+  }
+
+  /** Cells whose counts may be from before an edit that was undone. */
+  #cellsInDoubt(): EditedBack["cells"] | undefined {
+    const edited = this.#editedBack;
+    if (edited === undefined || this.core.clock.monotonicMs() - edited.atMs >= editedBackSettleMs) return undefined;
+    return edited.cells;
   }
 
   /** What was admitted on a former object of the name may still be carried out. */
@@ -126,11 +137,12 @@ export class Protector {
     if (this.#state?.view.uid !== view.uid) {
       this.#state = new NewestState(view, this.core.marks);
       this.#legacyHold = undefined;
+      this.#editedBack = undefined;
       return;
     }
     const before = this.#state.view;
     this.#state.watched(view);
-    this.#observe();
+    this.#observe(before);
     if (this.#state.view !== before) this.core.hasSeenWrites = true;
   }
 
@@ -190,7 +202,7 @@ export class Protector {
     if (shown?.uid === known.uid && view.uid !== known.uid && !shown.isReleased)
       this.#remade = { formerUID: known.uid, sinceMs: this.core.clock.monotonicMs() };
     const isRestored = this.#state?.readLive(view, known) === true;
-    this.#observe();
+    this.#observe(shown);
     return isRestored;
   }
 
@@ -208,8 +220,9 @@ export class Protector {
   wrote(view: ProtectorView, durationMs: number, size: number): void {
     if (this.#state !== undefined) {
       this.core.hasSeenWrites = true;
+      const before = this.#state.view;
       this.#state.wrote(view);
-      this.#observe();
+      this.#observe(before);
     }
     this.#turn ??= new WriteTurn(this.core.clock, view.resourceVersion, durationMs);
     this.#turn.wrote(view.resourceVersion, durationMs, size);
@@ -228,10 +241,14 @@ export class Protector {
       this.#legacyHold.admitted(cellID, pod.uid, nowMs);
     }
     // The watch may have been faster than the answer of the write.
-    this.#observe();
+    this.#observe(this.view);
   }
 
-  #observe(): void {
+  /** The newest state may have changed; `before` is what it was. */
+  #observe(before: ProtectorView | undefined): void {
+    const { view } = this;
+    if (view !== undefined && before !== undefined && isEdited(before, view))
+      this.#editedBack = { atMs: this.core.clock.monotonicMs(), cells: cellsCountedBefore(view) };
     this.#legacyHold?.observe(this.view?.protector.status?.cells ?? [], this.core.clock.monotonicMs());
   }
 

@@ -42,6 +42,14 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     only: ["edits"],
   },
   {
+    name: "counts-of-before-an-edit-back",
+    why: "counts from before an edit of the selector that was undone are not there yet",
+    file: "accounting/reserve/quota-figures.ts",
+    find: `if (countedBeforeEdit?.has(cell.cellID) === true) return "other-spec";`,
+    replace: ``,
+    scenario: "09g-edited-back-before-counted",
+  },
+  {
     name: "shorter-counts-are-used",
     why: "counts by a shorter minReadySeconds than the spec's are no lower bound",
     file: "accounting/count/counted-spec.ts",
