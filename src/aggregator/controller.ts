@@ -141,6 +141,8 @@ export class Aggregator {
       clock,
       rng,
       ...this.#config.queue,
+      // Whoever may create PodProtectors in a namespace may create thousands, which a pod of theirs then changes.
+      groupOf: (key) => partsOf(key).namespace,
       process: async (key, queueSignal) => {
         let counted: Counted = "open";
         this.backlog.began(key, clock.monotonicMs());

@@ -34,6 +34,11 @@ export interface KubeRequest {
   /** A larger body of a 2xx answer ends the request as "malformed"; default 128 MiB. Not for streams. */
   readonly answerBytesMax?: number;
   /**
+   * Reads a 2xx answer that is JSON, in place of JSON.parse; undefined = it is none ("malformed"). May overwrite the
+   * bytes. Not for streams. A client that has no bytes leaves it out.
+   */
+  readonly parse?: (body: Buffer) => unknown;
+  /**
    * Sent on a new connection, which may reach another replica, as each watch does: a replica in trouble cannot keep the
    * caller waiting.
    */

@@ -11,7 +11,7 @@ import { parseResourceVersion } from "../api/resource-version.ts";
 import { type Informer, type Stored } from "../kube/informer.ts";
 import { type Resource } from "../kube/kube-client.ts";
 import { type CompiledSelector, matches } from "../label-index/index.ts";
-import { type Clock, sleep } from "../util/clock.ts";
+import { type Clock, longAgo, sleep } from "../util/clock.ts";
 import { KeysByNamespace } from "../util/keys-by-namespace.ts";
 import { linkedAbort } from "../util/linked-abort.ts";
 import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
@@ -71,6 +71,9 @@ interface Watched {
   /** It was listed, or waited for in vain. */
   readonly met: Promise<void>;
   isForbidden: boolean;
+  /** Forbidden, or not served. */
+  isUseless: boolean;
+  readonly stop: () => void;
 }
 
 export interface OwnerObjectsOptions {
@@ -94,6 +97,7 @@ export class OwnerObjects {
   readonly #watched = new Map<string, Watched>();
   /** The last states of objects that are gone, by UID, the one that went first before the others. */
   readonly #former = new Map<string, OwnerObject>();
+  #madeRoomAtMs = longAgo;
 
   constructor(options: OwnerObjectsOptions) {
     this.#options = options;
@@ -143,12 +147,20 @@ export class OwnerObjects {
   }
 
   #watch(id: string, mapping: KindMapping): Watched | undefined {
-    if (this.#watched.size >= kindsMax) return undefined;
+    if (this.#watched.size >= kindsMax && !this.#makeRoom()) return undefined;
     const informer = this.#options.create(mapping.resource, readOwner);
     let onListed = (): void => {};
     const listed = new Promise<void>((resolve) => (onListed = resolve));
     const inNamespace = new KeysByNamespace<ObjectKey>();
-    const watched = { informer, inNamespace, met: this.#wait(listed), isForbidden: false };
+    const watching = linkedAbort(this.#options.signal);
+    const watched = {
+      informer,
+      inNamespace,
+      met: this.#wait(listed),
+      isForbidden: false,
+      isUseless: false,
+      stop: () => watching.abort(),
+    };
     const { onChange = () => {} } = this.#options;
     informer.subscribe({
       onEvent: (event) => {
@@ -163,19 +175,40 @@ export class OwnerObjects {
       },
       onListed: () => {
         watched.isForbidden = false;
+        watched.isUseless = false;
         onListed();
         onChange(mapping, undefined);
       },
       onForbidden: () => {
         watched.isForbidden = true;
+        watched.isUseless = true;
         onListed();
       },
-      onNotServed: () => onListed(),
+      onNotServed: () => {
+        watched.isUseless = true;
+        onListed();
+      },
     });
     this.#watched.set(id, watched);
     // It never rejects, and ends with the signal.
-    void informer.run(this.#options.signal);
+    void informer.run(watching.signal).finally(() => watching[Symbol.dispose]());
     return watched;
+  }
+
+  /**
+   * A kind that cannot be listed gives its place to another one: whoever makes objects in a namespace names such kinds
+   * at no cost. One in ten seconds, so that names of very many kinds do not become as many requests.
+   */
+  #makeRoom(): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (nowMs - this.#madeRoomAtMs < listedWithinMs) return false;
+    const useless = this.#watched.entries().find(([, { informer, isUseless }]) => isUseless && !informer.hasSynced());
+    if (useless === undefined) return false;
+    this.#madeRoomAtMs = nowMs;
+    const [id, { stop }] = useless;
+    this.#watched.delete(id);
+    stop();
+    return true;
   }
 
   #keepFormer(object: OwnerObject): void {

@@ -2,6 +2,7 @@
  * The work queue: level-triggered and de-duplicating.
  * - A key that is added twice before it is processed is processed once. One that is added while it is processed is
  *   processed once more afterwards.
+ * - Keys take turns by group, when the user of the queue tells their groups: nobody fills the queue for others.
  * - A key waits for at most one moment (of `addAfter`, a requeue or a backoff): the earliest. A processor that runs
  *   early asks for the later moment again if it still matters. `add` does not cancel the wait: once too often does no
  *   harm.
@@ -43,6 +44,8 @@ export interface WorkQueueOptions<K> {
    * its own.
    */
   readonly process: (key: K, signal: AbortSignal) => Promise<Outcome>;
+  /** Groups with keys that could be processed have one after the other in turn. Default: all keys are one group. */
+  readonly groupOf?: (key: K) => string;
   /**
    * Most keys in memory; further ones are refused. Default 1,000,000: 160 MB, far above the objects that one process
    * can watch.
@@ -76,15 +79,24 @@ const keysMaxDefault = 1_000_000;
 /** A key is in memory as long as one of these says so. */
 interface Entry<K> extends Delayed {
   readonly key: K;
-  /** In the ready list. */
+  /** In the ready list of its group. */
   isQueued: boolean;
   isProcessing: boolean;
   /** Added while it was processed. */
   isDirty: boolean;
   /** Failures in a row. */
   failures: number;
-  /** The entry behind this one in the ready list. */
+  /** The entry behind this one in the ready list of its group. */
   next: Entry<K> | undefined;
+}
+
+/** The ready list of a group: first in, first out, never empty. */
+interface Group<K> {
+  readonly name: string;
+  first: Entry<K>;
+  last: Entry<K>;
+  /** Whose turn is after this one's. */
+  next: Group<K> | undefined;
 }
 
 /** Keys are compared as a Map does, so they should be strings or shared objects. */
@@ -97,9 +109,11 @@ class Queue<K> implements WorkQueue<K> {
   readonly #keysMax: number;
   readonly #entries = new Map<K, Entry<K>>();
   readonly #delayed = new DelayHeap<Entry<K>>();
-  /** First in, first out: a linked list through `next`. */
-  #first: Entry<K> | undefined;
-  #last: Entry<K> | undefined;
+  /** Those with keys that are ready. */
+  readonly #groups = new Map<string, Group<K>>();
+  /** Whose turn is next, and whose is last: a linked list through `next`. */
+  #first: Group<K> | undefined;
+  #last: Group<K> | undefined;
   #processingCount = 0;
   /** Set while the queue runs. */
   #run: { readonly signal: AbortSignal; readonly stopped: () => void } | undefined;
@@ -181,16 +195,36 @@ class Queue<K> implements WorkQueue<K> {
     }
     if (entry.isQueued) return;
     entry.isQueued = true;
-    if (this.#last === undefined) this.#first = entry;
-    else this.#last.next = entry;
-    this.#last = entry;
+    const name = this.#options.groupOf?.(entry.key) ?? "";
+    const known = this.#groups.get(name);
+    if (known !== undefined) {
+      known.last.next = entry;
+      known.last = entry;
+      return;
+    }
+    const group: Group<K> = { name, first: entry, last: entry, next: undefined };
+    this.#groups.set(name, group);
+    this.#append(group);
+  }
+
+  #append(group: Group<K>): void {
+    if (this.#last === undefined) this.#first = group;
+    else this.#last.next = group;
+    this.#last = group;
   }
 
   #dequeue(): Entry<K> | undefined {
-    const entry = this.#first;
-    if (entry === undefined) return undefined;
-    this.#first = entry.next;
-    if (entry.next === undefined) this.#last = undefined;
+    const group = this.#first;
+    if (group === undefined) return undefined;
+    this.#first = group.next;
+    if (group.next === undefined) this.#last = undefined;
+    group.next = undefined;
+    const entry = group.first;
+    if (entry.next === undefined) this.#groups.delete(group.name);
+    else {
+      group.first = entry.next;
+      this.#append(group);
+    }
     entry.next = undefined;
     entry.isQueued = false;
     return entry;

@@ -56,6 +56,19 @@ export function leaseWrites({ leasePath, leasesPath }: Stage): readonly AccountW
     spec: { holderIdentity: "thief" },
   });
   const labels = (cell: string) => ({ [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: cell });
+  const eventsPath = `/api/v1/namespaces/${systemNamespace}/events`;
+  const event = (name: string, changes: object = {}): unknown => ({
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { generateName: "rights.", namespace: systemNamespace },
+    involvedObject: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", namespace: systemNamespace, name },
+    type: "Warning",
+    reason: "Test",
+    message: "a test",
+    source: { component: "podseidon-aggregator" },
+    ...changes,
+  });
+  const ownName = cellLeaseName("worker-1");
   const by = "aggregator-worker-1";
   const beat = replace("/spec/holderIdentity", "somebody");
   return [
@@ -120,6 +133,30 @@ export function leaseWrites({ leasePath, leasesPath }: Stage): readonly AccountW
       patch: [add("/metadata/finalizers", ["e2e.example.com/stay"])],
     },
     { by, verdict: "rbac", what: "deletes its Lease", path: own, remove: { dryRun: false } },
+    { by, verdict: "allowed", what: "tells of its Lease", path: eventsPath, create: event(ownName) },
+    {
+      by,
+      verdict: "policy",
+      what: "tells of another Lease",
+      path: eventsPath,
+      create: event(cellLeaseName("worker-2")),
+    },
+    {
+      by,
+      verdict: "policy",
+      what: "tells of a pod",
+      path: eventsPath,
+      create: event(ownName, {
+        involvedObject: { apiVersion: "v1", kind: "Pod", namespace: systemNamespace, name: ownName },
+      }),
+    },
+    {
+      by,
+      verdict: "policy",
+      what: "speaks for the generator",
+      path: eventsPath,
+      create: event(ownName, { source: { component: "podseidon-generator" } }),
+    },
     { by: "webhook", verdict: "rbac", what: "beats", path: own, patch: [beat] },
     {
       by: "generator",

@@ -59,8 +59,8 @@ export interface Asked {
 
 export class SteadyRules {
   readonly #protectors = new Map<string, Protector>();
-  /** By PodProtector: pods whose deletion was allowed by its quota and that it did not hold at the beginning. */
-  readonly #allowed = new Map<string, Set<string>>();
+  /** By PodProtector and cell: pods that went by its quota, and that it did not hold at the beginning. */
+  readonly #allowed = new Map<string, Map<string, Set<string>>>();
   /** By PodProtector: what each pod, by UID, was held by at any time. */
   readonly #held = new Map<string, Set<string>>();
   /** UIDs of pods that were asked for in a way that needs no quota as well. */
@@ -75,7 +75,7 @@ export class SteadyRules {
       const protector = JSON.parse(text) as Protector;
       const key = `${protector.metadata.namespace}/${protector.metadata.name}`;
       this.#protectors.set(key, protector);
-      this.#allowed.set(key, new Set());
+      this.#allowed.set(key, new Map());
     }
   }
 
@@ -117,9 +117,9 @@ export class SteadyRules {
     const added = uids.filter((uid) => this.#sure.has(uid) && !this.#unsure.has(uid) && has(uid) && !had(uid));
     if (added.length === 0) return;
     const criteria = added.flatMap((uid) => [...(this.#sure.get(uid) ?? [])]);
-    const best = Math.max(...criteria.map((criterion) => countedBy(cellsAfter, criterion)));
+    const best = Math.max(...criteria.map((criterion) => keptBy(cellsAfter, criterion)));
     // What the same write records without quota does not count against it.
-    const estimate = best - weightOf(cellsAfter) + (growth - added.length);
+    const estimate = best + (growth - added.length);
     const { minAvailable } = protector.spec;
     if (hasFloor(protector) && estimate < minAvailable)
       this.#problem(key, `a write leaves ${estimate}, required are ${minAvailable}`);
@@ -140,7 +140,7 @@ export class SteadyRules {
       const isSteady = this.#protectors.has(key);
       if (isSteady && !this.#lends && this.#held.get(key)?.has(uid) !== true)
         this.#problem(key, `${uid} is allowed without a write`);
-      if (need === "quota") this.#spent(key, uid);
+      if (need === "quota") this.#spent(key, uid, cellID);
     }
   }
 
@@ -153,15 +153,20 @@ export class SteadyRules {
     }
   }
 
-  #spent(key: string, uid: string): void {
+  #spent(key: string, uid: string, cellID: string): void {
     const protector = this.#protectors.get(key);
     const allowed = this.#allowed.get(key);
     if (protector === undefined || allowed === undefined) return;
     const { cells } = protector.status;
-    if (!holderOf(cells)(uid)) allowed.add(uid);
-    const best = Math.max(...(Object.keys(countOf) as Criterion[]).map((criterion) => countedBy(cells, criterion)));
-    const quota = Math.max(0, best - weightOf(cells) - protector.spec.minAvailable);
-    if (allowed.size > quota) this.#problem(key, `${allowed.size} pods are allowed with a quota of ${quota}`);
+    if (!holderOf(cells)(uid)) allowed.set(cellID, (allowed.get(cellID) ?? new Set()).add(uid));
+    const criteria = Object.keys(countOf) as Criterion[];
+    const quota = Math.max(0, ...criteria.map((criterion) => keptBy(cells, criterion) - protector.spec.minAvailable));
+    // A cell that has promised all that it counts has nothing more to take.
+    const taken = [...allowed].reduce((sum, [name, { size }]) => {
+      const own = cells.filter((cell) => cell.cellID === name);
+      return sum + Math.min(size, ...criteria.map((criterion) => keptBy(own, criterion)));
+    }, 0);
+    if (taken > quota) this.#problem(key, `${taken} pods are allowed with a quota of ${quota}`);
   }
 
   /** The figures of a refusal are true and explain it. */
@@ -177,10 +182,11 @@ export class SteadyRules {
       Number(audit[name]),
     );
     if (required === undefined || aggregated === undefined || unconfirmed === undefined) return;
+    const criterion = audit["criterion"] as Criterion;
     const isTrue =
       required === protector.spec.minAvailable &&
-      aggregated === countedBy(cells, audit["criterion"] as Criterion) &&
-      unconfirmed >= weightOf(cells);
+      aggregated === countedBy(cells, criterion) &&
+      unconfirmed >= aggregated - keptBy(cells, criterion);
     if (!isTrue) this.#problem(key, `the figures of a refusal are wrong: ${JSON.stringify(audit)}`);
     const isCounted = cells.some((cell) => cell.cellID === cellID);
     const isExplained =
@@ -245,6 +251,14 @@ function hasTwins(cells: readonly Cell[]): boolean {
 
 function countedBy(cells: readonly Cell[], criterion: Criterion): number {
   return cells.reduce((sum, { aggregation }) => sum + (aggregation?.[countOf[criterion]] ?? 0), 0);
+}
+
+/** No cell keeps fewer pods than none. Without counts, the pods may be those of another cell. */
+function keptBy(cells: readonly Cell[], criterion: Criterion): number {
+  return cells.reduce((sum, cell) => {
+    const kept = countedBy([cell], criterion) - weightOf([cell]);
+    return sum + (cell.aggregation === undefined ? kept : Math.max(0, kept));
+  }, 0);
 }
 
 function holderOf(cells: readonly Cell[]): (uid: string) => boolean {

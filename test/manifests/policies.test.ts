@@ -3,8 +3,11 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { cellLeaseAnnotations, cellLeaseLabels, observerLeaseName } from "../../src/api/cell-lease.ts";
+import { historyLimits } from "../../src/accounting/history/record.ts";
+import { formatMicroTime } from "../../src/api/micro-time.ts";
 import { apiGroup, annotations, finalizer, sourceLabels } from "../../src/api/v1alpha1/names.ts";
 import { generatorStateName } from "../../src/kube/generator-state.ts";
+import { type EpochMicros } from "../../src/util/clock.ts";
 import { type Manifest, manifestsFolder, onlyOne, render } from "./manifest-files.ts";
 
 interface Policy extends Manifest {
@@ -31,7 +34,7 @@ const all = [...policiesOf("base/policies/core"), ...policiesOf("base/policies/w
 const textOf = (policy: Policy): string => JSON.stringify(policy.spec);
 
 test("each policy denies, also when it cannot decide, and answers Forbidden", () => {
-  assert.equal(all.length, 9);
+  assert.equal(all.length, 10);
   const objects = [...render("base/policies/core"), ...render("base/policies/worker")];
   for (const { metadata, spec } of all) {
     assert.equal(spec.failurePolicy, "Fail", metadata.name);
@@ -89,6 +92,30 @@ test("an aggregator creates only the Lease that it may patch, since all who list
     "request.operation!='CREATE'||authorizer.group('coordination.k8s.io').resource('leases')" +
     ".namespace(request.namespace).name(object.metadata.name).check('patch').allowed()";
   assert.ok(expressions.includes(rule));
+});
+
+test("an aggregator makes no admissions, and the webhook none in a form that aggregators are refused", () => {
+  const expressions = (name: string): string =>
+    policy(name)
+      .spec.validations.map(({ expression }) => expression.replaceAll(/\s+/g, ""))
+      .join("\n");
+  const own = expressions("podseidon-aggregator-status");
+  assert.ok(own.includes("size(c.admissionHistory.buckets)<=size(o.?admissionHistory.?buckets.orValue([]))"));
+  const digestsMax = Buffer.alloc(historyLimits.deletesMax * 8).toString("base64").length;
+  for (const name of ["podseidon-aggregator-status", "podseidon-webhook-status"]) {
+    const [, most = ""] = /size\(b\.podUIDDigests\)<=(\d+)/.exec(expressions(name)) ?? [];
+    assert.ok(Number(most) >= digestsMax, "a full history can be written");
+  }
+  const written = formatMicroTime(0 as EpochMicros);
+  assert.ok(expressions("podseidon-webhook-status").includes(`size(b.startTime)==${written.length}`));
+  assert.match(written, /Z$/);
+});
+
+test("an aggregator writes Events about its own Lease only, as itself", () => {
+  const text = textOf(policy("podseidon-aggregator-events")).replaceAll(/\s+/g, "");
+  assert.ok(text.includes(".name(variables.regarding.?name.orValue('')).check('patch').allowed()"));
+  assert.ok(text.includes("oldObject.involvedObject==variables.regarding"));
+  assert.ok(text.includes("'podseidon-aggregator'"));
 });
 
 test("each condition belongs to the aggregator or to the generator, as the list of conditions says", () => {

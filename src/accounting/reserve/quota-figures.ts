@@ -1,8 +1,9 @@
 /**
  * The figures that a deletion is judged by: what each cell has counted, and how much of it is promised
- * (docs/accounting.md#reservation). A cell whose counts are not in force contributes no pods; what it has promised
- * counts in full. A silent cell contributes nothing at all, neither its pods nor what it has promised: then that is 0,
- * which is the least that it can have (docs/accounting.md#silent-cells).
+ * (docs/accounting.md#reservation). A cell whose counts are not in force, or that is silent, contributes no pods. What
+ * a cell has promised takes from its own counts only: no cell can have fewer pods than none, so what is promised beyond
+ * its counts, of pods that they do not show, takes nothing from other cells. In a cell that nobody has ever counted it
+ * takes from the sum.
  */
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type CellStatus, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
@@ -46,8 +47,13 @@ export interface QuotaFigures {
   readonly aggregated: number;
   /** Counted pods in whatever state; undefined while a cell is silent, or its counts are not in force. */
   readonly total: number | undefined;
-  /** The sum of those of the cells, before this disruption, without silent ones. */
+  /**
+   * How many of the counted pods are promised, before this disruption: by cell, at most as many as it has counted,
+   * unless nobody has ever counted it.
+   */
   readonly unconfirmed: number;
+  /** All that is promised, counted or not, without silent cells: what maxConcurrentLag is about. */
+  readonly outstanding: number;
   readonly cells: readonly CellFigures[];
 }
 
@@ -117,25 +123,41 @@ export function figuresOf(
     total: perCell.every(({ counts, silentForMs }) => counts === "in-force" && silentForMs === undefined)
       ? totalOf(cells)
       : undefined,
-    unconfirmed: perCell.reduce((sum, cell) => sum + (cell.silentForMs === undefined ? cell.unconfirmed : 0), 0),
+    unconfirmed: perCell.reduce((sum, cell) => sum + takenBy(cell), 0),
+    outstanding: perCell.reduce((sum, cell) => sum + (cell.silentForMs === undefined ? cell.unconfirmed : 0), 0),
     cells: perCell,
   };
+}
+
+/**
+ * What is promised in a cell takes from its own counts only. But nobody knows where the pods are counted that were
+ * promised in a cell without counts: its name may be that of a mistyped URL, and the pods of another cell.
+ */
+function takenBy({ counts, silentForMs, aggregated, unconfirmed }: CellFigures): number {
+  return counts === "none" && silentForMs === undefined ? unconfirmed : Math.min(unconfirmed, aggregated);
 }
 
 function totalOf(cells: readonly CellStatus[]): number {
   return cells.reduce((sum, { aggregation }) => sum + (aggregation?.totalReplicas ?? 0), 0);
 }
 
+/** What a cell that has to count again may have, by what it counted last. */
+export type Prospect = (cell: CellFigures) => number;
+/** If nothing of what it has promised is carried out. */
+export const allItHad: Prospect = ({ last }) => last;
+/** If all of that is. */
+export const whatItKeeps: Prospect = ({ last, unconfirmed }) => Math.max(0, last - unconfirmed);
+
 /**
- * The cells to wait for when `lacking` pods are missing in the sum: those that have to count again, if their last
- * numbers would do. Empty = they would not.
+ * The cells to wait for when `lacking` pods are missing in the sum: those that have to count again, if what they may
+ * have would do. Empty = it would not.
  */
-export function awaitedCells({ cells }: QuotaFigures, lacking: number): readonly string[] {
+export function awaitedCells({ cells }: QuotaFigures, lacking: number, prospect: Prospect): readonly string[] {
   const outdated = cells.filter(
-    ({ counts, silentForMs, last }) =>
-      counts !== "in-force" && counts !== "none" && silentForMs === undefined && last > 0,
+    (cell) =>
+      cell.counts !== "in-force" && cell.counts !== "none" && cell.silentForMs === undefined && prospect(cell) > 0,
   );
-  const sum = outdated.reduce((total, { last }) => total + last, 0);
+  const sum = outdated.reduce((total, cell) => total + prospect(cell), 0);
   return sum < lacking ? [] : outdated.map(({ cellID }) => cellID);
 }
 
@@ -145,9 +167,8 @@ export function awaitedCells({ cells }: QuotaFigures, lacking: number): readonly
  */
 export function missedCells({ cells }: QuotaFigures, lacking: number): readonly string[] {
   const missed = cells.filter(
-    ({ counts, silentForMs, last, unconfirmed }) =>
-      silentForMs !== undefined && counts !== "none" && last > unconfirmed,
+    (cell) => cell.silentForMs !== undefined && cell.counts !== "none" && whatItKeeps(cell) > 0,
   );
-  const sum = missed.reduce((total, { last, unconfirmed }) => total + last - unconfirmed, 0);
+  const sum = missed.reduce((total, cell) => total + whatItKeeps(cell), 0);
   return sum < lacking ? [] : missed.map(({ cellID }) => cellID);
 }

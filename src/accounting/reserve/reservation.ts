@@ -2,7 +2,7 @@
  * Reservation: judges disruptions against one PodProtector and records the admitted ones
  * (docs/accounting.md#reservation).
  *
- * estimated = the counted pods of all cells - the weights of all unsettled buckets, both without silent cells
+ * estimated = the sum over all cells of max(0, its counted pods - the weights of its unsettled buckets)
  *
  * Invariant: a disruption that needs quota is admitted only if the estimate *after the write* is at least minAvailable.
  * A pod that already holds a bucket adds no weight, but is judged by the same rule. The caller makes the result true by
@@ -21,13 +21,16 @@ import { oldestOpen, type OpenAdmission } from "../history/oldest-open.ts";
 import { compact } from "../history/compaction.ts";
 import { type Disruption, needOf } from "./disruption.ts";
 import {
+  allItHad,
   awaitedCells,
   type CountsContext,
   countsState,
   figuresOf,
   type HeldPods,
   missedCells,
+  type Prospect,
   type QuotaFigures,
+  whatItKeeps,
 } from "./quota-figures.ts";
 import { type HistoryConfig } from "../history/history-config.ts";
 import { type HistoryLimits, isFull, record, type Recorded } from "../history/record.ts";
@@ -234,25 +237,25 @@ function fillWith(fill: Fill, recorded: Recorded): Fill {
 }
 
 function refusalOf(figures: QuotaFigures, weight: 0 | 1, config: HistoryConfig): RefusingVerdict | undefined {
-  const { aggregated, unconfirmed, required } = figures;
+  const { aggregated, unconfirmed, outstanding, required } = figures;
   if (aggregated - 1 < required) {
     const lacking = required + 1 - aggregated;
-    return pendingOf(figures, lacking) ?? { kind: "rejected", figures, ...missing(figures, lacking) };
+    return pendingOf(figures, lacking, allItHad) ?? { kind: "rejected", figures, ...missing(figures, lacking) };
   }
-  if (weight === 1 && config.maxConcurrentLag > 0 && config.maxConcurrentLag - unconfirmed <= 0) {
+  if (weight === 1 && config.maxConcurrentLag > 0 && config.maxConcurrentLag - outstanding <= 0) {
     return { kind: "retry", cause: "lag-limit", figures };
   }
   if (aggregated - unconfirmed - weight < required) {
     const lacking = required + weight + unconfirmed - aggregated;
     const refusal = { kind: "retry", cause: "unconfirmed", figures } as const;
-    return pendingOf(figures, lacking) ?? { ...refusal, ...missing(figures, lacking) };
+    return pendingOf(figures, lacking, whatItKeeps) ?? { ...refusal, ...missing(figures, lacking) };
   }
   return undefined;
 }
 
 /** To more pods than are counted, a person must know which cells could have them. */
-function pendingOf(figures: QuotaFigures, lacking: number): RefusingVerdict | undefined {
-  const awaited = awaitedCells(figures, lacking);
+function pendingOf(figures: QuotaFigures, lacking: number, prospect: Prospect): RefusingVerdict | undefined {
+  const awaited = awaitedCells(figures, lacking, prospect);
   return awaited.length === 0 ? undefined : { kind: "counts-pending", awaited, figures };
 }
 

@@ -9,12 +9,19 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** What a 2xx answer holds, in the shape of its JSON. Throws KubeError "malformed". `what` names the request. */
-export function decodeAnswer(what: string, { headers, body }: Answer): unknown {
+/**
+ * What a 2xx answer holds, in the shape of its JSON, read by `parse`. Throws KubeError "malformed". `what` names the
+ * request.
+ */
+export function decodeAnswer(what: string, { headers, body }: Answer, parse = parseWhole): unknown {
   if (isProtobuf(headers["content-type"])) return decodeObject(body, what);
-  const value = parseJson(body.toString("utf8"));
+  const value = parse(body);
   if (value === undefined) throw new KubeError("malformed", `${what}: the answer is not JSON`);
   return value;
+}
+
+function parseWhole(body: Buffer): unknown {
+  return parseJson(body.toString("utf8"));
 }
 
 /** The error that an answer outside 2xx means. Its body may be anything: not every answer comes from the API server. */

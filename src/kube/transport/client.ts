@@ -97,7 +97,7 @@ async function requestWithRetries(
   const retries = { network: 0, busy: 0 };
   for (;;) {
     try {
-      return decodeAnswer(nameOf(request), await sender.send(request, deadline, false));
+      return decodeAnswer(nameOf(request), await sender.send(request, deadline, false), request.parse);
     } catch (error) {
       const delayMs = retryDelayMs(error, request, retries);
       if (delayMs === undefined) throw error;

@@ -53,6 +53,11 @@ const patienceMs = 1_000;
 /** API servers read headers of up to 1 MB. */
 const tokenBytesMax = 1024 * 1024;
 
+/** Loud, because nothing else shows it before it is used. */
+const unverified =
+  "insecure-skip-tls-verify: whoever stands between can answer as the API server, and gets this account's token; " +
+  "give the cluster entry of the kubeconfig certificate-authority-data instead";
+
 export interface CredentialDeps {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -72,6 +77,7 @@ export async function createCredentialSource(
 ): Promise<CredentialSource> {
   const { clock, logger, environment = {} } = deps;
   let loaded = loadKubeConfig(config, environment, inClusterRoot);
+  if (loaded.cluster.skipTLSVerify) logger.warn(unverified, { origin: loaded.origin, server: loaded.server });
   let credentials = await read(loaded, deps);
   let running: Reload | undefined;
   let refreshedAtMs = longAgo;

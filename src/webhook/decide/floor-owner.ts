@@ -8,7 +8,7 @@ import { finalizer, sourceLabels } from "../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { followedProtectors, isFollowing } from "../../sources/followed-protector.ts";
 import { sourceKinds } from "../../sources/index.ts";
-import { printable } from "../protector/unusable-protector.ts";
+import { printable } from "../../util/printable.ts";
 
 export interface FloorOwner {
   /** "Deployment default/web", "StatefulSet.apps.kruise.io default/db". */

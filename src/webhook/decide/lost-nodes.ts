@@ -10,7 +10,7 @@
  */
 import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
-import { printable } from "../protector/unusable-protector.ts";
+import { printable } from "../../util/printable.ts";
 import { type Refused } from "./decision.ts";
 import { ageText } from "./silence-text.ts";
 

@@ -5,7 +5,7 @@
  */
 import { noCellID } from "../../api/cell-id.ts";
 import { type Labels } from "../../api/pod.ts";
-import { printable } from "../protector/unusable-protector.ts";
+import { printable } from "../../util/printable.ts";
 import { type Deletion } from "../deletion.ts";
 import { type Cause, type Refused } from "./decision.ts";
 

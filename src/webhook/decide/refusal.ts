@@ -14,7 +14,7 @@ import { type Tombstone } from "../protector/tombstone.ts";
 import { type Audit, type Cause, type Refused, refusedForNow, type RequestStatus } from "./decision.ts";
 import { type FloorOwner } from "./floor-owner.ts";
 import { ageText, missedText, silenceAdvice } from "./silence-text.ts";
-import { printable } from "../protector/unusable-protector.ts";
+import { printable } from "../../util/printable.ts";
 
 export type RefusingVerdict =
   | QuotaVerdict

@@ -8,7 +8,7 @@ import { type Logger } from "../../util/logger.ts";
 import { type Deletion } from "../deletion.ts";
 import { type WebhookMetrics } from "../metrics.ts";
 import { type Protector } from "../protector/protector.ts";
-import { printable } from "../protector/unusable-protector.ts";
+import { printable } from "../../util/printable.ts";
 import { type Cause, type Refused } from "./decision.ts";
 import { named, type ProtectorEvents } from "./protector-events.ts";
 

@@ -2,7 +2,7 @@
 import { cellLeaseAnnotations, cellLeaseName } from "../../api/cell-lease.ts";
 import { isCellID } from "../../api/cell-id.ts";
 import { type CellFigures, type QuotaFigures } from "../../accounting/reserve/quota-figures.ts";
-import { printable } from "../protector/unusable-protector.ts";
+import { printable } from "../../util/printable.ts";
 
 /** Cells named with their age, so that a person can read it. */
 const cellsMax = 3;

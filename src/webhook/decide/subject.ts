@@ -16,6 +16,7 @@ import { assertNever } from "../../util/assert.ts";
 import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type Refused } from "./decision.ts";
 import { endsPod, nodeNameOf } from "./disguised-deletion.ts";
+import { parsePod } from "./pod-fields.ts";
 import { type PodReads } from "./pod-reads.ts";
 
 /**
@@ -272,6 +273,7 @@ async function readPodOf(
       path,
       timeoutMs,
       answerBytesMax: podBytesMax,
+      parse: parsePod,
       ...(signal !== undefined && { signal }),
     });
     return { kind: "pod", raw };

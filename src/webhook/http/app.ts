@@ -13,6 +13,7 @@ import { tryDecodeURIComponent } from "hono/utils/url";
 import { type IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { failedCallStatus } from "../../api/failed-call.ts";
+import { type KeptFields } from "../../api/kept-fields.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { createTokenBucket, type TokenBucket } from "../../kube/token-bucket.ts";
 import { isIdentified } from "../../server/client-auth.ts";
@@ -29,7 +30,7 @@ import { ClientCells } from "./client-cells.ts";
 import { InFlightLimit } from "./in-flight-limit.ts";
 import { ParseTurns } from "./parse-turns.ts";
 import { bodyBytesMax, ReviewBodies, type ReviewBody, smallBytesMax } from "./review-body.ts";
-import { keptFields, type ReviewFields } from "./review-fields.ts";
+import { reviewFields } from "./review-fields.ts";
 import { ServedCells } from "./served-cells.ts";
 
 export interface AppOptions {
@@ -190,7 +191,7 @@ class ReviewRoute {
       metrics.httpError(cellID, "ReadBody");
       return { ok: false, answer: unreadable(body.problem) };
     }
-    const parsed = await this.#parse(body.bytes, deadlineMonotonicMs);
+    const parsed = await this.#parse(body.bytes, context);
     if (parsed === undefined) return { ok: false, answer: this.#busy(cellID) };
     if (!parsed.ok) {
       metrics.httpError(cellID, "UnmarshalBody");
@@ -208,13 +209,13 @@ class ReviewRoute {
   }
 
   /** Usual reviews at once, the others in their turn. Undefined = too many wait. */
-  #parse(body: Buffer, deadlineMs: MonotonicMs): Parsed | Promise<Parsed | undefined> {
+  #parse(body: Buffer, context: ReviewContext): Parsed | Promise<Parsed | undefined> {
     if (body.length > smallBytesMax) {
-      return this.#turns.run(body.length, deadlineMs, () => parse(keptFields(body)));
+      return this.#turns.run(body.length, context, () => parse(reviewFields(body)));
     }
-    const fields = keptFields(body);
+    const fields = reviewFields(body);
     if (!fields.ok || fields.values <= usualValuesMax) return parse(fields);
-    return this.#turns.run(fields.text.length, deadlineMs, () => parse(fields));
+    return this.#turns.run(fields.text.length, context, () => parse(fields));
   }
 
   #busy(cellID: string): Response {
@@ -306,9 +307,9 @@ const bytesPerValue = 64;
 
 type Parsed =
   | { readonly ok: true; readonly json: unknown; readonly bytes: number }
-  | Extract<ReviewFields, { readonly ok: false }>;
+  | Extract<KeptFields, { readonly ok: false }>;
 
-function parse(fields: ReviewFields): Parsed {
+function parse(fields: KeptFields): Parsed {
   if (!fields.ok) return fields;
   const { text, values } = fields;
   try {

@@ -21,7 +21,8 @@ import { type Marks, marksOf } from "./departure.ts";
 import { Protector, type Unusable } from "./protector.ts";
 import { viewOf, type WatchedProtector } from "./protector-view.ts";
 import { Tombstones, type TombstonesOptions } from "./tombstones.ts";
-import { outlineOf, printable } from "./unusable-protector.ts";
+import { printable } from "../../util/printable.ts";
+import { outlineOf } from "./unusable-protector.ts";
 
 export interface ProtectorsOptions {
   readonly core: Core;

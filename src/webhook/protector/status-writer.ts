@@ -19,7 +19,7 @@ import { quickRetries } from "./newest-state.ts";
 import { type Protector } from "./protector.ts";
 import { isCounted, type ProtectorView, readView } from "./protector-view.ts";
 import { type Tombstone } from "./tombstone.ts";
-import { printable } from "./unusable-protector.ts";
+import { printable } from "../../util/printable.ts";
 
 /** What became of one deletion of a batch. */
 export type ReservationResult =

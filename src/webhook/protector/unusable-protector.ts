@@ -25,15 +25,6 @@ export interface Outline {
   readonly isShadow: boolean;
 }
 
-/** A reason quotes the object, which may hold anything: a line for a terminal fits in this. */
-const reasonLengthMax = 300;
-
-/** `reason` as it can be shown: no control characters, and not too long. */
-export function printable(reason: string): string {
-  const cut = reason.length > reasonLengthMax ? `${reason.slice(0, reasonLengthMax)}…` : reason;
-  return cut.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
-}
-
 /** Never throws, whatever `raw` is. */
 export function outlineOf(raw: unknown): Outline {
   const object = fieldsOf(raw);

@@ -205,8 +205,8 @@ export class AccountingChecker {
 
   /** An admission that took quota has been answered: it must have been recorded, and the floor held when it was. */
   answered(uid: string, arrivedMs: number): void {
-    const { kernel, isExact, lent } = this.#options;
-    lent?.admitted(uid);
+    const { kernel, isExact, ledger, lent } = this.#options;
+    lent?.admitted(uid, ledger.byDigest.get(digestOfUID(uid))?.cell ?? "");
     const recorded = this.#recorded.get(digestOfUID(uid));
     if (recorded === undefined || recorded.atMs < arrivedMs) {
       // A restore of the core may have taken the record away before it was answered.

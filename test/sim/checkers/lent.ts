@@ -10,6 +10,8 @@ import { weightOf } from "./room.ts";
 interface KnownState {
   readonly revision: number;
   readonly quota: number;
+  /** By cell, what it has counted and not promised: more than that cannot be taken from it. Below 0 without counts. */
+  readonly kept: ReadonlyMap<string, number>;
 }
 
 /** States before the last one that every replica knows are not looked at. */
@@ -29,9 +31,10 @@ export class LentChecker {
   readonly #options: LentOptions;
   #states: readonly KnownState[] = [];
   #outage: number | undefined;
-  /** By UID: admitted in this outage. */
-  readonly #lent = new Set<string>();
-  #quota = 0;
+  /** By cell, UIDs that were admitted in this outage. */
+  readonly #lent = new Map<string, Set<string>>();
+  /** What one of the replicas may know. */
+  #known: readonly KnownState[] = [];
 
   constructor(options: LentOptions) {
     this.#options = options;
@@ -41,12 +44,13 @@ export class LentChecker {
   committed(object: PodProtector | undefined): void {
     if (object === undefined) return;
     const revision = Number(object.metadata.resourceVersion);
-    const quota = quotaOf(object, this.#options.criterion);
-    this.#states = [...this.#states.slice(-statesMax + 1), { revision, quota }];
+    const kept = keptIn(object, this.#options.criterion);
+    const quota = kept.values().reduce((sum, value) => sum + value, 0) - object.spec.minAvailable;
+    this.#states = [...this.#states.slice(-statesMax + 1), { revision, quota, kept }];
   }
 
   /** A deletion that took quota was admitted, whether it was recorded or not. */
-  admitted(uid: string): void {
+  admitted(uid: string, cellID: string): void {
     const { name, kernel, outage, isCommon } = this.#options;
     const present = outage();
     if (present === undefined) return;
@@ -54,19 +58,26 @@ export class LentChecker {
       this.#outage = present;
       this.#lent.clear();
       const common = this.#states.findLastIndex(({ revision }) => isCommon(revision));
-      this.#quota = Math.max(0, ...this.#states.slice(Math.max(0, common)).map(({ quota }) => quota));
+      this.#known = this.#states.slice(Math.max(0, common));
     }
-    this.#lent.add(uid);
-    if (this.#lent.size > this.#quota)
-      kernel.fail(`${name}: ${this.#lent.size} deletions are admitted on a last known quota of ${this.#quota}`);
+    this.#lent.set(cellID, (this.#lent.get(cellID) ?? new Set()).add(uid));
+    const quota = Math.max(0, ...this.#known.map((state) => state.quota));
+    const taken = [...this.#lent].reduce((sum, [cell, { size }]) => sum + Math.min(size, this.#leastKeptIn(cell)), 0);
+    if (taken > quota) kernel.fail(`${name}: ${taken} deletions are admitted on a last known quota of ${quota}`);
+  }
+
+  /** Deletions beyond that are of pods that are not counted, and take nothing from the quota. */
+  #leastKeptIn(cellID: string): number {
+    return Math.max(0, Math.min(...this.#known.map(({ kept }) => kept.get(cellID) ?? 0)));
   }
 }
 
-/** What may be admitted on top of this state. */
-function quotaOf(object: PodProtector, criterion: HealthCriterion): number {
-  const counted = (object.status?.cells ?? []).reduce(
-    (sum, { aggregation }) => sum + (aggregation === undefined ? 0 : countFor(criterion, aggregation)),
-    0,
+function keptIn(object: PodProtector, criterion: HealthCriterion): ReadonlyMap<string, number> {
+  return new Map(
+    (object.status?.cells ?? []).map(({ cellID, aggregation }) => {
+      const promised = weightOf(object, (one) => one === cellID);
+      // Without counts, the pods may be those of another cell.
+      return [cellID, aggregation === undefined ? -promised : Math.max(0, countFor(criterion, aggregation) - promised)];
+    }),
   );
-  return counted - weightOf(object) - object.spec.minAvailable;
 }

@@ -64,14 +64,26 @@ export function decide(
   if (!needsQuota) return allow;
 
   let counted = 0;
-  for (const cell of cells) if (cell.counts === "there") counted += cell.available;
-  if (counted - after.length >= minAvailable && (own !== undefined || maxLag === 0 || entries.length < maxLag))
-    return allow;
+  let kept = 0;
+  let keptLast = 0;
+  for (const { name, available, counts } of cells) {
+    const promised = entries.filter(({ cell }) => cell === name).length;
+    const left = Math.max(0, available - promised);
+    if (counts === "there") counted += available;
+    if (counts === "there") kept += left;
+    if (counts !== "none") keptLast += left;
+    // Nobody knows whose pods these are.
+    if (counts === "none") kept -= promised;
+    if (counts === "none") keptLast -= promised;
+  }
+  const weight = own === undefined ? 1 : 0;
+  const lags = own === undefined && maxLag !== 0 && entries.length >= maxLag;
+  if (kept - weight >= minAvailable && counted - 1 >= minAvailable && !lags) return allow;
   let last = counted;
   for (const cell of cells) if (cell.counts === "former") last += cell.available;
   if (counted - 1 < minAvailable) return refuse(last - 1 < minAvailable ? "rejected" : "counts-pending");
-  if (own === undefined && maxLag !== 0 && entries.length >= maxLag) return refuse("lag-limit");
-  return refuse(last - after.length < minAvailable ? "unconfirmed" : "counts-pending");
+  if (lags) return refuse("lag-limit");
+  return refuse(keptLast - weight < minAvailable ? "unconfirmed" : "counts-pending");
 }
 
 /** A bucket without a version never gains one; an eviction removes it; a repeat raises it. */

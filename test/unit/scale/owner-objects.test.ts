@@ -52,6 +52,23 @@ test("references to any number of kinds cost a limited number of watches", async
   await stop();
 });
 
+test("a kind that cannot be listed gives its place to another one, one in ten seconds", async () => {
+  const { client, options, answer, createDatabase, clock, stop } = await createOwners();
+  await createDatabase("one", 1);
+  const read = (name: string) =>
+    options.objects.read({ ...mapping, resource: { ...resource, resource: name } }, "default", "one");
+  client.onRequest = () => new KubeError("forbidden", "403");
+  await answer(Promise.all(Array.from({ length: 100 }, (_, index) => read(`kind${index}`))));
+  client.onRequest = () => undefined;
+  const [first, second] = await answer(Promise.all([read("databases"), read("others")]));
+  assert.equal(first.kind, "present");
+  assert.partialDeepStrictEqual(second, { text: "pods have owners of more than 100 kinds" });
+  await clock.advance(10_000);
+  assert.doesNotMatch(JSON.stringify(await answer(read("others"))), /more than 100/);
+  assert.equal((await answer(read("databases"))).kind, "present", "one that is listed keeps its place");
+  await stop();
+});
+
 test("each change is told, with the labels of the pod template and who wrote the replicas", async () => {
   const told: string[] = [];
   const { options, answer, createDeployment, patchDeployment, clock, stop } = await createOwners({

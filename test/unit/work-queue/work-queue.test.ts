@@ -18,6 +18,14 @@ test("keys are processed in the order of their first add, each once however ofte
   assert.equal(queue.size, 0);
 });
 
+test("groups take turns, so that nobody fills the queue for the others", async () => {
+  const { clock, queue, run, starts } = createHarness({ groupOf: ([group = ""]) => group }, repeat(success, 7));
+  for (const key of ["a1", "a2", "a3", "b1", "a4", "b2", "c1"]) queue.add(key);
+  run();
+  await clock.advance(0);
+  assert.equal(starts.map(([, key]) => key).join(" "), "a1 b1 c1 a2 b2 a3 a4");
+});
+
 test("add never processes anything before it returns", async () => {
   const { clock, queue, run, starts } = createHarness();
   run();

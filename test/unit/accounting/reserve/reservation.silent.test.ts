@@ -53,6 +53,7 @@ test("a deletion that needs quota is refused in a silent cell, however many pods
     aggregated: 50,
     total: undefined,
     unconfirmed: 0,
+    outstanding: 0,
     cells: [
       { cellID: "a", counts: "in-force", silentForMs: 240_000, aggregated: 0, last: 2, unconfirmed: 0 },
       { cellID: "b", counts: "in-force", aggregated: 50, last: 50, unconfirmed: 0 },

@@ -4,6 +4,7 @@ import { type Bucket, type CellStatus } from "../../../../src/api/v1alpha1/pod-p
 import { type Disruption } from "../../../../src/accounting/reserve/disruption.ts";
 import { reserve, type Reservation, type ReservationContext } from "../../../../src/accounting/reserve/reservation.ts";
 import {
+  anonymous,
   at,
   cell,
   context,
@@ -64,6 +65,7 @@ test("a deletion is rejected, not retried, when there are too few pods even with
         aggregated: 3,
         total: 3,
         unconfirmed: 0,
+        outstanding: 0,
         cells: [{ cellID: "a", counts: "in-force", aggregated: 3, last: 3, unconfirmed: 0 }],
       },
     },
@@ -168,11 +170,11 @@ describe("counts that are not there", () => {
     assert.deepEqual(kinds(run({ cells, wishes: [disruption("x")] })), ["admitted"]);
   });
 
-  test("without counts of another cell its pods are 0 and its buckets count in full", () => {
+  test("without counts of another cell its pods are 0, and its buckets take nothing from the others", () => {
     const other = cell(counts(50, { countedSpec: "former" }), [single("q")], "b");
     assert.deepEqual(kinds(run({ cells: [cell(counts(4)), other], wishes: [disruption("x")] })), ["admitted"]);
     const few = cell(counts(1, { countedSpec: "former" }), [single("q"), single("r")], "b");
-    assert.deepEqual(kinds(run({ cells: [cell(counts(3)), few], wishes: [disruption("x")] })), ["unconfirmed"]);
+    assert.deepEqual(kinds(run({ cells: [cell(counts(3)), few], wishes: [disruption("x")] })), ["admitted"]);
   });
 
   test("when the last numbers of other cells would do, their counts are waited for", () => {
@@ -311,4 +313,25 @@ test("a huge counter refuses deletions, and its neighbours still work", () => {
     "unconfirmed",
     "admitted",
   ]);
+});
+
+test("a cell that has promised more than it counts takes nothing from other cells", () => {
+  const owing = cell(counts(2), [single("q", 5), anonymous(1_000_000)], "a");
+  const uncounted = cell(counts(9, { countedSpec: "former" }), [anonymous(7)], "b");
+  const cells = [owing, uncounted, cell(counts(3), [], "c")];
+  const wishes = ["x", "y"].map((uid) => disruption(uid, { cellID: "c" }));
+  assert.deepEqual(kinds(run({ minAvailable: 2, cells, wishes })), ["admitted", "counts-pending"]);
+});
+
+test("in a cell that has promised more than it counts, a deletion needs what any other does", () => {
+  const cells = (elsewhere: number) => [cell(counts(1), [anonymous(2)], "a"), cell(counts(elsewhere), [], "b")];
+  assert.deepEqual(kinds(run({ minAvailable: 3, cells: cells(4), wishes: [disruption("x")] })), ["admitted"]);
+  assert.deepEqual(kinds(run({ minAvailable: 3, cells: cells(3), wishes: [disruption("x")] })), ["unconfirmed"]);
+});
+
+test("the limit of unconfirmed admissions is about all of them, also those beyond the counts", () => {
+  const cells = [cell(counts(0), [anonymous(5)], "a"), cell(counts(9), [], "b")];
+  const wishes = [disruption("x", { cellID: "b" })];
+  assert.deepEqual(kinds(run({ minAvailable: 1, cells, wishes, context: lag(5) })), ["lag-limit"]);
+  assert.deepEqual(kinds(run({ minAvailable: 1, cells, wishes, context: lag(6) })), ["admitted"]);
 });

@@ -122,3 +122,14 @@ for (const code of [406, 415]) {
     assert.equal(server.requests.length, 2);
   });
 }
+
+test("a request reads its answer itself where it has a way to, and what it cannot read is malformed", async (t) => {
+  const server = await startLoopbackServer(t, (_request, response) => sendJson(response, 200, { kind: "Pod" }));
+  const client = await connect(t, server.port);
+  const get = (parse: (body: Buffer) => unknown) => client.request({ method: "GET", path: "/api/v1/pods/p", parse });
+  assert.equal(await get((body) => body.toString("utf8").length), 14);
+  await assert.rejects(
+    get(() => undefined),
+    (error) => isKubeError(error, "malformed"),
+  );
+});

@@ -14,6 +14,7 @@ const figures: QuotaFigures = {
   aggregated: 100,
   total: undefined,
   unconfirmed: 20,
+  outstanding: 21,
   cells: [
     { cellID: "c1", counts: "in-force", aggregated: 50, last: 50, unconfirmed: 20 },
     { cellID: "c2", counts: "in-force", aggregated: 50, last: 50, unconfirmed: 0 },
@@ -206,6 +207,7 @@ const figuresOf = (required: number, unconfirmed: number): QuotaFigures => ({
   aggregated: 6,
   total: 8,
   unconfirmed,
+  outstanding: unconfirmed,
   cells: cells(unconfirmed),
 });
 const shown: Readonly<Record<string, RefusingVerdict>> = {

@@ -33,6 +33,7 @@ test("at most three silent cells are named", () => {
     aggregated: 2,
     total: undefined,
     unconfirmed: 0,
+    outstanding: 0,
     cells: ids.map(silent),
   };
   assert.equal(
@@ -48,7 +49,15 @@ test("at most three silent cells are named", () => {
 test("one cell that is not named is one cell", () => {
   const ids = ["a", "b", "c", "d"];
   const text = missedText(
-    { criterion: "Available", required: 2, aggregated: 2, total: undefined, unconfirmed: 0, cells: ids.map(silent) },
+    {
+      criterion: "Available",
+      required: 2,
+      aggregated: 2,
+      total: undefined,
+      unconfirmed: 0,
+      outstanding: 0,
+      cells: ids.map(silent),
+    },
     ids,
   );
   assert.match(text, /, and so has one more cell, so what was counted there/);

@@ -6,7 +6,7 @@ import { PodReads } from "../../../../src/webhook/decide/pod-reads.ts";
 import { readReview } from "../../../../src/webhook/decide/subject.ts";
 import { readRequest } from "../../../../src/webhook/http/admission-review.ts";
 import { warningsOf } from "../../../../src/webhook/http/gate-review.ts";
-import { keptFields } from "../../../../src/webhook/http/review-fields.ts";
+import { reviewFields } from "../../../../src/webhook/http/review-fields.ts";
 import { later, longAgo } from "../../../../src/util/clock.ts";
 import { deletionReview } from "../../../bench/review-text.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
@@ -15,12 +15,12 @@ import { deleteReview, endReview, evictReview, type Json, pod } from "../support
 import { healthCriteria } from "../support/replica.ts";
 
 const keptOf = (text: string): string => {
-  const fields = keptFields(Buffer.from(text));
+  const fields = reviewFields(Buffer.from(text));
   assert.ok(fields.ok, fields.ok ? "" : fields.reason);
   return fields.text;
 };
 const reasonOf = (text: string): string => {
-  const fields = keptFields(Buffer.from(text));
+  const fields = reviewFields(Buffer.from(text));
   assert.ok(!fields.ok, text);
   return fields.reason;
 };
@@ -156,7 +156,7 @@ test("any damage of a body ends in fields or a reason", () => {
     for (let change = random(4); change >= 0; change -= 1)
       bytes[random(bytes.length)] = '{}[]",:\\ x'.charCodeAt(random(10));
     const length = random(2) === 0 ? bytes.length : random(bytes.length);
-    const fields = keptFields(bytes.subarray(0, length));
+    const fields = reviewFields(bytes.subarray(0, length));
     if (fields.ok) assert.ok(fields.text.length <= text.length);
   }
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { compileSelector, matches } from "../../../../src/label-index/index.ts";
-import { flawOf, outlineOf, printable } from "../../../../src/webhook/protector/unusable-protector.ts";
+import { flawOf, outlineOf } from "../../../../src/webhook/protector/unusable-protector.ts";
 
 const selectorOf = (selector: unknown) => outlineOf({ spec: { selector } }).selector;
 
@@ -91,10 +91,4 @@ test("a flaw of a status is more than 1.5 million characters of digests over all
   });
   assert.equal(flaw([packed(700_000)], [packed(800_000)]), undefined);
   assert.match(flaw([packed(700_000)], [packed(800_001)]) ?? "", /characters of podUIDDigests/);
-});
-
-test("a reason that quotes the object has no control characters and no more than 301 characters", () => {
-  assert.equal(printable('received "\u001b[31m\n\u0000\u202e"'), 'received "?[31m???"');
-  assert.equal(printable("x".repeat(10_000_000)).length, 301);
-  assert.equal(printable("spec.minAvailable: odd"), "spec.minAvailable: odd");
 });
