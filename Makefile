@@ -52,12 +52,12 @@ e2e-long: dist/podseidon ## Run the e2e cases over a minute, a hunt of MINUTES=3
 	@$(NODE) test/e2e/main.ts --long $(ARGS)
 	@MINUTES=$(or $(MINUTES),30) $(NODE) test/sim/main.ts
 	@MUTATIONS=1 $(NODE) test/sim/main.ts
-	@INPUTS=$(or $(INPUTS),200000) $(NODE) test/fuzz/main.ts
+	@INPUTS=$(or $(INPUTS),200000) CONNECTIONS=$(or $(CONNECTIONS),20000) $(NODE) test/fuzz/main.ts
 
 sim: $(SETUP) ## Run randomized simulations and check the invariants; MINUTES=30; SEED=7 MINUTES=0 repeats one
 	$(call run,test/sim/main.ts)
 
-fuzz: $(SETUP) ## Send generated reviews and PodProtectors to the webhook; INPUTS=1000000, SEED=7
+fuzz: dist/podseidon ## Send generated reviews and raw bytes to the webhook; INPUTS=1000000, CONNECTIONS=200000, SEED=7
 	$(call run,test/fuzz/main.ts)
 
 attack: dist/podseidon ## Attack a webhook while API servers ask it (15 minutes); SECONDS=60 each, ATTACKS="S2 S5"

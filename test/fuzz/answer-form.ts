@@ -61,7 +61,7 @@ function checkParts({
 }: ReviewResponse): CheckedAnswer | undefined {
   if (allowed !== (status === undefined)) return bad("a status goes with a refusal");
   if (status !== undefined) {
-    if (![400, 404, 413, 429, 500, 503].includes(status.code)) return bad(`the code is ${status.code}`);
+    if (![400, 404, 408, 413, 429, 500, 503].includes(status.code)) return bad(`the code is ${status.code}`);
     if (typeof status.message !== "string" || status.message === "") return bad("no message");
     if (!/^[A-Z][A-Za-z]+$/.test(status.reason)) return bad(`the reason is ${status.reason}`);
   }

@@ -1,14 +1,16 @@
 /**
  * `make fuzz`: sends reviews and PodProtectors drawn from a grammar, and damaged ones, to the webhook on a virtual
- * clock, and checks every answer and write.
+ * clock, and checks every answer and write. Then speaks raw HTTP and TLS with the listeners of built webhooks.
  *
- *   INPUTS=20000  how many inputs (reviews and PodProtectors)
- *   SEED=1        the same seed sends the same
- *   WORKERS=…     default: one for each core
- *   EPISODE=…     instead: this episode alone, made small if it fails
- *   COVERAGE=1    instead: which branches of the webhook and of the core logic the inputs reach
+ *   INPUTS=20000      how many inputs (reviews and PodProtectors)
+ *   CONNECTIONS=2000  how many raw connections
+ *   SEED=1            the same seed sends the same
+ *   WORKERS=…         default: one for each core
+ *   EPISODE=…         instead: this episode alone, made small if it fails
+ *   CONNECTION=…      instead: this connection alone
+ *   COVERAGE=1        instead: which branches of the webhook and of the core logic the inputs reach
  *
- * Exits with 1 when something was found. The last line of a run is JSON.
+ * Exits with 1 when something was found. Each of the two parts ends with a line of JSON; 0 leaves one out.
  */
 import os from "node:os";
 import { Worker } from "node:worker_threads";
@@ -16,6 +18,7 @@ import { coverage } from "./coverage.ts";
 import { drawEpisode } from "./draw-episode.ts";
 import { minimise } from "./minimise.ts";
 import { play } from "./play.ts";
+import { fuzzConnections } from "./raw/run.ts";
 import { addTally, emptyTally, type Range, statusesOf, type Tally } from "./tally.ts";
 
 /** Episodes that a worker plays at a time: about a second. */
@@ -82,6 +85,7 @@ async function showFailure(seed: number, index: number, failure: string): Promis
 async function run(): Promise<number> {
   const seed = numberFrom("SEED", 1);
   const inputs = numberFrom("INPUTS", 20_000);
+  const connections = numberFrom("CONNECTIONS", 2_000);
   if (process.env["COVERAGE"] === "1") return coverage(seed, inputs);
   if (process.env["EPISODE"] !== undefined) {
     const index = numberFrom("EPISODE", 0);
@@ -90,6 +94,17 @@ async function run(): Promise<number> {
     if (failure !== undefined) await showFailure(seed, index, failure);
     return failure === undefined ? 0 : 1;
   }
+  if (process.env["CONNECTION"] !== undefined) {
+    const index = numberFrom("CONNECTION", 0);
+    return Math.min(1, await fuzzConnections({ seed, first: index, end: index + 1 }));
+  }
+  const failures = inputs === 0 ? 0 : await fuzzInputs(seed, inputs);
+  const findings = connections === 0 ? 0 : await fuzzConnections({ seed, first: 0, end: connections });
+  return failures + findings === 0 ? 0 : 1;
+}
+
+/** Prints what is found, and a last line of JSON. Returns the number of failures. */
+async function fuzzInputs(seed: number, inputs: number): Promise<number> {
   const sum = emptyTally();
   const startMs = performance.now();
   const seconds = (): number => Math.round((performance.now() - startMs) / 100) / 10;
@@ -116,7 +131,10 @@ async function run(): Promise<number> {
       seconds: took,
     }),
   );
-  return failures.length === 0 ? 0 : 1;
+  return failures.length;
 }
 
-process.exitCode = await run();
+// By an exit of its own, so that the webhooks end with it.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.once(signal, () => process.exit(128 + os.constants.signals[signal]));
+process.exit(await run());

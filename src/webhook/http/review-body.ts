@@ -5,7 +5,7 @@
  * The bytes come straight from Node's stream; the web stream of a Request costs as much as all the rest of a review.
  */
 import { type Readable } from "node:stream";
-import { type Clock, type MonotonicMs, type Timer } from "../../util/clock.ts";
+import { type Clock, later, type MonotonicMs, type Timer } from "../../util/clock.ts";
 
 /**
  * A review holds the object and the old object, each at most what the API server accepts in a request (3 MiB,
@@ -136,10 +136,16 @@ export class ReviewBodies {
     });
   }
 
-  #sweepLater(): void {
+  /**
+   * After a standstill of the process (no CPU, a long garbage collection) timers come before sockets: what came
+   * meanwhile is read before the bodies are judged, at the next sweep.
+   */
+  #sweepLater(isAfterStandstill = false): void {
+    const dueMs = later(this.#clock.monotonicMs(), sweepMs);
     this.#sweep ??= this.#clock.setTimer(sweepMs, () => {
       this.#sweep = undefined;
       const nowMs = this.#clock.monotonicMs();
+      if (!isAfterStandstill && nowMs - dueMs > sweepMs) return this.#sweepLater(true);
       const readings = [...this.#small.readings, ...this.#large.readings];
       for (const reading of readings) if (isSlow(reading, nowMs)) reading.refuse("slow");
       if (this.#small.readings.size + this.#large.readings.size > 0) this.#sweepLater();

@@ -125,6 +125,28 @@ test("a body that comes slower than 100 kB a second is given up, after two secon
   assert.equal(clock.pendingTimers, 0);
 });
 
+test("a body that came while the process stood still is read before it is judged", async () => {
+  const virtual = createVirtualClock();
+  let stoodStillMs = 0;
+  const clock = { ...virtual, monotonicMs: () => later(virtual.monotonicMs(), stoodStillMs) };
+  const bodies = new ReviewBodies(clock);
+  const read = (source: Readable): Promise<ReviewBody> =>
+    bodies.read(source, undefined, later(clock.monotonicMs(), 10_000));
+  const [source, stuck] = [new Readable({ read() {} }), new Readable({ read() {} })];
+  source.push("a");
+  const results = [read(source), read(stuck)] as const;
+  await drainMicrotasks();
+  stoodStillMs = 5_000;
+  await virtual.advance(500);
+  source.push("b");
+  source.push(null);
+  assert.equal(lengthOf(await results[0]), 2);
+  // What still does not come is given up, however late the next look is.
+  stoodStillMs = 10_000;
+  await virtual.advance(500);
+  assert.equal(lengthOf(await results[1]), "slow");
+});
+
 test("a body that is not there before the deadline of its review is given up", async () => {
   const { clock, stalled } = reader();
   const { result } = stalled(megabyte, undefined, 1_000);
