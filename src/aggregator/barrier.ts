@@ -23,8 +23,11 @@ export interface BarrierOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Least time between two LISTs: many buckets share a barrier, and aggregation is not faster than one a second. */
-const spacingMs = 1000;
+/**
+ * Least time between two LISTs: many buckets share a barrier, somebody waits for it, and the update-trigger makes an
+ * event for it as often. A LIST of one pod costs an API server about as much as a read.
+ */
+const spacingMs = 200;
 /** Least time between a failed LIST and the next. */
 const retryMs = 2000;
 /**

@@ -9,7 +9,7 @@ import { withConditions } from "../api/v1alpha1/conditions.ts";
 import { summarize } from "../accounting/count/summary.ts";
 import { type Settlement } from "../accounting/settle/settlement.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
-import { readProtectorLive, swapStatusAndCheck } from "../kube/pod-protectors.ts";
+import { type CheckedSwap, readProtectorLive, swapStatusAndCheck } from "../kube/pod-protectors.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { assertNever } from "../util/assert.ts";
 import { type Clock, longAgo, type MonotonicMs } from "../util/clock.ts";
@@ -17,9 +17,12 @@ import { type Logger } from "../util/logger.ts";
 import { type Outcome } from "../work-queue/index.ts";
 import { type AggregatorMetrics } from "./metrics.ts";
 import { type ProtectorState } from "./protector-state.ts";
+import { type WriteBudget } from "./write-budget.ts";
 
 export interface CellWriterOptions {
   readonly core: KubeClient;
+  /** Hears of each status that was sent. */
+  readonly budget: Pick<WriteBudget, "wrote">;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Pick<AggregatorMetrics, "statusWrites" | "settled" | "fences" | "pruned">;
@@ -70,11 +73,10 @@ export class CellWriter {
     settled: Settlement["settled"],
     signal: AbortSignal,
   ): Promise<Outcome> {
-    const { core, clock, metrics } = this.#options;
+    const { clock, metrics } = this.#options;
     const base = state.newest;
     const status = this.#withConditions(state, withCell(base.protector.status, cell));
-    const outcome = await swapStatusAndCheck(core, base, status, { signal });
-    metrics.statusWrites.inc({ result: outcome.kind });
+    const outcome = await this.#swap(state, base, status, signal);
     switch (outcome.kind) {
       case "written":
         this.#noteDropped(outcome.stored, status);
@@ -100,15 +102,14 @@ export class CellWriter {
    * nothing otherwise. Never rejects for operating errors.
    */
   async writeConditions(state: ProtectorState, cellID: string, signal: AbortSignal): Promise<Outcome> {
-    const { core, clock, metrics } = this.#options;
+    const { clock } = this.#options;
     const base = state.newest;
     const known = base.protector.status;
     if (known === undefined || this.#areConditionsDropped || !writesConditionsAlone(known, cellID))
       return { kind: "done" };
     const status = this.#withConditions(state, known);
     if (status.conditions === known.conditions) return { kind: "done" };
-    const outcome = await swapStatusAndCheck(core, base, status, { signal });
-    metrics.statusWrites.inc({ result: outcome.kind });
+    const outcome = await this.#swap(state, base, status, signal);
     if (outcome.kind === "failed") return outcome;
     const stored = outcome.kind === "written" ? outcome.stored : outcome.live;
     // Gone or replaced: the watch will say so.
@@ -117,6 +118,20 @@ export class CellWriter {
     if (outcome.kind === "conflict") return { kind: "conflict" };
     this.#noteDropped(stored, status);
     return { kind: "done" };
+  }
+
+  async #swap(
+    state: ProtectorState,
+    base: StoredProtector,
+    status: PodProtectorStatus,
+    signal: AbortSignal,
+  ): Promise<CheckedSwap> {
+    const { core, budget, clock, metrics } = this.#options;
+    state.sending(clock.monotonicMs());
+    budget.wrote(base.key, JSON.stringify(status).length, status.cells.length);
+    const outcome = await swapStatusAndCheck(core, base, status, { signal });
+    metrics.statusWrites.inc({ result: outcome.kind });
+    return outcome;
   }
 
   /** The status with the conditions that follow from it. */

@@ -3,8 +3,7 @@
  * (docs/aggregator.md).
  *
  * The caches are always warm; only the leader's work queue runs, so that a fail-over is one write away. An event
- * enqueues the PodProtectors that it touches after a delay of aggregationRate * U[low, high); at most one aggregation
- * per period and object.
+ * enqueues the PodProtectors that it touches, after a delay (counting-pace.ts).
  */
 import { type ObjectKey, partsOf } from "../api/object-key.ts";
 import { type PodRecord } from "../api/pod.ts";
@@ -12,17 +11,16 @@ import { compareResourceVersions, type ResourceVersion } from "../api/resource-v
 import { type Bucket } from "../api/v1alpha1/pod-protector.ts";
 import { RecountMarks } from "../accounting/count/recount-mark.ts";
 import { FenceRegistry } from "../accounting/settle/fence-registry.ts";
-import { historyConfigOf } from "../accounting/history/history-config.ts";
 import { type InformerEvent } from "../kube/informer.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { assert } from "../util/assert.ts";
 import { later, type MonotonicMs } from "../util/clock.ts";
-import { uniform } from "../util/rng.ts";
 import { createWorkQueue, type Outcome, type WorkQueue } from "../work-queue/index.ts";
 import { Backlog, type Counted } from "./backlog.ts";
 import { CellWatch } from "./cell-watch.ts";
 import { CellWriter } from "./cell-writer.ts";
+import { CountingPace, type News } from "./counting-pace.ts";
 import { type ProvableWatch } from "./freshness.ts";
 import { matchingNothing } from "./coverage-report.ts";
 import { Fencer } from "./fencer.ts";
@@ -47,6 +45,7 @@ export class Aggregator {
   readonly #states = new Map<ObjectKey, ProtectorState>();
   readonly #former = new FormerProtectors();
   readonly #waiting = new Waiting();
+  readonly #pace: CountingPace;
   /** For heartbeats. Kept while leading. */
   readonly backlog: Backlog;
   #eventsCameAtMs: MonotonicMs | undefined;
@@ -60,7 +59,14 @@ export class Aggregator {
     this.#podProtectorLabelSelector = compiled.selector;
     this.#matchTable = new MatchTable((podKey) => deps.coverage.recheck(podKey));
     deps.coverage.addTable(this.#matchTable);
-    this.#writer = new CellWriter(deps);
+    this.#pace = new CountingPace({
+      config,
+      clock: deps.clock,
+      rng: deps.rng,
+      countsNone: (key) => this.#matchTable.countsNone(key),
+      asked: deps.metrics.promptCounts,
+    });
+    this.#writer = new CellWriter({ ...deps, budget: this.#pace.budget });
     this.backlog = new Backlog({
       keys: () => this.#states.keys(),
       uidOf: (key) => this.#states.get(key)?.uid,
@@ -105,8 +111,7 @@ export class Aggregator {
     deps.protectors.subscribe({
       onEvent: (event) => this.#protectorEvent(event),
       onListed: (first, changed) => {
-        if (first) return;
-        this.#relisted(changed);
+        if (!first) this.#relisted(changed);
       },
     });
   }
@@ -129,10 +134,7 @@ export class Aggregator {
     this.#cell.podsStarting();
   }
 
-  /**
-   * Leads until the signal aborts. `takesOver`: what is recorded is another cluster's. Resolves when the work
-   * in flight has ended.
-   */
+  /** Leads until the signal aborts and the work in flight has ended. `takesOver`: what is recorded is another's. */
   async lead(signal: AbortSignal, takesOver = false): Promise<void> {
     const { clock, rng, metrics, logger } = this.#deps;
     if (takesOver) for (const state of this.#states.values()) state.takenOver(clock.monotonicMs());
@@ -146,11 +148,14 @@ export class Aggregator {
       process: async (key, queueSignal) => {
         let counted: Counted = "open";
         this.backlog.began(key, clock.monotonicMs());
+        this.#pace.budget.began(key);
         try {
           const [outcome, how] = await this.#process(key, queueSignal);
           counted = how;
+          this.#states.get(key)?.aggregated(outcome.kind === "failed");
           return outcome;
         } finally {
+          this.#pace.budget.ended(key);
           this.backlog.ended(key, counted);
         }
       },
@@ -166,6 +171,7 @@ export class Aggregator {
     for (const key of this.#states.keys()) this.#queue.add(key);
     await this.#queue.run(signal);
     this.#queue = undefined;
+    this.#pace.budget.clear();
     this.backlog.clear();
     // The next term begins with every PodProtector.
     this.#waiting.clear();
@@ -250,7 +256,7 @@ export class Aggregator {
 
   #waitForEvent(key: ObjectKey, versionBefore: ResourceVersion | undefined): void {
     if (this.#cell.version() === versionBefore) this.#waiting.forEvent(key);
-    else this.#enqueue(key);
+    else this.#enqueue(key, "progress");
   }
 
   #podEvent(event: InformerEvent<PodRecord>): void {
@@ -260,7 +266,7 @@ export class Aggregator {
       event.type === "deleted"
         ? this.#matchTable.podDeleted(event.object)
         : this.#matchTable.podChanged(event.object, event.type === "modified" ? event.previous : undefined);
-    this.#enqueueAll(keys);
+    this.#enqueueAll(keys, event);
     const { namespace } = event.object;
     metrics.enqueue.observe({ namespace, kind: "Pod" }, (clock.monotonicMs() - startMs) / 1000);
   }
@@ -273,7 +279,7 @@ export class Aggregator {
     metrics.poolDrainCount.observe({}, keys.length);
     if (this.#eventsCameAtMs !== undefined) metrics.poolDrainPeriod.observe({}, (nowMs - this.#eventsCameAtMs) / 1000);
     this.#eventsCameAtMs = nowMs;
-    this.#enqueueAll(keys);
+    this.#enqueueAll(keys, "progress");
   }
 
   #wallClockSet(stepMs: number): void {
@@ -288,6 +294,7 @@ export class Aggregator {
       this.#former.left(event.object, event.isAbsent === true ? undefined : this.#deps.clock.monotonicMs());
       this.#matchTable.untrackProtector(key);
       this.#waiting.forget(key);
+      this.#pace.budget.forget(key);
       this.backlog.forget(key);
       return;
     }
@@ -343,23 +350,16 @@ export class Aggregator {
     }
   }
 
-  #enqueueAll(keys: Iterable<ObjectKey>): void {
-    for (const key of keys) this.#enqueue(key);
+  #enqueueAll(keys: Iterable<ObjectKey>, news: News = "other"): void {
+    for (const key of keys) this.#enqueue(key, news);
   }
 
-  #enqueue(key: ObjectKey): void {
+  #enqueue(key: ObjectKey, news: News = "other"): void {
     const state = this.#states.get(key);
     if (this.#queue === undefined || state === undefined) return;
-    const { aggregationRateMs } = historyConfigOf(
-      state.newest.protector.spec.admissionHistoryConfig,
-      this.#config.history,
-    );
     // Its owner wants it counted no sooner.
-    this.backlog.due(key, later(this.#deps.clock.monotonicMs(), aggregationRateMs));
-    this.#queue.addAfter(
-      key,
-      aggregationRateMs * uniform(this.#deps.rng, this.#config.rateJitterLow, this.#config.rateJitterHigh),
-    );
+    this.backlog.due(key, later(this.#deps.clock.monotonicMs(), this.#pace.rateMs(state)));
+    this.#queue.addAfter(key, this.#pace.delayMs(state, news));
   }
 
   #workerReset(details: { readonly barrier: ResourceVersion; readonly snapshot: ResourceVersion }): void {
@@ -382,10 +382,7 @@ export class Aggregator {
     this.#enqueueAll(this.#states.keys());
   }
 
-  /**
-   * The recorded version is above a snapshot that has passed a barrier, so it belongs to a former history of the
-   * worker.
-   */
+  /** The recorded version is above a snapshot that has passed a barrier: it is of a former history of the worker. */
   #foundObsolete(state: ProtectorState): void {
     this.#deps.metrics.historyResets.inc();
     this.#deps.logger.error("The recorded counts belong to a former history of the worker, counting again", {

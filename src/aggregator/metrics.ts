@@ -38,6 +38,8 @@ export interface AggregatorMetrics {
   readonly enqueue: Histogram;
   readonly indexErrors: Counter;
   readonly statusWrites: Counter;
+  /** How PodProtectors whose counts somebody waits for were scheduled. */
+  readonly promptCounts: Counter;
   readonly settled: Counter;
   readonly fences: Counter;
   readonly historyResets: Counter;
@@ -77,6 +79,7 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
       "Status writes of PodProtectors, by result: written, conflict, failed",
       ["result"],
     ),
+    promptCounts: createPromptCounter(metrics),
     settled: metrics.counter(
       "aggregator_settled_total",
       "Admitted deletions that were settled, by reason: terminating, gone, newer-version, fenced, window, " +
@@ -107,6 +110,21 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
       "PodProtectors that want pods to stay and match none, in this cell or, by their status, in another one",
       [],
     ),
+    ...createPoolHistograms(metrics),
+  };
+}
+
+function createPromptCounter(metrics: Metrics): Counter {
+  return metrics.counter(
+    "aggregator_prompt_count_total",
+    "Times that a PodProtector was to be counted at once because somebody waits for it, by result: prompt, or left " +
+      "to the aggregation rate because of its share, tokens or bytes, or because the rate is sooner",
+    ["result"],
+  );
+}
+
+function createPoolHistograms(metrics: Metrics): Pick<AggregatorMetrics, "poolDrainCount" | "poolDrainPeriod"> {
+  return {
     poolDrainCount: metrics.histogram(
       "aggregator_next_event_pool_drain_count",
       "PodProtectors taken from the next-event pool at once",

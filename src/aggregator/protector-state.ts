@@ -16,7 +16,7 @@ import { type RecountMarks } from "../accounting/count/recount-mark.ts";
 import { countedSpec, CountedSpec } from "../accounting/count/counted-spec.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { assertNever } from "../util/assert.ts";
-import { later, type MonotonicMs } from "../util/clock.ts";
+import { later, longAgo, type MonotonicMs } from "../util/clock.ts";
 
 /** What bears on first counts; the reasons are in `#firstCounts`. */
 type FirstCountsEvent = "watched" | "relisted" | "readLive" | "workerReset" | "takenOver";
@@ -32,6 +32,11 @@ export class ProtectorState {
   #needsLiveRead = false;
   /** At the last event of the watch, the cell had no counts. */
   #wasUncounted = false;
+  #spec: { readonly selectorText: string; readonly minReadySeconds: number; readonly hash: string } | undefined;
+  #hasOpen = false;
+  #lastOpenAtMs: MonotonicMs = longAgo;
+  #sentAtMs: MonotonicMs = longAgo;
+  #isFailing = false;
   #behind: { readonly recorded: string | undefined; readonly sinceMs: MonotonicMs } | undefined;
 
   /** @param selectorText canonical text of the last valid counting selector; undefined = none, nothing is counted */
@@ -62,14 +67,56 @@ export class ProtectorState {
 
   /** What has to be counted now (docs/accounting.md#first-counts); undefined when no selector was ever valid. */
   countedSpec(): string | undefined {
-    if (this.#selectorText === undefined) return undefined;
-    return countedSpec(this.uid, this.#selectorText, this.#newest.protector.spec.minReadySeconds);
+    const selectorText = this.#selectorText;
+    if (selectorText === undefined) return undefined;
+    const { minReadySeconds } = this.#newest.protector.spec;
+    // Asked for at each event of a pod.
+    if (this.#spec?.selectorText !== selectorText || this.#spec.minReadySeconds !== minReadySeconds)
+      this.#spec = { selectorText, minReadySeconds, hash: countedSpec(this.uid, selectorText, minReadySeconds) };
+    return this.#spec.hash;
   }
 
   /** The same as a question to the counts of all cells. */
   question(): CountedSpec | undefined {
     if (this.#selectorText === undefined) return undefined;
     return new CountedSpec(this.uid, this.#selectorText, this.#newest.protector.spec.minReadySeconds);
+  }
+
+  /** Whether what has to be counted now was not: there are no counts, or they answer another spec. */
+  get isUncounted(): boolean {
+    const spec = this.countedSpec();
+    const recorded = this.memory.effective(this.cell()?.aggregation);
+    return spec !== undefined && (recorded?.resourceVersion === undefined || recorded.countedSpec !== spec);
+  }
+
+  /** Whether the cell has admissions that are not settled. */
+  get hasOpen(): boolean {
+    return this.#hasOpen;
+  }
+
+  /** Until when, at least, the cell had some; `longAgo` when none were seen. */
+  get lastOpenAtMs(): MonotonicMs {
+    return this.#lastOpenAtMs;
+  }
+
+  /** When our last write was sent, whatever came of it; `longAgo` when there was none. */
+  get sentAtMs(): MonotonicMs {
+    return this.#sentAtMs;
+  }
+
+  /** Whether the last aggregation failed, as the core took no read or no write. */
+  get isFailing(): boolean {
+    return this.#isFailing;
+  }
+
+  /** A write is sent. What happens from now on may not be in it. */
+  sending(nowMs: MonotonicMs): void {
+    this.#sentAtMs = nowMs;
+  }
+
+  /** An aggregation has ended. A conflict is no failure. */
+  aggregated(hasFailed: boolean): void {
+    this.#isFailing = hasFailed;
   }
 
   /** False when no counting selector was ever valid. */
@@ -211,6 +258,9 @@ export class ProtectorState {
   }
 
   #observe(nowMs: MonotonicMs, continuous: boolean): void {
-    this.firstSeen.observe(this.cell()?.admissionHistory?.buckets ?? [], nowMs, continuous);
+    const buckets = this.cell()?.admissionHistory?.buckets ?? [];
+    if (this.#hasOpen || buckets.length > 0) this.#lastOpenAtMs = nowMs;
+    this.#hasOpen = buckets.length > 0;
+    this.firstSeen.observe(buckets, nowMs, continuous);
   }
 }

@@ -23,7 +23,7 @@ import {
 import { coreFlagsFitProvider, coresDiffer, generatorHasCore, policiesNameCores } from "./core-rules.ts";
 import { electionProblem } from "./election-rule.ts";
 import { isCustomSourceID } from "./generator-rules.ts";
-import { annotatedCriteria, drainDelayMsMax } from "./flags/webhook.ts";
+import { annotatedCriteria, drainDelayMsMax, refusalHoldMsMax } from "./flags/webhook.ts";
 import { Problem } from "./problem.ts";
 
 type Rule = (values: FlagValues) => string | undefined;
@@ -144,6 +144,12 @@ const drainEnds: Rule = (values) => {
   return `--webhook-drain-delay (${formatDuration(drainMs)}) must be at most ${formatDuration(drainDelayMsMax)}`;
 };
 
+const holdsAreShort: Rule = (values) => {
+  const holdMs = values["webhook-refusal-hold"];
+  if (holdMs <= refusalHoldMsMax) return undefined;
+  return `--webhook-refusal-hold (${formatDuration(holdMs)}) must be at most ${formatDuration(refusalHoldMsMax)}`;
+};
+
 const filterNeedsByCell: Rule = (values) =>
   values["webhook-requires-pod-name.by-cell-filter"].length > 0 && values["webhook-requires-pod-name"] !== "by-cell"
     ? "--webhook-requires-pod-name.by-cell-filter is allowed only with --webhook-requires-pod-name=by-cell, " +
@@ -253,6 +259,7 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
       clientsNameNoLabelCells,
       clientCellsAreServed,
       drainEnds,
+      holdsAreShort,
       httpsNeedsFiles("webhook-"),
       filterNeedsByCell,
       clientFlagsFitProvider,

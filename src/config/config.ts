@@ -102,6 +102,8 @@ export interface WebhookConfig {
     readonly replicas: number;
   };
   readonly legacyCellHoldMs: number;
+  /** 0 = no review is held. */
+  readonly refusalHoldMs: number;
   /** 0 = pod garbage collection is never refused. */
   readonly orphanedPodGraceMs: number;
   readonly tombstoneTtlMs: number;
@@ -293,6 +295,7 @@ function webhookConfig(values: FlagValues): WebhookConfig {
     dryRun: own["dry-run"],
     coreUnavailable: { policies: corePolicies(values), replicas: own["core-unavailable-replicas"] },
     legacyCellHoldMs: own["legacy-cell-hold"],
+    refusalHoldMs: own["refusal-hold"],
     orphanedPodGraceMs: values["orphaned-pod-grace"],
     tombstoneTtlMs: own["tombstone-ttl"],
     coldStartDelayMs: handler["cold-start-delay"],

@@ -129,7 +129,8 @@ export class Generator {
     // What was put off while the kind was not known is due now.
     deps.sources.onKnown(lookAtAll);
     modes.onChanged((namespace) => {
-      if (this.#isLeading) this.#addAll(this.#allKeys().filter((key) => key.startsWith(`${namespace}/`)));
+      const prefix = namespace === undefined ? "" : `${namespace}/`;
+      if (this.#isLeading) this.#addAll(this.#allKeys().filter((key) => key.startsWith(prefix)));
     });
     deps.protectors.subscribe({
       onEvent: (event) => this.#protectorEvent(event),
@@ -271,7 +272,7 @@ export class Generator {
     if (asked === "held") return undefined;
     if ("waitMs" in asked) return asked;
     if (!this.#isUpToDate(source, existing, asked.kept ?? wanted)) return work;
-    if (asked.kept === wanted) changes.settled(key, source);
+    if (asked.kept === wanted) changes.settled(key, source, existing.protector);
     return undefined;
   }
 
@@ -317,8 +318,7 @@ export class Generator {
     const wish = this.#wanted.of(source, known);
     // A release that has begun goes on. One that is to be kept after all has its floor as before.
     const hasPassed = wish === undefined && known !== undefined && this.#isReleasing(known);
-    const switchedOff = this.#deps.modes.switchedOff(namespace);
-    const asked = { stored: hasPassed ? undefined : known, source, wanted: wish, switchedOff };
+    const asked = { stored: hasPassed ? undefined : known, source, wanted: wish };
     const verdict = await askedNow(this.#deps.changes, key, asked, signal);
     if (verdict.kind === "later") return verdict;
     const wanted = verdict.kept;

@@ -23,8 +23,8 @@ export interface NamespaceModesOptions {
   readonly logger: Logger;
 }
 
-/** Whoever has switched a namespace off by its label; undefined = the label was taken off, or the writer is unknown. */
-export interface SwitchedOff {
+/** Whoever has switched a namespace by its label; undefined = the label was taken off, or the writer is unknown. */
+export interface Switched {
   readonly by: FieldWriter | undefined;
 }
 
@@ -33,23 +33,26 @@ interface Settings {
   /** Undefined = its label cannot be read, and this process has not known another. */
   readonly mode: NamespaceMode | undefined;
   readonly healthCriterion: HealthCriterion | undefined;
-  readonly switchedOff: SwitchedOff | undefined;
+  /** As `switched`, of its mode. */
+  readonly switched: Switched | undefined;
 }
 
 export class NamespaceModes {
   readonly #options: NamespaceModesOptions;
   /** By name; as many as the core has. */
   readonly #settings = new Map<string, Settings>();
-  readonly #onChanged: ((namespace: string) => void)[] = [];
+  readonly #onChanged: ((namespace: string | undefined) => void)[] = [];
   readonly #waiting = new Set<() => void>();
+  /** Since the last list. */
   #isForbidden = false;
+  #hasWarned = false;
   #isLeading = false;
 
   constructor(options: NamespaceModesOptions) {
     this.#options = options;
     options.informer?.subscribe({
       onEvent: (event) => this.#watched(event),
-      onListed: () => this.#decided(),
+      onListed: () => this.#listed(),
       onForbidden: () => this.#forbidden(),
     });
   }
@@ -57,16 +60,16 @@ export class NamespaceModes {
   /**
    * The mode that a workload of the namespace is under. `protector`: what it has, or had when it vanished; it keeps the
    * mode that it has where nothing else is known. Undefined = the Namespace has not been seen yet, so that a workload
-   * without a PodProtector waits.
+   * without a PodProtector waits; not while Namespaces are forbidden, since that may last.
    */
   of(namespace: string, protector: PodProtector | undefined): NamespaceMode | undefined {
     const known = this.#settings.get(namespace);
     if (known?.mode !== undefined) return known.mode;
     const mode = this.#default(namespace);
-    const isSeen = known !== undefined || !this.#hasLabels;
+    const isSeen = known !== undefined || !this.#hasLabels || this.#isForbidden;
     if (protector === undefined) return isSeen ? mode : undefined;
     // Without labels the flag decides, but it takes nothing away that a label may have asked for.
-    return known === undefined && isSeen && mode !== "off" ? mode : modeOn(protector);
+    return known === undefined && !this.#hasLabels && mode !== "off" ? mode : modeOn(protector);
   }
 
   /** By the label of the namespace. */
@@ -74,13 +77,14 @@ export class NamespaceModes {
     return this.#settings.get(namespace)?.healthCriterion;
   }
 
-  /** Undefined = it is not off, or off by a flag, the list of system namespaces, or a new release. */
-  switchedOff(namespace: string): SwitchedOff | undefined {
-    return this.#settings.get(namespace)?.switchedOff;
+  /** Undefined = it is in another mode, or in this one by a flag, the list of system namespaces, or a new release. */
+  switched(namespace: string, to: Exclude<NamespaceMode, "enforced">): Switched | undefined {
+    const known = this.#settings.get(namespace);
+    return known?.mode === to ? known.switched : undefined;
   }
 
-  /** Calls back for each namespace whose settings may have changed. */
-  onChanged(callback: (namespace: string) => void): void {
+  /** Calls back for each namespace whose settings may have changed; undefined = those of all. */
+  onChanged(callback: (namespace: string | undefined) => void): void {
     this.#onChanged.push(callback);
   }
 
@@ -138,8 +142,14 @@ export class NamespaceModes {
     const isTold = type === "modified" && String(event.previous.problems) === String(problems);
     if (type !== "deleted" && !isTold) this.#tell(object);
     const after = this.#settings.get(name);
-    if (before?.mode === after?.mode && before?.healthCriterion === after?.healthCriterion) return;
-    for (const onChanged of this.#onChanged) onChanged(name);
+    const isSame = before?.mode === after?.mode && before?.healthCriterion === after?.healthCriterion;
+    // Workloads wait for a Namespace that is not known, also for one whose label cannot be read.
+    if (isSame && (before === undefined) === (after === undefined)) return;
+    this.#changed(name);
+  }
+
+  #changed(namespace: string | undefined): void {
+    for (const onChanged of this.#onChanged) onChanged(namespace);
   }
 
   #settingsOf(namespace: LabelledNamespace, before: Settings | undefined): Settings {
@@ -148,34 +158,50 @@ export class NamespaceModes {
     return {
       mode,
       healthCriterion: criterion === "unreadable" ? before?.healthCriterion : criterion?.value,
-      switchedOff: mode === "off" ? this.#switchedOff(label !== undefined, modeWriter, before) : undefined,
+      switched: mode === undefined ? undefined : this.#switchedBy(mode, label !== undefined, modeWriter, before),
     };
   }
 
   /** A flag and the release are the same for as long as this process runs: what changes later is not their work. */
-  #switchedOff(
+  #switchedBy(
+    mode: NamespaceMode,
     isLabelled: boolean,
     by: FieldWriter | undefined,
     before: Settings | undefined,
-  ): SwitchedOff | undefined {
+  ): Switched | undefined {
     if (isLabelled) return { by };
-    if (before?.mode === "off") return before.switchedOff && { by: undefined };
+    if (before?.mode === mode) return before.switched && { by: undefined };
     return this.#hasLabels ? { by: undefined } : undefined;
   }
 
   #tell({ name, uid, problems }: LabelledNamespace): void {
     if (!this.#isLeading || problems.length === 0) return;
+    const { events, logger } = this.#options;
     const regarding = { apiVersion: "v1", kind: "Namespace", name, uid };
-    this.#options.events.record(regarding, "Warning", "LabelIgnored", `${problems.join(". ")}. What was before holds`);
+    const message = `${problems.join(". ")}. What was before holds`;
+    logger.warn("Ignoring labels of a Namespace", { namespace: name, why: message });
+    events.record(regarding, "Warning", "LabelIgnored", message);
   }
 
+  /** Called for each answer. */
   #forbidden(): void {
-    if (!this.#hasLabels && !this.#isForbidden) {
+    if (!this.#isForbidden) {
       this.#isForbidden = true;
-      const text = "May not list namespaces: their labels are not known, so the default mode holds in all";
       const { config, informer, logger } = this.#options;
-      logger.warn(text, { label: labels.mode, mode: config.defaultMode, err: informer?.lastError() });
+      const what = this.#hasLabels
+        ? "May not list and watch namespaces any more: the modes that are known hold, and the default mode in new ones"
+        : "May not list namespaces: their labels are not known, so the default mode holds in all";
+      const fields = { label: labels.mode, mode: config.defaultMode, err: informer?.lastError() };
+      // A right that comes and goes is told once.
+      if (!this.#hasWarned) logger.warn(what, fields);
+      this.#hasWarned = true;
+      this.#changed(undefined);
     }
+    this.#decided();
+  }
+
+  #listed(): void {
+    this.#isForbidden = false;
     this.#decided();
   }
 

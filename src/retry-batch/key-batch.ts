@@ -15,6 +15,16 @@ import { type ExecuteOutcome, type RetryBatchOptions, type SubmitOptions, type S
  */
 export const attemptsMax = 400;
 
+/** Those with a turn in the order of their turns, then the newest. */
+function inOrder<Request, Result, Key>(
+  a: Submission<Request, Result, Key>,
+  b: Submission<Request, Result, Key>,
+): number {
+  const { turn: turnOfA = Infinity } = a.options;
+  const { turn: turnOfB = Infinity } = b.options;
+  return turnOfA === turnOfB ? b.sequence - a.sequence : turnOfA - turnOfB;
+}
+
 export class KeyBatch<Request, Result, Key> {
   readonly #key: Key;
   readonly #options: RetryBatchOptions<Request, Result, Key>;
@@ -111,7 +121,7 @@ export class KeyBatch<Request, Result, Key> {
       this.#end();
       return;
     }
-    const batch = [...this.#waiting].sort((a, b) => b.sequence - a.sequence).slice(0, this.#options.batchSizeMax);
+    const batch = [...this.#waiting].sort(inOrder).slice(0, this.#options.batchSizeMax);
     for (const submission of batch) {
       this.#waiting.delete(submission);
       submission.attempts++;

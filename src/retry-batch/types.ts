@@ -24,6 +24,8 @@ export interface SubmitOptions {
   readonly signal?: AbortSignal;
   /** The caller gives up at this moment. Without it a request waits as long as its batch is retried. */
   readonly deadlineMonotonicMs?: MonotonicMs;
+  /** It has waited in a line before: those that have go before all others, the lowest number first. */
+  readonly turn?: number;
 }
 
 /** `Key`: compared as the keys of a Map are, so objects by identity. */
@@ -42,9 +44,10 @@ export interface RetryBatch<Request, Result, Key = string> {
 export interface RetryBatchOptions<Request, Result, Key = string> {
   readonly clock: Clock;
   /**
-   * Executes a batch of at least one request and at most `batchSizeMax`, newest first: those closest to their timeout
-   * come last, and lose when there is not enough for all. For one key it is called again only after it has settled, so
-   * it must have a time limit of its own. A throw or a rejection is an error of the whole batch.
+   * Executes a batch of at least one request and at most `batchSizeMax`: those with a turn, and then the newest first,
+   * because those closest to their timeout lose when there is not enough for all. For one key it is called again only
+   * after it has settled, so it must have a time limit of its own. A throw or a rejection is an error of the whole
+   * batch.
    */
   readonly execute: (key: Key, requests: readonly Request[]) => Promise<ExecuteOutcome<Result>>;
   /** Delay before the first batch of an idle key, so that a burst becomes one batch. A key is idle after one second. */

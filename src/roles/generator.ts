@@ -49,12 +49,12 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const sources = new SourceCaches({ informers: feeds, clock, logger });
   const generatorMetrics = createGeneratorMetrics(metrics);
   const { cells: ofCellLeases } = runtime.config;
-  const changes = createHeldChanges(
-    { ...config, cells: ofCellLeases, core: ofCore },
-    { ...common, sources, isCell: (clusterUID) => cells.isCell(clusterUID), metrics },
-  );
   const informer = createNamespaceInformer(runtime, ofCore, { decode: decodeNamespace, logger });
   const modes = new NamespaceModes({ config, informer, events, logger });
+  const changes = createHeldChanges(
+    { ...config, cells: ofCellLeases, core: ofCore },
+    { ...common, sources, modes, isCell: (clusterUID) => cells.isCell(clusterUID), metrics },
+  );
   const generator = new Generator(
     { ...config, stateNamespace: ofCellLeases.leaseNamespace, coreNamespace: ofCore.namespace },
     { ...common, sources, modes, changes, metrics: generatorMetrics },

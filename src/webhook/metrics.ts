@@ -11,6 +11,9 @@ import { exponentialBuckets, functionDurationSeconds, type Metrics } from "../ut
 
 export type StatusWriteResult = "written" | "conflict" | "failed";
 
+/** "gone": its caller has left. */
+export type HeldOutcome = "admitted" | "refused" | "gone";
+
 export interface WebhookMetrics {
   /** `count`: how many reviews are being decided; called before each scrape. */
   readReviewsInFlight(count: () => number): void;
@@ -20,6 +23,10 @@ export interface WebhookMetrics {
   request(cellID: string, status: string, cause: string, durationMs: number): void;
   /** A review could not be read or decided; `error` is one of a fixed set of words. */
   httpError(cellID: string, error: string): void;
+  /** A review was held instead of being refused at once, because of what `cause` says. */
+  heldReview(cause: string, result: HeldOutcome, durationMs: number): void;
+  /** `count`: how many reviews are held; called before each scrape. */
+  readHeldReviews(count: () => number): void;
   /** One PodProtector was evaluated for one pod. */
   handledPod(event: {
     readonly cellID: string;
@@ -130,6 +137,7 @@ export function createWebhookMetrics(metrics: Metrics, cells: Pick<KnownCells, "
     pruned: createPrunedCounter(metrics, "webhook"),
     unusableProtector: createUnusableReport(metrics),
     lastKnownAdmission: (core) => lastKnownAdmissions.inc({ core }),
+    ...createHeldMetrics(metrics),
     ...createTombstoneMetrics(metrics),
     retryBatch: createRetryBatchObserver(metrics),
   };
@@ -153,6 +161,21 @@ function createUnusableReport(metrics: Metrics): WebhookMetrics["unusableProtect
 function createInFlightGauge(metrics: Metrics): WebhookMetrics["readReviewsInFlight"] {
   const inFlight = metrics.gauge("webhook_reviews_in_flight", "Reviews that are being decided", []);
   return (count) => metrics.onScrape(() => inFlight.set({}, count()));
+}
+
+function createHeldMetrics(metrics: Metrics): Pick<WebhookMetrics, "heldReview" | "readHeldReviews"> {
+  const seconds = metrics.histogram(
+    "webhook_held_review",
+    "Seconds that a review was held instead of being refused at once, by cause (promised, floor) and result " +
+      "(admitted, refused, gone)",
+    ["cause", "result"],
+    functionDurationSeconds,
+  );
+  const held = metrics.gauge("webhook_reviews_held", "Reviews that are held instead of being refused at once", []);
+  return {
+    heldReview: (cause, result, durationMs) => seconds.observe({ cause, result }, durationMs / 1000),
+    readHeldReviews: (count) => metrics.onScrape(() => held.set({}, count())),
+  };
 }
 
 function createProtectorsGauge(metrics: Metrics): WebhookMetrics["readProtectors"] {

@@ -11,6 +11,7 @@ import { type Logger } from "../util/logger.ts";
 import { type Metrics } from "../util/metrics.ts";
 import { type Rng } from "../util/rng.ts";
 import { Handler } from "./decide/handler.ts";
+import { HeldReviews } from "./decide/held-reviews.ts";
 import { LostNodes } from "./decide/lost-nodes.ts";
 import { PodCells } from "./decide/pod-cell.ts";
 import { PodReads } from "./decide/pod-reads.ts";
@@ -69,6 +70,8 @@ export interface WebhookOptions {
   readonly historyLimits?: HistoryLimits | undefined;
   /** How long an own admission is held that a Go aggregator drops from the history; 0 = not at all. */
   readonly legacyCellHoldMs: number;
+  /** For how long a review is held at most instead of being refused; 0 = not at all. */
+  readonly refusalHoldMs: number;
   /** For how long pods whose Node object is gone are kept from pod garbage collection; 0 = not at all. */
   readonly orphanedPodGraceMs: number;
   /** For how long a PodProtector that is gone and not let go stays in force; 0 = for ever. */
@@ -90,7 +93,7 @@ export interface WebhookOptions {
 export interface Webhook extends WebhookApp {
   /** By name of the core: why its PodProtectors cannot be relied on; undefined = they can. */
   readonly unreadyReasons: ReadonlyMap<string, () => string | undefined>;
-  /** Refuses further reservations and resolves when the running ones have ended. */
+  /** Holds no review any more, refuses further reservations and resolves when the running ones have ended. */
   drain(): Promise<void>;
 }
 
@@ -104,6 +107,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   );
   const cores = sources.map(({ core }) => core);
   const severalProtectors = new SeveralProtectors({ ...options, reservations, metrics });
+  const heldReviews = new HeldReviews({ ...options, metrics });
   const lostNodes = new LostNodes(options);
   const cells = new PodCells(options.cellLabel, options.allowedCells);
   const handler = new Handler({
@@ -113,6 +117,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     podReads: new PodReads(options.clock),
     sources,
     severalProtectors,
+    heldReviews,
     events,
     shadowReport: new ShadowReport({ ...options, events, metrics }),
     lostNodes,
@@ -123,6 +128,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     ...createWebhookApp({ ...options, handler, cells, metrics }),
     unreadyReasons: new Map(cores.map((core) => [core.name, () => core.unreadyReason(othersOf(core, cores))])),
     drain() {
+      heldReviews.close();
       for (const source of sources) source.close();
       return reservations.drain();
     },

@@ -9,6 +9,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { KubeAssetsError } from "../../scripts/kube-assets.ts";
 import { measureBudgetSources } from "./budget-sources.ts";
+import { measureFreshCounts } from "./fresh-counts.ts";
 import { measureHandshakes } from "./handshakes.ts";
 import { measureHotProtector, measureReplicas } from "./hot-protector.ts";
 import { measureIndexes } from "./indexes.ts";
@@ -28,6 +29,7 @@ const say: Say = (line) => console.error(`… ${line}`);
 /** In the order of the table. Those of `overRealCore` need kube-apiserver and etcd. */
 const alone: Readonly<Record<string, (say: Say) => readonly Row[] | Promise<readonly Row[]>>> = {
   indexes: measureIndexes,
+  fresh: measureFreshCounts,
   reviews: measureReviews,
   transport: measureTransport,
   pods: measurePodLists,

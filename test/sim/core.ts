@@ -16,6 +16,7 @@ import { LostProtectors } from "./checkers/lost-protectors.ts";
 import { MassChangeChecker } from "./checkers/mass-changes.ts";
 import { crdsOfSources, kindsOfSources } from "./checkers/sources/kinds.ts";
 import { SourceChecker } from "./checkers/sources/source-checker.ts";
+import { Shadows } from "./checkers/shadows.ts";
 import { Told } from "./checkers/told.ts";
 import { type SimApiServer } from "./clusters/api-server.ts";
 import { firstCore } from "./clusters/core-names.ts";
@@ -66,6 +67,7 @@ export class Core {
   /** What webhooks do while it is away: they admit on the last known quota, or nothing. */
   readonly isLent: boolean;
   readonly told: Told;
+  readonly shadows: Shadows;
   readonly #world: CoreWorld;
   readonly #seen = new Set<string>();
   #protectors: ResourceType | undefined;
@@ -89,6 +91,7 @@ export class Core {
       readers: () => [...world.aggregators, ...webhooks],
       lostAtMs: () => world.lost.cores.get(name),
     });
+    this.shadows = new Shadows(kernel, this.told);
     const knew = this.told.knew.bind(this.told);
     // The release before this one forgets what is lost, and the last known quota is lent without a look at the core.
     const keepsLost = world.isExact && plan.upgrade === "none" && !this.isLent;
@@ -115,6 +118,7 @@ export class Core {
         if (change.object.metadata.namespace !== sideNamespace) this.sources.source(change);
       });
     engine.onChange(this.protectors, (change) => this.#committed(change));
+    engine.onChange(builtInResources.namespaces, (change) => this.sources.namespace(change));
     engine.onChange(builtInResources.configMaps, (change) => this.lostProtectors?.configMap(change));
   }
 
@@ -158,6 +162,7 @@ export class Core {
     if (metadata.namespace !== sideNamespace) this.sources.protector(change);
     if (metadata.namespace !== namespace) return;
     this.lostProtectors?.protector(change);
+    this.shadows.protector(change);
     const isReleased = metadata.annotations?.[annotations.released] !== undefined;
     const present = type === "DELETED" ? undefined : protectorOf(object);
     this.#checkerOf(metadata.name).committed(present, isReleased);

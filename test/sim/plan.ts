@@ -65,9 +65,11 @@ const coreLosses = ["lost-protectors"] as const;
 const massChanges = ["mass-changes"] as const;
 /** What happens to a whole core at once (actors/core-losses.ts). */
 const coreDisasters = ["wiped-core", "deleted-crd"] as const;
+/** What people have namespaces in (actors/modes.ts). Drawn after the size and the sources of the world. */
+const modes = ["modes"] as const;
 /** Drawn when all else of a plan has been. A class that is new comes last. */
 const drawnAfterAll = [...sourceClasses, ...coreLosses, ...massChanges, ...coreDisasters] as const;
-const drawnLate = [...drawnLast, ...newest, ...drawnAfterAll] as const;
+const drawnLate = [...drawnLast, ...newest, ...drawnAfterAll, ...modes] as const;
 /** Faults that a seed switches on or off together. */
 export const faultClasses = [...drawnFirst, ...drawnLate] as const satisfies readonly string[];
 /**
@@ -255,6 +257,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   // The previous release knows none of them.
   const mayHaveMore = plan.hasGenerator && only === undefined && upgrade === "none";
   const hasMoreSources = rng.next() < moreSourcesShare && mayHaveMore;
+  for (const name of modes) drawSeverity(name);
   return {
     ...plan,
     ...late,

@@ -145,7 +145,10 @@ async function runPhases(world: World): Promise<number> {
     const withoutMs = await withoutCore(world, deleters);
     if (world.coresLeft.length === 0) return withoutMs;
   }
-  for (const { sources } of cores) void sources.goHome();
+  for (const { sources, modes } of cores) {
+    void sources.goHome();
+    void modes.goHome();
+  }
   return await healed(world, { workloads, deleters, cores });
 }
 
@@ -259,6 +262,7 @@ async function deleteInCalm(world: World, { deleters, cores }: Pick<Actors, "del
   const { kernel, calm } = world;
   calm.allIsWell();
   // One change for each, so that all are answered before the end.
+  for (const { modes } of cores) void modes.actInCalm();
   for (const { sources } of cores) for (let edits = 0; edits < calmEdits; edits += 1) void sources.editInCalm();
   await deleteUntil(world, deleters, kernel.nowMs + calmMs);
   await kernel.run(kernel.nowMs + calmMs / 2, () => deleters.running === 0);
@@ -331,7 +335,8 @@ function isTrue(world: World, checker: AccountingChecker): boolean {
 function isSettled(world: World, { cores }: Actors): boolean {
   // In a core that is lost a deletion waits for ever for its generator.
   const left = cores.filter(({ core }) => world.coresLeft.includes(core));
-  if (!left.every(({ sources, losses }) => sources.isHome && losses.hasCrd) || unmet(world).length > 0) return false;
+  const areHome = left.every(({ sources, modes, losses }) => sources.isHome && modes.isHome && losses.hasCrd);
+  if (!areHome || unmet(world).length > 0) return false;
   return present(world).every((checker) => checker.weight(isThere(world)) === 0 && isTrue(world, checker));
 }
 

@@ -5,7 +5,7 @@ import { annotations, apiGroup, finalizer } from "../../src/api/v1alpha1/names.t
 import { protectorNameOf } from "../../src/generator/source-plan.ts";
 import { generatorStateName } from "../../src/kube/generator-state.ts";
 import { resourcePath, type Resource } from "../../src/kube/kube-client.ts";
-import { customResourceDefinitions, podProtectors } from "../../src/kube/resources.ts";
+import { customResourceDefinitions, namespaces, podProtectors } from "../../src/kube/resources.ts";
 import { sourceKindOf } from "../../src/sources/index.ts";
 import { type JsonObject, type KubeObject } from "../double/index.ts";
 import { Limiter } from "../e2e/limiter.ts";
@@ -131,6 +131,11 @@ export class Bench {
 
   patch = (body: JsonObject, name = "web"): Promise<JsonObject> =>
     this.ask("PATCH", this.path(this.sample.kind.resource, name), body);
+
+  /** Of the namespace of the sources; null takes a label off. */
+  async labelNamespace(labels: Readonly<Record<string, string | null>>): Promise<void> {
+    await this.ask("PATCH", resourcePath(namespaces, { name: this.target.namespace }), { metadata: { labels } });
+  }
 
   /** By the subresource scale, as kubectl and autoscalers do. */
   async scale(replicas: number): Promise<void> {

@@ -1,6 +1,6 @@
 /** The part of the contract about what people say of a source, and about its name: opt-out, overrides, long names. */
 import assert from "node:assert/strict";
-import { annotations } from "../../src/api/v1alpha1/names.ts";
+import { annotations, labels } from "../../src/api/v1alpha1/names.ts";
 import { podProtectors } from "../../src/kube/resources.ts";
 import { type Bench, type ContractCase, hasFinalizer } from "./bench.ts";
 
@@ -34,6 +34,21 @@ export const scopeCases: readonly ContractCase[] = [
       await isLetGo(bench);
       await bench.annotate({ protect: null });
       await bench.becomes("the floor without the annotation", bench.floor, bench.sample.floor);
+    },
+  },
+  {
+    name: "the label of the namespace puts PodProtectors in shadow, takes them off, and in force again",
+    async play(bench) {
+      await protect(bench);
+      const mode = async () => (await bench.protector())?.metadata.annotations?.[annotations.mode];
+      await bench.labelNamespace({ [labels.mode]: "shadow" });
+      await bench.becomes("the mode", mode, "shadow");
+      assert.equal(await bench.floor(), bench.sample.floor);
+      await bench.labelNamespace({ [labels.mode]: "off" });
+      await isLetGo(bench);
+      await bench.labelNamespace({ [labels.mode]: null });
+      await bench.becomes("the floor without the label", bench.floor, bench.sample.floor);
+      assert.equal(await mode(), undefined);
     },
   },
   {

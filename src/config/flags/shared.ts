@@ -68,8 +68,8 @@ export const sharedFlags = {
       "aggregation-rate": flag(
         durationMs({ min: "zero" }),
         1_000,
-        "Time from a pod event to the next count, before jitter. A PodProtector may override it. Upstream's " +
-          "default is 5s.",
+        "Time from a pod event to the next count, before jitter, while nobody waits for it. A PodProtector may " +
+          "override it. Upstream's default is 5s.",
       ),
     }),
   ),

@@ -27,6 +27,9 @@ const cells = { keyProblem: cellIDProblem };
  */
 export const drainDelayMsMax = 45_000;
 
+/** What is not settled within a second takes several more; a controller has few workers, which would all wait. */
+export const refusalHoldMsMax = 1_000;
+
 /** The criteria that an annotation can select; the default, Available, needs none. */
 export const annotatedCriteria = ["Scheduled", "Initialized", "Running", "Ready"] as const;
 
@@ -133,6 +136,13 @@ export const webhookFlags = {
         "In cells that an aggregator of the Go original counts: for how long an admission of this replica goes on " +
           "being subtracted when it vanishes from the history. Longer than the watch of that aggregator is late. " +
           "0 is upstream's behaviour.",
+      ),
+      "refusal-hold": flag(
+        durationMs({ min: "zero" }),
+        1_000,
+        "For how long a review is held at most, instead of being refused at once, when promised deletions are in the " +
+          "way that may settle within a moment, or (for 250ms at most) a generated floor that may be about to fall; " +
+          "never for longer than half of the time that its caller waits. At most 1s. 0 holds none.",
       ),
       "tombstone-ttl": flag(
         durationMs({ min: "zero" }),

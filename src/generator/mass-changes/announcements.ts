@@ -8,13 +8,14 @@ import { type Logger } from "../../util/logger.ts";
 import { type Counter, type Metrics } from "../../util/metrics.ts";
 import { inLogs } from "../source-plan.ts";
 import { type Approval } from "./approval.ts";
+import { type Goal } from "./change.ts";
 import { isLostKind } from "./lost-kinds.ts";
 
 /** A change that is held. */
 export interface HeldChange {
   readonly source: SourceRecord;
   readonly from: number;
-  readonly to: number | undefined;
+  readonly to: Goal;
   /** What is latched: the cause of the change, or that of all together. */
   readonly heldBy: string;
   /** Events in a terminating namespace are refused. */
@@ -45,7 +46,7 @@ export class Announcements {
     this.#configMap = { apiVersion: "v1", kind: "ConfigMap", namespace, name: generatorStateName };
     this.#holds = metrics.counter(
       "generator_changes_held_total",
-      "Changes of sources that were held because too many others had the same cause",
+      "Changes of sources and of modes that were held because too many others had the same cause",
     );
     this.#ownChanges = metrics.counter(
       "generator_own_floor_changes_total",
@@ -136,6 +137,7 @@ export class Announcements {
 }
 
 function textsOf({ from, to }: HeldChange): { readonly wish: string } {
+  if (to === "shadow") return { wish: `to refuse nothing any more, with its floor of ${from} in shadow` };
   return { wish: to === undefined ? `to release its floor of ${from}` : `for a floor of ${to} instead of ${from}` };
 }
 

@@ -8,22 +8,34 @@ import { isSameProtection } from "../../sources/overrides.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type FloorRule } from "../../sources/floor.ts";
-import { type SwitchedOff } from "../namespace-modes.ts";
+import { type Switched } from "../namespace-modes.ts";
 import { floorBeforeOf, isDeepFall } from "./floor-before.ts";
 import { formerFloorOf } from "./former-floor.ts";
 
-/** What is to be done to a PodProtector: to give it a lower floor, or to release it. */
+/** What a source asks for: a lower floor; "shadow" = that nothing is refused any more; undefined = release. */
+export type Goal = number | "shadow" | undefined;
+
+/** What may not be taken away any more when it is done. */
+export function floorAfter(to: Goal): number {
+  return typeof to === "number" ? to : 0;
+}
+
+/** A greater one leaves more in force. */
+export function rankOf(to: Goal): number {
+  return to === undefined ? -1 : floorAfter(to);
+}
+
+/** What is to be done to a PodProtector. */
 export interface Subject {
   readonly protector: PodProtector;
   readonly source: SourceRecord;
-  /** Undefined = release. */
-  readonly to: number | undefined;
+  readonly to: Goal;
   /** The source when this process last saw both agree. */
   readonly settled: SourceRecord | undefined;
   /** The floor of `protector` is that of before a restore of the core, which has lowered it (restored-floors.ts). */
   readonly isRestored: boolean;
-  /** Of a release: its namespace was switched off, which is the cause if nothing else is. */
-  readonly switchedOff?: SwitchedOff | undefined;
+  /** Who has switched its namespace off or to shadow, which is the cause if nothing else is; undefined = a flag. */
+  readonly switched?: Switched | undefined;
   /**
    * Of a floor that several workloads make up: those that have fallen far, each by the ID that it counts under. Then
    * the change counts however little the floor falls.
@@ -37,13 +49,15 @@ const restoredCause: Cause = { text: "restored", isHalfTooMany: true };
 export interface Cause {
   /** `owner/<kind>.<group>`, `manager/<name>[/<subresource>]`, `namespace/<name>`: what people approve. */
   readonly text: string;
-  /** Cascades and scaling: more than half of the PodProtectors are too many, however few that are. */
+  /** Cascades, scaling and modes: more than half of the PodProtectors are too many, however few that are. */
   readonly isHalfTooMany: boolean;
+  /** Modes: of those that refuse something. In a core that is mostly in shadow the few others are soon all of them. */
+  readonly isOfEnforced?: true;
 }
 
 export interface Change {
   readonly from: number;
-  readonly to: number | undefined;
+  readonly to: Goal;
   readonly cause: Cause;
   /** When the source says that it happened. It may be wrong: a restored core brings the times of last week. */
   readonly evidence: EpochMicros | undefined;
@@ -69,18 +83,25 @@ export function judge(subject: Subject, rule: CountingRule, now: EpochMicros): J
     ? protector.spec.minAvailable
     : formerFloorOf(protector, source.spec, settled?.spec, rule);
   const from = Math.max(former, floorBeforeOf(protector, now)?.highest ?? 0);
-  if (fallen.length === 0 && !isDeepFall(from, to ?? 0))
-    return isDeepFall(protector.spec.minAvailable, to ?? 0) ? { kind: "own" } : small(from);
+  if (fallen.length === 0 && !isDeepFall(from, floorAfter(to)))
+    return isDeepFall(protector.spec.minAvailable, floorAfter(to)) ? { kind: "own" } : small(from);
   if (to === undefined) {
     if (source.isTerminating) return counts(from, to, deletionCause(source), source.deletedAt);
     // No flag opts out by an annotation.
     if (source.overrides.isOptedOut) return edited(editBy(source.writers.overrides, true, rule));
-    if (subject.switchedOff !== undefined) return edited(editBy(subject.switchedOff.by, true, rule));
+    if (subject.switched !== undefined) return edited(switchedBy(subject.switched, rule));
     // Labels that were changed while nobody looked cannot be told from a changed flag.
     if (settled === undefined || isSameLabels(settled, source)) return { kind: "own" };
     return edited(editBy(source.writers.labels, false, rule));
   }
   if (subject.isRestored) return counts(from, to, restoredCause, undefined);
+  if (to === "shadow") {
+    const edit = subject.switched && switchedBy(subject.switched, rule);
+    if (edit !== undefined) return edited(edit);
+    // No flag and no manager that is allowed to excuses what the source does meanwhile.
+    if (!isDeepFall(from, source.spec.floorBy(rule).minAvailable))
+      return { kind: subject.switched === undefined ? "own" : "exempt" };
+  }
   return edited(lowering(source, settled, rule, fallen.length > 0));
 
   function edited(edit: Edit | undefined): Judged {
@@ -133,9 +154,20 @@ function editBy(by: FieldWriter | undefined, isHalfTooMany: boolean, rule: Count
   return { cause: { text: managerText(by), isHalfTooMany }, time: by?.time };
 }
 
+/** As `editBy`. */
+function switchedBy({ by }: Switched, rule: CountingRule): Edit | undefined {
+  const edit = editBy(by, true, rule);
+  return edit && { ...edit, cause: { ...edit.cause, isOfEnforced: true } };
+}
+
+/** The cause of what was put in shadow already; undefined when it never counted. */
+export function causeOfSwitch(switched: Switched, rule: CountingRule): Cause | undefined {
+  return switchedBy(switched, rule)?.cause;
+}
+
 const small = (from: number): Judged => ({ kind: "small", from });
 
-function counts(from: number, to: number | undefined, cause: Cause, evidence: EpochMicros | undefined): Judged {
+function counts(from: number, to: Goal, cause: Cause, evidence: EpochMicros | undefined): Judged {
   return { kind: "counts", change: { from, to, cause, evidence } };
 }
 

@@ -7,6 +7,7 @@ import { type StoredProtector } from "../../kube/resources.ts";
 import { type Clock } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
+import { type NamespaceModes } from "../namespace-modes.ts";
 import { type SourceCaches } from "../source-caches.ts";
 import { Announcements } from "./announcements.ts";
 import { HeldChanges, type MassChangeSettings } from "./held-changes.ts";
@@ -19,6 +20,7 @@ export interface HeldChangesDependencies {
   readonly core: KubeClient;
   readonly sources: SourceCaches;
   readonly protectors: Informer<StoredProtector>;
+  readonly modes: Pick<NamespaceModes, "switched">;
   readonly events: EventRecorder;
   /** Whether the cluster with this UID of kube-system is a cell. */
   readonly isCell: (clusterUID: string) => boolean;
@@ -31,7 +33,7 @@ export function createHeldChanges(
   config: MassChangeSettings & Pick<Config, "cells"> & { readonly core: { readonly namespace: string | undefined } },
   deps: HeldChangesDependencies,
 ): HeldChanges {
-  const { core, sources, protectors, events, isCell, clock, logger, metrics } = deps;
+  const { core, sources, protectors, modes, events, isCell, clock, logger, metrics } = deps;
   const namespace = config.cells.leaseNamespace;
   const failures = metrics.counter(
     "generator_mass_change_failures_total",
@@ -47,6 +49,7 @@ export function createHeldChanges(
     config,
     sources,
     protectors,
+    modes,
     surroundings: new Surroundings({ core, clock, logger, failures }),
     latches: new LatchBook({ store, announcements, clock }),
     lowered: new LoweredFloors({ core, namespace: config.core.namespace, protectors, clock }),

@@ -6,6 +6,7 @@ import { type SourceRecord } from "../../sources/source.ts";
 import { type ObjectKey } from "../../api/object-key.ts";
 import { isKubeError } from "../../kube/kube-client.ts";
 import { Turns } from "../../util/turns.ts";
+import { type Goal } from "./change.ts";
 import { type Surroundings } from "./surroundings.ts";
 
 /** Namespaces in a round: two requests a second, when a disaster holds deletions in thousands of them. */
@@ -13,7 +14,7 @@ const askedMax = 10;
 
 interface JudgedChange {
   readonly source: SourceRecord;
-  readonly change: { readonly to: number | undefined };
+  readonly change: { readonly to: Goal };
   readonly terminatingNamespace: string | undefined;
   readonly state: string;
 }

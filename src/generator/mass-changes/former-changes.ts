@@ -1,4 +1,5 @@
 /** The changes that former leaders let pass: by the list of releases, and by the annotations floor-before. Pure. */
+import { isInShadow } from "../../api/v1alpha1/shadow.ts";
 import { type SourceRecord } from "../../sources/source.ts";
 import { type ObjectKey } from "../../api/object-key.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
@@ -7,7 +8,8 @@ import { type StoredProtector } from "../../kube/resources.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { isFollowing } from "../../sources/followed-protector.ts";
 import { isGeneratedFor } from "../source-plan.ts";
-import { causeOfLowered, type CountingRule } from "./change.ts";
+import { type NamespaceModes } from "../namespace-modes.ts";
+import { type Cause, causeOfLowered, causeOfSwitch, type CountingRule } from "./change.ts";
 import { type CountedChange } from "./change-window.ts";
 import { floorBeforeOf, isDeepFall } from "./floor-before.ts";
 
@@ -29,21 +31,39 @@ export function releasedBefore(releases: readonly Release[]): readonly CountedCh
   });
 }
 
-/** Undefined when its floor was not lowered far, or by what never counts. */
-export function loweredBefore(
-  { key, protector, uid }: StoredProtector,
-  sources: { get(key: ObjectKey): SourceRecord | undefined },
-  rule: CountingRule,
-  now: EpochMicros,
-): CountedChange | undefined {
+export interface Known {
+  readonly sources: { get(key: ObjectKey): SourceRecord | undefined };
+  readonly modes: Pick<NamespaceModes, "switched">;
+  readonly rule: CountingRule;
+}
+
+/** Undefined when its floor was not lowered far, and it was not put in shadow, or by what never counts. */
+export function loweredBefore(stored: StoredProtector, known: Known, now: EpochMicros): CountedChange | undefined {
+  const { protector, uid } = stored;
   const before = floorBeforeOf(protector, now);
+  if (before === undefined) return undefined;
   const { minAvailable } = protector.spec;
-  if (before === undefined || !isDeepFall(before.highest, minAvailable)) return undefined;
-  const source = sources.get(key);
-  const isGenerated = source !== undefined && isGeneratedFor(protector, source);
-  if (!isGenerated && !isFollowing(protector)) return undefined;
-  const cause = isGenerated ? causeOfLowered(source, rule) : unknownCause;
+  const isShadow = isInShadow(protector.metadata);
+  const cause = isDeepFall(before.highest, minAvailable)
+    ? loweredBy(stored, known)
+    : isShadow
+      ? shadowedBy(stored, known)
+      : undefined;
   if (cause === undefined) return undefined;
-  const id = digestOfUID(uid);
-  return { id, cause: cause.text, at: before.at, endsProtection: minAvailable === 0, isApplied: true };
+  const endsProtection = minAvailable === 0 || isShadow;
+  return { id: digestOfUID(uid), cause: cause.text, at: before.at, endsProtection, isApplied: true };
+}
+
+function loweredBy({ key, protector }: StoredProtector, { sources, rule }: Known): Pick<Cause, "text"> | undefined {
+  const source = sources.get(key);
+  if (source !== undefined && isGeneratedFor(protector, source)) return causeOfLowered(source, rule);
+  return isFollowing(protector) ? unknownCause : undefined;
+}
+
+/** A hand-made one is in shadow by its own annotation. */
+function shadowedBy({ key, protector }: StoredProtector, { sources, modes, rule }: Known): Cause | undefined {
+  const source = sources.get(key);
+  if (source === undefined || !isGeneratedFor(protector, source)) return undefined;
+  const switched = modes.switched(source.namespace, "shadow");
+  return switched && causeOfSwitch(switched, rule);
 }

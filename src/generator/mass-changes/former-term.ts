@@ -8,20 +8,20 @@ import { type Clock, later, longAgo, type MonotonicMs } from "../../util/clock.t
 import { type SourceCaches } from "../source-caches.ts";
 import { type CountingRule } from "./change.ts";
 import { type CountedChange } from "./change-window.ts";
-import { loweredBefore, releasedBefore } from "./former-changes.ts";
+import { type Known, loweredBefore, releasedBefore } from "./former-changes.ts";
 import { type LatchBook } from "./latch-book.ts";
 import { type LoweredFloors } from "./lowered-floors.ts";
 
 /** After an answer of 403, whatever number of changes waits. */
 const askAgainMs = 1_000;
 
-export interface FormerTermOptions {
+export interface FormerTermOptions extends Pick<Known, "modes"> {
   readonly latches: Pick<LatchBook, "load" | "isUnread">;
   readonly lowered: Pick<LoweredFloors, "list">;
   readonly sources: Pick<SourceCaches, "get">;
   readonly rule: CountingRule;
   readonly clock: Clock;
-  /** A change that a former leader let pass. `loweredUID`: of the PodProtector, where its floor was lowered to 0. */
+  /** A change that a former leader let pass. `loweredUID`: of the PodProtector, where nothing is left of its floor. */
   readonly onChange: (change: CountedChange, loweredUID?: string) => void;
 }
 
@@ -73,10 +73,10 @@ export class FormerTerm {
   }
 
   async #read(signal: AbortSignal): Promise<void> {
-    const { latches, lowered, sources, rule, clock, onChange } = this.#options;
+    const { latches, lowered, clock, onChange } = this.#options;
     this.#count(await latches.load(signal));
     for (const stored of await lowered.list(signal)) {
-      const change = loweredBefore(stored, sources, rule, clock.epochMicros());
+      const change = loweredBefore(stored, this.#options, clock.epochMicros());
       if (change !== undefined) onChange(change, change.endsProtection ? stored.uid : undefined);
     }
   }

@@ -8,15 +8,18 @@
  */
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
+import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { isInShadow } from "../../api/v1alpha1/shadow.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import { type Config } from "../../config/config.ts";
 import { type Informer } from "../../kube/informer.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type Clock, later, sleep } from "../../util/clock.ts";
 import { type SourceKind, type SourceRecord } from "../../sources/source.ts";
+import { type NamespaceModes } from "../namespace-modes.ts";
 import { type SourceCaches } from "../source-caches.ts";
 import { type Announcements } from "./announcements.ts";
-import { type Change, type CountingRule, judge, type Subject } from "./change.ts";
+import { type Change, type CountingRule, floorAfter, type Goal, judge, rankOf, type Subject } from "./change.ts";
 import { ChangeWindow } from "./change-window.ts";
 import { formatFloorBefore, keptFloorBefore } from "./floor-before.ts";
 import { FloorCount } from "./floor-count.ts";
@@ -30,6 +33,7 @@ import { causeOfLostKind, isOfLostKind } from "./lost-kinds.ts";
 import { type LoweredFloors } from "./lowered-floors.ts";
 import { SourceNews } from "./news.ts";
 import { RestoredFloors } from "./restored-floors.ts";
+import { SettledSources } from "./settled-sources.ts";
 import { type Surroundings } from "./surroundings.ts";
 import { Trickle } from "./trickle.ts";
 
@@ -39,6 +43,7 @@ export interface HeldChangesOptions {
   readonly config: MassChangeSettings;
   readonly sources: SourceCaches;
   readonly protectors: Informer<StoredProtector>;
+  readonly modes: Pick<NamespaceModes, "switched">;
   readonly surroundings: Surroundings;
   readonly latches: LatchBook;
   readonly lowered: LoweredFloors;
@@ -56,7 +61,7 @@ const roundEveryMs = 5_000;
 const heldEveryMs = 1_000;
 /** Floors that a new rule lowers: 200 take 40 s, 10,000 half an hour; time enough to stop a rollout of ours. */
 const ownEveryMs = 200;
-type Asked = Pick<Subject, "protector" | "source" | "to" | "switchedOff">;
+type Asked = Pick<Subject, "protector" | "source" | "to">;
 
 export class HeldChanges {
   readonly #options: HeldChangesOptions;
@@ -64,8 +69,7 @@ export class HeldChanges {
   readonly #news: SourceNews;
   readonly #window = new ChangeWindow();
   readonly #entries = new Map<ObjectKey, Entry>();
-  /** By PodProtector, as #entries: each source when it last agreed with that, in this term. */
-  readonly #settled = new Map<ObjectKey, SourceRecord>();
+  readonly #settled: SettledSources;
   readonly #fallen: FallenWorkloads;
   readonly #endings: EndingNamespaces;
   readonly #restored: RestoredFloors;
@@ -87,6 +91,7 @@ export class HeldChanges {
     this.isLost = options.surroundings.isLost.bind(options.surroundings);
     const { massChanges, percentRounding, singleReplica } = options.config;
     this.#rule = { percentRounding, singleReplica, allowedManagers: massChanges.allow };
+    this.#settled = new SettledSources(options.modes);
     this.#fallen = new FallenWorkloads(options);
     this.#endings = new EndingNamespaces(options.surroundings);
     this.#restored = new RestoredFloors(options.protectors, options.clock);
@@ -122,8 +127,8 @@ export class HeldChanges {
   }
 
   /** Source and PodProtector agree, as far as the caches know: a change that was held is undone. */
-  settled(key: ObjectKey, source: SourceRecord): void {
-    this.#settled.set(key, source);
+  settled(key: ObjectKey, source: SourceRecord, protector?: PodProtector): void {
+    this.#settled.set(key, source, isInShadow(protector?.metadata));
     this.#forget(key);
   }
 
@@ -133,11 +138,8 @@ export class HeldChanges {
     this.#forget(key);
   }
 
-  /**
-   * Whether this change was judged already: it is held, or waits so many milliseconds. Undefined = `judge` it. `to`:
-   * the floor that is asked for; undefined = release.
-   */
-  resting(key: ObjectKey, to: number | undefined): "held" | { readonly waitMs: number } | undefined {
+  /** Whether this change was judged already: it is held, or waits so many milliseconds. Undefined = `judge` it. */
+  resting(key: ObjectKey, to: Goal): "held" | { readonly waitMs: number } | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.change.to !== to) return undefined;
     if (entry.state === "held") return this.#options.config.massChanges.policy === "hold" ? "held" : undefined;
@@ -161,11 +163,12 @@ export class HeldChanges {
     if (config.massChanges.policy === "allow") return pass();
     const unreadMs = await this.#former.read(signal);
     if (unreadMs > 0) return { kind: "later", waitMs: unreadMs };
-    const { protector, to, switchedOff } = asked;
+    const { protector, to } = asked;
     const settled = this.#settled.get(key);
     const { source, fallen } = to === undefined ? { ...asked, fallen: [] } : this.#fallen.of(asked.source, settled);
     const isRestored = this.#restored.has(protector);
-    const subject = { protector, source, to, switchedOff, settled, fallen, isRestored };
+    const switched = this.#settled.switchedBy(key, asked);
+    const subject = { protector, source, to, switched, settled, fallen, isRestored };
     const now = clock.epochMicros();
     const judged = judge(subject, this.#rule, now);
     if (judged.kind === "own") return this.#ownChange(key, source);
@@ -233,7 +236,7 @@ export class HeldChanges {
   #known(key: ObjectKey, { protector, source, fallen = [] }: Subject, change: Change): Entry | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.protectorUID !== protector.metadata.uid) return undefined;
-    if (entry.state === "passed" && (change.to ?? -1) < (entry.change.to ?? -1)) return undefined;
+    if (entry.state === "passed" && rankOf(change.to) < rankOf(entry.change.to)) return undefined;
     if (entry.change.to === change.to) return entry;
     const updated = { ...entry, change: { ...change, cause: entry.change.cause }, source, fallen };
     this.#entries.set(key, updated);
@@ -358,7 +361,7 @@ export class HeldChanges {
   }
 
   #count({ protectorUID, windowID, fallen, change, at }: Entry, isApplied: boolean): void {
-    const endsProtection = (change.to ?? 0) === 0;
+    const endsProtection = floorAfter(change.to) === 0;
     const counted = { cause: change.cause.text, at, isApplied };
     if (fallen.length === 0) this.#window.add({ id: windowID, ...counted, endsProtection });
     // One floor ends, however many workloads have taken it down. What no longer asks stays counted.
@@ -370,7 +373,8 @@ export class HeldChanges {
 
   #exceededBy({ change, at, fallen }: Entry): string | undefined {
     const now = this.#options.clock.epochMicros();
-    return this.#window.exceededBy(at, change.cause, this.#floors.aboveZero(), now, fallen);
+    const protectors = this.#floors.aboveZero(change.cause.isOfEnforced === true);
+    return this.#window.exceededBy(at, change.cause, protectors, now, fallen);
   }
 
   #forget(key: ObjectKey): void {

@@ -65,7 +65,12 @@ export interface Refused {
   readonly message: string;
   readonly causes: readonly Cause[];
   readonly audit: Audit;
+  /** What may change it within a moment (hold-rule.ts); absent = nothing, so that it is answered at once. */
+  readonly awaits?: HoldReason;
 }
+
+/** "promised": admissions that have not settled. "floor": a floor that its source may have lowered just now. */
+export type HoldReason = "promised" | "floor";
 
 export interface Allowed {
   readonly kind: "allowed";

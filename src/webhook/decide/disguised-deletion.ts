@@ -9,11 +9,10 @@
  */
 import { fieldsOf } from "../../api/json.ts";
 
-/** With and without --use-service-account-credentials of kube-controller-manager. No other controller ends pods so. */
-const podGarbageCollectors: readonly string[] = [
-  "system:serviceaccount:kube-system:pod-garbage-collector",
-  "system:kube-controller-manager",
-];
+/** With --use-service-account-credentials of kube-controller-manager. */
+export const podGarbageCollector = "system:serviceaccount:kube-system:pod-garbage-collector";
+/** And without, when it is all controllers. No other one ends pods so. */
+const podGarbageCollectors: readonly string[] = [podGarbageCollector, "system:kube-controller-manager"];
 
 /** Kubernetes allows no longer ones. What is longer is nobody's. */
 const nodeNameLengthMax = 253;

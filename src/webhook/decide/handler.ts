@@ -15,19 +15,21 @@
  * | a lost node's pod that has been refused for --orphaned-pod-grace      | allowed, recorded if possible |
  * | too many PodProtectors of a core count the pod                        | refused (503)             |
  * | the pod has no cell (--webhook-cell-label), and needs quota           | refused (503)             |
- * | otherwise                                                             | all evaluated, then recorded |
+ * | otherwise                                                             | all evaluated, then recorded, or held |
  *
  * The force-delete annotation and --webhook-dry-run turn every answer into "allowed", errors included, after recording
  * what they can; the audit annotations and the metrics keep what the answer would have been. PodProtectors in shadow
  * refuse nothing; what they would have refused is reported, as for all PodProtectors with --webhook-dry-run.
  */
 import { canMeet, type HealthCriterion, healthCriteria } from "../../accounting/count/health-criterion.ts";
+import { type PodRecord } from "../../api/pod.ts";
 import { type Clock } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
 import { type WebhookMetrics } from "../metrics.ts";
 import { type Protectors } from "../protector/protectors.ts";
 import { type Match, matchOf } from "./crowd.ts";
 import { allowed, type Decision, inShadow, type Refused } from "./decision.ts";
+import { type HeldReviews, type Judgement } from "./held-reviews.ts";
 import { type LostNodes, withLostNode } from "./lost-nodes.ts";
 import { type PodCell, type PodCells, withoutCell } from "./pod-cell.ts";
 import { type ProtectorEvents } from "./protector-events.ts";
@@ -46,6 +48,7 @@ export interface HandlerOptions extends SubjectOptions {
   /** One for each core. */
   readonly sources: readonly Protectors[];
   readonly severalProtectors: SeveralProtectors;
+  readonly heldReviews: HeldReviews;
   readonly events: ProtectorEvents;
   readonly shadowReport: ShadowReport;
   readonly lostNodes: LostNodes;
@@ -60,6 +63,16 @@ export interface HandlerOptions extends SubjectOptions {
 export interface ReviewContext extends SubjectContext {
   /** The answer for what would have to wait: too many reviews do already. Absent = there is room. */
   readonly overload?: Refused;
+}
+
+/** A deletion, and what its answer depends on besides the PodProtectors. */
+interface Asked {
+  readonly deletion: Deletion;
+  /** UID of the pod's controller; undefined = it has none, or it is an eviction. */
+  readonly owner: string | undefined;
+  readonly cell: PodCell;
+  readonly caller: Caller;
+  readonly overload: Refused | undefined;
 }
 
 type DeletionSubject = Extract<Subject, { readonly kind: "deletion" }>;
@@ -148,44 +161,73 @@ export class Handler {
     const unsynced = this.#sources.find(({ core }) => !core.isSynced());
     if (unsynced !== undefined && !isAllowedAnyway) return notSynced(unsynced.core.name);
 
-    const match = matchOf(this.#sources, pod);
+    const match = this.#matchOf(pod);
     const isUnready = unsynced === undefined && match.isUnready(criterion);
     if (operation === "delete" && isUnready) return allowed("AlreadyUnready");
     const { overload, deadlineMonotonicMs, signal, unidentifiedPeer } = context;
-    const { severalProtectors, events, shadowReport, metrics } = this.#options;
+    const { owner, lostNode } = subject;
     const cell = this.#cellOf(subject, context);
-    const { cellID } = cell;
-    const deletion: Deletion = { operation, cellID, pod, criterion, isForced: false, lostNode: subject.lostNode };
-    const caller: Caller = { deadlineMonotonicMs, signal, user, unidentifiedPeer };
+    const deletion: Deletion = { operation, cellID: cell.cellID, pod, criterion, isForced: false, lostNode };
+    const asked: Asked = {
+      deletion,
+      owner,
+      cell,
+      caller: { deadlineMonotonicMs, signal, user, unidentifiedPeer },
+      overload,
+    };
     if (subject.isForced && !isEvaluateOnly) {
       // What would be answered is judged before the record changes it.
-      const wouldBe = this.#evaluate(match, deletion, cell, caller);
-      await this.#record(match, deletion, cell, caller);
+      const wouldBe = this.#evaluate(match, asked);
+      await this.#record(match, asked);
       if (unsynced !== undefined) return notSynced(unsynced.core.name);
       return match.found.length === 0 ? allowed("Unmatched") : wouldBe;
     }
     if (match.found.length === 0) return unsynced === undefined ? allowed("Unmatched") : notSynced(unsynced.core.name);
-    if (isEvaluateOnly) return this.#evaluate(match, deletion, cell, caller);
-    if (overload !== undefined && !severalProtectors.areInShadow(match.found)) return overload;
-    // Without a cell there is nothing to be written, in a crowd nothing is, and nothing that waits in an overload.
-    const unwritten = match.tooMany !== undefined ? "TooManyPodProtectors" : cell.ok ? overload?.status : "UnknownCell";
-    const decision =
-      unwritten === undefined
-        ? await severalProtectors.reserve(match.askable, deletion, caller)
-        : this.#evaluate(match, deletion, cell, caller);
-    if (decision.kind === "allowed" && decision.shadowed !== undefined) {
-      if (unwritten !== undefined) metrics.recordFailed(unwritten);
-      shadowReport.wouldRefuse(decision.shadowed, match.found, deletion, user);
-    }
+    if (isEvaluateOnly) return this.#evaluate(match, asked);
+    if (overload !== undefined && !this.#options.severalProtectors.areInShadow(match.found)) return overload;
+    const { decision, match: judges } = await this.#reserve(match, asked);
     if (unsynced !== undefined) return notSynced(unsynced.core.name);
     if (decision.kind !== "refused") return decision;
-    if (deletion.lostNode !== undefined) return this.#keepOrLetGo(decision, match, deletion, cell, caller);
-    events.refused(decision, match.found, deletion);
+    if (lostNode !== undefined) return this.#keepOrLetGo(decision, judges, asked);
+    this.#options.events.refused(decision, judges.found, deletion);
     return decision;
   }
 
+  #matchOf(pod: PodRecord): Match {
+    return matchOf(this.#sources, pod);
+  }
+
+  /**
+   * Judges and records, holds the review where it may be held, and reports what was refused in shadow by the last
+   * judgement. While the review is held, other PodProtectors may come to count the pod.
+   */
+  async #reserve(first: Match, asked: Asked): Promise<Judgement> {
+    const { severalProtectors, heldReviews, shadowReport, metrics } = this.#options;
+    const { deletion, owner, caller } = asked;
+    const judge = async (match: Match, turn?: number): Promise<Judgement> => {
+      if (match.found.length === 0) return { decision: allowed("Unmatched"), match };
+      if (unwrittenOf(match, asked) !== undefined) return { decision: this.#evaluate(match, asked), match };
+      const turned = turn === undefined ? caller : { ...caller, turn };
+      return { decision: await severalProtectors.reserve(match.askable, deletion, turned), match };
+    };
+    const last = await heldReviews.hold(await judge(first), {
+      deletion,
+      owner,
+      caller,
+      judge: (turn) => judge(this.#matchOf(deletion.pod), turn),
+      awaited: (protectors) => severalProtectors.awaited(protectors, deletion),
+    });
+    const { decision, match } = last;
+    if (decision.kind === "allowed" && decision.shadowed !== undefined) {
+      const unwritten = unwrittenOf(match, asked);
+      if (unwritten !== undefined) metrics.recordFailed(unwritten);
+      shadowReport.wouldRefuse(decision.shadowed, match.found, deletion, caller.user);
+    }
+    return last;
+  }
+
   /** Judges without writing. A pod without a cell is judged as one of a cell that nobody counts. */
-  #evaluate({ tooMany, found, askable }: Match, deletion: Deletion, cell: PodCell, caller: Caller): Decision {
+  #evaluate({ tooMany, found, askable }: Match, { deletion, cell, caller }: Asked): Decision {
     const { severalProtectors } = this.#options;
     if (tooMany !== undefined)
       return severalProtectors.areInShadow(found) ? inShadow(allowed("AdmittedAll"), tooMany) : tooMany;
@@ -197,7 +239,7 @@ export class Handler {
   }
 
   /** What is allowed whatever the quota is recorded if possible, and so not without a cell, nor in a crowd. */
-  async #record(match: Match, deletion: Deletion, cell: PodCell, caller: Caller): Promise<void> {
+  async #record(match: Match, { deletion, cell, caller }: Asked): Promise<void> {
     const { severalProtectors, metrics } = this.#options;
     if (match.tooMany !== undefined) metrics.recordFailed("TooManyPodProtectors");
     if (cell.ok) await severalProtectors.record(match.askable, { ...deletion, isForced: true }, caller);
@@ -205,14 +247,9 @@ export class Handler {
   }
 
   /** The end of a pod whose Node object is gone is to be refused: only for so long. */
-  async #keepOrLetGo(
-    decision: Refused,
-    match: Match,
-    deletion: Deletion,
-    cell: PodCell,
-    caller: Caller,
-  ): Promise<Decision> {
+  async #keepOrLetGo(decision: Refused, match: Match, asked: Asked): Promise<Decision> {
     const { events, lostNodes } = this.#options;
+    const { deletion, caller } = asked;
     const { lostNode = "" } = deletion;
     const leftMs = lostNodes.refused(deletion.cellID, lostNode, caller.unidentifiedPeer);
     if (leftMs > 0) {
@@ -221,10 +258,19 @@ export class Handler {
       return refusal;
     }
     events.letGo(decision, match.found, deletion);
-    await this.#record(match, deletion, cell, caller);
+    await this.#record(match, asked);
     const audit = { ...decision.audit, "orphan-let-go": "1" };
     return { ...allowed("OrphanLetGo", audit), warnings: [`allowed after --orphaned-pod-grace: ${decision.message}`] };
   }
+}
+
+/**
+ * Why nothing is written, as a word for webhook_record_failure: without a cell there is nothing to be written, in a
+ * crowd nothing is, and nothing that waits in an overload. What is not written is not held either.
+ */
+function unwrittenOf({ tooMany }: Match, { cell, overload }: Asked): string | undefined {
+  if (tooMany !== undefined) return "TooManyPodProtectors";
+  return cell.ok ? overload?.status : "UnknownCell";
 }
 
 /** What a deletion may be judged by, whatever the PodProtectors are. */

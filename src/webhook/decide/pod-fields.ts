@@ -1,7 +1,7 @@
 /** What of a pod is parsed, whoever sends it: an API server in a review, or in the answer to a read. */
 import { keptFields, type Kept } from "../../api/kept-fields.ts";
 
-/** Read by subject.ts, gate-review.ts and readPodRecord. A new reader adds its own here. */
+/** Read by subject.ts, controller-owner.ts, gate-review.ts and readPodRecord. A new reader adds its own here. */
 export const podFields: Kept = {
   metadata: {
     name: true,
@@ -11,6 +11,7 @@ export const podFields: Kept = {
     labels: true,
     annotations: true,
     deletionTimestamp: true,
+    ownerReferences: true,
   },
   spec: { nodeName: true },
   status: { phase: true, conditions: true },

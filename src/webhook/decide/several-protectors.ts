@@ -15,12 +15,13 @@ import { type Clock } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
 import { type WebhookMetrics } from "../metrics.ts";
 import { type Protector } from "../protector/protector.ts";
-import { isProtected, needUnder } from "../protector/protector-view.ts";
+import { isCounted, isProtected, needUnder } from "../protector/protector-view.ts";
 import { type Patience, type Reservations } from "../protector/reservations.ts";
 import { type ReservationResult } from "../protector/status-writer.ts";
 import { type Tombstone } from "../protector/tombstone.ts";
 import { allowed, type Allowed, type Audit, type Decision, inShadow, type Refused } from "./decision.ts";
 import { floorOwnerOf } from "./floor-owner.ts";
+import { holdReasonOf } from "./hold-rule.ts";
 import {
   causesMax,
   coreUnavailable,
@@ -31,6 +32,7 @@ import {
   type RefusingVerdict,
   vanished,
 } from "./refusal.ts";
+import { type LeftOutLabel, leftOutLabels, recordFailure } from "./record-failure.ts";
 import { messageOf } from "../../util/error-message.ts";
 
 /** Who asks, and how long that one waits. */
@@ -85,6 +87,17 @@ export class SeveralProtectors {
     const { shadow, others } = this.#sorted(opinions);
     const shadowed = refusalBy(shadow, deletion);
     return refusalBy(others, deletion) ?? (shadowed ? inShadow(admitted(opinions), shadowed) : admitted(opinions));
+  }
+
+  /**
+   * Those that a deletion has to wait for, when the newest known states refuse it for a reason that may pass within a
+   * moment; none = judging it would tell more. Nobody waits for one in shadow.
+   */
+  awaited(protectors: readonly Protector[], deletion: Deletion): readonly Protector[] {
+    const asked = protectors.filter((protector) => isInForce(protector, deletion) && !this.#isInShadow(protector));
+    const refusing = opinionsOf(asked, deletion, "judge").filter(isRefusal);
+    const reason = holdReasonOf(refusing.map(refusingBy), deletion);
+    return reason === undefined ? [] : refusing.map(({ protector }) => protector);
   }
 
   /** Whether none of them refuses anything. */
@@ -300,12 +313,32 @@ function reconsidered(opinion: Opinion): Opinion {
   return mayBeOld ? { protector, says: "ask", need: "quota" } : opinion;
 }
 
+type Refusal = Extract<Opinion, { readonly says: "refuse" }>;
+
+function isRefusal(opinion: Opinion): opinion is Refusal {
+  return opinion.says === "refuse";
+}
+
+function refusingBy({ protector, verdict }: Refusal): RefusingProtector {
+  return refusing(protector, verdict);
+}
+
 function refusalBy(opinions: readonly Opinion[], deletion: Deletion): Refused | undefined {
-  const refusals = opinions.flatMap((opinion): RefusingProtector[] =>
-    opinion.says === "refuse" ? [refusing(opinion.protector, opinion.verdict)] : [],
-  );
+  const refusals = opinions.filter(isRefusal).map(refusingBy);
   const [first, ...others] = refusals;
-  return first === undefined ? undefined : refusalOf([first, ...others], deletion.cellID);
+  return first && refusedBy([first, ...others], deletion);
+}
+
+/** With what it awaits, so that it may be held. */
+function refusedBy(all: readonly [RefusingProtector, ...RefusingProtector[]], deletion: Deletion): Refused {
+  const reason = holdReasonOf(all, deletion);
+  return { ...refusalOf(all, deletion.cellID), ...(reason !== undefined && { awaits: reason }) };
+}
+
+/** Whether it counts the pod still, for which it was judged before. */
+function isInForce({ view, unusable, tombstone }: Protector, { pod }: Deletion): boolean {
+  if (tombstone !== undefined || unusable !== undefined) return true;
+  return view?.isReleased === false && isCounted(view, pod.labels);
 }
 
 function refusing(protector: Protector, verdict: RefusingVerdict): RefusingProtector {
@@ -313,7 +346,7 @@ function refusing(protector: Protector, verdict: RefusingVerdict): RefusingProte
   return { id: protector.id, verdict, owner: object === undefined ? undefined : floorOwnerOf(object) };
 }
 
-function afterReservation(protector: Protector, result: ReservationResult, { cellID }: Deletion): Decision | undefined {
+function afterReservation(protector: Protector, result: ReservationResult, deletion: Deletion): Decision | undefined {
   const { id } = protector;
   switch (result.kind) {
     case "not-in-force":
@@ -321,14 +354,14 @@ function afterReservation(protector: Protector, result: ReservationResult, { cel
     case "vanished":
       return vanished(id);
     case "unusable":
-      return refusalOf([refusing(protector, result)], cellID);
+      return refusedBy([refusing(protector, result)], deletion);
     case "tombstone":
-      return refusalOf([refusing(protector, tombstoneVerdict(protector, result.tombstone))], cellID);
+      return refusedBy([refusing(protector, tombstoneVerdict(protector, result.tombstone))], deletion);
     case "core-unavailable":
       return coreUnavailable(id, result.trouble);
     case "judged": {
       const refused = result.verdict.kind === "admitted" ? result.verdict.insteadOf : result.verdict;
-      return refused && refusalOf([refusing(protector, refused)], cellID);
+      return refused && refusedBy([refusing(protector, refused)], deletion);
     }
     default:
       return assertNever(result);
@@ -350,10 +383,6 @@ function admitted(opinions: readonly Opinion[]): Allowed {
   return allowed("AdmittedAll", audit);
 }
 
-/** Why a best-effort record is left out, as words for the metric. */
-const leftOutLabels = { "full-buffer": "FullBuffer", "unknown-cell": "UnknownCell" } as const;
-type LeftOutLabel = (typeof leftOutLabels)[keyof typeof leftOutLabels];
-
 /** Whether a record can be written, as far as the newest known state tells; else why not, as a word for the metric. */
 function recordOutlook(
   protector: Protector,
@@ -366,27 +395,4 @@ function recordOutlook(
   if (verdict.kind !== "admitted") return "write";
   if (verdict.need === "nothing") return "nothing";
   return verdict.leftOut === undefined || protector.isDoubtful ? "write" : leftOutLabels[verdict.leftOut];
-}
-
-/** Why a record was not written, as a word for the metric. */
-function recordFailure(outcome: SubmitOutcome<ReservationResult>): string | undefined {
-  switch (outcome.kind) {
-    case "done": {
-      if (outcome.result.kind === "vanished" || outcome.result.kind === "tombstone") return "Vanished";
-      if (outcome.result.kind === "not-in-force") return undefined;
-      if (outcome.result.kind === "unusable") return "Unusable";
-      if (outcome.result.kind === "core-unavailable") return "CoreUnavailable";
-      const { verdict } = outcome.result;
-      if (verdict.kind !== "admitted") return "FullBuffer";
-      return verdict.leftOut === undefined ? undefined : leftOutLabels[verdict.leftOut];
-    }
-    case "failed":
-      return errorLabel(outcome.error);
-    case "cancelled":
-      return "Cancelled";
-    case "overloaded":
-      return "Overloaded";
-    default:
-      return assertNever(outcome);
-  }
 }

@@ -15,6 +15,7 @@ import { pods } from "../../kube/resources.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type Refused } from "./decision.ts";
+import { controllerUIDOf } from "./controller-owner.ts";
 import { endsPod, nodeNameOf } from "./disguised-deletion.ts";
 import { parsePod } from "./pod-fields.ts";
 import { type PodReads } from "./pod-reads.ts";
@@ -52,6 +53,8 @@ export type Subject =
       /** Asked with dryRun: judge, but write nothing. */
       readonly isEvaluateOnly: boolean;
       readonly isForced: boolean;
+      /** UID of what controls the pod; absent = nothing does, or it is an eviction. */
+      readonly owner?: string;
       /** Of a deletion in disguise: the node whose Node object is gone ("" = unknown). */
       readonly lostNode?: string;
     }
@@ -161,6 +164,7 @@ function deletionOf({ oldObject: raw, dryRun }: AdmissionRequest, { healthCriter
   }
   const excess = excessOf(pod);
   if (excess !== undefined) return failed("OldObjectJsonError", `oldObject is not a Pod: ${excess}`, isForced(own));
+  const owner = controllerUIDOf(raw);
   return {
     kind: "deletion",
     operation: "delete",
@@ -168,6 +172,7 @@ function deletionOf({ oldObject: raw, dryRun }: AdmissionRequest, { healthCriter
     criterion: criterionOf(own, healthCriteria),
     isEvaluateOnly: dryRun === true,
     isForced: isForced(own),
+    ...(owner !== undefined && { owner }),
   };
 }
 

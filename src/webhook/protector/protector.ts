@@ -52,6 +52,8 @@ export class Protector {
   #legacyHold: LegacyHold | undefined;
   /** From the first admission without a write on. */
   #lastKnown: LastKnownQuota | undefined;
+  /** While reviews wait for it (decide/held-reviews.ts). */
+  #onChange: (() => void) | undefined;
   #users = 0;
 
   /** `onUnused` is called when the PodProtector is gone and nothing uses this object any more. */
@@ -128,6 +130,11 @@ export class Protector {
     return this.#remade !== undefined && this.core.clock.monotonicMs() - this.#remade.sinceMs < remadeSettleMs;
   }
 
+  /** From now on called after each change of what is known, as soon as it can be judged by; undefined = no more. */
+  tellChanges(onChange: (() => void) | undefined): void {
+    this.#onChange = onChange;
+  }
+
   // What the watch says.
 
   /** The watch has delivered a valid state. */
@@ -138,18 +145,22 @@ export class Protector {
       this.#state = new NewestState(view, this.core.marks);
       this.#legacyHold = undefined;
       this.#editedBack = undefined;
+      this.#onChange?.();
       return;
     }
     const before = this.#state.view;
     this.#state.watched(view);
     this.#observe(before);
-    if (this.#state.view !== before) this.core.hasSeenWrites = true;
+    if (this.#state.view === before) return;
+    this.core.hasSeenWrites = true;
+    this.#onChange?.();
   }
 
   /** The watch has delivered an invalid state. */
   rejected(unusable: Unusable): void {
     this.#unusable = unusable;
     this.#appeared(unusable.uid);
+    this.#onChange?.();
   }
 
   #appeared(uid: string): void {
@@ -162,6 +173,7 @@ export class Protector {
   /** The PodProtector is gone, but nobody has let it go. */
   vanished(tombstone: Tombstone): void {
     this.#tombstone = tombstone;
+    this.#onChange?.();
   }
 
   /** The former object was let go after all, so its name is as any other. */
@@ -175,6 +187,7 @@ export class Protector {
     this.#unusable = undefined;
     this.#tombstone = undefined;
     this.#remade = undefined;
+    this.#onChange?.();
     this.#leave();
   }
 
@@ -203,6 +216,7 @@ export class Protector {
       this.#remade = { formerUID: known.uid, sinceMs: this.core.clock.monotonicMs() };
     const isRestored = this.#state?.readLive(view, known) === true;
     this.#observe(shown);
+    if (this.view !== shown) this.#onChange?.();
     return isRestored;
   }
 

@@ -29,6 +29,8 @@ export interface Patience {
   readonly deadlineMonotonicMs: MonotonicMs;
   /** Aborts when the caller has left. */
   readonly signal: AbortSignal | undefined;
+  /** Of a review that was held: its place in line, before those that have just come. */
+  readonly turn?: number;
 }
 
 /**
@@ -71,13 +73,14 @@ export class Reservations {
   async reserve(
     protector: Protector,
     deletion: Deletion,
-    { deadlineMonotonicMs, signal }: Patience,
+    { deadlineMonotonicMs, signal, turn }: Patience,
   ): Promise<SubmitOutcome<ReservationResult>> {
     protector.hold();
     try {
       return await this.#batch.submit(protector, deletion, {
         deadlineMonotonicMs,
         ...(signal !== undefined && { signal }),
+        ...(turn !== undefined && { turn }),
       });
     } finally {
       protector.release();

@@ -81,8 +81,8 @@ export class StatusWriter {
   }
 
   /**
-   * Judges on the newest state and writes what is to be recorded. Newest deletions first, because the first ones win
-   * when quota is short. Rejects only for programmer errors.
+   * Judges on the newest state and writes what is to be recorded. The first deletions win when quota is short. Rejects
+   * only for programmer errors.
    */
   async execute(protector: Protector, deletions: readonly Deletion[]): Promise<Outcome> {
     const isThere = protector.tombstone === undefined;

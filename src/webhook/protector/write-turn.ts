@@ -13,8 +13,8 @@
  * - After a batch of several deletions the object rests for as long as the write took: more join the next batch, and
  *   the others get between. On a real API server that halves the writes of one hot PodProtector and makes its reviews
  *   faster, because what a write costs hardly depends on the batch.
- * - An aggregator writes in its own time, about once a second, and is no peer. It is known by the counts that change
- *   with each of its writes.
+ * - An aggregator writes in its own time, at most ten times a second, and is no peer. It is known by the counts that
+ *   change with each of its writes.
  *
  * All of this only decides when to write; what keeps the accounting right is the compare-and-swap. docs/performance.md
  * has figures.

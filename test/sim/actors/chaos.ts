@@ -203,6 +203,8 @@ export class Chaos {
         return this.#run(this.#anyCore().losses.deleteCrd());
       case "mass-changes":
         return this.#run(this.#massChanges.act());
+      case "modes":
+        return this.#run(this.#anyCore().modes.act());
       case "old-crd":
         return this.#goBackToOldCrd();
       case "webhook-dry-runs":

@@ -3,6 +3,7 @@ import { type Core } from "../core.ts";
 import { type World } from "../world.ts";
 import { Approvers } from "./approvers.ts";
 import { CoreLosses } from "./core-losses.ts";
+import { ModeOwners } from "./modes.ts";
 import { ProtectorOwner } from "./protectors.ts";
 import { SourceOwners } from "./sources.ts";
 
@@ -10,6 +11,7 @@ export class CoreCast {
   readonly core: Core;
   readonly owner: ProtectorOwner;
   readonly sources: SourceOwners;
+  readonly modes: ModeOwners;
   readonly approvers: Approvers;
   readonly losses: CoreLosses;
 
@@ -17,6 +19,7 @@ export class CoreCast {
     this.core = core;
     this.owner = new ProtectorOwner(world, core);
     this.sources = new SourceOwners(world, core, this.owner);
+    this.modes = new ModeOwners(world, core);
     this.approvers = new Approvers(world, core);
     this.losses = new CoreLosses(world, core);
   }

@@ -1,13 +1,16 @@
 /**
- * One mass change in the life of a world: a tool overwrites the replicas of all Deployments of a namespace with 0, and
- * after a while a person approves it, or undoes it, or both in part (docs/mass-changes.md).
+ * One mass change in the life of a world: a tool overwrites the replicas of all Deployments of a namespace with 0, or
+ * switches the namespace off or to shadow, and after a while a person approves it, or undoes it, or both in part
+ * (docs/mass-changes.md).
  */
+import { labels } from "../../../src/api/v1alpha1/names.ts";
 import { protectorNameOf } from "../../../src/generator/source-plan.ts";
 import { deployments as ofDeployments } from "../../../src/sources/deployment.ts";
 import { asNumber, type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { Draws } from "../../support/draws.ts";
 import { approve } from "../clusters/latches.ts";
+import { shadowModeOf } from "../checkers/shadows.ts";
 import { massNamespace } from "../clusters/namespaces.ts";
 import { type Core } from "../core.ts";
 import { type World } from "../world.ts";
@@ -33,6 +36,8 @@ const tickMs = 1_000;
 
 /** Which of the Deployments are brought back; the others are approved. */
 type Outcome = (index: number) => boolean;
+/** What the tool does. */
+type Way = "replicas" | "shadow" | "off";
 
 export class MassChanges {
   readonly #world: World;
@@ -40,6 +45,7 @@ export class MassChanges {
   readonly #draws: Draws;
   /** By name: the replicas that they had before. */
   readonly #former = new Map<string, number>();
+  #way: Way = "replicas";
   #hasBegun = false;
   #isOver = false;
 
@@ -58,6 +64,8 @@ export class MassChanges {
     if (this.#hasBegun || !isHeld) return;
     this.#hasBegun = true;
     massChanges.isUnderWay = true;
+    const others = plan.faults.has("modes") ? (["shadow", "off"] as const) : [];
+    this.#way = new Draws(this.#core.rng("ways of mass changes")).oneOf<Way>("replicas", ...others);
     const count = this.#draws.whole(workloads.least, workloads.most);
     const names = Array.from({ length: count }, (_, index) => `mass-${index}`);
     await this.#createAll(names);
@@ -81,15 +89,15 @@ export class MassChanges {
     const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: massNamespace } };
     await quietly(() => engine.create(namespaces, undefined, namespace));
     for (const name of names) {
-      const labels = { app: name };
+      const own = { app: name };
       const replicas = this.#draws.whole(4, 12);
       this.#former.set(name, replicas);
       const spec = {
         replicas,
-        selector: { matchLabels: labels },
-        template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "mass:1" }] } },
+        selector: { matchLabels: own },
+        template: { metadata: { labels: own }, spec: { containers: [{ name: "main", image: "mass:1" }] } },
       };
-      const body = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name, labels }, spec };
+      const body = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name, labels: own }, spec };
       await quietly(() => engine.create(deployments, massNamespace, body));
     }
   }
@@ -99,6 +107,10 @@ export class MassChanges {
     const { kernel } = this.#world;
     const { server, massChanges, protectors } = this.#core;
     massChanges.overwriting(server.engine.list(protectors, massNamespace).items);
+    if (this.#way !== "replicas") {
+      kernel.note(`a tool switches the namespace to ${this.#way}`);
+      return await this.#label(this.#way, tool);
+    }
     const perGo = this.#draws.chance(0.5) ? Math.ceil(names.length * shareOfGo) : names.length;
     for (const [index, name] of names.entries()) {
       const isLaterGo = index > 0 && index % perGo === 0;
@@ -114,14 +126,13 @@ export class MassChanges {
     const { kernel } = this.#world;
     const { server, massChanges } = this.#core;
     const { engine } = server;
-    const outcome = this.#draws.oneOf<Outcome>(
-      () => true,
-      () => false,
-      (index) => index % 2 === 0,
-    );
+    const all = [(): boolean => true, (): boolean => false] as const;
+    // A namespace has one label.
+    const outcome = this.#draws.oneOf<Outcome>(...all, this.#way === "replicas" ? (index) => index % 2 === 0 : all[0]);
     const cause = this.#draws.oneOf(`manager/${tool}`, "*");
     massChanges.acted();
     for (let round = 0; ; round += 1) {
+      if (this.#way !== "replicas" && outcome(0)) await this.#label(null, person);
       for (const [index, name] of names.entries()) {
         if (outcome(index) && this.#replicasOf(name) === 0)
           await this.#scale(name, this.#former.get(name) ?? 0, person);
@@ -141,6 +152,13 @@ export class MassChanges {
     await quietly(() => engine.patch(deployments, massNamespace, name, patch, { fieldManager }));
   }
 
+  async #label(mode: string | null, fieldManager: string): Promise<void> {
+    const body: JsonObject = { metadata: { labels: { [labels.mode]: mode } } };
+    const patch = { contentType: "application/merge-patch+json", body };
+    const { engine } = this.#core.server;
+    await quietly(() => engine.patch(namespaces, undefined, massNamespace, patch, { fieldManager }));
+  }
+
   /** Until then, or until the chaos is over. Whether it came to be. */
   async #waitUntil(limitMs: number, isThere: () => boolean): Promise<boolean> {
     const { kernel } = this.#world;
@@ -149,11 +167,18 @@ export class MassChanges {
     return !this.#isOver && isThere();
   }
 
-  /** There is a PodProtector, with a floor where replicas are asked for, and with none where they are not. */
+  /**
+   * There is a PodProtector, in the mode of the namespace, with a floor where replicas are asked for and with none
+   * where they are not; or none where it is off.
+   */
   #isMet(name: string): boolean {
     const { server, protectors } = this.#core;
-    const isThere = server.engine.find(protectors, massNamespace, protectorNameOf(ofDeployments, name)) !== undefined;
-    return isThere && this.#replicasOf(name) > 0 === this.#floorOf(name) > 0;
+    const { engine } = server;
+    const found = engine.find(protectors, massNamespace, protectorNameOf(ofDeployments, name));
+    const mode = engine.find(namespaces, undefined, massNamespace)?.metadata.labels?.[labels.mode];
+    if (mode === "off" || found === undefined) return mode === "off" && found === undefined;
+    const isInMode = shadowModeOf(found) === (mode ?? "enforced");
+    return isInMode && this.#replicasOf(name) > 0 === this.#floorOf(name) > 0;
   }
 
   #replicasOf(name: string): number {

@@ -39,4 +39,5 @@ export const periodMs: Partial<Record<FaultClass, number>> = {
   "mass-changes": 15_000,
   "wiped-core": 90_000,
   "deleted-crd": 90_000,
+  modes: 20_000,
 };

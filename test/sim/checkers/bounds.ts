@@ -29,6 +29,9 @@ export interface Remembered {
 /** Fences that wait for their turn (aggregator/fencer.ts). */
 const fencesWaitingMax = 1_000;
 
+/** Reviews that a replica holds (webhook/decide/held-reviews.ts). */
+const heldMax = 64;
+
 /** `protectors`: of the core, or of all. */
 type Limit = (there: Remembered, protectors: number) => number;
 
@@ -37,6 +40,7 @@ const ofPods: Limit = ({ pods }) => pods;
 
 const ofReplica: ReadonlyMap<string, Limit> = new Map<string, Limit>([
   ["webhook_reviews_in_flight", ({ reviews }) => reviews ?? reviewsInFlightMax],
+  ["webhook_reviews_held", ({ reviews = heldMax }) => Math.min(reviews, heldMax)],
   ["retrybatch_inflight_keys podprotector-update", ofProtectors],
 ]);
 /** Of what a process keeps of each core. */
@@ -53,7 +57,11 @@ const ofCore: ReadonlyMap<string, Limit> = new Map<string, Limit>([
 ]);
 
 /** Empty when nobody asks for anything any more. */
-const emptyAtRest = ["webhook_reviews_in_flight", "retrybatch_inflight_keys podprotector-update"];
+const emptyAtRest = [
+  "webhook_reviews_in_flight",
+  "webhook_reviews_held",
+  "retrybatch_inflight_keys podprotector-update",
+];
 /** Empty when nothing has to be counted or settled in the core any more; and when all sources are met. */
 const emptyWhenSettled = [
   "aggregator_next_event_pool_current_size 0",

@@ -24,6 +24,7 @@ const everydayLife: ReadonlySet<string> = new Set<FaultClass>([
   "odd-reviews",
   "namespace-labels",
   "mass-changes",
+  "modes",
   ...sourceClasses,
 ]);
 /** They do not strike, but last from the beginning to the end. */

@@ -28,6 +28,8 @@ const limitsMs = {
   "in a lost cell": "silence",
   /** Of a pod that was deleted by force: since the admission, or since the pod has ended. */
   forced: seenMs,
+  /** Admitted while the PodProtector was in shadow, or a replica may have taken it for that: the same. */
+  "in shadow": seenMs,
   /** Of a pod that is counted but not protected: the same. */
   "not protected": seenMs,
   /** Of an eviction whose pod was replaced under its name while it was judged: the same. */

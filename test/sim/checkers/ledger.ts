@@ -58,6 +58,8 @@ export interface Admission {
   readonly labels: Labels;
   /** PodProtectors that the replica had not been told of. */
   readonly unknown: ReadonlySet<string>;
+  /** Those that it may have taken for being in shadow. */
+  readonly shadowed: ReadonlySet<string>;
 }
 
 /** One DELETE, deletecollection or eviction that somebody has asked for. */
@@ -182,7 +184,7 @@ export class Ledger {
     cell: string,
     request: JsonObject,
     uid: string,
-    how: Pick<Admission, "isForced" | "isSuccessor" | "unknown">,
+    how: Pick<Admission, "isForced" | "isSuccessor" | "unknown" | "shadowed">,
   ): void {
     const user = asString(asObject(request["userInfo"])["username"]) ?? "";
     const operation = this.operations.get(user);

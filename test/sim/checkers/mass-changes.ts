@@ -1,5 +1,6 @@
 /**
- * What docs/mass-changes.md promises of a tool that overwrites the replicas of many Deployments with 0: until a person
+ * What docs/mass-changes.md promises of a tool that overwrites the replicas of many Deployments with 0, or switches
+ * their namespace off or to shadow: until a person
  * approves it or undoes it, at most half of the floors of the core are lost by it, also while generators come and go.
  * That all floors are in the end what the Deployments ask for is checked with those of all other sources
  * (sources/source-checker.ts).
@@ -8,6 +9,7 @@ import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { asNumber, type KubeObject } from "../../double/engine/object.ts";
 import { type Change } from "../../double/engine/store.ts";
 import { type Kernel } from "../kernel/kernel.ts";
+import { shadowModeOf } from "./shadows.ts";
 
 /**
  * Who has lost a floor within ten minutes is among those of which half is too many; besides, what a generator knows of
@@ -53,14 +55,14 @@ export class MassChangeChecker {
     // What the product lets go of is marked before it is gone.
     const isErased = type === "DELETED" && object.metadata.annotations?.[annotations.released] === undefined;
     if (isErased) one.floor = { kind: "erased" };
-    else one.floor = { kind: floor < one.before / 2 ? "lost" : "held" };
+    else one.floor = { kind: leftOf(object) < one.before / 2 ? "lost" : "held" };
     this.#check();
   }
 
   /** A tool is about to take the floors of these PodProtectors. */
   overwriting(protectors: readonly KubeObject[]): void {
     this.#overwritten = new Map(
-      protectors.map((object) => [keyOf(object), { before: floorOf(object), floor: { kind: "held" } }]),
+      protectors.map((object) => [keyOf(object), { before: leftOf(object), floor: { kind: "held" } }]),
     );
   }
 
@@ -80,6 +82,11 @@ export class MassChangeChecker {
 
 function keyOf({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+/** What it does not let go. */
+function leftOf(object: KubeObject): number {
+  return shadowModeOf(object) === "shadow" ? 0 : floorOf(object);
 }
 
 /** Of one that is marked as released nothing is left. */

@@ -1,18 +1,28 @@
 /**
  * Nothing is refused without need: while all is well, and there has been room under every floor that concerns the pod
- * for a while, its deletion is admitted. What is well, and what room is, is judged by the truth.
+ * for a while, its deletion is admitted. What is well, and what room is, is judged by the truth. And while all is well,
+ * nothing is refused at once that only promised deletions are in the way of.
  */
 import { silenceTimes } from "../../../src/accounting/silence/silence-times.ts";
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { type Kernel } from "../kernel/kernel.ts";
 import { type Plan } from "../plan.ts";
 import { type SimProcess } from "../processes/process.ts";
+import { type Answering } from "../network/reviews.ts";
 import { type AccountingChecker } from "./accounting.ts";
 
 /** Counts, and settled admissions, are written about a second after they could be. */
 const roomForMs = 3_000;
 /** Somebody else's admission, by which the refusal was judged, may be under way to the core. */
 const graceMs = 1_000;
+/** Of --webhook-refusal-hold, and at most half of the deadline (docs/webhook.md#held-reviews). */
+const holdMs = 1_000;
+/** The API server rounds its timeout up to whole seconds. */
+const roundingMs = 1_000;
+/** Timers of one moment. */
+const toleranceMs = 1;
+/** They pass within a moment. */
+const passing: readonly unknown[] = ["UnconfirmedAdmissions", "MaxConcurrentLag"];
 /** After an edit of what is counted, each cell is counted anew when its snapshot has passed a barrier. */
 const recountedMs = { withTrigger: roomForMs, withoutTrigger: 75_000 };
 
@@ -68,6 +78,17 @@ export class RefusalChecker {
       const text = rooms.map(({ name, free }) => `${free} of ${name}`).join(" and ");
       kernel.fail(`${replica} refused ${pod.name} although there was room for ${text}: ${message}`);
     });
+  }
+
+  /** A review that may be held is refused for these reasons. */
+  refusedAfter({ replica, arrivedMs, timeoutMs }: Answering, causes: readonly unknown[]): void {
+    const { kernel, isCalm, isOfThisRelease } = this.#options;
+    if (!isCalm() || this.#calmSinceMs === undefined || this.#calmSinceMs > arrivedMs) return;
+    if (!isOfThisRelease(replica) || causes.length === 0 || !causes.every((cause) => passing.includes(cause))) return;
+    const deadlineMs = Math.max(timeoutMs - roundingMs, timeoutMs / 2);
+    const heldMs = kernel.nowMs - arrivedMs;
+    if (heldMs + toleranceMs >= Math.min(holdMs, deadlineMs / 2)) return;
+    kernel.fail(`${replica} refused after ${Math.round(heldMs)} ms what promised deletions alone are in the way of`);
   }
 
   /** All was well, and the webhooks could know what is counted. */

@@ -8,14 +8,18 @@ import { type PodProtectorSpec } from "../../../src/api/v1alpha1/pod-protector.t
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { availableFrom, canMeet } from "../../../src/accounting/count/health-criterion.ts";
 import { type JsonObject, asObject, asString } from "../../double/engine/object.ts";
-import { type Arrival, type ReviewObserver } from "../network/reviews.ts";
+import { type Answering, type Arrival, type ReviewObserver } from "../network/reviews.ts";
+import { namespace as ownNamespace } from "../clusters/namespaces.ts";
 import { type Kernel } from "../kernel/kernel.ts";
 import { type SimNode } from "../kernel/node.ts";
+import { firstCore } from "../clusters/core-names.ts";
+import { type Core } from "../core.ts";
 import { type Plan } from "../plan.ts";
 import { type SimProcess } from "../processes/process.ts";
 import { type AccountingChecker } from "./accounting.ts";
 import { type Ledger } from "./ledger.ts";
 import { type RefusalChecker } from "./refusals.ts";
+import { type ShadowMode } from "./shadows.ts";
 import { checkAnswered, checkUnanswered } from "./review-times.ts";
 
 /** A webhook whose clock is that much behind may still call a pod young (docs/accounting.md#what-is-left-open). */
@@ -30,6 +34,7 @@ interface Reviewed {
   readonly ledger: Ledger;
   /** Of all cores. */
   readonly checkers: ReadonlyMap<string, AccountingChecker>;
+  readonly cores: readonly Core[];
   readonly webhooks: readonly SimProcess[];
   readonly totals: { admitted: number; refused: number };
   readonly refusals: RefusalChecker;
@@ -76,7 +81,7 @@ export class ReviewChecker implements ReviewObserver {
     checkUnanswered(this.#world.kernel, `a review at ${replica}`, arrival);
   }
 
-  answered(review: JsonObject, cell: string, answer: JsonObject, by: { replica: string; arrivedMs: number }): void {
+  answered(review: JsonObject, cell: string, answer: JsonObject, by: Answering): void {
     const { replica, arrivedMs } = by;
     const { kernel, totals, ledger, checkers } = this.#world;
     const request = asObject(review["request"]);
@@ -87,10 +92,12 @@ export class ReviewChecker implements ReviewObserver {
     const status = isAllowed ? "" : ` ${String(asObject(answer["status"])["message"]).slice(0, 160)}`;
     kernel.note(`${replica} ${operation} ${cell}/${name} ${isAllowed ? "allowed" : `refused${status}`}`);
     if (answer["uid"] !== request["uid"]) kernel.fail(`${replica} answers another review than it was asked`);
+    this.#checkShadow(cell, name, answer, by);
     if (isAllowed && request["dryRun"] === true && old !== undefined) this.#checkDryRun(cell, old, arrivedMs);
     const pod = operation === "delete" ? ledger.pods.get(old?.uid ?? "") : ledger.present(cell, name);
     if (!isAllowed) {
       totals.refused += 1;
+      if (mayBeHeld(request)) this.#world.refusals.refusedAfter(by, causesOf(answer));
       const present = pod?.cell === cell && pod.goneAt === undefined ? pod.versions.at(-1)?.record : undefined;
       // Else not every replica can find the pod of an eviction.
       const canBeFound = operation === "delete" || this.#world.plan.evictedPods === "map";
@@ -98,13 +105,14 @@ export class ReviewChecker implements ReviewObserver {
     }
     if (!isAllowed || request["dryRun"] === true) return;
     if (pod === undefined || pod.cell !== cell) return;
-    const isForced = isForcedReview(request) || isAllowedAnyway(answer);
+    const isForced = isForcedReview(request) || isLetGo(answer);
     const unknown = new Set(
       [...checkers].flatMap(([name, checker]) => (checker.mustBeKnownTo(replica, arrivedMs) ? [] : [name])),
     );
     // The webhook has judged the one before, and the eviction deletes whoever has the name.
     const isSuccessor = operation !== "delete" && (pod.versions[0]?.atMs ?? 0) > arrivedMs;
-    ledger.admitted(cell, request, pod.uid, { isForced, isSuccessor, unknown });
+    const shadowed = new Set([...checkers.keys()].filter((one) => this.#mayBe("shadow", one, replica, arrivedMs)));
+    ledger.admitted(cell, request, pod.uid, { isForced, isSuccessor, unknown, shadowed });
     const record = operation === "delete" ? old : pod.versions.at(-1)?.record;
     if (record === undefined || record.isTerminating || isForced) return;
     totals.admitted += 1;
@@ -114,7 +122,7 @@ export class ReviewChecker implements ReviewObserver {
     for (const [protector, checker] of checkers) {
       const spec = checker.specFor(replica, arrivedMs);
       // Without a floor, records are best effort.
-      if (spec === undefined || spec.minAvailable <= 0 || unknown.has(protector)) continue;
+      if (spec === undefined || spec.minAvailable <= 0 || unknown.has(protector) || shadowed.has(protector)) continue;
       const needsQuota = [before, record].every(
         (one) => checker.concerns(one) && this.#needsQuota(checker, { uid: pod.uid, record: one, arrivedMs }, spec),
       );
@@ -122,6 +130,30 @@ export class ReviewChecker implements ReviewObserver {
       if (checker.object !== undefined) checker.answered(pod.uid, arrivedMs);
       else kernel.fail(`${replica} admits the deletion of ${name} while ${protector} is lost, which it knew`);
     }
+  }
+
+  /** What is in shadow refuses nothing, and what is not in shadow lets nothing go. */
+  #checkShadow(cell: string, pod: string, answer: JsonObject, by: { replica: string; arrivedMs: number }): void {
+    const { kernel, plan } = this.#world;
+    const { replica, arrivedMs } = by;
+    const { shadow, "reject-by-podprotector": id, "dry-run": dryRun } = asObject(answer["auditAnnotations"]);
+    // With --webhook-dry-run all are in shadow.
+    if (!this.#world.isOfThisRelease(replica) || plan.faults.has("webhook-dry-runs") || dryRun !== undefined) return;
+    const [core, of, name] = asString(id)?.split("/") ?? [];
+    if (core === undefined || name === undefined || of !== ownNamespace) return;
+    const protector = core === firstCore ? name : `${core}/${name}`;
+    const isAllowed = answer["allowed"] === true;
+    if (isAllowed && shadow !== undefined && !this.#mayBe("shadow", protector, replica, arrivedMs))
+      kernel.fail(`${replica} lets ${cell}/${pod} go in shadow, but ${protector} is enforced`);
+    if (!isAllowed && !this.#mayBe("enforced", protector, replica, arrivedMs))
+      kernel.fail(`${replica} refuses ${cell}/${pod} for ${protector}, which is in shadow`);
+  }
+
+  /** Whether the replica may have taken the PodProtector for that. */
+  #mayBe(mode: ShadowMode, protector: string, replica: string, arrivedMs: number): boolean {
+    const [name = "", core = firstCore] = protector.split("/").toReversed();
+    const found = this.#world.cores.find((one) => one.name === core);
+    return found?.shadows.mayBe(mode, replica, name, arrivedMs) === true;
   }
 
   #needsQuota(
@@ -158,13 +190,22 @@ export class ReviewChecker implements ReviewObserver {
   }
 }
 
-/**
- * By the product's word: of a lost node that has been kept for long enough (scenarios/48c-orphans-are-let-go.txt), or
- * beyond the floor of a PodProtector in shadow (scenarios/71-shadow.txt).
- */
-function isAllowedAnyway(answer: JsonObject): boolean {
-  const audit = asObject(answer["auditAnnotations"]);
-  return audit["orphan-let-go"] !== undefined || audit["shadow"] !== undefined;
+/** By the product's word: of a lost node that has been kept for long enough (scenarios/48c-orphans-are-let-go.txt). */
+function isLetGo(answer: JsonObject): boolean {
+  return asObject(answer["auditAnnotations"])["orphan-let-go"] !== undefined;
+}
+
+function causesOf(answer: JsonObject): readonly unknown[] {
+  const { causes } = asObject(asObject(answer["status"])["details"]);
+  return Array.isArray(causes) ? causes.map((cause) => asObject(cause)["reason"]) : [];
+}
+
+/** Neither a dry run, nor by whom nothing is held. */
+function mayBeHeld(request: JsonObject): boolean {
+  const options = asObject(asObject(request["object"])["deleteOptions"]);
+  const user = asString(asObject(request["userInfo"])["username"]) ?? "";
+  const isDryRun = request["dryRun"] === true || options["dryRun"] !== undefined;
+  return !isDryRun && request["operation"] !== "UPDATE" && !user.startsWith("system:");
 }
 
 function isForcedReview(request: JsonObject): boolean {

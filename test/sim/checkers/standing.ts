@@ -182,6 +182,7 @@ export class Standing {
     if (admission.isForced) return "forced";
     if (admission.isSuccessor) return "replaced under its name";
     if (admission.unknown.has(this.#name)) return "not told";
+    if (admission.shadowed.has(this.#name)) return "in shadow";
     if (this.#selector === undefined || !matches(this.#selector, admission.labels)) return "not protected";
     return admission.atMs > this.editedAtMs ? undefined : "before an edit";
   }

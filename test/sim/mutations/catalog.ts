@@ -4,8 +4,10 @@ import { mutationsOfAdmission } from "./of-admission.ts";
 import { mutationsOfCores } from "./of-cores.ts";
 import { mutationsOfCounts } from "./of-counts.ts";
 import { mutationsOfDelays } from "./of-delays.ts";
+import { mutationsOfHolds } from "./of-holds.ts";
 import { mutationsOfLimits } from "./of-limits.ts";
 import { mutationsOfMassChanges } from "./of-mass-changes.ts";
+import { mutationsOfModes } from "./of-modes.ts";
 import { mutationsOfMoreSources } from "./of-more-sources.ts";
 import { mutationsOfProtobuf } from "./of-protobuf.ts";
 import { mutationsOfReleases } from "./of-releases.ts";
@@ -18,12 +20,14 @@ export const mutations: readonly Mutation[] = [
   ...mutationsOfAdmission,
   ...mutationsOfSettlement,
   ...mutationsOfCounts,
+  ...mutationsOfHolds,
   ...mutationsOfLimits,
   ...mutationsOfDelays,
   ...mutationsOfSilence,
   ...mutationsOfReleases,
   ...mutationsOfVanishing,
   ...mutationsOfMassChanges,
+  ...mutationsOfModes,
   ...mutationsOfProtobuf,
   ...mutationsOfSources,
   ...mutationsOfMoreSources,

@@ -202,7 +202,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "dry-run-is-recorded",
     why: "dryRun evaluates without writing",
     file: "webhook/decide/handler.ts",
-    find: `if (isEvaluateOnly) return this.#evaluate(match, deletion, cell, caller);`,
+    find: `if (isEvaluateOnly) return this.#evaluate(match, asked);`,
     replace: ``,
   },
   {
@@ -320,12 +320,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "ends-are-not-recorded",
     why: "an end by pod garbage collection that takes quota is recorded like a DELETE",
     file: "webhook/decide/handler.ts",
-    find: `? await severalProtectors.reserve(match.askable, deletion, caller)`,
-    replace: `? await severalProtectors[deletion.lostNode === undefined ? "reserve" : "evaluate"](
-      match.askable,
-      deletion,
-      caller,
-    )`,
+    find: `await severalProtectors.reserve(match.askable, `,
+    replace: `await severalProtectors[deletion.lostNode === undefined ? "reserve" : "evaluate"](match.askable, `,
     scenario: "48-lost-nodes",
   },
 ];

@@ -138,8 +138,8 @@ export const mutationsOfCounts: readonly Mutation[] = [
     name: "relist-of-protectors-ignored",
     why: "after a gap in the watch of PodProtectors, waits of packed pods start again",
     file: "aggregator/controller.ts",
-    find: `if (first) return;`,
-    replace: `if (this.#states.size >= 0) return;`,
+    find: `if (!first) this.#relisted(changed);`,
+    replace: ``,
     scenario: "28-unseen-repeat",
   },
   {

@@ -44,8 +44,8 @@ export const mutationsOfMassChanges: readonly Mutation[] = [
     name: "passed-floors-are-counted-twice",
     why: "a floor that was let go does not count among those that are there, although the cache still shows it",
     file: "generator/mass-changes/floor-count.ts",
-    find: ` && !this.#passed.has(uid)`,
-    replace: ``,
+    find: ` || this.#passed.has(uid)) continue;`,
+    replace: `) continue;`,
     scenario: "49d-mass-change-under-lag",
   },
   {

@@ -23,6 +23,13 @@ export interface Arrival {
   goneAtMs: number | undefined;
 }
 
+/** Which replica answers, since when it has the review, and how long the API server waits. */
+export interface Answering {
+  readonly replica: string;
+  readonly arrivedMs: number;
+  readonly timeoutMs: number;
+}
+
 /** Told of what passes; for checkers. */
 export interface ReviewObserver {
   /** The review is sent. */
@@ -34,7 +41,7 @@ export interface ReviewObserver {
   /** The API server gives up, and no answer has left the replica that the review has reached. */
   unanswered(arrival: Arrival, replica: string): void;
   /** The webhook's answer leaves the replica. */
-  answered(review: JsonObject, cell: string, answer: JsonObject, by: { replica: string; arrivedMs: number }): void;
+  answered(review: JsonObject, cell: string, answer: JsonObject, by: Answering): void;
 }
 
 export interface ReviewRoute {
@@ -140,7 +147,11 @@ function post(
         observer.left(arrival, replica.name, status === 200 ? undefined : text);
         const answer = status === 200 ? (JSON.parse(text) as JsonObject) : undefined;
         if (answer !== undefined)
-          observer.answered(review, cell, asObject(answer["response"]), { replica: replica.name, arrivedMs });
+          observer.answered(review, cell, asObject(answer["response"]), {
+            replica: replica.name,
+            arrivedMs,
+            timeoutMs: arrival.timeoutMs,
+          });
         const arrive = (): void => {
           connection.toClient(() => {
             timer.isCancelled = true;

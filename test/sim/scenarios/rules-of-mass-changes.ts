@@ -6,8 +6,8 @@ export const rulesOfMassChanges: readonly Mutation[] = [
     name: "followed-workloads-count-as-one",
     why: "of a floor that several workloads make up each that fell far counts",
     file: "generator/mass-changes/change.ts",
-    find: `if (fallen.length === 0 && !isDeepFall(from, to ?? 0))`,
-    replace: `if (!isDeepFall(from, to ?? 0))`,
+    find: `if (fallen.length === 0 && !isDeepFall(from, floorAfter(to)))`,
+    replace: `if (!isDeepFall(from, floorAfter(to)))`,
   },
   {
     name: "unknown-replicas-are-none",

@@ -194,7 +194,11 @@ export class Stage {
         this.#fates.delete(pod);
       });
     const answer = this.#orHeld(pod, outcome);
-    if (waits) return await this.during(answer);
+    return waits ? await this.during(answer) : this.later(pod, answer);
+  }
+
+  /** The outcome is asked for later. */
+  later(pod: string, answer: Promise<string>): string {
     this.#asked.set(pod, answer);
     return "asked";
   }

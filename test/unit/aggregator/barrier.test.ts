@@ -122,14 +122,14 @@ test("a request that a list covers meanwhile sends nothing, and does not hide a 
   assert.deepEqual(sentAtMs, [4001]);
 });
 
-test("LISTs keep a second between them, however often they are wanted", async () => {
+test("LISTs keep 200 ms between them, however often they are wanted", async () => {
   const { clock, tracker, sentAtMs } = started();
   tracker.progressed(version(10));
-  for (let tenth = 0; tenth < 100; tenth++) {
+  for (let tick = 0; tick < 100; tick++) {
     tracker.want(clock.monotonicMs());
-    await clock.advance(100);
+    await clock.advance(20);
   }
-  assert.ok(sentAtMs.length >= 9 && sentAtMs.length <= 11, `${sentAtMs.length} LISTs in 10 s`);
+  assert.ok(sentAtMs.length >= 9 && sentAtMs.length <= 11, `${sentAtMs.length} LISTs in 2 s`);
 });
 
 test("a failed LIST is reported and repeated every two seconds until it works", async () => {
@@ -207,8 +207,8 @@ test("the answer of a LIST that was sent before the snapshot went back proves no
   await clock.advance(0);
   assert.equal(tracker.passedSentAtMs, -Infinity);
   await clock.advance(2000);
-  assert.deepEqual(sentAtMs, [1, 1001]);
-  assert.equal(happened.at(-1), "passed 1001");
+  assert.deepEqual(sentAtMs, [1, 201]);
+  assert.equal(happened.at(-1), "passed 201");
 });
 
 test("nothing is sent before the start or after the end, and no timer is left", async () => {
@@ -244,7 +244,7 @@ test("a LIST that the end of a term cut off is sent again in the next term", asy
   self.answer = () => version(10);
   await clock.advance(3000);
   assert.equal(sentAtMs.length, 2);
-  assert.deepEqual(happened, ["passed 1001"]);
+  assert.deepEqual(happened, ["passed 201"]);
 });
 
 test("a watch that always lags passes barriers anyway, however many are wanted meanwhile", async () => {

@@ -25,9 +25,11 @@ function bench(answer: (request: KubeRequest) => unknown) {
   const clock = createVirtualClock();
   const logger = createRecordingLogger();
   const counting = createCountingMetrics();
-  const writer = new CellWriter({ core, clock, logger, metrics: createAggregatorMetrics(counting) });
+  const sent: (readonly [bytes: number, cells: number])[] = [];
+  const budget = { wrote: (_key: unknown, bytes: number, cells: number) => void sent.push([bytes, cells]) };
+  const writer = new CellWriter({ core, budget, clock, logger, metrics: createAggregatorMetrics(counting) });
   const state = new ProtectorState(storedProtector(10), "selector", "cell-1", marks, at(0));
-  return { core, clock, logger, metrics: counting, writer, state };
+  return { core, clock, logger, metrics: counting, sent, writer, state };
 }
 
 test("an accepted write becomes the newest state and counts what it settled", async () => {
@@ -47,6 +49,14 @@ test("admissions whose fences were given up are counted among the fences as well
   await writer.write(state, cell, new Map([["gave-up", 3]]), signal);
   assert.equal(metrics.value("aggregator_settled_total", { reason: "gave-up" }), 3);
   assert.equal(metrics.value("aggregator_fence_total", { result: "gave-up" }), 3);
+});
+
+test("the budget hears of each status that is sent, how large it is and of how many cells", async () => {
+  const { writer, state, sent } = bench(() => new KubeError("tooManyRequests", "not now"));
+  await writer.write(state, cell, new Map(), signal);
+  assert.equal(sent.length, 1);
+  assert.ok((sent[0]?.[0] ?? 0) > 100);
+  assert.equal(sent[0]?.[1], 1);
 });
 
 test("after a conflict the live object is the newest state, and nothing has settled", async () => {

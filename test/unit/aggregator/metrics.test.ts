@@ -10,6 +10,7 @@ test("the registry takes every metric with the labels that the aggregator sets",
   metrics.enqueue.observe({ namespace: "default", kind: "Pod" }, 0.1);
   metrics.indexErrors.inc({ namespace: "default", error: "Selector" });
   metrics.statusWrites.inc({ result: "written" });
+  metrics.promptCounts.inc({ result: "share" });
   metrics.settled.inc({ reason: "gone" }, 2);
   metrics.fences.inc({ result: "sent" });
   metrics.historyResets.inc();
@@ -30,6 +31,7 @@ test("the registry takes every metric with the labels that the aggregator sets",
   metrics.poolDrainPeriod.observe({}, 6);
   const { text } = await registry.expose();
   for (const line of [
+    'aggregator_prompt_count_total{result="share"} 1',
     'aggregator_settled_total{reason="gone"} 2',
     'aggregator_next_event_pool_current_size{shard="0"} 4',
     'aggregator_table_entries{table="protectors"} 10',

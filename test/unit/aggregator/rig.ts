@@ -153,11 +153,15 @@ export class Rig {
 
   /** Adds the cell to the status or replaces it. */
   async putCell(name: string, put: CellStatus): Promise<void> {
+    const cells = this.protector(name).status?.cells ?? [];
+    await this.putCells(name, [...cells.filter((cell) => cell.cellID !== put.cellID), put]);
+  }
+
+  /** Replaces all cells. */
+  async putCells(name: string, cells: readonly CellStatus[]): Promise<void> {
     const protector = this.protector(name);
-    const cells = protector.status?.cells ?? [];
-    const after = [...cells.filter((cell) => cell.cellID !== put.cellID), put];
     const body = JSON.parse(
-      JSON.stringify({ ...protector, status: { ...protector.status, cells: after, summary: summarize(after) } }),
+      JSON.stringify({ ...protector, status: { ...protector.status, cells, summary: summarize(cells) } }),
     ) as unknown;
     await this.coreEngine.update(this.protectorType, "default", name, body, { subresource: "status" });
   }

@@ -43,6 +43,7 @@ const impossible: readonly [string, RegExp][] = [
     /client-ca-file requires --webhook-enable=false/,
   ],
   ["--role=webhook --webhook-drain-delay=46s", /drain-delay \(46s\) must be at most 45s/],
+  ["--role=webhook --webhook-refusal-hold=1001ms", /refusal-hold \(1\.001s\) must be at most 1s/],
   [
     "--role=webhook --webhook-requires-pod-name.by-cell-filter=a",
     /allowed only with --webhook-requires-pod-name=by-cell, but it is never/,
@@ -112,6 +113,7 @@ test("the same values are accepted where nothing conflicts", () => {
     "--role=webhook --webhook-enable=false --webhook-https-enable --webhook-https-cert-file=c " +
       "--webhook-https-key-file=k --webhook-client-ca-file=ca --webhook-client-allowed-names=a,b",
     "--role=webhook --webhook-drain-delay=45s",
+    "--role=webhook --webhook-refusal-hold=0",
     "--role=aggregator --aggregator-rate-jitter-low=1 --aggregator-settle-window=10s",
     "--role=aggregator --worker-kube-target-namespace=a --update-trigger-dummy-pod-namespace=a",
     "--role=aggregator --worker-kube-target-namespace=a --update-trigger-dummy-pod-namespace=b " +

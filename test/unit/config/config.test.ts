@@ -24,6 +24,7 @@ test("the defaults are upstream's, except for those that the documentation names
   assert.deepEqual(config.webhook.workerClientProvider, { kind: "none" });
   assert.equal(config.webhook.clientAuth, undefined);
   assert.equal(config.webhook.drainDelayMs, 3_000);
+  assert.equal(config.webhook.refusalHoldMs, 1_000);
 });
 
 test("every flag reaches the field that is named after it", () => {
@@ -40,6 +41,7 @@ test("every flag reaches the field that is named after it", () => {
     "--webhook-client-ca-file=/ca",
     "--webhook-client-allowed-names=api",
     "--webhook-drain-delay=7s",
+    "--webhook-refusal-hold=70ms",
     "--webhook-handler-retry-jitter=7ms",
     "--webhook-handler-health-criterion-initialized-key=example.com/init",
     "--webhook-requires-pod-name=by-cell",
@@ -61,6 +63,7 @@ test("every flag reaches the field that is named after it", () => {
   assert.deepEqual(config.webhook.allowedCells, new Set(["a", "b"]));
   assert.deepEqual(config.webhook.clientAuth, { caFile: "/ca", allowedNames: new Set(["api"]) });
   assert.equal(config.webhook.drainDelayMs, 7_000);
+  assert.equal(config.webhook.refusalHoldMs, 70);
   assert.equal(config.webhook.retryJitterMs, 7);
   assert.deepEqual(config.webhook.healthCriteria[1], {
     criterion: "Initialized",

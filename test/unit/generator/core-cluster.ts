@@ -104,10 +104,6 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
       const deps = { core: client, sources, protectors, events, clock, logger, metrics };
       const settings = { ...config, ...rule, deploymentPlugin: { ...config.deploymentPlugin, ...plugin } };
       const cellSettings = { leaseNamespace: "default", silentAfterMs: 180_000, silentPolicy };
-      const changes = createHeldChanges(
-        { ...settings, massChanges, cells: cellSettings, core: { namespace: undefined } },
-        { ...deps, isCell: (clusterUID) => cells.isCell(clusterUID) },
-      );
       const { defaultMode = "enforced", hasNamespaces = true } = options;
       const informer = createInformer<LabelledNamespace>({
         ...common,
@@ -117,6 +113,10 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
       });
       const ofModes = { config: { defaultMode }, informer: hasNamespaces ? informer : undefined, events, logger };
       const modes = new NamespaceModes(ofModes);
+      const changes = createHeldChanges(
+        { ...settings, massChanges, cells: cellSettings, core: { namespace: undefined } },
+        { ...deps, modes, isCell: (clusterUID) => cells.isCell(clusterUID) },
+      );
       const generatorMetrics = createGeneratorMetrics(metrics);
       const { actions } = generatorMetrics;
       const followed = new FollowedFloors({ ...deps, config: settings, expected, changes, rng, actions });

@@ -17,6 +17,23 @@ test("a burst that arrives in one turn is one batch, newest first, even without 
   assert.equal(clock.pendingTimers, 0);
 });
 
+test("requests that have waited in a line before go first, in the order of their turns", async () => {
+  const { clock, submit, takeExecution } = createHarness({ batchSizeMax: 3 });
+  submit("key", "a");
+  submit("key", "second", { turn: 2 });
+  submit("key", "b");
+  submit("key", "first", { turn: 1 });
+  await clock.advance(0);
+  const execution = takeExecution();
+  assert.deepEqual(execution.requests, ["first", "second", "b"]);
+  // So it is after a conflict.
+  submit("key", "c");
+  submit("key", "third", { turn: 3 });
+  await execution.end({ kind: "retry", delayMs: 0 });
+  await clock.advance(0);
+  assert.deepEqual(takeExecution().requests, ["first", "second", "third"]);
+});
+
 test("a batch waits for the cold-start delay and includes requests that arrive meanwhile", async () => {
   const { clock, submit, executions, takeExecution } = createHarness({ coldStartDelayMs: 100 });
   submit("key", "a");

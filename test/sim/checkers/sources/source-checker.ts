@@ -9,20 +9,16 @@ import { type Change } from "../../../double/engine/store.ts";
 import { type Kernel } from "../../kernel/kernel.ts";
 import { type Meddled, Meddling } from "./meddling.ts";
 import { FollowedChecker } from "./followed-checker.ts";
+import { shadowModeOf } from "../shadows.ts";
+import { Modes, namespaceOf } from "./modes.ts";
 import { isNameOfGenerated, kindOf, ofBudgets, ofDatabases, protectorKeyOf } from "./kinds.ts";
+import { calmLagMs, lagMs, Readings } from "./readings.ts";
 import { selectorText } from "./selectors.ts";
 import { type SourceRules } from "./shares.ts";
 import { Source } from "./source.ts";
 import { floorWith, type Wanted, wantedOf } from "./wanted.ts";
 import { type Choice, Workloads } from "./workloads.ts";
 
-/**
- * From the moment when a generator reads a source until what it writes is committed: a request lasts 60 s, is
- * stalled for 77 s at most, and its process may pause meanwhile.
- */
-const lagMs = 150_000;
-/** The same while all is well: milliseconds, and a turn that comes a moment later (generator/pacer.ts). */
-const calmLagMs = 3_000;
 /** When all is well: an event, two reads and a write; and a few times that beside the writes of a mass deletion. */
 const repairedMs = 15_000;
 
@@ -51,10 +47,7 @@ export class SourceChecker {
   /** By the namespace and the name of their PodProtectors, as all else here. */
   readonly #sources = new Map<string, Source>();
   readonly #meddling = new Meddling();
-  /**
-   * By key: the specs of PodProtectors that the core has lost, and when, the last one at the end. One that is made again
-   * by a former loss may be committed after another one.
-   */
+  /** By key: PodProtectors that the core has lost. One that is made again by a former loss may come after another. */
   readonly #lost = new Map<string, readonly Lost[]>();
   /** By key: PodProtectors that a person has marked as released. */
   readonly #letGo = new Set<string>();
@@ -65,17 +58,20 @@ export class SourceChecker {
   /** By key: what the PodProtector has said, whoever has written it. */
   readonly #had = new Map<string, Set<string>>();
   readonly #workloads = new Workloads();
+  readonly #modes = new Modes();
+  readonly #readings: Readings;
   readonly #followed: FollowedChecker;
 
   constructor(options: SourceCheckerOptions) {
     this.#options = options;
     const { kernel, latched } = options;
+    this.#readings = new Readings(kernel, options.calmSinceMs);
     this.#followed = new FollowedChecker({
       kernel,
       rules: this.#rules,
       workloads: this.#workloads,
-      isCalm: (forMs) => this.#isCalm(forMs),
-      fromMs: () => this.#fromMs(),
+      isCalm: (forMs) => this.#readings.isCalm(forMs),
+      fromMs: () => this.#readings.fromMs(),
       isHolding: () => latched().length > 0,
       isByPerson: (key, floor) => this.#meddling.mayBe(key, `minAvailable ${floor}`, kernel.nowMs - lagMs),
       repairedMs,
@@ -98,13 +94,23 @@ export class SourceChecker {
     const isDeleted = previous?.metadata.deletionTimestamp !== undefined || isBudget(object);
     if (type === "DELETED") source.ended(isDeleted, kernel.nowMs, kernel.nowMs - lagMs);
     else this.#became(source, object);
-    if (this.#workloads.changed(change, kernel.nowMs, this.#isCalm(calmLagMs)))
+    if (this.#workloads.changed(change, kernel.nowMs, this.#readings.isCalm(calmLagMs)))
       this.#recount(object.metadata.namespace ?? "");
     kernel.note(`core source ${key} ${type} ${object.metadata.resourceVersion}`);
     this.#changed(key);
     const lostGuard = isGuarded(previous) && (type === "DELETED" || !isGuarded(object));
-    if (type !== "DELETED" && lostGuard && isInForce(this.#protectorOf(key)) && this.#isCalm())
+    if (type !== "DELETED" && lostGuard && isInForce(this.#protectorOf(key)) && this.#readings.isCalm())
       kernel.fail(`the source ${key} is let go although its PodProtector is in force`);
+  }
+
+  /** A version of a Namespace has been committed: its sources may ask for something else. */
+  namespace({ type, object }: Change): void {
+    if (type === "DELETED" || !this.#modes.labelled(object, this.#options.kernel.nowMs)) return;
+    for (const [key, source] of this.#sources) {
+      if (!key.startsWith(`${object.metadata.name}/`)) continue;
+      if (source.present?.kind === "there") this.#became(source, source.present.object);
+      this.#changed(key);
+    }
   }
 
   /** A version of a PodProtector has been committed. */
@@ -118,8 +124,9 @@ export class SourceChecker {
     if (type === "DELETED") this.#checkEnd(key, source, object);
     else {
       this.#checkRelease(key, source, object, previous);
+      this.#checkMode(key, object, previous);
       this.#checkSpec(key, source, specOf(object), previous === undefined ? undefined : specOf(previous));
-      if (previous === undefined && !source.wasGuardedSince(this.#fromMs()) && !this.#lost.has(key))
+      if (previous === undefined && !source.wasGuardedSince(this.#readings.fromMs()) && !this.#lost.has(key))
         this.#options.kernel.fail(`the PodProtector of ${key} is made before its source is held`);
       this.#remember(key, specOf(object));
     }
@@ -159,15 +166,26 @@ export class SourceChecker {
       return `the PodProtector of ${key} is not held`;
     const isOwned = (metadata.ownerReferences ?? []).some(({ uid }) => uid === present.object.metadata.uid);
     if (!isOwned) return `the PodProtector of ${key} is not owned by its source`;
+    const mode = isKnown ? this.#modes.wrongWith(key, protector) : undefined;
+    if (mode !== undefined) return `the PodProtector of ${key} is ${mode}`;
     const difference = differenceOf(present.wanted, specOf(protector));
     return difference === undefined ? undefined : `the PodProtector of ${key} says ${difference}`;
+  }
+
+  #checkMode(key: string, object: KubeObject, previous: KubeObject | undefined): void {
+    if ((previous !== undefined && shadowModeOf(previous) === shadowModeOf(object)) || this.#lost.has(key)) return;
+    const wrong = this.#modes.wrongWith(key, object, this.#readings.modesFromMs());
+    if (wrong !== undefined) this.#options.kernel.fail(`the PodProtector of ${key} becomes ${wrong}`);
   }
 
   #checkSpec(key: string, source: Source, after: Wanted, before: Wanted | undefined): void {
     const { rules, kernel } = this.#options;
     if (rules === undefined) return;
-    const fromMs = this.#fromMs();
-    const asked = [...source.askedSince(fromMs), ...(this.#lost.get(key) ?? []).map(({ spec }) => spec)];
+    const fromMs = this.#readings.fromMs();
+    // It may not be known yet that its namespace is off.
+    const last = this.#modes.isOff(namespaceOf(key), this.#readings.modesFromMs()) ? undefined : source.lastWanted;
+    const former = last !== undefined && this.#modes.isOff(namespaceOf(key)) ? [last] : [];
+    const asked = [...source.askedSince(fromMs), ...former, ...(this.#lost.get(key) ?? []).map(({ spec }) => spec)];
     for (const field of ["minAvailable", "minReadySeconds", "selector"] as const) {
       if (after[field] === before?.[field] || asked.some((wanted) => wanted[field] === after[field])) continue;
       if (this.#mayStay(key, source, fromMs) && this.#isLast(key, field, after[field])) continue;
@@ -183,7 +201,7 @@ export class SourceChecker {
   #mayStay(key: string, source: Source, fromMs: number): boolean {
     const { lastObject } = source;
     if (lastObject === undefined || !(isBudget(lastObject) || kindOf(lastObject) === ofDatabases)) return false;
-    return !this.#isCalm() || source.isUnknownSince(fromMs) || this.#lost.has(key);
+    return !this.#readings.isCalm() || source.isUnknownSince(fromMs) || this.#lost.has(key);
   }
 
   /** It has been in force; and where nothing has, pods count at once. */
@@ -193,7 +211,7 @@ export class SourceChecker {
 
   /** Of a source whose replicas are not its own: by all counts that somebody may know. */
   #possibleFloors(source: Source, fromMs: number): ReadonlySet<number> {
-    const isOpen = !this.#isCalm() || source.isUnknownSince(fromMs);
+    const isOpen = !this.#readings.isCalm() || source.isUnknownSince(fromMs);
     const floors = source.objectsSince(fromMs).flatMap((object) => {
       const choices = choicesOf(object);
       const { namespace = "" } = object.metadata;
@@ -216,7 +234,8 @@ export class SourceChecker {
     const { nowMs } = this.#options.kernel;
     const { namespace = "" } = object.metadata;
     const expected = isBudget(object) ? this.#workloads.count(namespace, choicesOf(object)) : undefined;
-    source.became(object, wantedOf(object, this.#rules, expected), nowMs, nowMs - lagMs);
+    const wanted = this.#modes.isOff(namespace) ? undefined : wantedOf(object, this.#rules, expected);
+    source.became(object, wanted, nowMs, nowMs - lagMs);
   }
 
   /** The workloads of a namespace are others than before. */
@@ -262,21 +281,22 @@ export class SourceChecker {
 
   /** Why a generator may let it go. */
   #hasReason(key: string, source: Source): boolean {
-    return source.gaveReasonSince(this.#fromMs()) || this.#letGo.has(key);
+    const wasOff = this.#modes.wasOff(namespaceOf(key), this.#readings.modesFromMs());
+    return wasOff || source.gaveReasonSince(this.#readings.fromMs()) || this.#letGo.has(key);
   }
 
   /** All is well: then the change will be answered soon. */
   #changed(key: string): void {
     const { kernel } = this.#options;
     this.#changedAtMs.set(key, kernel.nowMs);
-    if (!this.#isCalm()) return;
+    if (!this.#readings.isCalm()) return;
     kernel.schedule(repairedMs, () => this.#checkRepaired(key));
   }
 
   /** What a person has to approve first is looked at again after a while, until nothing is held any more. */
   #checkRepaired(key: string): void {
     const { kernel } = this.#options;
-    if (!this.#isCalm(repairedMs) || this.#changedSince(key, repairedMs)) return;
+    if (!this.#readings.isCalm(repairedMs) || this.#changedSince(key, repairedMs)) return;
     const unmet = this.#unmetOf(key) ?? this.#keptOf(key);
     if (unmet === undefined) return;
     if (this.#mayBeHeld(key)) kernel.schedule(repairedMs, () => this.#checkRepaired(key));
@@ -300,24 +320,15 @@ export class SourceChecker {
     const { wanted } = present;
     if (wanted === undefined) return true;
     const found = specOf(protector);
+    const isSwitched = this.#modes.wrongWith(key, protector) !== undefined && shadowModeOf(protector) === "enforced";
     const isHigher = (wanted.minAvailable ?? 0) < (found.minAvailable ?? 0);
-    return isHigher && differenceOf({ ...wanted, minAvailable: found.minAvailable }, found) === undefined;
+    return (
+      (isHigher || isSwitched) && differenceOf({ ...wanted, minAvailable: found.minAvailable }, found) === undefined
+    );
   }
 
   #changedSince(key: string, ms: number): boolean {
     return this.#options.kernel.nowMs - (this.#changedAtMs.get(key) ?? 0) < ms;
-  }
-
-  #isCalm(forMs = 0): boolean {
-    const sinceMs = this.#options.calmSinceMs();
-    return sinceMs !== undefined && this.#options.kernel.nowMs - sinceMs >= forMs;
-  }
-
-  /** When a generator whose write is committed now may have read what it acts on. */
-  #fromMs(): number {
-    const { nowMs } = this.#options.kernel;
-    const calmMs = this.#options.calmSinceMs();
-    return calmMs === undefined ? nowMs - lagMs : Math.max(nowMs - lagMs, Math.min(calmMs, nowMs - calmLagMs));
   }
 
   #protectorOf(key: string): KubeObject | undefined {
@@ -374,6 +385,7 @@ function hasChanged(type: Change["type"], object: KubeObject, previous: KubeObje
     after.generation !== before.generation ||
     after.deletionTimestamp !== before.deletionTimestamp ||
     isMarked(object) !== isMarked(previous) ||
+    shadowModeOf(object) !== shadowModeOf(previous) ||
     isGuarded(object) !== isGuarded(previous) ||
     after.ownerReferences?.[0]?.uid !== before.ownerReferences?.[0]?.uid
   );

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { planFor, protectorKeyOf } from "../../../../src/generator/source-plan.ts";
 import { askedBefore, askedNow } from "../../../../src/generator/mass-changes/asking.ts";
 import { type HeldChanges } from "../../../../src/generator/mass-changes/held-changes.ts";
@@ -52,4 +53,28 @@ test("a floor that a restore has lowered is what it was before, until that is ju
   assert.deepEqual(askedBefore(changes({}), key, asked), { kept });
   assert.deepEqual(await askedNow(changes({ kind: "held" }), key, asked, signal), { kind: "held", kept });
   assert.equal((await askedNow(changes({ kind: "pass" }), key, asked, signal)).kept, wanted);
+});
+
+test("while shadow is held, the PodProtector stays out of it; one that is in it needs no leave", async () => {
+  const shadowed = planFor(source, rule, { mode: "shadow", healthCriterion: undefined });
+  const floor = wanted.spec.minAvailable;
+  for (const present of [floor - 1, floor, floor + 1]) {
+    const goals: unknown[] = [];
+    const judge = async (_key: unknown, { to }: { readonly to: unknown }) => {
+      goals.push(to);
+      return { kind: "held" };
+    };
+    const changes = { beforeRestore, judge, resting: (_key: unknown, to: unknown) => goals.push(to) && "held" };
+    const asked = { stored: storedWith(present), source, wanted: shadowed };
+    const kept = { ...wanted, spec: { ...wanted.spec, minAvailable: Math.max(present, floor) } };
+    assert.deepEqual(await askedNow(changes as never, key, asked, signal), { kind: "held", kept });
+    assert.deepEqual(askedBefore(changes as never, key, asked), { kept });
+    assert.deepEqual(goals, ["shadow", "shadow"]);
+  }
+  const read = readProtector(protector(floor, { [annotations.mode]: "shadow" }));
+  assert.ok(read.ok);
+  for (const stored of [read.stored, storedWith(0)]) {
+    const asked = { stored, source, wanted: shadowed };
+    assert.equal((await askedNow(never as never, key, asked, signal)).kept, shadowed);
+  }
 });

@@ -115,3 +115,22 @@ test("of a floor that several workloads make up one that fell far counts, howeve
   assert.equal(judged({ ...falls, fallen: [] }), "small");
   assert.equal(judged({ ...falls, fallen: ["digest"] }), "manager/hpa/scale", "no autoscaler has let it fall so");
 });
+
+test("what is put in shadow counts for whoever switched the namespace, unless it was a flag or is allowed", () => {
+  const source = deployment(8);
+  const shadowed = (manager: string | undefined, from = 6) => {
+    const by = manager === undefined ? undefined : { manager, subresource: undefined, time: noon };
+    return judged({ source, to: "shadow", switched: { by }, protector: protector(from) });
+  };
+  assert.deepEqual(
+    [shadowed("tool"), shadowed(undefined), shadowed("night"), judged({ source, to: "shadow" })],
+    ["manager/tool", "manager/unknown", "exempt", "own"],
+  );
+});
+
+test("no flag and no allowed manager that puts it in shadow excuses a floor that somebody takes meanwhile", () => {
+  const by = { manager: "night", subresource: undefined, time: noon };
+  const source = deployment(0, { managedFields: [managed("tool", replicas)] });
+  const lowered = (subject: Partial<Subject>) => judged({ source, to: "shadow", settled: deployment(8), ...subject });
+  assert.deepEqual([lowered({}), lowered({ switched: { by } })], ["manager/tool", "manager/tool"]);
+});

@@ -65,3 +65,11 @@ test("the number is counted again after a second", async () => {
   await clock.advance(1);
   assert.equal(floors.aboveZero(), 1);
 });
+
+test("of those that are enforced, those in shadow are none", () => {
+  const { floors, stored } = countOf([3, 2, 1]);
+  for (const { protector } of stored.slice(1)) protector.metadata.annotations["podseidon.kubewharf.io/mode"] = "shadow";
+  assert.deepEqual([floors.aboveZero(), floors.aboveZero(true)], [3, 1]);
+  floors.passed("u-0");
+  assert.deepEqual([floors.aboveZero(), floors.aboveZero(true)], [2, 0]);
+});

@@ -73,15 +73,7 @@ test("nothing is kept that no decision needs", () => {
   const text = JSON.stringify({ ...review, request: { ...review.request, object: pod("q"), extra: { a: [1] } } });
   const kept = keptOf(text);
   assert.ok(kept.length < text.length / 2, kept);
-  for (const dropped of [
-    "managedFields",
-    "containers",
-    "options",
-    "requestKind",
-    "groups",
-    "extra",
-    "ownerReferences",
-  ]) {
+  for (const dropped of ["managedFields", "containers", "options", "requestKind", "groups", "extra"]) {
     assert.ok(text.includes(`"${dropped}":`), dropped);
     assert.ok(!kept.includes(dropped), dropped);
   }

@@ -6,13 +6,13 @@ import { compileSelector, formatSelector } from "../../../../src/label-index/ind
 import { editedBackSettleMs } from "../../../../src/webhook/protector/edited-back.ts";
 import { Protector } from "../../../../src/webhook/protector/protector.ts";
 import { createTestCore } from "../support/core.ts";
-import { cell } from "../support/objects.ts";
+import { cell, type Json } from "../support/objects.ts";
 import { deletionOf, protectorView } from "../support/views.ts";
 
 const web = { matchLabels: { app: "web" } };
 const all = { matchExpressions: [{ key: "app", operator: "Exists" }] };
 
-function countedAs(selector: object, minReadySeconds = 0) {
+function countedAs(selector: Json, minReadySeconds = 0) {
   const compiled = compileSelector(selector);
   assert.ok(compiled.ok);
   return {
@@ -23,9 +23,9 @@ function countedAs(selector: object, minReadySeconds = 0) {
 
 let version = 0;
 /** A newer state of the object, with 100 pods in the cell c1. */
-function state(selector: object, counts: object, minReadySeconds = 0) {
+function state(selector: Json, counts: Json, minReadySeconds = 0) {
   version += 1;
-  return protectorView({ selector: { ...selector }, minReadySeconds, cells: [cell("c1", 100, counts)] }, version);
+  return protectorView({ selector, minReadySeconds, cells: [cell("c1", 100, counts)] }, version);
 }
 
 function protectorIn(...states: readonly ReturnType<typeof state>[]) {

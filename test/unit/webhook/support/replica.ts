@@ -49,6 +49,7 @@ export const settings = {
   requiresPodName: () => false,
   history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
   legacyCellHoldMs: 10_000,
+  refusalHoldMs: 1_000,
   orphanedPodGraceMs: 3_600_000,
   tombstoneTtlMs: 0,
   stateNamespace: "podseidon-system",

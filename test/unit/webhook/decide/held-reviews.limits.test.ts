@@ -1,0 +1,151 @@
+/** Whose reviews are held, how many, and in which order they go. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { annotations } from "../../../../src/api/v1alpha1/names.ts";
+import { type KubeClient } from "../../../../src/kube/kube-client.ts";
+import {
+  cell,
+  deleteReview,
+  endReview,
+  evictReview,
+  type Json,
+  pod,
+  podGarbageCollector,
+  protector,
+} from "../support/objects.ts";
+import { type Replica, settle, world } from "../support/replica.ts";
+import { fullWorld, ownedReview, sent, settled, timeOf } from "../support/held.ts";
+
+const scheduler = "system:kube-scheduler";
+const taintEviction = "system:serviceaccount:kube-system:node-controller";
+
+/** Whether the review waits after 10 ms. */
+async function isHeld(
+  made: { clock: { advance: (ms: number) => Promise<void> }; replica: Replica },
+  body: unknown,
+  cellID = "c1",
+) {
+  const { state } = sent(made.replica, body, { cellID });
+  await made.clock.advance(10);
+  return state.done === undefined;
+}
+
+test("the scheduler, pod garbage collection and dry runs are never held", async () => {
+  const reviews: Readonly<Record<string, Json>> = {
+    scheduler: ownedReview("p", "rs-1", scheduler),
+    "the collector's DELETE": ownedReview("p", "rs-1", podGarbageCollector),
+    "the collector's end of a pod": endReview(pod("p", { nodeName: "node-1" })),
+    "the same without credentials of its own": endReview(pod("p"), {
+      userInfo: { username: "system:kube-controller-manager" },
+    }),
+    "a dry run": deleteReview(pod("p"), { dryRun: true }),
+  };
+  for (const [who, review] of Object.entries(reviews)) {
+    const made = await fullWorld();
+    assert.deepEqual(await timeOf(made, review), { allowed: false, elapsedMs: 0 }, who);
+    assert.equal(made.replica.metrics.count("webhook_held_review"), 0, who);
+  }
+});
+
+test("what is allowed anyway is not held: a forced deletion, and everything with --webhook-dry-run", async () => {
+  const forced = deleteReview(pod("p", { annotations: { [annotations.forceDelete]: "" } }));
+  assert.ok((await timeOf(await fullWorld(), forced)).elapsedMs < 20);
+  const dry = world([protector({ cells: [cell("c1", 81)] })], { dryRun: true });
+  await dry.replica.review(deleteReview(pod("first")));
+  assert.ok((await timeOf(dry, ownedReview("p"))).elapsedMs < 20);
+});
+
+test("of one caller in one cell, the reviews of three controller owners are held, and all of these", async () => {
+  const made = await fullWorld();
+  for (const owner of ["a", "b", "c", "a", "c"])
+    assert.equal(await isHeld(made, ownedReview(`p-${owner}`, owner)), true);
+  assert.equal(await isHeld(made, ownedReview("p-d", "d")), false);
+  assert.equal(await isHeld(made, deleteReview(pod("lone"))), false);
+  assert.equal(await isHeld(made, ownedReview("p-a2", "a")), true);
+  // The limit is that of a caller, who has so few workers.
+  assert.equal(
+    await isHeld(made, ownedReview("p-d", "d", "system:serviceaccount:kube-system:statefulset-controller")),
+    true,
+  );
+  await made.clock.advance(1_000);
+  assert.equal(await isHeld(made, ownedReview("p-d", "d")), true);
+});
+
+test("each cell has a limit of controller owners of its own", async () => {
+  const made = world([protector({ cells: [cell("c1", 81), cell("c2", 0)] })]);
+  await made.replica.review(deleteReview(pod("first")));
+  for (const owner of ["a", "b", "c"]) assert.equal(await isHeld(made, ownedReview(`p-${owner}`, owner)), true);
+  assert.equal(await isHeld(made, ownedReview("p-d", "d")), false);
+  assert.equal(await isHeld(made, ownedReview("p-d", "d"), "c2"), true);
+});
+
+test("pods without a controller, or with an odd one, stand for themselves", async () => {
+  const made = await fullWorld();
+  const odd = (name: string, ownerReferences: unknown): Json => {
+    const raw = pod(name);
+    return deleteReview({ ...raw, metadata: { ...(raw["metadata"] as Json), ownerReferences } });
+  };
+  assert.equal(await isHeld(made, odd("a", [{ uid: "u".repeat(1_000), controller: true }])), true);
+  assert.equal(await isHeld(made, odd("b", "none")), true);
+  assert.equal(await isHeld(made, odd("c", [{ uid: "rs-1", controller: "yes" }, null])), true);
+  assert.equal(await isHeld(made, odd("d", [{ uid: 7, controller: true }])), false);
+});
+
+const evictedPods: KubeClient = {
+  cluster: "worker",
+  request: ({ path }) => Promise.resolve(pod(path.slice(path.lastIndexOf("/") + 1))),
+  stream: () => Promise.reject(new Error("no watches here")),
+  close: () => Promise.resolve(),
+};
+
+test("evictions and taint evictions are held besides the limit of owners, up to 64 reviews of a replica", async () => {
+  const made = await fullWorld({ workers: { kind: "single", client: evictedPods } });
+  for (let index = 0; index < 30; index += 1) {
+    assert.equal(await isHeld(made, evictReview(`e${index}`)), true);
+    assert.equal(await isHeld(made, ownedReview(`t${index}`, `rs-${index}`, taintEviction)), true);
+  }
+  for (const owner of ["a", "b", "c"]) assert.equal(await isHeld(made, ownedReview(`p-${owner}`, owner)), true);
+  assert.equal(await isHeld(made, evictReview("last")), true);
+  assert.equal(await isHeld(made, evictReview("one-more")), false);
+  assert.equal(await isHeld(made, ownedReview("p-a2", "a")), false);
+});
+
+test("an eviction at a generated floor is not held: nobody evicts because a workload was scaled down", async () => {
+  const made = world([protector({ cells: [cell("c1", 80)] })], { workers: { kind: "single", client: evictedPods } });
+  assert.equal(await isHeld(made, evictReview("p")), false);
+});
+
+test("who was held first goes first, before those that have just come", async () => {
+  const made = await fullWorld();
+  const { clock, core, replica } = made;
+  const line: ReturnType<typeof sent>[] = [];
+  for (const name of ["a", "b", "c"]) {
+    line.push(sent(replica, ownedReview(name)));
+    await clock.advance(10);
+  }
+  const order: number[][] = [];
+  for (let round = 0; round < 3; round += 1) {
+    settled(core, 81);
+    // It finds the quota that has just come back, too.
+    void sent(replica, ownedReview(`newcomer-${round}`));
+    await clock.advance(100);
+    order.push(line.flatMap(({ state }, index) => (state.done?.allowed === true ? [index] : [])));
+  }
+  assert.deepEqual(order, [[0], [0, 1], [0, 1, 2]]);
+});
+
+test("all that fit go in one write, however many are held", async () => {
+  const { clock, core, replica } = await fullWorld();
+  const line = Array.from({ length: 20 }, (_, index) => sent(replica, ownedReview(`p${index}`)));
+  await clock.advance(10);
+  const before = core.writes;
+  settled(core, 90);
+  await clock.advance(100);
+  assert.equal(core.writes, before + 1);
+  assert.deepEqual(
+    line.map(({ state }) => state.done?.allowed === true),
+    line.map((_, index) => index < 10),
+  );
+  await settle(clock, Promise.all(line.map(({ answer }) => answer)));
+  assert.equal(clock.pendingTimers, 0);
+});
