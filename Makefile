@@ -63,6 +63,8 @@ fuzz: dist/podseidon ## Send generated reviews and raw bytes to the webhook; INP
 attack: dist/podseidon ## Attack a webhook while API servers ask it (15 minutes); SECONDS=60 each, ATTACKS="S2 S5"
 	@SECONDS=$(or $(SECONDS),60) $(NODE) test/attack/main.ts
 
+# The sources, as in all measurements, and not dist/podseidon.
+bench: export PODSEIDON_E2E_DEV := 1
 bench: $(SETUP) ## Measure speed, each figure beside what it is compared with
 	$(call run,test/bench/main.ts)
 

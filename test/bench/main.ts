@@ -1,7 +1,8 @@
 /**
  * `make bench`: measures and prints a table of figures, each beside what it is compared with in the same run. Also as
  * JSON in test-results/bench.json. ONLY=<name>[,<name>] runs some of the measurements; PROFILE=1 leaves CPU profiles of
- * the webhooks over a real API server in test-results.
+ * the webhooks over a real API server in test-results. Of `everyday`: LONG=1 adds the long rows, ROWS=drain runs those
+ * with this text in their names instead, TURNS=1 runs each once instead of three times.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";
@@ -9,6 +10,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { KubeAssetsError } from "../../scripts/kube-assets.ts";
 import { measureBudgetSources } from "./budget-sources.ts";
+import { measureEveryday } from "./everyday/measure.ts";
 import { measureFreshCounts } from "./fresh-counts.ts";
 import { measureHandshakes } from "./handshakes.ts";
 import { measureHotProtector, measureReplicas } from "./hot-protector.ts";
@@ -26,7 +28,10 @@ type Say = (line: string) => void;
 const resultDirectory = fileURLToPath(new URL("../../test-results", import.meta.url));
 const say: Say = (line) => console.error(`… ${line}`);
 
-/** In the order of the table. Those of `overRealCore` need kube-apiserver and etcd. */
+/** Turns of each row of `everyday`: the median of three is no outlier. */
+const turnsDefault = 3;
+
+/** In the order of the table. Those of `overRealCore` and `withControllers` need kube-apiserver and etcd. */
 const alone: Readonly<Record<string, (say: Say) => readonly Row[] | Promise<readonly Row[]>>> = {
   indexes: measureIndexes,
   fresh: measureFreshCounts,
@@ -43,6 +48,15 @@ const overRealCore: Readonly<Record<string, (core: RealCore, say: Say) => Promis
   many: measureManyProtectors,
   handshakes: measureHandshakes,
 };
+/** They have a control plane of their own, with Kubernetes' controllers and its scheduler. */
+const withControllers: Readonly<Record<string, (say: Say) => AsyncIterable<Row>>> = {
+  everyday: (say) =>
+    measureEveryday(say, {
+      isLong: process.env["LONG"] === "1",
+      text: process.env["ROWS"] ?? "",
+      repetitions: Number(process.env["TURNS"] ?? turnsDefault),
+    }),
+};
 
 async function measureOverRealCore(names: readonly string[], print: (rows: readonly Row[]) => void): Promise<void> {
   if (names.length === 0) return;
@@ -55,7 +69,7 @@ async function measureOverRealCore(names: readonly string[], print: (rows: reado
 }
 
 async function main(): Promise<number> {
-  const names = [...Object.keys(alone), ...Object.keys(overRealCore)];
+  const names = [alone, overRealCore, withControllers].flatMap((some) => Object.keys(some));
   const only = process.env["ONLY"]?.split(",") ?? names;
   const unknown = only.filter((name) => !names.includes(name));
   if (unknown.length > 0) {
@@ -75,12 +89,17 @@ async function main(): Promise<number> {
   };
   for (const name of chosen) print((await alone[name]?.(say)) ?? []);
   const overCore = chosen.filter((name) => name in overRealCore);
+  const ofControllers = chosen.filter((name) => name in withControllers);
   let leftOut: string | undefined;
   try {
     await measureOverRealCore(overCore, print);
+    for (const name of ofControllers) {
+      for await (const row of withControllers[name]?.(say) ?? []) print([row]);
+    }
   } catch (error) {
     if (!(error instanceof KubeAssetsError)) throw error;
-    leftOut = `Left out, because they need a real API server (${overCore.join(", ")}): ${error.message}`;
+    const needing = [...overCore, ...ofControllers].join(", ");
+    leftOut = `Left out, because they need a real API server (${needing}): ${error.message}`;
     console.log(leftOut);
   }
   mkdirSync(resultDirectory, { recursive: true });

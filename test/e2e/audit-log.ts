@@ -18,6 +18,8 @@ export interface AuditEvent {
   };
   readonly responseStatus?: { readonly code: number; readonly message?: string };
   readonly requestReceivedTimestamp: string;
+  /** Of the answer. */
+  readonly stageTimestamp: string;
 }
 
 /** All that was logged since the cluster started. */
