@@ -35,12 +35,13 @@ const requestsAtOnceMax = 8;
 interface Connection {
   socket: Socket;
   readonly address: string;
-  /** "address|port": a TLS socket has these of the socket below it. */
+  /** "address|port": a TLS socket has these of the socket below it. All who were gone before they came share "|0". */
   readonly peer: string;
   hasEarned: boolean;
   isIdentified: boolean;
   /** Its next answer is the last one. */
   isEnding: boolean;
+  hasLeft: boolean;
   /** Requests that are not answered yet. */
   requests: number;
   lastResponse: ServerResponse | undefined;
@@ -165,6 +166,7 @@ export class Connections {
       hasEarned: false,
       isIdentified: false,
       isEnding: false,
+      hasLeft: false,
       requests: 0,
       lastResponse: undefined,
     };
@@ -212,7 +214,7 @@ export class Connections {
   }
 
   #moved(connection: Connection): void {
-    if (this.#byPeer.get(connection.peer) !== connection) return;
+    if (connection.hasLeft) return;
     this.#all.moved(connection);
     if (!connection.isIdentified) this.#byAddress.get(connection.address)?.moved(connection);
   }
@@ -236,8 +238,9 @@ export class Connections {
   }
 
   #leave(connection: Connection): void {
-    if (this.#byPeer.get(connection.peer) !== connection) return;
-    this.#byPeer.delete(connection.peer);
+    if (connection.hasLeft) return;
+    connection.hasLeft = true;
+    if (this.#byPeer.get(connection.peer) === connection) this.#byPeer.delete(connection.peer);
     this.#all.delete(connection);
     if (!connection.isIdentified) this.#leaveAddress(connection);
   }

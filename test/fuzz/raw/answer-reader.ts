@@ -9,7 +9,11 @@ export interface Answer {
   readonly isLast: boolean;
 }
 
+/** Of a request that may be HEAD: what comes after the head tells whether there is a body. */
+export const unknownMethod = "?";
+
 const headEnd = "\r\n\r\n";
+const statusStart = "HTTP/1.1 ";
 const statusLine = /^HTTP\/1\.1 (\d{3}) [\t\x20-\x7e]*$/;
 const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*)$/;
 /** The largest of ours is a page of metrics. */
@@ -17,6 +21,13 @@ const answerBytesMax = 4 * 1024 * 1024;
 
 interface Head extends Omit<Answer, "body"> {
   readonly bodyStart: number;
+}
+
+/** Whether another answer, or nothing, is where the body should be; undefined = more bytes will tell. */
+function lacksBody(rest: Buffer, isEnded: boolean): boolean | undefined {
+  const start = rest.toString("latin1", 0, statusStart.length);
+  if (!statusStart.startsWith(start)) return false;
+  return isEnded || start === statusStart ? true : undefined;
 }
 
 export class AnswerReader {
@@ -83,7 +94,7 @@ export class AnswerReader {
   #readHead(bytes: Buffer): Head | undefined {
     const end = bytes.indexOf(headEnd);
     if (end === -1) {
-      if (!"HTTP/1.1 ".startsWith(bytes.toString("latin1", 0, 9))) this.#fail("no status line", bytes);
+      if (!statusStart.startsWith(bytes.toString("latin1", 0, statusStart.length))) this.#fail("no status line", bytes);
       return undefined;
     }
     const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
@@ -104,7 +115,9 @@ export class AnswerReader {
   #readBody(bytes: Buffer, head: Head, isEnded: boolean): { readonly text: string; readonly end: number } | undefined {
     const { status, headers, bodyStart, isLast } = head;
     const method = this.#methods[this.answers.length];
-    if (method === "HEAD" || status === 204 || status === 304) return { text: "", end: bodyStart };
+    const isHead = method === unknownMethod ? lacksBody(bytes.subarray(bodyStart), isEnded) : method === "HEAD";
+    if (isHead === undefined) return undefined;
+    if (isHead || status === 204 || status === 304) return { text: "", end: bodyStart };
     const length = headers.get("content-length");
     const coding = headers.get("transfer-encoding");
     if (length !== undefined && coding !== undefined) return this.#fail("two framings", bytes);

@@ -59,7 +59,7 @@ export function judge(plan: ConnectionPlan, seen: Seen): string | undefined {
 function problemOf(plan: ConnectionPlan, seen: Seen): string | undefined {
   if (seen.problem !== undefined) return seen.problem;
   if (seen.endedBy === "limit") return "it is not answered, or has not ended, within its time";
-  if (seen.isPartial && seen.endedBy === "end") return "an answer is not whole";
+  if (seen.isPartial && seen.endedBy === "end" && !leavesUnread(plan, seen)) return "an answer is not whole";
   for (const [at, answer] of seen.answers.entries()) {
     const method = plan.requests[at]?.method ?? "POST";
     const problem = formProblem(plan, answer, method);
@@ -87,7 +87,7 @@ function formProblem(plan: ConnectionPlan, answer: Answer, method: string): stri
     return status === 401 && answer.isLast ? undefined : "a client without a valid certificate is answered";
   }
   if (status === 401) return "a valid client is rejected";
-  if (!isReviews || method === "HEAD") return undefined;
+  if (!isReviews || method === "HEAD" || (body === "" && mayAskHead(plan))) return undefined;
   const uid = responseOf(answer)?.uid;
   const allow = headers.get("allow") ?? null;
   const checked = checkAnswer(
@@ -96,6 +96,18 @@ function formProblem(plan: ConnectionPlan, answer: Answer, method: string): stri
   );
   if (checked.kind === "bad") return checked.problem;
   return uid !== undefined && isOfOthers(plan, uid) ? "the UID is that of another connection" : undefined;
+}
+
+/** Whether damage may have made it uncertain which answer is that to HEAD. */
+const mayAskHead = (plan: ConnectionPlan): boolean =>
+  !isWhole(plan) && plan.requests.some(({ method }) => method === "HEAD");
+
+/**
+ * Whether more was sent than the answer that is not whole belongs to. If that answer is the last one, the peer resets
+ * the connection over the rest; when a write of this side has been told of it, a read sees a mere end.
+ */
+function leavesUnread({ requests }: ConnectionPlan, { answers }: Seen): boolean {
+  return requests.length > answers.length + 1 || requests[answers.length]?.expects === "anything";
 }
 
 /** The response of a review; undefined = it is none. */
@@ -152,8 +164,8 @@ function mayBeCutOff(plan: ConnectionPlan, seen: Seen, { status, body, isLast }:
 
 function missingProblem(plan: ConnectionPlan, seen: Seen, at: number): string | undefined {
   if (plan.ending !== "answers") return undefined;
-  // Whoever is answered before the body was read may lose the answer with the rest of the body.
-  const isUnread = seen.endedBy === "reset" && plan.requests.slice(0, at + 1).some((item) => !isDecided(item));
+  // When an answer ends the connection before all was read, what is unread resets it, and answers may be lost.
+  const isUnread = seen.endedBy === "reset" && plan.requests.some((item) => !isDecided(item));
   const isExcused = isUnread || isSlow(plan) || isLate(plan, seen);
   return isExcused ? undefined : `request ${at} has no answer, ended by ${seen.endedBy}`;
 }

@@ -2,7 +2,7 @@
 import net from "node:net";
 import { setImmediate as turn, setTimeout as delay } from "node:timers/promises";
 import tls from "node:tls";
-import { AnswerReader } from "./answer-reader.ts";
+import { AnswerReader, unknownMethod } from "./answer-reader.ts";
 import { type Seen } from "./judge.ts";
 import {
   type ClientCertificate,
@@ -10,6 +10,7 @@ import {
   lacksHandshake,
   type ListenerName,
   pausesMs,
+  type RequestItem,
   type TLSUse,
 } from "./plan.ts";
 import { reset } from "./reset.ts";
@@ -79,7 +80,7 @@ class Player {
   /** `to`: the listener, or the wire before it. */
   constructor(plan: ConnectionPlan, reach: Reach, to: net.TcpNetConnectOpts) {
     this.#plan = plan;
-    this.#reader = new AnswerReader(plan.requests.map(({ method }) => method));
+    this.#reader = new AnswerReader(plan.requests.map(methodOf));
     this.#raw = net.connect({ ...to, allowHalfOpen: true, noDelay: true });
     this.#raw.on("error", () => this.#broken());
     this.#stream = plan.tls === undefined ? this.#raw : secure(this.#raw, plan.tls, reach);
@@ -142,8 +143,9 @@ class Player {
   #ended(): void {
     this.#endedBy ??= "end";
     this.#reader.end();
-    // The peer has said all; what is still to be sent would meet a closed door.
-    this.#stream.end();
+    // The peer has said all; what is still to be sent would meet a closed door. Node's TLS would wait for it for ever
+    // when the connection is cut while it negotiates anew.
+    this.#stream.destroy();
     this.#answered();
   }
 
@@ -198,6 +200,9 @@ class Player {
     });
   }
 }
+
+/** Damage may change it, or whose answer comes when. */
+const methodOf = ({ method, expects }: RequestItem): string => (expects === "anything" ? unknownMethod : method);
 
 function secure(socket: net.Socket, use: TLSUse, reach: Reach): tls.TLSSocket {
   return tls.connect({

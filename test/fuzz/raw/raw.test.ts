@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import net, { type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
-import { AnswerReader } from "./answer-reader.ts";
+import { AnswerReader, unknownMethod } from "./answer-reader.ts";
 import { drawConnection } from "./draw-connection.ts";
 import { judge, type Seen } from "./judge.ts";
 import { playConnection, type Reach } from "./play-connection.ts";
@@ -92,6 +92,26 @@ test("an answer is read whole however it is cut up, and framed by its length, by
   }
 });
 
+test("whether an answer has a body is told by what follows, when damage may have made the request one for HEAD", () => {
+  const heads = [
+    "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+  ];
+  const bodies = ["body", "4\r\nbody\r\n0\r\n\r\n"];
+  const [byLength = "", byChunks = ""] = heads;
+  const text = byLength + byChunks + heads.map((head, at) => head + bodies[at]!).join("") + byLength;
+  for (const size of [1, 7, text.length]) {
+    const reader = new AnswerReader(Array.from({ length: 5 }, () => unknownMethod));
+    for (let at = 0; at < text.length; at += size) reader.push(Buffer.from(text.slice(at, at + size)));
+    reader.end();
+    assert.equal(reader.problem, undefined);
+    assert.deepEqual(
+      reader.answers.map(({ body }) => body),
+      ["", "", "body", "body", ""],
+    );
+  }
+});
+
 test("what is no answer of HTTP/1.1 is a problem", () => {
   for (const text of [
     "nonsense!",
@@ -171,6 +191,13 @@ test("a connection that is neither answered nor ended is reported once its time 
   }
 });
 
+test("a connection that the peer has ended is over, also when what was sent will never be read", async (t) => {
+  const reach = await listening(t, (socket) => socket.end());
+  const pieces = [{ bytes: Buffer.alloc(64 * 1024 * 1024), pauseMs: 0 }];
+  const plan = { ...reviewsPlan(1), ending: "halfClose" as const, pieces };
+  assert.equal((await playConnection(plan, reach, 10_000)).endedBy, "end");
+});
+
 test("a socket that is reset while its end is on its way closes all the same", async (t) => {
   const reach = await listening(t, (socket) => socket.resume());
   for (const before of [(socket: net.Socket) => socket.end(), () => {}]) {
@@ -242,6 +269,18 @@ test("a request that a busy machine held up may be cut off as too slow, and no o
     assert.equal(judge(plan, seen), undefined);
     assert.match(judge(plan, { ...seen, tookMs: 100 }) ?? "", /is not decided|has no answer/);
   }
+});
+
+test("answers may be lost to a reset when a request ends the connection before those behind it are read", () => {
+  const plan = reviewsPlan(2);
+  const [first, second] = plan.requests;
+  const reset: Seen = { answers: [], problem: undefined, isPartial: false, endedBy: "reset", tookMs: 0 };
+  assert.match(judge(plan, reset) ?? "", /request 0 has no answer, ended by reset/);
+  assert.equal(judge({ ...plan, requests: [first!, { ...second!, expects: "answered" }] }, reset), undefined);
+  const cut: Seen = { ...reset, isPartial: true, endedBy: "end" };
+  const halfClosed = { ...plan, ending: "halfClose" as const };
+  assert.equal(judge(halfClosed, cut), undefined);
+  assert.match(judge({ ...halfClosed, requests: [first!] }, cut) ?? "", /not whole/);
 });
 
 test("what is no review must not be allowed, and a client without a certificate learns only that", () => {

@@ -1,22 +1,27 @@
-/** Plays the connections of a seed against the webhooks, and looks after each batch whether they are well. */
+/** Plays the connections of a seed against the webhooks, and looks again and again whether they are well. */
 import { rmSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Caller } from "./caller.ts";
 import { drawConnection } from "./draw-connection.ts";
 import { isLate, judge, type Seen } from "./judge.ts";
 import { playConnection } from "./play-connection.ts";
-import { bytesOf, type ConnectionPlan, isSlow, traitsOf } from "./plan.ts";
+import { bytesOf, type ConnectionPlan, type ListenerName, servesReviews, traitsOf } from "./plan.ts";
 import { growth, type Usage, Watch } from "./watch.ts";
 import { startWebhooks, type Webhooks } from "./webhooks.ts";
 
-/** Fewer than the 100 connections that a listener of health or metrics takes, all together. */
+/** How many begin beside each other: more make a machine with two cores late. */
 const lanes = 64;
-/** Of those that take seconds each, beside the others. */
-const slowLanes = 200;
-/** A few seconds; so a fault is close to what led there. */
-const batchSize = 500;
-/** On a busy machine a batch ends earlier: a kept connection that asks nothing for 120 s is closed. */
-const batchMsMax = 30_000;
+/** Who waits longer waits for a limit of the listener, or writes slowly, and goes on beside the lanes. */
+const laneMs = 500;
+/** With those beside the lanes: of 60 addresses, each of which may have 1,250. */
+const openMax = 400;
+/** A listener of health or metrics takes 100, with those of the probes. */
+const openMaxOfProbed = 60;
+/** A few hundred connections; so a fault is close to what led there. */
+const checkMs = 5_000;
+const settlePollMs = 1_000;
+/** Memory is compared when nobody is connected, for which all others wait up to four minutes. */
+const settleEvery = 50_000;
 /** Until code is compiled, and what is kept for later is there. */
 const warmUpMin = 1_000;
 const warmUpMax = 5_000;
@@ -70,13 +75,13 @@ class Campaign {
   readonly #watches: readonly Watch[];
   /** By listener, opened at the first check. */
   readonly #kept = new Map<CalledListener, Caller>();
-  readonly #slow = new Set<Promise<void>>();
   /** Those that are played now: who may have led to a crash. */
   readonly #open = new Map<number, ConnectionPlan>();
   readonly #tally: Tally = { connections: 0, answers: 0, late: 0, byStatus: {}, byTrait: {}, findings: [] };
+  /** Resolves when the next connection ends. */
+  #ended = Promise.withResolvers<void>();
   #next = 0;
   #asked = 0;
-  #hasEnded = false;
 
   constructor(seed: number, webhooks: Webhooks) {
     this.#seed = seed;
@@ -101,13 +106,15 @@ class Campaign {
       await this.#playTo(Math.min(end, first + warmUp));
       await this.#settle();
       const before = await this.#usages();
-      await this.#playTo(end);
-      const took = seconds();
-      await this.#settle();
-      const after = this.#hasEnded ? [] : await this.#lookForGrowth(before);
+      let after: readonly Usage[] = [];
+      do {
+        await this.#playTo(Math.min(end, this.#next + settleEvery));
+        await this.#settle();
+        after = this.#hasEnded ? [] : await this.#lookForGrowth(before);
+      } while (this.#next < end && !this.#isOver);
       const { findings, ...tally } = this.#tally;
       console.log(
-        JSON.stringify({ seed: this.#seed, ...tally, findings: findings.length, seconds: took, before, after }),
+        JSON.stringify({ seed: this.#seed, ...tally, findings: findings.length, seconds: seconds(), before, after }),
       );
     } finally {
       clearInterval(progress);
@@ -120,28 +127,36 @@ class Campaign {
   }
 
   async #playTo(end: number): Promise<void> {
-    while (this.#next < end && !this.#isOver) {
-      const batchEnd = Math.min(end, this.#next + batchSize);
-      const batchEndMs = performance.now() + batchMsMax;
-      const lane = async (): Promise<void> => {
-        while (this.#next < batchEnd && performance.now() < batchEndMs && !this.#isOver) await this.#playNext();
-      };
-      await Promise.all(Array.from({ length: lanes }, lane));
+    const lane = async (): Promise<void> => {
+      while (this.#next < end && !this.#isOver) await this.#playNext();
+    };
+    const played = Promise.all(Array.from({ length: lanes }, lane)).then(() => true);
+    for (let isPlayed = false; !isPlayed;) {
+      isPlayed = await Promise.race([played, delay(checkMs, false)]);
       await this.#check();
     }
+  }
+
+  /** One of the webhooks. */
+  get #hasEnded(): boolean {
+    return this.#webhooks.processes.some(({ process }) => process.exit() !== undefined);
   }
 
   get #isOver(): boolean {
     return this.#hasEnded || this.#tally.findings.length >= findingsMax;
   }
 
+  /** Resolves when the lane is free again, which may be before the connection has ended. */
   async #playNext(): Promise<void> {
     const plan = drawConnection(this.#seed, this.#next++);
-    const played = this.#play(plan);
-    if (!isSlow(plan)) return played;
-    this.#slow.add(played);
-    void played.finally(() => this.#slow.delete(played));
-    if (this.#slow.size >= slowLanes) await Promise.race(this.#slow);
+    while (!this.#hasRoom(plan.listener)) await this.#ended.promise;
+    await Promise.race([this.#play(plan), delay(laneMs)]);
+  }
+
+  #hasRoom(listener: ListenerName): boolean {
+    if (this.#open.size >= openMax) return false;
+    if (servesReviews(listener)) return true;
+    return [...this.#open.values()].filter((plan) => plan.listener === listener).length < openMaxOfProbed;
   }
 
   async #play(plan: ConnectionPlan): Promise<void> {
@@ -153,10 +168,12 @@ class Campaign {
       return this.#found(`${described(this.#seed, plan)}: it cannot be played: ${String(error)}`);
     } finally {
       this.#open.delete(plan.index);
+      this.#ended.resolve();
+      this.#ended = Promise.withResolvers();
     }
     this.#count(plan, seen);
     // A process that has ended breaks all connections at once; that is one finding.
-    if (this.#webhooks.processes.some(({ process }) => process.exit() !== undefined)) return;
+    if (this.#hasEnded) return;
     const problem = judge(plan, seen);
     if (problem !== undefined) this.#found(`${described(this.#seed, plan)}: ${problem}\n${shownBytes(plan)}`);
   }
@@ -184,8 +201,7 @@ class Campaign {
       if (problem === undefined) continue;
       this.#found(`${before}: ${watch.name}: ${problem}`);
     }
-    if (this.#webhooks.processes.some(({ process }) => process.exit() !== undefined)) {
-      this.#hasEnded = true;
+    if (this.#hasEnded) {
       for (const plan of [...this.#open.values()].slice(-findingsMax))
         console.log(`open: ${described(this.#seed, plan)}\n${shownBytes(plan)}`);
       return;
@@ -211,8 +227,8 @@ class Campaign {
 
   /** Resolves when no connection is open any more but the kept ones, which ask meanwhile. */
   async #settle(): Promise<void> {
-    while (this.#slow.size > 0 && !this.#isOver) {
-      await Promise.race([Promise.all(this.#slow), delay(batchMsMax)]);
+    while (this.#open.size > 0 && !this.#isOver) {
+      await delay(settlePollMs);
       await this.#check();
     }
   }

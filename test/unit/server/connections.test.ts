@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import http from "node:http";
 import net from "node:net";
 import { test, type TestContext } from "node:test";
-import { type ConnectionLimits, type DropReason } from "../../../src/server/connections.ts";
+import { type ConnectionLimits, Connections, type DropReason } from "../../../src/server/connections.ts";
 import { listen } from "../../../src/server/listen.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
@@ -157,4 +158,26 @@ test("connections that are not reusable end with every answer", async (t) => {
     assert.match(await client.get("200"), /^HTTP\/1.1 200 [^]*\r\nConnection: close\r\n/);
     await client.closed;
   }
+});
+
+test("clients that were gone before they were accepted, whose addresses nobody knows, leave their places", async () => {
+  const dropped: DropReason[] = [];
+  const connections = new Connections({ connectionsMax: 2, onDropped: (reason) => dropped.push(reason) });
+  const server = http.createServer();
+  server.removeAllListeners("connection");
+  connections.watch(server);
+  const open = (): net.Socket => {
+    const socket = new net.Socket();
+    server.emit("connection", socket);
+    return socket;
+  };
+  const gone = [open(), open()];
+  const closed = Promise.all(gone.map((socket) => once(socket, "close")));
+  for (const socket of gone) socket.destroy();
+  await closed;
+  open();
+  open();
+  assert.deepEqual(dropped, []);
+  open();
+  assert.deepEqual(dropped, ["displaced"]);
 });
