@@ -95,7 +95,9 @@ export class SeveralProtectors {
    */
   awaited(protectors: readonly Protector[], deletion: Deletion): readonly Protector[] {
     const asked = protectors.filter((protector) => isInForce(protector, deletion) && !this.#isInShadow(protector));
-    const refusing = opinionsOf(asked, deletion, "judge").filter(isRefusal);
+    // One in doubt is asked only when no other refuses: what it would say without being read decides nothing.
+    const certain = refusalsOf(asked, deletion, "ask");
+    const refusing = certain.length > 0 ? certain : refusalsOf(asked, deletion, "judge");
     const reason = holdReasonOf(refusing.map(refusingBy), deletion);
     return reason === undefined ? [] : refusing.map(({ protector }) => protector);
   }
@@ -263,6 +265,10 @@ function opinionsOf(protectors: readonly Protector[], deletion: Deletion, doubts
   return protectors.map((protector) => opinionOf(protector, deletion, doubts));
 }
 
+function refusalsOf(...asked: Parameters<typeof opinionsOf>): readonly Refusal[] {
+  return opinionsOf(...asked).filter(isRefusal);
+}
+
 function opinionOf(protector: Protector, deletion: Deletion, doubts: Doubts): Opinion {
   const { view, unusable, tombstone } = protector;
   if (tombstone !== undefined) return opinionOfTombstone(protector, tombstone, deletion);
@@ -319,10 +325,6 @@ function isRefusal(opinion: Opinion): opinion is Refusal {
   return opinion.says === "refuse";
 }
 
-function refusingBy({ protector, verdict }: Refusal): RefusingProtector {
-  return refusing(protector, verdict);
-}
-
 function refusalBy(opinions: readonly Opinion[], deletion: Deletion): Refused | undefined {
   const refusals = opinions.filter(isRefusal).map(refusingBy);
   const [first, ...others] = refusals;
@@ -341,7 +343,7 @@ function isInForce({ view, unusable, tombstone }: Protector, { pod }: Deletion):
   return view?.isReleased === false && isCounted(view, pod.labels);
 }
 
-function refusing(protector: Protector, verdict: RefusingVerdict): RefusingProtector {
+function refusingBy({ protector, verdict }: Pick<Refusal, "protector" | "verdict">): RefusingProtector {
   const object = protector.view?.protector;
   return { id: protector.id, verdict, owner: object === undefined ? undefined : floorOwnerOf(object) };
 }
@@ -354,14 +356,14 @@ function afterReservation(protector: Protector, result: ReservationResult, delet
     case "vanished":
       return vanished(id);
     case "unusable":
-      return refusedBy([refusing(protector, result)], deletion);
+      return refusedBy([refusingBy({ protector, verdict: result })], deletion);
     case "tombstone":
-      return refusedBy([refusing(protector, tombstoneVerdict(protector, result.tombstone))], deletion);
+      return refusedBy([refusingBy({ protector, verdict: tombstoneVerdict(protector, result.tombstone) })], deletion);
     case "core-unavailable":
       return coreUnavailable(id, result.trouble);
     case "judged": {
       const refused = result.verdict.kind === "admitted" ? result.verdict.insteadOf : result.verdict;
-      return refused && refusedBy([refusing(protector, refused)], deletion);
+      return refused && refusedBy([refusingBy({ protector, verdict: refused })], deletion);
     }
     default:
       return assertNever(result);

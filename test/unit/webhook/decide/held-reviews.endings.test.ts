@@ -36,6 +36,31 @@ test("a review that is held on a silent watch is judged by a live read when its 
   assert.equal(heldOf(replica, "promised", "admitted"), 1);
 });
 
+test("a review is held for promised deletions while another PodProtector, which would refuse, is in doubt", async () => {
+  const zone = protector({ name: "zone", minAvailable: 10, cells: [cell("c1", 12)] });
+  for (const isSettled of [false, true]) {
+    const { clock, core, replica } = await fullWorld({}, [zone]);
+    const before = core.object("ns/zone");
+    settled(core, 10, "zone");
+    // A watch that goes back: the PodProtector is to be read live before it is judged by.
+    replica.informers[0]!.show("ns/zone", before);
+    core.requests.length = 0;
+    const judgements = replica.metrics.count("webhook_handle_pod_in_ppr");
+    const { answer, state } = sent(replica, ownedReview("p"));
+    await clock.advance(500);
+    assert.equal(state.done, undefined);
+    assert.deepEqual(core.requests, []);
+    // A judgement is counted for each of the two.
+    assert.equal(replica.metrics.count("webhook_handle_pod_in_ppr") - judgements, 2);
+    if (isSettled) settled(core, 81);
+    const { allowed, message, elapsedMs } = await settle(clock, answer);
+    assert.equal(allowed, false);
+    assert.match(message, isSettled ? /core\/ns\/zone reports too few/ : /core\/ns\/web has full admission buffer/);
+    if (isSettled) assert.ok(elapsedMs < 550, `${elapsedMs}`);
+    else assert.equal(elapsedMs, 1_000);
+  }
+});
+
 test("the wall clock, in whichever direction it is set, changes nothing about how long a review is held", async () => {
   for (const jumpMs of [3_600_000, -3_600_000]) {
     const made = await fullWorld();
