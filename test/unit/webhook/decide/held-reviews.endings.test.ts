@@ -36,7 +36,7 @@ test("a review that is held on a silent watch is judged by a live read when its 
   assert.equal(heldOf(replica, "promised", "admitted"), 1);
 });
 
-test("a review is held for promised deletions while another PodProtector, which would refuse, is in doubt", async () => {
+test("a review is held for promised deletions while another PodProtector that would refuse is in doubt", async () => {
   const zone = protector({ name: "zone", minAvailable: 10, cells: [cell("c1", 12)] });
   for (const isSettled of [false, true]) {
     const { clock, core, replica } = await fullWorld({}, [zone]);
