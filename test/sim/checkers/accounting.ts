@@ -136,9 +136,13 @@ export class AccountingChecker {
     return this.#options.told.mustKnow(replica, this.edit, atMs);
   }
 
-  /** If it was made again, all had been told of that by then: the wait for first counts begins with that. */
+  /**
+   * If it was made again, or an edit was undone, all had been told of that by then: the wait for first counts, and the
+   * doubt about counts that are usable again, begin with that.
+   */
   wasToldOfBy(atMs: number): boolean {
-    return this.#remade === undefined || this.#options.told.isToldToAll(this.#remade, atMs);
+    const awaited = [this.#remade, this.#standing.isEditedBack ? this.edit : undefined];
+    return awaited.every((edit) => edit === undefined || this.#options.told.isToldToAll(edit, atMs));
   }
 
   /** A version has been committed, or, undefined, the object is gone. */

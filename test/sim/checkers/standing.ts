@@ -82,6 +82,11 @@ export class Standing {
     this.#counting = counting.selector;
   }
 
+  /** What is to be counted was edited, and counts from before answer it (docs/accounting.md#edits-that-are-undone). */
+  get isEditedBack(): boolean {
+    return this.#respecified.answered.size > 0;
+  }
+
   /** The PodProtector protects such a pod. */
   concerns(record: PodRecord): boolean {
     return this.#selector !== undefined && matches(this.#selector, record.labels);
