@@ -64,6 +64,7 @@ export class Aggregator {
       clock: deps.clock,
       rng: deps.rng,
       countsNone: (key) => this.#matchTable.countsNone(key),
+      isWatching: () => deps.pods.lastError() === undefined,
       asked: deps.metrics.promptCounts,
     });
     this.#writer = new CellWriter({ ...deps, budget: this.#pace.budget });

@@ -47,6 +47,7 @@ const rarelyUsed: ReadonlyMap<string, string> = new Map([
   ["podseidon-generator: patch configmaps", "it lists a release when the list is there already"],
   ["podseidon-webhook: get configmaps", "it reads the list of releases when a PodProtector is gone"],
   ["podseidon-webhook: get deployments.apps", "it tells that a certificate is about to expire"],
+  ["podseidon-generator: list namespaces", watchList],
   ["podseidon-webhook: list namespaces", watchList],
   ["podseidon-webhook: patch events", "it counts an Event that comes again"],
 ]);

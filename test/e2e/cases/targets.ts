@@ -33,7 +33,7 @@ async function run(context: CaseContext): Promise<Figures> {
   const fleet = await startFleet(context, { workers: ["core"], generatorArgs: [sources] });
   const { core, namespace } = fleet;
   const { admin } = core;
-  const kubelet = startKubelet({ admin, namespace, bindTo: "node-0" });
+  let kubelet = startKubelet({ admin, namespace, bindTo: "node-0" });
   context.cleanup(() => kubelet.stop());
   const deployments = deploymentsPath(fleet);
   await admin.create(deployments, deploymentManifest("one", replicas));
@@ -45,6 +45,9 @@ async function run(context: CaseContext): Promise<Figures> {
   await fleet.waitCounted(protectorName, 2 * replicas);
   await fleet.waitIntercepted();
 
+  // A deletion is held for a moment, and replacements that become Ready meanwhile would make room for it.
+  await kubelet.stop();
+  kubelet = startKubelet({ admin, namespace, bindTo: "node-0", readyDelayMs: "never" });
   const names = (await listPods(admin, namespace, "app=web")).map(({ metadata }) => metadata.name);
   const attempts = await deletePods(admin, {
     namespace,
@@ -57,6 +60,8 @@ async function run(context: CaseContext): Promise<Figures> {
   assert.ok(refused.length > 0, "some are refused");
   assert.ok(available.minimum >= floor, `${available.minimum} served`);
   const lowest = available.minimum;
+  await kubelet.stop();
+  kubelet = startKubelet({ admin, namespace, bindTo: "node-0" });
 
   await waitFor("all serve again", 60 * second, () => available.serving === 2 * replicas);
   await admin.mergePatch(`${deployments}/one`, { spec: { replicas: 2 } });

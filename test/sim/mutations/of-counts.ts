@@ -135,6 +135,14 @@ export const mutationsOfCounts: readonly Mutation[] = [
     scenario: "26b-stale-list-is-no-barrier",
   },
   {
+    name: "counts-without-a-watch",
+    why: "nothing is counted at once while the watch of pods is away",
+    file: "aggregator/counting-pace.ts",
+    find: `if (!this.#options.isWatching()) return false;`,
+    replace: ``,
+    scenario: "71i-worker-restored",
+  },
+  {
     name: "relist-of-protectors-ignored",
     why: "after a gap in the watch of PodProtectors, waits of packed pods start again",
     file: "aggregator/controller.ts",

@@ -16,8 +16,7 @@ export const mutationsOfHolds: readonly Mutation[] = [
     file: "webhook/decide/held-reviews.ts",
     find: `const holdMs = Math.min(refusalHoldMs, (`,
     replace: `const holdMs = Math.min(refusalHoldMs / 2, (`,
-    only: [],
-    plan: { cells: ["a"], podsPerCell: 4, minAvailable: 2, hasGenerator: false, deletionsPerSecond: 5 },
+    scenario: "72i-held-to-the-end",
   },
   {
     name: "held-until-the-time-is-up",
