@@ -32,7 +32,8 @@ import { GiveUp, waitFor } from "../wait.ts";
 const second = 1_000;
 const executable = fileURLToPath(new URL("../../../dist/podseidon", import.meta.url));
 const roles = ["generator", "aggregator", "webhook", "update-trigger"] as const;
-const runLimitMs = 45 * second;
+/** A webhook that starts after the aggregator has ended is not ready before it knows whether the cell is silent. */
+const runLimitMs = 100 * second;
 const stopGraceMs = 30 * second;
 const accountFolder = "var/run/secrets/kubernetes.io/serviceaccount";
 
