@@ -13,10 +13,9 @@ import { shadowModeOf } from "../shadows.ts";
 import { Modes, namespaceOf } from "./modes.ts";
 import { isNameOfGenerated, kindOf, ofBudgets, ofDatabases, protectorKeyOf } from "./kinds.ts";
 import { calmLagMs, lagMs, Readings } from "./readings.ts";
-import { selectorText } from "./selectors.ts";
 import { type SourceRules } from "./shares.ts";
 import { Source } from "./source.ts";
-import { floorWith, type Wanted, wantedOf } from "./wanted.ts";
+import { differenceOf, floorWith, specOf, type Wanted, wantedOf } from "./wanted.ts";
 import { type Choice, Workloads } from "./workloads.ts";
 
 /** When all is well: an event, two reads and a write; and a few times that beside the writes of a mass deletion. */
@@ -51,7 +50,7 @@ export class SourceChecker {
   readonly #lost = new Map<string, readonly Lost[]>();
   /** By key: PodProtectors that a person has marked as released. */
   readonly #letGo = new Set<string>();
-  /** By key: those of them that are gone by now, until there is another one. */
+  /** By key: those that were let go for another reason than their sources, until there is another one. */
   readonly #wasLetGo = new Set<string>();
   /** By key: the latest change of the source, or of the PodProtector by others than its source. */
   readonly #changedAtMs = new Map<string, number>();
@@ -182,10 +181,8 @@ export class SourceChecker {
     const { rules, kernel } = this.#options;
     if (rules === undefined) return;
     const fromMs = this.#readings.fromMs();
-    // It may not be known yet that its namespace is off.
-    const last = this.#modes.isOff(namespaceOf(key), this.#readings.modesFromMs()) ? undefined : source.lastWanted;
-    const former = last !== undefined && this.#modes.isOff(namespaceOf(key)) ? [last] : [];
-    const asked = [...source.askedSince(fromMs), ...former, ...(this.#lost.get(key) ?? []).map(({ spec }) => spec)];
+    const others = [...this.#askedUnlessOff(key, source), ...(this.#lost.get(key) ?? []).map(({ spec }) => spec)];
+    const asked = [...source.askedSince(fromMs), ...others];
     for (const field of ["minAvailable", "minReadySeconds", "selector"] as const) {
       if (after[field] === before?.[field] || asked.some((wanted) => wanted[field] === after[field])) continue;
       if (this.#mayStay(key, source, fromMs) && this.#isLast(key, field, after[field])) continue;
@@ -195,6 +192,14 @@ export class SourceChecker {
       const wanted = [...new Set(asked.map((one) => one[field]))].join(" or ") || "nothing";
       kernel.fail(`${field} of the PodProtector of ${key} becomes ${after[field]}, but its source asked for ${wanted}`);
     }
+  }
+
+  /** It may not be known yet that its namespace is off, or has been. */
+  #askedUnlessOff(key: string, source: Source): readonly Wanted[] {
+    const [namespace, fromMs] = [namespaceOf(key), this.#readings.modesFromMs()];
+    if (!this.#modes.wasOff(namespace, fromMs) || this.#modes.isOff(namespace, fromMs)) return [];
+    const objects = source.objectsSince(this.#readings.fromMs());
+    return [...objects.map((object) => this.#wantedOf(object)), source.lastWanted].filter((one) => one !== undefined);
   }
 
   /** Whoever acts may not have known what it asks for: then what was in force holds. */
@@ -232,10 +237,14 @@ export class SourceChecker {
 
   #became(source: Source, object: KubeObject): void {
     const { nowMs } = this.#options.kernel;
+    const wanted = this.#modes.isOff(object.metadata.namespace ?? "") ? undefined : this.#wantedOf(object);
+    source.became(object, wanted, nowMs, nowMs - lagMs);
+  }
+
+  #wantedOf(object: KubeObject): Wanted | undefined {
     const { namespace = "" } = object.metadata;
     const expected = isBudget(object) ? this.#workloads.count(namespace, choicesOf(object)) : undefined;
-    const wanted = this.#modes.isOff(namespace) ? undefined : wantedOf(object, this.#rules, expected);
-    source.became(object, wanted, nowMs, nowMs - lagMs);
+    return wantedOf(object, this.#rules, expected);
   }
 
   /** The workloads of a namespace are others than before. */
@@ -268,6 +277,10 @@ export class SourceChecker {
 
   #checkEnd(key: string, source: Source, object: KubeObject): void {
     const { kernel } = this.#options;
+    // In a namespace that is off, one whose source has vanished goes as well.
+    const wasOff = this.#modes.wasOff(namespaceOf(key), this.#readings.modesFromMs());
+    const isLetGo = this.#letGo.delete(key);
+    if (isLetGo || wasOff) this.#wasLetGo.add(key);
     if (this.#meddling.mayBe(key, "loss", kernel.nowMs - lagMs)) {
       const before = (this.#lost.get(key) ?? []).filter(({ atMs }) => kernel.nowMs - atMs <= lagMs);
       this.#lost.set(key, [...before, { spec: specOf(object), atMs: kernel.nowMs }]);
@@ -275,8 +288,8 @@ export class SourceChecker {
     }
     this.#lost.delete(key);
     if (!isMarked(object)) kernel.fail(`the PodProtector of ${key} is gone, and was not marked as released`);
-    else if (!this.#hasReason(key, source)) kernel.fail(`the PodProtector of ${key} is gone, but its source was not`);
-    if (this.#letGo.delete(key)) this.#wasLetGo.add(key);
+    else if (!isLetGo && !this.#hasReason(key, source))
+      kernel.fail(`the PodProtector of ${key} is gone, but its source was not`);
   }
 
   /** Why a generator may let it go. */
@@ -369,14 +382,6 @@ function isInForce(protector: KubeObject | undefined): boolean {
   return protector !== undefined && isGuarded(protector) && !isMarked(protector);
 }
 
-function specOf({ spec = {} }: KubeObject): Wanted {
-  return {
-    minAvailable: asNumber(spec["minAvailable"]) ?? 0,
-    minReadySeconds: asNumber(spec["minReadySeconds"]) ?? 0,
-    selector: selectorText(asObject(spec["selector"])),
-  };
-}
-
 /** Something that a generator keeps may be another one: no write of a status or of somebody's annotation. */
 function hasChanged(type: Change["type"], object: KubeObject, previous: KubeObject | undefined): boolean {
   if (type === "DELETED" || previous === undefined) return true;
@@ -389,10 +394,4 @@ function hasChanged(type: Change["type"], object: KubeObject, previous: KubeObje
     isGuarded(object) !== isGuarded(previous) ||
     after.ownerReferences?.[0]?.uid !== before.ownerReferences?.[0]?.uid
   );
-}
-
-function differenceOf(wanted: Wanted, found: Wanted): string | undefined {
-  const fields = ["minAvailable", "minReadySeconds", "selector"] as const;
-  const field = fields.find((one) => wanted[one] !== undefined && wanted[one] !== found[one]);
-  return field === undefined ? undefined : `${field} ${found[field]}, not ${wanted[field]}`;
 }

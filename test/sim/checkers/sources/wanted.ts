@@ -177,3 +177,19 @@ function ofRollingUpdate(update: JsonObject, replicas: number, rules: SourceRule
 function least(replicas: number, lent: number, taken: number): number {
   return Math.max(0, replicas - Math.max(lent, taken));
 }
+
+/** What a PodProtector says. */
+export function specOf({ spec = {} }: KubeObject): Wanted {
+  return {
+    minAvailable: asNumber(spec["minAvailable"]) ?? 0,
+    minReadySeconds: asNumber(spec["minReadySeconds"]) ?? 0,
+    selector: selectorText(asObject(spec["selector"])),
+  };
+}
+
+/** Undefined = it says what is wanted, as far as that is known. */
+export function differenceOf(wanted: Wanted, found: Wanted): string | undefined {
+  const fields = ["minAvailable", "minReadySeconds", "selector"] as const;
+  const field = fields.find((one) => wanted[one] !== undefined && wanted[one] !== found[one]);
+  return field === undefined ? undefined : `${field} ${found[field]}, not ${wanted[field]}`;
+}

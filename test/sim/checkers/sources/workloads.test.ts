@@ -16,6 +16,11 @@ function workload(kind: string, replicas: number, metadata: JsonObject = {}): Ku
   return { apiVersion: "apps/v1", kind, metadata: { ...fixed, labels: { tier: "front" }, ...metadata }, spec };
 }
 
+function database(members: number, status: JsonObject): KubeObject {
+  const { metadata } = workload("Database", members);
+  return { apiVersion: "example.com/v1", kind: "Database", metadata, spec: { members }, status };
+}
+
 function create() {
   const workloads = new Workloads();
   const change = (type: "MODIFIED" | "DELETED", object: KubeObject, nowMs: number, isSeen = true): void => {
@@ -64,4 +69,13 @@ test("somebody may know each workload as it was at another time", () => {
   assert.deepEqual(sums(byPods, 30), [25]);
   assert.deepEqual(sums(byPods, 15), [25, 35]);
   assert.deepEqual(sums(byPods, 5), [24, 25, 34, 35]);
+});
+
+test("somebody may know by its former pods a workload that no longer says what it selects", () => {
+  const { change, sums, count } = create();
+  change("MODIFIED", workload("StatefulSet", 30), 0);
+  change("MODIFIED", database(4, { selector: "app=web" }), 0);
+  change("MODIFIED", database(5, {}), 10);
+  assert.equal(count(byPods), undefined);
+  assert.deepEqual(sums(byPods, 20), [30, 35]);
 });

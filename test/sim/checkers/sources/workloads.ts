@@ -75,7 +75,7 @@ export class Workloads {
     for (const [key, versions] of this.#in(namespace)) {
       const chosen = choices.filter((choice) => isMeant(choice, key, versions));
       const known = versions.filter((_, index) => (versions[index + 1]?.sinceMs ?? Infinity) >= fromMs);
-      const counts = new Set(known.flatMap((one) => chosen.map((choice) => replicasIn(choice, one))));
+      const counts = new Set(known.flatMap((one) => chosen.flatMap((choice) => possibleReplicasIn(choice, one))));
       const isFirst = known[0] !== undefined && known[0].sinceMs >= fromMs;
       const mayLack = counts.has(undefined) || isFirst || counts.size === 0;
       const present = [...counts].filter((count) => count !== undefined);
@@ -118,6 +118,13 @@ function isMeant(choice: Choice, key: string, versions: readonly Version[]): boo
     default:
       return versions.some(({ podLabels }) => podLabels !== undefined && isSelected(podLabels, choice.selector));
   }
+}
+
+/** Of one whose pod labels nothing tells any more: it may be known by those that it had, with its present replicas. */
+function possibleReplicasIn(choice: Choice, version: Version): readonly (number | undefined)[] {
+  const replicas = replicasIn(choice, version);
+  const isLost = choice.by === "pods" && version.podLabels === undefined && version.state !== "gone";
+  return isLost ? [replicas, version.state === "ending" ? 0 : version.replicas] : [replicas];
 }
 
 /** What it counts for; undefined = it is not chosen, or not there. */
