@@ -141,8 +141,9 @@ export const webhookFlags = {
         durationMs({ min: "zero" }),
         1_000,
         "For how long a review is held at most, instead of being refused at once, when promised deletions are in the " +
-          "way that may settle within a moment, or (for 250ms at most) a generated floor that may be about to fall; " +
-          "never for longer than half of the time that its caller waits. At most 1s. 0 holds none.",
+          "way that may settle within a moment. A DELETE at a generated floor, which may be about to fall, is held " +
+          "for 250ms, and once a minute for 2.25s; never for longer than half of the time that its caller waits. " +
+          "At most 1s. 0 holds none.",
       ),
       "tombstone-ttl": flag(
         durationMs({ min: "zero" }),

@@ -8,6 +8,7 @@
  */
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
+import { deepFallDelayMs } from "../../api/v1alpha1/deep-fall.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { isInShadow } from "../../api/v1alpha1/shadow.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
@@ -53,8 +54,6 @@ export interface HeldChangesOptions {
   readonly clock: Clock;
 }
 
-/** So long after a change was seen it is judged: most of a burst by a garbage collector or a script is there then. */
-const judgeAfterMs = 2_000;
 /** Between two looks for approvals: what a person waits for. */
 const roundEveryMs = 5_000;
 /** The policy "trickle": an alarm that is seen after a minute has cost sixty workloads, not all. */
@@ -261,7 +260,7 @@ export class HeldChanges {
       change: { ...change, cause: isEnd ? namespacesCause : (lost ?? change.cause) },
       at,
       approvableAt: settled === undefined ? (change.evidence ?? now) : at,
-      readyAtMs: later(clock.monotonicMs(), judgeAfterMs),
+      readyAtMs: later(clock.monotonicMs(), deepFallDelayMs),
       source,
       terminatingNamespace: isEnd ? namespace.uid : undefined,
       state: "pending",

@@ -7,6 +7,7 @@
  * are, and who came first goes first (the turn, retry-batch/types.ts). A held review is admitted like any other: by a
  * record that is written before its deadline, so that quota is never taken for a caller that has given up.
  */
+import { deepFallDelayMs } from "../../api/v1alpha1/deep-fall.ts";
 import { assert } from "../../util/assert.ts";
 import { type Clock, later, type MonotonicMs } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
@@ -18,7 +19,7 @@ import { holdabilityOf } from "./hold-rule.ts";
 import { type Caller } from "./several-protectors.ts";
 
 export interface HeldReviewsOptions {
-  /** --webhook-refusal-hold: at most so long; 0 = none is held. */
+  /** --webhook-refusal-hold: at most so long for promised deletions; 0 = none is held. */
   readonly refusalHoldMs: number;
   readonly clock: Clock;
   readonly metrics: Pick<WebhookMetrics, "heldReview" | "readHeldReviews">;
@@ -48,6 +49,10 @@ const ownersMax = 3;
 const heldMax = 64;
 /** The generator writes a floor some 50 ms after its workload has changed; a few times that. */
 const floorHoldMs = 250;
+/** The same for a floor that falls to less than half. */
+const deepFallHoldMs = deepFallDelayMs + floorHoldMs;
+/** A controller that is at the floor for good tries again and again; it has few workers. */
+const deepFallEveryMs = 60_000;
 /** An object changes some 20 times a second at most (write-pace.ts, --aggregator rates); a guard, five times that. */
 const judgementsMax = 100;
 
@@ -58,8 +63,8 @@ interface Held {
   readonly turn: number;
   readonly asked: Holdable;
   readonly sinceMs: MonotonicMs;
-  /** The longest that it may be held, whatever it waits for. */
-  readonly holdMs: number;
+  /** The longest that it may be held, whatever it waits for: the record must be written in the other half. */
+  readonly halfMs: number;
 }
 
 /** A held review while it waits. */
@@ -74,6 +79,8 @@ export class HeldReviews {
   readonly #owners = new Map<string, Map<string, number>>();
   /** Those that wait for each PodProtector, in no order. */
   readonly #lines = new Map<Protector, Set<Waiting>>();
+  /** When a review was last held in vain for a deep fall of its floor. */
+  readonly #inVain = new WeakMap<Protector, MonotonicMs>();
   #held = 0;
   #turns = 0;
   #isClosed = false;
@@ -109,12 +116,12 @@ export class HeldReviews {
   #enter(asked: Holdable): Held | undefined {
     const { clock, refusalHoldMs } = this.#options;
     const sinceMs = clock.monotonicMs();
-    // The record must be written in the other half.
-    const holdMs = Math.min(refusalHoldMs, (asked.caller.deadlineMonotonicMs - sinceMs) / 2);
-    if (this.#isClosed || holdMs <= 0 || this.#held >= heldMax || !this.#addOwner(asked)) return undefined;
+    const halfMs = (asked.caller.deadlineMonotonicMs - sinceMs) / 2;
+    if (this.#isClosed || refusalHoldMs <= 0 || halfMs <= 0 || this.#held >= heldMax || !this.#addOwner(asked))
+      return undefined;
     this.#held += 1;
     this.#turns += 1;
-    return { turn: this.#turns, asked, sinceMs, holdMs };
+    return { turn: this.#turns, asked, sinceMs, halfMs };
   }
 
   #leave({ asked }: Held): void {
@@ -147,27 +154,41 @@ export class HeldReviews {
     for (let judgements = 0; judgements < judgementsMax; judgements += 1) {
       const reason = reasonOf(judgement);
       // What it has come to wait for since may take longer.
-      if (reason === undefined || (isTimeUp && this.#leftMs(reason, held) <= 0)) break;
-      const woken = await this.#change(judgement.match.askable, reason, held);
+      if (reason === undefined || (isTimeUp && this.#leftMs(judgement, reason, held) <= 0)) break;
+      const woken = await this.#change(judgement, reason, held);
       if (woken === "gone" || woken === "closed") return { judgement, outcome: outcomeOf(judgement, woken) };
       judgement = await held.asked.judge(held.turn);
       isTimeUp = woken === "time-is-up";
     }
+    if (isTimeUp && reasonOf(judgement) === "floor") this.#heldInVain(judgement);
     const isGone = held.asked.caller.signal?.aborted === true;
     return { judgement, outcome: outcomeOf(judgement, isGone ? "gone" : undefined) };
   }
 
   /** For how long it may still be held. */
-  #leftMs(reason: HoldReason, { sinceMs, holdMs }: Held): number {
-    const longestMs = reason === "floor" ? Math.min(floorHoldMs, holdMs) : holdMs;
-    return later(sinceMs, longestMs) - this.#options.clock.monotonicMs();
+  #leftMs({ match }: Judgement, reason: HoldReason, { sinceMs, halfMs }: Held): number {
+    const { clock, refusalHoldMs } = this.#options;
+    const mayFallDeep = !match.askable.some((protector) => this.#wasInVain(protector));
+    const floorMs = mayFallDeep ? deepFallHoldMs : Math.min(floorHoldMs, refusalHoldMs);
+    return later(sinceMs, Math.min(halfMs, reason === "floor" ? floorMs : refusalHoldMs)) - clock.monotonicMs();
+  }
+
+  #heldInVain({ match }: Judgement): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const protector of match.askable) if (!this.#wasInVain(protector)) this.#inVain.set(protector, nowMs);
+  }
+
+  #wasInVain(protector: Protector): boolean {
+    const atMs = this.#inVain.get(protector);
+    return atMs !== undefined && this.#options.clock.monotonicMs() - atMs < deepFallEveryMs;
   }
 
   /** Waits for a change after which it is worth judging again, as long as it may. */
-  #change(protectors: readonly Protector[], reason: HoldReason, held: Held): Promise<WakeReason> {
+  #change(judgement: Judgement, reason: HoldReason, held: Held): Promise<WakeReason> {
     const { clock } = this.#options;
     const { signal } = held.asked.caller;
-    const leftMs = this.#leftMs(reason, held);
+    const protectors = judgement.match.askable;
+    const leftMs = this.#leftMs(judgement, reason, held);
     if (this.#isClosed) return Promise.resolve("closed");
     // It may have left while it was judged.
     if (signal?.aborted === true) return Promise.resolve("gone");

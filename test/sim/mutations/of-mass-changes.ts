@@ -19,9 +19,9 @@ export const mutationsOfMassChanges: readonly Mutation[] = [
   {
     name: "bursts-are-judged-at-once",
     why: "a change is judged after a while, so that a burst is held whole",
-    file: "generator/mass-changes/held-changes.ts",
-    find: `const judgeAfterMs = 2_000;`,
-    replace: `const judgeAfterMs = 0;`,
+    file: "api/v1alpha1/deep-fall.ts",
+    find: `export const deepFallDelayMs = 2_000;`,
+    replace: `export const deepFallDelayMs = 0;`,
     scenario: "49-mass-change",
   },
   {

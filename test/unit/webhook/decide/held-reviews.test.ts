@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations, finalizer, sourceLabels } from "../../../../src/api/v1alpha1/names.ts";
+import { type FakeCore } from "../support/fake-core.ts";
 import { cell, deleteReview, type Json, pod, protector } from "../support/objects.ts";
 import { settle, world } from "../support/replica.ts";
 import { fullWorld, heldOf, ownedReview, sent, settled, timeOf } from "../support/held.ts";
@@ -200,23 +201,51 @@ function generated(minAvailable: number, parts: Json = {}): Json {
   return { ...made, metadata, ...parts };
 }
 
-test("a deletion at a generated floor is held for 250 ms, because the floor may be about to fall", async () => {
+function lower(core: FakeCore, minAvailable: number): void {
+  const found = core.object("ns/web");
+  core.put({ ...found, spec: { ...(found["spec"] as Json), minAvailable } });
+}
+
+test("a deletion at a generated floor is held for as long as it takes until a deep fall of it is judged", async () => {
+  const { clock, core, replica } = world([generated(80)]);
+  const { answer } = sent(replica, ownedReview("p"));
+  await clock.advance(2_100);
+  lower(core, 30);
+  const { allowed, elapsedMs } = await settle(clock, answer);
+  assert.equal(allowed, true);
+  assert.ok(elapsedMs < 2_120, `${elapsedMs}`);
+  assert.equal(heldOf(replica, "floor", "admitted"), 1);
+});
+
+test("where a floor does not fall, a deletion is held for 250 ms only, for a minute", async () => {
   const { clock, core, replica } = world([generated(80)]);
   const { answer, state } = sent(replica, ownedReview("p"));
-  await clock.advance(249);
+  await clock.advance(2_249);
   assert.equal(state.done, undefined);
   const late = await settle(clock, answer);
-  assert.deepEqual([late.allowed, late.elapsedMs], [false, 250]);
+  assert.deepEqual([late.allowed, late.elapsedMs], [false, 2_250]);
   assert.match(late.message, /too few available replicas/);
   assert.equal(heldOf(replica, "floor", "refused"), 1);
 
+  for (let waited = 0; waited < 60_000; waited += 20_000) {
+    const again = await settle(clock, sent(replica, ownedReview("p")).answer);
+    assert.deepEqual([again.allowed, again.elapsedMs], [false, 250]);
+    await clock.advance(20_000);
+  }
+  assert.equal((await settle(clock, sent(replica, ownedReview("p")).answer)).elapsedMs, 2_250);
+
   const scaled = sent(replica, ownedReview("q"));
   await clock.advance(50);
-  core.put({ ...core.object("ns/web"), spec: { ...(core.object("ns/web")["spec"] as Json), minAvailable: 40 } });
+  lower(core, 40);
   const { allowed, elapsedMs } = await settle(clock, scaled.answer);
   assert.equal(allowed, true);
   assert.ok(elapsedMs < 70, `${elapsedMs}`);
-  assert.equal(heldOf(replica, "floor", "admitted"), 1);
+});
+
+test("with a short --webhook-refusal-hold the second deletion at a floor waits no longer than that", async () => {
+  const { clock, replica } = world([generated(80)], { refusalHoldMs: 100 });
+  assert.equal((await settle(clock, sent(replica, ownedReview("p")).answer)).elapsedMs, 2_250);
+  assert.equal((await settle(clock, sent(replica, ownedReview("p")).answer)).elapsedMs, 100);
 });
 
 test("a review at a generated floor that comes to wait for promised deletions is held as for these", async () => {
