@@ -22,6 +22,7 @@ import { drainCases } from "./cases/drain.ts";
 import { everydayChangeCases } from "./cases/everyday-changes.ts";
 import { evictionCases } from "./cases/evictions.ts";
 import { fencingCases } from "./cases/fencing.ts";
+import { firstDayCases } from "./cases/first-day.ts";
 import { floorCases } from "./cases/floor.ts";
 import { gateCases } from "./cases/gate.ts";
 import { harnessCases } from "./cases/harness.ts";
@@ -65,6 +66,7 @@ const cases: readonly E2eCase[] = [
   ...budgetCases,
   ...targetCases,
   ...drainCases,
+  ...firstDayCases,
   ...modeCases,
   ...evictionCases,
   ...fencingCases,

@@ -225,7 +225,7 @@ function advice(verdict: QuotaVerdict, cellID: string, owner: FloorOwner | undef
       return silenceAdvice(cellID);
     case "rejected":
       if (verdict.missed?.[0] !== undefined) return silenceAdvice(verdict.missed[0]);
-      return `${outlook(verdict.figures, owner)}. ${floorAdvice(owner)}`;
+      return `${outlook(verdict.figures, owner)}${floorAdvice(owner)}`;
     case "retry":
       if (verdict.missed?.[0] !== undefined) return silenceAdvice(verdict.missed[0]);
       return `Try again in a few seconds: ${settling}${oldestText(verdict.oldest ?? [])}`;
@@ -261,17 +261,18 @@ function outlook({ required, total, criterion }: QuotaFigures, owner: FloorOwner
   if (owner?.isUndrainable === true)
     return `All replicas must stay, so outside rolling updates no deletion of an ${noun} one can ever be admitted`;
   if (total === undefined || total > required) return `Wait until more than ${required} replicas are ${noun}`;
-  // True also for the moment in which a replacement is not counted yet.
-  const short = `Only ${total} ${total === 1 ? "replica is" : "replicas are"} there in all`;
-  return `${short}: while there are no more than ${required}, no deletion of an ${noun} one can ever be admitted`;
+  // A replacement may be on its way, or never come: that is not known.
+  const short = `Only ${total} ${total === 1 ? "replica exists" : "replicas exist"} now`;
+  return `${short}: no ${noun} one may go until there are more than ${required}`;
 }
 
 /** Where a person may change the floor. The annotation that forces a deletion is for docs/refusals.md to tell. */
 function floorAdvice(owner: FloorOwner | undefined): string {
-  if (owner === undefined) return "Or scale the workload up, or lower spec.minAvailable of the PodProtector";
+  if (owner === undefined)
+    return ". If none is on its way, scale the workload up, or lower spec.minAvailable of the PodProtector";
   const { name, fields, undone, hasVanished } = owner;
-  if (hasVanished) return `The floor was set by ${name}, which vanished without being deleted: create it again`;
-  return `The floor is set by ${fields} of ${name}; ${undone} are undone`;
+  if (hasVanished) return `. The floor was set by ${name}, which vanished without being deleted: create it again`;
+  return `. The floor is set by ${fields} of ${name}; ${undone} are undone`;
 }
 
 function figuresText(figures: QuotaFigures): string {

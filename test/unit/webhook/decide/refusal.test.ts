@@ -67,7 +67,7 @@ test("refusals say what to do when too few replicas are there: wait, scale up, o
   const { message, code, reason } = refuse({ kind: "rejected", figures });
   const advice =
     "Wait until more than 80 replicas are available. " +
-    "Or scale the workload up, or lower spec.minAvailable of the PodProtector";
+    "If none is on its way, scale the workload up, or lower spec.minAvailable of the PodProtector";
   assert.ok(message.endsWith(advice), message);
   assert.deepEqual([code, reason], [429, "TooManyRequests"]);
 });
@@ -82,15 +82,15 @@ test("refusals by a generated PodProtector name the owner and its fields, and ne
   assert.ok(!message.includes("minAvailable"), message);
 });
 
-test("refusals say that nothing can ever be admitted where all replicas must stay", () => {
+test("refusals say that nothing can ever be admitted where all must stay, and what is there where a pod lacks", () => {
   const advice = (total: number | undefined, by?: FloorOwner): string =>
     refuse({ kind: "rejected", figures: { ...figures, total } }, by).message;
   assert.match(advice(81), /\. Wait until more than 80 replicas are available\./);
   assert.match(
     advice(80),
-    /\. Only 80 replicas are there in all: while there are no more than 80, no deletion of an available one can ever/,
+    /\. Only 80 replicas exist now: no available one may go until there are more than 80\. If none/,
   );
-  assert.match(advice(1), /\. Only 1 replica is there in all: while there are no more than 80, /);
+  assert.match(advice(1), /\. Only 1 replica exists now: no available one may go until there are more than 80\./);
   const never =
     "All replicas must stay, so outside rolling updates no deletion of an available one can ever be admitted";
   assert.ok(advice(undefined, { ...owner, isUndrainable: true }).includes(never));
