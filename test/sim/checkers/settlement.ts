@@ -90,15 +90,17 @@ export class SettlementChecker {
     );
   }
 
-  /**
-   * Nobody is counted who is admitted for deletion and in no history. Without a floor admissions are recorded only
-   * where that can be done, which it cannot while the core is away.
-   */
+  /** Without a floor admissions are recorded only where that can be done, which it cannot while the core is away. */
+  get #isBestEffort(): boolean {
+    return this.#isLent || (this.#standing.object?.spec.minAvailable ?? 0) <= 0;
+  }
+
+  /** Nobody is counted who is admitted for deletion and in no history. */
   counted(counts: Aggregation, cellID: string, open: ReadonlySet<string>): void {
     const ledger = this.#ledger;
     const { kernel } = ledger;
     const standing = this.#standing;
-    if (this.#isLent || (standing.object?.spec.minAvailable ?? 0) <= 0) return;
+    if (this.#isBestEffort) return;
     for (const pod of ledger.pods.values()) {
       if (pod.cell !== cellID || open.has(pod.digest) || !standing.isCounted(pod, counts)) continue;
       const doom = ledger.doomOf(pod);
@@ -149,7 +151,8 @@ export class SettlementChecker {
           `what was committed up to ${covered}`,
       );
     }
-    if (this.#isLent || !standing.meets(pod) || !standing.hasJudged(ledger.doomOf(pod))) return;
+    // Of an eviction beside it there may be no record.
+    if (this.#isBestEffort || !standing.meets(pod) || !standing.hasJudged(ledger.doomOf(pod))) return;
     if (isByWindow && kernel.nowMs >= windowEndMs && ledger.exclusions.excuses("late commit", recordedMs)) return;
     kernel.fail(
       `${this.#name}: the admission of ${pod.name} (version ${entry.version}) is settled, but it may still happen`,
