@@ -85,7 +85,7 @@ async function firstDay(context: CaseContext): Promise<Figures> {
   return { drainsMs, rollsMs, refusedAtWork: refusedAtWork.length };
 }
 
-/** What must be in a refusal: the figures, and that it passes by itself. */
+/** What must be in every refusal. */
 const reason = /Must stay \d+, available \d+, promised \d+, free \d+/;
 
 /** Resolves when all pods serve, each PodProtector is counted, and the worker calls the webhook. */
