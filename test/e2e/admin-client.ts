@@ -63,7 +63,7 @@ export class ApiError extends Error {
  */
 const connectionsMax = 192;
 const requestTimeoutMs = 70_000;
-/** A watch sends at least a bookmark a minute. */
+/** A watch of something that changes sends at least a bookmark a minute. */
 const watchIdleMs = 120_000;
 
 export class AdminClient {
@@ -158,9 +158,15 @@ export class AdminClient {
    */
   async *watch<T>(
     path: string,
-    options: { readonly resourceVersion: string; readonly labelSelector?: string; readonly signal: AbortSignal },
+    options: {
+      readonly resourceVersion: string;
+      readonly labelSelector?: string;
+      readonly signal: AbortSignal;
+      /** Without a byte for so long the connection counts as broken. */
+      readonly idleMs?: number;
+    },
   ): AsyncGenerator<WatchEvent<T>> {
-    const { resourceVersion, labelSelector, signal } = options;
+    const { resourceVersion, labelSelector, signal, idleMs = watchIdleMs } = options;
     const response = await request(this.#url + path, {
       dispatcher: this.#agent,
       method: "GET",
@@ -172,7 +178,7 @@ export class AdminClient {
       },
       headers: { authorization: this.#authorization },
       headersTimeout: requestTimeoutMs,
-      bodyTimeout: watchIdleMs,
+      bodyTimeout: idleMs,
       signal,
     });
     if (response.statusCode !== 200) throw new ApiError("WATCH", path, response.statusCode, await response.body.text());
