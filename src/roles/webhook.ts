@@ -41,9 +41,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   const { clock, health } = runtime;
   const config = runtime.config.webhook;
   const logger = runtime.logger.with({ role: "webhook" });
-  warnOfUnknownCallers(config, logger, runtime.metrics);
-  warnOfEveryCell(runtime.config, logger);
-  warnOfCellNames(namedCells(config), logger);
+  warnOfSettings(runtime, logger);
   const { policies } = config.coreUnavailable;
   const connected = await connectCores(runtime);
   const cores = connected.map((core) => ofCore(runtime, core, logger));
@@ -70,6 +68,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     historyLimits: runtime.limits?.history,
   });
 
+  tellWhenSynced(cores, logger);
   const informers = cores.map(({ name, informer, namespaces: labelled, events, cells }) => {
     // Upstream's name ends with the name of the source, which is empty for the only one.
     const component = `podprotector-indexed-informer-${cores.length === 1 ? "" : name}`;
@@ -111,6 +110,12 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   ];
 }
 
+function warnOfSettings({ config, metrics }: Runtime, logger: Logger): void {
+  warnOfUnknownCallers(config.webhook, logger, metrics);
+  warnOfEveryCell(config, logger);
+  warnOfCellNames(namedCells(config.webhook), logger);
+}
+
 /** What the webhook keeps of one core; nothing of it runs yet. */
 function ofCore(runtime: Runtime, core: ConnectedCore, logger: Logger) {
   const { name, client } = core;
@@ -131,6 +136,20 @@ function ofCore(runtime: Runtime, core: ConnectedCore, logger: Logger) {
     }),
     cells: new CellLeases({ ...runtime, ...runtime.config.cells, core: name, client, role: "webhook", logger }),
   };
+}
+
+/** Once, when the PodProtectors of all cores are there: until then reviews are refused. To be called before that. */
+function tellWhenSynced(cores: readonly ReturnType<typeof ofCore>[], logger: Logger): void {
+  const unlisted = new Set(cores);
+  for (const core of cores)
+    core.informer.subscribe({
+      onEvent() {},
+      onListed() {
+        if (!unlisted.delete(core) || unlisted.size > 0) return;
+        const podProtectors = cores.reduce((sum, { informer }) => sum + informer.size, 0);
+        logger.info("Synced the PodProtectors, answering reviews", { podProtectors });
+      },
+    });
 }
 
 /** Events go into the core that the pod itself runs in: the first one without a kubeconfig, or else the first. */

@@ -11,6 +11,9 @@ import { exponentialBuckets, functionDurationSeconds, type Metrics } from "../ut
 
 export type StatusWriteResult = "written" | "conflict" | "failed";
 
+/** What became of a review. "error": the failurePolicy of the API server decides. */
+export type DecisionResult = "admitted" | "held" | "refused" | "forced" | "shadow" | "dry_run" | "error";
+
 /** "gone": its caller has left. */
 export type HeldOutcome = "admitted" | "refused" | "gone";
 
@@ -21,6 +24,8 @@ export interface WebhookMetrics {
   readProtectors(core: string, count: () => number): void;
   /** A review was decided. */
   request(cellID: string, status: string, cause: string, durationMs: number): void;
+  /** The same for people: `reason` is that of a refusal's first cause, else the status; one of a fixed set of words. */
+  decided(result: DecisionResult, reason: string, cellID: string): void;
   /** A review could not be read or decided; `error` is one of a fixed set of words. */
   httpError(cellID: string, error: string): void;
   /** A review was held instead of being refused at once, because of what `cause` says. */
@@ -120,6 +125,7 @@ export function createWebhookMetrics(metrics: Metrics, cells: Pick<KnownCells, "
     readProtectors: createProtectorsGauge(metrics),
     request: (cellID, status, cause, durationMs) =>
       request.observe({ cell: cell(cellID), status, cause }, durationMs / 1000),
+    ...createDecisionCounter(metrics, cell),
     httpError: (cellID, error) => httpError.inc({ cell: cell(cellID), error }),
     handledPod(event) {
       const labels = {
@@ -141,6 +147,16 @@ export function createWebhookMetrics(metrics: Metrics, cells: Pick<KnownCells, "
     ...createTombstoneMetrics(metrics),
     retryBatch: createRetryBatchObserver(metrics),
   };
+}
+
+function createDecisionCounter(metrics: Metrics, cell: (cellID: string) => string): Pick<WebhookMetrics, "decided"> {
+  const decisions = metrics.counter(
+    "webhook_decisions_total",
+    "Reviews by result (admitted; held = admitted after having been held; refused; error; and allowed where others " +
+      "are refused: forced, shadow, dry_run), reason and cell",
+    ["result", "reason", "cell"],
+  );
+  return { decided: (result, reason, cellID) => decisions.inc({ result, reason, cell: cell(cellID) }) };
 }
 
 function createUnusableReport(metrics: Metrics): WebhookMetrics["unusableProtector"] {

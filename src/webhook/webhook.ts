@@ -10,6 +10,7 @@ import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Metrics } from "../util/metrics.ts";
 import { type Rng } from "../util/rng.ts";
+import { DecisionReport } from "./decide/decision-report.ts";
 import { Handler } from "./decide/handler.ts";
 import { HeldReviews } from "./decide/held-reviews.ts";
 import { LostNodes } from "./decide/lost-nodes.ts";
@@ -33,8 +34,8 @@ import { StatusWriter } from "./protector/status-writer.ts";
 export interface WebhookCore {
   readonly name: string;
   readonly client: KubeClient;
-  /** Tells which cells are silent. */
-  readonly cells: Pick<CellLeases, "stateOf" | "countedByOther">;
+  /** Tells which cells are late or silent. */
+  readonly cells: Pick<CellLeases, "stateOf" | "lateForMs" | "countedByOther">;
   readonly informer: Informer<WatchedProtector>;
 }
 
@@ -109,6 +110,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   const severalProtectors = new SeveralProtectors({ ...options, reservations, metrics });
   const heldReviews = new HeldReviews({ ...options, metrics });
   const lostNodes = new LostNodes(options);
+  const report = new DecisionReport({ ...options, metrics });
   const cells = new PodCells(options.cellLabel, options.allowedCells);
   const handler = new Handler({
     ...options,
@@ -119,7 +121,8 @@ export function createWebhook(options: WebhookOptions): Webhook {
     severalProtectors,
     heldReviews,
     events,
-    shadowReport: new ShadowReport({ ...options, events, metrics }),
+    shadowReport: new ShadowReport({ events, metrics }),
+    report,
     lostNodes,
     cells,
     metrics,
@@ -127,10 +130,11 @@ export function createWebhook(options: WebhookOptions): Webhook {
   return {
     ...createWebhookApp({ ...options, handler, cells, metrics }),
     unreadyReasons: new Map(cores.map((core) => [core.name, () => core.unreadyReason(othersOf(core, cores))])),
-    drain() {
+    async drain() {
       heldReviews.close();
       for (const source of sources) source.close();
-      return reservations.drain();
+      await reservations.drain();
+      report.close();
     },
   };
 }

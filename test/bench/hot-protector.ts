@@ -205,7 +205,7 @@ async function measureFull(
   const heapAfter = (await webhook.usage()).heapBytes;
   const after = await writesOf(webhook);
   const historyAfter = historyOf(await core.admin.get<ProtectorObject>(protectorPath(name)));
-  const refusals = answered.filter(({ refusal }) => refusal.includes("full admission buffer"));
+  const refusals = answered.filter(({ refusal }) => refusal.includes("temporarily unable to admit pod deletion"));
   const others = answered.length - refusals.length;
   const latenciesMs = refusals.map(({ latencyMs }) => latencyMs);
   return {

@@ -189,6 +189,17 @@ export class CellSilence {
     return since === undefined ? cell.state : { kind: "silent", since };
   }
 
+  /**
+   * For how long no beat of a cell has been seen that is not silent yet, in milliseconds; undefined = its last beat is
+   * no older than beats are, or it is not known whether it is.
+   */
+  lateForMs(cellID: string, at: MonotonicMs): number | undefined {
+    const cell = this.#cells.get(cellID);
+    const { contactMs } = this.#times;
+    if (this.#isDenied || cell?.state.kind !== "beating" || at - (this.#sentAt ?? at) > contactMs) return undefined;
+    return at - cell.beatAt > contactMs ? at - cell.beatAt : undefined;
+  }
+
   /** All that have, or had, a Lease. */
   cells(): Iterable<ObservedCell> {
     return this.#cells.values();

@@ -23,7 +23,10 @@ export interface SilenceTimes {
   readonly firstBeatMs: number;
   /** 15 s. Between two LISTs of an observer. */
   readonly observeMs: number;
-  /** 45 s. A longer hole between two LISTs of an observer starts all silence at zero: the observer was away. */
+  /**
+   * 45 s. A longer hole between two LISTs of an observer starts all silence at zero: the observer was away. A cell
+   * whose last beat was seen longer ago is late: two LISTs have shown none.
+   */
   readonly contactMs: number;
   /** 30 s. An observer that starts judges an unmarked Lease without change for this long by that of the generator. */
   readonly startMs: number;

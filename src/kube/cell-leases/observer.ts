@@ -90,6 +90,11 @@ export class CellLeases {
     return state;
   }
 
+  /** For how long no beat of the cell has been seen, when that is late and not silence yet; undefined = it is not. */
+  lateForMs(cellID: string): number | undefined {
+    return this.#silence.lateForMs(cellID, this.#options.clock.monotonicMs());
+  }
+
   /** Cells that have a Lease; undefined = not known for now. Without the right to list them there are none. */
   leased(): ReadonlySet<string> | undefined {
     return this.#silence.isDenied() ? noCells : this.#leased;
@@ -133,7 +138,8 @@ export class CellLeases {
       return;
     }
     if (this.#failure?.isLogged === true) {
-      this.#options.logger.info("Heartbeats of cells can be listed again", this.#place());
+      const lastedSeconds = Math.round((clock.monotonicMs() - this.#failure.since) / 1000);
+      this.#options.logger.info("Heartbeats of cells can be listed again", { ...this.#place(), lastedSeconds });
     }
     this.#failure = undefined;
     this.#metrics.listed("ok");

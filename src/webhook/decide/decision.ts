@@ -1,4 +1,5 @@
 /** What the webhook decides about a review. The statuses are the values of the label `status` of webhook_request. */
+import { type QuotaFigures } from "../../accounting/reserve/quota-figures.ts";
 
 /** Upstream's, where it has one. */
 export type RequestStatus =
@@ -11,6 +12,8 @@ export type RequestStatus =
   | "AdmittedAll"
   /** Extension: a write of a pod's status that is no deletion in disguise. */
   | "NotADeletion"
+  /** Extension: allowed by the annotation force-delete, and would have been refused. */
+  | "Forced"
   /** Extension: refused for the whole --orphaned-pod-grace, and now let go. */
   | "OrphanLetGo"
   /** Neither the deletion nor the eviction of a pod. */
@@ -65,6 +68,8 @@ export interface Refused {
   readonly message: string;
   readonly causes: readonly Cause[];
   readonly audit: Audit;
+  /** The numbers that it is due to; absent = no PodProtector has counted, or none was asked. */
+  readonly figures?: QuotaFigures;
   /** What may change it within a moment (hold-rule.ts); absent = nothing, so that it is answered at once. */
   readonly awaits?: HoldReason;
 }
@@ -81,6 +86,8 @@ export interface Allowed {
   readonly warnings: readonly string[];
   /** What would have been answered if no PodProtector were in shadow, and everything else the same. */
   readonly shadowed?: Refused;
+  /** After it had been held, and would have been refused without that. */
+  readonly wasHeld?: true;
 }
 
 export type Decision =

@@ -21,6 +21,8 @@ export interface FloorOwner {
   readonly hasVanished: boolean;
   /** By the generator's word, the floor is as high as the number of replicas. */
   readonly isUndrainable: boolean;
+  /** What replaces its pods by others before they go, as a command for kubectl; undefined = not known. */
+  readonly restart?: string | undefined;
 }
 
 /** Undefined for a hand-made PodProtector that sets its floor itself: no generator has resolved it by workloads. */
@@ -45,7 +47,14 @@ export function floorOwnerOf(protector: PodProtector): FloorOwner | undefined {
     undone: "edits of the PodProtector",
     hasVanished: holds("Dangling"),
     isUndrainable: holds("Undrainable"),
+    restart: kind === "Deployment" && group === "apps" ? restartOf(namespace, name) : undefined,
   };
+}
+
+/** With a maxUnavailable of 0 a Deployment has a maxSurge. What is no name is nothing to be pasted into a shell. */
+function restartOf(namespace: string, name: string): string | undefined {
+  if (![namespace, name].every((one) => /^[a-z0-9][-.a-z0-9]*$/.test(one))) return undefined;
+  return `kubectl -n ${namespace} rollout restart deployment ${name}`;
 }
 
 /** The label may hold a shortened name. `ownerReferences` is not checked when an object is read. */

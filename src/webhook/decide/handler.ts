@@ -28,7 +28,8 @@ import { type Deletion } from "../deletion.ts";
 import { type WebhookMetrics } from "../metrics.ts";
 import { type Protectors } from "../protector/protectors.ts";
 import { type Match, matchOf } from "./crowd.ts";
-import { allowed, type Decision, inShadow, type Refused } from "./decision.ts";
+import { allowed, type Decision, inShadow, type Refused, type RequestStatus } from "./decision.ts";
+import { type DecisionReport } from "./decision-report.ts";
 import { type HeldReviews, type Judgement } from "./held-reviews.ts";
 import { type LostNodes, withLostNode } from "./lost-nodes.ts";
 import { type PodCell, type PodCells, withoutCell } from "./pod-cell.ts";
@@ -51,6 +52,7 @@ export interface HandlerOptions extends SubjectOptions {
   readonly heldReviews: HeldReviews;
   readonly events: ProtectorEvents;
   readonly shadowReport: ShadowReport;
+  readonly report: DecisionReport;
   readonly lostNodes: LostNodes;
   readonly cells: PodCells;
   /** --webhook-dry-run. */
@@ -94,11 +96,12 @@ export class Handler {
 
   /** Rejects only for programmer errors. */
   async decide(review: Review, context: ReviewContext): Promise<Decision> {
-    const { clock, metrics } = this.#options;
+    const { clock, metrics, report } = this.#options;
     const { cause } = review;
     const startMs = clock.monotonicMs();
     if (this.#isOfNobody(review.evictedFrom)) {
       metrics.request(context.cellID, "Unmatched", cause, 0);
+      metrics.decided("admitted", "Unmatched", context.cellID);
       return allowed("Unmatched");
     }
     let subject = await firstSubject(review, context);
@@ -113,7 +116,8 @@ export class Handler {
     const isOverruled = this.#isAllowedAnyway(subject);
     const told = isOverruled ? unshadowed(decision) : decision;
     if (told.kind === "error") metrics.httpError(cellID, `Handle/${told.tag}`);
-    else metrics.request(cellID, told.status, cause, clock.monotonicMs() - startMs);
+    else metrics.request(cellID, countedStatus(told, subject), cause, clock.monotonicMs() - startMs);
+    report.decided({ decision: told, subject, review, cellID });
     return isOverruled ? overruled(told) : told;
   }
 
@@ -172,7 +176,7 @@ export class Handler {
       deletion,
       owner,
       cell,
-      caller: { deadlineMonotonicMs, signal, user, unidentifiedPeer },
+      caller: { deadlineMonotonicMs, signal, user, unidentifiedPeer, isForced: subject.isForced },
       overload,
     };
     if (subject.isForced && !isEvaluateOnly) {
@@ -296,6 +300,11 @@ const changesTooFast: Decision = {
 /** With --webhook-dry-run all PodProtectors are in shadow: what the answer would have been without the flag. */
 function unshadowed(decision: Decision): Decision {
   return decision.kind === "allowed" ? (decision.shadowed ?? decision) : decision;
+}
+
+/** A forced deletion is no refusal, whatever would have been answered to another. */
+function countedStatus(decision: Exclude<Decision, { kind: "error" }>, { isForced }: Subject): RequestStatus | "Error" {
+  return isForced && decision.kind === "refused" ? "Forced" : decision.status;
 }
 
 /** Allowed anyway, with upstream's marks and a warning where the answer would have been another. */

@@ -103,7 +103,7 @@ export class HeldReviews {
       this.#leave(held);
       this.#options.metrics.heldReview(reason, end.outcome, this.#options.clock.monotonicMs() - held.sinceMs);
     }
-    return end.judgement;
+    return end.outcome === "admitted" ? admittedAfterHold(end.judgement) : end.judgement;
   }
 
   /** Whoever is held is answered now, with the refusal that it has; and nobody is held any more. */
@@ -249,6 +249,10 @@ interface HeldEnd {
 
 function reasonOf({ decision }: Judgement): HoldReason | undefined {
   return decision.kind === "refused" ? decision.awaits : undefined;
+}
+
+function admittedAfterHold({ decision, match }: Judgement): Judgement {
+  return { decision: decision.kind === "allowed" ? { ...decision, wasHeld: true } : decision, match };
 }
 
 function outcomeOf({ decision }: Judgement, woken: "gone" | "closed" | undefined): HeldOutcome {

@@ -1,6 +1,7 @@
 /**
  * Refusals in words (docs/webhook.md#refusals): which PodProtector, how many pods must stay, are available, are
- * promised and are free, per cell, and what to do. The first sentence is upstream's. 429 without retryAfterSeconds: as
+ * promised and are free, per cell, and what to do. Each cause has a first sentence of its own; where upstream has that
+ * cause, it is upstream's. 429 without retryAfterSeconds: as
  * a Retry-After header it would make client-go repeat ten times inside the caller
  * (docs/decisions/0008-no-retry-after.md).
  */
@@ -13,7 +14,7 @@ import { byHandKeyOf, generatorStateName } from "../../kube/generator-state.ts";
 import { type Tombstone } from "../protector/tombstone.ts";
 import { type Audit, type Cause, type Refused, refusedForNow, type RequestStatus } from "./decision.ts";
 import { type FloorOwner } from "./floor-owner.ts";
-import { ageText, missedText, silenceAdvice } from "./silence-text.ts";
+import { ageText, lateText, missedText, silenceAdvice } from "./silence-text.ts";
 import { printable } from "../../util/printable.ts";
 
 export type RefusingVerdict =
@@ -29,6 +30,8 @@ export interface RefusingProtector {
   readonly verdict: RefusingVerdict;
   /** Undefined = it is hand-made. */
   readonly owner: FloorOwner | undefined;
+  /** For how long a cell has not been heard that is not silent yet; undefined = it is not late. Absent = none is. */
+  readonly lateForMs?: (cellID: string) => number | undefined;
 }
 
 /**
@@ -42,17 +45,25 @@ const settling =
 /** Cells named in a message, so that a person can read it. */
 const cellsMax = 8;
 /** PodProtectors named in details.causes. */
-export const causesMax = 8;
+const causesMax = 8;
 
 /** `refusing`: at least one; the first one gives the message, all of them the causes. `cellID`: the cell of the pod. */
 export function refusalOf(refusing: readonly [RefusingProtector, ...RefusingProtector[]], cellID: string): Refused {
-  const [{ id, verdict, owner }] = refusing;
+  const [{ id, verdict, owner, lateForMs }] = refusing;
   const causes = refusing.slice(0, causesMax).map(causeOf);
   if (verdict.kind === "unusable") return unusable(id, verdict.reason, causes);
   if (verdict.kind === "tombstone") return lost(id, verdict, causes);
   const reason = `${firstSentence(id, verdict)}: ${explanation(verdict, cellID)}`;
-  const message = `${reason}. ${figuresText(verdict.figures)}. ${advice(verdict, cellID, owner)}`;
-  return refusedForNow(statusOf(verdict), message, causes, auditOf(id, verdict.figures));
+  const help = `${advice(verdict, cellID, owner)}${lateClause(verdict, lateForMs)}`;
+  const message = `${reason}. ${figuresText(verdict.figures)}. ${help}`;
+  const { figures } = verdict;
+  return { ...refusedForNow(statusOf(verdict), message, causes, auditOf(id, figures)), figures };
+}
+
+/** As one: the message and the numbers of the first, the causes of all. Each has one cause at least. */
+export function joined(refusals: readonly Refused[]): Refused | undefined {
+  const [first] = refusals;
+  return first && { ...first, causes: refusals.flatMap(({ causes }) => causes).slice(0, causesMax) };
 }
 
 function causeOf({ id, verdict }: RefusingProtector): Cause {
@@ -162,7 +173,7 @@ function firstSentence(id: string, verdict: QuotaVerdict): string {
     case "rejected":
       return `PodProtector ${id} reports too few ${nounOf(verdict)} replicas to admit pod deletion`;
     case "retry":
-      return `PodProtector ${id} has full admission buffer and is temporarily unable to admit pod deletion`;
+      return `PodProtector ${id} ${lackOf(verdict.cause)} and is temporarily unable to admit pod deletion`;
     case "counts-pending":
       return (
         `PodProtector ${id} has no counts of ${namesOf(verdict.awaited)} ` +
@@ -172,6 +183,20 @@ function firstSentence(id: string, verdict: QuotaVerdict): string {
       return `PodProtector ${id} has no news of this cell and is temporarily unable to admit pod deletion`;
     default:
       return assertNever(verdict);
+  }
+}
+
+function lackOf(cause: Extract<QuotaVerdict, { readonly kind: "retry" }>["cause"]): string {
+  switch (cause) {
+    case "unconfirmed":
+      return "has promised all pods that may go";
+    case "lag-limit":
+      return "has promised as many deletions as maxConcurrentLag permits";
+    case "full-buffer":
+    case "full-status":
+      return "has full admission buffer";
+    default:
+      return assertNever(cause);
   }
 }
 
@@ -202,7 +227,7 @@ function explanation(verdict: QuotaVerdict, cellID: string): string {
             missedClause(verdict)
           );
         case "lag-limit":
-          return "as many deletions as maxConcurrentLag permits are promised already";
+          return "no other is admitted before one of them has settled";
         case "full-buffer":
           return `the admission history of cell ${cell} is full`;
         case "full-status":
@@ -245,6 +270,15 @@ function advice(verdict: QuotaVerdict, cellID: string, owner: FloorOwner | undef
   }
 }
 
+/** What an aggregator that has just died makes of "in a few seconds". */
+function lateClause({ figures }: QuotaVerdict, lateForMs: RefusingProtector["lateForMs"]): string {
+  const late = figures.cells.flatMap(({ cellID }) => {
+    const ms = lateForMs?.(cellID);
+    return ms === undefined ? [] : [{ cellID, ms }];
+  });
+  return late.length === 0 ? "" : `. ${lateText(late)}`;
+}
+
 /** Who has promised deletions that are not carried out can be found by their pods. */
 function oldestText(oldest: readonly OpenAdmission[]): string {
   if (oldest.length === 0) return "";
@@ -258,8 +292,11 @@ function oldestText(oldest: readonly OpenAdmission[]): string {
 /** What has to happen first, as far as that is known. */
 function outlook({ required, total, criterion }: QuotaFigures, owner: FloorOwner | undefined): string {
   const noun = criterion.toLowerCase();
-  if (owner?.isUndrainable === true)
-    return `All replicas must stay, so outside rolling updates no deletion of an ${noun} one can ever be admitted`;
+  if (owner?.isUndrainable === true) {
+    const whose = `of an ${noun} one`;
+    const never = `All replicas must stay, so outside rolling updates no deletion ${whose} can ever be admitted`;
+    return owner.restart === undefined ? never : `${never}. To move the pods: ${owner.restart}`;
+  }
   if (total === undefined || total > required) return `Wait until more than ${required} replicas are ${noun}`;
   // A replacement may be on its way, or never come: that is not known.
   const short = `Only ${total} ${total === 1 ? "replica exists" : "replicas exist"} now`;
@@ -323,54 +360,4 @@ function namesOf(cellIDs: readonly string[]): string {
 /** The name of the cell comes from outside: from the writer of a status, the caller of a URL. */
 function quoted(cellID: string): string {
   return printable(JSON.stringify(cellID));
-}
-
-/** The core answers 404 to the status write. */
-export function vanished(id: string): Refused {
-  return refusedForNow(
-    "ProtectorVanished",
-    `PodProtector ${id} was not found when recording the pod deletion, ` +
-      "and is temporarily unable to admit pod deletion. If it was deleted on purpose, try again in a few seconds",
-    [{ reason: "ProtectorVanished", message: "the core cluster answered 404 to the status write", field: id }],
-    { "reject-by-podprotector": id },
-  );
-}
-
-/** The core takes no writes, and its last known quota is used up. */
-export function coreUnavailable(id: string, trouble: string): Refused {
-  const why = coreTroubleText(trouble);
-  return refusedForNow(
-    "CoreUnavailable",
-    `PodProtector ${id} is temporarily unable to admit pod deletion: ${why}, ` +
-      "and this webhook replica has used up its share of the last known quota. " +
-      "Nothing was deleted; try again when the core cluster is back",
-    [{ reason: "CoreUnavailable", message: why, field: id }],
-    { "reject-by-podprotector": id },
-  );
-}
-
-/** The caller gives up. `trouble`: the last failure of the core while it lasts. */
-export function notInTime(id: string, trouble: string | undefined): Refused {
-  const why = trouble === undefined ? "too many deletions compete for it" : coreTroubleText(trouble);
-  return refusedForNow(
-    "DeadlineExceeded",
-    `PodProtector ${id} could not record the pod deletion in time: ${why}. Nothing was deleted; try again`,
-    [{ reason: "DeadlineExceeded", message: why, field: id }],
-    { "reject-by-podprotector": id },
-  );
-}
-
-/** Too many deletions of the PodProtector wait. */
-export function queueFull(id: string): Refused {
-  return refusedForNow(
-    "Overloaded",
-    `PodProtector ${id} has too many deletions waiting and is temporarily unable to admit pod deletion. ` +
-      "Try again in a few seconds",
-    [{ reason: "Overloaded", message: "the queue of this webhook replica is full", field: id }],
-    { "reject-by-podprotector": id },
-  );
-}
-
-function coreTroubleText(trouble: string): string {
-  return `its core cluster does not accept writes (${trouble})`;
 }

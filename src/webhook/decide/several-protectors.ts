@@ -22,16 +22,8 @@ import { type Tombstone } from "../protector/tombstone.ts";
 import { allowed, type Allowed, type Audit, type Decision, inShadow, type Refused } from "./decision.ts";
 import { floorOwnerOf } from "./floor-owner.ts";
 import { holdReasonOf } from "./hold-rule.ts";
-import {
-  causesMax,
-  coreUnavailable,
-  notInTime,
-  queueFull,
-  refusalOf,
-  type RefusingProtector,
-  type RefusingVerdict,
-  vanished,
-} from "./refusal.ts";
+import { coreUnavailable, notInTime, queueFull, vanished } from "./record-refusal.ts";
+import { joined, refusalOf, type RefusingProtector, type RefusingVerdict } from "./refusal.ts";
 import { type LeftOutLabel, leftOutLabels, recordFailure } from "./record-failure.ts";
 import { messageOf } from "../../util/error-message.ts";
 
@@ -41,6 +33,8 @@ export interface Caller extends Patience {
   readonly user: string;
   /** Its address, where no client certificate tells who it is. */
   readonly unidentifiedPeer?: string | undefined;
+  /** What it is told is not what it gets: the annotation force-delete lets it pass. */
+  readonly isForced?: boolean;
 }
 
 export interface SeveralProtectorsOptions {
@@ -220,7 +214,7 @@ export class SeveralProtectors {
 
   #handled(
     { cellID, pod, operation, lostNode }: Deletion,
-    { user }: Caller,
+    { user, isForced = false }: Caller,
     startMs: number,
     isRejected: boolean,
   ): void {
@@ -229,7 +223,7 @@ export class SeveralProtectors {
       namespace: pod.namespace,
       user,
       requestType: operation === "evict" ? "EvictPod" : lostNode === undefined ? "DeletePod" : "EndPod",
-      isRejected,
+      isRejected: isRejected && !isForced,
       durationMs: this.#options.clock.monotonicMs() - startMs,
     });
   }
@@ -345,7 +339,8 @@ function isInForce({ view, unusable, tombstone }: Protector, { pod }: Deletion):
 
 function refusingBy({ protector, verdict }: Pick<Refusal, "protector" | "verdict">): RefusingProtector {
   const object = protector.view?.protector;
-  return { id: protector.id, verdict, owner: object === undefined ? undefined : floorOwnerOf(object) };
+  const lateForMs = (cellID: string): number | undefined => protector.core.cells.lateForMs(cellID);
+  return { id: protector.id, verdict, owner: object === undefined ? undefined : floorOwnerOf(object), lateForMs };
 }
 
 function afterReservation(protector: Protector, result: ReservationResult, deletion: Deletion): Decision | undefined {
@@ -368,12 +363,6 @@ function afterReservation(protector: Protector, result: ReservationResult, delet
     default:
       return assertNever(result);
   }
-}
-
-/** As one: the message of the first, the causes of all. Each has one cause at least. */
-function joined(refusals: readonly Refused[]): Refused | undefined {
-  const [first] = refusals;
-  return first && { ...first, causes: refusals.flatMap(({ causes }) => causes).slice(0, causesMax) };
 }
 
 /** PodProtectors named in the audit annotation of an admission. */

@@ -30,6 +30,13 @@ function silentText({ cellID, silentForMs = 0 }: CellFigures): string {
   return `cell ${quoted(cellID)} has been silent for ${ageText(silentForMs)}`;
 }
 
+/** Cells that may be silent soon: `Not heard: cell "a" for 65 s. If that goes on, check the aggregator there`. */
+export function lateText(late: readonly { readonly cellID: string; readonly ms: number }[]): string {
+  const named = late.slice(0, cellsMax).map(({ cellID, ms }) => `cell ${quoted(cellID)} for ${ageText(ms)}`);
+  const more = late.length > cellsMax ? [`${late.length - cellsMax} more`] : [];
+  return `Not heard: ${[...named, ...more].join(", ")}. If that goes on, check the aggregator there`;
+}
+
 /** What to do about a silent cell, or about a PodProtector for which alone the cell is silent. */
 export function silenceAdvice(cellID: string): string {
   // A name that is none comes from the writer of a status; it has no Lease.

@@ -18,7 +18,8 @@ import { parseDurationMs } from "../../config/duration.ts";
 import { createTokenBucket, type TokenBucket } from "../../kube/token-bucket.ts";
 import { isIdentified } from "../../server/client-auth.ts";
 import { type Clock, later, type MonotonicMs } from "../../util/clock.ts";
-import { type Logger } from "../../util/logger.ts";
+import { type LogFields, type Logger } from "../../util/logger.ts";
+import { printable } from "../../util/printable.ts";
 import { type Decision } from "../decide/decision.ts";
 import { type Handler, type ReviewContext } from "../decide/handler.ts";
 import { type PodCells } from "../decide/pod-cell.ts";
@@ -239,7 +240,8 @@ class ReviewRoute {
     const { logger } = this.#options;
     const { uid, operation, namespace, name, warnings } = identity;
     if (logger.isVerbose(4)) {
-      logger.verbose(4, "Review decided", { cell: cellID, namespace, name, requestUid: uid, operation, decision });
+      const asked = { cell: cellID, pod: printable(`${namespace}/${name}`), requestUid: printable(uid), operation };
+      logger.verbose(4, "Review decided", { ...asked, ...inLogs(decision) });
     }
     if (decision.kind !== "error") return json(200, answer(uid, decision, warnings));
     if (this.#errorLines.takeNow()) {
@@ -248,6 +250,15 @@ class ReviewRoute {
     }
     return json(500, failedCallStatus(500, `server internal error: ${decision.message}`));
   }
+}
+
+/** Flat, so that a person can read it: the causes say again what the message says. */
+function inLogs(decision: Decision): LogFields {
+  const { kind } = decision;
+  if (kind === "error") return { decision: kind, tag: decision.tag, message: decision.message };
+  const { status, audit } = decision;
+  const message = kind === "refused" ? decision.message : decision.warnings.join("; ");
+  return { decision: kind, status, ...(message !== "" && { message }), ...audit };
 }
 
 /** What of a request is needed to answer it, and for the log. */

@@ -20,6 +20,8 @@ export class CoreTrouble {
   /** Failures that no log line has told yet. */
   #unlogged = 0;
   #loggedAt: MonotonicMs = longAgo;
+  /** The last line was one of failures. */
+  #isTold = false;
 
   /** `core`: its name, for the log. */
   constructor(core: string, clock: Clock, logger: Logger) {
@@ -43,11 +45,17 @@ export class CoreTrouble {
     });
     this.#unlogged = 0;
     this.#loggedAt = now;
+    this.#isTold = true;
   }
 
   /** A status write went through. */
   recovered(): void {
     this.#message = undefined;
+    if (!this.#isTold) return;
+    this.#isTold = false;
+    const lastedSeconds = Math.round((this.#clock.monotonicMs() - this.#firstAt) / 100) / 10;
+    this.#logger.info("Status writes go through again", { core: this.#core, failures: this.#unlogged, lastedSeconds });
+    this.#unlogged = 0;
   }
 
   /** Milliseconds between the first and the last failure since a write went through. */

@@ -17,8 +17,8 @@ export interface CoreOptions {
   readonly client: KubeClient;
   /** Of all its PodProtectors; not running yet. */
   readonly informer: Informer<WatchedProtector>;
-  /** Tells which cells are silent. */
-  readonly cells: Pick<CellLeases, "stateOf" | "countedByOther">;
+  /** Tells which cells are late or silent. */
+  readonly cells: Pick<CellLeases, "stateOf" | "lateForMs" | "countedByOther">;
   readonly rule: Rule;
   /** Webhooks that may admit on the last known quota at the same time. */
   readonly replicas: number;

@@ -101,7 +101,7 @@ test(
   "a webhook that stops keeps serving while endpoints drain, answers the review in flight, and closes",
   { timeout: 20_000 },
   async () => {
-    const { clock, core, checks, components, port } = await createRole(["--webhook-drain-delay=2s"]);
+    const { clock, core, log, checks, components, port } = await createRole(["--webhook-drain-delay=2s"]);
     assert.deepEqual(
       components.map(({ name }) => name),
       ["podprotector-indexed-informer-", "webhook-handler", "webhook"],
@@ -111,6 +111,10 @@ test(
     assert.match(synced() ?? "", /not synced yet/);
     for (const component of components) await component.start();
     await until(clock, () => synced() === undefined);
+    assert.deepEqual(
+      log.lines.filter(({ message }) => message.startsWith("Synced")),
+      [{ level: "info", message: "Synced the PodProtectors, answering reviews", fields: { podProtectors: 1 } }],
+    );
     const ends: (string | null)[] = [];
     const review = async (name: string): Promise<boolean> => {
       const response = await fetch(`http://127.0.0.1:${port()}/c1?timeout=10s`, {

@@ -123,6 +123,27 @@ test("a cell that falls silent and comes back is told in the log and shown in th
   assert.equal(log[1], "I Cell is heard again a");
 });
 
+test("a cell is late when two LISTs have shown no beat, until it is silent, unless nobody can list", async () => {
+  const { clock, cells, world } = rig();
+  world.leases = [rawLease("a", 1), rawLease(undefined, 1)];
+  await clock.advance(0);
+  world.leases = [rawLease("a", 2), rawLease(undefined, 2)];
+  await clock.advance(10_000);
+  assert.equal(cells.lateForMs("a"), undefined);
+  await clock.advance(40_000);
+  assert.equal(cells.lateForMs("a"), undefined);
+  await clock.advance(10_000);
+  assert.equal(cells.lateForMs("a"), 55_000);
+  assert.equal(cells.lateForMs("b"), undefined, "of a cell without Lease nothing is known");
+  world.failure = "network";
+  await clock.advance(60_000);
+  assert.equal(cells.lateForMs("a"), undefined, "it may have beaten meanwhile");
+  world.failure = undefined;
+  await clock.advance(300_000);
+  assert.equal(cells.stateOf("a", "uid").kind, "silent");
+  assert.equal(cells.lateForMs("a"), undefined);
+});
+
 test("counts of an aggregator without heartbeats keep a cell, loudly", async () => {
   const { clock, cells, world, log } = rig();
   world.leases = [rawLease("a", 1)];

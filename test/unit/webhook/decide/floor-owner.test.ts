@@ -38,7 +38,14 @@ test("the owner of a generated PodProtector is its Deployment, with the fields t
     undone: "edits of the PodProtector",
     hasVanished: false,
     isUndrainable: false,
+    restart: "kubectl -n shop rollout restart deployment web",
   });
+});
+
+test("only the names of a Deployment are put into a command", () => {
+  assert.equal(floorOwnerOf(generated("web;reboot", { ownerReferences: undefined }))?.restart, undefined);
+  const labels = { [sourceLabels.group]: "apps", [sourceLabels.kind]: "StatefulSet", [sourceLabels.name]: "db" };
+  assert.equal(floorOwnerOf(generated("web", { labels }))?.restart, undefined);
 });
 
 test("each kind of source has fields of its own, and a kind that is not known has its spec", () => {

@@ -241,7 +241,7 @@ test("the webhook answers 429 for a full buffer too, so that a drain tries again
   assert.equal(answer.code, 429);
   assert.match(
     answer.message,
-    /^PodProtector core\/ns\/web has full admission buffer and is temporarily unable to admit/,
+    /^PodProtector core\/ns\/web has promised all pods that may go and is temporarily unable to admit/,
   );
   assert.equal(replica.metrics.count('webhook_request{cell="c1",status="RetryAdvised"'), 1);
 });

@@ -147,5 +147,6 @@ test("all that fit go in one write, however many are held", async () => {
     line.map((_, index) => index < 10),
   );
   await settle(clock, Promise.all(line.map(({ answer }) => answer)));
+  await replica.webhook.drain();
   assert.equal(clock.pendingTimers, 0);
 });

@@ -156,6 +156,7 @@ test("a change that comes while a review is judged wakes it as well", async () =
 test("a review of a silent cell is not held", async () => {
   const cells = {
     stateOf: () => ({ kind: "silent", since: 0 }) as never,
+    lateForMs: () => undefined,
     countedByOther() {},
   };
   const made = world([protector({ cells: [cell("c1", 81)] })], { cells });

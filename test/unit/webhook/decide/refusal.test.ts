@@ -42,6 +42,24 @@ test("refusals give the numbers, per cell, and mark a cell without counts", () =
   assert.equal(causes[0]?.message, numbers);
 });
 
+test("refusals name the cells that have not been heard for a while, though they still count", () => {
+  const late = new Map([
+    ["c1", 65_000],
+    ["c2", 130_000],
+  ]);
+  for (const verdict of [
+    { kind: "rejected", figures },
+    { kind: "retry", cause: "unconfirmed", figures },
+  ] as const) {
+    const lateForMs = (cellID: string) => late.get(cellID);
+    const { message } = refusalOf([{ id: "core/ns/web", verdict, owner, lateForMs }], "c1");
+    assert.match(
+      message,
+      /\. Not heard: cell "c1" for 65 s, cell "c2" for 2 min\. If that goes on, check the aggregator there$/,
+    );
+  }
+});
+
 test("refusals say when quota comes back", () => {
   const { message } = refuse({ kind: "retry", cause: "unconfirmed", figures });
   assert.match(
@@ -95,6 +113,9 @@ test("refusals say that nothing can ever be admitted where all must stay, and wh
     "All replicas must stay, so outside rolling updates no deletion of an available one can ever be admitted";
   assert.ok(advice(undefined, { ...owner, isUndrainable: true }).includes(never));
   assert.doesNotMatch(advice(undefined), /ever/);
+  const restart = "kubectl -n default rollout restart deployment web";
+  const movable = advice(undefined, { ...owner, isUndrainable: true, restart });
+  assert.ok(movable.includes(`${never}. To move the pods: ${restart}. The floor is set by`), movable);
 });
 
 test("refusals by a PodProtector whose owner vanished say so, since there is no owner to change", () => {
@@ -129,21 +150,33 @@ test("refusals of an invalid PodProtector say what is wrong, and are no 429, bec
   ]);
 });
 
-test("refusals tell the causes of a full buffer apart", () => {
-  for (const [cause, reason, pattern] of [
+test("refusals for promised deletions begin with their cause", () => {
+  const unable = "and is temporarily unable to admit pod deletion";
+  for (const [cause, reason, beginning] of [
     [
       "unconfirmed",
       "UnconfirmedAdmissions",
-      /after the promised deletions fewer than the 80 that must stay could be left/,
+      `has promised all pods that may go ${unable}: ` +
+        "after the promised deletions fewer than the 80 that must stay could be left.",
     ],
-    ["lag-limit", "MaxConcurrentLag", /as many deletions as maxConcurrentLag permits are promised already/],
-    ["full-buffer", "FullBuffer", /the admission history of cell "c1" is full/],
-    ["full-status", "FullBuffer", /the admission history of all cells together is as large as the object may be/],
+    [
+      "lag-limit",
+      "MaxConcurrentLag",
+      `has promised as many deletions as maxConcurrentLag permits ${unable}: ` +
+        "no other is admitted before one of them has settled.",
+    ],
+    ["full-buffer", "FullBuffer", `has full admission buffer ${unable}: the admission history of cell "c1" is full.`],
+    [
+      "full-status",
+      "FullBuffer",
+      `has full admission buffer ${unable}: ` +
+        "the admission history of all cells together is as large as the object may be.",
+    ],
   ] as const) {
     const refusal = refuse({ kind: "retry", cause, figures });
     assert.equal(refusal.status, "RetryAdvised");
     assert.equal(refusal.causes[0]?.reason, reason);
-    assert.match(refusal.message, pattern);
+    assert.ok(refusal.message.startsWith(`PodProtector core/ns/web ${beginning}`), refusal.message);
     assert.match(refusal.message, /Try again in a few seconds/);
   }
 });

@@ -13,23 +13,6 @@ function atFloor(name: string): Json {
 
 const by = (username: string): Json => ({ userInfo: { username } });
 
-test("the log names each PodProtector, operation and caller at once, and repeats at most once a minute", async () => {
-  const { clock, replica } = world([atFloor("web")]);
-  for (const name of ["p", "q", "r"]) await replica.review(deleteReview(pod(name), by("alice")));
-  await replica.review(deleteReview(pod("s"), by("bob\u0007")));
-  const lines = () => replica.log.lines.filter(({ message }) => message === "Would refuse a deletion");
-  assert.deepEqual(
-    lines().map(({ fields }) => [fields["podProtector"], fields["operation"], fields["caller"], fields["pod"]]),
-    [
-      ["core/ns/web", "delete", '"alice"', "ns/p"],
-      ["core/ns/web", "delete", '"bob\\u0007"', "ns/s"],
-    ],
-  );
-  await clock.advance(60_000);
-  await replica.review(deleteReview(pod("t"), by("alice")));
-  assert.equal(lines().at(-1)?.fields["untoldBefore"], 2);
-});
-
 test("each PodProtector has an Event for each operation and caller", async () => {
   const recorded: Parameters<EventRecorder["record"]>[] = [];
   const recorder: EventRecorder = { record: (...event) => void recorded.push(event), close() {} };

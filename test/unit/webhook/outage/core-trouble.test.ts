@@ -41,7 +41,27 @@ test("failures are not logged more often because writes go through in between", 
     assert.equal(trouble.message, undefined);
     await clock.advance(1_000);
   }
-  assert.equal(log.lines.length, 1);
+  assert.equal(log.lines.filter(({ level }) => level === "warn").length, 1);
+  assert.equal(log.lines.length, 2, "nor is it told more often that they go through");
+});
+
+test("when writes go through again, that is told with how long they failed, if their failure was", async () => {
+  const clock = createVirtualClock();
+  const log = new RecordedLog();
+  const trouble = new CoreTrouble("east", clock, log);
+  trouble.recovered();
+  for (let second = 0; second < 5; second++) {
+    trouble.failed(failure("away"));
+    await clock.advance(1_000);
+  }
+  trouble.recovered();
+  trouble.recovered();
+  assert.deepEqual(log.lines.at(-1), {
+    level: "info",
+    message: "Status writes go through again",
+    fields: { core: "east", failures: 4, lastedSeconds: 5 },
+  });
+  assert.equal(log.lines.length, 2);
 });
 
 test("trouble lasts from first to last failure, until a write succeeds or half a minute passes without", async () => {

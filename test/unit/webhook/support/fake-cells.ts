@@ -9,6 +9,13 @@ export class FakeCells {
   /** The cells that an aggregator without heartbeats has counted. */
   readonly countedByOthers: string[] = [];
 
+  /** By cell: for how long it has not been heard, in milliseconds. */
+  readonly late = new Map<string, number>();
+
+  lateForMs(cellID: string): number | undefined {
+    return this.late.get(cellID);
+  }
+
   stateOf(cellID: string, uid: string): CellState {
     const since = this.silentSince.get(cellID) ?? this.silentSince.get(`${cellID}/${uid}`);
     if (since === undefined) return { kind: "keep", reason: "no-lease" };
