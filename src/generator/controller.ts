@@ -88,7 +88,7 @@ export class Generator {
     this.#deps = deps;
     const { core, protectors, modes, events, clock, rng, logger, metrics } = deps;
     const onAction = this.#acted.bind(this);
-    this.#lifecycle = new ProtectorLifecycle({ core, onAction });
+    this.#lifecycle = new ProtectorLifecycle({ core, onAction, logger });
     this.#wanted = new WantedProtectors({ config, modes, lifecycle: this.#lifecycle });
     this.#dangling = new DanglingProtectors({ events, logger, onAction });
     this.#releases = new ReleaseList({
@@ -345,7 +345,7 @@ export class Generator {
   /** The one place where a PodProtector is released. False: it waits for its entry in the list of releases. */
   async #release(stored: StoredProtector, ref: SourceRef, cause: string, signal: AbortSignal): Promise<boolean> {
     if (!isFinished(stored) && !this.#releases.mayRelease(stored.uid, cause, stored.key)) return false;
-    await this.#lifecycle.release(stored, ref.kind, signal);
+    await this.#lifecycle.release(stored, ref.kind, cause, signal);
     return true;
   }
 

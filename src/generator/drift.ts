@@ -1,5 +1,5 @@
 /** What differs between a PodProtector and what its source wants, as a merge patch (docs/generator.md#drift). */
-import { asObject } from "../api/json.ts";
+import { asObject, fieldsOf } from "../api/json.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { compileSelector, formatSelector } from "../label-index/index.ts";
@@ -68,6 +68,14 @@ export function driftPatch(
     metadata: { ...metadata, resourceVersion: actual.metadata.resourceVersion },
     ...(hasSpec ? { spec } : {}),
   };
+}
+
+/** Which fields differ, for people, without the floor. */
+export function driftFields(actual: PodProtector, wanted: WantedProtector): readonly string[] {
+  const { metadata, spec } = driftPatch(actual, wanted) ?? {};
+  const namesOf = (part: string, fields: unknown, left: string): readonly string[] =>
+    Object.keys(fieldsOf(fields)).flatMap((name) => (name === left ? [] : [`${part}.${name}`]));
+  return [...namesOf("metadata", metadata, "resourceVersion"), ...namesOf("spec", spec, "minAvailable")];
 }
 
 function isSameSelector(a: PodProtector["spec"]["selector"], b: PodProtector["spec"]["selector"]): boolean {

@@ -288,12 +288,12 @@ export class FollowedFloors {
   }
 
   async #write(
-    { protector: { metadata } }: StoredProtector,
+    { key, protector: { metadata, spec } }: StoredProtector,
     minAvailable: number,
     floorBefore: string | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { core, actions } = this.#options;
+    const { core, actions, logger } = this.#options;
     const { namespace, name, uid, resourceVersion } = metadata;
     const noted = floorBefore === undefined ? {} : { annotations: { [annotations.floorBefore]: floorBefore } };
     await core.request({
@@ -305,6 +305,8 @@ export class FollowedFloors {
       signal,
     });
     actions.inc({ ...followedProtectors.resource, namespace, action: "Sync" });
+    const floors = { mustStay: minAvailable, before: spec.minAvailable };
+    logger.info("Changed the floor of a PodProtector", { podProtector: key, ...floors });
   }
 
   #settle(key: ObjectKey, entry: Entry, { protector }: StoredProtector, found: Found): undefined {

@@ -8,6 +8,7 @@
  * - A protector is marked as released before it is deleted, so that a webhook can distinguish a wanted end from a loss.
  * Objects of others are patched, never replaced.
  */
+import { objectKey } from "../api/object-key.ts";
 import { annotations, finalizer } from "../api/v1alpha1/names.ts";
 import { type ObjectMeta, type PodProtector, type PodProtectorSpec } from "../api/v1alpha1/pod-protector.ts";
 import { isKubeError, KubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
@@ -15,14 +16,18 @@ import { presentOrThrow, readProtectorLive } from "../kube/pod-protectors.ts";
 import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 import { readSource } from "../sources/read-source.ts";
 import { type SourceKind, type SourceRecord, type SourceRef } from "../sources/source.ts";
-import { driftPatch } from "./drift.ts";
+import { type LogFields, type Logger } from "../util/logger.ts";
+import { driftFields, driftPatch } from "./drift.ts";
 import { newOptional } from "./optional-fields.ts";
 import { type OnAction } from "./metrics.ts";
-import { isGeneratedFor, protectorNameOf, protectorTypeMeta, type WantedProtector } from "./source-plan.ts";
+import { inLogs, isGeneratedFor, protectorNameOf, protectorTypeMeta, type WantedProtector } from "./source-plan.ts";
+import { isFinished } from "./vanished-protectors.ts";
 
 export interface LifecycleOptions {
   readonly core: KubeClient;
   readonly onAction: OnAction;
+  /** Has a line for each PodProtector that is created, changed or released. */
+  readonly logger: Logger;
 }
 
 /** What the API server does not set itself. */
@@ -42,12 +47,14 @@ export type NameHolder =
 export class ProtectorLifecycle {
   readonly #core: KubeClient;
   readonly #onAction: LifecycleOptions["onAction"];
+  readonly #logger: Logger;
 
   #isCriterionDropped = false;
 
   constructor(options: LifecycleOptions) {
     this.#core = options.core;
     this.#onAction = options.onAction;
+    this.#logger = options.logger;
   }
 
   /**
@@ -108,8 +115,12 @@ export class ProtectorLifecycle {
       },
       signal,
     );
-    if (created) this.#onAction(former === undefined ? "Create" : "Recreate", kind, wanted);
-    if (created) return "created";
+    if (created) {
+      this.#onAction(former === undefined ? "Create" : "Recreate", kind, wanted);
+      const { minAvailable: mustStay } = wanted.spec;
+      if (former === undefined) this.#logger.info("Created a PodProtector", { ...wantedInLogs(wanted), mustStay });
+      return "created";
+    }
     const holder = await this.nameHolder({ kind, namespace, name: ownerReference.name }, signal);
     return holder.kind === "foreign" ? "foreign" : "raced";
   }
@@ -141,6 +152,19 @@ export class ProtectorLifecycle {
     if (synced !== undefined && healthCriterion !== undefined)
       this.#isCriterionDropped = synced.protector.spec.healthCriterion === undefined;
     this.#onAction("Sync", wanted.kind, wanted);
+    if (synced !== undefined) this.#tellOfSync(stored.protector, wanted);
+  }
+
+  #tellOfSync(before: PodProtector, wanted: WantedProtector): void {
+    const [from, to] = [before.spec.minAvailable, wanted.spec.minAvailable];
+    if (from !== to)
+      this.#logger.info("Changed the floor of a PodProtector", { ...wantedInLogs(wanted), mustStay: to, before: from });
+    const fields = driftFields(before, wanted);
+    if (fields.length > 0)
+      this.#logger.info("Updated a PodProtector that differed from its source", {
+        ...wantedInLogs(wanted),
+        fields: fields.join(","),
+      });
   }
 
   /** The source as it is now; undefined when there is none. */
@@ -164,9 +188,9 @@ export class ProtectorLifecycle {
   /**
    * Marks the protector as released, deletes it and removes our finalizer. Each step holds only for the version that
    * the step before left, so that it fails if a source of the same name has adopted the protector meanwhile. `kind`: of
-   * its source.
+   * its source. `cause`: why, for people.
    */
-  async release(stored: StoredProtector, kind: SourceKind, signal: AbortSignal): Promise<void> {
+  async release(stored: StoredProtector, kind: SourceKind, cause: string, signal: AbortSignal): Promise<void> {
     const { metadata } = stored.protector;
     let current: StoredProtector | undefined = stored;
     if (metadata.annotations?.[annotations.released] === undefined) {
@@ -198,6 +222,8 @@ export class ProtectorLifecycle {
       );
     }
     this.#onAction("Delete", kind, metadata);
+    const { minAvailable: before } = stored.protector.spec;
+    if (!isFinished(stored)) this.#logger.info("Released a PodProtector", { podProtector: stored.key, before, cause });
   }
 
   /** Removes our finalizer from the source, if it has it, so that its deletion can complete. */
@@ -290,6 +316,11 @@ export class ProtectorLifecycle {
       throw error;
     }
   }
+}
+
+function wantedInLogs({ kind, namespace, name, ownerReference }: WantedProtector): LogFields {
+  const source = inLogs({ kind, namespace, name: ownerReference.name });
+  return { podProtector: objectKey(namespace, name), ...source };
 }
 
 /**

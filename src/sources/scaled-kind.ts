@@ -31,6 +31,8 @@ export interface FoundSpec {
   readonly spec: SourceSpec | undefined;
   /** Why the spec is not what the scale says now; undefined = it is. */
   readonly trouble: ScaleTrouble | undefined;
+  /** Its scale is gone, or that of another one: so is the object, which is read before. */
+  readonly isGone?: true;
 }
 
 /** Of one object, without its overrides. `scale` undefined: the PodProtector is all that is known. */
@@ -94,12 +96,13 @@ export class ScaledKind implements SourceKind {
   async readLive(raw: unknown, signal: AbortSignal): Promise<SourceRecord | undefined> {
     const head = readSourceHead(this, raw);
     if (head === undefined) return undefined;
-    const { spec, trouble } = await this.specOf(head, fingerprintOf(raw), signal);
+    const { spec, trouble, isGone = false } = await this.specOf(head, fingerprintOf(raw), signal);
     if (spec !== undefined) return { ...head, spec };
     // It is let go whatever its scale is: nobody could delete it else.
     if (head.isTerminating) return { ...head, spec: noSpec };
     const text = `the scale of ${head.kind.kind} ${head.key} cannot be read: ${trouble?.text ?? "it is missing"}`;
-    throw new KubeError(errorKindOf(trouble), text);
+    // Somebody was faster, which is no failure: what is there now is read next time.
+    throw new KubeError(isGone ? "conflict" : errorKindOf(trouble), text);
   }
 
   /** What the object wants by its scale, or the last that is known of it. Rejects only when `signal` aborts. */
@@ -120,7 +123,8 @@ export class ScaledKind implements SourceKind {
       return this.#held(head, { kind: "lasting", problem: "wrong", text: `scale.status.selector: ${selector.reason}` });
     }
     if (answer.kind !== "missing") return this.#held(head, answer);
-    return this.#held(head, { kind: "notNow", text: "the object is gone, or another one has its name" });
+    const text = "the object is gone, or another one has its name";
+    return { ...this.#held(head, { kind: "notNow", text }), isGone: true };
   }
 
   /** The object is gone. */

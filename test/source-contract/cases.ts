@@ -111,8 +111,6 @@ export const contractCases: readonly ContractCase[] = [
   {
     name: "a PodProtector that is erased is made again, with its source and without",
     isAlone: true,
-    // The source may be erased between the live reads of it and of its scale. Then it is tried again.
-    logs: /the object is gone, or another one has its name/,
     async play(bench) {
       const { kind, floor } = bench.sample;
       await protect(bench);

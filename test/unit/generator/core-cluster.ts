@@ -200,6 +200,7 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
           return metrics.value(name);
         },
         errors: () => logger.entries.filter(({ level }) => level === "error"),
+        infos: () => logger.entries.filter(({ level }) => level === "info"),
         /** The process ends at once, in the middle of whatever it does. */
         kill() {
           client.isDead = true;

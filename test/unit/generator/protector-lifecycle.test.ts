@@ -11,6 +11,7 @@ import { isKubeError, type KubeErrorKind } from "../../../src/kube/kube-client.t
 import { type StoredProtector } from "../../../src/kube/resources.ts";
 import { deployments } from "../../../src/sources/deployment.ts";
 import { type SourceRecord } from "../../../src/sources/source.ts";
+import { silentLogger } from "../../../src/util/logger.ts";
 import { createCore, hasFinalizer, isInForce, labelsFor } from "./core-cluster.ts";
 import { EngineClient } from "../../support/engine-client.ts";
 
@@ -29,6 +30,7 @@ async function bench(finalizers: readonly string[] = []) {
   const lifecycle = new ProtectorLifecycle({
     core: client,
     onAction: (action, _, { namespace, name }) => void actions.push(`${action} ${namespace}/${name}`),
+    logger: silentLogger,
   });
   await core.createDeployment("web", { metadata: { finalizers: [...finalizers] } });
   const readSource = async (): Promise<SourceRecord> => {
@@ -192,7 +194,7 @@ test("a release marks, deletes and removes the finalizer, in this order", async 
     seen.push([metadata?.annotations?.[annotations.released], metadata?.deletionTimestamp !== undefined]);
     return undefined;
   };
-  await lifecycle.release(await readProtector(), deployments, signal);
+  await lifecycle.release(await readProtector(), deployments, "deleted", signal);
   assert.deepEqual(client.writes, [`PATCH ${protectorPath}`, `DELETE ${protectorPath}`, `PATCH ${protectorPath}`]);
   assert.deepEqual(seen, [
     [undefined, false],
@@ -208,7 +210,7 @@ test("a release fails at the step before which somebody changed the protector, a
     const { core, client, lifecycle, actions, readProtector, beforeWrite } = await protectedBench();
     beforeWrite(at, () => core.patchProtector("deployment-web", touched));
     await assert.rejects(
-      lifecycle.release(await readProtector(), deployments, signal),
+      lifecycle.release(await readProtector(), deployments, "deleted", signal),
       ofKind("conflict"),
       `step ${at}`,
     );
@@ -218,7 +220,7 @@ test("a release fails at the step before which somebody changed the protector, a
     assert.equal(metadata.deletionTimestamp !== undefined, at > 2);
     assert.deepEqual(actions, []);
     // What was begun is finished from where it stands, without a second mark or deletion.
-    await lifecycle.release(await readProtector(), deployments, signal);
+    await lifecycle.release(await readProtector(), deployments, "deleted", signal);
     assert.equal(core.protector("deployment-web"), undefined);
     assert.equal(client.writes.length, 3);
   }
@@ -237,7 +239,7 @@ test("a release does not touch another protector that has taken the name meanwhi
       ({ uid } = made.metadata);
     });
     await assert.rejects(
-      lifecycle.release(await readProtector(), deployments, signal),
+      lifecycle.release(await readProtector(), deployments, "deleted", signal),
       ofKind("conflict"),
       `step ${at}`,
     );
@@ -251,7 +253,7 @@ test("a release is complete if the protector is gone at any step", async () => {
   for (let at = 1; at <= 3; at++) {
     const { core, lifecycle, actions, readProtector, beforeWrite } = await protectedBench();
     beforeWrite(at, async () => core.engine.wipe(core.protectorType));
-    await lifecycle.release(await readProtector(), deployments, signal);
+    await lifecycle.release(await readProtector(), deployments, "deleted", signal);
     assert.equal(core.protector("deployment-web"), undefined);
     assert.deepEqual(actions, ["Delete default/deployment-web"]);
   }
@@ -260,7 +262,7 @@ test("a release is complete if the protector is gone at any step", async () => {
 test("a protector without the finalizer goes with the deletion, and one that others hold stays", async () => {
   const lost = await protectedBench();
   await lost.core.patchProtector("deployment-web", { metadata: { finalizers: null } });
-  await lost.lifecycle.release(await lost.readProtector(), deployments, signal);
+  await lost.lifecycle.release(await lost.readProtector(), deployments, "deleted", signal);
   assert.deepEqual(lost.client.writes, [`PATCH ${protectorPath}`, `DELETE ${protectorPath}`]);
   assert.equal(lost.core.protector("deployment-web"), undefined);
 
@@ -268,7 +270,7 @@ test("a protector without the finalizer goes with the deletion, and one that oth
   await held.core.patchProtector("deployment-web", {
     metadata: { finalizers: ["a.example/x", finalizer, "b.example/x"] },
   });
-  await held.lifecycle.release(await held.readProtector(), deployments, signal);
+  await held.lifecycle.release(await held.readProtector(), deployments, "deleted", signal);
   assert.deepEqual(held.core.protector("deployment-web")?.metadata.finalizers, ["a.example/x", "b.example/x"]);
 });
 
@@ -278,7 +280,7 @@ test("an invalid answer is not taken for the end of the protector", async () => 
     const stored = await readProtector();
     const request = client.request.bind(client);
     client.request = async (asked) => (asked.method === method ? {} : await request(asked));
-    await assert.rejects(lifecycle.release(stored, deployments, signal), ofKind("malformed"), method);
+    await assert.rejects(lifecycle.release(stored, deployments, "deleted", signal), ofKind("malformed"), method);
     assert.deepEqual(actions, []);
   }
 });

@@ -97,6 +97,8 @@ test("an object of which nothing is known is refused with the reason, unless it 
   await assert.rejects(read({ generation: 9 }), { kind: "forbidden" });
   client.onRequest = () => new KubeError("timeout", "slow");
   await assert.rejects(read({ generation: 9 }), { kind: "serverError" });
+  client.onRequest = () => new KubeError("notFound", 'databases.example.com "orders" not found');
+  await assert.rejects(read({ generation: 10 }), { kind: "conflict" }, "it has gone since it was read: no failure");
   assert.equal(await kind.readLive({ metadata: {} }, signal), undefined);
 });
 

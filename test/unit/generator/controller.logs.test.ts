@@ -1,0 +1,47 @@
+/** What the log says of the life of a PodProtector (docs/logs.md#generator): each event once, not each look at it. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createCore, type GeneratorProcess } from "./core-cluster.ts";
+
+const secondMs = 1_000;
+
+/** Without the lines about Leases and caches. */
+const told = (generator: GeneratorProcess) =>
+  generator
+    .infos()
+    .filter(({ message }) => message.includes("PodProtector"))
+    .map(({ message, fields }) => [message, fields]);
+
+test("the log tells when a PodProtector is made, has another floor, is repaired and released", async () => {
+  const core = await createCore();
+  const generator = core.startGenerator();
+  await generator.ready();
+  const of = { podProtector: "default/deployment-web", deployment: "default/web" };
+  await core.createDeployment("web", { replicas: 10 });
+  await core.clock.advance(60 * secondMs);
+  const created = told(generator);
+  const [, fields] = created[0] ?? [];
+  const mustStay = core.protector("deployment-web")?.spec?.["minAvailable"];
+  assert.deepEqual(created, [["Created a PodProtector", { ...of, mustStay }]]);
+  assert.ok(fields !== undefined);
+
+  await core.patchDeployment("web", { spec: { replicas: 20 } });
+  await core.clock.advance(60 * secondMs);
+  const floor = core.protector("deployment-web")?.spec?.["minAvailable"];
+  assert.deepEqual(told(generator).slice(1), [
+    ["Changed the floor of a PodProtector", { ...of, mustStay: floor, before: mustStay }],
+  ]);
+
+  await core.patchProtector("deployment-web", { metadata: { labels: null }, spec: { minReadySeconds: 7 } });
+  await core.clock.advance(60 * secondMs);
+  assert.deepEqual(told(generator).slice(2), [
+    ["Updated a PodProtector that differed from its source", { ...of, fields: "metadata.labels,spec.minReadySeconds" }],
+  ]);
+
+  await core.deleteDeployment("web");
+  await core.clock.advance(60 * secondMs);
+  assert.deepEqual(told(generator).slice(3), [
+    ["Released a PodProtector", { podProtector: of.podProtector, before: floor, cause: "deleted in default" }],
+  ]);
+  await generator.stop();
+});
