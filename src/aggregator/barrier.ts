@@ -7,7 +7,9 @@
  *   certain any more: all barriers are forgotten, and one is sent to find out which of the two it was.
  */
 import { compareResourceVersions, newerResourceVersion, type ResourceVersion } from "../api/resource-version.ts";
+import { errorLabel } from "../kube/kube-client.ts";
 import { type Clock, later, longAgo, type MonotonicMs, type Timer } from "../util/clock.ts";
+import { Outage } from "../util/outage.ts";
 
 export interface BarrierOptions {
   readonly clock: Clock;
@@ -20,7 +22,10 @@ export interface BarrierOptions {
   /** The snapshot has gone back to an older version, and all barriers are forgotten. */
   readonly onWentBack: (version: ResourceVersion) => void;
   readonly onHistoryReset: (details: { readonly barrier: ResourceVersion; readonly snapshot: ResourceVersion }) => void;
+  /** LISTs fail, once for each way to fail. */
   readonly onError: (error: unknown) => void;
+  /** They do not fail any more. */
+  readonly onErrorsOver: (outage: { readonly lastedSeconds: number }) => void;
 }
 
 /**
@@ -52,9 +57,11 @@ export class BarrierTracker {
   #epoch = 0;
   #lastSentAtMs: MonotonicMs = longAgo;
   #signal: AbortSignal | undefined;
+  readonly #outage: Outage;
 
   constructor(options: BarrierOptions) {
     this.#options = options;
+    this.#outage = new Outage(options.clock);
   }
 
   /** Sends LISTs until the signal aborts, including those that were asked for before. */
@@ -167,7 +174,7 @@ export class BarrierTracker {
       // Even if the leadership has ended: the next term sends it.
       if (this.#wantedFromMs === undefined || wantedFromMs < this.#wantedFromMs) this.#wantedFromMs = wantedFromMs;
       if (signal.aborted) return;
-      this.#options.onError(error);
+      if (this.#outage.failed(errorLabel(error))) this.#options.onError(error);
       this.#lastSentAtMs = later(this.#options.clock.monotonicMs(), retryMs - spacingMs);
     } finally {
       this.#inFlightSentAtMs = undefined;
@@ -179,6 +186,8 @@ export class BarrierTracker {
     const epoch = this.#epoch;
     const before = this.#highest;
     const version = await this.#options.list(signal);
+    const over = this.#outage.ended();
+    if (over !== undefined) this.#options.onErrorsOver(over);
     // Everything was forgotten meanwhile; callers have asked again since.
     if (epoch !== this.#epoch) return;
     if (before !== undefined && compareResourceVersions(version, before) < 0) {

@@ -36,7 +36,7 @@ export interface CellHandler {
 export interface CellWatchOptions {
   readonly pods: Informer<PodRecord>;
   readonly syncTime: SyncTime;
-  readonly barriers: Pick<BarrierOptions, "list" | "onWaiting" | "onError">;
+  readonly barriers: Pick<BarrierOptions, "list" | "onWaiting" | "onError" | "onErrorsOver">;
   readonly clock: Clock;
   readonly handler: CellHandler;
 }

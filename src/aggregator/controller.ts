@@ -23,6 +23,7 @@ import { CellWriter } from "./cell-writer.ts";
 import { CountingPace, type News } from "./counting-pace.ts";
 import { type ProvableWatch } from "./freshness.ts";
 import { matchingNothing } from "./coverage-report.ts";
+import { FailureLines } from "./failure-lines.ts";
 import { Fencer } from "./fencer.ts";
 import { FormerProtectors } from "./former-protectors.ts";
 import { MatchTable } from "./match-table.ts";
@@ -96,7 +97,8 @@ export class Aggregator {
       barriers: {
         list: deps.listBarrier,
         onWaiting: deps.touch,
-        onError: (error) => deps.logger.warn("Cannot list pods for a barrier", { err: error }),
+        onError: (error) => deps.logger.warn("Cannot list pods for a barrier, retrying", { err: error }),
+        onErrorsOver: (outage) => deps.logger.info("Pods can be listed for barriers again", outage),
       },
       clock: deps.clock,
       handler: {
@@ -137,7 +139,8 @@ export class Aggregator {
 
   /** Leads until the signal aborts and the work in flight has ended. `takesOver`: what is recorded is another's. */
   async lead(signal: AbortSignal, takesOver = false): Promise<void> {
-    const { clock, rng, metrics, logger } = this.#deps;
+    const { clock, rng, metrics } = this.#deps;
+    const failures = new FailureLines(this.#deps);
     if (takesOver) for (const state of this.#states.values()) state.takenOver(clock.monotonicMs());
     this.#cell.start(signal);
     this.#queue = createWorkQueue<ObjectKey>({
@@ -164,14 +167,14 @@ export class Aggregator {
         onReconcile: (durationMs, outcome, key) => {
           const { namespace } = partsOf(key);
           metrics.reconcile.observe({ namespace, error: outcomeLabel(outcome) }, durationMs / 1000);
-          if (outcome.kind === "failed" && !signal.aborted)
-            logger.warn("Cannot aggregate a PodProtector, retrying", { podProtector: key, err: outcome.error });
+          if (outcome.kind === "failed" && !signal.aborted) failures.failed(key, outcome.error);
         },
       },
     });
     for (const key of this.#states.keys()) this.#queue.add(key);
     await this.#queue.run(signal);
     this.#queue = undefined;
+    failures.close();
     this.#pace.budget.clear();
     this.backlog.clear();
     // The next term begins with every PodProtector.

@@ -204,7 +204,8 @@ export class Heartbeat {
     }
     this.#forbiddenSinceMs = undefined;
     this.#nextBeatAtMs = later(nowMs, times.beatMs);
-    logger.warn("Cannot renew the cell's Lease", { core, err: error });
+    // The end is told by the next beat.
+    if (this.#silence !== "write-failed") logger.warn("Cannot renew the cell's Lease, retrying", { core, err: error });
     this.#report("write-failed");
   }
 

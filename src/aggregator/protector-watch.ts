@@ -38,7 +38,8 @@ export class ProtectorWatch implements ProvableWatch {
       // The aggregator compares the version of each object that is listed.
       onWentBack() {},
       onHistoryReset: (details) => this.#historyReset(details),
-      onError: (error) => logger.warn("Cannot list PodProtectors for a barrier", { err: error }),
+      onError: (error) => logger.warn("Cannot list PodProtectors for a barrier, retrying", { err: error }),
+      onErrorsOver: (outage) => logger.info("PodProtectors can be listed for barriers again", outage),
     });
     protectors.subscribe({
       onEvent() {},

@@ -79,6 +79,11 @@ export function isDistrust(error: KubeError): boolean {
   return error.kind === "network" && typeof code === "string" && distrustCodes.test(code);
 }
 
+/** For Outage: a cluster that is away refuses connections, or lets them hang, by turns. */
+export function wayToFail({ kind }: KubeError): string {
+  return kind === "timeout" || kind === "aborted" ? "network" : kind;
+}
+
 /** Kubernetes sends whole seconds; an HTTP date (from a proxy) is not worth a wall clock. */
 function parseRetryAfter(text: unknown): number | undefined {
   return typeof text === "string" && /^\d{1,6}$/.test(text) ? Number(text) * 1000 : undefined;

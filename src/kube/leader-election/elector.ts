@@ -12,7 +12,8 @@ import { type Metrics } from "../../util/metrics.ts";
 import { type Rng } from "../../util/rng.ts";
 import type { ElectorConfig } from "../../config/config.ts";
 import { electionProblem } from "../../config/election-rule.ts";
-import { isKubeError, resourcePath, type KubeClient } from "../kube-client.ts";
+import { isKubeError, type KubeError, resourcePath, type KubeClient } from "../kube-client.ts";
+import { wayToFail } from "../kube-errors.ts";
 import { leases } from "../resources.ts";
 import { createElectorMetrics, type ElectorMetrics } from "./elector-metrics.ts";
 import {
@@ -47,7 +48,8 @@ export type Attempt =
   | { readonly type: "held" }
   /** Another process holds it, or was faster. */
   | { readonly type: "other"; readonly holder: string }
-  | { readonly type: "failed"; readonly reason: string };
+  /** `way`: as Outage tells them apart. */
+  | { readonly type: "failed"; readonly reason: string; readonly way: string };
 
 /**
  * A request may take this part of the renew deadline, so that one that is never answered leaves time for another, on
@@ -201,7 +203,7 @@ export class Elector {
     return isFresh || this.#renewedAtMs !== undefined ? this.#heldSince(sentAtMs) : undefined;
   }
 
-  async #afterError(error: Error, endAtMs: MonotonicMs, signal: AbortSignal | undefined): Promise<Attempt> {
+  async #afterError(error: KubeError, endAtMs: MonotonicMs, signal: AbortSignal | undefined): Promise<Attempt> {
     if (isKubeError(error, "conflict", "alreadyExists", "notFound")) {
       try {
         // Another writer was faster, or our own last write: find out which, and follow it at once if it was ours.
@@ -212,7 +214,7 @@ export class Elector {
         if (!isKubeError(again)) throw again;
       }
     }
-    return { type: "failed", reason: error.message };
+    return { type: "failed", reason: error.message, way: wayToFail(error) };
   }
 
   async #write(record: LeaseRecord, endAtMs: MonotonicMs): Promise<void> {

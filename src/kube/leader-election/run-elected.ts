@@ -1,6 +1,7 @@
 /** Runs a piece of work while this process leads, and tries to acquire the Lease again when leadership was lost. */
 import { later, sleep } from "../../util/clock.ts";
 import { linkedAbort } from "../../util/linked-abort.ts";
+import { Outage } from "../../util/outage.ts";
 import { uniform } from "../../util/rng.ts";
 import { retryJitterFactor } from "../../config/election-rule.ts";
 import { type Elector } from "./elector.ts";
@@ -32,16 +33,21 @@ async function acquire(elector: Elector, signal: AbortSignal): Promise<boolean> 
   const { config, clock, rng, logger } = elector;
   logger.info("Acquiring leader lease", { identity: elector.identity });
   let holder = "";
+  const outage = new Outage(clock);
   for (;;) {
     const startedAtMs = clock.monotonicMs();
     const attempt = await elector.tryAcquireOrRenew(config.renewDeadlineMs, signal);
+    const over = attempt.type === "failed" ? undefined : outage.ended();
+    if (over !== undefined) logger.info("Reaching the leader lease again", over);
     if (attempt.type === "held") {
       if (!signal.aborted) return true;
       await elector.release();
     }
     if (signal.aborted) return false;
-    if (attempt.type === "failed") logger.warn("Failed to acquire leader lease", { reason: attempt.reason });
-    else if (attempt.type === "other" && attempt.holder !== holder) {
+    if (attempt.type === "failed") {
+      const { reason, way } = attempt;
+      if (outage.failed(way)) logger.warn("Failed to acquire leader lease, retrying", { reason });
+    } else if (attempt.type === "other" && attempt.holder !== holder) {
       holder = attempt.holder;
       logger.info("Another process is the leader", { holder });
     }
@@ -78,6 +84,7 @@ async function lead(
 async function renew(elector: Elector, done: AbortSignal): Promise<string | undefined> {
   const { config, clock, logger } = elector;
   // Periods are counted from the last request, so that a late answer is followed by the next renewal at once.
+  const outage = new Outage(clock);
   let nextAtMs = later(clock.monotonicMs(), config.retryPeriodMs - config.renewDeadlineMs + elector.leadershipLeftMs());
   for (;;) {
     // Never beyond the deadline, also when the last attempt ended shortly before it.
@@ -88,7 +95,12 @@ async function renew(elector: Elector, done: AbortSignal): Promise<string | unde
     nextAtMs = later(clock.monotonicMs(), config.retryPeriodMs);
     const attempt = await elector.tryAcquireOrRenew(leftMs);
     if (attempt.type === "other") return `it is held by "${attempt.holder}"`;
-    if (attempt.type === "failed" && !done.aborted)
-      logger.warn("Failed to renew leader lease", { reason: attempt.reason });
+    if (attempt.type === "failed") {
+      const { reason, way } = attempt;
+      if (!done.aborted && outage.failed(way)) logger.warn("Failed to renew leader lease, retrying", { reason });
+      continue;
+    }
+    const over = outage.ended();
+    if (over !== undefined) logger.info("Renewing leader lease again", over);
   }
 }

@@ -3,11 +3,13 @@ import { type ObjectKey } from "../../api/object-key.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { assert } from "../../util/assert.ts";
 import { type Clock, longAgo, type MonotonicMs, sleep } from "../../util/clock.ts";
-import { type Logger } from "../../util/logger.ts";
+import { type LogFields, type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
+import { Outage } from "../../util/outage.ts";
 import { type Rng, uniform } from "../../util/rng.ts";
 import { type Decode, type Informer, type InformerHandler, type Stored } from "../informer.ts";
 import { asKubeError, KubeError, resourcePath, type KubeClient } from "../kube-client.ts";
+import { wayToFail } from "../kube-errors.ts";
 import { type Backoff, type Burden, createBackoff } from "./backoff.ts";
 import { Cache } from "./cache.ts";
 import { listAll, listBarrier, type ListScope } from "./list-pages.ts";
@@ -72,12 +74,12 @@ class Reflector<T extends Stored> implements Informer<T> {
   /** When news of the objects last came. */
   #newsAtMs: MonotonicMs = longAgo;
   #lastError: string | undefined;
-  /** The last attempt was answered with 403, and a line says so. */
-  #isForbidden = false;
+  readonly #outage: Outage;
 
   constructor(options: InformerOptions<T>) {
     const { client, clock, rng, name } = options;
     this.#options = options;
+    this.#outage = new Outage(clock);
     const labels = { cluster: client.cluster, informer: name };
     const { metrics } = options;
     this.#metrics = createInformerMetrics(metrics, labels, () => this.stalenessMs(), this.#ended.signal);
@@ -315,13 +317,18 @@ class Reflector<T extends Stored> implements Informer<T> {
    */
   #answered(): void {
     this.#lastError = undefined;
-    this.#isForbidden = false;
+    const over = this.#outage.ended();
+    if (over !== undefined) this.#options.logger.info("Listing and watching again", { ...this.#inLogs(), ...over });
   }
 
   /** The store is as new as what the server just sent. */
   #gotNews(): void {
     this.#lastError = undefined;
     this.#newsAtMs = this.#options.clock.monotonicMs();
+  }
+
+  #inLogs(): LogFields {
+    return { informer: this.#options.name, cluster: this.#options.client.cluster };
   }
 
   #report(state: State, ending: Ending): void {
@@ -331,18 +338,15 @@ class Reflector<T extends Stored> implements Informer<T> {
       if (ending.resumeFrom === undefined) {
         this.#lastError = `cannot list ${name}: the server ended the stream before its end mark`;
       }
-      logger.verbose(3, "Informer phase ended", { informer: name, phase: state.phase, version: ending.resumeFrom });
+      const phase = { phase: state.phase, version: ending.resumeFrom };
+      logger.verbose(3, "Informer phase ended", { ...this.#inLogs(), ...phase });
       return;
     }
     const { error } = ending;
     this.#lastError = `cannot ${verb} ${name}: ${error.message}`;
-    const fields = { informer: name, verb, kind: error.kind, err: error };
-    // A right that an account was not given may be missing for ever, and is not worth a line a minute.
-    if (this.#isForbidden && error.kind === "forbidden") {
-      logger.verbose(2, "Still not allowed to list or watch, retrying", fields);
-      return;
-    }
-    this.#isForbidden = error.kind === "forbidden";
-    logger.warn("Failed to list or watch, retrying", fields);
+    const fields = { ...this.#inLogs(), verb, kind: error.kind, err: error };
+    // A cluster may be away for hours, and a right be missing for ever: each way to fail is told once.
+    if (this.#outage.failed(wayToFail(error))) logger.warn("Failed to list or watch, retrying", fields);
+    else logger.verbose(2, "Still failing to list or watch, retrying", fields);
   }
 }

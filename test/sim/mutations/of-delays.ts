@@ -140,7 +140,7 @@ export const mutationsOfDelays: readonly Mutation[] = [
     name: "failed-candidate-gives-up",
     why: "a candidate whose attempt has failed tries again",
     file: "kube/leader-election/run-elected.ts",
-    find: `logger.warn("Failed to acquire leader lease", { reason: attempt.reason });`,
+    find: `if (outage.failed(way)) logger.warn("Failed to acquire leader lease, retrying", { reason });`,
     replace: `return false;`,
     only: ["crashes", "partitions", "server-errors"],
     plan: { cells: ["a"], podsPerCell: 6, minAvailable: 2 },

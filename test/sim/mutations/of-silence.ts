@@ -103,9 +103,8 @@ export const mutationsOfSilence: readonly Mutation[] = [
     why: "a beat that failed is sent again",
     file: "aggregator/heartbeat.ts",
     find: `this.#nextBeatAtMs = later(nowMs, times.beatMs);
-    logger.warn(`,
-    replace: `this.#nextBeatAtMs = later(nowMs, Infinity);
-    logger.warn(`,
+    // The end is told by the next beat.`,
+    replace: `this.#nextBeatAtMs = later(nowMs, Infinity);`,
     only: ["outages", "server-errors", "partitions"],
     plan: { silentAfterMs: 20_000 },
   },

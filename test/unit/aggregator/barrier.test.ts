@@ -37,6 +37,7 @@ function bench(): Bench {
     onWentBack: (to) => happened.push(`back to ${to}`),
     onHistoryReset: ({ barrier, snapshot }) => happened.push(`reset ${barrier} below ${snapshot}`),
     onError: () => happened.push("error"),
+    onErrorsOver: ({ lastedSeconds }) => happened.push(`over after ${lastedSeconds} s`),
   });
   const self: Bench = {
     clock,
@@ -132,7 +133,7 @@ test("LISTs keep 200 ms between them, however often they are wanted", async () =
   assert.ok(sentAtMs.length >= 9 && sentAtMs.length <= 11, `${sentAtMs.length} LISTs in 2 s`);
 });
 
-test("a failed LIST is reported and repeated every two seconds until it works", async () => {
+test("a failed LIST is repeated every two seconds until it works, and told when that begins and ends", async () => {
   const self = started();
   const { clock, tracker, sentAtMs, happened } = self;
   tracker.progressed(version(10));
@@ -140,10 +141,11 @@ test("a failed LIST is reported and repeated every two seconds until it works", 
   tracker.want(at(0));
   await clock.advance(9000);
   assert.deepEqual(sentAtMs, [1, 2001, 4001, 6001, 8001]);
-  assert.deepEqual(happened, Array(5).fill("error"));
+  assert.deepEqual(happened, ["error"]);
   self.answer = () => version(10);
   await clock.advance(9000);
   assert.equal(sentAtMs.length, 6);
+  assert.deepEqual(happened, ["error", "over after 10 s", "passed 10001"]);
   assert.equal(tracker.passedSentAtMs, 10_001);
 });
 

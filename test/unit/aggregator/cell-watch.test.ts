@@ -29,7 +29,12 @@ function bench() {
   const cell = new CellWatch({
     pods: informer as Informer<PodRecord>,
     syncTime: createSyncTime({ kind: "observed" }),
-    barriers: { list: async () => barrier, onWaiting() {}, onError: (error) => assert.fail(String(error)) },
+    barriers: {
+      list: async () => barrier,
+      onWaiting() {},
+      onError: (error) => assert.fail(String(error)),
+      onErrorsOver() {},
+    },
     clock,
     handler: {
       onPodEvent: ({ object }) => happened.push(`pod ${object.name}, in the snapshot: ${inSnapshot(object.uid)}`),

@@ -3,10 +3,10 @@ import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts
 import type { ElectorConfig } from "../../../../src/config/config.ts";
 import { Elector, runElected } from "../../../../src/kube/leader-election/index.ts";
 import { sleep } from "../../../../src/util/clock.ts";
-import { silentLogger } from "../../../../src/util/logger.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
 import { type VirtualClock } from "../../../support/virtual-clock.ts";
 import { createCountingMetrics } from "../counting-metrics.ts";
+import { createRecordingLogger } from "../../observability/recording-logger.ts";
 import { createScriptedKubeClient } from "../scripted-kube-client.ts";
 
 export const config: ElectorConfig = {
@@ -88,6 +88,7 @@ export function candidate(
   net.slowMs = slowMs;
   net.lateMs = lateMs;
   const metrics = createCountingMetrics();
+  const logger = createRecordingLogger();
   const elector = new Elector({
     config: { ...config, ...change },
     client: net.client,
@@ -96,7 +97,7 @@ export function candidate(
     electorName: "test",
     clock,
     rng: createSeededRng(identity.length),
-    logger: silentLogger,
+    logger,
     metrics,
   });
   const stop = new AbortController();
@@ -117,5 +118,5 @@ export function candidate(
     metrics.scrape();
     return metrics.value("leader_heartbeat", { cluster_class: "core", elector_name: "test", identity });
   };
-  return { heartbeat, net, elector, stop, log, running, state, metrics, events };
+  return { heartbeat, net, elector, stop, log, running, state, metrics, logger, events };
 }

@@ -270,6 +270,32 @@ test("without election the work runs at once and no Lease is touched", async () 
   assert.equal(a.net.client.requests.length, 0);
 });
 
+test("an outage is told when it begins and when it is over, by candidates and by leaders", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a");
+  a.net.down = true;
+  await clock.advance(60_000);
+  a.net.down = false;
+  await clock.advance(10_000);
+  a.net.down = true;
+  await clock.advance(5_000);
+  a.net.down = false;
+  await clock.advance(5_000);
+  a.stop.abort();
+  await a.running;
+  const told = a.logger.entries.filter(({ level, fields }) => level === "warn" || "lastedSeconds" in fields);
+  assert.deepEqual(
+    told.map(({ level, message }) => `${level} ${message}`),
+    [
+      "warn Failed to acquire leader lease, retrying",
+      "info Reaching the leader lease again",
+      "warn Failed to renew leader lease, retrying",
+      "info Renewing leader lease again",
+    ],
+  );
+});
+
 test("what the work rejects with is passed on, and the Lease is left to run out", async () => {
   const clock = createVirtualClock();
   const server = createLeaseServer(clock);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { objectKey } from "../../../../src/api/object-key.ts";
-import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
+import { KubeError, type KubeErrorKind, type KubeRequest } from "../../../../src/kube/kube-client.ts";
 import { createInformer } from "../../../../src/kube/watch/index.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
@@ -262,6 +262,37 @@ test("a failed first list is tried again with growing pauses, and never counts a
   const gaps = times.slice(1).map((time, index) => time - times[index]!);
   assert.ok(gaps[0]! <= 800, `the first pause is ${gaps[0]} ms`);
   assert.ok(gaps.every((gap) => gap <= 30_000));
+});
+
+test("an outage is told when it begins, when it fails in another way, and when it is over", async (t) => {
+  let kind: KubeErrorKind | undefined = "network";
+  const check = (): void => {
+    if (kind !== undefined) throw new KubeError(kind, `GET /things: ${kind}`);
+  };
+  const { client, clock, logger, passBackoff } = start(t, (scripted) => {
+    scripted.onStream = check;
+    scripted.onRequest = check;
+  });
+  await clock.advance(300_000);
+  kind = "timeout";
+  await clock.advance(300_000);
+  kind = "serverError";
+  await clock.advance(300_000);
+  kind = undefined;
+  await passBackoff();
+  client.stream0().send(bookmark(10, true));
+  const lines = logger.entries.filter(({ level }) => level === "warn" || level === "info");
+  assert.deepEqual(
+    lines.map(({ message, fields }) => [message, fields["kind"]]),
+    [
+      ["Failed to list or watch, retrying", "network"],
+      ["Failed to list or watch, retrying", "serverError"],
+      ["Listing and watching again", undefined],
+    ],
+  );
+  const { informer, cluster, lastedSeconds } = lines.at(-1)?.fields ?? {};
+  assert.deepEqual([informer, cluster], ["things", "test"]);
+  assert.ok(Number(lastedSeconds) >= 900 && Number(lastedSeconds) <= 931, String(lastedSeconds));
 });
 
 test("a missing right to list is said once, and once more when it was there in between", async (t) => {
