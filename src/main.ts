@@ -35,6 +35,9 @@ const serviceConnections = { connectionsMax: 100, isReusable: false };
 /** Scrapes and probes take milliseconds. */
 const serviceGraceMs = 1000;
 
+/** The line that a log has last when a role does not start. */
+const cannotStart = "Cannot start";
+
 const clock = createSystemClock();
 
 async function main(): Promise<void> {
@@ -95,11 +98,11 @@ async function run(config: Config, effective: Effective, crash: CrashHandler): P
     };
     const drainDelayMs = config.roles.has("webhook") ? config.webhook.drainDelayMs : 0;
     const end = await runProcess({ components, health, logger, clock, onSignal, drainDelayMs });
-    if (end.problem !== undefined) complain(end.problem);
+    if (end.problem !== undefined) logger.error(cannotStart, { reason: end.problem });
     return end.exitCode;
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
-    complain(error.message);
+    logger.error(cannotStart, { reason: error.message });
     return 1;
   }
 }
@@ -184,7 +187,7 @@ function surviveLostOutput(): void {
   });
 }
 
-/** One line on stderr. */
+/** One line on stderr, where there is no logger: of commands, and of settings, whose log format is not known yet. */
 function complain(message: string): void {
   process.stderr.write(`podseidon: ${message.replace(/\s*[\r\n]+\s*/g, " ")}\n`);
 }

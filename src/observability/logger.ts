@@ -1,11 +1,13 @@
 /**
- * The Logger of the program: pino, with one JSON object per line, or readable lines at a terminal. Whatever the fields
- * contain, one entry stays one line: control characters are escaped.
+ * The Logger of the program: pino, with one JSON object per line, or readable lines at a terminal (human-lines.ts).
+ * Whatever the fields contain, no entry looks like another: control characters are escaped.
  */
-import { pino, type Logger as PinoLogger } from "pino";
+import { pino, type Logger as PinoLogger, stdSerializers } from "pino";
 import { formatMicroTime } from "../api/micro-time.ts";
+import { isKubeError } from "../kube/kube-client.ts";
 import { type Clock } from "../util/clock.ts";
 import { type LogFields, type Logger } from "../util/logger.ts";
+import { createHumanLines } from "./human-lines.ts";
 
 export interface LoggerOptions {
   /** --klog-v: `verbose(level)` writes entries up to this level. */
@@ -18,12 +20,13 @@ export interface LoggerOptions {
 
 /** The printer for terminals is loaded only when it is needed. */
 export async function createLogger({ verbosity, format, clock, write }: LoggerOptions): Promise<Logger> {
-  const print = format === "json" ? (line: string) => line : await createPrinter(format === "pretty-colour");
+  const print = format === "json" ? (line: string) => line : await createHumanLines(format === "pretty-colour");
   const stream = { write: (line: string) => write(escapeRest(print(line))) };
   const options = {
     base: null,
     level: "debug",
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: shownError },
     timestamp: () => `,"time":"${formatMicroTime(clock.epochMicros())}"`,
   };
   return wrap(pino(options, stream), verbosity);
@@ -42,10 +45,11 @@ function wrap(target: PinoLogger, verbosity: number): Logger {
   };
 }
 
-async function createPrinter(colorize: boolean): Promise<(line: string) => string> {
-  const { prettyFactory } = await import("pino-pretty");
-  // Errors are printed as pino's JSON: as plain text, a message with line breaks could forge entries.
-  return prettyFactory({ colorize, singleLine: true, errorLikeObjectKeys: [], ignore: "pid,hostname" });
+/** What a cluster answers, or that it does not, is no matter of our stack, and its message says what the causes do. */
+function shownError(error: unknown): unknown {
+  if (!isKubeError(error)) return stdSerializers.err(error as Error);
+  const { name: type, kind, code, message } = error;
+  return { type, kind, ...(code !== undefined && { code }), message };
 }
 
 const escapeChar = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -54,6 +54,10 @@ function start(
   return { child, ended, logged };
 }
 
+function lastEntry(stderr: string): Record<string, unknown> {
+  return JSON.parse(stderr.trimEnd().split("\n").at(-1) ?? "") as Record<string, unknown>;
+}
+
 test("--version names version, commit and Node", async (t) => {
   const { code, stdout, stderr } = await start(t, ["--version"]).ended;
   assert.match(stdout, /^podseidon \d+\.\d+\.\d+ \(commit \w+, Node v\d+\.\d+\.\d+\)\n$/);
@@ -129,8 +133,9 @@ test("a kubeconfig that cannot be read ends every role with exit code 1 and a li
       { PODSEIDON_WEBHOOK_PORT: "tcp://10.0.0.1:80", PODSEIDON_FLAG_WEBHOOK_PORT: "0" },
     ).ended;
     assert.equal(code, 1, role);
-    const last = stderr.trimEnd().split("\n").at(-1) ?? "";
-    assert.match(last, /^podseidon: .*\/does\/not\/exist/, role);
+    const { level, msg, reason } = lastEntry(stderr);
+    assert.deepEqual([level, msg], ["error", "Cannot start"], role);
+    assert.match(String(reason), /\/does\/not\/exist/, role);
     assert.doesNotMatch(stderr, /^\s+at /m);
   }
 });
@@ -149,7 +154,7 @@ test("a port in use ends the process with exit code 1 and a line that names the 
     "--webhook-port=0",
   ]).ended;
   assert.equal(code, 1);
-  assert.match(stderr.trimEnd().split("\n").at(-1) ?? "", /^podseidon: healthz cannot listen on .* \(--healthz-port\)/);
+  assert.match(String(lastEntry(stderr)["reason"]), /^healthz cannot listen on .* \(--healthz-port\)/);
 });
 
 test("all roles in one process run without an API server, are not ready, and stop when asked", async (t) => {

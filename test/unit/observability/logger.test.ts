@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLogger } from "../../../src/observability/logger.ts";
+import { KubeError } from "../../../src/kube/kube-client.ts";
+import { networkError } from "../../../src/kube/kube-errors.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 
 async function create(format: "json" | "pretty" | "pretty-colour", verbosity = 0) {
@@ -53,7 +55,8 @@ test("nothing in a message, a field or an error can break a line or control a te
     assert.equal(lines.length, 1);
     const [line = ""] = lines;
     assert(line.endsWith("\n"));
-    assert.doesNotMatch(line.slice(0, -1), /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/, format);
+    const entry = format === "json" ? line : line.replaceAll("\n    ", " ");
+    assert.doesNotMatch(entry.slice(0, -1), /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/, format);
   }
 });
 
@@ -71,10 +74,23 @@ test("what JSON cannot express does not stop the log", async () => {
   assert.equal(last()["big"], 10);
 });
 
-test("a terminal gets one readable line for each entry, in colour only when asked", async () => {
+test("what a cluster answers is an error without a stack, whose message is said once", async () => {
+  const { logger, last } = await create("json");
+  const cause = new Error("connect ECONNREFUSED 127.0.0.1:1");
+  logger.warn("failed", { err: networkError("GET /api", cause) });
+  assert.deepEqual(last()["err"], {
+    type: "KubeError",
+    kind: "network",
+    message: "GET /api: connect ECONNREFUSED 127.0.0.1:1",
+  });
+  logger.warn("failed", { err: new KubeError("forbidden", "GET /api: 403", { code: 403 }) });
+  assert.equal((last()["err"] as { code: number }).code, 403);
+});
+
+test("a terminal gets readable lines for each entry, in colour only when asked", async () => {
   const plain = await create("pretty");
   plain.logger.warn("careful", { cell: "a" });
-  assert.match(plain.lines[0] ?? "", /^\[.*\] WARN: careful \{"cell":"a"\}\n$/);
+  assert.equal(plain.lines[0], "[00:00:00.000Z] WARN: careful cell=a\n");
   const coloured = await create("pretty-colour");
   coloured.logger.warn("careful");
   assert.match(coloured.lines[0] ?? "", /\u001b\[\d+m/);
