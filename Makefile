@@ -24,13 +24,16 @@ test = @NODE_COMPILE_CACHE=$(COMPILE_CACHE) $(NODE) --test --test-timeout=$(TEST
 # Runs one of the programs of the repository: $(call run,scripts/demo/main.ts). ARGS="…" is passed on.
 run = @test -f $(1) || { echo "make $@: $(1) is not there yet" >&2; exit 1; }; exec $(NODE) $(1) $(ARGS)
 
-.PHONY: help demo test test-long check build e2e e2e-long sim fuzz attack bench fmt clean
+.PHONY: help demo playground test test-long check build e2e e2e-long sim fuzz attack bench fmt clean
 
 help: ## Show this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(SETUP) ## Show a disaster in three clusters with and without Podseidon (90 seconds)
+demo: $(SETUP) ## Show a disaster in three clusters with and without Podseidon (90 seconds); ARGS=--keep stays open
 	$(call run,scripts/demo/main.ts)
+
+playground: $(SETUP) ## A guarded fleet for your own kubectl, without a cluster, until Ctrl-C
+	$(call run,scripts/playground/main.ts)
 
 test: $(SETUP) ## Run the tests (about 3 minutes); TESTS="test/unit/webhook/**/*.test.ts" runs only some
 	$(call test,$(or $(TESTS),$(ALL_TESTS)))

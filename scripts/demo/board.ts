@@ -33,6 +33,11 @@ export class RunRecord {
     });
   }
 
+  /** True until availability is recorded. */
+  get isStarting(): boolean {
+    return this.series.size === 0;
+  }
+
   /** From now on availability is recorded, and its lowest is remembered. */
   startRecording(): void {
     for (const { name } of servicePlans) {
@@ -87,10 +92,11 @@ export class Board {
   }
 
   snapshot(): DemoState {
-    const { census, counts, floors, series } = this.#run;
+    const { census, counts, floors, series, isStarting } = this.#run;
     return {
       elapsedMs: this.elapsedMs(),
       act: this.#act,
+      isStarting,
       services: servicePlans.map((plan) => ({
         name: plan.name,
         available: census.total(plan.name),

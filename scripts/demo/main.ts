@@ -1,12 +1,14 @@
 /**
- * `make demo`: a disaster in three clusters with and without Podseidon, in about a minute. Exit codes: 0 all floors
- * held, 1 a floor was broken, an everyday operation did not go through or something did not start, 130 and the like
- * stopped by a signal.
+ * `make demo`: a disaster in three clusters with and without Podseidon, in about a minute. With --keep the clusters of
+ * the first disaster stay up at the end, until Ctrl-C. Exit codes: 0 all floors held, 1 a floor was broken, an everyday
+ * operation did not go through or something did not start, 2 wrong arguments, 130 and the like stopped by a signal
+ * before the end.
  */
 import { writeFileSync } from "node:fs";
 import os from "node:os";
 import { fileURLToPath } from "node:url";
 import { createSystemClock } from "../../src/util/system-clock.ts";
+import { hasProgram } from "./search-path.ts";
 import { Board } from "./board.ts";
 import { reportPage } from "./report/page.ts";
 import { chartsOf, serviceResults } from "./results.ts";
@@ -15,8 +17,9 @@ import { createLiveScreen, createPlainScreen, type Screen } from "./screen.ts";
 import { verdictOf } from "./statistics.ts";
 import { playWithout, playWithPodseidon, type StoryOptions } from "./story.ts";
 import { closingLines } from "./view/closing.ts";
+import { demoSuggestions, guideLines } from "./view/guide.ts";
 import { createStyle, type Style } from "./view/style.ts";
-import { type Podseidon } from "./world/podseidon.ts";
+import { type Fleet } from "./world/fleet.ts";
 
 const reportFile = fileURLToPath(new URL("../../demo-report.html", import.meta.url));
 // Narrower terminals would break the picture's lines.
@@ -61,12 +64,30 @@ async function play(options: StoryOptions, style: Style): Promise<{ lines: reado
   return { lines: closingLines(closing, style), exitCode: verdict.exitCode };
 }
 
-async function main(): Promise<void> {
+/** Leaves the clusters to whoever looks at them; resolves when the signal aborts and they are taken down. */
+async function keepOpen(fleet: Fleet, signal: AbortSignal): Promise<void> {
+  const hasKubectl = hasProgram("kubectl", process.env["PATH"] ?? "");
+  const guide = guideLines({ kubeconfigFile: fleet.kubeconfigFile, hasKubectl, suggestions: demoSuggestions });
+  const lines = [
+    "The clusters of act 4 stay up, with what the runaway controller has left.",
+    "",
+    ...guide,
+    "",
+    "Ctrl-C ends it and removes everything.",
+  ];
+  process.stdout.write(`${lines.join("\n")}\n`);
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  await fleet.close();
+  process.stdout.write("\nEverything is taken down.\n");
+}
+
+async function main(keepsFleet: boolean): Promise<void> {
   const clock = createSystemClock();
   const controller = new AbortController();
   const style = chooseStyle();
   const screen = chooseScreen(clock, style);
-  let running: Podseidon | undefined;
+  let running: Fleet | undefined;
+  let isKept = false;
   // Whatever ends this process: no child outlives it, and the terminal is as it was.
   process.on("exit", () => {
     running?.killNow();
@@ -87,8 +108,12 @@ async function main(): Promise<void> {
     clock,
     board,
     signal: controller.signal,
-    onCrash: (report) => controller.abort(new Error(report)),
-    onStarted: (podseidon) => void (running = podseidon),
+    onCrash: (report) => {
+      // At the end people may break what they like.
+      if (!isKept) controller.abort(new Error(report));
+    },
+    onStarted: (fleet) => void (running = fleet),
+    keepsFleet,
   };
   screen.open(() => board.snapshot());
   try {
@@ -96,6 +121,8 @@ async function main(): Promise<void> {
     screen.close();
     process.stdout.write(`${lines.join("\n")}\n`);
     process.exitCode = exitCode;
+    isKept = keepsFleet;
+    if (isKept && running !== undefined) await keepOpen(running, controller.signal);
   } catch (error) {
     screen.close();
     // A role that crashed makes others fail too; the first reason is the one that helps.
@@ -107,5 +134,12 @@ async function main(): Promise<void> {
   }
 }
 
-await main();
+const args = process.argv.slice(2);
+const unexpected = args.find((arg) => arg !== "--keep");
+if (unexpected !== undefined) {
+  const hint = "make demo ARGS=--keep leaves the clusters up at the end";
+  process.stderr.write(`make demo: unexpected argument ${JSON.stringify(unexpected)}; ${hint}\n`);
+  process.exit(2);
+}
+await main(args.length > 0);
 process.exit();

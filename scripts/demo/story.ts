@@ -6,11 +6,12 @@ import { rollingUpdate } from "./acts/rolling-update.ts";
 import { type Stage, waitUntil } from "./acts/wait.ts";
 import { type Board, type RunRecord } from "./board.ts";
 import { type ActSpan, type ChartMark } from "./report/chart.ts";
-import { expectedFloorOf, namespace, replicasOf, servicePlans } from "./scenario.ts";
+import { expectedFloorOf, replicasOf, servicePlans } from "./scenario.ts";
 import { type ActResult, type Deletions, disasterProblem, type Point } from "./statistics.ts";
-import { type ApiServer, asObject, createWebhookClient, type KubeObject } from "../../test/double/index.ts";
-import { type Clusters, installWebhook, startCore, startWorkers } from "./world/clusters.ts";
-import { type Podseidon, startPodseidon } from "./world/podseidon.ts";
+import { createWebhookClient } from "../../test/double/index.ts";
+import { startWorkers } from "./world/clusters.ts";
+import { type Fleet, startFleet } from "./world/fleet.ts";
+import { readProtectors } from "./world/protectors.ts";
 
 export interface StoryOptions {
   readonly clock: Clock;
@@ -18,8 +19,10 @@ export interface StoryOptions {
   /** Aborted = end now; what waits throws the reason. */
   readonly signal: AbortSignal;
   readonly onCrash: (report: string) => void;
-  /** Told of the processes as soon as they run, so that they can be killed whatever happens. */
-  readonly onStarted: (podseidon: Podseidon) => void;
+  /** Told of the fleet as soon as its processes run, so that they can be killed whatever happens. */
+  readonly onStarted: (fleet: Fleet) => void;
+  /** True = the fleet outlives the run with Podseidon; who was told of it closes it. */
+  readonly keepsFleet: boolean;
 }
 
 /** What was measured in one run; times are those of the board. */
@@ -38,11 +41,16 @@ export interface RunResult {
   readonly refusal: string | undefined;
 }
 
+/** Pods that lost their owners are left to the runaway controller, so that each deletion is counted in one place. */
+const workers = { plans: servicePlans, readyDelayMs: 900, garbageCollector: false };
 const podsReadyLimitMs = 15_000;
 const countedLimitMs = 15_000;
 /** The disaster is over when nothing was admitted for so long; a floor that has to break would do so at once. */
-const quietMs = 5000;
-const disasterLimitMs = 16_000;
+const quietMs = 3000;
+/** The waves take 10 s. */
+const disasterLimitMs = 25_000;
+/** The floors are reached with the fourth of eight waves, so the kill comes with the greatest number of admissions. */
+const killWave = 4;
 /** Between acts: to see how the last one ended, and to read what comes. */
 const breathMs = 800;
 const readMs = 3000;
@@ -82,24 +90,17 @@ async function waitForPods(stage: Stage, record: RunRecord): Promise<void> {
 }
 
 /** Follows the PodProtectors in the core; resolves when each has counted all pods of its service. */
-async function waitForFloors(stage: Stage, core: ApiServer, record: RunRecord): Promise<void> {
-  const type = core.engine.typeOfKind("podseidon.kubewharf.io/v1alpha1", "PodProtector");
-  if (type === undefined) throw new Error("the core does not serve PodProtectors");
-  const protectorOf = (service: string): KubeObject | undefined =>
-    core.engine.find(type, namespace, `deployment-${service}`);
-  const counted = (): boolean =>
-    servicePlans.every((plan) => {
-      const protector = protectorOf(plan.name);
-      const floor = protector?.spec?.["minAvailable"];
-      if (typeof floor === "number") record.floors.set(plan.name, floor);
-      const { aggregatedAvailableReplicas } = asObject(protector?.status?.["summary"]);
-      return floor === expectedFloorOf(plan) && aggregatedAvailableReplicas === replicasOf(plan);
-    });
+async function waitForFloors(stage: Stage, { core }: Fleet, record: RunRecord): Promise<void> {
+  const counted = (): boolean => {
+    const protectors = readProtectors(core, servicePlans);
+    for (const { service, floor } of protectors) if (floor !== undefined) record.floors.set(service, floor);
+    return servicePlans.every(
+      (plan, at) => protectors[at]?.floor === expectedFloorOf(plan) && protectors[at].available === replicasOf(plan),
+    );
+  };
   if (await waitUntil(stage, countedLimitMs, counted)) return;
-  const states = servicePlans.map(
-    ({ name }) =>
-      `${name}: floor ${record.floors.get(name)}, ` +
-      JSON.stringify(protectorOf(name)?.status?.["summary"] ?? "not counted"),
+  const states = readProtectors(core, servicePlans).map(
+    ({ service, floor = "none", available = "nothing" }) => `${service}: floor ${floor}, ${available} counted`,
   );
   throw new Error(`the PodProtectors did not count all pods within ${countedLimitMs / 1000} s (${states.join("; ")})`);
 }
@@ -114,41 +115,35 @@ export async function playWithPodseidon(options: StoryOptions): Promise<RunResul
       `program, on loopback. ${pods} pods.`,
   );
   const record = board.newRun();
-  let core: ApiServer | undefined;
-  let workers: Clusters | undefined;
-  let podseidon: Podseidon | undefined;
+  let fleet: Fleet | undefined;
+  let isKept = false;
   try {
-    core = await startCore();
-    workers = await startWorkers(record.counts.count(createWebhookClient()));
-    for (const { name, server } of workers.cells) record.census.follow(name, server.engine);
-    podseidon = startPodseidon({ core, cells: workers.cells, signal, onCrash: options.onCrash });
-    options.onStarted(podseidon);
-    board.roles = () => podseidon?.roles ?? [];
-    return await playActs(options, record, core, workers, podseidon);
+    const callWebhook = record.counts.count(createWebhookClient());
+    fleet = await startFleet({ plans: servicePlans, workers, callWebhook, signal, onCrash: options.onCrash });
+    options.onStarted(fleet);
+    const { cells, podseidon } = fleet;
+    for (const { name, server } of cells) record.census.follow(name, server.engine);
+    board.roles = () => podseidon.roles;
+    const result = await playActs(options, record, fleet);
+    isKept = options.keepsFleet;
+    return result;
   } finally {
     // What is shown stays as it was until the next act.
-    const last = (podseidon?.roles ?? []).map(({ name, state }) => ({ name, state }));
+    const last = (fleet?.podseidon.roles ?? []).map(({ name, state }) => ({ name, state }));
     board.roles = () => last;
-    await podseidon?.close();
-    await workers?.close();
-    await core?.close();
+    if (!isKept) await fleet?.close();
   }
 }
 
-async function playActs(
-  { board, clock, signal }: StoryOptions,
-  record: RunRecord,
-  core: ApiServer,
-  { cells }: Clusters,
-  podseidon: Podseidon,
-): Promise<RunResult> {
+async function playActs({ board, clock, signal }: StoryOptions, record: RunRecord, fleet: Fleet): Promise<RunResult> {
+  const { cells, podseidon } = fleet;
   const stage: Stage = { clock, signal, tell: (text) => board.tell(text) };
   await waitForPods(stage, record);
   board.tell("all pods are available");
-  const webhookUrl = await podseidon.ready();
+  await podseidon.ready();
   board.tell("all processes of Podseidon are ready");
-  await waitForFloors(stage, core, record);
-  for (const cell of cells) await installWebhook(cell, webhookUrl);
+  await waitForFloors(stage, fleet, record);
+  await fleet.guard();
   board.tell("pods counted, webhook configured: the floors hold from now on");
   const startMs = board.elapsedMs();
   record.startRecording();
@@ -168,8 +163,8 @@ async function playActs(
   };
   await act(
     "Act 1: Rolling update",
-    "Every service gets a new image, in all clusters at the same time. Podseidon lets it through, as " +
-      "fast as the floors allow.",
+    "A new image for every service, in all clusters at once. New pods start before old ones go (surge), " +
+      "and the floors hold.",
     () => rollingUpdate(stage, cells, record.census, "v2"),
   );
   await act(
@@ -179,14 +174,7 @@ async function playActs(
     () => drainNodes(stage, cells, record.census),
   );
 
-  const { runaway, fromMs, disasterMs, endMs, marks, problem } = await disaster(
-    stage,
-    board,
-    record,
-    core,
-    cells,
-    podseidon,
-  );
+  const { runaway, fromMs, disasterMs, endMs, marks, problem } = await disaster(stage, board, record, fleet);
   acts.push({ title: "The disaster", fromMs, toMs: endMs });
   actResults.push({ title: "Acts 3 and 4: The disaster, and kill -9 in the middle of it", problem });
   return { ...resultOf(record, runaway, { startMs, endMs, disasterMs }), acts, actResults, marks };
@@ -203,23 +191,21 @@ async function disaster(
   stage: Stage,
   board: Board,
   record: RunRecord,
-  core: ApiServer,
-  cells: Clusters["cells"],
-  podseidon: Podseidon,
+  { core, cells, podseidon }: Fleet,
 ): Promise<DisasterResult> {
   const fromMs = board.elapsedMs();
   record.counts.restart();
   const marks: ChartMark[] = [];
   board.act(
     "Act 3: The disaster",
-    "All Deployments and ReplicaSets vanish from storage. A runaway controller deletes every pod in " +
-      "every cluster at once, and tries again what is refused.",
+    "All Deployments and ReplicaSets vanish. A runaway controller deletes every pod, in waves that grow, " +
+      "and tries again what is refused.",
   );
   const victim = podseidon.webhooks[0]!;
   let killed: Promise<void> | undefined;
-  // The first admission has been answered, the great rest is under way: there is no worse moment.
+  // The first admission of the wave has been answered, the others are under way: there is no worse moment.
   const runaway = new Runaway(stage, () => {
-    if (killed !== undefined) return;
+    if (killed !== undefined || runaway.wave < killWave) return;
     const { waiting } = record.counts.reviews;
     marks.push({ atMs: board.elapsedMs(), text: "kill -9 of a webhook" });
     killed = victim.kill();
@@ -228,12 +214,12 @@ async function disaster(
       `${victim.name} is killed with ${waiting} reviews under way. The other goes on: each admission is ` +
         "recorded before it is answered, so none is forgotten.",
     );
-    board.tell(`${victim.name} (pid ${victim.pid}) is killed with -9, ${waiting} reviews are waiting`);
+    board.tell(`${victim.name} (pid ${victim.pid}) is killed with -9; ${waiting} reviews wait`);
   });
   await pause(stage, readMs);
   const disasterMs = board.elapsedMs();
   eraseOwners([core, ...cells.map(({ server }) => server)].map(({ engine }) => engine));
-  board.tell("all owners are gone; every pod is being deleted");
+  board.tell("all owners are gone; the deletions begin");
   runaway.start(cells);
   let isQuiet = false;
   try {
@@ -244,7 +230,7 @@ async function disaster(
   }
   const endMs = board.elapsedMs();
   board.tell(`nothing more is admitted; left: ${leftText(record)}`);
-  await pause(stage, readMs);
+  await pause(stage, breathMs);
   const services = servicePlans.map(({ name }) => ({
     left: record.census.total(name),
     floor: record.floors.get(name) ?? 0,
@@ -265,20 +251,22 @@ export async function playWithout(
   );
   board.roles = () => [];
   const record = board.newRun();
-  for (const [service, floor] of floors) record.floors.set(service, floor);
   const stage: Stage = { clock, signal, tell: (text) => board.tell(text) };
-  const workers = await startWorkers(record.counts.count(createWebhookClient()));
+  const callWebhook = record.counts.count(createWebhookClient());
+  const clusters = await startWorkers({ ...workers, callWebhook });
+  const { cells } = clusters;
   try {
-    for (const { name, server } of workers.cells) record.census.follow(name, server.engine);
+    for (const { name, server } of cells) record.census.follow(name, server.engine);
     await waitForPods(stage, record);
+    for (const [service, floor] of floors) record.floors.set(service, floor);
     record.startRecording();
     const startMs = board.elapsedMs();
     await pause(stage, readMs);
     const runaway = new Runaway(stage, () => undefined);
     const disasterMs = board.elapsedMs();
-    eraseOwners(workers.cells.map(({ server }) => server.engine));
-    board.tell("without Podseidon: all owners are gone; every pod is being deleted");
-    runaway.start(workers.cells);
+    eraseOwners(cells.map(({ server }) => server.engine));
+    board.tell("without Podseidon: all owners are gone; the deletions begin");
+    runaway.start(cells);
     try {
       await untilQuiet(stage, runaway, quietMs, disasterLimitMs);
     } finally {
@@ -287,6 +275,6 @@ export async function playWithout(
     board.tell(`left without Podseidon: ${leftText(record)}`);
     return resultOf(record, runaway, { startMs, endMs: board.elapsedMs(), disasterMs });
   } finally {
-    await workers.close();
+    await clusters.close();
   }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { type TestCluster, createTestCluster, installWebhook, mergePatch } from "./cluster.ts";
+import { type TestCluster, createTestCluster, installWebhook, mergePatch, podBody } from "./cluster.ts";
 import { type ControllerOptions, startControllers } from "./controllers/index.ts";
 import { type KubeObject, asObject } from "./engine/object.ts";
 import { builtInResources as types } from "./engine/resources.ts";
@@ -58,6 +58,19 @@ test("a Deployment brings up pods that are scheduled over the nodes and become r
   assert.equal(onFirst.length, 2);
   await cluster.clock.advance(10);
   assert.deepEqual([statusOf(cluster)["replicas"], statusOf(cluster)["availableReplicas"]], [4, 4]);
+});
+
+test("a pod that names another scheduler stays without a node", async (t) => {
+  const cluster = await clusterWithControllers(t);
+  const spec = { schedulerName: "nobody", containers: [{ name: "main", image: "web:1" }] };
+  await cluster.engine.create(types.pods, "default", { ...podBody("dummy"), spec });
+  await cluster.engine.create(types.pods, "default", podBody("usual"));
+  await cluster.clock.advance(5000);
+  const nodes = livePods(cluster).map(({ metadata, spec }) => [metadata.name, spec?.["nodeName"]]);
+  assert.deepEqual(nodes, [
+    ["dummy", undefined],
+    ["usual", "node-1"],
+  ]);
 });
 
 test("a rolling update keeps to maxUnavailable and maxSurge at every moment", async (t) => {

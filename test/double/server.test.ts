@@ -58,6 +58,14 @@ async function* watch(server: ApiServer, path: string): AsyncGenerator<JsonObjec
   }
 }
 
+test("whoever asks for the log of a pod is told that there is no container", { timeout }, async (t) => {
+  const server = await serve(t);
+  await send(server, "POST", pods, podBody("a"));
+  const { code, body } = await send(server, "GET", `${pods}/a/log`);
+  assert.equal(code, 501);
+  assert.equal(body["message"], "the API double does not implement get of pods/log: its pods run no containers");
+});
+
 test("objects are created, read, listed and deleted over HTTP", { timeout }, async (t) => {
   const server = await serve(t);
   const created = await send(server, "POST", pods, podBody("a"));

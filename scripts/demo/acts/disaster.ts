@@ -1,7 +1,7 @@
 /**
  * Acts 3 and 4: the owners of all pods are erased from storage, so nothing creates pods any more, and a runaway
- * controller deletes every pod of every worker at once, again and again while it is refused. The same code runs with
- * Podseidon and without.
+ * controller deletes every pod of every worker, wave after wave, and again and again while it is refused. The same code
+ * runs with Podseidon and without.
  */
 import { sleep } from "../../../src/util/clock.ts";
 import { type Engine, isApiError, builtInResources as types } from "../../../test/double/index.ts";
@@ -18,6 +18,15 @@ const runaway = {
 // First retry and longest wait of the runaway controller; impatient, as a real one is at first.
 const retryBaseMs = 100;
 const retryMaxMs = 1000;
+// All at once is over in two seconds, which nobody can follow. The waves grow, so that the floors, where a quarter of
+// the pods is gone, are reached half way.
+export const waves = 8;
+const wavePeriodMs = 1400;
+
+/** In which wave, from 1, the pod at `index` of `count` is asked for: wave n has all below the share (n / waves)². */
+export function waveOf(index: number, count: number): number {
+  return Math.ceil(waves * Math.sqrt((index + 1) / count));
+}
 
 /** Erases all Deployments and ReplicaSets, as lost storage does: nobody asks, nobody confirms. */
 export function eraseOwners(engines: readonly Engine[]): void {
@@ -34,13 +43,23 @@ interface Counts {
   unanswered: number;
 }
 
+/** A pod and when it is asked for. */
+interface Target {
+  readonly engine: Engine;
+  readonly pod: string;
+  readonly counts: Counts;
+  readonly wave: number;
+}
+
 export class Runaway {
   readonly #stage: Stage;
   readonly #onAdmitted: () => void;
   readonly #counts = new Map<string, Counts>();
   readonly #stop = new AbortController();
   readonly #work: Promise<void>[] = [];
-  #lastAdmittedMs = 0;
+  /** When the last deletion was admitted, or the last pod was asked for. */
+  #lastMoveMs = 0;
+  #wave = 0;
   #lastRefusal: string | undefined;
 
   /** `onAdmitted` is called after each admitted deletion. */
@@ -58,28 +77,53 @@ export class Runaway {
     return this.#lastRefusal;
   }
 
-  /** Milliseconds since the last deletion was admitted. */
-  quietMs(): number {
-    return this.#stage.clock.monotonicMs() - this.#lastAdmittedMs;
+  /** The wave that was sent last, from 1; 0 = none yet. */
+  get wave(): number {
+    return this.#wave;
   }
 
-  /** Sends a DELETE for every pod at the same moment. */
+  /** Milliseconds since all pods have been asked for and no deletion has been admitted; 0 before. */
+  quietMs(): number {
+    return this.#wave < waves ? 0 : this.#stage.clock.monotonicMs() - this.#lastMoveMs;
+  }
+
+  /** Sends a DELETE for every pod, in waves: those of a wave at the same moment in all cells. */
   start(cells: readonly Cell[]): void {
-    this.#lastAdmittedMs = this.#stage.clock.monotonicMs();
-    for (const { server } of cells) {
-      for (const { metadata } of server.engine.list(types.pods, namespace).items) {
-        const service = metadata.labels?.[serviceLabel] ?? "";
-        const counts = this.#counts.get(service) ?? { tried: 0, admitted: 0, refused: 0, unanswered: 0 };
-        this.#counts.set(service, counts);
-        this.#work.push(this.#delete(server.engine, metadata.name, counts));
-      }
-    }
+    const targets = cells.flatMap(({ server }) => {
+      const { items } = server.engine.list(types.pods, namespace);
+      // UIDs are random, so the services go down together, and not one after the other.
+      const shuffled = [...items].sort((a, b) => (a.metadata.uid < b.metadata.uid ? -1 : 1));
+      return shuffled.map(({ metadata }, index) => ({
+        engine: server.engine,
+        pod: metadata.name,
+        counts: this.#countsOf(metadata.labels?.[serviceLabel] ?? ""),
+        wave: waveOf(index, items.length),
+      }));
+    });
+    this.#work.push(this.#sendWaves(targets));
   }
 
   /** Ends the retries; resolves when no request is under way. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#work);
+  }
+
+  #countsOf(service: string): Counts {
+    const counts = this.#counts.get(service) ?? { tried: 0, admitted: 0, refused: 0, unanswered: 0 };
+    this.#counts.set(service, counts);
+    return counts;
+  }
+
+  async #sendWaves(targets: readonly Target[]): Promise<void> {
+    while (this.#wave < waves && !this.#stop.signal.aborted) {
+      this.#wave += 1;
+      this.#lastMoveMs = this.#stage.clock.monotonicMs();
+      for (const { engine, pod, counts, wave } of targets) {
+        if (wave === this.#wave) this.#work.push(this.#delete(engine, pod, counts));
+      }
+      await sleep(this.#stage.clock, wavePeriodMs, this.#stop.signal);
+    }
   }
 
   async #delete(engine: Engine, pod: string, counts: Counts): Promise<void> {
@@ -89,7 +133,7 @@ export class Runaway {
       try {
         await engine.delete(types.pods, namespace, pod, {}, { caller: runaway });
         counts.admitted += 1;
-        this.#lastAdmittedMs = clock.monotonicMs();
+        this.#lastMoveMs = clock.monotonicMs();
         this.#onAdmitted();
         return;
       } catch (error) {

@@ -1,5 +1,5 @@
 /** The live view: state -> lines of a terminal. Pure. */
-import { type DemoState, type RoleView, type ServiceView, secondsText, wrap } from "./state.ts";
+import { type DemoState, type RoleView, type ServiceView, secondsText, surgeOf, wrap } from "./state.ts";
 import { type Style, type Tone } from "./style.ts";
 
 export interface Size {
@@ -50,7 +50,10 @@ function serviceLines(service: ServiceView, columns: number, style: Style): stri
     ...cells.map((cell) => {
       // On the scale of the service, so that the cells' bars add up to the service's.
       const ofCell = bar(style, "plain", width, cell.available, replicas, undefined);
-      return `${`   ${cell.name}`.padEnd(nameWidth)} ${ofCell} ${`${cell.available}/${cell.replicas}`.padStart(8)}`;
+      const surge = surgeOf(cell);
+      const note = surge === 0 ? "" : style.paint("dim", `  +${surge} surge`);
+      const count = `${cell.available}/${cell.replicas}`.padStart(8);
+      return `${`   ${cell.name}`.padEnd(nameWidth)} ${ofCell} ${count}${note}`;
     }),
   ];
 }
@@ -89,13 +92,15 @@ function reviewsLine({ reviews, roles }: DemoState, style: Style): string {
 export function renderFrame(state: DemoState, size: Size, style: Style): readonly string[] {
   const columns = Math.max(60, Math.min(size.columns - 1, columnsMax));
   const clock = `${secondsText(state.elapsedMs)} s `;
-  const title = ` Podseidon: three worker clusters, one floor (${style.glyphs.floor}) for each service`;
-  const words = wrap(state.act.words, columns - 2).slice(0, 2);
+  const title = ` Podseidon: three clusters, one floor (${style.glyphs.floor}) per service`;
+  // 24 rows have room for two lines. More rows keep a third, so that nothing moves when an act needs it.
+  const wordLines = size.rows > 24 ? 3 : 2;
+  const words = wrap(state.act.words, columns - 2).slice(0, wordLines);
   const lines = [
     style.paint("strong", title.padEnd(columns - clock.length)) + style.paint("dim", clock),
     "",
     ` ${style.paint("strong", state.act.title)}`,
-    ...[words[0] ?? "", words[1] ?? ""].map((line) => ` ${line}`),
+    ...Array.from({ length: wordLines }, (_, index) => ` ${words[index] ?? ""}`),
     ...state.services.flatMap((service) => ["", ...serviceLines(service, columns, style)]),
     "",
     reviewsLine(state, style),

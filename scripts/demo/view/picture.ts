@@ -16,7 +16,7 @@ export const pictureFile = fileURLToPath(new URL("../../../docs/demo.svg", impor
 const fontSize = 14;
 const glyphWidth = 8.4;
 const lineHeight = 19;
-const margin = 16;
+const margin = 10;
 
 /** The SGR codes of style.ts -> class. */
 const classes: Readonly<Record<string, string>> = {
@@ -87,31 +87,32 @@ function service(
 }
 
 const state: DemoState = {
-  elapsedMs: 28_100,
+  elapsedMs: 41_300,
   act: {
     title: "Act 4: kill -9 in the middle of it",
     words:
-      "webhook-1 is killed with 175 reviews under way. The other goes on: each admission is recorded " +
+      "webhook-1 is killed with 18 reviews under way. The other goes on: each admission is recorded " +
       "before it is answered, so none is forgotten.",
   },
+  isStarting: false,
   services: [
     service("search", 90, [
       [37, 50],
-      [33, 40],
-      [20, 30],
+      [31, 40],
+      [22, 30],
     ]),
     service("checkout", 34, [
-      [7, 18],
-      [15, 15],
-      [12, 12],
+      [14, 18],
+      [11, 15],
+      [9, 12],
     ]),
     service("billing", 9, [
-      [1, 4],
-      [4, 4],
+      [2, 4],
+      [3, 4],
       [4, 4],
     ]),
   ],
-  reviews: { admitted: 44, refused: 722, waiting: 1, unanswered: 96 },
+  reviews: { admitted: 44, refused: 313, waiting: 0, unanswered: 2 },
   roles: [
     "generator",
     "aggregator-worker-1",
@@ -121,12 +122,13 @@ const state: DemoState = {
     "webhook-1",
     "webhook-2",
   ].map((name) => ({ name, state: name === "webhook-1" ? "gone" : "ready" })),
-  remarks: [{ atMs: 24_300, text: "webhook-1 (pid 4711) is killed with -9, 175 reviews are waiting" }],
+  remarks: [{ atMs: 35_500, text: "webhook-1 (pid 4711) is killed with -9; 18 reviews wait" }],
 };
 
 /** What docs/demo.svg has to hold. */
 export function demoPicture(): string {
-  const size = { columns: 80, rows: 24 };
+  // No wider: shrunk to a telephone, text of 80 columns cannot be read.
+  const size = { columns: 65, rows: 25 };
   return terminalSvg(renderFrame(state, size, createStyle({ colour: true, utf8: true })), size);
 }
 

@@ -38,12 +38,19 @@ export interface Remark {
 export interface DemoState {
   readonly elapsedMs: number;
   readonly act: Act;
+  /** The clusters come up: few pods are no breach of a floor. */
+  readonly isStarting: boolean;
   readonly services: readonly ServiceView[];
   readonly reviews: Reviews;
   /** Empty = Podseidon is off. */
   readonly roles: readonly RoleView[];
   /** Oldest first. */
   readonly remarks: readonly Remark[];
+}
+
+/** How many pods there are above the replicas: those of a rolling update that starts new ones first. */
+export function surgeOf({ available, replicas }: Pick<CellView, "available" | "replicas">): number {
+  return Math.max(0, available - replicas);
 }
 
 /** `3.4` */

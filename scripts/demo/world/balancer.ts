@@ -23,8 +23,11 @@ async function tryConnect(port: number): Promise<Socket | undefined> {
   }
 }
 
-/** Listens on a port that the system chooses and spreads connections over `ports` in turn. */
-export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
+/**
+ * Listens on a port that the system chooses and spreads connections in turn over the ports that `readPorts` returns,
+ * which is asked for each connection.
+ */
+export async function startBalancer(readPorts: () => readonly number[]): Promise<Balancer> {
   const sockets = new Set<Socket>();
   let turn = 0;
   const keep = (socket: Socket): void => {
@@ -35,6 +38,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
   };
   const serve = async (client: Socket): Promise<void> => {
     keep(client);
+    const ports = readPorts();
     for (let attempt = 0; attempt < ports.length; attempt += 1) {
       const target = await tryConnect(ports[turn++ % ports.length]!);
       if (target === undefined) continue;

@@ -22,7 +22,6 @@ import {
   namespace,
   nodeNames,
   replicasOf,
-  servicePlans,
 } from "../scenario.ts";
 import { serviceLabel } from "./pod-census.ts";
 
@@ -36,8 +35,17 @@ export interface Clusters {
   close(): Promise<void>;
 }
 
-// A container starts and stops within about a second; a little spread, so that pods do not all move at once.
-const readyDelayMs = 900;
+export interface WorkerOptions {
+  /** Deployments that each worker has from the beginning. */
+  readonly plans: readonly ServicePlan[];
+  readonly callWebhook: CallWebhook;
+  /** What a container takes to start. Every pod takes a little longer, so that they do not all move at once. */
+  readonly readyDelayMs: number;
+  /** False = pods that lost their owners stay. */
+  readonly garbageCollector: boolean;
+}
+
+// A container stops within about a second.
 const terminationMs = 700;
 const spreadMs = 600;
 // The real controllers back off up to 1 000 s; the demo has a minute.
@@ -78,19 +86,18 @@ async function createNamespace(server: ApiServer): Promise<void> {
  * Starts the core with Podseidon's CRD as it is shipped, and the Deployments that the generator reads. Nothing runs
  * there.
  */
-export async function startCore(): Promise<ApiServer> {
+export async function startCore(plans: readonly ServicePlan[]): Promise<ApiServer> {
   const server = await startApiServer({ crds: [load(readFileSync(crdFile, "utf8"))] });
   await createNamespace(server);
-  for (const plan of servicePlans) {
+  for (const plan of plans) {
     await server.engine.create(types.deployments, namespace, deploymentOf(plan, replicasOf(plan), "v1"));
   }
   return server;
 }
 
-/**
- * Starts the workers and their controllers, which begin to create the pods. `callWebhook` is how they call webhooks.
- */
-export async function startWorkers(callWebhook: CallWebhook): Promise<Clusters> {
+/** Starts the workers and their controllers, which begin to create the pods. */
+export async function startWorkers(options: WorkerOptions): Promise<Clusters> {
+  const { plans, callWebhook, readyDelayMs, garbageCollector } = options;
   const cells: Cell[] = [];
   const controllers: Controllers[] = [];
   for (const name of cellNames) {
@@ -103,12 +110,10 @@ export async function startWorkers(callWebhook: CallWebhook): Promise<Clusters> 
         readyDelayMs: (pod) => readyDelayMs + spreadMs * spreadOf(pod),
         terminationMs: (pod) => terminationMs + spreadMs * spreadOf(pod),
         backoffMaxMs,
-        // Pods that lost their owners are left to the runaway controller, so that each deletion is counted in one
-        // place.
-        garbageCollector: false,
+        garbageCollector,
       }),
     );
-    for (const plan of servicePlans) {
+    for (const plan of plans) {
       await server.engine.create(types.deployments, namespace, deploymentOf(plan, plan.shares[name], "v1"));
     }
   }
@@ -121,7 +126,10 @@ export async function startWorkers(callWebhook: CallWebhook): Promise<Clusters> 
   };
 }
 
-/** Makes the cell's API server ask Podseidon before each deletion and eviction of a pod of the services. */
+// As in manifests/base/admission. The rest of its list is about add-ons that these clusters do not have.
+const unguardedNamespaces = ["kube-system", "podseidon-system"];
+
+/** Makes the cell's API server ask Podseidon before each deletion and eviction of a pod. */
 export async function installWebhook({ name, server }: Cell, webhookUrl: string): Promise<void> {
   const rule = { apiGroups: [""], apiVersions: ["v1"], scope: "Namespaced" };
   await server.engine.create(types.validatingWebhookConfigurations, undefined, {
@@ -130,13 +138,15 @@ export async function installWebhook({ name, server }: Cell, webhookUrl: string)
     metadata: { name: "podseidon" },
     webhooks: [
       {
-        name: "pods.podseidon.kubewharf.io",
+        name: "podseidon.kubewharf.io",
         clientConfig: { url: `${webhookUrl}/${name}` },
         rules: [
           { ...rule, operations: ["DELETE"], resources: ["pods"] },
           { ...rule, operations: ["CREATE"], resources: ["pods/eviction"] },
         ],
-        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
+        namespaceSelector: {
+          matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "NotIn", values: unguardedNamespaces }],
+        },
         failurePolicy: "Fail",
         sideEffects: "NoneOnDryRun",
         admissionReviewVersions: ["v1"],

@@ -2,8 +2,6 @@
  * Podseidon as it would be deployed: a generator, one aggregator for each cell, an update-trigger of its own, two
  * webhook replicas.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { ProcessSet } from "../../child-processes.ts";
 import { type ApiServer } from "../../../test/double/index.ts";
@@ -14,8 +12,15 @@ import { DemoRole } from "./role-process.ts";
 export interface Podseidon {
   readonly roles: readonly DemoRole[];
   readonly webhooks: readonly DemoRole[];
-  /** Resolves when every role is ready, to the URL that leads to all webhook replicas. */
-  ready(): Promise<string>;
+  /** Resolves when every role is ready. */
+  ready(): Promise<void>;
+  /** Begins to listen for all webhook replicas, once; resolves to the URL. Only when they are ready. */
+  serve(): Promise<string>;
+  /**
+   * Starts the role of that name again, which must have gone. Resolves when it is ready; rejects with its last log
+   * lines when it ends before.
+   */
+  restart(name: string): Promise<void>;
   /** Ends all processes; resolves when they have gone. */
   close(): Promise<void>;
   /** Kills all at once; for exit handlers. */
@@ -25,9 +30,11 @@ export interface Podseidon {
 export interface PodseidonOptions {
   readonly core: ApiServer;
   readonly cells: readonly Cell[];
+  /** For kubeconfigs and logs. */
+  readonly directory: string;
   readonly signal: AbortSignal;
   /** A process ended by itself. */
-  readonly onCrash: (report: string) => void;
+  readonly onCrash: (report: string, name: string) => void;
 }
 
 /**
@@ -36,7 +43,7 @@ export interface PodseidonOptions {
 function commandLines(
   core: string,
   cells: readonly { name: string; url: string; kubeconfig: string }[],
-): [string, string[]][] {
+): ReadonlyMap<string, readonly string[]> {
   const coreFlag = `--core-kube-master=${core}`;
   const configs = cells.map(({ name, kubeconfig }) => `${name}=${kubeconfig}`).join(",");
   const webhook = (): string[] => [
@@ -49,7 +56,7 @@ function commandLines(
     `--webhook-allowed-cells=${cells.map(({ name }) => name).join(",")}`,
   ];
   const last = cells.at(-1)!;
-  return [
+  return new Map([
     ["webhook-1", webhook()],
     ["webhook-2", webhook()],
     ["generator", ["--role=generator", coreFlag]],
@@ -65,40 +72,54 @@ function commandLines(
       ],
     ]),
     [`update-trigger-${last.name}`, ["--role=update-trigger", `--worker-kube-master=${last.url}`]],
-  ];
+  ]);
 }
 
 /** Starts all processes at once; they become ready in their own time. */
-export function startPodseidon({ core, cells, signal, onCrash }: PodseidonOptions): Podseidon {
-  const directory = mkdtempSync(path.join(tmpdir(), "podseidon-demo-"));
+export function startPodseidon({ core, cells, directory, signal, onCrash }: PodseidonOptions): Podseidon {
   const workers = cells.map(({ name, server }) => {
     const kubeconfig = path.join(directory, name);
     server.writeKubeconfig(kubeconfig);
     return { name, url: server.url, kubeconfig };
   });
   const processes = new ProcessSet();
-  const roles = commandLines(core.url, workers).map(
-    ([name, args]) => new DemoRole({ processes, name, args, directory, onCrash }),
-  );
-  const webhooks = roles.filter(({ name }) => name.startsWith("webhook-"));
+  const lines = commandLines(core.url, workers);
+  const start = (name: string, folder: string): DemoRole => {
+    const logs = path.join(directory, folder);
+    return new DemoRole({ processes, name, args: lines.get(name) ?? [], directory: logs, onCrash });
+  };
+  const roles = new Map(Array.from(lines.keys(), (name) => [name, start(name, "logs")]));
+  let restarts = 0;
+  const webhooks = (): DemoRole[] => [...roles.values()].filter(({ name }) => name.startsWith("webhook-"));
   let balancer: Balancer | undefined;
   return {
-    roles,
-    webhooks,
+    get roles() {
+      return [...roles.values()];
+    },
+    get webhooks() {
+      return webhooks();
+    },
     async ready() {
-      await Promise.all(roles.map((role) => role.ready(signal)));
+      await Promise.all(Array.from(roles.values(), (role) => role.ready(signal)));
       signal.throwIfAborted();
-      balancer = await startBalancer(webhooks.map((role) => role.port("webhook")));
+    },
+    async serve() {
+      balancer = await startBalancer(() => webhooks().flatMap((role) => role.listeningPort("webhook") ?? []));
       return balancer.url;
     },
+    async restart(name) {
+      restarts += 1;
+      // A log tells the ports of its process, so each process has one of its own.
+      const role = start(name, `logs-${restarts + 1}`);
+      roles.set(name, role);
+      await role.ready(signal);
+    },
     async close() {
-      await Promise.all(roles.map((role) => role.stop()));
+      await Promise.all(Array.from(roles.values(), (role) => role.stop()));
       await balancer?.close();
-      rmSync(directory, { recursive: true, force: true });
     },
     killNow() {
-      for (const role of roles) role.killNow();
-      rmSync(directory, { recursive: true, force: true });
+      for (const role of roles.values()) role.killNow();
     },
   };
 }

@@ -10,10 +10,13 @@ export interface Reviews {
   readonly unanswered: number;
 }
 
-/** A confirmation of a deletion that is under way takes no pod away and is not counted. */
+/**
+ * A confirmation of a deletion that is under way takes no pod away and is not counted. Neither is a dry run, such as
+ * the aggregator's question whether deletions are reviewed.
+ */
 function deletesLivePod(review: unknown): boolean {
-  const { oldObject } = asObject(asObject(review)["request"]);
-  return asObject(asObject(oldObject)["metadata"])["deletionTimestamp"] === undefined;
+  const { oldObject, dryRun } = asObject(asObject(review)["request"]);
+  return dryRun !== true && asObject(asObject(oldObject)["metadata"])["deletionTimestamp"] === undefined;
 }
 
 export class ReviewCounts {

@@ -15,7 +15,7 @@ export interface RoleOptions {
   /** For the log file. */
   readonly directory: string;
   /** It ended, and nobody here had asked for it. `report` is the exit and the last log lines. */
-  readonly onCrash: (report: string) => void;
+  readonly onCrash: (report: string, name: string) => void;
 }
 
 const program = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
@@ -37,9 +37,9 @@ export class DemoRole {
     this.#role = new RoleProcess({ processes, name, command, args: [program, ...args, ...common], directory });
     void this.#role.process.exited.then(
       ({ code, signal }) => {
-        if (!this.#expectsExit) onCrash(this.#role.report(`ended with ${signal ?? `exit code ${code}`}`));
+        if (!this.#expectsExit) onCrash(this.#role.report(`ended with ${signal ?? `exit code ${code}`}`), name);
       },
-      (error: unknown) => onCrash(String(error)),
+      (error: unknown) => onCrash(String(error), name),
     );
   }
 
@@ -50,6 +50,10 @@ export class DemoRole {
 
   get pid(): number {
     return this.#role.pid;
+  }
+
+  get logFile(): string {
+    return this.#role.process.logFile;
   }
 
   get state(): RoleState {
@@ -65,9 +69,9 @@ export class DemoRole {
     this.#isReady = true;
   }
 
-  /** The port of a listener, known once ready. */
-  port(listener: string): number {
-    return this.#role.port(listener);
+  /** The port of a listener; undefined when the process is not ready, or has gone. */
+  listeningPort(listener: string): number | undefined {
+    return this.state === "ready" ? this.#role.port(listener) : undefined;
   }
 
   /** kill -9 by pid, on purpose. Resolves when the process has gone. */

@@ -66,6 +66,16 @@ test("a surge above the replicas does not make the bar longer", () => {
   assert.equal(length(surge), length(sampleState));
 });
 
+test("a cell says how many of its pods are surge, and nothing when there are none", () => {
+  const cells = [
+    { name: "worker-1", available: 66, replicas: 50 },
+    { name: "worker-2", available: 70, replicas: 70 },
+  ];
+  const lines = renderFrame({ ...sampleState, services: [{ ...sampleService, cells }] }, size, style);
+  assert.match(lineWith(lines, "worker-1"), / 66\/50 {2}\+16 surge$/);
+  assert.match(lineWith(lines, "worker-2"), / 70\/70$/);
+});
+
 test("a service under its floor is red, on it yellow, above it green", () => {
   const colours = createStyle({ colour: true, utf8: true });
   const toneOf = (available: number): string => {

@@ -8,7 +8,7 @@ const size = { columns: 20, rows: 2 };
 test("text keeps its column and its colour", () => {
   const svg = terminalSvg(["ab \u001B[31m cd\u001B[0m e"], size);
   const texts = [...svg.matchAll(/<text( class="\w+")? x="([\d.]+)"[^>]*>([^<]*)</g)].map((found) => found.slice(1));
-  const [origin, step] = [16, 8.4];
+  const [origin, step] = [10, 8.4];
   assert.deepEqual(texts, [
     [undefined, origin.toFixed(1), "ab"],
     [' class="bad"', (origin + 4 * step).toFixed(1), "cd"],

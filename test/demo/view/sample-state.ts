@@ -16,6 +16,7 @@ export const sampleService: ServiceView = {
 export const sampleState: DemoState = {
   elapsedMs: 12_340,
   act: { title: "Act 2: Node drain", words: "One node of every cluster is drained." },
+  isStarting: false,
   services: [sampleService],
   reviews: { admitted: 80, refused: 1300, waiting: 7, unanswered: 0 },
   roles: [

@@ -14,7 +14,7 @@ async function startNamed(name: string): Promise<{ server: Server; port: number 
 
 test("connections go to the replicas in turn, and all to the one that is left when the other is gone", async () => {
   const [a, b] = [await startNamed("a"), await startNamed("b")];
-  const balancer = await startBalancer([a.port, b.port]);
+  const balancer = await startBalancer(() => [a.port, b.port]);
   const ask = async (): Promise<string> => await (await fetch(balancer.url)).text();
   assert.deepEqual([await ask(), await ask(), await ask()], ["a", "b", "a"]);
   b.server.close();

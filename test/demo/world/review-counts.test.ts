@@ -31,3 +31,10 @@ test("the confirmation of a deletion that is under way is passed on but not coun
   assert.equal(answer, "passed on");
   assert.deepEqual(counts.reviews, { admitted: 0, refused: 0, waiting: 0, unanswered: 0 });
 });
+
+test("a dry run, such as the aggregator's probe, is passed on but not counted", async () => {
+  const counts = new ReviewCounts();
+  const answer = await counts.count(async () => "passed on")({}, { request: { dryRun: true } }, 1000);
+  assert.equal(answer, "passed on");
+  assert.deepEqual(counts.reviews, { admitted: 0, refused: 0, waiting: 0, unanswered: 0 });
+});

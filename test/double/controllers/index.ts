@@ -35,9 +35,12 @@ function duration(value: ControllerOptions["readyDelayMs"]): (pod: KubeObject) =
   return typeof value === "function" ? value : () => value ?? 0;
 }
 
+// Without it kubectl describes shares of nothing.
+const capacity = { cpu: "8", memory: "32Gi", pods: "110" };
+
 async function registerNodes(engine: Engine, names: readonly string[]): Promise<void> {
   for (const name of names) {
-    const status = { conditions: [{ type: "Ready", status: "True" }] };
+    const status = { capacity, allocatable: capacity, conditions: [{ type: "Ready", status: "True" }] };
     try {
       await engine.create(types.nodes, undefined, {
         apiVersion: "v1",

@@ -1,4 +1,4 @@
-/** Scheduler: gives each pod the schedulable node with the fewest pods. */
+/** Scheduler: gives each pod the schedulable node with the fewest pods. Those of other schedulers are left alone. */
 import { type Engine } from "../engine/engine.ts";
 import { type KubeObject, asString } from "../engine/object.ts";
 import { isApiError } from "../engine/status.ts";
@@ -8,6 +8,7 @@ import { type ObjectCache } from "./object-cache.ts";
 import { isActive } from "./pod-status.ts";
 
 const schedulerCaller = { username: "system:kube-scheduler", groups: ["system:authenticated"] };
+const ownName = "default-scheduler";
 // A pod without a node is tried again when a node changes and, for simplicity, this often.
 const unschedulableRetryMs = 1000;
 
@@ -32,7 +33,8 @@ export class Scheduler {
   }
 
   #waits(pod: KubeObject): boolean {
-    return isActive(pod) && (asString(pod.spec?.["nodeName"]) ?? "") === "";
+    const { nodeName, schedulerName = ownName } = pod.spec ?? {};
+    return isActive(pod) && (asString(nodeName) ?? "") === "" && schedulerName === ownName;
   }
 
   async #schedule(key: string): Promise<void> {

@@ -144,9 +144,13 @@ const leftOut: Readonly<Record<string, readonly string[]>> = {
   services: ["proxy"],
 };
 
+/** Of a pod: what people ask of a container that runs. */
+const inContainer = new Set(["attach", "exec", "log", "portforward"]);
+
 function refuseSubresource({ verb, type, subresource = "" }: Route): never {
   if (!type.custom && leftOut[type.resource]?.includes(subresource) === true) {
-    throw notImplemented(`${verb} of ${type.resource}/${subresource}`);
+    const why = inContainer.has(subresource) ? ": its pods run no containers" : "";
+    throw notImplemented(`${verb} of ${type.resource}/${subresource}${why}`);
   }
   const exists = type.subresources.includes(subresource) || (subresource === "status" && type.hasStatus);
   throw exists ? methodNotAllowed() : noSuchResource();
