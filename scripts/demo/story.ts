@@ -214,7 +214,7 @@ async function disaster(
       `${victim.name} is killed with ${waiting} reviews under way. The other goes on: each admission is ` +
         "recorded before it is answered, so none is forgotten.",
     );
-    board.tell(`${victim.name} (pid ${victim.pid}) is killed with -9; ${waiting} reviews wait`);
+    board.tell(`${victim.name} (pid ${victim.pid}): kill -9 with ${waiting} reviews waiting`);
   });
   await pause(stage, readMs);
   const disasterMs = board.elapsedMs();

@@ -49,8 +49,11 @@ async function main(): Promise<void> {
       suggestions: playgroundSuggestions,
     });
     const help = [...guide, "", ...consoleHelp];
-    print([`A guarded fleet is up (${seconds} s): ${pods} pods of 3 Deployments in 3 cells.`, "", ...help]);
-    print(["Ctrl-C ends it and removes everything."]);
+    print([
+      `A guarded fleet is up (${seconds} s): ${pods} pods of 3 Deployments in 3 cells.`,
+      ...help,
+      "Ctrl-C ends it and removes everything.",
+    ]);
     readCommands(fleet, help);
     if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve, { once: true }));
   } catch (error) {

@@ -16,7 +16,7 @@ export interface GuideOptions {
 /** With kubectl, in the playground. */
 export const playgroundSuggestions: readonly Suggestion[] = [
   { command: "kubectl get podprotectors", shows: "how many pods must stay" },
-  { command: "kubectl --context worker-1 delete pods -l app=web", shows: "some go, the rest may not" },
+  { command: "kubectl --context worker-1 delete pods -l app=web", shows: "some go, others may not" },
   { command: "kubectl --context worker-2 drain node-1", shows: "goes through" },
   { command: "kubectl scale deployment web --replicas=30", shows: "what must stay follows" },
   { command: "kubectl rollout restart deployment web", shows: "in all cells at once" },
@@ -25,7 +25,7 @@ export const playgroundSuggestions: readonly Suggestion[] = [
 /** With kubectl, in the clusters that the demo leaves behind. */
 export const demoSuggestions: readonly Suggestion[] = [
   { command: "kubectl get podprotectors", shows: "nothing is free" },
-  { command: "kubectl --context worker-1 get pods", shows: "what is left in this cell" },
+  { command: "kubectl --context worker-1 get pods", shows: "what is left in a cell" },
   { command: "kubectl --context worker-1 delete pods -l app=search", shows: "refused: read why" },
 ];
 
@@ -37,7 +37,7 @@ const ownSuggestions: readonly Suggestion[] = [
   { command: `${podseidon} dashboard`, shows: "the same in your browser" },
 ];
 
-const commandWidth = 53;
+const commandWidth = 54;
 
 function listed(suggestions: readonly Suggestion[]): readonly string[] {
   return suggestions.map(({ command, shows }) => `  ${command.padEnd(commandWidth)}${shows}`);

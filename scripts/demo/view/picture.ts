@@ -122,7 +122,7 @@ const state: DemoState = {
     "webhook-1",
     "webhook-2",
   ].map((name) => ({ name, state: name === "webhook-1" ? "gone" : "ready" })),
-  remarks: [{ atMs: 35_500, text: "webhook-1 (pid 4711) is killed with -9; 18 reviews wait" }],
+  remarks: [{ atMs: 35_500, text: "webhook-1 (pid 4711): kill -9 with 18 reviews waiting" }],
 };
 
 /** What docs/demo.svg has to hold. */
