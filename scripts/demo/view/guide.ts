@@ -6,36 +6,43 @@ export interface Suggestion {
   readonly shows: string;
 }
 
+export interface Suggestions {
+  readonly kubectl: readonly Suggestion[];
+  /** Without kubectl. */
+  readonly own: readonly Suggestion[];
+}
+
 export interface GuideOptions {
   readonly kubeconfigFile: string;
   /** False = kubectl is not on this machine. */
   readonly hasKubectl: boolean;
-  readonly suggestions: readonly Suggestion[];
+  readonly suggestions: Suggestions;
 }
 
-/** With kubectl, in the playground. */
-export const playgroundSuggestions: readonly Suggestion[] = [
-  { command: "kubectl get podprotectors", shows: "how many pods must stay" },
-  { command: "kubectl --context worker-1 delete pods -l app=web", shows: "some go, others may not" },
-  { command: "kubectl --context worker-2 drain node-1", shows: "goes through" },
-  { command: "kubectl scale deployment web --replicas=30", shows: "what must stay follows" },
-  { command: "kubectl rollout restart deployment web", shows: "in all cells at once" },
-];
-
-/** With kubectl, in the clusters that the demo leaves behind. */
-export const demoSuggestions: readonly Suggestion[] = [
-  { command: "kubectl get podprotectors", shows: "nothing is free" },
-  { command: "kubectl --context worker-1 get pods", shows: "what is left in a cell" },
-  { command: "kubectl --context worker-1 delete pods -l app=search", shows: "refused: read why" },
-];
-
 const podseidon = "node scripts/n.mjs src/main.ts";
+const status = { command: `${podseidon} status --watch`, shows: "the fleet as it changes" };
+const dashboard = { command: `${podseidon} dashboard`, shows: "the same in your browser" };
 
-/** Without kubectl. */
-const ownSuggestions: readonly Suggestion[] = [
-  { command: `${podseidon} status --watch`, shows: "the fleet as it changes" },
-  { command: `${podseidon} dashboard`, shows: "the same in your browser" },
-];
+export const playgroundSuggestions: Suggestions = {
+  kubectl: [
+    { command: "kubectl get podprotectors", shows: "how many pods must stay" },
+    { command: "kubectl --context worker-1 delete pods -l app=web", shows: "some go, others may not" },
+    { command: "kubectl --context worker-2 drain node-1", shows: "goes through" },
+    { command: "kubectl scale deployment web --replicas=30", shows: "what must stay follows" },
+    { command: "kubectl rollout restart deployment web", shows: "in all cells at once" },
+  ],
+  own: [status, { command: `${podseidon} explain deployment web`, shows: "how many may go now" }, dashboard],
+};
+
+/** In the clusters that the demo leaves behind. */
+export const demoSuggestions: Suggestions = {
+  kubectl: [
+    { command: "kubectl get podprotectors", shows: "nothing is free" },
+    { command: "kubectl --context worker-1 get pods", shows: "what is left in a cell" },
+    { command: "kubectl --context worker-1 delete pods -l app=search", shows: "refused: read why" },
+  ],
+  own: [status, dashboard],
+};
 
 const commandWidth = 54;
 
@@ -51,9 +58,9 @@ export function guideLines({ kubeconfigFile, hasKubectl, suggestions }: GuideOpt
     "Contexts: core (current, with the PodProtectors), worker-1, worker-2, worker-3.",
     "",
     hasKubectl ? "With kubectl:" : "With kubectl, which is not on this machine (the rest needs only Node):",
-    ...listed(suggestions),
+    ...listed(suggestions.kubectl),
     "",
     "With Podseidon's own commands:",
-    ...listed(ownSuggestions),
+    ...listed(suggestions.own),
   ];
 }

@@ -51,6 +51,9 @@ const spreadMs = 600;
 // The real controllers back off up to 1 000 s; the demo has a minute.
 const backoffMaxMs = 1000;
 
+/** Of an installation by the manifests. */
+export const podseidonNamespaces = { system: "podseidon-system", dummyPod: "podseidon-update-trigger" } as const;
+
 const crdFile = new URL("../../../manifests/base/crd/podprotectors.yaml", import.meta.url);
 
 /** A number from 0 to below 1 that is the same for the same pod. */
@@ -77,9 +80,11 @@ function deploymentOf(plan: ServicePlan, replicas: number, image: string): JsonO
   };
 }
 
-async function createNamespace(server: ApiServer): Promise<void> {
-  const body = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
-  await server.engine.create(types.namespaces, undefined, body);
+async function createNamespaces(server: ApiServer): Promise<void> {
+  for (const name of [namespace, ...Object.values(podseidonNamespaces)]) {
+    const body = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+    await server.engine.create(types.namespaces, undefined, body);
+  }
 }
 
 /**
@@ -88,7 +93,7 @@ async function createNamespace(server: ApiServer): Promise<void> {
  */
 export async function startCore(plans: readonly ServicePlan[]): Promise<ApiServer> {
   const server = await startApiServer({ crds: [load(readFileSync(crdFile, "utf8"))] });
-  await createNamespace(server);
+  await createNamespaces(server);
   for (const plan of plans) {
     await server.engine.create(types.deployments, namespace, deploymentOf(plan, replicasOf(plan), "v1"));
   }
@@ -103,7 +108,7 @@ export async function startWorkers(options: WorkerOptions): Promise<Clusters> {
   for (const name of cellNames) {
     const server = await startApiServer({ crds: [], callWebhook });
     cells.push({ name, server });
-    await createNamespace(server);
+    await createNamespaces(server);
     controllers.push(
       await startControllers(server.engine, {
         nodes: nodeNames,
@@ -127,7 +132,7 @@ export async function startWorkers(options: WorkerOptions): Promise<Clusters> {
 }
 
 // As in manifests/base/admission. The rest of its list is about add-ons that these clusters do not have.
-const unguardedNamespaces = ["kube-system", "podseidon-system"];
+const unguardedNamespaces = ["kube-system", podseidonNamespaces.system];
 
 /** Makes the cell's API server ask Podseidon before each deletion and eviction of a pod. */
 export async function installWebhook({ name, server }: Cell, webhookUrl: string): Promise<void> {

@@ -6,7 +6,7 @@ import path from "node:path";
 import { ProcessSet } from "../../child-processes.ts";
 import { type ApiServer } from "../../../test/double/index.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
-import { type Cell } from "./clusters.ts";
+import { type Cell, podseidonNamespaces } from "./clusters.ts";
 import { DemoRole } from "./role-process.ts";
 
 export interface Podseidon {
@@ -37,6 +37,15 @@ export interface PodseidonOptions {
   readonly onCrash: (report: string, name: string) => void;
 }
 
+/** As in manifests/base, so that commands find everything where they look for it. */
+const leases = `--cell-lease-namespace=${podseidonNamespaces.system}`;
+const dummyPod = `--update-trigger-dummy-pod-namespace=${podseidonNamespaces.dummyPod}`;
+
+function leaderElector(role: "generator" | "aggregator"): readonly string[] {
+  const flag = `--${role}-leader-elector`;
+  return [`${flag}-namespace=${podseidonNamespaces.system}`, `${flag}-name=podseidon-${role}`];
+}
+
 /**
  * Command lines of all processes by name. The flags are those of a real installation; the rest is left at its defaults.
  */
@@ -49,6 +58,7 @@ function commandLines(
   const webhook = (): string[] => [
     "--role=webhook",
     coreFlag,
+    leases,
     "--webhook-bind-addr=127.0.0.1",
     "--webhook-port=0",
     "--webhook-worker-client-provider=map",
@@ -59,7 +69,7 @@ function commandLines(
   return new Map([
     ["webhook-1", webhook()],
     ["webhook-2", webhook()],
-    ["generator", ["--role=generator", coreFlag]],
+    ["generator", ["--role=generator", coreFlag, leases, ...leaderElector("generator")]],
     ...cells.map(({ name, url }): [string, string[]] => [
       `aggregator-${name}`,
       [
@@ -67,11 +77,14 @@ function commandLines(
         coreFlag,
         `--worker-kube-master=${url}`,
         `--aggregator-cell-id=${name}`,
+        leases,
+        dummyPod,
+        ...leaderElector("aggregator"),
         // The last cell has its update-trigger in a process of its own.
         ...(name === last.name ? ["--update-trigger-enable=false"] : []),
       ],
     ]),
-    [`update-trigger-${last.name}`, ["--role=update-trigger", `--worker-kube-master=${last.url}`]],
+    [`update-trigger-${last.name}`, ["--role=update-trigger", `--worker-kube-master=${last.url}`, dummyPod]],
   ]);
 }
 
