@@ -24,7 +24,7 @@ test = @NODE_COMPILE_CACHE=$(COMPILE_CACHE) $(NODE) --test --test-timeout=$(TEST
 # Runs one of the programs of the repository: $(call run,scripts/demo/main.ts). ARGS="…" is passed on.
 run = @test -f $(1) || { echo "make $@: $(1) is not there yet" >&2; exit 1; }; exec $(NODE) $(1) $(ARGS)
 
-.PHONY: help demo playground test test-long check build e2e e2e-long sim fuzz attack bench fmt clean
+.PHONY: help demo playground test test-long check alerts build e2e e2e-long sim fuzz attack bench fmt clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ test-long: $(SETUP) ## Run the tests that take too long for make test (1 minute)
 
 check: $(SETUP) ## Types, lint, format, import direction, dead code, repository rules; GATES="types …" runs only some
 	@$(NODE) scripts/check.ts $(GATES)
+
+alerts: $(SETUP) ## Check and play the rules of manifests/monitoring with promtool (needs Go, or PROMTOOL=FILE)
+	$(call run,scripts/alerts.ts)
 
 build: $(SETUP) ## Build dist/podseidon, one file that runs without node_modules
 	@$(NODE) scripts/build.ts

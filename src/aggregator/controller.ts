@@ -28,7 +28,7 @@ import { Fencer } from "./fencer.ts";
 import { FormerProtectors } from "./former-protectors.ts";
 import { MatchTable } from "./match-table.ts";
 import { type AggregatorDependencies, type AggregatorSettings } from "./dependencies.ts";
-import { type AggregatorSizes, outcomeLabel } from "./metrics.ts";
+import { type AggregatorSizes } from "./metrics.ts";
 import { ProtectorState } from "./protector-state.ts";
 import { type Pass, reconcileProtector } from "./reconcile.ts";
 import { Waiting } from "./waiting.ts";
@@ -165,8 +165,7 @@ export class Aggregator {
       },
       observer: {
         onReconcile: (durationMs, outcome, key) => {
-          const { namespace } = partsOf(key);
-          metrics.reconcile.observe({ namespace, error: outcomeLabel(outcome) }, durationMs / 1000);
+          metrics.reconciled(key, outcome, durationMs);
           if (outcome.kind === "failed" && !signal.aborted) failures.failed(key, outcome.error);
         },
       },

@@ -1,4 +1,5 @@
 /** Metrics of the aggregator, with upstream's names where it has them (docs/compatibility.md#metrics). */
+import { type ObjectKey, partsOf } from "../api/object-key.ts";
 import { errorLabel } from "../kube/kube-client.ts";
 import { type oldestAges, openKinds } from "../accounting/history/oldest-open.ts";
 import { createPrunedCounter } from "../kube/pod-protector-metrics.ts";
@@ -11,7 +12,7 @@ import {
   type Histogram,
   type Metrics,
 } from "../util/metrics.ts";
-import { type Outcome } from "../work-queue/index.ts";
+import { createWorkerMetrics, type Outcome, type WorkerMetrics } from "../work-queue/index.ts";
 
 /** Entries of the tables that grow with the work. */
 export interface AggregatorSizes {
@@ -34,7 +35,8 @@ export interface AggregatorSizes {
 }
 
 export interface AggregatorMetrics {
-  readonly reconcile: Histogram;
+  /** A PodProtector was looked at. */
+  reconciled(key: ObjectKey, outcome: Outcome, durationMs: number): void;
   readonly enqueue: Histogram;
   readonly indexErrors: Counter;
   readonly statusWrites: Counter;
@@ -49,6 +51,8 @@ export interface AggregatorMetrics {
   /** To be called before each scrape. */
   setSizes(sizes: AggregatorSizes): void;
   setOldestOpen(ages: ReturnType<typeof oldestAges>): void;
+  /** To be called before each scrape. */
+  readonly fullestHistory: Gauge;
   /** PodProtectors with a floor that match no pod in any cell. */
   readonly unmatchedProtectors: Gauge;
   readonly poolDrainCount: Histogram;
@@ -56,13 +60,9 @@ export interface AggregatorMetrics {
 }
 
 export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
+  const worker = createWorkerMetrics(metrics, "aggregator");
   return {
-    reconcile: metrics.histogram(
-      "aggregator_reconcile",
-      "Duration of one reconciliation of a PodProtector, in seconds",
-      ["namespace", "error"],
-      functionDurationSeconds,
-    ),
+    reconciled: createReconcileObserver(metrics, worker),
     enqueue: metrics.histogram(
       "aggregator_enqueue",
       "Duration of handling one pod event, in seconds",
@@ -103,8 +103,13 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
       "Seconds since the last event, bookmark or list of the pod watch",
       [],
     ),
-    setSizes: createSizeGauges(metrics),
+    setSizes: createSizeGauges(metrics, worker),
     setOldestOpen: createAgeGauge(metrics),
+    fullestHistory: metrics.gauge(
+      "aggregator_fullest_history_ratio",
+      "How full the fullest admission history of this cell is, over all PodProtectors: 1 refuses what needs a record",
+      [],
+    ),
     unmatchedProtectors: metrics.gauge(
       "aggregator_unmatched_podprotectors",
       "PodProtectors that want pods to stay and match none, in this cell or, by their status, in another one",
@@ -140,7 +145,7 @@ function createPoolHistograms(metrics: Metrics): Pick<AggregatorMetrics, "poolDr
   };
 }
 
-function createSizeGauges(metrics: Metrics): AggregatorMetrics["setSizes"] {
+function createSizeGauges(metrics: Metrics, worker: WorkerMetrics): AggregatorMetrics["setSizes"] {
   const poolSize = metrics.gauge(
     "aggregator_next_event_pool_current_size",
     "PodProtectors waiting for the next pod event",
@@ -156,6 +161,7 @@ function createSizeGauges(metrics: Metrics): AggregatorMetrics["setSizes"] {
     entries.set({ table: "protectors" }, sizes.protectors);
     entries.set({ table: "selectors" }, sizes.selectors);
     entries.set({ table: "queue" }, sizes.queue);
+    worker.queueLength(sizes.queue);
     entries.set({ table: "barrier-pool" }, sizes.barrierPool);
     entries.set({ table: "fence-pool" }, sizes.fencePool);
     entries.set({ table: "fences" }, sizes.fences);
@@ -175,8 +181,22 @@ function createAgeGauge(metrics: Metrics): AggregatorMetrics["setOldestOpen"] {
   };
 }
 
+function createReconcileObserver(metrics: Metrics, worker: WorkerMetrics): AggregatorMetrics["reconciled"] {
+  const reconcile = metrics.histogram(
+    "aggregator_reconcile",
+    "Duration of one reconciliation of a PodProtector, in seconds",
+    ["namespace", "error"],
+    functionDurationSeconds,
+  );
+  return (key, outcome, durationMs) => {
+    const error = outcomeLabel(outcome);
+    reconcile.observe({ namespace: partsOf(key).namespace, error }, durationMs / 1000);
+    worker.reconciled(error, durationMs);
+  };
+}
+
 /** The metric label of a reconciliation's outcome. */
-export function outcomeLabel(outcome: Outcome): string {
+function outcomeLabel(outcome: Outcome): string {
   if (outcome.kind === "conflict") return "Conflict";
   if (outcome.kind === "done") return "nil";
   return errorLabel(outcome.error);

@@ -209,9 +209,7 @@ export class Generator {
 
   #observe(durationMs: number, outcome: Outcome, key: ObjectKey): void {
     const kind = this.#deps.sources.kindOf(key);
-    if (kind === undefined) return;
-    const error = outcome.kind === "failed" ? errorLabel(outcome.error) : "nil";
-    this.#deps.metrics.reconcile.observe({ ...kind.resource, namespace: "", error }, durationMs / 1000);
+    if (kind !== undefined) this.#deps.metrics.reconciled(kind, key, outcome, durationMs);
   }
 
   #protectorEvent(event: InformerEvent<StoredProtector>): void {

@@ -1,6 +1,9 @@
 /** Metrics of the generator, with upstream's names where it has them (docs/compatibility.md#metrics). */
-import { type Counter, functionDurationSeconds, type Histogram, type Metrics } from "../util/metrics.ts";
+import { type ObjectKey, partsOf } from "../api/object-key.ts";
+import { errorLabel } from "../kube/kube-client.ts";
 import { type SourceKind } from "../sources/source.ts";
+import { type Counter, functionDurationSeconds, type Metrics } from "../util/metrics.ts";
+import { createWorkerMetrics, type Outcome, type WorkerMetrics } from "../work-queue/index.ts";
 import { type SourceCounts } from "./source-states.ts";
 
 export type GeneratorAction =
@@ -38,7 +41,8 @@ export interface GeneratorTroubles {
 }
 
 export interface GeneratorMetrics {
-  readonly reconcile: Histogram;
+  /** A source was looked at; `key` is that of its PodProtector, which has the namespace of the source. */
+  reconciled(kind: SourceKind, key: ObjectKey, outcome: Outcome, durationMs: number): void;
   readonly actions: Counter;
   /** Conditions that were not stored, by `error`. */
   readonly conditionFailures: Counter;
@@ -58,6 +62,7 @@ export interface GeneratorMetrics {
 
 export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
   const queue = metrics.gauge("generator_queue_entries", "Objects in the work queues, including delayed ones");
+  const worker = createWorkerMetrics(metrics, "generator");
   const paced = metrics.gauge("generator_paced_objects", "Objects that were worked on in the last half minute");
   const undrainable = metrics.gauge(
     "generator_undrainable_sources",
@@ -73,12 +78,7 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
     ["reason"],
   );
   return {
-    reconcile: metrics.histogram(
-      "generator_reconcile",
-      "Duration of one reconciliation of a source object, in seconds",
-      ["group", "version", "resource", "namespace", "error"],
-      functionDurationSeconds,
-    ),
+    reconciled: createReconcileObserver(metrics, worker),
     actions: metrics.counter("generator_action", "Actions of the generator, by action", [
       "group",
       "version",
@@ -101,6 +101,7 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
     setTroubles: createTroubleGauges(metrics),
     setSizes(sizes) {
       queue.set({}, sizes.queue);
+      worker.queueLength(sizes.queue);
       paced.set({}, sizes.paced);
     },
     setSources(counts) {
@@ -108,6 +109,20 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
       unprotected.set({}, counts.unprotected);
       for (const [reason, count] of counts.unprotectable) unprotectable.set({ reason }, count);
     },
+  };
+}
+
+function createReconcileObserver(metrics: Metrics, worker: WorkerMetrics): GeneratorMetrics["reconciled"] {
+  const reconcile = metrics.histogram(
+    "generator_reconcile",
+    "Duration of one reconciliation of a source object, in seconds",
+    ["group", "version", "resource", "namespace", "error"],
+    functionDurationSeconds,
+  );
+  return (kind, key, outcome, durationMs) => {
+    const error = outcome.kind === "failed" ? errorLabel(outcome.error) : "nil";
+    reconcile.observe({ ...kind.resource, namespace: partsOf(key).namespace, error }, durationMs / 1000);
+    worker.reconciled(error, durationMs);
   };
 }
 

@@ -1,11 +1,13 @@
 /**
- * The sums of monitor.ts as gauges, under upstream's names (docs/generator.md#monitor). A standby shows what a core
- * without PodProtectors would.
+ * What is served of the PodProtectors of a core (docs/generator.md#monitor): the sums of monitor.ts under upstream's
+ * names, and the figures of single ones (protector-metrics.ts). A standby shows what a core without PodProtectors
+ * would.
  */
 import { type Informer } from "../kube/informer.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type Metrics } from "../util/metrics.ts";
 import { podStates, shareOf, type StateSums, sumsOf, type WorkloadSums } from "./monitor.ts";
+import { createProtectorGauges } from "./protector-metrics.ts";
 
 const prefix = "generator_monitor_workloads_";
 
@@ -57,12 +59,19 @@ export interface Monitor {
  * The gauges of one core. The sums are made anew for each scrape: 20,000 PodProtectors take a few milliseconds, and
  * nothing has to be kept in step with the cache.
  */
-export function createMonitor(protectors: Pick<Informer<StoredProtector>, "values">, metrics: Metrics): Monitor {
+export function createMonitor(
+  protectors: Pick<Informer<StoredProtector>, "values">,
+  metrics: Metrics,
+  core: string,
+): Monitor {
   const set = createMonitorGauges(metrics);
+  const showEach = createProtectorGauges(metrics, core);
   let leadership: AbortSignal | undefined;
   metrics.onScrape(() => {
     const isLeading = leadership !== undefined && !leadership.aborted;
-    set(sumsOf(isLeading ? [...protectors.values()].map(({ protector }) => protector) : []));
+    const all = isLeading ? [...protectors.values()] : [];
+    set(sumsOf(all.map(({ protector }) => protector)));
+    showEach(all);
   });
   return {
     lead(signal) {

@@ -25,6 +25,20 @@ export class LabelSets {
 
   /** The labels of the series that stands for these. Others than the names of the metric are left out. */
   shown(labels: MetricLabels): MetricLabels {
+    const { shown, key } = this.#read(labels);
+    if (this.#known.has(key)) return shown;
+    if (this.#known.size >= labelSetsMax) return this.#other;
+    this.#known.add(key);
+    return shown;
+  }
+
+  /** As `shown`, of a series that ends: another one may take its place. */
+  forget(labels: MetricLabels): MetricLabels {
+    const { shown, key } = this.#read(labels);
+    return this.#known.delete(key) ? shown : this.#other;
+  }
+
+  #read(labels: MetricLabels): { readonly shown: MetricLabels; readonly key: string } {
     const shown: Record<string, string> = {};
     let key = "";
     for (const name of this.#names) {
@@ -33,10 +47,7 @@ export class LabelSets {
       shown[name] = shownValue(value);
       key += `${name}\n${shown[name]}\n`;
     }
-    if (this.#known.has(key)) return shown;
-    if (this.#known.size >= labelSetsMax) return this.#other;
-    this.#known.add(key);
-    return shown;
+    return { shown, key };
   }
 }
 

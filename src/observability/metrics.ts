@@ -58,7 +58,10 @@ export function createMetrics(options: MetricsOptions): MetricsRegistry {
     gauge: (name, help, labelNames = []) =>
       once("gauge", name, labelNames, (kept) => {
         const gauge = new prometheus.Gauge({ name, help, labelNames: kept.names, registers: [registry] });
-        return { set: (labels: MetricLabels, value: number) => gauge.set(kept.of(labels), value) };
+        return {
+          set: (labels: MetricLabels, value: number) => gauge.set(kept.of(labels), value),
+          remove: (labels: MetricLabels) => gauge.remove(kept.forget(labels)),
+        };
       }),
     histogram: (name, help, labelNames, buckets) =>
       once("histogram", name, labelNames, (kept) => {
@@ -87,10 +90,12 @@ interface Kept {
   readonly names: string[];
   /** What is shown of some labels: those that are kept, in a form that every scraper reads. */
   of(labels: MetricLabels): MetricLabels;
+  /** The same, and makes room for another series. */
+  forget(labels: MetricLabels): MetricLabels;
 }
 
 function keptLabels(labelNames: readonly string[], dropped: ReadonlySet<string>): Kept {
   const names = labelNames.filter((name) => !dropped.has(name));
   const sets = new LabelSets(names);
-  return { names, of: (labels) => sets.shown(labels) };
+  return { names, of: (labels) => sets.shown(labels), forget: (labels) => sets.forget(labels) };
 }

@@ -14,6 +14,7 @@ import {
   type Tenure,
 } from "../aggregator/index.ts";
 import { oldestAges } from "../accounting/history/oldest-open.ts";
+import { fullestOf } from "../accounting/history/record.ts";
 import { type SyncTime } from "../accounting/settle/sync-time.ts";
 import { type Informer } from "../kube/informer.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
@@ -150,6 +151,7 @@ export class CoreCounting {
   #measure(to: AggregatorMetrics, clock: Clock): void {
     const { pods } = this.#parts;
     to.setSizes(this.#aggregator.sizes());
+    to.fullestHistory.set({}, fullestOf(this.#aggregator.histories()));
     to.setOldestOpen(oldestAges(this.#aggregator.histories(), clock.epochMicros()));
     if (!pods.hasSynced()) return;
     to.snapshotAge.set({}, pods.stalenessMs() / 1000);

@@ -82,7 +82,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     { ...common, leases, identity: elector.identity, metrics },
   );
   metrics.onScrape(() => setGauges(generatorMetrics, { generator, cells, sources, alarms }));
-  const monitor = config.hasMonitor ? createMonitor(protectors, metrics) : undefined;
+  const monitor = config.hasMonitor ? createMonitor(protectors, metrics, ofCore.name) : undefined;
   return [
     createBackground("generator-worker", async (signal) => {
       const synced = Promise.all([whenSynced(protectors, signal), sources.ready(signal), modes.ready(signal)]);

@@ -16,7 +16,7 @@ export function withLabels(metrics: Metrics, constant: MetricLabels): Metrics {
     },
     gauge(name, help, labelNames) {
       const gauge = metrics.gauge(name, help, withAdded(labelNames));
-      return { set: (own, value) => gauge.set(filled(own), value) };
+      return { set: (own, value) => gauge.set(filled(own), value), remove: (own) => gauge.remove(filled(own)) };
     },
     histogram(name, help, labelNames, buckets) {
       const histogram = metrics.histogram(name, help, withAdded(labelNames), buckets);

@@ -9,6 +9,8 @@ export interface Counter {
 }
 export interface Gauge {
   set(labels: MetricLabels, value: number): void;
+  /** Ends a series, so that it is absent from the next scrape. For what comes and goes, and would be 0 for ever. */
+  remove(labels: MetricLabels): void;
 }
 export interface Histogram {
   observe(labels: MetricLabels, value: number): void;
@@ -39,7 +41,7 @@ export function exponentialBuckets(count: number): readonly number[] {
 /** Drops everything. */
 export const silentMetrics: Metrics = {
   counter: () => ({ inc() {} }),
-  gauge: () => ({ set() {} }),
+  gauge: () => ({ set() {}, remove() {} }),
   histogram: () => ({ observe() {} }),
   onScrape() {},
 };

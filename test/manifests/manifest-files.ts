@@ -1,6 +1,6 @@
 /**
- * Reads manifests/ for tests: the objects of a YAML file, and a kustomization rendered as far as ours go (resources and
- * JSON patches), so that `make test` needs no kubectl. `make e2e` renders with the real one.
+ * Reads manifests/ for tests: the objects of a YAML file, and a kustomization rendered as far as ours go (resources,
+ * ConfigMaps of files, JSON patches), so that `make test` needs no kubectl. `make e2e` renders with the real one.
  */
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
@@ -85,7 +85,13 @@ export interface Deployment extends Manifest {
 
 interface Kustomization {
   readonly kind: "Kustomization";
-  readonly resources: readonly string[];
+  readonly resources?: readonly string[];
+  readonly generatorOptions?: { readonly labels: Readonly<Record<string, string>> };
+  readonly configMapGenerator?: readonly {
+    readonly name: string;
+    readonly namespace: string;
+    readonly files: readonly string[];
+  }[];
   readonly patches?: readonly {
     readonly target: { readonly kind: string; readonly name: string };
     readonly patch: string;
@@ -121,11 +127,12 @@ export function onlyOne<M extends Manifest>(manifests: readonly Manifest[], kind
 export function render(folder: string): Manifest[] {
   const root = path.join(manifestsFolder, folder);
   const kustomization = load(readFileSync(path.join(root, "kustomization.yaml"), "utf8")) as Kustomization;
-  const objects = kustomization.resources.flatMap((resource) => {
+  const objects = (kustomization.resources ?? []).flatMap((resource) => {
     const target = path.join(root, resource);
     if (!existsSync(target)) throw new Error(`${folder} refers to ${resource}, which does not exist`);
     return statSync(target).isDirectory() ? render(path.join(folder, resource)) : readManifests(target);
   });
+  objects.push(...generatedConfigMaps(root, kustomization));
   const identities = objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`);
   const twice = identities.find((identity, index) => identities.indexOf(identity) !== index);
   if (twice !== undefined) throw new Error(`${folder} has ${twice} twice`);
@@ -137,4 +144,13 @@ export function render(folder: string): Manifest[] {
     if (failures.length > 0) throw new Error(`${folder}: a patch of ${target.kind} ${target.name} does not fit`);
   }
   return objects;
+}
+
+function generatedConfigMaps(root: string, { configMapGenerator = [], generatorOptions }: Kustomization): Manifest[] {
+  return configMapGenerator.map(({ name, namespace, files }) => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, namespace, labels: generatorOptions?.labels ?? {} },
+    data: Object.fromEntries(files.map((file) => [file, readFileSync(path.join(root, file), "utf8")])),
+  }));
 }

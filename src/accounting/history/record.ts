@@ -102,6 +102,29 @@ export function isFull(
   { deletesMax, evictionsMax }: Pick<HistoryLimits, "deletesMax" | "evictionsMax"> = historyLimits,
 ): boolean {
   if (totalWeight(buckets) < Math.min(deletesMax, evictionsMax)) return false;
+  const { deletes, evictions } = recorded(buckets);
+  // A pod that is evicted after its deletion was admitted has made room for another deletion.
+  if (deletes + evictions >= deletesMax + evictionsMax) return true;
+  return deletion.operation === "evict" ? evictions >= evictionsMax : deletes >= deletesMax;
+}
+
+/**
+ * How full the fullest of these histories is, by the numbers that may be recorded: 1 = `isFull` of a deletion or of an
+ * eviction, 0 = all are empty. Without the limit of bytes, which a status reaches only beside those of other cells.
+ */
+export function fullestOf(
+  histories: Iterable<readonly Bucket[]>,
+  { deletesMax, evictionsMax }: Pick<HistoryLimits, "deletesMax" | "evictionsMax"> = historyLimits,
+): number {
+  let fullest = 0;
+  for (const buckets of histories) {
+    const { deletes, evictions } = recorded(buckets);
+    fullest = Math.max(fullest, deletes / deletesMax, evictions / evictionsMax);
+  }
+  return Math.min(1, fullest);
+}
+
+function recorded(buckets: readonly Bucket[]): { readonly deletes: number; readonly evictions: number } {
   let deletes = 0;
   let evictions = 0;
   for (const bucket of buckets) {
@@ -110,7 +133,5 @@ export function isFull(
     else if (kind.kind === "single" && kind.version !== undefined) deletes += 1;
     else evictions += 1;
   }
-  // A pod that is evicted after its deletion was admitted has made room for another deletion.
-  if (deletes + evictions >= deletesMax + evictionsMax) return true;
-  return deletion.operation === "evict" ? evictions >= evictionsMax : deletes >= deletesMax;
+  return { deletes, evictions };
 }

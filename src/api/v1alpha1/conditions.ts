@@ -80,7 +80,7 @@ const endedReasons: Readonly<Record<ConditionType, string>> = {
   FloorStale: "ReplicasKnown",
 };
 
-const conditionTypes = Object.keys(endedReasons) as readonly ConditionType[];
+export const conditionTypes = Object.keys(endedReasons) as readonly ConditionType[];
 
 /** Enough for a few sentences with a few names. Conditions travel with each status write. */
 const messageLengthMax = 1_024;

@@ -120,7 +120,10 @@ function createAttempt(config: ClusterConfig, connections: Connections, clock: C
     try {
       if (!isStreaming) {
         const dispatcher = request.newConnection === true ? streams : requests;
-        return await exchange(dispatcher, options, { what, deadline, onHeader, bytesMax: request.answerBytesMax });
+        const limits = { what, deadline, onHeader, bytesMax: request.answerBytesMax };
+        const answer = await exchange(dispatcher, options, limits);
+        metrics.sized(request.method, Buffer.byteLength(options.body ?? ""), answer.body.byteLength);
+        return answer;
       }
       const response = await streams.request({ ...options, signal: deadline.emitter });
       const { statusCode: code, headers, body } = response;

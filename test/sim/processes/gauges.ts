@@ -14,6 +14,7 @@ export class Gauges {
         const key = Object.keys(labels).length === 0 ? name : `${name} ${Object.values(labels).join(" ")}`;
         this.#values.set(key, value);
       },
+      remove() {},
     }),
     onScrape: (sample) => void this.#samples.push(sample),
   };

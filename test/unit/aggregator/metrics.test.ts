@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { objectKey } from "../../../src/api/object-key.ts";
 import { createAggregatorMetrics } from "../../../src/aggregator/metrics.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 
 test("the registry takes every metric with the labels that the aggregator sets", async () => {
   const registry = createMetrics({ byNamespace: true, byUser: false, ofProcess: false });
   const metrics = createAggregatorMetrics(registry);
-  metrics.reconcile.observe({ namespace: "default", error: "nil" }, 0.1);
+  metrics.reconciled(objectKey("default", "web"), { kind: "conflict" }, 100);
   metrics.enqueue.observe({ namespace: "default", kind: "Pod" }, 0.1);
   metrics.indexErrors.inc({ namespace: "default", error: "Selector" });
   metrics.statusWrites.inc({ result: "written" });
@@ -27,10 +28,14 @@ test("the registry takes every metric with the labels that the aggregator sets",
     fencesWaiting: 8,
   });
   metrics.setOldestOpen({ delete: 1, eviction: 90, packed: 0, unknown: 2 });
+  metrics.fullestHistory.set({}, 0.5);
   metrics.poolDrainCount.observe({}, 5);
   metrics.poolDrainPeriod.observe({}, 6);
   const { text } = await registry.expose();
   for (const line of [
+    'aggregator_reconcile_count{namespace="default",error="Conflict"} 1',
+    "aggregator_fullest_history_ratio 0.5",
+    'worker_queue_length{worker="aggregator"} 3',
     'aggregator_prompt_count_total{result="share"} 1',
     'aggregator_settled_total{reason="gone"} 2',
     'aggregator_next_event_pool_current_size{shard="0"} 4',

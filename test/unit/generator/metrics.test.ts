@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { objectKey } from "../../../src/api/object-key.ts";
 import { createGeneratorMetrics } from "../../../src/generator/metrics.ts";
 import { deployments } from "../../../src/sources/deployment.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
@@ -10,7 +11,7 @@ test("the registry takes every metric under upstream's name with the labels that
   const source = { group: "apps", version: "v1", resource: "deployments", namespace: "default" };
   metrics.actions.inc({ ...source, action: "Create" });
   metrics.actions.inc({ ...source, action: "Create" });
-  metrics.reconcile.observe({ ...source, error: "nil" }, 0.1);
+  metrics.reconciled(deployments, objectKey("default", "deployment-web"), { kind: "done" }, 100);
   metrics.setSizes({ queue: 2, paced: 3 });
   metrics.setSources({ undrainable: 4, unprotected: 5, unprotectable: new Map([["forbidden", 6]]) });
   metrics.setKinds([{ kind: deployments, isKnown: true }]);
@@ -33,6 +34,8 @@ test("the registry takes every metric under upstream's name with the labels that
     `generator_action{${labels},action="Create"} 2`,
     `generator_reconcile_count{${labels},error="nil"} 1`,
     `generator_reconcile_sum{${labels},error="nil"} 0.1`,
+    'worker_reconcile_count{worker="generator",error="nil"} 1',
+    'worker_queue_length{worker="generator"} 2',
   ]) {
     assert.ok(text.split("\n").includes(line), `${line} in\n${text}`);
   }

@@ -20,10 +20,11 @@ const protector: PodProtector = {
 /** The gauges with one PodProtector, while this process leads or after that. */
 async function exposed(role: "leader" | "standby" | "former leader"): Promise<Map<string, number>> {
   const metrics = createMetrics({ byNamespace: false, byUser: false, ofProcess: false });
-  const stored = { protector } as StoredProtector;
+  const stored = { key: objectKey("default", "web"), protector } as StoredProtector;
   const monitor = createMonitor(
     { values: () => new Map<ObjectKey, StoredProtector>([[objectKey("default", "web"), stored]]).values() },
     metrics,
+    "core",
   );
   const leadership = new AbortController();
   if (role !== "standby") monitor.lead(leadership.signal);
@@ -36,9 +37,9 @@ async function exposed(role: "leader" | "standby" | "former leader"): Promise<Ma
 test("there are the 36 gauges of upstream, and none is NaN without PodProtectors", async () => {
   for (const role of ["standby", "former leader"] as const) {
     const values = await exposed(role);
-    assert.equal(values.size, 36);
-    for (const [name, value] of values) {
-      assert.match(name, /^generator_monitor_workloads_/);
+    const sums = [...values].filter(([name]) => name.startsWith("generator_monitor_workloads_"));
+    assert.equal(sums.length, 36);
+    for (const [name, value] of sums) {
       assert.equal(value, /_proportion_ppm$|_proportion_[a-z]+_(workloads|pods)$/.test(name) ? 1 : 0, name);
     }
   }
@@ -53,4 +54,6 @@ test("the leader compares what is there with what must stay", async () => {
   assert.equal(of("proportion_available_pods"), 0.5);
   assert.equal(of("avg_available_proportion_ppm"), 0.5);
   assert.equal(of("current_aggregated_created_pods"), 4);
+  assert.equal(values.get('generator_podprotector_must_stay{podprotector="core/default/web",mode="enforced"}'), 2);
+  assert.equal((await exposed("former leader")).has("generator_podprotector_must_stay"), false);
 });

@@ -17,7 +17,10 @@ export function createCountingMetrics(): CountingMetrics {
   };
   return {
     counter: (name) => ({ inc: (labels, by = 1) => add(name, labels, by) }),
-    gauge: (name) => ({ set: (labels, value) => void values.set(key(name, labels), value) }),
+    gauge: (name) => ({
+      set: (labels, value) => void values.set(key(name, labels), value),
+      remove: (labels) => void values.delete(key(name, labels)),
+    }),
     histogram: (name) => ({ observe: (labels) => add(name, labels, 1) }),
     onScrape(sample, until) {
       samples.add(sample);

@@ -41,3 +41,17 @@ test("long values are cut, labels of others are left out, and usual ones stay as
   assert.deepEqual(sets.shown({ a: "x".repeat(1_000_000), b: "ä", c: "z" }), { a: "x".repeat(512), b: "ä" });
   assert.deepEqual(sets.shown({ a: "1" }), { a: "1" });
 });
+
+test("a series that has ended makes room for another one, and for no more than that", async () => {
+  const metrics = registry();
+  const gauge = metrics.gauge("g", "Help.", ["a"]);
+  for (let index = 0; index < labelSetsMax; index += 1) gauge.set({ a: String(index) }, 1);
+  gauge.remove({ a: "0" });
+  gauge.remove({ a: "never there" });
+  gauge.set({ a: "new" }, 2);
+  gauge.set({ a: "too many" }, 3);
+  const lines = (await metrics.expose()).text.split("\n");
+  assert.ok(!lines.some((line) => line.startsWith('g{a="0"}')));
+  assert.ok(lines.includes('g{a="new"} 2'));
+  assert.ok(lines.includes('g{a="other"} 3'));
+});

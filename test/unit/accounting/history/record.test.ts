@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { isFull, record } from "../../../../src/accounting/history/record.ts";
+import { fullestOf, isFull, record } from "../../../../src/accounting/history/record.ts";
 import { anonymous, at, disruption, packed, single, timeText, version } from "../samples.ts";
 
 const context = { now: at(10), requiresPodName: (): boolean => false };
@@ -93,4 +93,17 @@ describe("a full history", () => {
     assert.equal(isFull([packed(["p", "q"], 1), single("r", 1)], evictionOf("x"), limits), false);
     assert.equal(isFull([single("p")], evictionOf("x"), limits), true);
   });
+});
+
+test("the fullest history is told by the kind of which it has the most, and 1 is full", () => {
+  const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `pod-${index}`);
+  const limits = { deletesMax: 10, evictionsMax: 4 };
+  const evicted = (count: number): Bucket[] => names(count).map((name) => single(name, undefined, 1));
+  const deleted = (count: number): Bucket[] => names(count).map((name) => single(name, 1));
+  assert.equal(fullestOf([], limits), 0);
+  assert.equal(fullestOf([deleted(5), [], evicted(1)], limits), 0.5);
+  assert.equal(fullestOf([deleted(5), evicted(3)], limits), 0.75);
+  assert.equal(fullestOf([[packed(names(8), 1), ...deleted(2)]], limits), 1);
+  assert.equal(fullestOf([evicted(9)], limits), 1);
+  assert.equal(isFull(evicted(4), evictionOf("x"), limits), true);
 });

@@ -93,6 +93,8 @@ test("a request carries path, query, body, content type and user agent", async (
   assert.equal(request?.body, '{"metadata":{"name":"ü"}}');
   assert.equal(metrics.value("kube_client_requests_total", { code: "200", method: "PATCH", host }), 1);
   assert.equal(metrics.value("kube_client_request_duration_seconds", { verb: "PATCH", host }), 1);
+  assert.equal(metrics.value("kube_client_request_size_bytes", { verb: "PATCH", host }), 1);
+  assert.equal(metrics.value("kube_client_response_size_bytes", { verb: "PATCH", host }), 1);
 });
 
 const statuses: readonly [number, string, string][] = [

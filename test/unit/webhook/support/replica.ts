@@ -187,7 +187,7 @@ export class RecordedMetrics implements Metrics {
     return { inc: (labels: MetricLabels = {}, by = 1) => this.#add(name, labels, by) };
   }
   gauge(name: string) {
-    return { set: (labels: MetricLabels, value: number) => this.#add(name, labels, value) };
+    return { set: (labels: MetricLabels, value: number) => this.#add(name, labels, value), remove() {} };
   }
   histogram(name: string) {
     return { observe: (labels: MetricLabels, value: number) => this.#add(name, labels, value) };
