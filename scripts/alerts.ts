@@ -29,6 +29,9 @@ function groupsOf(part: (typeof parts)[number]): Groups {
   return (load(readFileSync(file, "utf8")) as { readonly spec: Groups }).spec;
 }
 
+/** As one file for a plain Prometheus. */
+const allRules = (): string => dump({ groups: parts.flatMap((part) => groupsOf(part).groups) });
+
 /**
  * The tests repeat the annotations of each alert that they expect. They have the summary alone, in which all that is
  * filled in can be seen; promtool has checked the templates of the others.
@@ -49,13 +52,12 @@ async function check(): Promise<boolean> {
   const promtool = await resolvePromtool((line) => console.error(line));
   const folder = mkdtempSync(path.join(os.tmpdir(), "podseidon-alerts-"));
   try {
-    const complete = parts.map((part) => {
-      writeFileSync(path.join(folder, `${part}.complete.yaml`), dump(groupsOf(part)));
+    writeFileSync(path.join(folder, "podseidon.rules.yaml"), allRules());
+    for (const part of parts) {
       writeFileSync(path.join(folder, `${part}.rules.yaml`), dump(withSummariesOnly(groupsOf(part))));
       copyFileSync(path.join(root, "test/monitoring/alerts", `${part}.yaml`), path.join(folder, `${part}.test.yaml`));
-      return `${part}.complete.yaml`;
-    });
-    const isValid = run(promtool, folder, ["check", "rules", "--lint=all", "--lint-fatal", ...complete]);
+    }
+    const isValid = run(promtool, folder, ["check", "rules", "--lint=all", "--lint-fatal", "podseidon.rules.yaml"]);
     return run(promtool, folder, ["test", "rules", ...parts.map((part) => `${part}.test.yaml`)]) && isValid;
   } finally {
     rmSync(folder, { recursive: true });
@@ -63,7 +65,7 @@ async function check(): Promise<boolean> {
 }
 
 if (process.argv.includes("--print")) {
-  process.stdout.write(dump({ groups: parts.flatMap((part) => groupsOf(part).groups) }));
+  process.stdout.write(allRules());
 } else {
   try {
     if (!(await check())) process.exitCode = 1;
