@@ -25,9 +25,11 @@ class Playground {
   #output = "";
 
   constructor(t: TestContext) {
-    const options = { timeout: patienceMs, killSignal: "SIGKILL" } as const;
-    this.#child = spawn(process.execPath, [program], options);
-    t.after(() => this.#child.kill("SIGKILL"));
+    this.#child = spawn(process.execPath, [program], { timeout: patienceMs });
+    // SIGKILL would leave its processes behind.
+    t.after(async () => {
+      if (this.#child.exitCode === null) await this.#end("SIGTERM");
+    });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => (this.#output += text));
     }
@@ -49,8 +51,12 @@ class Playground {
   }
 
   async interrupt(): Promise<number | null> {
+    return await this.#end("SIGINT");
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<number | null> {
     const closed = once(this.#child, "close") as Promise<[number | null]>;
-    this.#child.kill("SIGINT");
+    this.#child.kill(signal);
     return (await closed)[0];
   }
 }

@@ -55,7 +55,9 @@ function decodeBody(method: string, text: string, contentType: string): unknown 
     // What is no JSON is refused by its type, which depends on the resource.
     if (!contentType.endsWith("json")) return undefined;
   } else if (contentType !== "" && contentType !== "application/json") {
-    if (unreadBodyTypes.includes(contentType)) throw notImplemented(`bodies of type ${contentType}`);
+    if (unreadBodyTypes.includes(contentType)) {
+      throw notImplemented(`bodies of type ${contentType}: send JSON, as kubectl apply --validate=false does`);
+    }
     throw unsupportedMediaType(
       "the body of the request was in an unknown format - accepted media types include: " +
         "application/json, application/yaml, application/vnd.kubernetes.protobuf",
