@@ -23,7 +23,7 @@ export interface PlaygroundOptions {
 
 // Containers take a while to start, so that people see pods come back; a start of the playground waits for them once.
 const readyDelayMs = 3000;
-/** It takes 6 s on two idle cores. Ends a start that hangs. */
+/** For the counts of pods, which take 2 s on two idle cores. Ends a start that hangs. */
 const startLimitMs = 60_000;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The API double: a Kubernetes API server in this process, for tests, the demo and (without the HTTP front) the
+ * The API double: a Kubernetes API server in this process, for tests, demo, playground and (without the HTTP front) the
  * simulation. Not part of the product.
  *
  * - engine/: one cluster: storage, verbs, admission, watches. No sockets; time, randomness and webhook calls are

@@ -19,8 +19,8 @@ export interface RoleOptions {
 }
 
 const program = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
-// Seven processes start together. That takes 3 s on two idle cores, and has taken 34 s on two that others used as well.
-const readyLimitMs = 45_000;
+// Seven processes start together. That takes 3 s on two idle cores, and has taken 45 s on two that others used as well.
+const readyLimitMs = 120_000;
 // A webhook goes on serving for some seconds, for load balancers that still know it. Here nobody does, and nobody wants
 // to wait.
 const stopGraceMs = 1000;
