@@ -35,6 +35,7 @@ async function main(): Promise<void> {
   let fleet: Fleet | undefined;
   const stop = stopOnSignals(() => fleet?.killNow());
   const onCrash = (report: string, name: string): void => {
+    // The log lines behind are for a demo that ends with them; here "processes" says where they are.
     if (!stop.aborted) print([`${report.split(". Its last")[0]}; start ${name} brings it back`]);
   };
   process.stdout.write("Starting a core, three worker clusters and seven processes of Podseidon ...\n");
