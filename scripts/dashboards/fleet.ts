@@ -53,11 +53,11 @@ const numbers: readonly Panel[] = [
 
 const deletions: readonly Panel[] = [
   {
-    title: "Reviews",
-    description: "Deletions and evictions that API servers ask about, by what became of them.",
+    title: "Decisions",
+    description: "Deletions and evictions by what became of them. held were admitted after having waited for a moment.",
     unit: "reqps",
     isStacked: true,
-    queries: [["sum by (status) (podseidon:reviews:rate5m)", "{{status}}"]],
+    queries: [["sum by (result) (rate(webhook_decisions_total[5m]))", "{{result}}"]],
   },
   {
     title: "Refusals by cell",
@@ -65,6 +65,18 @@ const deletions: readonly Panel[] = [
     unit: "reqps",
     isStacked: true,
     queries: [["sum by (cell) (podseidon:refusals:rate5m)", "{{cell}}"]],
+  },
+  {
+    title: "Refusals by reason",
+    description: "What each reason means, and what to do, is in docs/refusals.md.",
+    unit: "reqps",
+    isStacked: true,
+    queries: [["sum by (reason) (podseidon:refusals:rate5m)", "{{reason}}"]],
+  },
+  {
+    title: "Forced deletions",
+    description: "Deletions that would have been refused, and were let pass by the annotation force-delete.",
+    queries: [['sum by (cell) (increase(webhook_decisions_total{result="forced"}[15m]))', "{{cell}}"]],
   },
   {
     title: "Would be refused (shadow)",
