@@ -27,24 +27,29 @@ export async function createHumanLines(colorize: boolean): Promise<(json: string
 
 function linesOf(entry: Readonly<Record<string, unknown>>): string {
   const fields = Object.entries(entry).filter(([name]) => !shownElsewhere.has(name));
+  const texts = fields.flatMap(([name, value]) => wordsOf(name, value));
   const lines: string[] = [];
   let line = String(entry["msg"]);
   let width = columns - prefixColumns;
-  for (const field of fields.flatMap(([name, value]) => wordsOf(name, value))) {
-    if (line.length + 1 + field.length <= width) line += ` ${field}`;
+  // A text that is longer than a line is broken like any other.
+  for (const word of texts.flatMap((text) => text.split(" "))) {
+    if (line.length + 1 + word.length <= width) line += ` ${word}`;
     else {
       lines.push(line);
-      line = `${indent}${field}`;
+      line = `${indent}${word}`;
       width = columns;
     }
   }
   return [...lines, line].join("\n");
 }
 
-/** An error has its message, and if it is a mistake in the program, its stack. */
+/** An object has a word for each of its fields; an error its message, and if it is a mistake of ours, its stack. */
 function wordsOf(name: string, value: unknown): readonly string[] {
-  const { message, stack } = (name === "err" ? asObject(value) : undefined) ?? {};
-  if (typeof message !== "string") return [`${wordOf(name)}=${wordOf(value)}`];
+  const object = asObject(value);
+  if (object === undefined) return [`${wordOf(name)}=${wordOf(value)}`];
+  const { message, stack } = object;
+  if (name !== "err" || typeof message !== "string")
+    return Object.entries(object).map(([key, field]) => `${wordOf(name)}.${wordOf(key)}=${wordOf(field)}`);
   const words = [`${name}=${wordOf(message)}`];
   return typeof stack === "string" ? [...words, `stack=${wordOf(stack)}`] : words;
 }

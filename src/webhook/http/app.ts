@@ -252,13 +252,13 @@ class ReviewRoute {
   }
 }
 
-/** Flat, so that a person can read it: the causes say again what the message says. */
+/** Flat, so that a person can read it: causes and audit annotations say again what the message says. */
 function inLogs(decision: Decision): LogFields {
   const { kind } = decision;
   if (kind === "error") return { decision: kind, tag: decision.tag, message: decision.message };
-  const { status, audit } = decision;
+  const { status } = decision;
   const message = kind === "refused" ? decision.message : decision.warnings.join("; ");
-  return { decision: kind, status, ...(message !== "" && { message }), ...audit };
+  return { decision: kind, status, ...(message !== "" && { message }) };
 }
 
 /** What of a request is needed to answer it, and for the log. */
