@@ -5,6 +5,7 @@
  * Exit codes: 0 = done or stopped as asked; 1 = could not start or stop; 2 = invalid usage or settings; 70 = a bug
  * (EX_SOFTWARE); 130 and 143 = a second signal.
  */
+import path from "node:path";
 import packageJson from "../package.json" with { type: "json" };
 import {
   changedSettings,
@@ -17,9 +18,11 @@ import {
 import { runProcess, StartError, type Component } from "./lifecycle/index.ts";
 import type * as observability from "./observability/index.ts";
 // `import type` leaves nothing behind; an inline `type` would still load the module, and the Kubernetes client with it.
+import type { CommandSurroundings } from "./commands/command.ts";
 import type { Runtime } from "./roles/runtime.ts";
 import { assertNever } from "./util/assert.ts";
-import { type Logger } from "./util/logger.ts";
+import { type Logger, silentLogger } from "./util/logger.ts";
+import { silentMetrics } from "./util/metrics.ts";
 import { createSystemRng } from "./util/rng.ts";
 import { readRegularFile } from "./util/regular-file.ts";
 import { createSystemClock } from "./util/system-clock.ts";
@@ -32,6 +35,8 @@ const version = `podseidon ${packageJson.version} (commit ${commit}, Node ${proc
 
 /** Probes and a few scrapers need far fewer. Nobody keeps one, so that there is always room for the next probe. */
 const serviceConnections = { connectionsMax: 100, isReusable: false };
+/** Of a terminal whose width is not known, and of a pipe. */
+const columnsDefault = 80;
 /** Scrapes and probes take milliseconds. */
 const serviceGraceMs = 1000;
 
@@ -41,14 +46,18 @@ const cannotStart = "Cannot start";
 const clock = createSystemClock();
 
 async function main(): Promise<void> {
-  surviveLostOutput();
+  const stop = new AbortController();
+  surviveLostOutput(stop);
   const crash = installCrashHandler();
   const argv = process.argv.slice(2);
-  if (argv[0]?.startsWith("-") === false) return runCommand(argv);
+  const program = programName();
+  if (argv[0]?.startsWith("-") === false) return runCommand(argv, program, stop);
+  // As a plug-in of kubectl it runs no roles.
+  if (program !== "podseidon") return runCommand([argv[0] === "--version" ? "version" : "help"], program, stop);
   const loaded = loadConfig({ argv, env: process.env, readFile: readRegularFile });
   switch (loaded.kind) {
     case "help":
-      return runCommand(["help"]);
+      return runCommand(["help"], program, stop);
     case "version":
       process.stdout.write(`${version}\n`);
       return;
@@ -67,11 +76,40 @@ async function main(): Promise<void> {
   }
 }
 
+/** How people have called the program: `kubectl podseidon` runs an executable of the name kubectl-podseidon. */
+function programName(): string {
+  const names = [process.argv0, process.argv[1] ?? ""].map((file) => path.basename(file));
+  return names.some((name) => /^kubectl-podseidon\b/.test(name)) ? "kubectl podseidon" : "podseidon";
+}
+
 /** Runs an operator command and sets the exit code. */
-async function runCommand(argv: readonly string[]): Promise<void> {
+async function runCommand(argv: readonly string[], program: string, stop: AbortController): Promise<void> {
+  // Once: the second signal ends a command that does not.
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
+  const rng = createSystemRng();
+  const surroundings: CommandSurroundings = {
+    write: (text) => void process.stdout.write(text),
+    complain,
+    program,
+    version: `${version}\n`,
+    environment: process.env,
+    readFile: readRegularFile,
+    clock,
+    rng,
+    signal: stop.signal,
+    terminal: {
+      columns: process.stdout.columns ?? columnsDefault,
+      isColoured: process.stdout.isTTY && process.stdout.hasColors(),
+      isInteractive: process.stdout.isTTY,
+    },
+    async connect(config, name) {
+      const { createKubeClient } = await import("./kube/transport/index.ts");
+      const deps = { clock, rng, logger: silentLogger, metrics: silentMetrics, environment: process.env };
+      return createKubeClient(config, deps, name);
+    },
+  };
   const commands = await import("./commands/index.ts");
-  const write = (text: string): void => void process.stdout.write(text);
-  const { exitCode, problem } = await commands.runCommand(argv, { version: `${version}\n`, write });
+  const { exitCode, problem } = await commands.runCommand(argv, surroundings);
   if (problem !== undefined) complain(problem);
   if (exitCode !== 0) process.exitCode = exitCode;
 }
@@ -176,11 +214,12 @@ function installCrashHandler(): CrashHandler {
 /**
  * A log that cannot be written (a closed pipe, a full disk) must not stop a webhook, and the failure cannot be reported
  * anywhere. Only commands and --help write to stdout: `podseidon --help | head` closes it, which is not an error; every
- * other failure is.
+ * other failure is. A command that would go on printing stops.
  */
-function surviveLostOutput(): void {
+function surviveLostOutput(stop: AbortController): void {
   process.stderr.on("error", () => {});
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    stop.abort();
     if (error.code === "EPIPE") return;
     complain(`cannot write to stdout: ${error.message}`);
     process.exitCode = 1;

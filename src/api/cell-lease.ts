@@ -57,9 +57,13 @@ export interface CellLease {
    */
   readonly beat: string;
   readonly holderIdentity: string;
+  /** By the clock of whoever renewed it: for people only. */
+  readonly renewedAt: MicroTime | undefined;
   readonly productVersion: string | undefined;
   readonly clusterUID: string | undefined;
   readonly behind: string | undefined;
+  /** Why pod deletions are not reviewed as this cell's; undefined = they are, as far as is known. */
+  readonly gate: string | undefined;
   readonly silentSince: MicroTime | undefined;
   readonly keepUntil: MicroTime | undefined;
   readonly adopt: string | undefined;
@@ -116,9 +120,11 @@ export function readCellLease(value: unknown): CellLease | undefined {
     cellID: kind === "cell" ? cellID : undefined,
     beat: JSON.stringify([fields?.["holderIdentity"], fields?.["renewTime"], fields?.["leaseTransitions"]]),
     holderIdentity: textOf(fields, "holderIdentity") ?? "",
+    renewedAt: readMicroTime(textOf(fields, "renewTime") ?? ""),
     productVersion: textOf(annotations, cellLeaseAnnotations.productVersion),
     clusterUID: textOf(annotations, cellLeaseAnnotations.clusterUID),
     behind: textOf(annotations, cellLeaseAnnotations.behind),
+    gate: textOf(annotations, cellLeaseAnnotations.gate),
     silentSince: time(cellLeaseAnnotations.silentSince),
     keepUntil: time(cellLeaseAnnotations.keepUntil),
     adopt: textOf(annotations, cellLeaseAnnotations.adopt),

@@ -7,7 +7,16 @@ import { flagSections } from "../config/help.ts";
 import { nearest } from "../config/nearest.ts";
 import { Problem } from "../config/problem.ts";
 import { quote } from "../config/value-type.ts";
-import { type Command, type CommandContext, type CommandEnd } from "./command.ts";
+import {
+  type Command,
+  type CommandArgument,
+  type CommandContext,
+  type CommandEnd,
+  type CommandOptions,
+  type CommandSurroundings,
+  wrongUsage,
+} from "./command.ts";
+import { parseOptions } from "./options.ts";
 
 /**
  * Runs the command that `argv[0]` names; `argv` is what follows the program's name. Help goes to stdout. Rejects only
@@ -16,16 +25,26 @@ import { type Command, type CommandContext, type CommandEnd } from "./command.ts
 export async function dispatch(
   commands: readonly Command[],
   argv: readonly string[],
-  context: Omit<CommandContext, "printHelp">,
+  surroundings: CommandSurroundings,
 ): Promise<CommandEnd> {
-  const cli = createCli(commands, context);
-  const [name = ""] = argv;
+  const cli = createCli(commands, surroundings.program);
+  const [name = "", ...rest] = argv;
+  const context: CommandContext = {
+    ...surroundings,
+    commands,
+    printHelp: (of) => (of === undefined ? cli.globalCommand : findCommand(cli, of, surroundings)).outputHelp(),
+  };
   try {
-    findCommand(cli, name);
-    cli.parse(["node", "podseidon", ...argv], { run: false });
-    // Without a match, cac has printed the help of the command: --help was among the arguments.
-    if (cli.matchedCommand === undefined) return { exitCode: 0 };
-    return await (cli.runMatchedCommand() as ReturnType<Command["run"]>);
+    findCommand(cli, name, surroundings);
+    const command = commandOf(commands, name);
+    const parsed = parseOptions(command.options ?? [], rest);
+    if (parsed instanceof Problem) return usageEnd(`${name}: ${parsed.message}`);
+    if (parsed.asksForHelp) {
+      context.printHelp(name);
+      return { exitCode: 0 };
+    }
+    const args = checkedArguments(cli, name, parsed.args);
+    return await command.run(context, parsed.options, ...args);
   } catch (error) {
     if (error instanceof UsageError) return usageEnd(error.message);
     if (!(error instanceof Error) || error.name !== "CACError") throw error;
@@ -38,43 +57,62 @@ class UsageError extends Error {}
 
 function usageEnd(message: string): CommandEnd {
   // cac quotes arguments as they are.
-  return { exitCode: 2, problem: new Problem(message.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?")).message };
+  return wrongUsage(new Problem(message.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?")).message);
 }
 
-function createCli(commands: readonly Command[], context: Omit<CommandContext, "printHelp">): CAC {
-  const cli = cac("podseidon");
-  const printHelp = (command?: string): void =>
-    (command === undefined ? cli.globalCommand : findCommand(cli, command)).outputHelp();
-  for (const command of commands) {
-    cli
-      .command(command.usage, command.summary)
-      .action((...args: readonly (string | undefined)[]) => command.run({ ...context, printHelp }, ...args));
+/** The arguments of a command in the order of its usage. Throws cac's error when there are too few or too many. */
+function checkedArguments(cli: CAC, name: string, args: readonly string[]): readonly CommandArgument[] {
+  // What begins with a dash stood after "--", which is for names of files.
+  if (args.some((arg) => arg.startsWith("-"))) throw new UsageError(`${name}: an argument cannot begin with a dash`);
+  cli.parse(["node", "podseidon", name, ...args], { run: false });
+  return cli.runMatchedCommand() as readonly CommandArgument[];
+}
+
+function commandOf(commands: readonly Command[], name: string): Command {
+  const found = commands.find(({ usage }) => usage.split(" ", 1)[0] === name);
+  if (found === undefined) throw new UsageError(`unknown command ${quote(name)}`);
+  return found;
+}
+
+function createCli(commands: readonly Command[], program: string): CAC {
+  const cli = cac(program);
+  for (const { usage, summary, options = [], examples = [] } of commands) {
+    const command = cli.command(usage, summary);
+    for (const { usage: option, description } of options) command.option(option, description);
+    for (const example of examples) command.example(`  $ ${program} ${example}`);
+    // cac checks the arguments; what it gives at the end are its own options, which it has none of.
+    command.action((...args: readonly (CommandArgument | CommandOptions)[]) => args.slice(0, -1));
   }
   cli.help((sections) => {
     // Only the help of the whole program lists the commands.
     const list = sections.find(({ title }) => title === "Commands");
-    if (list === undefined) return sections;
-    return [...introduction, list, ...flagSections()];
+    if (list === undefined) return sections.filter(({ title }) => title !== undefined).map(withoutTrailingBlanks);
+    return [...introduction(program), list, ...flagSections()];
   });
   return cli;
 }
 
-const introduction = [
-  {
-    body: "Usage: podseidon --role=ROLE[,ROLE...] [--FLAG=VALUE...]\n       podseidon COMMAND [ARGUMENTS]",
-  },
-  {
-    body: "Refuses pod deletions that would take a workload below its minimum availability,\nsummed over all clusters.",
-  },
-];
+/** cac writes a blank where a default would stand. */
+function withoutTrailingBlanks({ title = "", body }: { readonly title?: string; readonly body: string }) {
+  return { title, body: body.replaceAll(/ +$/gm, "") };
+}
 
-function findCommand(cli: CAC, name: string): CAC["commands"][number] {
+function introduction(program: string) {
+  return [
+    { body: `Usage: podseidon --role=ROLE[,ROLE...] [--FLAG=VALUE...]\n       ${program} COMMAND [ARGUMENTS]` },
+    {
+      body: "Refuses pod deletions that would take a workload below its minimum availability,\nsummed over all clusters.",
+    },
+    { body: `\`${program} COMMAND --help\` says how to use a command.` },
+  ];
+}
+
+function findCommand(cli: CAC, name: string, { program }: Pick<CommandSurroundings, "program">) {
   const found = cli.commands.find((command) => command.isMatched(name));
   if (found !== undefined) return found;
   const names = cli.commands.map((command) => command.name);
   const best = nearest(name, names);
   const hint = best === undefined ? "" : `; did you mean ${best}?`;
-  throw new UsageError(
-    `unknown command ${quote(name)}; allowed: ${names.join(", ")}, or --role=ROLE to run a role${hint}`,
-  );
+  const roles = program === "podseidon" ? ", or --role=ROLE to run a role" : "";
+  throw new UsageError(`unknown command ${quote(name)}; allowed: ${names.join(", ")}${roles}${hint}`);
 }

@@ -1,15 +1,17 @@
 /**
  * Operator commands, beside the roles: the contract (command.ts), the table (here), and what finds and runs a command
- * (dispatch.ts). A new command is a file of its own that exports a Command, and an entry in the table.
+ * (dispatch.ts, options.ts). A new command is a file or folder of its own that exports a Command, and an entry in the
+ * table. What several share: clusters/ (which clusters, and connections), fleet/ (what is read from them), text/ (how
+ * it is shown).
  */
-import { type Command, type CommandEnd } from "./command.ts";
+import { type Command, type CommandEnd, type CommandSurroundings } from "./command.ts";
 import { dispatch } from "./dispatch.ts";
 
 const help: Command = {
   usage: "help [command]",
   summary: "Print this help, or the help of a command",
-  run({ printHelp }, command) {
-    printHelp(command);
+  run({ printHelp }, _options, command) {
+    printHelp(typeof command === "string" ? command : undefined);
     return { exitCode: 0 };
   },
 };
@@ -23,10 +25,9 @@ const version: Command = {
   },
 };
 
+const commands: readonly Command[] = [help, version];
+
 /** Runs the command that `argv[0]` names; see dispatch. */
-export function runCommand(
-  argv: readonly string[],
-  context: { readonly version: string; readonly write: (text: string) => void },
-): Promise<CommandEnd> {
-  return dispatch([help, version], argv, context);
+export function runCommand(argv: readonly string[], surroundings: CommandSurroundings): Promise<CommandEnd> {
+  return dispatch(commands, argv, surroundings);
 }

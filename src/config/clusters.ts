@@ -6,6 +6,8 @@ import { type FlagValues } from "./flag-table.ts";
 export interface ClusterConfig {
   /** Path of a kubeconfig file. Without it and without `master`, the pod's own ServiceAccount is used (in-cluster). */
   readonly kubeConfigPath: string;
+  /** Of the kubeconfig; absent = its current context. */
+  readonly context?: string;
   /** URL of the API server; overrides the kubeconfig's. Alone it connects without credentials. */
   readonly master: string;
   readonly impersonateUsername: string;

@@ -36,7 +36,7 @@ export interface LoadedKubeConfig {
   /** URL of the API server without a trailing slash. */
   readonly server: string;
   readonly proxyUrl: string | undefined;
-  /** What the entries of the current context say; the paths of files are absolute. */
+  /** What the entries of the context say; the paths of files are absolute. */
   readonly cluster: Pick<Cluster, "caData" | "caFile" | "skipTLSVerify" | "tlsServerName">;
   readonly user: Pick<User, "certData" | "certFile" | "keyData" | "keyFile" | "token" | "username" | "password">;
   /** File that holds the bearer token and is read again when it is rotated. */
@@ -98,27 +98,28 @@ export function startErrorOf(origin: string, error: unknown): StartError {
 }
 
 function entriesOf(config: ClusterConfig, environment: Environment, inClusterRoot: string): Entries {
-  if (config.kubeConfigPath !== "") return entriesOfFile(config.kubeConfigPath);
+  if (config.kubeConfigPath !== "") return entriesOfFile(config.kubeConfigPath, config.context);
   if (config.master === "") return entriesOfPod(environment, inClusterRoot);
   const cluster = { name: "cluster", server: config.master, skipTLSVerify: false };
   return { cluster, user: anonymous, rawUser: {} };
 }
 
-/** The entries of the current context of a kubeconfig. */
-function entriesOfFile(file: string): Entries {
+/** The entries of one context of a kubeconfig, by default the current one. */
+function entriesOfFile(file: string, chosen: string | undefined): Entries {
   const document = load(readRegularFile(file, kubeConfigBytesMax));
   if (typeof document !== "object" || document === null) throw new Error("it is not a YAML mapping");
   const raw = document as Readonly<Record<"clusters" | "contexts" | "users" | "current-context", unknown>>;
   const [clusters, contexts, users] = [newClusters(raw.clusters), newContexts(raw.contexts), newUsers(raw.users)];
 
-  const context = contexts.find(({ name }) => name === raw["current-context"]);
-  if (context === undefined) throw new Error("it has no current context");
+  const context = contexts.find(({ name }) => name === (chosen ?? raw["current-context"]));
+  const what = chosen === undefined ? "the current context" : `the context "${chosen}"`;
+  if (context === undefined) throw new Error(chosen === undefined ? "it has no current context" : `it lacks ${what}`);
   const cluster = clusters.find(({ name }) => name === context.cluster);
-  if (cluster === undefined) throw new Error(`the cluster "${context.cluster}" of the current context is missing`);
+  if (cluster === undefined) throw new Error(`the cluster "${context.cluster}" of ${what} is missing`);
   // Declared as always there, but a context may name no user.
   const userName = context.user as string | undefined;
   const user = userName === undefined ? anonymous : users.find(({ name }) => name === userName);
-  if (user === undefined) throw new Error(`the user "${userName}" of the current context is missing`);
+  if (user === undefined) throw new Error(`the user "${userName}" of ${what} is missing`);
 
   const root = path.dirname(path.resolve(file));
   const rawUsers = raw.users as readonly { readonly name?: unknown; readonly user?: RawUser | null }[] | undefined;

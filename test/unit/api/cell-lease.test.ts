@@ -40,6 +40,7 @@ test("a Lease is read with its annotations", () => {
     [cellLeaseAnnotations.keepUntil]: "2026-01-01T02:00:00+01:00",
     [cellLeaseAnnotations.adopt]: otherUID,
     [cellLeaseAnnotations.forget]: "true",
+    [cellLeaseAnnotations.gate]: "missing",
   };
   assert.deepEqual(readCellLease(rawLease({ annotations })), {
     name: cellLeaseName("Cell-1"),
@@ -48,9 +49,11 @@ test("a Lease is read with its annotations", () => {
     cellID: "Cell-1",
     beat: JSON.stringify(["pod-1", "2026-01-01T00:00:00.000001Z", 3]),
     holderIdentity: "pod-1",
+    renewedAt: "2026-01-01T00:00:00.000001Z",
     productVersion: "1.2",
     clusterUID: "cluster",
     behind: "AAAA",
+    gate: "missing",
     silentSince: "2026-01-01T00:00:00.000000Z",
     keepUntil: "2026-01-01T01:00:00.000000Z",
     adopt: otherUID,

@@ -1,0 +1,48 @@
+/**
+ * What one look at a Lease tells of its cell, for people who ask once. Observers look again and again and compare no
+ * clocks (cell-silence.ts); here the clock that renewed the Lease is compared with that of whoever looks. Nothing is
+ * decided by it. Pure.
+ */
+import { type CellLease } from "../../api/cell-lease.ts";
+import { epochMicrosOf, formatMicroTime } from "../../api/micro-time.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+import { digestOfUID, unpackDigests } from "../history/uid-digest.ts";
+
+export interface CellGlance {
+  /** Milliseconds since its last beat, at least 0; undefined = the Lease does not tell. */
+  readonly heardAgoMs: number | undefined;
+  /** For how long it is silent, in milliseconds, whatever keeps its counts in force; undefined = it is not. */
+  readonly silentForMs: number | undefined;
+  /** A person keeps its counts in force until then. */
+  readonly isKept: boolean;
+  /** Its aggregator cannot count or write this PodProtector. */
+  readonly isBehind: (protectorUID: string) => boolean;
+}
+
+/** Of an aggregator that writes no duration: the default of --silent-cell-after. */
+const silentAfterSecondsDefault = 180;
+
+/** A cell is silent when the generator has marked it, or when its Lease has not been renewed for its duration. */
+export function glanceAt(lease: CellLease, now: EpochMicros): CellGlance {
+  const { renewedAt, silentSince, keepUntil, behind, durationSeconds = silentAfterSecondsDefault } = lease;
+  const agoMs = (time: EpochMicros): number => Math.max(0, (now - time) / 1000);
+  const heardAgoMs = renewedAt === undefined ? undefined : agoMs(epochMicrosOf(renewedAt));
+  const isLate = heardAgoMs !== undefined && heardAgoMs >= durationSeconds * 1000;
+  const digests = new Set(behind === undefined ? [] : unpackDigests(behind)?.list());
+  return {
+    heardAgoMs,
+    silentForMs: isLate ? heardAgoMs : silentSince === undefined ? undefined : agoMs(epochMicrosOf(silentSince)),
+    isKept: keepUntil !== undefined && keepUntil > formatMicroTime(now),
+    isBehind: (uid) => digests.size > 0 && digests.has(digestOfUID(uid)),
+  };
+}
+
+/**
+ * For how long the cell counts for nothing for this PodProtector, in milliseconds; undefined = its counts are in force.
+ * Under --silent-cell-policy=zero, which is the default.
+ */
+export function silentFor(glance: CellGlance | undefined, protectorUID: string): number | undefined {
+  if (glance === undefined || glance.isKept) return undefined;
+  if (glance.silentForMs !== undefined) return glance.silentForMs;
+  return glance.isBehind(protectorUID) ? (glance.heardAgoMs ?? 0) : undefined;
+}

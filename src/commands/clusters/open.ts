@@ -1,0 +1,82 @@
+/** Connects to the clusters of a command. Nothing is sent yet. */
+import { type ClusterConfig } from "../../config/clusters.ts";
+import { Problem } from "../../config/problem.ts";
+import { type KubeClient } from "../../kube/kube-client.ts";
+import { StartError } from "../../lifecycle/component.ts";
+import { type CommandOptions, type CommandSurroundings } from "../command.ts";
+import { findContext, readKubeconfigs } from "./kubeconfig.ts";
+import { type ClusterChoice, readClusterChoice } from "./options.ts";
+
+export interface OpenClusters {
+  /** By name, in the order given; at least one. */
+  readonly cores: ReadonlyMap<string, KubeClient>;
+  /** By cell. */
+  readonly workers: ReadonlyMap<string, KubeClient>;
+  readonly choice: ClusterChoice;
+  /** Closes all connections. */
+  close(): Promise<void>;
+}
+
+/** As kubectl's, which is no burden for a core. */
+const rate = { qps: 50, burst: 300 };
+
+/** A Problem is wrong usage: an option, a kubeconfig that cannot be used. */
+export async function openClusters(
+  options: CommandOptions,
+  surroundings: Pick<CommandSurroundings, "environment" | "readFile" | "connect">,
+): Promise<OpenClusters | Problem> {
+  const choice = readClusterChoice(options);
+  if (choice instanceof Problem) return choice;
+  const files = readKubeconfigs(choice.kubeconfig, surroundings);
+  if (files instanceof Problem) return files;
+  const open: KubeClient[] = [];
+  const close = async (): Promise<void> => void (await Promise.all(open.map((client) => client.close())));
+  const connectAll = async (
+    contexts: ReadonlyMap<string, string | undefined>,
+    nameOf: (key: string) => string,
+  ): Promise<ReadonlyMap<string, KubeClient> | Problem> => {
+    const clients = new Map<string, KubeClient>();
+    for (const [key, context] of contexts) {
+      const found = findContext(files, context);
+      if (found instanceof Problem) return found;
+      const client = await connect(configOf(found.file, found.context), nameOf(key), surroundings);
+      if (client instanceof Problem) return client;
+      open.push(client);
+      clients.set(key, client);
+    }
+    return clients;
+  };
+  const cores = await connectAll(choice.cores, (name) => name);
+  const workers = cores instanceof Problem ? cores : await connectAll(choice.workers, (cell) => `worker ${cell}`);
+  if (cores instanceof Problem || workers instanceof Problem) {
+    await close();
+    return cores instanceof Problem ? cores : (workers as Problem);
+  }
+  return { cores, workers, choice, close };
+}
+
+async function connect(
+  config: ClusterConfig,
+  name: string,
+  { connect: open }: Pick<CommandSurroundings, "connect">,
+): Promise<KubeClient | Problem> {
+  try {
+    return await open(config, name);
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    return new Problem(error.message);
+  }
+}
+
+function configOf(kubeConfigPath: string, context: string): ClusterConfig {
+  return {
+    kubeConfigPath,
+    context,
+    master: "",
+    impersonateUsername: "",
+    impersonateUid: "",
+    impersonateGroups: [],
+    userAgent: "podseidon-command",
+    ...rate,
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * Reads of a command: a failure becomes one line for people, and the command goes on with what it may read. A right
+ * that is missing is named, with what to ask for.
+ */
+import { isKubeError, type KubeError, type Resource } from "../../kube/kube-client.ts";
+import { printable } from "../../util/printable.ts";
+
+/** What is asked of a cluster. */
+export interface Access {
+  /** Name of the cluster, as the client has it. */
+  readonly cluster: string;
+  readonly verb: "get" | "list" | "watch" | "create" | "patch" | "update" | "delete";
+  readonly resource: Resource;
+  readonly subresource?: string;
+  /** Undefined = all namespaces, or a cluster-scoped resource. */
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  /** The role for people that has the right; "podseidon-look" for reads and "podseidon-steer" for writes by default. */
+  readonly role?: string;
+}
+
+export type Reading<T> =
+  | { readonly ok: true; readonly value: T }
+  /** `problem`: one line. */
+  | { readonly ok: false; readonly isForbidden: boolean; readonly problem: string; readonly error: KubeError };
+
+/** Rejects only for programmer errors. */
+export async function reading<T>(access: Access, read: () => Promise<T>): Promise<Reading<T>> {
+  try {
+    return { ok: true, value: await read() };
+  } catch (error) {
+    if (!isKubeError(error)) throw error;
+    return { ok: false, isForbidden: error.kind === "forbidden", problem: problemOf(access, error), error };
+  }
+}
+
+function problemOf(access: Access, error: KubeError): string {
+  const { cluster, verb, namespace, name } = access;
+  const what = `${verb} ${resourceOf(access)}${name === undefined ? "" : ` ${name}`}`;
+  const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
+  if (error.kind !== "forbidden") {
+    const why = error.status?.message ?? error.message;
+    return printable(`${cluster}: cannot ${what}${where}: ${why}`);
+  }
+  const role = access.role ?? (["get", "list", "watch"].includes(verb) ? "podseidon-look" : "podseidon-steer");
+  return printable(`${cluster}: you may not ${what}${where}; ask for the ClusterRole ${role}`);
+}
+
+/** `leases.coordination.k8s.io`. */
+function resourceOf({ resource: { group, resource }, subresource }: Access): string {
+  const plain = group === "" ? resource : `${resource}.${group}`;
+  return subresource === undefined ? plain : `${plain}/${subresource}`;
+}

@@ -1,0 +1,90 @@
+/** What webhooks have refused lately, by the Events on the PodProtectors. The API server forgets Events after an hour. */
+import { fieldsOf } from "../../api/json.ts";
+import { parseTime } from "../../api/micro-time.ts";
+import { objectKey, type ObjectKey } from "../../api/object-key.ts";
+import { type KubeClient, type Resource } from "../../kube/kube-client.ts";
+import { listAll } from "../../kube/watch/index.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+
+export const events: Resource = { group: "", version: "v1", resource: "events" };
+
+/** An Event on a PodProtector. */
+export interface ProtectorEvent {
+  readonly protector: ObjectKey;
+  readonly uid: string | undefined;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  readonly lastAt: EpochMicros | undefined;
+  readonly component: string;
+}
+
+/** Of one PodProtector. */
+export interface Refusals {
+  readonly count: number;
+  readonly lastAt: EpochMicros | undefined;
+  /** The newest. */
+  readonly last: ProtectorEvent;
+  /** The newest first. */
+  readonly events: readonly ProtectorEvent[];
+}
+
+const webhook = "podseidon-webhook";
+/** What the webhook says besides refusals. */
+const noRefusals: ReadonlySet<string> = new Set([
+  "WouldRefuse",
+  "OrphanLetGo",
+  "PodProtectorLost",
+  "UnusablePodProtector",
+]);
+
+/** All Events on PodProtectors. Throws KubeError. */
+export async function listProtectorEvents(
+  client: KubeClient,
+  namespace: string | undefined,
+  signal: AbortSignal,
+  name?: string,
+): Promise<readonly ProtectorEvent[]> {
+  const found: ProtectorEvent[] = [];
+  const ofName = name === undefined ? "" : `,involvedObject.name=${name}`;
+  await listAll(
+    client,
+    { resource: events, namespace, fieldSelector: `involvedObject.kind=PodProtector${ofName}` },
+    (raw) => {
+      const event = readEvent(raw);
+      if (event !== undefined) found.push(event);
+    },
+    { signal },
+  );
+  return found;
+}
+
+/** Refusals by PodProtector; those in shadow refuse nothing, so they are not among them. */
+export function refusalsOf(all: readonly ProtectorEvent[]): ReadonlyMap<ObjectKey, Refusals> {
+  const refusals = all.filter(({ component, reason }) => component === webhook && !noRefusals.has(reason));
+  const byProtector = Map.groupBy(refusals, ({ protector }) => protector);
+  return new Map(
+    Array.from(byProtector, ([protector, unsorted]) => {
+      const sorted = unsorted.sort((a, b) => (b.lastAt ?? 0) - (a.lastAt ?? 0));
+      const count = sorted.reduce((sum, event) => sum + event.count, 0);
+      const [last] = sorted as [ProtectorEvent];
+      return [protector, { count, lastAt: last.lastAt, last, events: sorted }];
+    }),
+  );
+}
+
+function readEvent(raw: unknown): ProtectorEvent | undefined {
+  const { involvedObject, reason, message, count, lastTimestamp, source } = fieldsOf(raw);
+  const { kind, namespace, name, uid } = fieldsOf(involvedObject);
+  if (kind !== "PodProtector" || typeof name !== "string" || typeof reason !== "string") return undefined;
+  const { component } = fieldsOf(source);
+  return {
+    protector: objectKey(typeof namespace === "string" ? namespace : undefined, name),
+    uid: typeof uid === "string" ? uid : undefined,
+    reason,
+    message: typeof message === "string" ? message : "",
+    count: typeof count === "number" && count > 0 ? count : 1,
+    lastAt: parseTime(lastTimestamp),
+    component: typeof component === "string" ? component : "",
+  };
+}
