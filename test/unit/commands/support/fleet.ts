@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { countedSpec } from "../../../../src/accounting/count/counted-spec.ts";
-import { summarize } from "../../../../src/accounting/count/summary.ts";
+import { totalWeight } from "../../../../src/accounting/history/bucket.ts";
 import { cellLeaseLabels, cellLeaseName, observerLeaseName } from "../../../../src/api/cell-lease.ts";
 import { formatMicroTime } from "../../../../src/api/micro-time.ts";
 import { type CellStatus, type Condition } from "../../../../src/api/v1alpha1/pod-protector.ts";
@@ -187,8 +187,19 @@ export async function createProtector(
     lastTransitionTime: "2026-01-01T00:00:00Z",
     ...condition,
   }));
-  const status = { cells, summary: summarize(cells), conditions } as unknown as JsonObject;
+  const status = { cells, summary: summaryOf(cells), conditions } as unknown as JsonObject;
   return await engine.update(type, namespace, name, { ...created, status }, { subresource: "status" });
+}
+
+/** No command reads it: the numbers come from the cells. */
+function summaryOf(cells: readonly CellStatus[]): object {
+  const sum = (of: (cell: CellStatus) => number): number => cells.reduce((total, cell) => total + of(cell), 0);
+  const available = sum(({ aggregation }) => aggregation?.availableReplicas ?? 0);
+  return {
+    totalReplicas: sum(({ aggregation }) => aggregation?.totalReplicas ?? 0),
+    aggregatedAvailableReplicas: available,
+    estimatedAvailableReplicas: available - sum((cell) => totalWeight(cell.admissionHistory?.buckets)),
+  };
 }
 
 function counted({ cellID, available, total = available, countedAt, buckets }: CountedCell, spec: string): CellStatus {

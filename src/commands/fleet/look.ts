@@ -1,0 +1,103 @@
+/**
+ * One look at a core: its PodProtectors with where they stand, its cells, held changes, refusals. What may not be read
+ * is left out, with a line that says which right is missing.
+ */
+import { type KubeClient, type KubeError } from "../../kube/kube-client.ts";
+import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
+import { leases, podProtectors } from "../../kube/resources.ts";
+import { type Clock, type EpochMicros } from "../../util/clock.ts";
+import { type Access, reading } from "../clusters/reading.ts";
+import { type FleetCells, listCells } from "./cells.ts";
+import { type HeldChanges, readHeldChanges } from "./held-changes.ts";
+import { type InvalidProtector, listProtectors } from "./protectors.ts";
+import { events, listProtectorEvents, type ProtectorEvent } from "./refusals.ts";
+import { deployments, listReplicas, type ReadyReplicas } from "./replicas.ts";
+import { type Standing, standingOf } from "./standing.ts";
+import { type SeenTombstone, seenTombstones } from "./tombstones.ts";
+
+export interface CoreLook {
+  readonly core: string;
+  readonly at: EpochMicros;
+  /** Undefined = they cannot be read. */
+  readonly protectors: LookedAtProtectors | undefined;
+  readonly cells: FleetCells | undefined;
+  readonly held: HeldChanges | undefined;
+  readonly events: readonly ProtectorEvent[] | undefined;
+  readonly replicas: readonly ReadyReplicas[] | undefined;
+  readonly tombstones: readonly SeenTombstone[];
+  /** One line for each thing that cannot be read. */
+  readonly unread: readonly string[];
+}
+
+export interface LookedAtProtectors {
+  readonly standings: readonly Standing[];
+  /** Webhooks cannot use them. */
+  readonly unusable: readonly InvalidProtector[];
+}
+
+export interface LookOptions {
+  readonly core: string;
+  readonly client: KubeClient;
+  /** Undefined = all. */
+  readonly namespace: string | undefined;
+  readonly leaseNamespace: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Rejects only for programmer errors. All parts are asked for at the same time. */
+export async function lookAt(options: LookOptions): Promise<CoreLook> {
+  const { core, client, namespace, leaseNamespace, clock, signal } = options;
+  const now = (): EpochMicros => clock.epochMicros();
+  const unread: string[] = [];
+  const asked = async <T>(access: Omit<Access, "cluster">, read: () => Promise<T>): Promise<T | undefined> => {
+    const answer = await reading({ ...access, cluster: core }, read);
+    if (answer.ok) return answer.value;
+    if (!isExpected(access, answer.error)) unread.push(answer.problem);
+    return undefined;
+  };
+  const system = { namespace: leaseNamespace };
+  const [listed, cells, held, happened, replicas] = await Promise.all([
+    asked({ verb: "list", resource: podProtectors, namespace }, () => listProtectors(client, namespace, signal)),
+    asked({ verb: "list", resource: leases, ...system }, () => listCells(client, leaseNamespace, now, signal)),
+    asked({ verb: "get", resource: configMaps, ...system, name: generatorStateName }, () =>
+      readHeldChanges(client, leaseNamespace, now, signal),
+    ),
+    asked({ verb: "list", resource: events, namespace }, () => listProtectorEvents(client, namespace, signal)),
+    asked({ verb: "list", resource: deployments, ...system }, () => listReplicas(client, leaseNamespace, signal)),
+  ]);
+  const present = new Set(listed?.valid.map(({ uid }) => uid));
+  return {
+    core,
+    at: now(),
+    protectors: listed === undefined ? undefined : standingsOf(listed, cells),
+    cells,
+    held,
+    events: happened,
+    replicas,
+    tombstones: listed === undefined ? [] : seenTombstones(happened ?? [], present, held?.state),
+    unread,
+  };
+}
+
+/** Where Podseidon runs as processes of a machine, nobody needs to read Deployments. */
+function isExpected({ resource }: Pick<Access, "resource">, { kind }: KubeError): boolean {
+  return resource === deployments && kind === "forbidden";
+}
+
+function standingsOf(
+  { valid, invalid }: Awaited<ReturnType<typeof listProtectors>>,
+  cells: FleetCells | undefined,
+): LookedAtProtectors {
+  const standings: Standing[] = [];
+  const unusable: InvalidProtector[] = [...invalid];
+  for (const stored of valid) {
+    const read = standingOf(stored, cells);
+    if (read.ok) standings.push(read.standing);
+    else {
+      const { namespace, name } = stored.protector.metadata;
+      unusable.push({ namespace, name, reason: read.reason });
+    }
+  }
+  return { standings, unusable };
+}

@@ -1,0 +1,37 @@
+/**
+ * PodProtectors that are gone without having been released, so that webhooks keep them in force from memory
+ * (docs/webhook.md#tombstones). Only webhooks know them. What is visible in the core is the Event that each replica
+ * writes about it, and the API server forgets Events after an hour.
+ */
+import { type ObjectKey } from "../../api/object-key.ts";
+import { type GeneratorState, isLetGo } from "../../kube/generator-state.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+import { type ProtectorEvent } from "./refusals.ts";
+
+export interface SeenTombstone {
+  readonly protector: ObjectKey;
+  readonly uid: string;
+  /** The last word of a webhook about it. */
+  readonly lastAt: EpochMicros | undefined;
+}
+
+const reason = "PodProtectorLost";
+/** In the Event of one that is no longer in force, whatever the cause (webhook/tombstone-report.ts). */
+const ended = "no longer in force";
+
+/** `present`: UIDs of the PodProtectors that are there. `state`: undefined when it cannot be read. */
+export function seenTombstones(
+  events: readonly ProtectorEvent[],
+  present: ReadonlySet<string>,
+  state: GeneratorState | undefined,
+): readonly SeenTombstone[] {
+  const byUID = Map.groupBy(
+    events.filter((event) => event.reason === reason && event.uid !== undefined),
+    ({ uid }) => uid ?? "",
+  );
+  return Array.from(byUID).flatMap(([uid, ofOne]): SeenTombstone[] => {
+    if (present.has(uid) || (state !== undefined && isLetGo(state, uid))) return [];
+    const newest = ofOne.reduce((best, one) => ((one.lastAt ?? 0) >= (best.lastAt ?? 0) ? one : best));
+    return newest.message.includes(ended) ? [] : [{ protector: newest.protector, uid, lastAt: newest.lastAt }];
+  });
+}
