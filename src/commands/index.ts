@@ -6,6 +6,8 @@
  */
 import { type Command, type CommandEnd, type CommandSurroundings } from "./command.ts";
 import { dispatch } from "./dispatch.ts";
+import { explain } from "./explain/explain.ts";
+import { status } from "./status/status.ts";
 
 const help: Command = {
   usage: "help [command]",
@@ -25,7 +27,7 @@ const version: Command = {
   },
 };
 
-const commands: readonly Command[] = [help, version];
+const commands: readonly Command[] = [status, explain, help, version];
 
 /** Runs the command that `argv[0]` names; see dispatch. */
 export function runCommand(argv: readonly string[], surroundings: CommandSurroundings): Promise<CommandEnd> {

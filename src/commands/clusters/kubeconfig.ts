@@ -12,6 +12,8 @@ import { type CommandSurroundings } from "../command.ts";
 export interface FoundContext {
   readonly file: string;
   readonly context: string;
+  /** That it names. */
+  readonly namespace: string | undefined;
 }
 
 export interface KubeconfigFile {
@@ -53,7 +55,9 @@ export function findContext(files: readonly KubeconfigFile[], context: string | 
   const wanted = context ?? files.find(({ contexts }) => (contexts.current ?? "") !== "")?.contexts.current;
   if (wanted === undefined) return new Problem(`the kubeconfig has no current context; choose one: ${named(all)}`);
   const found = files.find(({ contexts }) => contexts.names.includes(wanted));
-  if (found !== undefined) return { file: found.file, context: wanted };
+  if (found !== undefined) {
+    return { file: found.file, context: wanted, namespace: found.contexts.namespaces.get(wanted) };
+  }
   const best = nearest(wanted, all);
   const hint = best === undefined ? "" : `; did you mean ${quote(best)}?`;
   return new Problem(`the kubeconfig has no context ${quote(wanted)}; it has: ${named(all)}${hint}`);

@@ -13,6 +13,8 @@ export interface OpenClusters {
   /** By cell. */
   readonly workers: ReadonlyMap<string, KubeClient>;
   readonly choice: ClusterChoice;
+  /** -n, or else as kubectl has it: that of the context of the first core, or "default". For a single object. */
+  readonly objectNamespace: string;
   /** Closes all connections. */
   close(): Promise<void>;
 }
@@ -30,6 +32,7 @@ export async function openClusters(
   const files = readKubeconfigs(choice.kubeconfig, surroundings);
   if (files instanceof Problem) return files;
   const open: KubeClient[] = [];
+  const namespaces: string[] = [];
   const close = async (): Promise<void> => void (await Promise.all(open.map((client) => client.close())));
   const connectAll = async (
     contexts: ReadonlyMap<string, string | undefined>,
@@ -39,6 +42,7 @@ export async function openClusters(
     for (const [key, context] of contexts) {
       const found = findContext(files, context);
       if (found instanceof Problem) return found;
+      namespaces.push(found.namespace ?? "default");
       const client = await connect(configOf(found.file, found.context), nameOf(key), surroundings);
       if (client instanceof Problem) return client;
       open.push(client);
@@ -52,7 +56,8 @@ export async function openClusters(
     await close();
     return cores instanceof Problem ? cores : (workers as Problem);
   }
-  return { cores, workers, choice, close };
+  const objectNamespace = choice.namespace ?? namespaces[0] ?? "default";
+  return { cores, workers, choice, objectNamespace, close };
 }
 
 async function connect(

@@ -5,6 +5,7 @@
 import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
 import { coloured, type Tone } from "./colour.ts";
+import { wrapped } from "./wrap.ts";
 
 export interface Column {
   readonly title: string;
@@ -18,7 +19,13 @@ export interface Cell {
   readonly tone?: Tone | undefined;
 }
 
-export type Row = readonly (string | Cell)[];
+export interface Row {
+  readonly cells: readonly (string | Cell)[];
+  /** Lines below the row, broken where they are too long; indented. */
+  readonly under?: readonly string[];
+}
+
+const underIndent = "    ";
 
 /** Between two columns. */
 const gap = "  ";
@@ -32,10 +39,18 @@ export function table(
   rows: readonly Row[],
   terminal: Pick<Terminal, "columns" | "isColoured">,
 ): string {
-  const cells = rows.map((row) => row.map((cell) => (typeof cell === "string" ? { text: cell } : cell)).map(shown));
+  const cells = rows.map((row) => row.cells.map((cell) => (typeof cell === "string" ? { text: cell } : cell)).map(shown));
   const titles = columns.map(({ title }): Cell => ({ text: title, tone: "faint" }));
   const widths = fitted(columns, [titles, ...cells], terminal.columns);
-  return [titles, ...cells].map((row) => lineOf(row, columns, widths, terminal)).join("");
+  const lines = cells.map((row, index) => lineOf(row, columns, widths, terminal) + below(rows[index], terminal));
+  return [lineOf(titles, columns, widths, terminal), ...lines].join("");
+}
+
+function below(row: Row | undefined, terminal: Pick<Terminal, "columns" | "isColoured">): string {
+  const lines = (row?.under ?? []).flatMap((text) =>
+    wrapped(underIndent + printable(text), terminal.columns, `${underIndent}  `),
+  );
+  return lines.map((line) => `${underIndent}${coloured(terminal, "faint", line.slice(underIndent.length))}\n`).join("");
 }
 
 function shown({ text, tone }: Cell): Cell {

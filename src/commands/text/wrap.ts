@@ -1,15 +1,17 @@
 /** Breaks text into lines. */
 
 /**
- * Lines of at most `width` characters, broken at blanks; the second and later ones begin with `indent`. A word that is
- * longer than a line is left whole, so that commands can be copied.
+ * Lines of at most `width` characters, broken at blanks; the first keeps its own indent, the later ones get `indent`.
+ * A word that is longer than a line is left whole, so that it can be copied.
  */
 export function wrapped(text: string, width: number, indent = ""): readonly string[] {
   const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    const joined = line === "" || line === indent ? line + word : `${line} ${word}`;
-    if (joined.length <= width || line === "" || line === indent) line = joined;
+  const [margin = ""] = /^ */.exec(text) ?? [];
+  let line = margin;
+  for (const word of text.slice(margin.length).split(" ")) {
+    const isFirst = line.trim() === "";
+    const joined = isFirst ? line + word : `${line} ${word}`;
+    if (isFirst || joined.length <= width) line = joined;
     else {
       lines.push(line);
       line = indent + word;

@@ -1,0 +1,121 @@
+/** `podseidon explain`: why a deletion would be refused now, and what to do. */
+import { Problem } from "../../config/problem.ts";
+import { formatMicroTime } from "../../api/micro-time.ts";
+import { cellIDProblem } from "../../config/address.ts";
+import { type OpenClusters, openClusters } from "../clusters/open.ts";
+import { coreOptions, invalid, namespaceOption, outputOption, readOutput, workerOption } from "../clusters/options.ts";
+import { type Command, type CommandContext, type CommandEnd, valueOf, wrongUsage } from "../command.ts";
+import { type CoreLook, lookAt } from "../fleet/look.ts";
+import { standingJson } from "../status/json.ts";
+import { adviceOn } from "./advice.ts";
+import { type Explained, type Explanation, gather } from "./gather.ts";
+import { type AskedPod, type Judged } from "./judged.ts";
+import { findPod } from "./pod.ts";
+import { readTarget, type Target, targetWords } from "./target.ts";
+import { explanationText, isRefused } from "./text.ts";
+
+export const explain: Command = {
+  usage: "explain <kind> <name>",
+  summary: "Say why a pod may not go, and what to do",
+  options: [
+    ...coreOptions,
+    workerOption,
+    { usage: "--cell <cell>", description: "The cell of the pod" },
+    namespaceOption,
+    outputOption,
+  ],
+  examples: [
+    "explain pod web-7d9f-x2x -n shop --worker w1=my-worker",
+    "explain deployment shop/web",
+    "explain protector shop/deployment-web",
+  ],
+  words: targetWords,
+
+  async run(context, options, kind, name) {
+    const output = readOutput(options);
+    if (output instanceof Problem) return wrongUsage(output.message);
+    const cell = valueOf(options, "cell");
+    const cellProblem = cell === undefined ? undefined : cellIDProblem(cell);
+    if (cellProblem !== undefined) return wrongUsage(invalid("cell", cell ?? "", cellProblem, "the name of a cell").message);
+    const clusters = await openClusters(options, context);
+    if (clusters instanceof Problem) return wrongUsage(clusters.message);
+    try {
+      const target = readTarget(String(kind), String(name), clusters.objectNamespace);
+      if (target instanceof Problem) return wrongUsage(target.message);
+      return await explained(context, clusters, target, { cell, isJson: output === "json" });
+    } finally {
+      await clusters.close();
+    }
+  },
+};
+
+async function explained(
+  context: CommandContext,
+  clusters: OpenClusters,
+  target: Target,
+  { cell, isJson }: { readonly cell: string | undefined; readonly isJson: boolean },
+): Promise<CommandEnd> {
+  const { clock, signal, complain, write, terminal, program } = context;
+  const { namespace } = target;
+  const { leaseNamespace } = clusters.choice;
+  const looks = await Promise.all(
+    Array.from(clusters.cores, ([core, client]) => lookAt({ core, client, namespace, leaseNamespace, clock, signal })),
+  );
+  for (const line of looks.flatMap(({ unread }) => unread)) complain(line);
+  if (looks.every(({ protectors }) => protectors === undefined)) return { exitCode: 1 };
+  let asked: AskedPod | undefined;
+  if (target.kind === "pod") {
+    const found = await findPod(target, cell, clusters, looks, signal);
+    if (!found.ok) return { exitCode: found.exitCode, problem: found.problem };
+    ({ asked } = found);
+  }
+  const explanation = await gather(target, asked, looks, clusters, context);
+  const exitCode = isRefused(explanation) ? 1 : 0;
+  if (target.kind !== "pod" && explanation.explained.length === 0) {
+    return { exitCode: 1, problem: nothingFound(target, looks) };
+  }
+  if (isJson) write(`${JSON.stringify(explanationJson(explanation, asked, program), null, 2)}\n`);
+  else write(explanationText(explanation, { asked, at: clock.epochMicros(), program, terminal }));
+  return { exitCode };
+}
+
+function nothingFound(target: Target, looks: readonly CoreLook[]): string {
+  const { namespace, name } = target;
+  const what = target.kind === "workload" ? `for ${target.sourceKind} ${namespace}/${name}` : `${namespace}/${name}`;
+  const invalid = looks.flatMap(({ protectors }) => protectors?.unusable ?? []).find((one) => one.name === name);
+  if (invalid !== undefined) return `PodProtector ${what} is invalid: ${invalid.reason}`;
+  return `there is no PodProtector ${what}`;
+}
+
+function explanationJson({ explained, unusable }: Explanation, asked: AskedPod | undefined, program: string): object {
+  return {
+    pod: asked === undefined ? undefined : { name: asked.pod.key, uid: asked.pod.uid, cell: asked.cellID },
+    isAdmitted: asked === undefined ? undefined : !isRefused({ explained, unusable }),
+    protectors: explained.map((one) => explainedJson(one, asked, program)),
+    unusable,
+  };
+}
+
+function explainedJson(one: Explained, asked: AskedPod | undefined, program: string): object {
+  const { core, standing, promises, pods, refusals, refused, answers } = one;
+  return {
+    core,
+    ...standingJson(standing, undefined),
+    refused,
+    relation: answers?.relation,
+    deletion: answers === undefined ? undefined : answerJson(answers.deletion),
+    eviction: answers === undefined ? undefined : answerJson(answers.eviction),
+    promises: promises.map((promise) => ({ ...promise, pod: pods?.get(promise.podUID ?? "") })),
+    refusals: refusals.map(({ reason, message, count, lastAt }) => ({
+      reason,
+      message,
+      count,
+      lastAt: lastAt === undefined ? undefined : formatMicroTime(lastAt),
+    })),
+    advice: answers === undefined ? [] : adviceOn(standing, answers.deletion.verdict, asked, program),
+  };
+}
+
+function answerJson({ verdict, refusal }: Judged): object {
+  return { isAdmitted: verdict.kind === "admitted", kind: verdict.kind, message: refusal };
+}

@@ -1,0 +1,91 @@
+/**
+ * What a webhook would answer to the deletion of a pod, by its own functions: the PodProtectors that count the pod, and
+ * the verdict of each. What only the process of a webhook knows is left out: the tombstones and held pods in its
+ * memory, and flags of its own, such as its dry run.
+ */
+import { type HealthCriterion, healthCriteria } from "../../accounting/count/health-criterion.ts";
+import { type Verdict } from "../../accounting/reserve/reservation.ts";
+import { silentFor } from "../../accounting/silence/glance.ts";
+import { type PodRecord, readAnnotations } from "../../api/pod.ts";
+import { annotations } from "../../api/v1alpha1/names.ts";
+import { flags } from "../../config/flag-table.ts";
+import { type Clock } from "../../util/clock.ts";
+import { floorOwnerOf } from "../../webhook/decide/floor-owner.ts";
+import { refusalOf } from "../../webhook/decide/refusal.ts";
+import { isCounted, isProtected, judge, type ProtectorView, type Rule } from "../../webhook/protector/protector-view.ts";
+import { type FleetCells } from "../fleet/cells.ts";
+
+export type Operation = "delete" | "evict";
+
+export interface AskedPod {
+  readonly cellID: string;
+  readonly pod: PodRecord;
+  /** As the API server has it. */
+  readonly raw: unknown;
+}
+
+/** One PodProtector's answer. */
+export interface Judged {
+  readonly verdict: Verdict;
+  /** The text of a refusal; undefined = it admits. */
+  readonly refusal: string | undefined;
+}
+
+/** The defaults of the flags, which a PodProtector may override. */
+function ruleOf(clock: Clock): Rule {
+  return {
+    clock,
+    history: {
+      maxConcurrentLag: flags["default-admission-history-config-max-concurrent-lag"].default,
+      compactThreshold: flags["default-admission-history-config-compact-threshold"].default,
+      aggregationRateMs: flags["default-admission-history-config-aggregation-rate"].default,
+    },
+    requiresPodName: () => false,
+    legacyCellHoldMs: 0,
+  };
+}
+
+/** Whether the PodProtector is about the pod, and whether it protects it. */
+export function relationOf(view: ProtectorView, { labels }: PodRecord): "protected" | "counted" | "none" {
+  if (view.isReleased || !isCounted(view, labels)) return "none";
+  return isProtected(view, labels) ? "protected" : "counted";
+}
+
+/** The pod carries the annotation that forces its deletion. */
+export function isForced({ raw }: Pick<AskedPod, "raw">): boolean {
+  return Object.hasOwn(readAnnotations(raw), annotations.forceDelete);
+}
+
+/** `id`: core/namespace/name. The pod must be counted by `view`. */
+export function judged(
+  id: string,
+  view: ProtectorView,
+  asked: AskedPod,
+  operation: Operation,
+  { cells, clock }: { readonly cells: FleetCells | undefined; readonly clock: Clock },
+): Judged {
+  const inForce = {
+    countsLostUpTo: new Map(),
+    silentForMs: (cellID: string) => silentFor(cells?.cells.get(cellID)?.glance, view.uid),
+    held: new Map(),
+  };
+  const { cellID, pod } = asked;
+  const deletion = {
+    operation,
+    cellID,
+    pod,
+    criterion: criterionOf(asked),
+    isForced: isForced(asked),
+    isShadow: view.isShadow,
+  };
+  const [verdict] = judge(view, inForce, [deletion], ruleOf(clock)).verdicts as [Verdict];
+  const refusing = verdict.kind === "admitted" ? verdict.insteadOf : verdict;
+  const owner = floorOwnerOf(view.protector);
+  const text = refusing === undefined ? undefined : refusalOf([{ id, verdict: refusing, owner }], cellID).message;
+  return { verdict, refusal: text };
+}
+
+function criterionOf({ raw }: AskedPod): HealthCriterion | undefined {
+  const value = readAnnotations(raw)[annotations.healthCriterion];
+  return healthCriteria.find((criterion) => criterion === value);
+}

@@ -1,0 +1,154 @@
+/** An explanation as text. */
+import { type EpochMicros } from "../../util/clock.ts";
+import { printable } from "../../util/printable.ts";
+import { type Terminal } from "../command.ts";
+import { type OpenPromise } from "../fleet/promises.ts";
+import { cellsText, stateText, toneOf } from "../fleet/wording.ts";
+import { ageText } from "../text/age.ts";
+import { coloured, type Tone } from "../text/colour.ts";
+import { wrapped } from "../text/wrap.ts";
+import { adviceOn } from "./advice.ts";
+import { type Explained, type Explanation } from "./gather.ts";
+import { type AskedPod, isForced, type Judged } from "./judged.ts";
+
+export interface ExplanationView {
+  readonly asked: AskedPod | undefined;
+  readonly at: EpochMicros;
+  readonly program: string;
+  readonly terminal: Terminal;
+}
+
+/** Promises and refusals that are shown of each PodProtector: the oldest, and the newest. */
+const promisesMax = 8;
+const refusalsMax = 3;
+
+/** Of the labels before each line. */
+const labelWidth = 12;
+
+export function explanationText({ explained, unusable }: Explanation, view: ExplanationView): string {
+  const { asked } = view;
+  const head = asked === undefined ? "" : podText(asked, explained, unusable.length > 0, view);
+  const parts = explained.map((one) => protectorText(one, view));
+  const invalid = unusable.map(({ core, name, reason }) =>
+    lineOf("invalid", `${core}/${name}: ${reason}; deletions of pods that it may protect are refused`, view, "bad"),
+  );
+  return [head, ...parts, ...(invalid.length > 0 ? [invalid.join("")] : [])].filter((part) => part !== "").join("\n");
+}
+
+/** Whether the deletion would be refused by one of them. An invalid one may refuse; it counts where it stands alone. */
+export function isRefused({ explained }: Explanation): boolean {
+  return explained.some(({ answers }) => answers !== undefined && answers.deletion.verdict.kind !== "admitted");
+}
+
+function podText(
+  asked: AskedPod,
+  explained: readonly Explained[],
+  mayBeRefused: boolean,
+  view: ExplanationView,
+): string {
+  const { pod, cellID } = asked;
+  const title = `pod ${pod.key} in cell ${cellID}${isForced(asked) ? ", with the annotation that forces its deletion" : ""}`;
+  const answerOf = (what: string, of: (one: NonNullable<Explained["answers"]>) => Judged): string => {
+    const refusing = explained.filter(({ answers }) => answers !== undefined && of(answers).verdict.kind !== "admitted");
+    const isNo = refusing.length > 0;
+    const word = isNo ? "NO" : mayBeRefused ? "NOT KNOWN, see below" : "YES";
+    const by = isNo ? `: refused by ${refusing.map(({ core, standing }) => idOf(core, standing)).join(", ")}` : "";
+    const tone: Tone = isNo ? "bad" : mayBeRefused ? "warning" : "good";
+    const question = `Would its ${what} be admitted now?  `;
+    return wrapped(`${question}${word}${printable(by)}`, view.terminal.columns, "  ")
+      .map((line) => line.replace(word, coloured(view.terminal, tone, word)))
+      .map((line) => `${line}\n`)
+      .join("");
+  };
+  const none = explained.length === 0 ? `No PodProtector counts it${mayBeRefused ? " for sure" : ""}.\n` : "";
+  return `${coloured(view.terminal, "strong", printable(title))}\n${answerOf("deletion", ({ deletion }) => deletion)}${answerOf(
+    "eviction",
+    ({ eviction }) => eviction,
+  )}${none}`;
+}
+
+function protectorText(one: Explained, view: ExplanationView): string {
+  const { core, standing, answers, refused, refusals } = one;
+  const { mustStay, available, promised, free, states } = standing;
+  const { terminal } = view;
+  const numbers = `must stay ${mustStay}, available ${available}, promised ${promised}, free ${free}`;
+  const lines = [
+    `${coloured(terminal, "strong", printable(`PodProtector ${idOf(core, standing)}`))}\n`,
+    lineOf("state", stateText(standing), view, toneOf(states[0])),
+    lineOf("numbers", numbers, view),
+    lineOf("cells", cellsText(standing), view),
+    ...heardLines(one, view),
+  ];
+  if (answers !== undefined) {
+    lines.push(lineOf("this pod", answers.relation === "counted" ? "counted, not protected" : "counted and protected", view));
+    for (const text of refusalTexts(answers.deletion, answers.eviction)) lines.push(lineOf("refusal", text, view));
+  }
+  lines.push(...promiseLines(one, view));
+  if (refused > 0) {
+    const last = refusals[0]?.lastAt;
+    const when = last === undefined ? "" : `, last ${ageText((view.at - last) / 1000)} ago`;
+    lines.push(lineOf("refused", `${refused} times lately${when}`, view));
+    for (const { count, reason, message } of refusals.slice(0, refusalsMax)) {
+      lines.push(lineOf("", `${count} x ${reason}: ${message}`, view));
+    }
+  }
+  const advice = answers === undefined ? [] : adviceOn(standing, answers.deletion.verdict, view.asked, view.program);
+  advice.forEach((text, index) => lines.push(lineOf(index === 0 ? "you can" : "", text, view)));
+  return lines.join("");
+}
+
+/** Both, where they differ. */
+function refusalTexts(deletion: Judged, eviction: Judged): readonly string[] {
+  const shown = (text: string | undefined, { verdict }: Judged): string[] =>
+    text === undefined ? [] : [verdict.kind === "admitted" ? `in shadow, so admitted: ${text}` : text];
+  if (deletion.refusal === eviction.refusal) return shown(deletion.refusal, deletion);
+  return [
+    ...shown(deletion.refusal, deletion).map((text) => `deletion: ${text}`),
+    ...shown(eviction.refusal, eviction).map((text) => `eviction: ${text}`),
+  ];
+}
+
+function heardLines({ standing, cells }: Explained, view: ExplanationView): readonly string[] {
+  const heard = standing.figures.cells.flatMap(({ cellID }) => {
+    const ago = cells?.cells.get(cellID)?.glance.heardAgoMs;
+    return ago === undefined ? [] : [`${cellID} ${ageText(ago)} ago`];
+  });
+  return heard.length === 0 ? [] : [lineOf("heard", heard.join(", "), view)];
+}
+
+function promiseLines({ promises, pods }: Explained, view: ExplanationView): readonly string[] {
+  return promises.slice(0, promisesMax).map((promise, index) => {
+    const more = promises.length > promisesMax && index === promisesMax - 1 ? ` (and ${promises.length - promisesMax} more)` : "";
+    return lineOf(index === 0 ? "promised" : "", `${promiseText(promise, pods)}${more}`, view);
+  });
+}
+
+function promiseText(promise: OpenPromise, pods: Explained["pods"]): string {
+  const { kind, cellID, ageMs, weight, podUID, podName, podUIDDigests } = promise;
+  const age = ageMs === undefined ? "" : `, ${ageText(ageMs)} ago`;
+  if (podUID === undefined) {
+    const there = podUIDDigests.flatMap((digest) => pods?.get(digest) ?? []);
+    const known = pods === undefined || podUIDDigests.length === 0 ? "" : `; ${there.length} of them are still there`;
+    return `${weight} deletions in cell ${cellID}${age}${known}`;
+  }
+  const pod = pods?.get(podUID);
+  const fate =
+    pods === undefined ? "" : pod === undefined ? ": gone" : pod.isTerminating ? ": terminating" : ": still there, not terminating";
+  return `${kind} of pod ${pod?.name ?? podName ?? `with UID ${podUID}`} in cell ${cellID}${age}${fate}`;
+}
+
+function idOf(core: string, { namespace, name }: Explained["standing"]): string {
+  return `${core}/${namespace}/${name}`;
+}
+
+function lineOf(label: string, text: string, { terminal }: ExplanationView, tone?: Tone): string {
+  const start = `  ${label}`.padEnd(labelWidth);
+  return wrapped(`${start}${whole(text)}`, terminal.columns, " ".repeat(labelWidth))
+    .map((line) => `${line.slice(0, labelWidth)}${coloured(terminal, tone, line.slice(labelWidth))}\n`)
+    .join("");
+}
+
+/** Each sentence by itself: the filter cuts what is longer than a line for a terminal. */
+function whole(text: string): string {
+  return text.split(". ").map(printable).join(". ");
+}

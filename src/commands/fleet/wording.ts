@@ -1,0 +1,53 @@
+/** Where a PodProtector stands, in a few words for tables. */
+import { type CellFigures } from "../../accounting/reserve/quota-figures.ts";
+import { parseTime } from "../../api/micro-time.ts";
+import { assertNever } from "../../util/assert.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+import { ageText } from "../text/age.ts";
+import { type Tone } from "../text/colour.ts";
+import { isWrong, type Standing, type State } from "./standing.ts";
+
+/** Cells that a line names. */
+const cellsMax = 8;
+
+/** `w1 7, w2 15 - 1, w3 silent 4 m 02 s (4)`: what each has counted, less what it has promised. */
+export function cellsText({ figures }: Pick<Standing, "figures">): string {
+  const { cells } = figures;
+  if (cells.length === 0) return "none";
+  const texts = cells.slice(0, cellsMax).map(cellText);
+  return texts.join(", ") + (cells.length > cellsMax ? ` and ${cells.length - cellsMax} more` : "");
+}
+
+function cellText({ cellID, counts, silentForMs, last, unconfirmed }: CellFigures): string {
+  const promised = unconfirmed > 0 ? ` - ${unconfirmed}` : "";
+  if (silentForMs !== undefined) return `${cellID} silent ${ageText(silentForMs)} (${last}${promised})`;
+  switch (counts) {
+    case "in-force":
+      return `${cellID} ${last}${promised}`;
+    case "none":
+      return `${cellID} not counted${promised}`;
+    case "other-spec":
+    case "lost":
+    case "remade":
+      return `${cellID} not counted again (${last}${promised})`;
+    default:
+      return assertNever(counts);
+  }
+}
+
+/** The worst two of its states. */
+export function stateText({ states }: Pick<Standing, "states">): string {
+  return states.slice(0, 2).join(", ");
+}
+
+export function toneOf(state: State): Tone | undefined {
+  if (isWrong(state)) return "bad";
+  return state === "ok" ? "good" : "warning";
+}
+
+/** For how long a condition holds, such as AtFloor; undefined = it does not, or its time cannot be read. */
+export function conditionAge({ protector }: Pick<Standing, "protector">, type: string, now: EpochMicros) {
+  const condition = protector.status?.conditions?.find((one) => one.type === type && one.status === "True");
+  const since = condition === undefined ? undefined : parseTime(condition.lastTransitionTime);
+  return since === undefined ? undefined : ageText((now - since) / 1000);
+}

@@ -1,0 +1,92 @@
+/** The cells of a core, as `status` and `cells list` show them. */
+import { ageText } from "../text/age.ts";
+import { type Tone } from "../text/colour.ts";
+import { type CoreLook } from "../fleet/look.ts";
+import { type FleetCell } from "../fleet/cells.ts";
+
+export type CellState =
+  | "ok"
+  | "silent"
+  | "silent, kept"
+  | "retiring"
+  | "gate missing"
+  | "gate wrong"
+  /** Counted, and without a Lease: by an aggregator without heartbeats, or somebody has deleted it. */
+  | "no heartbeat"
+  /** Neither counted nor with a Lease. */
+  | "ghost";
+
+export interface CellLine {
+  readonly cellID: string;
+  readonly state: CellState;
+  /** What a person has to know besides, in words. */
+  readonly remarks: readonly string[];
+  readonly cell: FleetCell | undefined;
+  /** PodProtectors that have it in their status; undefined = they cannot be read. */
+  readonly protectors: number | undefined;
+  /** Pods that it has counted as available, summed over them. */
+  readonly available: number | undefined;
+}
+
+/** All cells that have a Lease or are in a status. Those that are wrong come first. */
+export function cellLines({ cells, protectors }: CoreLook): readonly CellLine[] {
+  const counted = new Map<string, { protectors: number; available: number; isCounted: boolean }>();
+  for (const { figures } of protectors?.standings ?? []) {
+    for (const { cellID, counts, last } of figures.cells) {
+      const sums = counted.get(cellID) ?? { protectors: 0, available: 0, isCounted: false };
+      sums.protectors += 1;
+      sums.available += last;
+      sums.isCounted ||= counts !== "none";
+      counted.set(cellID, sums);
+    }
+  }
+  const names = [...new Set([...(cells?.cells.keys() ?? []), ...counted.keys()])].sort();
+  const lines = names.map((cellID): CellLine => {
+    const cell = cells?.cells.get(cellID);
+    const sums = counted.get(cellID);
+    const without = sums?.isCounted === true || cells === undefined ? "no heartbeat" : "ghost";
+    return {
+      cellID,
+      state: cell === undefined ? without : stateOf(cell),
+      remarks: cell === undefined ? [] : remarksOn(cell),
+      cell,
+      protectors: protectors === undefined ? undefined : (sums?.protectors ?? 0),
+      available: protectors === undefined ? undefined : (sums?.available ?? 0),
+    };
+  });
+  return lines.sort((a, b) => Number(isCellWrong(b.state)) - Number(isCellWrong(a.state)));
+}
+
+/** Whether somebody has to do something about it. */
+export function isCellWrong(state: CellState): boolean {
+  return state === "silent" || state === "gate missing" || state === "gate wrong" || state === "ghost";
+}
+
+export function cellTone(state: CellState): Tone {
+  if (isCellWrong(state)) return "bad";
+  return state === "ok" ? "good" : "warning";
+}
+
+/** `0.3 s ago`, or what is known instead. */
+export function heardText({ cell }: CellLine): string {
+  const { heardAgoMs } = cell?.glance ?? {};
+  return heardAgoMs === undefined ? "never" : `${ageText(heardAgoMs)} ago`;
+}
+
+function stateOf({ lease, glance }: FleetCell): CellState {
+  if (lease.isForgotten) return "retiring";
+  if (glance.silentForMs !== undefined) return glance.isKept ? "silent, kept" : "silent";
+  if (lease.gate === undefined) return "ok";
+  return lease.gate.startsWith("missing") ? "gate missing" : "gate wrong";
+}
+
+function remarksOn({ lease, glance }: FleetCell): readonly string[] {
+  const remarks: string[] = [];
+  if (lease.gate !== undefined) remarks.push(`its pod deletions are not reviewed as this cell's: ${lease.gate}`);
+  if (glance.isKept) remarks.push(`its last counts are kept in force until ${lease.keepUntil}`);
+  if (lease.adopt !== undefined) remarks.push(`may be taken over by the cluster ${lease.adopt}`);
+  for (const { annotation, value, allowed } of lease.ignored) {
+    remarks.push(`annotation ${annotation}=${JSON.stringify(value)} is ignored; allowed: ${allowed}`);
+  }
+  return remarks;
+}

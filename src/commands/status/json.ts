@@ -1,0 +1,68 @@
+/** One look at the cores, for programs. Fields are only added, never renamed. */
+import { formatMicroTime } from "../../api/micro-time.ts";
+import { objectKey } from "../../api/object-key.ts";
+import { type CoreLook } from "../fleet/look.ts";
+import { type Refusals, refusalsOf } from "../fleet/refusals.ts";
+import { isWrong, type Standing } from "../fleet/standing.ts";
+import { cellLines, isCellWrong } from "./cell-lines.ts";
+import { isAnythingWrong } from "./text.ts";
+
+export function statusJson(looks: readonly CoreLook[]): object {
+  return { isWrong: looks.some(isAnythingWrong), cores: looks.map(coreJson) };
+}
+
+function coreJson(look: CoreLook): object {
+  const { core, at, protectors, held, replicas, tombstones, unread, cells } = look;
+  const refusals = refusalsOf(look.events ?? []);
+  return {
+    core,
+    at: formatMicroTime(at),
+    protectors: protectors?.standings.map((one) => standingJson(one, refusals.get(objectKey(one.namespace, one.name)))),
+    unusable: protectors?.unusable,
+    cells: cellLines(look).map((line) => ({
+      cell: line.cellID,
+      state: line.state,
+      isWrong: isCellWrong(line.state),
+      heardAgoMs: line.cell?.glance.heardAgoMs,
+      silentForMs: line.cell?.glance.silentForMs,
+      aggregator: line.cell?.lease.holderIdentity,
+      version: line.cell?.lease.productVersion,
+      clusterUID: line.cell?.lease.clusterUID,
+      protectors: line.protectors,
+      available: line.available,
+      remarks: line.remarks,
+    })),
+    generator:
+      cells?.observer === undefined
+        ? undefined
+        : { holder: cells.observer.lease.holderIdentity, heardAgoMs: cells.observer.glance.heardAgoMs },
+    replicas,
+    held: held?.held.map(({ cause, since }) => ({ cause, since: formatMicroTime(since) })),
+    tombstones: tombstones.map(({ protector, uid }) => ({ protector, uid })),
+    unread,
+  };
+}
+
+/** Also for `explain`. */
+export function standingJson(standing: Standing, refused: Refusals | undefined): object {
+  const { namespace, name, mustStay, available, promised, free, states, figures } = standing;
+  return {
+    namespace,
+    name,
+    mustStay,
+    available,
+    promised,
+    free,
+    states,
+    isWrong: states.some(isWrong),
+    cells: figures.cells.map(({ cellID, counts, silentForMs, last, unconfirmed }) => ({
+      cell: cellID,
+      counts,
+      available: last,
+      promised: unconfirmed,
+      silentForMs,
+    })),
+    refused: refused?.count ?? 0,
+    lastRefusedAt: refused?.lastAt === undefined ? undefined : formatMicroTime(refused.lastAt),
+  };
+}

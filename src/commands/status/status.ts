@@ -1,0 +1,98 @@
+/** `podseidon status`: where every PodProtector of the cores stands, what is wrong first. */
+import { Problem } from "../../config/problem.ts";
+import { formatWholeSeconds } from "../../api/micro-time.ts";
+import { sleep } from "../../util/clock.ts";
+import {
+  coreOptions,
+  namespaceOption,
+  outputOption,
+  type OutputFormat,
+  readOutput,
+} from "../clusters/options.ts";
+import { type OpenClusters, openClusters } from "../clusters/open.ts";
+import { type Command, type CommandContext, type CommandEnd, isGiven, wrongUsage } from "../command.ts";
+import { type CoreLook, lookAt } from "../fleet/look.ts";
+import { statusJson } from "./json.ts";
+import { isAnythingWrong, statusText } from "./text.ts";
+
+/** Between two looks of --watch, in milliseconds: as `watch` has it. */
+const watchMs = 2_000;
+/** A look at a large fleet takes long. So much longer is the pause, so that its core is not kept busy. */
+const pauseFactor = 5;
+
+export const status: Command = {
+  usage: "status",
+  summary: "Show the PodProtectors, what is wrong first",
+  options: [
+    ...coreOptions,
+    namespaceOption,
+    { usage: "--all", description: "Show also those that are well in a large fleet" },
+    { usage: "-w, --watch", description: "Look again and again, until Ctrl-C" },
+    outputOption,
+  ],
+  examples: ["status", "status -n shop --watch", "status --core east=ctx-1 --core west=ctx-2"],
+
+  async run(context, options) {
+    const output = readOutput(options);
+    if (output instanceof Problem) return wrongUsage(output.message);
+    const clusters = await openClusters(options, context);
+    if (clusters instanceof Problem) return wrongUsage(clusters.message);
+    const shown = { output, showsAll: isGiven(options, "all"), isWatch: isGiven(options, "watch") };
+    try {
+      return await looked(context, clusters, shown);
+    } finally {
+      await clusters.close();
+    }
+  },
+};
+
+interface ShownAs {
+  readonly output: OutputFormat;
+  readonly showsAll: boolean;
+  readonly isWatch: boolean;
+}
+
+async function looked(context: CommandContext, clusters: OpenClusters, shown: ShownAs): Promise<CommandEnd> {
+  const { clock, signal } = context;
+  for (;;) {
+    const startedAt = clock.monotonicMs();
+    const looks = await looksAt(context, clusters);
+    if (signal.aborted) return { exitCode: 0 };
+    context.write(textOf(looks, context, clusters, shown));
+    if (!shown.isWatch) return endOf(looks);
+    const tookMs = clock.monotonicMs() - startedAt;
+    await sleep(clock, Math.max(watchMs, tookMs * pauseFactor), signal);
+    if (signal.aborted) return { exitCode: 0 };
+  }
+}
+
+function looksAt({ clock, signal }: CommandContext, { cores, choice }: OpenClusters): Promise<readonly CoreLook[]> {
+  const { namespace, leaseNamespace } = choice;
+  return Promise.all(
+    Array.from(cores, ([core, client]) => lookAt({ core, client, namespace, leaseNamespace, clock, signal })),
+  );
+}
+
+function endOf(looks: readonly CoreLook[]): CommandEnd {
+  const nothing = looks.every(({ protectors }) => protectors === undefined);
+  if (nothing) return { exitCode: 1, problem: looks.map(({ unread }) => unread[0] ?? "").join("; ") };
+  return { exitCode: looks.some(isAnythingWrong) ? 1 : 0 };
+}
+
+function textOf(
+  looks: readonly CoreLook[],
+  context: CommandContext,
+  { choice }: OpenClusters,
+  { output, showsAll, isWatch }: ShownAs,
+): string {
+  if (output === "json") {
+    const json = statusJson(looks);
+    return `${isWatch ? JSON.stringify(json) : JSON.stringify(json, null, 2)}\n`;
+  }
+  const { terminal, program, clock } = context;
+  const text = statusText(looks, { namespace: choice.namespace, showsAll, program, terminal });
+  if (!isWatch) return text;
+  const time = `${formatWholeSeconds(clock.epochMicros())}\n`;
+  // The top of the screen, and nothing below what is printed.
+  return terminal.isInteractive ? `\u001b[H\u001b[2J${time}${text}` : `${time}${text}\n`;
+}

@@ -1,0 +1,206 @@
+/** One look at the cores, as text. */
+import { objectKey } from "../../api/object-key.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+import { printable } from "../../util/printable.ts";
+import { type Terminal } from "../command.ts";
+import { type CoreLook } from "../fleet/look.ts";
+import { type Refusals, refusalsOf } from "../fleet/refusals.ts";
+import { isWrong, type Standing, type State } from "../fleet/standing.ts";
+import { cellsText, conditionAge, stateText, toneOf } from "../fleet/wording.ts";
+import { ageText } from "../text/age.ts";
+import { coloured, type Tone } from "../text/colour.ts";
+import { type Column, type Row, shortened, table } from "../text/table.ts";
+import { wrapped } from "../text/wrap.ts";
+import { cellLines, cellTone, heardText, isCellWrong } from "./cell-lines.ts";
+import { areWrong, chosenLines, keyOf, type Line, type Shown } from "./order.ts";
+
+export interface StatusView {
+  /** Undefined = all. */
+  readonly namespace: string | undefined;
+  readonly showsAll: boolean;
+  readonly program: string;
+  readonly terminal: Terminal;
+}
+
+/** So wide a terminal shows the cells in a column of their own. */
+const wideColumns = 110;
+/** Of the name of an aggregator, a namespace and the like in a line. */
+const nameLengthMax = 40;
+
+/** Whether somebody has to do something. What could not be read is not known to be well. */
+export function isAnythingWrong(look: CoreLook): boolean {
+  return (
+    look.unread.length > 0 ||
+    look.tombstones.length > 0 ||
+    (look.held?.held.length ?? 0) > 0 ||
+    cellLines(look).some(({ state }) => isCellWrong(state)) ||
+    areWrong(chosenLines(look.protectors?.standings ?? [], look.protectors?.unusable ?? [], false))
+  );
+}
+
+export function statusText(looks: readonly CoreLook[], view: StatusView): string {
+  return looks
+    .map((look) => {
+      const title = looks.length === 1 ? "" : `${coloured(view.terminal, "strong", `core ${look.core}`)}\n`;
+      const parts = [protectorsPart(look, view), cellsPart(look, view), linesPart(look, view)];
+      return title + parts.filter((part) => part !== "").join("\n");
+    })
+    .join("\n");
+}
+
+function protectorsPart(look: CoreLook, view: StatusView): string {
+  const { protectors, events = [], at } = look;
+  if (protectors === undefined) return "";
+  const shown = chosenLines(protectors.standings, protectors.unusable, view.showsAll);
+  if (shown.counts.size === 0) {
+    return `No PodProtectors${view.namespace === undefined ? "" : ` in namespace ${view.namespace}`}.\n`;
+  }
+  const isWide = view.terminal.columns >= wideColumns;
+  const refusals = refusalsOf(events);
+  const columns: Column[] = [
+    { title: "PROTECTOR", shrinksTo: 16 },
+    { title: "MUST STAY", align: "right" },
+    { title: "AVAILABLE", align: "right" },
+    { title: "PROMISED", align: "right" },
+    { title: "FREE", align: "right" },
+    ...(isWide ? [{ title: "CELLS", shrinksTo: 24 }] : []),
+    { title: "REFUSED", align: "right" },
+    { title: "STATE", shrinksTo: 12 },
+  ];
+  const rows = shown.lines.map((line) => rowOf(line, { isWide, refusals, at, view }));
+  const body = rows.length === 0 ? "" : table(columns, rows, view.terminal);
+  return `${body}${countsText(shown, view)}`;
+}
+
+interface RowContext {
+  readonly isWide: boolean;
+  readonly refusals: ReadonlyMap<string, Refusals>;
+  readonly at: EpochMicros;
+  readonly view: StatusView;
+}
+
+function rowOf(line: Line, context: RowContext): Row {
+  const { isWide, refusals, view } = context;
+  const name = view.namespace === undefined ? keyOf(line) : (keyOf(line).split("/")[1] ?? "");
+  const dashes = ["-", "-", "-", "-", ...(isWide ? ["-"] : [])];
+  if (line.kind === "unusable") {
+    const { reason } = line.invalid;
+    return {
+      cells: [name, ...dashes, "-", { text: "unusable", tone: "bad" }],
+      under: [`deletions of its pods are refused: it is invalid: ${reason}`],
+    };
+  }
+  const { standing } = line;
+  const { mustStay, available, promised, free } = standing;
+  const refused = refusals.get(objectKey(standing.namespace, standing.name));
+  return {
+    cells: [
+      name,
+      String(mustStay),
+      String(available),
+      String(promised),
+      String(free),
+      ...(isWide ? [cellsText(standing)] : []),
+      refused === undefined ? "" : String(refused.count),
+      { text: stateText(standing), tone: toneOf(standing.states[0]) },
+    ],
+    under: remarksOn(standing, refused, context),
+  };
+}
+
+/** What a person wants to know next, of one that is not well. */
+function remarksOn(standing: Standing, refused: Refusals | undefined, { isWide, at }: RowContext): readonly string[] {
+  const [state] = standing.states;
+  if (state === "ok" || state === "shadow") return [];
+  const since = conditionAge(standing, conditionOf[state] ?? "", at);
+  const message = messageOf(standing, state);
+  return [
+    ...(isWide ? [] : [`cells: ${cellsText(standing)}`]),
+    ...(since === undefined ? [] : [`${state} for ${since}${message === "" ? "" : `: ${message}`}`]),
+    ...(refused?.lastAt === undefined ? [] : [`last refused ${ageText((at - refused.lastAt) / 1000)} ago`]),
+  ];
+}
+
+const conditionOf: Partial<Record<State, string>> = {
+  "below floor": "BelowFloor",
+  "at floor": "AtFloor",
+  "change held": "ChangeHeld",
+  dangling: "Dangling",
+  undrainable: "Undrainable",
+  "floor stale": "FloorStale",
+  "matches nothing": "Unmatched",
+  "override ignored": "OverrideIgnored",
+  "spec ignored": "SpecIgnored",
+};
+
+/** Of the condition, where it says more than the state does. */
+function messageOf({ protector }: Standing, state: State): string {
+  if (state === "below floor" || state === "at floor") return "";
+  const type = conditionOf[state];
+  return protector.status?.conditions?.find((one) => one.type === type)?.message ?? "";
+}
+
+/** `61 PodProtectors: 1 below floor, 14 undrainable, 46 ok`. */
+function countsText({ counts, lines, left }: Shown, { terminal, program }: StatusView): string {
+  const total = lines.length + left;
+  const texts = Array.from(counts, ([state, count]) => coloured(terminal, countTone(state), `${count} ${state}`));
+  const hidden = left === 0 ? "" : ` (${left} not shown: ${program} status --all)`;
+  return `${total} PodProtector${total === 1 ? "" : "s"}: ${texts.join(", ")}${hidden}\n`;
+}
+
+function countTone(state: State): Tone | undefined {
+  return isWrong(state) ? "bad" : undefined;
+}
+
+function cellsPart(look: CoreLook, { terminal }: StatusView): string {
+  const lines = cellLines(look);
+  if (lines.length === 0) return "";
+  const columns: Column[] = [
+    { title: "CELL", shrinksTo: 12 },
+    { title: "HEARD", align: "right" },
+    { title: "PODS", align: "right" },
+    { title: "AGGREGATOR", shrinksTo: 16 },
+    { title: "STATE" },
+  ];
+  const rows = lines.map((line): Row => {
+    const { cellID, available, cell, state, remarks } = line;
+    const { holderIdentity = "" } = cell?.lease ?? {};
+    const pods = available === undefined ? "?" : String(available);
+    return { cells: [cellID, heardText(line), pods, holderIdentity, { text: state, tone: cellTone(state) }], under: remarks };
+  });
+  return table(columns, rows, terminal);
+}
+
+/** Webhooks and generator, held changes, what is gone, what cannot be read. */
+function linesPart(look: CoreLook, { terminal, program }: StatusView): string {
+  const { held, cells, replicas = [], tombstones, at, unread } = look;
+  const lines: { readonly label: string; readonly text: string; readonly tone?: Tone }[] = [];
+  for (const { name, ready, wanted } of replicas) {
+    const tone = ready < wanted ? "bad" : undefined;
+    lines.push({ label: "replicas", text: `${name}: ${ready} of ${wanted} ready`, ...(tone && { tone }) });
+  }
+  if (cells?.observer !== undefined) {
+    const { glance, lease } = cells.observer;
+    const heard = glance.heardAgoMs === undefined ? "never heard" : `heard ${ageText(glance.heardAgoMs)} ago`;
+    const isLate = glance.silentForMs !== undefined;
+    const who = shortened(lease.holderIdentity, nameLengthMax);
+    lines.push({ label: "generator", text: `${who} ${heard}`, ...(isLate && { tone: "bad" as const }) });
+  }
+  for (const { cause, since } of held?.held ?? []) {
+    const text = `changes of cause ${cause} for ${ageText((at - since) / 1000)}; see ${program} approve`;
+    lines.push({ label: "held", text, tone: "bad" });
+  }
+  for (const { protector, uid } of tombstones) {
+    const text = `${protector} (UID ${uid}) is gone and not released, so webhooks keep it in force; see ${program} release`;
+    lines.push({ label: "gone", text, tone: "bad" });
+  }
+  for (const text of unread) lines.push({ label: "unread", text, tone: "warning" });
+  const width = Math.max(0, ...lines.map(({ label }) => label.length)) + 2;
+  return lines
+    .flatMap(({ label, text, tone }) =>
+      wrapped(`${label.padEnd(width)}${printable(text)}`, terminal.columns, " ".repeat(width)).map(
+        (line) => `${line.slice(0, width)}${coloured(terminal, tone, line.slice(width))}\n`,
+      ),
+    )
+    .join("");
+}
