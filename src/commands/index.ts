@@ -6,7 +6,11 @@
  */
 import { type Command, type CommandEnd, type CommandSurroundings } from "./command.ts";
 import { dispatch } from "./dispatch.ts";
+import { completion } from "./completion.ts";
 import { explain } from "./explain/explain.ts";
+import { approve } from "./steer/approve.ts";
+import { cells } from "./steer/cells.ts";
+import { release } from "./steer/release.ts";
 import { status } from "./status/status.ts";
 
 const help: Command = {
@@ -27,7 +31,7 @@ const version: Command = {
   },
 };
 
-const commands: readonly Command[] = [status, explain, help, version];
+const commands: readonly Command[] = [status, explain, cells, approve, release, completion, help, version];
 
 /** Runs the command that `argv[0]` names; see dispatch. */
 export function runCommand(argv: readonly string[], surroundings: CommandSurroundings): Promise<CommandEnd> {

@@ -4,7 +4,7 @@ import { objectKey } from "../../api/object-key.ts";
 import { type CoreLook } from "../fleet/look.ts";
 import { type Refusals, refusalsOf } from "../fleet/refusals.ts";
 import { isWrong, type Standing } from "../fleet/standing.ts";
-import { cellLines, isCellWrong } from "./cell-lines.ts";
+import { cellsJson } from "./cells-table.ts";
 import { isAnythingWrong } from "./text.ts";
 
 export function statusJson(looks: readonly CoreLook[]): object {
@@ -19,19 +19,7 @@ function coreJson(look: CoreLook): object {
     at: formatMicroTime(at),
     protectors: protectors?.standings.map((one) => standingJson(one, refusals.get(objectKey(one.namespace, one.name)))),
     unusable: protectors?.unusable,
-    cells: cellLines(look).map((line) => ({
-      cell: line.cellID,
-      state: line.state,
-      isWrong: isCellWrong(line.state),
-      heardAgoMs: line.cell?.glance.heardAgoMs,
-      silentForMs: line.cell?.glance.silentForMs,
-      aggregator: line.cell?.lease.holderIdentity,
-      version: line.cell?.lease.productVersion,
-      clusterUID: line.cell?.lease.clusterUID,
-      protectors: line.protectors,
-      available: line.available,
-      remarks: line.remarks,
-    })),
+    cells: cellsJson(look).cells,
     generator:
       cells?.observer === undefined
         ? undefined

@@ -11,7 +11,8 @@ import { ageText } from "../text/age.ts";
 import { coloured, type Tone } from "../text/colour.ts";
 import { type Column, type Row, shortened, table } from "../text/table.ts";
 import { wrapped } from "../text/wrap.ts";
-import { cellLines, cellTone, heardText, isCellWrong } from "./cell-lines.ts";
+import { cellLines, isCellWrong } from "./cell-lines.ts";
+import { cellsTable } from "./cells-table.ts";
 import { areWrong, chosenLines, keyOf, type Line, type Shown } from "./order.ts";
 
 export interface StatusView {
@@ -42,7 +43,7 @@ export function statusText(looks: readonly CoreLook[], view: StatusView): string
   return looks
     .map((look) => {
       const title = looks.length === 1 ? "" : `${coloured(view.terminal, "strong", `core ${look.core}`)}\n`;
-      const parts = [protectorsPart(look, view), cellsPart(look, view), linesPart(look, view)];
+      const parts = [protectorsPart(look, view), cellsTable(look, view.terminal), linesPart(look, view)];
       return title + parts.filter((part) => part !== "").join("\n");
     })
     .join("\n");
@@ -150,25 +151,6 @@ function countsText({ counts, lines, left }: Shown, { terminal, program }: Statu
 
 function countTone(state: State): Tone | undefined {
   return isWrong(state) ? "bad" : undefined;
-}
-
-function cellsPart(look: CoreLook, { terminal }: StatusView): string {
-  const lines = cellLines(look);
-  if (lines.length === 0) return "";
-  const columns: Column[] = [
-    { title: "CELL", shrinksTo: 12 },
-    { title: "HEARD", align: "right" },
-    { title: "PODS", align: "right" },
-    { title: "AGGREGATOR", shrinksTo: 16 },
-    { title: "STATE" },
-  ];
-  const rows = lines.map((line): Row => {
-    const { cellID, available, cell, state, remarks } = line;
-    const { holderIdentity = "" } = cell?.lease ?? {};
-    const pods = available === undefined ? "?" : String(available);
-    return { cells: [cellID, heardText(line), pods, holderIdentity, { text: state, tone: cellTone(state) }], under: remarks };
-  });
-  return table(columns, rows, terminal);
 }
 
 /** Webhooks and generator, held changes, what is gone, what cannot be read. */

@@ -1,0 +1,178 @@
+/** `podseidon approve`: lists mass changes that are held, lets them pass, or undoes one (docs/mass-changes.md). */
+import { annotations } from "../../api/v1alpha1/names.ts";
+import { formatMicroTime } from "../../api/micro-time.ts";
+import { nearest } from "../../config/nearest.ts";
+import { Problem } from "../../config/problem.ts";
+import { quote } from "../../config/value-type.ts";
+import { everyCause } from "../../generator/mass-changes/latch-book.ts";
+import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
+import { resourcePath } from "../../kube/kube-client.ts";
+import { printable } from "../../util/printable.ts";
+import { type OpenClusters, openClusters } from "../clusters/open.ts";
+import { coreOptions, namespaceOption, outputOption, readOutput } from "../clusters/options.ts";
+import { type Command, type CommandContext, type CommandEnd, type CommandOptions, isGiven, valueOf, wrongUsage } from "../command.ts";
+import { type CoreLook, lookAt } from "../fleet/look.ts";
+import { holds, type Standing } from "../fleet/standing.ts";
+import { ageText } from "../text/age.ts";
+import { wrapped } from "../text/wrap.ts";
+import { carryOut, type Change, dryRunOption } from "./change.ts";
+import { readUntil } from "./duration.ts";
+import { undo } from "./undo.ts";
+
+/** As the generator has it: an approval is for what a person has just looked at. */
+const approvalMax = { max: 24 * 3_600_000, maxText: "24h" };
+/** Long enough for a generator that restarts meanwhile. */
+const approvalDefault = "1h";
+/** PodProtectors of a cause that are named. */
+const namedMax = 10;
+
+export const approve: Command = {
+  usage: "approve [cause]",
+  summary: "List held mass changes, let them pass, or undo",
+  options: [
+    ...coreOptions,
+    namespaceOption,
+    { usage: "--reason <text>", description: "Why they may pass; for the generator's log" },
+    { usage: "--for <duration>", description: "How long it holds, up to 24h; default 1h" },
+    { usage: "--undo <workload>", description: "Replace a held, deleted one: deployment/web" },
+    dryRunOption,
+    outputOption,
+  ],
+  examples: [
+    "approve",
+    'approve namespace/shop --reason "moved away"',
+    "approve --undo deployment/web -n shop",
+  ],
+
+  async run(context, options, cause) {
+    const output = readOutput(options);
+    if (output instanceof Problem) return wrongUsage(output.message);
+    const workload = valueOf(options, "undo");
+    if (workload !== undefined && cause !== undefined) return wrongUsage("approve: either a cause or --undo, not both");
+    const clusters = await openClusters(options, context);
+    if (clusters instanceof Problem) return wrongUsage(clusters.message);
+    try {
+      if (workload !== undefined) return await undo(context, clusters, workload, isGiven(options, "dry-run"));
+      const looks = await looksAt(context, clusters);
+      for (const line of looks.flatMap(({ unread }) => unread)) context.complain(line);
+      if (typeof cause !== "string") return listed(context, looks, output === "json");
+      return await approved(context, options, { cause, looks, clusters });
+    } finally {
+      await clusters.close();
+    }
+  },
+};
+
+function looksAt({ clock, signal }: CommandContext, { cores, choice }: OpenClusters): Promise<readonly CoreLook[]> {
+  const { namespace, leaseNamespace } = choice;
+  return Promise.all(
+    Array.from(cores, ([core, client]) => lookAt({ core, client, namespace, leaseNamespace, clock, signal })),
+  );
+}
+
+/** The PodProtectors that a cause holds: the condition names it. */
+function heldBy({ protectors }: CoreLook, cause: string): readonly Standing[] {
+  return (protectors?.standings ?? []).filter(
+    ({ protector }) => holds(protector, "ChangeHeld") && messageOf(protector).includes(`(cause ${cause})`),
+  );
+}
+
+function messageOf({ status }: Standing["protector"]): string {
+  return status?.conditions?.find(({ type }) => type === "ChangeHeld")?.message ?? "";
+}
+
+function listed({ write, terminal, program }: CommandContext, looks: readonly CoreLook[], isJson: boolean): CommandEnd {
+  const isAnyHeld = looks.some(({ held }) => (held?.held.length ?? 0) > 0);
+  const exitCode = isAnyHeld || looks.some(({ unread }) => unread.length > 0) ? 1 : 0;
+  if (isJson) {
+    write(`${JSON.stringify({ cores: looks.map(heldJson) }, null, 2)}\n`);
+    return { exitCode };
+  }
+  for (const look of looks) {
+    const { core, held, at } = look;
+    const title = looks.length === 1 ? "" : `core ${core}: `;
+    if (held === undefined) continue;
+    if (held.held.length === 0) write(`${title}nothing is held\n`);
+    for (const { cause, since } of held.held) {
+      const ofCause = heldBy(look, cause);
+      const head = `${title}${cause}: ${ofCause.length} changes held for ${ageText((at - since) / 1000)}`;
+      write(`${wrapped(printable(head), terminal.columns, "  ").join("\n")}\n`);
+      for (const { namespace, name, protector } of ofCause.slice(0, namedMax)) {
+        const line = `  ${namespace}/${name}: ${messageOf(protector)}`;
+        write(`${wrapped(printable(line), terminal.columns, "    ").join("\n")}\n`);
+      }
+      if (ofCause.length > namedMax) write(`  and ${ofCause.length - namedMax} more\n`);
+      write(`  to let them pass: ${program} approve '${printable(cause)}' --reason WHY\n`);
+    }
+  }
+  return { exitCode };
+}
+
+function heldJson(look: CoreLook): object {
+  return {
+    core: look.core,
+    held: look.held?.held.map(({ cause, since }) => ({
+      cause,
+      since: formatMicroTime(since),
+      protectors: heldBy(look, cause).map(({ namespace, name }) => `${namespace}/${name}`),
+    })),
+    approved: look.held?.approved.map(({ cause, at, until }) => ({
+      cause,
+      at: formatMicroTime(at),
+      until: formatMicroTime(until),
+    })),
+  };
+}
+
+interface Asked {
+  readonly cause: string;
+  readonly looks: readonly CoreLook[];
+  readonly clusters: OpenClusters;
+}
+
+async function approved(context: CommandContext, options: CommandOptions, asked: Asked): Promise<CommandEnd> {
+  const { cause, looks, clusters } = asked;
+  const { clock } = context;
+  const reason = valueOf(options, "reason") ?? "";
+  if (reason.trim() === "") return wrongUsage("approve: say why they may pass: --reason TEXT");
+  const given = readUntil(options, clock.epochMicros(), approvalMax);
+  if (given instanceof Problem) return wrongUsage(given.message);
+  const byDefault = readUntil(new Map([["for", [approvalDefault]]]), clock.epochMicros(), approvalMax);
+  const until = given ?? byDefault;
+  const holding = looks.filter(({ held }) => held?.held.some((one) => cause === everyCause || one.cause === cause));
+  if (holding.length === 0) return { exitCode: 1, problem: nothingHeld(cause, looks) };
+  const namespace = clusters.choice.leaseNamespace;
+  const text = JSON.stringify({ cause, until, reason });
+  const changes = holding.flatMap((look): Change[] => {
+    const client = clusters.cores.get(look.core);
+    if (client === undefined) return [];
+    const causes = look.held?.held.filter((one) => cause === everyCause || one.cause === cause) ?? [];
+    const count = causes.reduce((sum, one) => sum + heldBy(look, one.cause).length, 0);
+    return [
+      {
+        client,
+        access: { verb: "patch", resource: configMaps, namespace, name: generatorStateName },
+        what: `${count} held changes of cause ${cause} may pass until ${String(until)}`,
+        request: {
+          method: "PATCH",
+          path: resourcePath(configMaps, { namespace, name: generatorStateName }),
+          contentType: "application/merge-patch+json",
+          body: { metadata: { annotations: { [annotations.approve]: text } } },
+        },
+      },
+    ];
+  });
+  const after = [
+    "The generator looks every five seconds, and says how many pass in an Event ChangesApproved on the ConfigMap " +
+      `${namespace}/${generatorStateName}. It covers what is held now; later changes count anew.`,
+  ];
+  return carryOut(context, options, changes, { after });
+}
+
+function nothingHeld(cause: string, looks: readonly CoreLook[]): string {
+  const causes = [...new Set(looks.flatMap(({ held }) => held?.held.map((one) => one.cause) ?? []))];
+  if (causes.length === 0) return "nothing is held";
+  const best = nearest(cause, causes);
+  const hint = best === undefined ? "" : `; did you mean ${best}?`;
+  return `the cause ${quote(cause)} holds nothing; these do: ${causes.join(", ")}, or '*' for all${hint}`;
+}

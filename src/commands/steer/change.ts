@@ -1,0 +1,56 @@
+/**
+ * Writes of a command: each is said before it is sent, in one sentence. With --dry-run the API server is asked with
+ * dryRun, so that rights and policies are tried and nothing is stored.
+ */
+import { type KubeClient, type KubeRequest } from "../../kube/kube-client.ts";
+import { printable } from "../../util/printable.ts";
+import { type Access, reading } from "../clusters/reading.ts";
+import { type CommandContext, type CommandEnd, type CommandOption, type CommandOptions, isGiven } from "../command.ts";
+import { wrapped } from "../text/wrap.ts";
+
+export interface Change {
+  readonly client: KubeClient;
+  readonly access: Omit<Access, "cluster">;
+  /** What is done, to which object: a sentence without its full stop. */
+  readonly what: string;
+  readonly request: Pick<KubeRequest, "method" | "path" | "body" | "contentType">;
+}
+
+/** What follows from the changes, for people. */
+export interface ChangeNotes {
+  readonly after: readonly string[];
+}
+
+export const dryRunOption: CommandOption = {
+  usage: "--dry-run",
+  description: "Ask the API server, and store nothing",
+};
+
+/** Ends at the first change that fails: what follows would rest on it. */
+export async function carryOut(
+  context: CommandContext,
+  options: CommandOptions,
+  changes: readonly Change[],
+  { after }: ChangeNotes,
+): Promise<CommandEnd> {
+  const { write, signal, terminal } = context;
+  const isDryRun = isGiven(options, "dry-run");
+  const isJson = options.get("output")?.at(-1) === "json";
+  const say = (text: string): void => {
+    if (!isJson) write(`${wrapped(printable(text), terminal.columns, "  ").join("\n")}\n`);
+  };
+  for (const { client, access, what, request } of changes) {
+    say(`${client.cluster}: ${what}${isDryRun ? " (dry run)" : ""}`);
+    const query = isDryRun ? { dryRun: "All" } : {};
+    const sent = await reading({ ...access, cluster: client.cluster }, () =>
+      client.request({ ...request, query, signal }),
+    );
+    if (!sent.ok) return { exitCode: 1, problem: `nothing was changed by this: ${sent.problem}` };
+  }
+  if (isJson) {
+    const done = changes.map(({ client, what }) => ({ core: client.cluster, what }));
+    write(`${JSON.stringify({ isDryRun, changes: done }, null, 2)}\n`);
+  }
+  if (!isDryRun) for (const text of after) say(text);
+  return { exitCode: 0 };
+}

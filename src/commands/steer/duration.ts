@@ -1,0 +1,25 @@
+/** How long something is to hold, as people say it: `--for 2h`. */
+import { parseDurationMs } from "../../config/duration.ts";
+import { Problem } from "../../config/problem.ts";
+import { formatWholeSeconds } from "../../api/micro-time.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+import { type CommandOptions, valueOf } from "../command.ts";
+import { invalid } from "../clusters/options.ts";
+
+export interface Span {
+  /** Milliseconds. */
+  readonly max: number;
+  /** `max` for people: "24h". */
+  readonly maxText: string;
+}
+
+/** The end of --for, as RFC 3339; undefined = not given. */
+export function readUntil(options: CommandOptions, now: EpochMicros, { max, maxText }: Span): string | undefined | Problem {
+  const text = valueOf(options, "for");
+  if (text === undefined) return undefined;
+  const allowed = `a duration such as 30m or 2h, of more than 0 and up to ${maxText}`;
+  const ms = parseDurationMs(text);
+  if (ms === undefined) return invalid("for", text, "is no duration", allowed);
+  if (ms < 1_000 || ms > max) return invalid("for", text, "is out of range", allowed);
+  return formatWholeSeconds((now + ms * 1000) as EpochMicros);
+}

@@ -1,0 +1,226 @@
+/**
+ * `podseidon release`: lets a PodProtector go by hand (docs/generator.md#when-a-podprotector-is-gone): one that dangles,
+ * or one that has vanished and that webhooks keep in force.
+ */
+import { annotations } from "../../api/v1alpha1/names.ts";
+import { Problem } from "../../config/problem.ts";
+import { quote } from "../../config/value-type.ts";
+import { byHandKeyOf, configMaps, generatorStateName } from "../../kube/generator-state.ts";
+import { type KubeClient, resourcePath } from "../../kube/kube-client.ts";
+import { podProtectors } from "../../kube/resources.ts";
+import { printable } from "../../util/printable.ts";
+import { type OpenClusters, openClusters } from "../clusters/open.ts";
+import { coreOptions, namespaceOption, outputOption, readOutput } from "../clusters/options.ts";
+import { type Command, type CommandContext, type CommandEnd, type CommandOptions, isGiven, valueOf, wrongUsage } from "../command.ts";
+import { type CoreLook, lookAt } from "../fleet/look.ts";
+import { holds, type Standing } from "../fleet/standing.ts";
+import { ageText } from "../text/age.ts";
+import { wrapped } from "../text/wrap.ts";
+import { carryOut, type Change, dryRunOption } from "./change.ts";
+
+const uidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** A note in a ConfigMap, for people. */
+const reasonLengthMax = 200;
+
+export const release: Command = {
+  usage: "release [protector]",
+  summary: "Let a dangling or vanished PodProtector go",
+  options: [
+    ...coreOptions,
+    namespaceOption,
+    { usage: "--reason <text>", description: "Why, for people; kept with a vanished one" },
+    { usage: "--undo", description: "Keep in force again what was let go by its UID" },
+    dryRunOption,
+    outputOption,
+  ],
+  examples: ["release", "release shop/deployment-web", 'release 0f3c…-UID --reason "torn down"'],
+
+  async run(context, options, protector) {
+    const output = readOutput(options);
+    if (output instanceof Problem) return wrongUsage(output.message);
+    const reason = valueOf(options, "reason") ?? "";
+    if (reason.length > reasonLengthMax) return wrongUsage(`option --reason: at most ${reasonLengthMax} characters`);
+    const clusters = await openClusters(options, context);
+    if (clusters instanceof Problem) return wrongUsage(clusters.message);
+    try {
+      const looks = await looksAt(context, clusters);
+      for (const line of looks.flatMap(({ unread }) => unread)) context.complain(line);
+      if (typeof protector !== "string") return listed(context, looks, output === "json");
+      return await released(context, options, { name: protector, reason, looks, clusters });
+    } finally {
+      await clusters.close();
+    }
+  },
+};
+
+function looksAt({ clock, signal }: CommandContext, { cores, choice }: OpenClusters): Promise<readonly CoreLook[]> {
+  const { namespace, leaseNamespace } = choice;
+  return Promise.all(
+    Array.from(cores, ([core, client]) => lookAt({ core, client, namespace, leaseNamespace, clock, signal })),
+  );
+}
+
+function dangling({ protectors }: CoreLook): readonly Standing[] {
+  return (protectors?.standings ?? []).filter(({ protector }) => holds(protector, "Dangling"));
+}
+
+/** What could be let go, and what was. */
+function listed({ write, terminal }: CommandContext, looks: readonly CoreLook[], isJson: boolean): CommandEnd {
+  const isAny = looks.some((look) => dangling(look).length > 0 || look.tombstones.length > 0);
+  const exitCode = isAny || looks.some(({ unread }) => unread.length > 0) ? 1 : 0;
+  if (isJson) {
+    write(`${JSON.stringify({ cores: looks.map(listedJson) }, null, 2)}\n`);
+    return { exitCode };
+  }
+  const say = (text: string): void => write(`${wrapped(printable(text), terminal.columns, "  ").join("\n")}\n`);
+  for (const look of looks) {
+    const { core, tombstones, held, at } = look;
+    for (const { namespace, name } of dangling(look)) {
+      say(`${core}: ${namespace}/${name} dangles: its source has vanished without being deleted`);
+    }
+    for (const { protector, uid, lastAt } of tombstones) {
+      const age = lastAt === undefined ? "" : ` for at least ${ageText((at - lastAt) / 1000)}`;
+      say(`${core}: ${protector} is gone${age}, and webhooks keep it in force: UID ${uid}`);
+    }
+    for (const { uid, note } of held?.letGo ?? []) say(`${core}: UID ${uid} was let go: ${note}`);
+  }
+  if (!isAny) say("No PodProtector dangles, and none is known to be gone and in force.");
+  return { exitCode };
+}
+
+function listedJson(look: CoreLook): object {
+  return {
+    core: look.core,
+    dangling: dangling(look).map(({ namespace, name }) => ({ namespace, name })),
+    tombstones: look.tombstones.map(({ protector, uid }) => ({ protector, uid })),
+    letGo: look.held?.letGo,
+  };
+}
+
+interface Asked {
+  readonly name: string;
+  readonly reason: string;
+  readonly looks: readonly CoreLook[];
+  readonly clusters: OpenClusters;
+}
+
+async function released(context: CommandContext, options: CommandOptions, asked: Asked): Promise<CommandEnd> {
+  const change = isGiven(options, "undo") ? undone(asked) : uidPattern.test(asked.name) ? byUID(asked) : byName(asked);
+  if (change instanceof Problem) return { exitCode: 1, problem: change.message };
+  const after = isGiven(options, "undo")
+    ? []
+    : ["The generator and the webhooks look every 15 s. Then the deletions of its pods need no quota any more."];
+  return carryOut(context, options, [change], { after });
+}
+
+/** Of the only core, or of the one that has it. */
+function coreOf(asked: Asked, has: (look: CoreLook) => boolean): { look: CoreLook; client: KubeClient } | Problem {
+  const { looks, clusters } = asked;
+  const having = looks.filter(has);
+  const [look] = having.length > 0 ? having : looks;
+  const client = look === undefined ? undefined : clusters.cores.get(look.core);
+  if (look === undefined || client === undefined || having.length > 1 || (having.length === 0 && looks.length > 1)) {
+    return new Problem("in which core? Say one --core");
+  }
+  return { look, client };
+}
+
+function byName(asked: Asked): Change | Problem {
+  const { clusters, looks } = asked;
+  const [first = "", second] = asked.name.split("/");
+  const [namespace, name] = second === undefined ? [clusters.objectNamespace, first] : [first, second];
+  const isIt = (one: { readonly namespace: string; readonly name: string }): boolean =>
+    one.namespace === namespace && one.name === name;
+  const present = coreOf(asked, ({ protectors }) => protectors?.standings.some(isIt) === true);
+  if (present instanceof Problem) return present;
+  const standing = present.look.protectors?.standings.find(isIt);
+  if (standing === undefined) {
+    const gone = looks.flatMap(({ tombstones }) => tombstones).filter(({ protector }) => protector === `${namespace}/${name}`);
+    const [only, ...more] = gone;
+    if (only === undefined) {
+      return new Problem(
+        `there is no PodProtector ${quote(`${namespace}/${name}`)}, and no Event says that webhooks keep it in force; ` +
+          "if a refusal names its UID, say that",
+      );
+    }
+    if (more.length > 0) return new Problem(`several have had that name; say a UID: ${gone.map(({ uid }) => uid).join(", ")}`);
+    return byUID({ ...asked, name: only.uid });
+  }
+  const { protector } = standing;
+  if (!holds(protector, "Dangling") && !holds(protector, "ChangeHeld")) {
+    return new Problem(
+      `PodProtector ${namespace}/${name} does not dangle, and no release of it is held: delete its source, ` +
+        "or if it was made by hand, the PodProtector",
+    );
+  }
+  return {
+    client: present.client,
+    access: { verb: "patch", resource: podProtectors, namespace, name },
+    what: `the PodProtector ${namespace}/${name} gets the annotation ${annotations.released}=true, and no longer protects`,
+    request: {
+      method: "PATCH",
+      path: resourcePath(podProtectors, { namespace, name }),
+      contentType: "application/merge-patch+json",
+      body: { metadata: { uid: protector.metadata.uid, annotations: { [annotations.released]: "true" } } },
+    },
+  };
+}
+
+function byUID(asked: Asked): Change | Problem {
+  const { name: uid, reason, clusters } = asked;
+  const present = coreOf(asked, ({ tombstones }) => tombstones.some((one) => one.uid === uid));
+  if (present instanceof Problem) return present;
+  const { look, client } = present;
+  const existing = look.protectors?.standings.find(({ protector }) => protector.metadata.uid === uid);
+  if (existing !== undefined) return byName({ ...asked, name: `${existing.namespace}/${existing.name}` });
+  if (look.held === undefined) return new Problem(`the ConfigMap ${generatorStateName} cannot be read`);
+  const note = reason === "" ? "released by hand" : reason;
+  const namespace = clusters.choice.leaseNamespace;
+  const what = `the ConfigMap ${namespace}/${generatorStateName} gets the key ${byHandKeyOf(uid)}, and webhooks let that PodProtector go`;
+  const data = { [byHandKeyOf(uid)]: note };
+  if (look.held.state.resourceVersion === undefined) {
+    return {
+      client,
+      access: { verb: "create", resource: configMaps, namespace },
+      what,
+      request: {
+        method: "POST",
+        path: resourcePath(configMaps, { namespace }),
+        body: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: generatorStateName, namespace }, data },
+      },
+    };
+  }
+  return keyChange(client, namespace, data, what);
+}
+
+/** Takes the key off again. What the generator has deleted meanwhile does not come back. */
+function undone(asked: Asked): Change | Problem {
+  const { name: uid, clusters } = asked;
+  if (!uidPattern.test(uid)) return new Problem("release --undo: say the UID that was let go");
+  const present = coreOf(asked, ({ held }) => held?.letGo.some((one) => one.uid === uid) === true);
+  if (present instanceof Problem) return present;
+  if (present.look.held?.letGo.some((one) => one.uid === uid) !== true)
+    return new Problem(`the UID ${uid} was not let go by hand`);
+  const namespace = clusters.choice.leaseNamespace;
+  const what = `the ConfigMap ${namespace}/${generatorStateName} loses the key ${byHandKeyOf(uid)}`;
+  return keyChange(present.client, namespace, { [byHandKeyOf(uid)]: null }, what);
+}
+
+function keyChange(
+  client: KubeClient,
+  namespace: string,
+  data: Readonly<Record<string, string | null>>,
+  what: string,
+): Change {
+  return {
+    client,
+    access: { verb: "patch", resource: configMaps, namespace, name: generatorStateName },
+    what,
+    request: {
+      method: "PATCH",
+      path: resourcePath(configMaps, { namespace, name: generatorStateName }),
+      contentType: "application/merge-patch+json",
+      body: { data },
+    },
+  };
+}
