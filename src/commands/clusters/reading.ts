@@ -15,7 +15,7 @@ export interface Access {
   /** Undefined = all namespaces, or a cluster-scoped resource. */
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
-  /** The role for people that has the right; "podseidon-look" for reads and "podseidon-steer" for writes by default. */
+  /** The role that has the right; by default "podseidon-look" for reads and "podseidon-steer" for writes. */
   readonly role?: string;
 }
 
@@ -43,7 +43,7 @@ function problemOf(access: Access, error: KubeError): string {
     return printable(`${cluster}: cannot ${what}${where}: ${why}`);
   }
   const role = access.role ?? (["get", "list", "watch"].includes(verb) ? "podseidon-look" : "podseidon-steer");
-  return printable(`${cluster}: you may not ${what}${where}; ask for the ClusterRole ${role}`);
+  return printable(`${cluster}: you may not ${what}${where}; ask for the role ${role}`);
 }
 
 /** `leases.coordination.k8s.io`. */

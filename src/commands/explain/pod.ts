@@ -40,7 +40,7 @@ export async function findPod(
   }
   const { namespace, name } = at;
   const path = resourcePath(pods, { namespace, name });
-  const access = { cluster: client.cluster, verb: "get", resource: pods, namespace, name } as const;
+  const access = { cluster: client.cluster, verb: "get", resource: pods, namespace, name, role: "view" } as const;
   const read = await reading(access, () => client.request({ method: "GET", path, signal }));
   if (!read.ok) return { ok: false, exitCode: 1, problem: read.problem };
   const pod = readPodRecord(read.value);
@@ -89,7 +89,7 @@ export async function promisedPods(
     const digest = digests.size === 0 ? "" : digestOfUID(uid);
     if (digests.has(digest)) found.set(digest, { name, isTerminating });
   };
-  const access = { cluster: client.cluster, verb: "list", resource: pods, namespace } as const;
+  const access = { cluster: client.cluster, verb: "list", resource: pods, namespace, role: "view" } as const;
   const read = await reading(access, () =>
     listAll(
       client,

@@ -152,7 +152,7 @@ async function valueFor(
         return new Problem(`cells adopt: by which cluster? Say --worker ${cellID}=CONTEXT, or --cluster UID`);
       }
       const name = "kube-system";
-      const access = { cluster: worker.cluster, verb: "get", resource: namespaces, name } as const;
+      const access = { cluster: worker.cluster, verb: "get", resource: namespaces, name, role: "view" } as const;
       const path = resourcePath(namespaces, { name });
       const read = await reading(access, () => worker.request({ method: "GET", path, signal }));
       if (!read.ok) return new Problem(read.problem);
