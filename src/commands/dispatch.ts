@@ -101,7 +101,9 @@ function introduction(program: string) {
   return [
     { body: `Usage: podseidon --role=ROLE[,ROLE...] [--FLAG=VALUE...]\n       ${program} COMMAND [ARGUMENTS]` },
     {
-      body: "Refuses pod deletions that would take a workload below its minimum availability,\nsummed over all clusters.",
+      body:
+        "Refuses pod deletions that would take a workload below its minimum availability,\n" +
+        "summed over all clusters.",
     },
     { body: `\`${program} COMMAND --help\` says how to use a command.` },
   ];

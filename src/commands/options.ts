@@ -55,12 +55,12 @@ export function parseOptions(declared: readonly CommandOption[], argv: readonly 
     }
     const part = parts.find(({ long }) => long === name);
     if (part === undefined) {
-      const names = [...parts.map(({ long }) => `--${long}`), "--help"];
+      const names = parts.map(({ long }) => `--${long}`);
       return unknownName("option", rawName, names, (candidate) => candidate);
     }
     if (part.placeholder === undefined) {
       if (value !== undefined) return new Problem(`option ${rawName} takes no value`);
-    } else if (value === undefined || value === "" || (inlineValue !== true && value.startsWith("-"))) {
+    } else if (value === undefined || value === "" || (!inlineValue && value.startsWith("-"))) {
       return new Problem(`option ${rawName} needs a value: --${part.long}=${part.placeholder}`);
     }
     const values = options.get(name) ?? [];

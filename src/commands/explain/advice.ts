@@ -35,7 +35,9 @@ function waysOut(standing: Standing, verdict: RefusingVerdict, program: string):
         ? ["wait: what is promised settles by itself; kubectl drain repeats by itself"]
         : silenceWays(verdict.missed, program);
     case "counts-pending":
-      return [`wait for the aggregator of cell ${verdict.awaited.join(", ")}, and look whether it runs: ${program} status`];
+      return [
+        `wait for the aggregator of cell ${verdict.awaited.join(", ")}, and look whether it runs: ${program} status`,
+      ];
     case "cell-silent": {
       const silent = standing.figures.cells.filter(({ silentForMs }) => silentForMs !== undefined);
       return silenceWays(
@@ -74,7 +76,10 @@ function floorWays({ protector, namespace }: Standing, program: string): readonl
   const lower = `kubectl -n ${namespace} annotate ${resource} ${name} ${overrides.maxUnavailable}=1 --overwrite`;
   if (holds(protector, "Undrainable")) {
     const restart = `kubectl -n ${namespace} rollout restart ${resource} ${name}`;
-    return [...(restartable.has(kind) ? [`replace its pods one after the other: ${restart}`] : []), `let one go: ${lower}`];
+    return [
+      ...(restartable.has(kind) ? [`replace its pods one after the other: ${restart}`] : []),
+      `let one go: ${lower}`,
+    ];
   }
   return ["wait until more pods are available", `let at least one go, in the core: ${lower}`];
 }

@@ -36,7 +36,8 @@ export const explain: Command = {
     if (output instanceof Problem) return wrongUsage(output.message);
     const cell = valueOf(options, "cell");
     const cellProblem = cell === undefined ? undefined : cellIDProblem(cell);
-    if (cellProblem !== undefined) return wrongUsage(invalid("cell", cell ?? "", cellProblem, "the name of a cell").message);
+    if (cellProblem !== undefined)
+      return wrongUsage(invalid("cell", cell ?? "", cellProblem, "the name of a cell").message);
     const clusters = await openClusters(options, context);
     if (clusters instanceof Problem) return wrongUsage(clusters.message);
     try {

@@ -1,4 +1,4 @@
-/** Gathers what `explain` shows: the PodProtectors of the target, their promises, refusals, and the verdicts on a pod. */
+/** Gathers what `explain` shows: PodProtectors, their promises and refusals, and the verdicts on a pod. */
 import { sourceLabels } from "../../api/v1alpha1/names.ts";
 import { objectKey } from "../../api/object-key.ts";
 import { type CommandContext } from "../command.ts";
@@ -93,7 +93,9 @@ function isAbout(target: Target, asked: AskedPod | undefined, { protector, name,
       const { labels = {}, ownerReferences = [] } = protector.metadata;
       if (labels[sourceLabels.kind] !== target.sourceKind) return false;
       // The label may hold a shortened name.
-      const isOwned = ownerReferences.some(({ kind, name: owner }) => kind === target.sourceKind && owner === target.name);
+      const isOwned = ownerReferences.some(
+        ({ kind, name: owner }) => kind === target.sourceKind && owner === target.name,
+      );
       return isOwned || labels[sourceLabels.name] === target.name;
     }
   }

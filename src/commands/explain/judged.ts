@@ -12,7 +12,13 @@ import { flags } from "../../config/flag-table.ts";
 import { type Clock } from "../../util/clock.ts";
 import { floorOwnerOf } from "../../webhook/decide/floor-owner.ts";
 import { refusalOf } from "../../webhook/decide/refusal.ts";
-import { isCounted, isProtected, judge, type ProtectorView, type Rule } from "../../webhook/protector/protector-view.ts";
+import {
+  isCounted,
+  isProtected,
+  judge,
+  type ProtectorView,
+  type Rule,
+} from "../../webhook/protector/protector-view.ts";
 import { type FleetCells } from "../fleet/cells.ts";
 
 export type Operation = "delete" | "evict";
@@ -36,9 +42,9 @@ function ruleOf(clock: Clock): Rule {
   return {
     clock,
     history: {
-      maxConcurrentLag: flags["default-admission-history-config-max-concurrent-lag"].default,
-      compactThreshold: flags["default-admission-history-config-compact-threshold"].default,
-      aggregationRateMs: flags["default-admission-history-config-aggregation-rate"].default,
+      maxConcurrentLag: Number(flags["default-admission-history-config-max-concurrent-lag"].default),
+      compactThreshold: Number(flags["default-admission-history-config-compact-threshold"].default),
+      aggregationRateMs: Number(flags["default-admission-history-config-aggregation-rate"].default),
     },
     requiresPodName: () => false,
     legacyCellHoldMs: 0,

@@ -47,9 +47,12 @@ function podText(
   view: ExplanationView,
 ): string {
   const { pod, cellID } = asked;
-  const title = `pod ${pod.key} in cell ${cellID}${isForced(asked) ? ", with the annotation that forces its deletion" : ""}`;
+  const force = isForced(asked) ? ", with the annotation that forces its deletion" : "";
+  const title = `pod ${pod.key} in cell ${cellID}${force}`;
   const answerOf = (what: string, of: (one: NonNullable<Explained["answers"]>) => Judged): string => {
-    const refusing = explained.filter(({ answers }) => answers !== undefined && of(answers).verdict.kind !== "admitted");
+    const refusing = explained.filter(
+      ({ answers }) => answers !== undefined && of(answers).verdict.kind !== "admitted",
+    );
     const isNo = refusing.length > 0;
     const word = isNo ? "NO" : mayBeRefused ? "NOT KNOWN, see below" : "YES";
     const by = isNo ? `: refused by ${refusing.map(({ core, standing }) => idOf(core, standing)).join(", ")}` : "";
@@ -61,10 +64,9 @@ function podText(
       .join("");
   };
   const none = explained.length === 0 ? `No PodProtector counts it${mayBeRefused ? " for sure" : ""}.\n` : "";
-  return `${coloured(view.terminal, "strong", printable(title))}\n${answerOf("deletion", ({ deletion }) => deletion)}${answerOf(
-    "eviction",
-    ({ eviction }) => eviction,
-  )}${none}`;
+  const deletion = answerOf("deletion", (one) => one.deletion);
+  const eviction = answerOf("eviction", (one) => one.eviction);
+  return `${coloured(view.terminal, "strong", printable(title))}\n${deletion}${eviction}${none}`;
 }
 
 function protectorText(one: Explained, view: ExplanationView): string {
@@ -80,7 +82,9 @@ function protectorText(one: Explained, view: ExplanationView): string {
     ...heardLines(one, view),
   ];
   if (answers !== undefined) {
-    lines.push(lineOf("this pod", answers.relation === "counted" ? "counted, not protected" : "counted and protected", view));
+    lines.push(
+      lineOf("this pod", answers.relation === "counted" ? "counted, not protected" : "counted and protected", view),
+    );
     for (const text of refusalTexts(answers.deletion, answers.eviction)) lines.push(lineOf("refusal", text, view));
   }
   lines.push(...promiseLines(one, view));
@@ -118,7 +122,8 @@ function heardLines({ standing, cells }: Explained, view: ExplanationView): read
 
 function promiseLines({ promises, pods }: Explained, view: ExplanationView): readonly string[] {
   return promises.slice(0, promisesMax).map((promise, index) => {
-    const more = promises.length > promisesMax && index === promisesMax - 1 ? ` (and ${promises.length - promisesMax} more)` : "";
+    const more =
+      promises.length > promisesMax && index === promisesMax - 1 ? ` (and ${promises.length - promisesMax} more)` : "";
     return lineOf(index === 0 ? "promised" : "", `${promiseText(promise, pods)}${more}`, view);
   });
 }
@@ -133,7 +138,13 @@ function promiseText(promise: OpenPromise, pods: Explained["pods"]): string {
   }
   const pod = pods?.get(podUID);
   const fate =
-    pods === undefined ? "" : pod === undefined ? ": gone" : pod.isTerminating ? ": terminating" : ": still there, not terminating";
+    pods === undefined
+      ? ""
+      : pod === undefined
+        ? ": gone"
+        : pod.isTerminating
+          ? ": terminating"
+          : ": still there, not terminating";
   return `${kind} of pod ${pod?.name ?? podName ?? `with UID ${podUID}`} in cell ${cellID}${age}${fate}`;
 }
 

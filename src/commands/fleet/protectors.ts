@@ -42,5 +42,8 @@ export async function listProtectors(
 
 function placeOf(raw: unknown): { readonly namespace: string; readonly name: string } {
   const { namespace, name } = fieldsOf(fieldsOf(raw)["metadata"]);
-  return { namespace: String(namespace ?? ""), name: String(name ?? "") };
+  return {
+    namespace: typeof namespace === "string" ? namespace : "",
+    name: typeof name === "string" ? name : "",
+  };
 }

@@ -1,4 +1,4 @@
-/** What webhooks have refused lately, by the Events on the PodProtectors. The API server forgets Events after an hour. */
+/** What webhooks have refused lately, by Events on PodProtectors. The API server forgets Events after an hour. */
 import { fieldsOf } from "../../api/json.ts";
 import { parseTime } from "../../api/micro-time.ts";
 import { objectKey, type ObjectKey } from "../../api/object-key.ts";

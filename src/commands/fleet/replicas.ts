@@ -17,7 +17,7 @@ export interface ReadyReplicas {
 const labelSelector = "app.kubernetes.io/name=podseidon";
 const componentLabel = "app.kubernetes.io/component";
 
-/** Those of Deployments with the labels of our manifests; empty where Podseidon runs in another way. Throws KubeError. */
+/** Of Deployments with the labels of our manifests; empty where Podseidon runs in another way. Throws KubeError. */
 export async function listReplicas(
   client: KubeClient,
   namespace: string,

@@ -3,7 +3,7 @@
  * what is wrong with it.
  */
 import { criterionFor } from "../../accounting/count/health-criterion.ts";
-import { figuresOf, type QuotaFigures } from "../../accounting/reserve/quota-figures.ts";
+import { figuresOf, missedCells, type QuotaFigures } from "../../accounting/reserve/quota-figures.ts";
 import { silentFor } from "../../accounting/silence/glance.ts";
 import { type ConditionType } from "../../api/v1alpha1/conditions.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
@@ -108,7 +108,8 @@ function statesOf({ protector, isShadow, isReleased }: ProtectorView, figures: Q
   const hasFloor = required > 0;
   const isNotCounted = cells.some(({ counts, silentForMs }) => counts !== "in-force" && silentForMs === undefined);
   const found: Partial<Record<State, boolean>> = {
-    "below floor": hasFloor && left < required,
+    // Where it is only not known to be there, the silence of the cell is what is wrong.
+    "below floor": hasFloor && left < required && missedCells(figures, required - left).length === 0,
     "cell silent": cells.some(({ silentForMs }) => silentForMs !== undefined),
     "not counted": isNotCounted || (hasFloor && cells.length === 0),
     "change held": holds(protector, "ChangeHeld"),

@@ -35,9 +35,9 @@ function cellText({ cellID, counts, silentForMs, last, unconfirmed }: CellFigure
   }
 }
 
-/** The worst two of its states. */
+/** All of its states. */
 export function stateText({ states }: Pick<Standing, "states">): string {
-  return states.slice(0, 2).join(", ");
+  return states.join(", ");
 }
 
 export function toneOf(state: State): Tone | undefined {

@@ -7,7 +7,7 @@ import { cellLines, cellTone, heardText, isCellWrong } from "./cell-lines.ts";
 const columns: readonly Column[] = [
   { title: "CELL", shrinksTo: 12 },
   { title: "HEARD", align: "right" },
-  { title: "PODS", align: "right" },
+  { title: "COUNTED", align: "right" },
   { title: "AGGREGATOR", shrinksTo: 16 },
   { title: "STATE" },
 ];

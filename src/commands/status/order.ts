@@ -51,9 +51,13 @@ function rank({ state }: Line): number {
   return states.indexOf(state);
 }
 
+export function placeOf(line: Line): { readonly namespace: string; readonly name: string } {
+  return line.kind === "unusable" ? line.invalid : line.standing;
+}
+
 /** `namespace/name`. */
 export function keyOf(line: Line): string {
-  const { namespace, name } = line.kind === "unusable" ? line.invalid : line.standing;
+  const { namespace, name } = placeOf(line);
   return `${namespace}/${name}`;
 }
 

@@ -2,13 +2,7 @@
 import { Problem } from "../../config/problem.ts";
 import { formatWholeSeconds } from "../../api/micro-time.ts";
 import { sleep } from "../../util/clock.ts";
-import {
-  coreOptions,
-  namespaceOption,
-  outputOption,
-  type OutputFormat,
-  readOutput,
-} from "../clusters/options.ts";
+import { coreOptions, namespaceOption, outputOption, type OutputFormat, readOutput } from "../clusters/options.ts";
 import { type OpenClusters, openClusters } from "../clusters/open.ts";
 import { type Command, type CommandContext, type CommandEnd, isGiven, wrongUsage } from "../command.ts";
 import { type CoreLook, lookAt } from "../fleet/look.ts";

@@ -6,14 +6,14 @@ import { type Terminal } from "../command.ts";
 import { type CoreLook } from "../fleet/look.ts";
 import { type Refusals, refusalsOf } from "../fleet/refusals.ts";
 import { isWrong, type Standing, type State } from "../fleet/standing.ts";
-import { cellsText, conditionAge, stateText, toneOf } from "../fleet/wording.ts";
+import { cellsText, conditionAge, toneOf } from "../fleet/wording.ts";
 import { ageText } from "../text/age.ts";
 import { coloured, type Tone } from "../text/colour.ts";
 import { type Column, type Row, shortened, table } from "../text/table.ts";
 import { wrapped } from "../text/wrap.ts";
 import { cellLines, isCellWrong } from "./cell-lines.ts";
 import { cellsTable } from "./cells-table.ts";
-import { areWrong, chosenLines, keyOf, type Line, type Shown } from "./order.ts";
+import { areWrong, chosenLines, keyOf, type Line, placeOf, type Shown } from "./order.ts";
 
 export interface StatusView {
   /** Undefined = all. */
@@ -58,36 +58,38 @@ function protectorsPart(look: CoreLook, view: StatusView): string {
   }
   const isWide = view.terminal.columns >= wideColumns;
   const refusals = refusalsOf(events);
+  const hasRefusals = shown.lines.some((line) => refusals.has(objectKey(placeOf(line).namespace, placeOf(line).name)));
   const columns: Column[] = [
-    { title: "PROTECTOR", shrinksTo: 16 },
+    { title: "PROTECTOR", shrinksTo: 12 },
     { title: "MUST STAY", align: "right" },
     { title: "AVAILABLE", align: "right" },
     { title: "PROMISED", align: "right" },
     { title: "FREE", align: "right" },
     ...(isWide ? [{ title: "CELLS", shrinksTo: 24 }] : []),
-    { title: "REFUSED", align: "right" },
-    { title: "STATE", shrinksTo: 12 },
+    ...(hasRefusals ? ([{ title: "REFUSED", align: "right" }] as const) : []),
+    { title: "STATE" },
   ];
-  const rows = shown.lines.map((line) => rowOf(line, { isWide, refusals, at, view }));
+  const rows = shown.lines.map((line) => rowOf(line, { isWide, hasRefusals, refusals, at, view }));
   const body = rows.length === 0 ? "" : table(columns, rows, view.terminal);
   return `${body}${countsText(shown, view)}`;
 }
 
 interface RowContext {
   readonly isWide: boolean;
+  readonly hasRefusals: boolean;
   readonly refusals: ReadonlyMap<string, Refusals>;
   readonly at: EpochMicros;
   readonly view: StatusView;
 }
 
 function rowOf(line: Line, context: RowContext): Row {
-  const { isWide, refusals, view } = context;
-  const name = view.namespace === undefined ? keyOf(line) : (keyOf(line).split("/")[1] ?? "");
-  const dashes = ["-", "-", "-", "-", ...(isWide ? ["-"] : [])];
+  const { isWide, hasRefusals, refusals, view } = context;
+  const name = view.namespace === undefined ? keyOf(line) : placeOf(line).name;
   if (line.kind === "unusable") {
     const { reason } = line.invalid;
+    const blanks = Array<string>(4 + Number(isWide) + Number(hasRefusals)).fill("-");
     return {
-      cells: [name, ...dashes, "-", { text: "unusable", tone: "bad" }],
+      cells: [name, ...blanks, { text: "unusable", tone: "bad" }],
       under: [`deletions of its pods are refused: it is invalid: ${reason}`],
     };
   }
@@ -102,8 +104,8 @@ function rowOf(line: Line, context: RowContext): Row {
       String(promised),
       String(free),
       ...(isWide ? [cellsText(standing)] : []),
-      refused === undefined ? "" : String(refused.count),
-      { text: stateText(standing), tone: toneOf(standing.states[0]) },
+      ...(hasRefusals ? [refused === undefined ? "" : String(refused.count)] : []),
+      { text: standing.states[0], tone: toneOf(standing.states[0]) },
     ],
     under: remarksOn(standing, refused, context),
   };
@@ -111,12 +113,13 @@ function rowOf(line: Line, context: RowContext): Row {
 
 /** What a person wants to know next, of one that is not well. */
 function remarksOn(standing: Standing, refused: Refusals | undefined, { isWide, at }: RowContext): readonly string[] {
-  const [state] = standing.states;
+  const [state, ...others] = standing.states;
   if (state === "ok" || state === "shadow") return [];
   const since = conditionAge(standing, conditionOf[state] ?? "", at);
   const message = messageOf(standing, state);
   return [
     ...(isWide ? [] : [`cells: ${cellsText(standing)}`]),
+    ...(others.length === 0 ? [] : [`also: ${others.join(", ")}`]),
     ...(since === undefined ? [] : [`${state} for ${since}${message === "" ? "" : `: ${message}`}`]),
     ...(refused?.lastAt === undefined ? [] : [`last refused ${ageText((at - refused.lastAt) / 1000)} ago`]),
   ];
@@ -173,7 +176,8 @@ function linesPart(look: CoreLook, { terminal, program }: StatusView): string {
     lines.push({ label: "held", text, tone: "bad" });
   }
   for (const { protector, uid } of tombstones) {
-    const text = `${protector} (UID ${uid}) is gone and not released, so webhooks keep it in force; see ${program} release`;
+    const why = "is gone and not released, so webhooks keep it in force";
+    const text = `${protector} (UID ${uid}) ${why}; see ${program} release`;
     lines.push({ label: "gone", text, tone: "bad" });
   }
   for (const text of unread) lines.push({ label: "unread", text, tone: "warning" });

@@ -1,16 +1,25 @@
 /** `podseidon approve`: lists mass changes that are held, lets them pass, or undoes one (docs/mass-changes.md). */
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { formatMicroTime } from "../../api/micro-time.ts";
+import { formatMicroTime, formatWholeSeconds } from "../../api/micro-time.ts";
 import { nearest } from "../../config/nearest.ts";
 import { Problem } from "../../config/problem.ts";
 import { quote } from "../../config/value-type.ts";
 import { everyCause } from "../../generator/mass-changes/latch-book.ts";
 import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
 import { resourcePath } from "../../kube/kube-client.ts";
+import { type EpochMicros } from "../../util/clock.ts";
 import { printable } from "../../util/printable.ts";
 import { type OpenClusters, openClusters } from "../clusters/open.ts";
 import { coreOptions, namespaceOption, outputOption, readOutput } from "../clusters/options.ts";
-import { type Command, type CommandContext, type CommandEnd, type CommandOptions, isGiven, valueOf, wrongUsage } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandEnd,
+  type CommandOptions,
+  isGiven,
+  valueOf,
+  wrongUsage,
+} from "../command.ts";
 import { type CoreLook, lookAt } from "../fleet/look.ts";
 import { holds, type Standing } from "../fleet/standing.ts";
 import { ageText } from "../text/age.ts";
@@ -22,7 +31,7 @@ import { undo } from "./undo.ts";
 /** As the generator has it: an approval is for what a person has just looked at. */
 const approvalMax = { max: 24 * 3_600_000, maxText: "24h" };
 /** Long enough for a generator that restarts meanwhile. */
-const approvalDefault = "1h";
+const approvalDefaultMs = 3_600_000;
 /** PodProtectors of a cause that are named. */
 const namedMax = 10;
 
@@ -38,11 +47,7 @@ export const approve: Command = {
     dryRunOption,
     outputOption,
   ],
-  examples: [
-    "approve",
-    'approve namespace/shop --reason "moved away"',
-    "approve --undo deployment/web -n shop",
-  ],
+  examples: ["approve", 'approve namespace/shop --reason "moved away"', "approve --undo deployment/web -n shop"],
 
   async run(context, options, cause) {
     const output = readOutput(options);
@@ -137,8 +142,7 @@ async function approved(context: CommandContext, options: CommandOptions, asked:
   if (reason.trim() === "") return wrongUsage("approve: say why they may pass: --reason TEXT");
   const given = readUntil(options, clock.epochMicros(), approvalMax);
   if (given instanceof Problem) return wrongUsage(given.message);
-  const byDefault = readUntil(new Map([["for", [approvalDefault]]]), clock.epochMicros(), approvalMax);
-  const until = given ?? byDefault;
+  const until = given ?? formatWholeSeconds((clock.epochMicros() + approvalDefaultMs * 1000) as EpochMicros);
   const holding = looks.filter(({ held }) => held?.held.some((one) => cause === everyCause || one.cause === cause));
   if (holding.length === 0) return { exitCode: 1, problem: nothingHeld(cause, looks) };
   const namespace = clusters.choice.leaseNamespace;
@@ -152,7 +156,7 @@ async function approved(context: CommandContext, options: CommandOptions, asked:
       {
         client,
         access: { verb: "patch", resource: configMaps, namespace, name: generatorStateName },
-        what: `${count} held changes of cause ${cause} may pass until ${String(until)}`,
+        what: `${count} held changes of cause ${cause} may pass until ${until}`,
         request: {
           method: "PATCH",
           path: resourcePath(configMaps, { namespace, name: generatorStateName }),

@@ -11,7 +11,15 @@ import { assertNever } from "../../util/assert.ts";
 import { type OpenClusters, openClusters } from "../clusters/open.ts";
 import { coreOptions, invalid, outputOption, readOutput, workerOption } from "../clusters/options.ts";
 import { reading } from "../clusters/reading.ts";
-import { type Command, type CommandContext, type CommandEnd, type CommandOptions, isGiven, valueOf, wrongUsage } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandEnd,
+  type CommandOptions,
+  isGiven,
+  valueOf,
+  wrongUsage,
+} from "../command.ts";
 import { type CoreLook, lookAt } from "../fleet/look.ts";
 import { cellLines, type CellLine, isCellWrong } from "../status/cell-lines.ts";
 import { cellsJson, cellsTable } from "../status/cells-table.ts";
@@ -86,7 +94,9 @@ function listed({ write, terminal }: CommandContext, looks: readonly CoreLook[],
       write(title + (cellsTable(look, terminal) || "No cells.\n"));
     }
   }
-  const isWrong = looks.some((look) => look.unread.length > 0 || cellLines(look).some(({ state }) => isCellWrong(state)));
+  const isWrong = looks.some(
+    (look) => look.unread.length > 0 || cellLines(look).some(({ state }) => isCellWrong(state)),
+  );
   return { exitCode: isWrong ? 1 : 0 };
 }
 
@@ -145,7 +155,9 @@ async function valueFor(
       const uid = valueOf(options, "cluster");
       if (uid !== undefined) {
         const isUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uid);
-        return isUID ? uid : invalid("cluster", uid, "is no UID", "the UID of the namespace kube-system of that cluster");
+        return isUID
+          ? uid
+          : invalid("cluster", uid, "is no UID", "the UID of the namespace kube-system of that cluster");
       }
       const worker = clusters.workers.get(cellID);
       if (worker === undefined) {
@@ -228,8 +240,8 @@ function notesOn(action: Asked["action"], { program }: CommandContext, { cellID,
         ...(state === "silent" || state === "no heartbeat"
           ? []
           : ["It is still heard: the generator waits for its silence, and refuses if it is still counted after 45 s."]),
-        "The generator takes the cell out of all PodProtectors, and then deletes the Lease. Never delete that yourself. " +
-          `To follow it: ${program} cells list`,
+        "The generator takes the cell out of all PodProtectors, and then deletes the Lease. Never delete that " +
+          `yourself. To follow it: ${program} cells list`,
       ];
     default:
       return assertNever(action);

@@ -1,6 +1,6 @@
 /** How long something is to hold, as people say it: `--for 2h`. */
 import { parseDurationMs } from "../../config/duration.ts";
-import { Problem } from "../../config/problem.ts";
+import { type Problem } from "../../config/problem.ts";
 import { formatWholeSeconds } from "../../api/micro-time.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type CommandOptions, valueOf } from "../command.ts";
@@ -14,7 +14,11 @@ export interface Span {
 }
 
 /** The end of --for, as RFC 3339; undefined = not given. */
-export function readUntil(options: CommandOptions, now: EpochMicros, { max, maxText }: Span): string | undefined | Problem {
+export function readUntil(
+  options: CommandOptions,
+  now: EpochMicros,
+  { max, maxText }: Span,
+): string | undefined | Problem {
   const text = valueOf(options, "for");
   if (text === undefined) return undefined;
   const allowed = `a duration such as 30m or 2h, of more than 0 and up to ${maxText}`;

@@ -1,8 +1,9 @@
 /**
- * `podseidon release`: lets a PodProtector go by hand (docs/generator.md#when-a-podprotector-is-gone): one that dangles,
- * or one that has vanished and that webhooks keep in force.
+ * `podseidon release`: lets a PodProtector go by hand: one that dangles, or one that has vanished and that webhooks
+ * keep in force (docs/generator.md#when-a-podprotector-is-gone).
  */
 import { annotations } from "../../api/v1alpha1/names.ts";
+import { objectKey } from "../../api/object-key.ts";
 import { Problem } from "../../config/problem.ts";
 import { quote } from "../../config/value-type.ts";
 import { byHandKeyOf, configMaps, generatorStateName } from "../../kube/generator-state.ts";
@@ -11,7 +12,15 @@ import { podProtectors } from "../../kube/resources.ts";
 import { printable } from "../../util/printable.ts";
 import { type OpenClusters, openClusters } from "../clusters/open.ts";
 import { coreOptions, namespaceOption, outputOption, readOutput } from "../clusters/options.ts";
-import { type Command, type CommandContext, type CommandEnd, type CommandOptions, isGiven, valueOf, wrongUsage } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandEnd,
+  type CommandOptions,
+  isGiven,
+  valueOf,
+  wrongUsage,
+} from "../command.ts";
 import { type CoreLook, lookAt } from "../fleet/look.ts";
 import { holds, type Standing } from "../fleet/standing.ts";
 import { ageText } from "../text/age.ts";
@@ -113,50 +122,54 @@ async function released(context: CommandContext, options: CommandOptions, asked:
   return carryOut(context, options, [change], { after });
 }
 
-/** Of the only core, or of the one that has it. */
-function coreOf(asked: Asked, has: (look: CoreLook) => boolean): { look: CoreLook; client: KubeClient } | Problem {
-  const { looks, clusters } = asked;
+interface Place {
+  readonly look: CoreLook;
+  readonly client: KubeClient;
+}
+
+/** The core that has it; where none is known to, the only one. */
+function coreOf({ looks, clusters }: Asked, has: (look: CoreLook) => boolean): Place | Problem {
   const having = looks.filter(has);
-  const [look] = having.length > 0 ? having : looks;
+  const [look, ...others] = having.length > 0 ? having : looks;
   const client = look === undefined ? undefined : clusters.cores.get(look.core);
-  if (look === undefined || client === undefined || having.length > 1 || (having.length === 0 && looks.length > 1)) {
+  if (look === undefined || client === undefined || others.length > 0)
     return new Problem("in which core? Say one --core");
-  }
   return { look, client };
 }
 
 function byName(asked: Asked): Change | Problem {
-  const { clusters, looks } = asked;
-  const [first = "", second] = asked.name.split("/");
+  const { clusters, looks, name: given } = asked;
+  const [first = "", second] = given.split("/");
   const [namespace, name] = second === undefined ? [clusters.objectNamespace, first] : [first, second];
-  const isIt = (one: { readonly namespace: string; readonly name: string }): boolean =>
-    one.namespace === namespace && one.name === name;
-  const present = coreOf(asked, ({ protectors }) => protectors?.standings.some(isIt) === true);
-  if (present instanceof Problem) return present;
-  const standing = present.look.protectors?.standings.find(isIt);
-  if (standing === undefined) {
-    const gone = looks.flatMap(({ tombstones }) => tombstones).filter(({ protector }) => protector === `${namespace}/${name}`);
-    const [only, ...more] = gone;
-    if (only === undefined) {
-      return new Problem(
-        `there is no PodProtector ${quote(`${namespace}/${name}`)}, and no Event says that webhooks keep it in force; ` +
-          "if a refusal names its UID, say that",
-      );
-    }
-    if (more.length > 0) return new Problem(`several have had that name; say a UID: ${gone.map(({ uid }) => uid).join(", ")}`);
-    return byUID({ ...asked, name: only.uid });
+  const key = objectKey(namespace, name);
+  const find = ({ protectors }: CoreLook): Standing | undefined =>
+    protectors?.standings.find((one) => one.namespace === namespace && one.name === name);
+  const place = coreOf(asked, (look) => find(look) !== undefined);
+  const standing = place instanceof Problem ? undefined : find(place.look);
+  if (!(place instanceof Problem) && standing !== undefined) return ofPresent(place.client, standing);
+  const gone = looks.flatMap(({ tombstones }) => tombstones).filter(({ protector }) => protector === key);
+  const [only, ...more] = gone;
+  if (only === undefined) {
+    return new Problem(
+      `there is no PodProtector ${quote(key)}, and no Event says that webhooks keep it in force; ` +
+        "if a refusal names its UID, say that",
+    );
   }
-  const { protector } = standing;
-  if (!holds(protector, "Dangling") && !holds(protector, "ChangeHeld")) {
+  if (more.length === 0) return byUID({ ...asked, name: only.uid });
+  return new Problem(`several have had that name; say a UID: ${gone.map(({ uid }) => uid).join(", ")}`);
+}
+
+function ofPresent(client: KubeClient, { namespace, name, protector }: Standing): Change | Problem {
+  if (!holds(protector, "Dangling") && !asksForRelease(protector)) {
     return new Problem(
       `PodProtector ${namespace}/${name} does not dangle, and no release of it is held: delete its source, ` +
         "or if it was made by hand, the PodProtector",
     );
   }
   return {
-    client: present.client,
+    client,
     access: { verb: "patch", resource: podProtectors, namespace, name },
-    what: `the PodProtector ${namespace}/${name} gets the annotation ${annotations.released}=true, and no longer protects`,
+    what: `PodProtector ${namespace}/${name} gets the annotation ${annotations.released}=true, and protects no more`,
     request: {
       method: "PATCH",
       path: resourcePath(podProtectors, { namespace, name }),
@@ -166,31 +179,38 @@ function byName(asked: Asked): Change | Problem {
   };
 }
 
+/** Its source is deleted, and that is held (generator/mass-changes/announcements.ts). */
+function asksForRelease({ status }: Standing["protector"]): boolean {
+  const held = status?.conditions?.find(({ type }) => type === "ChangeHeld");
+  return held?.status === "True" && held.message.includes("asks to release its floor");
+}
+
 function byUID(asked: Asked): Change | Problem {
   const { name: uid, reason, clusters } = asked;
-  const present = coreOf(asked, ({ tombstones }) => tombstones.some((one) => one.uid === uid));
-  if (present instanceof Problem) return present;
-  const { look, client } = present;
-  const existing = look.protectors?.standings.find(({ protector }) => protector.metadata.uid === uid);
-  if (existing !== undefined) return byName({ ...asked, name: `${existing.namespace}/${existing.name}` });
+  const find = ({ protectors }: CoreLook): Standing | undefined =>
+    protectors?.standings.find(({ protector }) => protector.metadata.uid === uid);
+  const place = coreOf(asked, (look) => find(look) !== undefined || look.tombstones.some((one) => one.uid === uid));
+  if (place instanceof Problem) return place;
+  const { look, client } = place;
+  const existing = find(look);
+  if (existing !== undefined) return ofPresent(client, existing);
   if (look.held === undefined) return new Problem(`the ConfigMap ${generatorStateName} cannot be read`);
-  const note = reason === "" ? "released by hand" : reason;
   const namespace = clusters.choice.leaseNamespace;
-  const what = `the ConfigMap ${namespace}/${generatorStateName} gets the key ${byHandKeyOf(uid)}, and webhooks let that PodProtector go`;
-  const data = { [byHandKeyOf(uid)]: note };
-  if (look.held.state.resourceVersion === undefined) {
-    return {
-      client,
-      access: { verb: "create", resource: configMaps, namespace },
-      what,
-      request: {
-        method: "POST",
-        path: resourcePath(configMaps, { namespace }),
-        body: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: generatorStateName, namespace }, data },
-      },
-    };
-  }
-  return keyChange(client, namespace, data, what);
+  const key = byHandKeyOf(uid);
+  const what = `ConfigMap ${namespace}/${generatorStateName} gets the key ${key}, so webhooks let that PodProtector go`;
+  const data = { [key]: reason === "" ? "released by hand" : reason };
+  if (look.held.state.resourceVersion !== undefined) return keyChange(client, namespace, data, what);
+  const metadata = { name: generatorStateName, namespace };
+  return {
+    client,
+    access: { verb: "create", resource: configMaps, namespace },
+    what,
+    request: {
+      method: "POST",
+      path: resourcePath(configMaps, { namespace }),
+      body: { apiVersion: "v1", kind: "ConfigMap", metadata, data },
+    },
+  };
 }
 
 /** Takes the key off again. What the generator has deleted meanwhile does not come back. */

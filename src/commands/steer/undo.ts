@@ -195,7 +195,11 @@ async function waitFor({ context }: Undoing, hasCome: () => Promise<boolean>): P
 }
 
 /** The answer, or what went wrong in one line. */
-async function asked(client: KubeClient, access: Omit<Access, "cluster">, request: KubeRequest): Promise<Json | string> {
+async function asked(
+  client: KubeClient,
+  access: Omit<Access, "cluster">,
+  request: KubeRequest,
+): Promise<Json | string> {
   const read = await reading({ ...access, cluster: client.cluster, role: "edit" }, () => client.request(request));
   return read.ok ? fieldsOf(read.value) : read.problem;
 }

@@ -39,7 +39,9 @@ export function table(
   rows: readonly Row[],
   terminal: Pick<Terminal, "columns" | "isColoured">,
 ): string {
-  const cells = rows.map((row) => row.cells.map((cell) => (typeof cell === "string" ? { text: cell } : cell)).map(shown));
+  const cells = rows.map((row) =>
+    row.cells.map((cell) => (typeof cell === "string" ? { text: cell } : cell)).map(shown),
+  );
   const titles = columns.map(({ title }): Cell => ({ text: title, tone: "faint" }));
   const widths = fitted(columns, [titles, ...cells], terminal.columns);
   const lines = cells.map((row, index) => lineOf(row, columns, widths, terminal) + below(rows[index], terminal));

@@ -49,7 +49,7 @@ test("the help of one command says how to use it", async (t) => {
 test("an unknown command is one line that names what is allowed and the nearest command", async (t) => {
   const { exitCode, problem = "", stdout } = await run(t, "versoin");
   assert.deepEqual([exitCode, stdout], [2, ""]);
-  assert.match(problem, /^unknown command "versoin"; allowed: help, version.*, or --role=ROLE to run a role; did/);
+  assert.match(problem, /^unknown command "versoin"; allowed: status, .*version, or --role=ROLE to run a role; did/);
   assert.match(problem, /; did you mean version\?$/);
   assert.equal((await run(t, "help", "me")).exitCode, 2);
   assert.match((await run(t, "a\nb")).problem ?? "", /^unknown command "a\\nb"/);

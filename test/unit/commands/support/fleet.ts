@@ -33,7 +33,7 @@ export interface TestCluster {
   readonly client: EngineClient;
   /** Of PodProtectors. */
   readonly protectors: ResourceType;
-  create(type: ResourceType, namespace: string | undefined, body: JsonObject): Promise<KubeObject>;
+  readonly create: (type: ResourceType, namespace: string | undefined, body: JsonObject) => Promise<KubeObject>;
 }
 
 export interface Ran {
