@@ -32,7 +32,11 @@ export async function dispatch(
   const context: CommandContext = {
     ...surroundings,
     commands,
-    printHelp: (of) => (of === undefined ? cli.globalCommand : findCommand(cli, of, surroundings)).outputHelp(),
+    printHelp(of) {
+      const found = of === undefined ? cli.globalCommand : findCommand(cli, of, surroundings);
+      if (of !== undefined) surroundings.write(`${found.description}.\n\n`);
+      found.outputHelp();
+    },
   };
   try {
     findCommand(cli, name, surroundings);

@@ -8,36 +8,43 @@ import { type AskedPod } from "./judged.ts";
 /** `kubectl rollout restart` makes the new pod first, so that the old one may go. */
 const restartable: ReadonlySet<string> = new Set(["Deployment"]);
 
-/** Empty = nothing is refused. One line each. */
+export interface Advice {
+  readonly text: string;
+  /** For a shell. */
+  readonly command?: string;
+}
+
+/** Empty = nothing is refused. */
 export function adviceOn(
   standing: Standing,
   verdict: Verdict,
   asked: AskedPod | undefined,
   program: string,
-): readonly string[] {
-  const refusing = verdict.kind === "admitted" ? undefined : verdict;
-  if (refusing === undefined) return [];
-  const lines = [...waysOut(standing, refusing, program)];
+): readonly Advice[] {
+  if (verdict.kind === "admitted") return [];
+  const ways = [...waysOut(standing, verdict, program)];
   if (asked !== undefined) {
     const { namespace, name } = asked.pod;
-    const force = `kubectl -n ${namespace} annotate pod ${name} ${annotations.forceDelete}=`;
-    lines.push(`last resort, which the webhook records: ${force}  and then delete the pod`);
+    ways.push({
+      text: "last resort, which is recorded: force it, and then delete the pod",
+      command: `kubectl -n ${namespace} annotate pod ${name} ${annotations.forceDelete}=`,
+    });
   }
-  return lines;
+  return ways;
 }
 
-function waysOut(standing: Standing, verdict: RefusingVerdict, program: string): readonly string[] {
+function waysOut(standing: Standing, verdict: RefusingVerdict, program: string): readonly Advice[] {
   switch (verdict.kind) {
     case "rejected":
       return verdict.missed === undefined ? floorWays(standing, program) : silenceWays(verdict.missed, program);
     case "retry":
       return verdict.missed === undefined
-        ? ["wait: what is promised settles by itself; kubectl drain repeats by itself"]
+        ? [{ text: "wait: what is promised settles by itself, and kubectl drain repeats by itself" }]
         : silenceWays(verdict.missed, program);
-    case "counts-pending":
-      return [
-        `wait for the aggregator of cell ${verdict.awaited.join(", ")}, and look whether it runs: ${program} status`,
-      ];
+    case "counts-pending": {
+      const text = `wait for the aggregator of cell ${verdict.awaited.join(", ")}, and look whether it is heard`;
+      return [{ text, command: `${program} cells list` }];
+    }
     case "cell-silent": {
       const silent = standing.figures.cells.filter(({ silentForMs }) => silentForMs !== undefined);
       return silenceWays(
@@ -50,36 +57,38 @@ function waysOut(standing: Standing, verdict: RefusingVerdict, program: string):
   }
 }
 
-function silenceWays(cells: readonly string[], program: string): readonly string[] {
+function silenceWays(cells: readonly string[], program: string): readonly Advice[] {
   const [cell = "CELL"] = cells;
   return [
-    `look after the aggregator of cell ${cells.join(", ")}: whether it runs and reaches both clusters`,
-    `only if nothing else takes pods away there: ${program} cells keep ${cell} --for 2h`,
-    `if that cluster is gone for good: ${program} cells forget ${cell}`,
+    { text: `look after the aggregator of cell ${cells.join(", ")}: whether it runs and reaches both clusters` },
+    {
+      text: "only if nothing else takes pods away there, keep its last counts in force",
+      command: `${program} cells keep ${cell} --for 2h`,
+    },
+    { text: "if that cluster is gone for good, retire the cell", command: `${program} cells forget ${cell}` },
   ];
 }
 
-function floorWays({ protector, namespace }: Standing, program: string): readonly string[] {
+function floorWays({ protector, namespace }: Standing, program: string): readonly Advice[] {
   const { labels = {}, finalizers = [], name: own } = protector.metadata;
   const kind = labels[sourceLabels.kind];
   const name = labels[sourceLabels.name];
+  const wait = { text: "wait until more pods are available, or scale the workload up" };
   if (kind === undefined || name === undefined || !finalizers.includes(finalizer)) {
-    return [
-      "wait until more pods are available, or scale the workload up",
-      `kubectl -n ${namespace} edit podprotector ${own}   (spec.minAvailable)`,
-    ];
+    const command = `kubectl -n ${namespace} edit podprotector ${own}`;
+    return [wait, { text: "lower spec.minAvailable, in the core", command }];
   }
   const resource = kind.toLowerCase();
   if (holds(protector, "Dangling")) {
-    return [`create ${kind} ${name} again; or, if it is gone for good: ${program} release ${namespace}/${own}`];
+    const command = `${program} release ${namespace}/${own}`;
+    return [{ text: `create ${kind} ${name} again; or if it is gone for good, let the floor go`, command }];
   }
-  const lower = `kubectl -n ${namespace} annotate ${resource} ${name} ${overrides.maxUnavailable}=1 --overwrite`;
-  if (holds(protector, "Undrainable")) {
-    const restart = `kubectl -n ${namespace} rollout restart ${resource} ${name}`;
-    return [
-      ...(restartable.has(kind) ? [`replace its pods one after the other: ${restart}`] : []),
-      `let one go: ${lower}`,
-    ];
-  }
-  return ["wait until more pods are available", `let at least one go, in the core: ${lower}`];
+  const lower = {
+    text: "let one go at a time, whatever the strategy says; in the core",
+    command: `kubectl -n ${namespace} annotate ${resource} ${name} ${overrides.maxUnavailable}=1 --overwrite`,
+  };
+  if (!holds(protector, "Undrainable")) return [wait, lower];
+  const restart = `kubectl -n ${namespace} rollout restart ${resource} ${name}`;
+  const replace = { text: "replace its pods one after the other", command: restart };
+  return restartable.has(kind) ? [replace, lower] : [lower];
 }

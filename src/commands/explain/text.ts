@@ -6,7 +6,7 @@ import { type OpenPromise } from "../fleet/promises.ts";
 import { cellsText, stateText, toneOf } from "../fleet/wording.ts";
 import { ageText } from "../text/age.ts";
 import { coloured, type Tone } from "../text/colour.ts";
-import { wrapped } from "../text/wrap.ts";
+import { wrapped, wrappedCommand } from "../text/wrap.ts";
 import { adviceOn } from "./advice.ts";
 import { type Explained, type Explanation } from "./gather.ts";
 import { type AskedPod, isForced, type Judged } from "./judged.ts";
@@ -97,7 +97,10 @@ function protectorText(one: Explained, view: ExplanationView): string {
     }
   }
   const advice = answers === undefined ? [] : adviceOn(standing, answers.deletion.verdict, view.asked, view.program);
-  advice.forEach((text, index) => lines.push(lineOf(index === 0 ? "you can" : "", text, view)));
+  advice.forEach(({ text, command }, index) => {
+    lines.push(lineOf(index === 0 ? "you can" : "", text, view));
+    if (command !== undefined) lines.push(commandOf(command, view));
+  });
   return lines.join("");
 }
 
@@ -157,6 +160,11 @@ function lineOf(label: string, text: string, { terminal }: ExplanationView, tone
   return wrapped(`${start}${whole(text)}`, terminal.columns, " ".repeat(labelWidth))
     .map((line) => `${line.slice(0, labelWidth)}${coloured(terminal, tone, line.slice(labelWidth))}\n`)
     .join("");
+}
+
+function commandOf(command: string, { terminal }: ExplanationView): string {
+  const lines = wrappedCommand(printable(command), terminal.columns, " ".repeat(labelWidth + 2));
+  return `${lines.join("\n")}\n`;
 }
 
 /** Each sentence by itself: the filter cuts what is longer than a line for a terminal. */

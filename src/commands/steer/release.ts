@@ -42,7 +42,7 @@ export const release: Command = {
     dryRunOption,
     outputOption,
   ],
-  examples: ["release", "release shop/deployment-web", 'release 0f3c…-UID --reason "torn down"'],
+  examples: ["release", "release shop/deployment-web", 'release $UID --reason "torn down"'],
 
   async run(context, options, protector) {
     const output = readOutput(options);

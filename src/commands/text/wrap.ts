@@ -19,3 +19,10 @@ export function wrapped(text: string, width: number, indent = ""): readonly stri
   }
   return [...lines, line];
 }
+
+/** A command for a shell in lines of at most `width` characters, so that they can be copied as they are. */
+export function wrappedCommand(command: string, width: number, indent: string): readonly string[] {
+  const continued = " \\";
+  const lines = wrapped(indent + command, width - continued.length, `${indent}  `);
+  return lines.map((line, index) => (index === lines.length - 1 ? line : line + continued));
+}

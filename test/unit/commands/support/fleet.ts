@@ -238,3 +238,30 @@ export async function createCellLease(
     },
   });
 }
+
+/** An Event of the webhook about a PodProtector of the namespace shop. */
+export async function createRefusal(
+  { core, clock }: Fleet,
+  about: {
+    readonly name: string;
+    readonly uid?: string;
+    readonly count: number;
+    readonly agoMs: number;
+    readonly reason?: string;
+    readonly message?: string;
+  },
+): Promise<void> {
+  const { name, uid, count, agoMs, reason = "TooFewReplicas", message = "Deletion of pod x refused" } = about;
+  await core.create(builtInResources.events, "shop", {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name: `${name}.${reason.toLowerCase()}${agoMs}`, namespace: "shop" },
+    involvedObject: { kind: "PodProtector", namespace: "shop", name, ...(uid !== undefined && { uid }) },
+    type: "Warning",
+    reason,
+    message,
+    count,
+    source: { component: "podseidon-webhook" },
+    lastTimestamp: ago(clock, agoMs),
+  });
+}

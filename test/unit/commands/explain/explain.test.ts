@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { digestOfUID, packDigests } from "../../../../src/accounting/history/uid-digest.ts";
+import { annotations, finalizer, sourceLabels } from "../../../../src/api/v1alpha1/names.ts";
+import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
+import { builtInResources, type JsonObject, type KubeObject } from "../../../double/index.ts";
+import {
+  ago,
+  createCellLease,
+  createFleet,
+  createProtector,
+  createRefusal,
+  type Fleet,
+  forbid,
+  type TestCluster,
+} from "../support/fleet.ts";
+
+const ready = [{ type: "Ready", status: "True", lastTransitionTime: "2025-12-31T00:00:00Z" }];
+
+async function createPod({ create, engine }: TestCluster, name: string, app: string, metadata: JsonObject = {}) {
+  const body = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { ...metadata, name, labels: { app } },
+    spec: { containers: [{ name: "main", image: "web:1" }], nodeName: "node-1" },
+  };
+  const created = await create(builtInResources.pods, "shop", body);
+  const status = { phase: "Running", conditions: ready };
+  return await engine.update(builtInResources.pods, "shop", name, { ...created, status }, { subresource: "status" });
+}
+
+const bucketOf = ({ metadata: { uid, resourceVersion } }: KubeObject, startTime: string): Bucket =>
+  ({ startTime, podUID: uid, podResourceVersion: resourceVersion }) as unknown as Bucket;
+
+/** A core and a worker; a Deployment's PodProtector in the core. */
+async function shopFleet(): Promise<Fleet & { readonly worker: TestCluster }> {
+  const fleet = await createFleet("worker");
+  await createCellLease(fleet.core, fleet.clock, "w1", { agoMs: 300 });
+  return Object.assign(fleet, { worker: fleet.clusters.get("worker")! });
+}
+
+const ofDeployment: JsonObject = {
+  labels: { [sourceLabels.kind]: "Deployment", [sourceLabels.group]: "apps", [sourceLabels.name]: "web" },
+  finalizers: [finalizer],
+};
+
+const inWorker = ["--worker", "w1=worker", "-n", "shop"];
+
+test("explain pod says that its deletion would be refused, why, who was refused, and what works", async () => {
+  const fleet = await shopFleet();
+  await createPod(fleet.worker, "web-1", "web");
+  const { metadata } = await createProtector(fleet.core, "web", {
+    minAvailable: 3,
+    cells: [{ cellID: "w1", available: 3 }],
+    metadata: ofDeployment,
+  });
+  await createRefusal(fleet, { name: "web", uid: metadata.uid, count: 11, agoMs: 12_000 });
+  const { exitCode, stdout, stderr, problem } = await fleet.run("explain", "pod", "web-1", ...inWorker);
+  assert.deepEqual([exitCode, stderr, problem], [1, [], undefined]);
+  assert.match(
+    stdout,
+    /^pod shop\/web-1 in cell w1\nWould its deletion be admitted now\? {2}NO: refused by core\/shop\/web\n/,
+  );
+  assert.match(stdout, /must stay 3, available 3, promised 0, free 0/);
+  assert.match(stdout, /\n {2}heard {5}w1 0.3 s ago\n/);
+  assert.match(stdout, /\n {2}refused {3}11 times lately, last 12 s ago\n/);
+  assert.match(stdout, /annotate deployment web \\\n +podseidon.kubewharf.io\/max-unavailable=1 --overwrite\n/);
+  assert.match(stdout, /annotate pod web-1 \\\n +podseidon.kubewharf.io\/force-delete=\n/);
+  for (const line of stdout.split("\n")) assert(line.length <= 80, line);
+});
+
+test("explain pod tells of promised pods whether they are gone, terminating or still there", async () => {
+  const fleet = await shopFleet();
+  const pods = await Promise.all(["a", "b", "c"].map((name) => createPod(fleet.worker, `web-${name}`, "web")));
+  const [a, b, c] = pods as [KubeObject, KubeObject, KubeObject];
+  await fleet.worker.engine.delete(builtInResources.pods, "shop", "web-b");
+  const packed = {
+    startTime: ago(fleet.clock, 5_000),
+    counter: 1,
+    podUIDDigests: packDigests([digestOfUID(c.metadata.uid)]),
+    podResourceVersion: "9",
+  } as unknown as Bucket;
+  const gone = { ...bucketOf(a, ago(fleet.clock, 9_000)), podUID: "00000000-0000-0000-0000-000000000000" };
+  await createProtector(fleet.core, "web", {
+    minAvailable: 3,
+    cells: [
+      {
+        cellID: "w1",
+        available: 4,
+        buckets: [bucketOf(a, ago(fleet.clock, 30_000)), bucketOf(b, ago(fleet.clock, 2_000)), gone, packed],
+      },
+    ],
+  });
+  const { exitCode, stdout } = await fleet.run("explain", "pod", "web-c", ...inWorker);
+  const text = stdout.replaceAll(/\n {12}/g, " ");
+  assert.equal(exitCode, 1);
+  assert.match(text, /\n {2}promised {2}delete of pod web-a in cell w1, 30 s ago: still there, not terminating /);
+  assert.match(text, / delete of pod with UID 0{8}-0000-0000-0000-0{12} in cell w1, 9.0 s ago: gone /);
+  assert.match(text, / 1 deletions in cell w1, 5.0 s ago; 1 of them are still there /);
+  assert.match(text, / delete of pod web-b in cell w1, 2.0 s ago: terminating\n/);
+  assert.match(text, /you can {3}wait: what is promised settles by itself/);
+});
+
+test("explain pod says yes where the deletion would be admitted, and where nothing counts the pod", async () => {
+  const fleet = await shopFleet();
+  await createPod(fleet.worker, "web-1", "web");
+  await createPod(fleet.worker, "other-1", "other");
+  await createProtector(fleet.core, "web", { minAvailable: 2, cells: [{ cellID: "w1", available: 3 }] });
+  const free = await fleet.run("explain", "pod", "shop/web-1", "--worker", "w1=worker");
+  assert.equal(free.exitCode, 0);
+  assert.match(free.stdout, /deletion be admitted now\? {2}YES\n.*eviction be admitted now\? {2}YES\n/);
+  assert.match(free.stdout, /must stay 2, available 3, promised 0, free 1/);
+  const other = await fleet.run("explain", "pod", "other-1", ...inWorker);
+  assert.equal(other.exitCode, 0);
+  assert.match(other.stdout, /YES\nNo PodProtector counts it\.\n$/);
+});
+
+test("explain tells shadow, force, and protectors that only count the pod", async () => {
+  const fleet = await shopFleet();
+  await createPod(fleet.worker, "web-1", "web", { annotations: { [annotations.forceDelete]: "" } });
+  await createPod(fleet.worker, "trial-1", "trial");
+  const cells = [{ cellID: "w1", available: 1 }];
+  await createProtector(fleet.core, "web", { cells });
+  await createProtector(fleet.core, "trial", { cells, metadata: { annotations: { [annotations.mode]: "shadow" } } });
+  const forced = await fleet.run("explain", "pod", "web-1", ...inWorker);
+  assert.equal(forced.exitCode, 0);
+  assert.match(forced.stdout, /^pod shop\/web-1 in cell w1, with the annotation that forces its deletion\n.*YES\n/);
+  const trial = await fleet.run("explain", "pod", "trial-1", ...inWorker);
+  assert.equal(trial.exitCode, 0);
+  assert.match(trial.stdout, /in shadow, so admitted: PodProtector core\/shop\/trial reports too few/);
+});
+
+test("explain finds the PodProtector of a workload, and one by its name", async () => {
+  const fleet = await shopFleet();
+  await createProtector(fleet.core, "web", { metadata: ofDeployment, cells: [{ cellID: "w1", available: 3 }] });
+  for (const argv of [
+    ["deployment", "shop/web"],
+    ["deploy", "web", "-n", "shop"],
+    ["ppr", "shop/web"],
+    ["PodProtectors", "shop/web"],
+  ]) {
+    const { exitCode, stdout, problem } = await fleet.run("explain", ...argv);
+    assert.deepEqual([exitCode, problem], [0, undefined], argv.join(" "));
+    assert.match(stdout, /^PodProtector core\/shop\/web\n {2}state {5}ok\n/);
+  }
+  const absent = await fleet.run("explain", "statefulset", "shop/web");
+  assert.deepEqual([absent.exitCode, absent.problem], [1, "there is no PodProtector for StatefulSet shop/web"]);
+});
+
+test("explain names what is wrong with its arguments", async () => {
+  const fleet = await shopFleet();
+  const cases: readonly (readonly [readonly string[], RegExp])[] = [
+    [["pdo", "web"], /^"pdo" is no kind; allowed: pod, protector, deployment, .*; did you mean pod\?$/],
+    [["pod", "a/b/c"], /^"a\/b\/c" is no name; allowed: NAME or NAMESPACE\/NAME$/],
+    [["pod", "web-1", "--cell", "-"], /^explain: option --cell needs a value: --cell=cell$/],
+    [["pod", "web-1", "--cell=a/b"], /^option --cell: "a\/b" is not a cell ID; allowed: the name of a cell$/],
+    [["pod", "web-1", "--cell", "w2", "--worker", "w1=worker"], /^no --worker was given for cell w2; say --worker w2=/],
+    [["pod"], /^explain: missing required args/],
+  ];
+  for (const [argv, expected] of cases) {
+    const { exitCode, problem = "" } = await fleet.run("explain", ...argv);
+    assert.equal(exitCode, 2);
+    assert.match(problem, expected);
+  }
+});
+
+test("explain asks for the cell where there are several", async () => {
+  const fleet = await shopFleet();
+  await createCellLease(fleet.core, fleet.clock, "w2");
+  const { exitCode, problem } = await fleet.run("explain", "pod", "shop/web-1");
+  assert.deepEqual([exitCode, problem], [2, "which cell is the pod in? Say --cell CELL (w1, w2)"]);
+});
+
+test("explain says which right is missing, and goes on with what it may read", async () => {
+  const fleet = await shopFleet();
+  await createPod(fleet.worker, "web-1", "web");
+  await createProtector(fleet.core, "web", { minAvailable: 3, cells: [{ cellID: "w1", available: 3 }] });
+  forbid(fleet.core, /events|leases|configmaps/);
+  const { exitCode, stdout, stderr } = await fleet.run("explain", "pod", "web-1", ...inWorker);
+  assert.equal(exitCode, 1);
+  assert.match(stdout, /NO: refused by core\/shop\/web/);
+  assert.deepEqual(stderr, [
+    "core: you may not list leases.coordination.k8s.io in namespace podseidon-system; ask for the role podseidon-look",
+    "core: you may not get configmaps podseidon-generator-state in namespace podseidon-system; " +
+      "ask for the role podseidon-look",
+    "core: you may not list events in namespace shop; ask for the role podseidon-look",
+  ]);
+  forbid(fleet.worker, /pods/);
+  assert.equal(
+    (await fleet.run("explain", "pod", "web-1", ...inWorker)).problem,
+    "worker: you may not get pods web-1 in namespace shop; ask for the role view",
+  );
+});
+
+test("explain -o json has the verdicts, the numbers and the advice", async () => {
+  const fleet = await shopFleet();
+  await createPod(fleet.worker, "web-1", "web");
+  await createProtector(fleet.core, "web", { minAvailable: 3, cells: [{ cellID: "w1", available: 3 }] });
+  const { exitCode, stdout } = await fleet.run("explain", "pod", "web-1", ...inWorker, "-o", "json");
+  assert.equal(exitCode, 1);
+  const json = JSON.parse(stdout) as {
+    isAdmitted: boolean;
+    protectors: { free: number; deletion: { kind: string }; advice: { text: string; command?: string }[] }[];
+  };
+  assert.equal(json.isAdmitted, false);
+  assert.deepEqual([json.protectors[0]?.free, json.protectors[0]?.deletion.kind], [0, "rejected"]);
+  assert.equal(json.protectors[0]?.advice[1]?.command, "kubectl -n shop edit podprotector web");
+});
