@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { annotations } from "../../../../src/api/v1alpha1/names.ts";
+import { readApproval } from "../../../../src/generator/mass-changes/approval.ts";
+import { encodeLatches, latchesKey } from "../../../../src/generator/mass-changes/latches.ts";
+import { generatorStateName } from "../../../../src/kube/generator-state.ts";
+import { type EpochMicros } from "../../../../src/util/clock.ts";
+import { builtInResources } from "../../../double/index.ts";
+import { createFleet, createProtector, type Fleet, systemNamespace } from "../support/fleet.ts";
+
+const held = (cause: string): string =>
+  `Deployment web asks to release its floor of 3, and too many others do so at once (cause ${cause}). Until a person`;
+
+/** Two causes hold changes for a minute, one of them two changes. */
+async function heldFleet(): Promise<Fleet> {
+  const fleet = await createFleet();
+  const { core, clock } = fleet;
+  const since = (clock.epochMicros() - 60_000_000) as EpochMicros;
+  const latched = new Map([
+    ["namespace/shop", since],
+    ["kind/Rollout.argoproj.io", since],
+  ]);
+  await core.create(builtInResources.configMaps, systemNamespace, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: generatorStateName },
+    data: { [latchesKey]: encodeLatches({ latched, approvals: [] }) },
+  });
+  for (const name of ["web", "api"]) {
+    await createProtector(core, name, { conditions: [{ type: "ChangeHeld", message: held("namespace/shop") }] });
+  }
+  return fleet;
+}
+
+function approvalIn({ core }: Fleet): string | undefined {
+  const { metadata } = core.engine.get(builtInResources.configMaps, systemNamespace, generatorStateName);
+  return metadata.annotations?.[annotations.approve];
+}
+
+test("approve lists what is held, by which cause, and how to let it pass", async () => {
+  const fleet = await heldFleet();
+  const { exitCode, stdout } = await fleet.run("approve");
+  assert.equal(exitCode, 1);
+  assert.match(stdout, /^namespace\/shop: 2 changes held for 1 m 00 s\n {2}shop\/api: Deployment web asks to release/);
+  assert.match(stdout, /\n {2}to let them pass: podseidon approve 'namespace\/shop' --reason WHY\n/);
+  for (const line of stdout.split("\n")) assert(line.length <= 80, line);
+  const json = JSON.parse((await fleet.run("approve", "-o", "json")).stdout) as {
+    cores: { held: { cause: string; protectors: string[] }[] }[];
+  };
+  assert.deepEqual(json.cores[0]?.held[0]?.protectors, ["shop/api", "shop/web"]);
+});
+
+test("approve with nothing held says so and exits with 0", async () => {
+  const fleet = await createFleet();
+  assert.deepEqual(await fleet.run("approve"), {
+    exitCode: 0,
+    problem: undefined,
+    stdout: "nothing is held\n",
+    stderr: [],
+  });
+});
+
+test("approve writes an approval that the generator accepts, for an hour unless --for says else", async () => {
+  const fleet = await heldFleet();
+  const { exitCode, stdout } = await fleet.run("approve", "namespace/shop", "--reason", "moved away");
+  assert.equal(exitCode, 0);
+  assert.match(stdout, /^core: 2 held changes of cause namespace\/shop may pass until 2026-01-01T01:00:00Z\n/);
+  const now = fleet.clock.epochMicros();
+  const read = readApproval(approvalIn(fleet) ?? "", now);
+  assert(read.ok);
+  assert.deepEqual(
+    [read.approval.cause, read.approval.reason, (read.approval.until - now) / 3_600_000_000],
+    ["namespace/shop", "moved away", 1],
+  );
+  await fleet.run("approve", "*", "--reason", "all of it", "--for=24h");
+  const all = readApproval(approvalIn(fleet) ?? "", now);
+  assert(all.ok);
+  assert.deepEqual([all.approval.cause, (all.approval.until - now) / 3_600_000_000], ["*", 24]);
+});
+
+test("approve refuses what would not work, and writes nothing", async () => {
+  const fleet = await heldFleet();
+  const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
+    [["namespace/shop"], 2, /^approve: say why they may pass: --reason TEXT$/],
+    [["namespace/shop", "--reason", " "], 2, /^approve: say why/],
+    [["namespace/shop", "--reason", "x", "--for=25h"], 2, /^option --for: "25h" is out of range; .* up to 24h$/],
+    [
+      ["namespace/shp", "--reason", "x"],
+      1,
+      /^the cause "namespace\/shp" holds nothing; .*; did you mean namespace\/shop/,
+    ],
+    [["namespace/shop", "--undo", "deployment/web"], 2, /^approve: either a cause or --undo, not both$/],
+  ];
+  for (const [argv, code, expected] of cases) {
+    const { exitCode, problem = "" } = await fleet.run("approve", ...argv);
+    assert.match(problem, expected);
+    assert.equal(exitCode, code, problem);
+  }
+  await fleet.run("approve", "namespace/shop", "--reason", "x", "--dry-run");
+  assert.equal(approvalIn(fleet), undefined);
+});
