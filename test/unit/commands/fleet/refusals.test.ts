@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { objectKey } from "../../../../src/api/object-key.ts";
+import { listProtectorEvents, refusalsOf } from "../../../../src/commands/fleet/refusals.ts";
+import { createFleet, createRefusal } from "../support/fleet.ts";
+
+test("refusals are summed by PodProtector, the newest first, without what refuses nothing", async () => {
+  const fleet = await createFleet();
+  const { core, stop } = fleet;
+  await createRefusal(fleet, { name: "web", count: 5, agoMs: 60_000 });
+  await createRefusal(fleet, { name: "web", count: 2, agoMs: 9_000, reason: "CountsPending" });
+  await createRefusal(fleet, { name: "web", count: 9, agoMs: 1_000, reason: "WouldRefuse" });
+  await createRefusal(fleet, { name: "api", count: 1, agoMs: 1_000, reason: "PodProtectorLost" });
+  const events = await listProtectorEvents(core.client, undefined, stop.signal);
+  assert.equal(events.length, 4);
+  const refusals = refusalsOf(events);
+  const ofWeb = refusals.get(objectKey("shop", "web"));
+  assert.deepEqual([ofWeb?.count, ofWeb?.last.reason, ofWeb?.events.length], [7, "CountsPending", 2]);
+  assert.deepEqual([...refusals.keys()], ["shop/web"]);
+  const ofApi = await listProtectorEvents(core.client, "shop", stop.signal, "api");
+  assert.deepEqual(
+    ofApi.map(({ protector }) => protector),
+    ["shop/api"],
+  );
+});

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { objectKey } from "../../../../src/api/object-key.ts";
+import { type ProtectorEvent } from "../../../../src/commands/fleet/refusals.ts";
+import { seenTombstones } from "../../../../src/commands/fleet/tombstones.ts";
+import { decodeGeneratorState } from "../../../../src/kube/generator-state.ts";
+import { type EpochMicros } from "../../../../src/util/clock.ts";
+
+const lost = (uid: string, lastAt: number, message = "It is gone from the core"): ProtectorEvent => ({
+  protector: objectKey("shop", "web"),
+  uid,
+  reason: "PodProtectorLost",
+  message,
+  count: 1,
+  lastAt: lastAt as EpochMicros,
+  component: "podseidon-webhook",
+});
+
+const uids = (...of: Parameters<typeof seenTombstones>): readonly string[] =>
+  seenTombstones(...of).map(({ uid }) => uid);
+
+test("a PodProtector is a tombstone when webhooks say that it is gone, and it is neither there nor let go", () => {
+  const events = [lost("a", 1), lost("b", 1), lost("c", 1), { ...lost("d", 1), reason: "TooFewReplicas" }];
+  const state = decodeGeneratorState({ data: { "uid.c": "torn down" } });
+  assert.deepEqual(uids(events, new Set(["b"]), state), ["a"]);
+  assert.deepEqual(uids(events, new Set(["b"]), undefined), ["a", "c"]);
+});
+
+test("the newest word of a webhook counts", () => {
+  const ended = "It was gone from the core, and is no longer in force: it was deleted";
+  assert.deepEqual(uids([lost("a", 1), lost("a", 2, ended)], new Set(), undefined), []);
+  assert.deepEqual(uids([lost("a", 3), lost("a", 2, ended)], new Set(), undefined), ["a"]);
+});
