@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cellLeaseAnnotations } from "../../../../src/api/cell-lease.ts";
+import { encodeLatches, latchesKey } from "../../../../src/generator/mass-changes/latches.ts";
+import { generatorStateName } from "../../../../src/kube/generator-state.ts";
+import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { builtInResources } from "../../../double/index.ts";
 import {
   ago,
   createCellLease,
   createFleet,
   createProtector,
+  createRefusal,
   type Fleet,
   forbid,
   systemNamespace,
@@ -74,4 +78,149 @@ test("status fits 80 and 120 columns and has no escape codes in a pipe", async (
       assert.equal(line, line.trimEnd());
     }
   }
+});
+
+test("status restricted to a namespace names no other, and leaves the namespace out of the names", async () => {
+  const fleet = await shopFleet();
+  await createProtector(fleet.core, "elsewhere", { namespace: "default", cells: [{ cellID: "w1", available: 0 }] });
+  const { stdout } = await fleet.run("status", "-n", "shop");
+  assert.match(stdout, /\nbilling +9 +8 /);
+  assert.doesNotMatch(stdout, /elsewhere|shop\//);
+  assert.match(
+    (await fleet.run("status", "-n", "kube-public")).stdout,
+    /^No PodProtectors in namespace kube-public\.\n/,
+  );
+});
+
+test("status of a sound fleet exits with 0 and says so", async () => {
+  const fleet = await createFleet();
+  await createCellLease(fleet.core, fleet.clock, "w1");
+  await createProtector(fleet.core, "web", { cells: [{ cellID: "w1", available: 2 }] });
+  const { exitCode, stdout } = await fleet.run("status");
+  assert.equal(exitCode, 0);
+  assert.match(stdout, /\n1 PodProtector: 1 ok\n/);
+  assert.doesNotMatch(stdout, /REFUSED/);
+});
+
+test("status tells refusals, held changes, a cell without reviews, and what is gone", async () => {
+  const fleet = await shopFleet();
+  const { core, clock } = fleet;
+  await createRefusal(fleet, { name: "checkout", count: 251, agoMs: 12_000 });
+  const uid = "11111111-2222-3333-4444-555555555555";
+  await createRefusal(fleet, { name: "gone", uid, count: 1, agoMs: 1, reason: "PodProtectorLost", message: "gone" });
+  await createCellLease(core, clock, "w4", { annotations: { [cellLeaseAnnotations.gate]: "missing" } });
+  const latched = new Map([["namespace/shop", (clock.epochMicros() - 60_000_000) as EpochMicros]]);
+  await core.create(builtInResources.configMaps, systemNamespace, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: generatorStateName },
+    data: { [latchesKey]: encodeLatches({ latched, approvals: [] }) },
+  });
+  const { stdout } = await fleet.run("status");
+  assert.match(stdout, /\nshop\/checkout +34 +34 +0 +0 +251 +at floor\n/);
+  assert.match(stdout, /\n {4}last refused 12 s ago\n/);
+  assert.match(stdout, /\nw4 .* gate missing\n {4}its pod deletions are not reviewed as this cell's: missing\n/);
+  assert.match(stdout, /\nheld +changes of cause namespace\/shop for 1 m 00 s; see podseidon approve\n/);
+  assert.match(stdout, /\ngone +shop\/gone \(UID 1{8}-.*\) is gone/);
+});
+
+test("status says which right is missing, shows the rest, and does not call that sound", async () => {
+  const fleet = await createFleet();
+  await createProtector(fleet.core, "web", { cells: [{ cellID: "w1", available: 2 }] });
+  forbid(fleet.core, /leases/);
+  const { exitCode, stdout } = await fleet.run("status");
+  assert.equal(exitCode, 1);
+  assert.match(stdout, /\nshop\/web +1 +2 +0 +1 +ok\n/);
+  assert.match(stdout, /\nunread {2}core: you may not list leases\.coordination\.k8s\.io in namespace/);
+  forbid(fleet.core, /podprotectors/);
+  const nothing = await fleet.run("status");
+  assert.equal(nothing.exitCode, 1);
+  assert.match(nothing.problem ?? "", /^core: you may not list podprotectors\.podseidon\.kubewharf\.io; ask for/);
+});
+
+test("status of 10,000 PodProtectors reads pages and shows what is wrong and a count of the rest", async () => {
+  const fleet = await createFleet();
+  const cells = [{ cellID: "w1", available: 2 }];
+  const { metadata } = await createProtector(fleet.core, "web", { cells });
+  const one = fleet.core.engine.get(fleet.core.protectors, "shop", "web");
+  const items = Array.from({ length: 10_000 }, (_, index) => ({
+    ...one,
+    metadata: { ...metadata, name: `web-${index}` },
+    spec: { ...(one["spec"] as object), minAvailable: index % 100 === 7 ? 3 : 1 },
+  }));
+  // Served page by page, as an API server does.
+  const request = fleet.core.client.request.bind(fleet.core.client);
+  const pages: number[] = [];
+  fleet.core.client.request = async (asked) => {
+    if (!asked.path.endsWith("/podprotectors")) return request(asked);
+    const [from, limit] = [Number(asked.query?.["continue"] ?? 0), Number(asked.query?.["limit"])];
+    pages.push(limit);
+    const rest = from + limit < items.length ? { continue: String(from + limit) } : {};
+    return { metadata: { resourceVersion: "9", ...rest }, items: items.slice(from, from + limit) };
+  };
+  const { exitCode, stdout } = await fleet.run("status");
+  assert.equal(exitCode, 1);
+  assert.equal(pages.length, 40);
+  assert.match(stdout, /\n10000 PodProtectors: 100 below floor, 9900 ok \(9950 not shown: podseidon status --all\)\n/);
+  assert.equal(stdout.match(/^shop\//gm)?.length, 50);
+  assert.equal((await fleet.run("status", "--all")).stdout.match(/^shop\//gm)?.length, 10_000);
+});
+
+test("status of several cores has a part for each", async () => {
+  const fleet = await createFleet("other");
+  await createProtector(fleet.core, "web", { cells: [{ cellID: "w1", available: 2 }] });
+  const { stdout } = await fleet.run("status", "--core", "east=core", "--core", "west=other");
+  assert.match(stdout, /^core east\nPROTECTOR .*\n(.*\n)*\ncore west\nNo PodProtectors\.\n/);
+});
+
+test("status -o json has the numbers, states, cells and what is unread", async () => {
+  const fleet = await shopFleet();
+  const json = JSON.parse((await fleet.run("status", "-o", "json")).stdout) as {
+    isWrong: boolean;
+    cores: {
+      protectors: { name: string; free: number; states: string[] }[];
+      cells: { cell: string; state: string; silentForMs?: number }[];
+      generator: { heardAgoMs: number };
+    }[];
+  };
+  assert.equal(json.isWrong, true);
+  const [core] = json.cores;
+  assert.deepEqual(
+    core?.protectors.map(({ name, free, states }) => [name, free, states]),
+    [
+      ["billing", 0, ["cell silent"]],
+      ["checkout", 0, ["at floor"]],
+      ["search", 27, ["ok"]],
+    ],
+  );
+  assert.deepEqual(
+    [core?.cells[0]?.cell, core?.cells[0]?.silentForMs, core?.generator.heardAgoMs],
+    ["w3", 242_000, 2_000],
+  );
+});
+
+test("status --watch looks every two seconds until it is stopped, and clears the screen of a terminal", async () => {
+  const fleet = await createFleet();
+  await createProtector(fleet.core, "web", { cells: [{ cellID: "w1", available: 2 }] });
+  fleet.terminal = { columns: 80, isColoured: true, isInteractive: true };
+  const running = fleet.run("status", "--watch");
+  await fleet.clock.advance(4_500);
+  fleet.stop.abort();
+  const { exitCode, stdout } = await running;
+  assert.equal(exitCode, 0);
+  const screens = stdout.split("\u001b[H\u001b[2J").slice(1);
+  assert.equal(screens.length, 3);
+  assert.match(screens[0] ?? "", /^2026-01-01T00:00:00Z\n/);
+  assert.match(screens[2] ?? "", /^2026-01-01T00:00:04Z\n/);
+  assert.match(screens[2] ?? "", /\u001b\[32mok\u001b\[0m/);
+});
+
+test("status --watch -o json prints one line for each look", async () => {
+  const fleet = await createFleet();
+  const running = fleet.run("status", "-w", "-o", "json");
+  await fleet.clock.advance(2_500);
+  fleet.stop.abort();
+  const lines = (await running).stdout.trimEnd().split("\n");
+  assert.equal(lines.length, 2);
+  for (const line of lines) assert.equal((JSON.parse(line) as { isWrong: boolean }).isWrong, false);
 });

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { finalizer, sourceLabels } from "../../../../src/api/v1alpha1/names.ts";
+import { type Verdict } from "../../../../src/accounting/reserve/reservation.ts";
+import { adviceOn } from "../../../../src/commands/explain/advice.ts";
+import { type Standing } from "../../../../src/commands/fleet/standing.ts";
+
+const cells = [{ cellID: "w1" }, { cellID: "w2", silentForMs: 240_000 }];
+
+function standing(kind: string | undefined, ...conditions: readonly string[]): Standing {
+  const labels = kind === undefined ? {} : { [sourceLabels.kind]: kind, [sourceLabels.name]: "web" };
+  const metadata = { name: "own", namespace: "shop", labels, finalizers: kind === undefined ? [] : [finalizer] };
+  const status = { conditions: conditions.map((type) => ({ type, status: "True" })) };
+  return { namespace: "shop", name: "own", protector: { metadata, status }, figures: { cells } } as unknown as Standing;
+}
+
+const textOf = (of: Standing, verdict: object): string =>
+  adviceOn(of, verdict as Verdict, undefined, "podseidon")
+    .map(({ text, command = "" }) => `${text}|${command}`)
+    .join("\n");
+
+test("what is admitted needs no advice", () => {
+  assert.equal(textOf(standing("Deployment"), { kind: "admitted" }), "");
+});
+
+test("a generated floor is lowered on its workload, which the generator does not undo", () => {
+  const text = textOf(standing("Deployment"), { kind: "rejected" });
+  assert.match(text, /annotate deployment web podseidon\.kubewharf\.io\/max-unavailable=1 --overwrite/);
+  assert.doesNotMatch(text, /edit podprotector/);
+  const undrainable = textOf(standing("Deployment", "Undrainable"), { kind: "rejected" });
+  assert.match(undrainable, /^replace its pods one after the other\|kubectl -n shop rollout restart deployment web\n/);
+  assert.doesNotMatch(undrainable, /wait/);
+  assert.doesNotMatch(textOf(standing("StatefulSet", "Undrainable"), { kind: "rejected" }), /rollout restart/);
+});
+
+test("a hand-made floor is lowered in the PodProtector, and a dangling one released", () => {
+  assert.match(textOf(standing(undefined), { kind: "rejected" }), /kubectl -n shop edit podprotector own/);
+  assert.match(textOf(standing("Deployment", "Dangling"), { kind: "rejected" }), /\|podseidon release shop\/own$/);
+});
+
+test("silent cells are looked after, kept or retired", () => {
+  for (const verdict of [
+    { kind: "cell-silent" },
+    { kind: "rejected", missed: ["w2"] },
+    { kind: "retry", missed: ["w2"] },
+  ]) {
+    const text = textOf(standing("Deployment"), verdict);
+    assert.match(text, /^look after the aggregator of cell w2: /);
+    assert.match(text, /\|podseidon cells keep w2 --for 2h\n.*\|podseidon cells forget w2$/);
+  }
+});
+
+test("what is promised is waited for, and so are counts", () => {
+  assert.match(textOf(standing("Deployment"), { kind: "retry", cause: "unconfirmed" }), /^wait: what is promised/);
+  const pending = textOf(standing("Deployment"), { kind: "counts-pending", awaited: ["w1"] });
+  assert.match(pending, /^wait for the aggregator of cell w1, .*\|podseidon cells list$/);
+});

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type CoreLook } from "../../../../src/commands/fleet/look.ts";
+import { isAnythingWrong, statusText } from "../../../../src/commands/status/text.ts";
+import { type EpochMicros } from "../../../../src/util/clock.ts";
+import { plainTerminal } from "../support/fleet.ts";
+
+const empty: CoreLook = {
+  core: "core",
+  at: 0 as EpochMicros,
+  protectors: { standings: [], unusable: [] },
+  cells: undefined,
+  held: undefined,
+  events: undefined,
+  replicas: undefined,
+  tombstones: [],
+  unread: [],
+};
+const view = { namespace: undefined, showsAll: false, program: "podseidon", terminal: plainTerminal };
+
+test("what could not be read is not known to be well", () => {
+  assert.equal(isAnythingWrong(empty), false);
+  assert.equal(isAnythingWrong({ ...empty, unread: ["core: you may not list x"] }), true);
+});
+
+test("replicas that are not ready are told", () => {
+  const replicas = [{ name: "podseidon-webhook", component: "webhook", ready: 2, wanted: 3 }];
+  const terminal = { ...plainTerminal, isColoured: true };
+  const text = statusText([{ ...empty, replicas }], { ...view, terminal });
+  assert.match(text, /\nreplicas {2}\u001b\[31mpodseidon-webhook: 2 of 3 ready\u001b\[0m\n/);
+});
+
+test("an invalid PodProtector is told with the reason, and hostile text does no harm", () => {
+  const unusable = [{ namespace: "shop", name: "we\u001b[2Jb", reason: "spec: \u001b]0;x\u0007" }];
+  const text = statusText([{ ...empty, protectors: { standings: [], unusable } }], view);
+  assert.match(text, /\nshop\/we\?\[2Jb +- +- +- +- {2}unusable\n {4}deletions of its pods are refused/);
+  assert.match(text, /^[\x20-\x7e\n]*$/);
+});
