@@ -4,7 +4,16 @@
 //
 //   node scripts/n.mjs scripts/build.ts [FOLDER]      the folder is emptied first; default: dist
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { bundle, filesInBundle } from "./sea/bundle.ts";
 import { describeLicences } from "./sea/licences.ts";
@@ -77,6 +86,8 @@ async function build(): Promise<void> {
   copyNode(path.join(dist, node));
   inject(main, node, output);
   for (const intermediate of [main, node, "sea.json"]) rmSync(path.join(dist, intermediate));
+  // By this name kubectl finds its plug-ins: `kubectl podseidon status`.
+  symlinkSync(output, path.join(dist, "kubectl-podseidon"));
 
   const took = ((performance.now() - startMs) / 1000).toFixed(1);
   const size = (statSync(path.join(dist, output)).size / 1e6).toFixed(1);

@@ -12,7 +12,8 @@ const timeout = 60_000;
 async function offered(...words: readonly string[]): Promise<readonly string[]> {
   const { stdout } = await (await createFleet()).run("completion", "bash");
   const quoted = words.map((word) => `'${word}'`).join(" ");
-  const script = `${stdout}\nCOMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _podseidon\nprintf '%s\\n' "\${COMPREPLY[@]}"`;
+  const line = `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _podseidon`;
+  const script = `${stdout}\n${line}\nprintf '%s\\n' "\${COMPREPLY[@]}"`;
   const printed = execFileSync(bash, ["--norc", "-c", script], { encoding: "utf8", timeout, env: { PATH: "/bin" } });
   return printed.split("\n").filter((line) => line !== "");
 }

@@ -47,9 +47,9 @@ function ownersOf({ core }: Fleet): readonly unknown[] {
 /** Runs a command while time passes. */
 async function runInTime(fleet: Fleet, ...argv: readonly string[]) {
   const running = fleet.run(...argv);
-  let isDone = false;
-  void running.then(() => (isDone = true));
-  for (let seconds = 0; seconds < 200 && !isDone; seconds++) await fleet.clock.advance(1_000);
+  const ended = new AbortController();
+  void running.finally(() => ended.abort());
+  for (let seconds = 0; seconds < 200 && !ended.signal.aborted; seconds++) await fleet.clock.advance(1_000);
   return await running;
 }
 
