@@ -91,7 +91,7 @@ function protectorText(one: Explained, view: ExplanationView): string {
   if (refused > 0) {
     const last = refusals[0]?.lastAt;
     const when = last === undefined ? "" : `, last ${ageText((view.at - last) / 1000)} ago`;
-    lines.push(lineOf("refused", `${refused} times lately${when}`, view));
+    lines.push(lineOf("refused", `${refused} time${refused === 1 ? "" : "s"} lately${when}`, view));
     for (const { count, reason, message } of refusals.slice(0, refusalsMax)) {
       lines.push(lineOf("", `${count} x ${reason}: ${message}`, view));
     }

@@ -34,6 +34,10 @@ const pauseMs = 500;
 /** The garbage collector takes seconds; in a large cluster, or after a restart, a minute. */
 const waitMsMax = 120_000;
 
+/** Controllers write the object's status now and then. */
+const freeAttemptsMax = 10;
+const conflict = "others write the object again and again";
+
 /** Of the object that is undone. */
 interface Undoing {
   readonly context: CommandContext;
@@ -134,8 +138,11 @@ function manifestOf(raw: Json, kind: string): Json {
   };
 }
 
-/** Whether nothing is owned by it any more, and the garbage collector has finished with it. */
-async function areLeft({ client, kind, namespace, uid, context }: Undoing): Promise<boolean> {
+/** Whether nothing is owned by it any more, and the garbage collector has finished with it: then its finalizer goes. */
+async function areLeft({ client, kind, namespace, name, uid, context }: Undoing): Promise<boolean> {
+  const path = resourcePath(kind.resource, { namespace, name });
+  const present = await client.request({ method: "GET", path, signal: context.signal });
+  if (asList(fieldsOf(fieldsOf(present)["metadata"])["finalizers"]).includes("orphan")) return false;
   let owned = 0;
   await listAll(
     client,
@@ -149,8 +156,16 @@ async function areLeft({ client, kind, namespace, uid, context }: Undoing): Prom
   return owned === 0;
 }
 
-/** Takes our finalizer off, and no other. */
-async function freeOf({ client, kind, namespace, name, uid, context }: Undoing): Promise<string | undefined> {
+/** Takes our finalizer off, and no other. Somebody else may be writing the object: then again. */
+async function freeOf(undoing: Undoing): Promise<string | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    const problem = await freeOnce(undoing);
+    if (problem !== conflict || attempt === freeAttemptsMax) return problem;
+    await sleep(undoing.context.clock, pauseMs, undoing.context.signal);
+  }
+}
+
+async function freeOnce({ client, kind, namespace, name, uid, context }: Undoing): Promise<string | undefined> {
   const { signal } = context;
   const path = resourcePath(kind.resource, { namespace, name });
   const at = { resource: kind.resource, namespace, name };
@@ -161,8 +176,11 @@ async function freeOf({ client, kind, namespace, name, uid, context }: Undoing):
   const others = asList(finalizers).filter((one) => one !== finalizer);
   const body = { metadata: { resourceVersion, finalizers: others.length > 0 ? others : null } };
   const contentType = "application/merge-patch+json" as const;
-  const patched = await asked(client, { ...at, verb: "patch" }, { method: "PATCH", path, body, contentType, signal });
-  return typeof patched === "string" ? patched : undefined;
+  const request = { method: "PATCH", path, body, contentType, signal } as const;
+  const access: Access = { ...at, cluster: client.cluster, verb: "patch", role: "edit" };
+  const patched = await reading(access, () => client.request(request));
+  if (patched.ok) return undefined;
+  return patched.error.kind === "conflict" ? conflict : patched.problem;
 }
 
 /** Of the object of that name; undefined = there is none. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { finalizer } from "../../../../src/api/v1alpha1/names.ts";
+import { errorOfResponse } from "../../../../src/kube/kube-errors.ts";
 import { builtInResources, type JsonObject, type KubeObject, startControllers } from "../../../double/index.ts";
 import { createFleet, type Fleet, forbid } from "../support/fleet.ts";
 
@@ -112,4 +113,17 @@ test("approve --undo that is stopped half-way says how far it has come", async (
     problem ?? "",
     /^core: you may not patch deployments\.apps web .*; ask for the role edit\. The manifest is/,
   );
+});
+
+test("approve --undo tries again when somebody else has written the object", async () => {
+  const fleet = await heldDeletion();
+  const { client } = fleet.core;
+  let conflicts = 0;
+  client.onRequest = (request, what) => {
+    if (request.method !== "PATCH" || conflicts >= 2) return undefined;
+    conflicts += 1;
+    return errorOfResponse(what, 409, JSON.stringify({ kind: "Status", reason: "Conflict" }), "");
+  };
+  const { exitCode, problem } = await runInTime(fleet, "approve", "--undo", "deployment/web", "-n", "shop");
+  assert.deepEqual([exitCode, problem, conflicts], [0, undefined, 2]);
 });
